@@ -1,0 +1,44 @@
+# One list of commands, the same here, in README.md and in .ci/run.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.PHONY: help demo test lint type bench notebooks clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */\1\t/' | expand -t 12
+
+# The environment holds the 20 MB xgboost-cpu: xgboost itself brings 350 MB of GPU libraries.
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: $(INSTALLED) ## all objectives on both hosts, on embedded data: table, CSV and figures
+	$(BIN)/boostrank compare --out out/demo
+
+test: $(INSTALLED) lint type ## lint, types and all tests
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED) ## style of code and documents
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# mypy does not see through the editable installation: it checks an installed copy, from outside.
+type: $(INSTALLED) ## static types
+	rm -rf .cache/typed && mkdir -p .cache/typed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/typed .
+	cd .cache/typed && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../pyproject.toml \
+		--python-executable ../../$(BIN)/python -p boostrank
+
+bench: $(INSTALLED) ## our objectives against the hosts' built-ins, as ratios
+	$(BIN)/boostrank bench --out out/bench
+
+notebooks: $(INSTALLED) ## execute every notebook
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[notebooks]'
+	for notebook in notebooks/*.ipynb; do \
+		$(BIN)/jupyter nbconvert --to notebook --execute --inplace "$$notebook" || exit 1; done
+
+clean: ## remove everything that was made here
+	rm -rf .venv .cache out build dist *.egg-info

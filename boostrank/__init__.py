@@ -1,0 +1,39 @@
+"""Learning-to-rank objectives for LightGBM and XGBoost, compiled with Numba.
+
+An objective is one object that goes unchanged into either host::
+
+    objective = boostrank.SHFSDCG(k=10)
+    lightgbm.train({"objective": objective, "metric": "None"}, dataset)
+    xgboost.train({"objective": "rank:pairwise", "base_score": 0}, dmatrix, obj=objective)
+
+hosts      how LightGBM and XGBoost call an objective
+registry   the objectives as users hold them, found by name
+metrics    measures under the conventions of the field's tools
+datasets   LETOR files, synthetic data, folds
+compare    trains objectives over folds and tests the differences
+cli        the command line
+"""
+
+from boostrank.hosts import HostObjective
+from boostrank.registry import (
+    SDCG,
+    SHFSDCG,
+    GBRank,
+    LambdaRank,
+    RegSHFSDCG,
+    Regression,
+    objective,
+    objective_names,
+)
+
+__all__ = [
+    "SDCG",
+    "SHFSDCG",
+    "GBRank",
+    "HostObjective",
+    "LambdaRank",
+    "RegSHFSDCG",
+    "Regression",
+    "objective",
+    "objective_names",
+]

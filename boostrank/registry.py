@@ -1,0 +1,78 @@
+"""The objectives as users hold them: the mathematics plus the hosts' protocols, found by name."""
+
+import difflib
+from typing import Any
+
+from boostrank import objectives
+from boostrank.hosts import HostObjective
+
+
+class SDCG(objectives.SDCG, HostObjective): ...
+
+
+class SHFSDCG(objectives.SHFSDCG, HostObjective): ...
+
+
+class RegSHFSDCG(objectives.RegSHFSDCG, HostObjective): ...
+
+
+class LambdaRank(objectives.LambdaRank, HostObjective): ...
+
+
+class GBRank(objectives.GBRank, HostObjective): ...
+
+
+class Regression(objectives.Regression, HostObjective): ...
+
+
+_CLASSES = {cls.name: cls for cls in HostObjective.__subclasses__()}
+
+
+def objective_names() -> tuple[str, ...]:
+    """Names of all objectives.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> "shf-sdcg" in boostrank.objective_names()
+    True
+    """
+    return tuple(_CLASSES)
+
+
+def objective(name: str, /, **params: Any) -> HostObjective:
+    """Make an objective by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `objective_names`.
+    **params
+        Parameters of its class.
+
+    Returns
+    -------
+    HostObjective
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, with the nearest known one.
+    TypeError
+        For a parameter that the class does not have.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> boostrank.objective("sdcg", k=10)
+    SDCG(k=10, alpha=1.0, beta=1.0, normalize=True, hessian='gauss-newton')
+    """
+    if name not in _CLASSES:
+        near = difflib.get_close_matches(str(name).lower().replace("_", "-"), _CLASSES, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"unknown objective {name!r}{hint} (known: {', '.join(_CLASSES)})")
+    return _CLASSES[name](**params)

@@ -1,0 +1,48 @@
+"""The mathematics: ranking losses with their gradients and Hessians, knowing no host.
+
+Installed as ``boostrank.objectives``. One objective is one file, always in the same order:
+docstring (source, definition, derivatives, Hessians, degenerate queries, numerics, cost), kernel
+of one query, loss of one query, drivers over queries, public class. The rooms beside them:
+
+base        the `Objective` class and its `Contract`
+validation  every check of what a caller passes, done once at the boundary
+numerics    small kernels that several objectives share
+threads     spreads queries over threads
+
+Vocabulary: a *query* has n documents with scores s and grades y; a document's *gain* is
+g = 2^y - 1; its *rank* is its 1-based position under a stable sort by descending score; the
+*discount* of rank r is d(r) = 1/log2(1 + r); Z is the ideal DCG. An objective is a loss to
+minimise, and gradients are with respect to the raw scores.
+"""
+
+if __name__ != "boostrank.objectives":
+    raise ImportError(
+        "this folder is installed as 'boostrank.objectives'; importing it as "
+        f"{__name__!r} would make a second copy. Write 'import boostrank.objectives' "
+        "(after 'pip install -e .' in a checkout)."
+    )
+
+from .base import Contract, Objective
+from .gbrank import GBRank
+from .lambdarank import LambdaRank
+from .reg_shf_sdcg import RegSHFSDCG
+from .regression import Regression
+from .sdcg import SDCG
+from .shf_sdcg import SHFSDCG
+
+#: Every objective by its name.
+REGISTRY: dict[str, type[Objective]] = {
+    cls.name: cls for cls in (SDCG, SHFSDCG, RegSHFSDCG, LambdaRank, GBRank, Regression)
+}
+
+__all__ = [
+    "REGISTRY",
+    "SDCG",
+    "SHFSDCG",
+    "Contract",
+    "GBRank",
+    "LambdaRank",
+    "Objective",
+    "RegSHFSDCG",
+    "Regression",
+]

@@ -1,0 +1,250 @@
+"""The class every objective extends, and the contract that tests and documentation read."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from .numerics import HESSIAN_FLOOR, HESSIANS
+from .validation import (
+    MAX_GRADE,
+    Floats,
+    Integers,
+    check_choice,
+    check_count,
+    check_group,
+    check_labels,
+    check_scores,
+    check_weight,
+    document_weight,
+)
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What an objective's gradient and Hessian claim to be.
+
+    Attributes
+    ----------
+    gradient : {"exact", "frozen", "subgradient"}
+        Derivative of the loss; derivative with the quantities named by `frozen` held constant; one
+        subgradient of a loss with kinks.
+    hessian : {"exact", "gauss-newton", "constant"}
+        Diagonal of the Hessian (of the loss with the same quantities frozen, floored positive);
+        a positive curvature whose formula the objective's page states; 1 everywhere.
+    shift_invariant : bool
+        Whether the loss depends on score differences only. Gradients then sum to zero inside every
+        query, and a query with nothing to rank (fewer than two documents, or all grades equal)
+        contributes exactly zero.
+    labels : str
+        The label domain.
+    cost : str
+        Time for a query of n documents.
+    frozen : str
+        What the derivatives hold constant; empty where nothing is.
+    """
+
+    gradient: Literal["exact", "frozen", "subgradient"]
+    hessian: Literal["exact", "gauss-newton", "constant"]
+    shift_invariant: bool
+    labels: str
+    cost: str
+    frozen: str = ""
+
+
+GRADES = f"finite grades, 0 <= y <= {MAX_GRADE:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective(ABC):
+    """A ranking loss: immutable, hashable, picklable; its parameters are its attributes."""
+
+    name: ClassVar[str]
+    #: Whether the loss changes with the boosting round (`round` is then required).
+    scheduled: ClassVar[bool] = False
+    #: The choices of `hessian` with what each of them claims to be.
+    hessians: ClassVar[Mapping[str, Literal["exact", "gauss-newton", "constant"]]] = {
+        "gauss-newton": "gauss-newton",
+        "exact": "exact",
+        "constant": "constant",
+    }
+
+    if TYPE_CHECKING:  # every class declares it itself, last, so that repr shows it last
+        hessian: str
+
+    def __post_init__(self) -> None:
+        check_choice("hessian", self.hessian, self.hessians)
+
+    def _set(self, **values: Any) -> None:
+        """Store checked parameters while the object is being built."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    # Hosts copy an objective several times; an immutable one need not be.
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with other parameters.
+
+        Parameters
+        ----------
+        **changes
+            Parameters of the class with their new values.
+
+        Returns
+        -------
+        Objective
+
+        Raises
+        ------
+        TypeError
+            For a name that is no parameter of this objective.
+        """
+        known = {field.name for field in fields(self)}
+        for name in changes:
+            if name not in known:
+                raise TypeError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has "
+                    f"{', '.join(sorted(known))}"
+                )
+        return replace(self, **changes)
+
+    @property
+    @abstractmethod
+    def contract(self) -> Contract:
+        """What gradient and Hessian claim to be, the label domain and the cost."""
+
+    def loss(
+        self,
+        scores: Any,
+        labels: Any,
+        group: Any,
+        *,
+        weight: Any = None,
+        round: int | None = None,
+    ) -> Floats:
+        """Loss of every query.
+
+        Parameters
+        ----------
+        scores : array_like (n_docs,)
+            Raw scores, finite.
+        labels : array_like (n_docs,)
+            Grades, in the domain that `contract` names.
+        group : array_like (n_queries,)
+            Sizes of consecutive queries, adding up to n_docs.
+        weight : array_like (n_queries,), optional
+            Multiplies each query's loss. Default: 1.
+        round : int, optional
+            Boosting round, from 1; needed by scheduled objectives, ignored by others.
+
+        Returns
+        -------
+        float64 array (n_queries,)
+
+        Raises
+        ------
+        TypeError, ValueError
+            For anything else than the above; the message names the argument. Weights for each
+            document are refused: they multiply gradients, and no loss has those.
+        """
+        s, y, boundaries = self._checked(scores, labels, group)
+        n_queries = len(boundaries) - 1
+        loss = np.zeros(n_queries)
+        self._loss(s, y, boundaries, self._checked_round(round), loss)
+        if weight is not None:
+            w = check_weight(weight, len(s), n_queries)
+            if len(w) != n_queries:
+                raise ValueError(
+                    f"weight must have one value for each of the {n_queries} queries, got {len(w)}:"
+                    " weights for each document multiply gradients and Hessians, not a loss"
+                )
+            loss *= w
+        return loss
+
+    def grad_hess(
+        self,
+        scores: Any,
+        labels: Any,
+        group: Any,
+        *,
+        weight: Any = None,
+        round: int | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Gradient and Hessian diagonal of the summed loss.
+
+        Parameters
+        ----------
+        scores : array_like (n_docs,)
+            Raw scores, finite.
+        labels : array_like (n_docs,)
+            Grades, in the domain that `contract` names.
+        group : array_like (n_queries,)
+            Sizes of consecutive queries, adding up to n_docs.
+        weight : array_like (n_queries,) or (n_docs,), optional
+            For each query: multiplies its loss, and so its gradient and Hessian. For each document:
+            multiplies its gradient and Hessian. Told apart by length. Default: 1.
+        round : int, optional
+            Boosting round, from 1; needed by scheduled objectives, ignored by others.
+
+        Returns
+        -------
+        grad, hess : float64 arrays (n_docs,)
+            `hess` is positive before weights: at least 1e-10.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For anything else than the above; the message names the argument.
+        """
+        s, y, boundaries = self._checked(scores, labels, group)
+        grad = np.zeros(len(s))
+        hess = np.full(len(s), 1.0 if self.hessian == "constant" else HESSIAN_FLOOR)
+        self._grad_hess(s, y, boundaries, self._checked_round(round), grad, hess)
+        if weight is not None:
+            w = document_weight(weight, np.diff(boundaries))
+            grad *= w
+            hess *= w
+        return grad, hess
+
+    def _checked(self, scores: Any, labels: Any, group: Any) -> tuple[Floats, Floats, Integers]:
+        s = check_scores(scores)
+        return s, check_labels(labels, len(s)), check_group(group, len(s))
+
+    def _checked_round(self, round: int | None) -> int:
+        if not self.scheduled:
+            return 0
+        if round is None:
+            raise ValueError(
+                f"round is missing: {self.name} changes with the boosting round; "
+                "pass round=1, 2, ... (inside a host it is counted for you)"
+            )
+        return check_count("round", round)
+
+    @property
+    def _hessian_code(self) -> int:
+        return HESSIANS[self.hessian]
+
+    @abstractmethod
+    def _loss(
+        self, scores: Floats, labels: Floats, boundaries: Integers, round: int, loss: Floats
+    ) -> None:
+        """Write the loss of every query into `loss` (zeros)."""
+
+    @abstractmethod
+    def _grad_hess(
+        self,
+        scores: Floats,
+        labels: Floats,
+        boundaries: Integers,
+        round: int,
+        grad: Floats,
+        hess: Floats,
+    ) -> None:
+        """Write into `grad` (zeros) and `hess` (1 where constant, else `HESSIAN_FLOOR`)."""

@@ -1,0 +1,93 @@
+"""Small kernels that several objectives share.
+
+Numerics of this page: no division by zero is checked inside a kernel (``error_model="numpy"``;
+the check would keep loops from vectorising), exponentials take non-positive arguments only, so
+nothing overflows for any finite score, and 1 - G is never formed by subtraction where G is near 1.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+from .validation import Floats, Integers
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Hessian choices as the kernels know them.
+CONSTANT, GAUSS_NEWTON, EXACT = 0, 1, 2
+HESSIANS = {"constant": CONSTANT, "gauss-newton": GAUSS_NEWTON, "exact": EXACT}
+
+# No Hessian is returned below this. It lies far under the curvature of any query that still has
+# something to learn (1e-6 a document for lists of 10,000) and far over float32's smallest number.
+HESSIAN_FLOOR = 1e-10
+
+# Indefinite diagonals are floored, query by query, at this share of their mean magnitude:
+# a Newton step divided by a curvature near zero would be arbitrarily long.
+INDEFINITE_FLOOR = 0.1
+
+
+def kernel(function: F) -> F:
+    """Compile a function without the interpreter lock, cached on disk where that is possible."""
+    options = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+    try:
+        compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        compiled = numba.njit(**options)(function)
+    return compiled  # type: ignore[no-any-return]
+
+
+@kernel
+def discount(rank: float) -> float:
+    """d(r) = 1/log2(1 + r); 0 at an infinite rank."""
+    return math.log(2.0) / math.log1p(rank)
+
+
+@kernel
+def order_by_score(scores: Floats) -> Integers:
+    """Document at each position, best first; ties keep input order."""
+    return np.argsort(-scores, kind="mergesort")
+
+
+@kernel
+def ideal_dcg(gains: Floats, k: int) -> float:
+    """Z_k: the k largest gains in order times the discounts."""
+    ordered = np.sort(gains)
+    n = len(gains)
+    total = 0.0
+    for i in range(min(k, n)):
+        total += ordered[n - 1 - i] * discount(i + 1.0)
+    return total
+
+
+@kernel
+def all_equal(values: Floats) -> bool:
+    """Whether every value is the same (also of an empty list)."""
+    for i in range(1, len(values)):
+        if values[i] != values[0]:
+            return False
+    return True
+
+
+@kernel
+def logistic(x: float) -> tuple[float, float]:
+    """G = 1/(1 + e^x) and its slope -G' = G (1 - G), neither by a cancelling difference."""
+    e = math.exp(-abs(x))
+    below = 1.0 / (1.0 + e)  # G(-|x|)
+    above = e * below  # G(|x|)
+    if x >= 0.0:
+        return above, above * below
+    return below, above * below
+
+
+@kernel
+def floor_indefinite(hess: Floats) -> None:
+    """Floor a query's diagonal at `INDEFINITE_FLOOR` of its mean magnitude, in place."""
+    total = 0.0
+    for i in range(len(hess)):
+        total += abs(hess[i])
+    floor = max(HESSIAN_FLOOR, INDEFINITE_FLOOR * total / max(1, len(hess)))
+    for i in range(len(hess)):
+        hess[i] = max(hess[i], floor)

@@ -1,0 +1,156 @@
+"""Every check of what a caller passes, done once, at the boundary.
+
+Kernels check nothing. Each function returns the array the kernels expect or raises a
+`ValueError` (`TypeError` where the kind of thing is wrong) that names the argument, says what was
+expected, what came and how to mend it.
+"""
+
+import math
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+# 2^y - 1 and sums of it over 10^6 documents stay below the largest float64 (about 2^1024).
+MAX_GRADE = 1000.0
+
+
+def _vector(name: str, values: Any) -> npt.NDArray[Any]:
+    """Return `values` as a 1-D numeric array of whatever dtype it has."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name} must be a 1-D array of numbers, got {type(values).__name__} "
+            f"of dtype {array.dtype}"
+        )
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must have one dimension, got shape {array.shape}; "
+            "flatten it or pass a single column"
+        )
+    return array
+
+
+def _first(bad: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> str:
+    """Say where the first offending value stands."""
+    row = int(np.argmax(bad))
+    return f"{values[row]} at row {row} ({int(bad.sum())} such of {len(values)})"
+
+
+def check_scores(scores: Any) -> Floats:
+    """Return scores as contiguous float64, all finite."""
+    array = np.ascontiguousarray(_vector("scores", scores), dtype=np.float64)
+    bad = ~np.isfinite(array)
+    if bad.any():
+        raise ValueError(
+            f"scores must be finite, got {_first(bad, array)}; a model that predicts these has "
+            "diverged: lower the learning rate or look at its features"
+        )
+    return array
+
+
+def check_labels(labels: Any, n_docs: int) -> Floats:
+    """Return one grade a document as contiguous float64, finite and in 0..`MAX_GRADE`."""
+    array = np.ascontiguousarray(_vector("labels", labels), dtype=np.float64)
+    if len(array) != n_docs:
+        raise ValueError(
+            f"labels must have one grade for each of the {n_docs} scores, got {len(array)}"
+        )
+    bad = ~((array >= 0) & (array <= MAX_GRADE))
+    if bad.any():
+        raise ValueError(
+            f"labels must be relevance grades, finite and between 0 and {MAX_GRADE:g}, "
+            f"got {_first(bad, array)}; map missing judgements to 0 or drop their rows"
+        )
+    return array
+
+
+def check_group(group: Any, n_docs: int) -> Integers:
+    """Return query boundaries (n_queries + 1,) from the sizes of consecutive queries."""
+    if group is None:
+        raise ValueError(
+            "group is missing: a ranking objective needs the queries; pass the sizes of "
+            "consecutive queries as group= (or qid= where the host takes one id a row)"
+        )
+    sizes = _vector("group", group)
+    if sizes.dtype.kind == "b":
+        raise TypeError("group must hold the sizes of consecutive queries, got booleans")
+    # NaN and inf differ from their floor or are caught as negative or as a wrong total.
+    bad = (sizes < 0) | (sizes != np.floor(sizes))
+    if bad.any():
+        raise ValueError(
+            f"group must hold query sizes, whole and not negative, got {_first(bad, sizes)}"
+        )
+    total = sizes.sum()
+    if total != n_docs:
+        raise ValueError(
+            f"group must add up to the number of documents, {n_docs}, but its {len(sizes)} sizes "
+            f"add up to {total}; group holds the size of each query, not an id for each row"
+        )
+    boundaries = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=boundaries[1:], dtype=np.int64)
+    return boundaries
+
+
+def check_weight(weight: Any, n_docs: int, n_queries: int) -> Floats:
+    """Return weights as float64, finite and not negative, one a query or one a document."""
+    array = np.ascontiguousarray(_vector("weight", weight), dtype=np.float64)
+    if len(array) not in (n_queries, n_docs):
+        raise ValueError(
+            f"weight must have one value for each of the {n_queries} queries or for each of the "
+            f"{n_docs} documents, got {len(array)}"
+        )
+    bad = ~(np.isfinite(array) & (array >= 0))
+    if bad.any():
+        raise ValueError(f"weight must be finite and not negative, got {_first(bad, array)}")
+    return array
+
+
+def document_weight(weight: Any, sizes: Integers) -> Floats:
+    """Return checked weights, one a document, from weights a document or a query."""
+    n_docs = int(sizes.sum())
+    array = check_weight(weight, n_docs, len(sizes))
+    return array if len(array) == n_docs else np.repeat(array, sizes)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return a parameter that must be a positive finite number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a positive number, got {value!r}")
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}")
+    return float(value)
+
+
+def check_count(name: str, value: Any) -> int:
+    """Return a parameter that must be a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number of at least 1, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value!r}")
+    return int(value)
+
+
+def check_cutoff(name: str, value: Any) -> int | None:
+    """Return a rank cut-off: None for the whole list, or a whole number of at least 1."""
+    return None if value is None else check_count(name, value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return a parameter that must be True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+    """Return a parameter that must be one of `choices`."""
+    names = tuple(choices)
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, names))}; got {value!r}")
+    return value
