@@ -15,6 +15,7 @@ cli        the command line
 """
 
 from boostrank.hosts import HostObjective
+from boostrank.metrics import evaluate, metric
 from boostrank.registry import (
     SDCG,
     SHFSDCG,
@@ -34,6 +35,8 @@ __all__ = [
     "LambdaRank",
     "RegSHFSDCG",
     "Regression",
+    "evaluate",
+    "metric",
     "objective",
     "objective_names",
 ]

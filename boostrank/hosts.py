@@ -29,7 +29,7 @@ from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, document_weight
 
 # Relative to a mean Hessian of 1. Hosts stop splitting in silence, or fail, on Hessians of zero;
-# this is small enough to leave every leaf of documents that carry a gradient as it is.
+# this is small enough to leave every leaf with documents that carry a gradient as it is.
 HOST_HESSIAN_FLOOR = 1e-6
 
 
@@ -160,7 +160,7 @@ class HostObjective(Objective):
     The gradients it hands to a host are float32 and scaled: gradient and Hessian are divided by the
     mean Hessian of the documents that carry a gradient. Newton steps do not change, and the hosts'
     thresholds (``min_sum_hessian_in_leaf``, ``min_child_weight``, ``lambda_l2``) mean the same for
-    every objective. `grad_hess` stays unscaled.
+    every objective. Hessians are then floored at the objective's `hessian_share`, before weights. `grad_hess` stays unscaled.
     """
 
     __signature__ = FourArguments()
@@ -230,7 +230,8 @@ class HostObjective(Objective):
             weight = document_weight(host.weight, host.group)
         with np.errstate(over="ignore", invalid="ignore"):  # answered below, by name
             grad32 = (grad / mean * weight).astype(np.float32)
-            hess32 = np.maximum(hess / mean * weight, HOST_HESSIAN_FLOOR).astype(np.float32)
+            hess = np.maximum(hess / mean, self.hessian_share) * weight
+            hess32 = np.maximum(hess, HOST_HESSIAN_FLOOR).astype(np.float32)
         finite = np.isfinite(grad32) & np.isfinite(hess32)
         if not finite.all():
             row = int(np.argmin(finite))

@@ -71,6 +71,10 @@ class Objective(ABC):
         "constant": "constant",
     }
 
+    #: Smallest Hessian that a booster should be handed, as a share of the mean over all documents
+    #: with a gradient.
+    hessian_share: ClassVar[float] = 0.0
+
     if TYPE_CHECKING:  # every class declares it itself, last, so that repr shows it last
         hessian: str
 

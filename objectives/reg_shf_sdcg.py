@@ -115,6 +115,7 @@ class RegSHFSDCG(Objective):
 
     name: ClassVar[str] = "reg-shf-sdcg"
     scheduled: ClassVar[bool] = True
+    hessian_share: ClassVar[float] = SHFSDCG.hessian_share
 
     total_rounds: int
     k: int | None = None

@@ -280,6 +280,9 @@ class SHFSDCG(Objective):
     """
 
     name: ClassVar[str] = "shf-sdcg"
+    # A surrogate curvature: near zero where sigmoids saturate, which is no reason for long steps.
+    # 0.1 against 1e-6 gained .000 to .008 in validation NDCG@10 on OHSUMED and MQ2008.
+    hessian_share: ClassVar[float] = 0.1
 
     k: int | None = None
     alpha: float = 1.0

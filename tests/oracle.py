@@ -61,23 +61,23 @@ def nothing_to_rank(grades):
 # ---- the functions of Wu, Chang, Zheng, Zha (CIKM 2009) ------------------------------------------
 
 
-def G(a, x):
+def G(a, x):  # noqa: N802
     """Return the decreasing sigmoid (5)."""
     if a * x > 0:
         return np.exp(-a * x) / (1.0 + np.exp(-a * x))
     return 1.0 / (1.0 + np.exp(a * x))
 
 
-def dG(a, x):
+def dG(a, x):  # noqa: N802
     return -a * G(a, x) * G(a, -x)
 
 
-def A(alpha, x):
+def A(alpha, x):  # noqa: N802
     """Return the smoothed hinge (14), with the minus sign."""
     return G(alpha, x) if x >= 0 else 0.5 - alpha / 4.0 * x
 
 
-def B(alpha, x):
+def B(alpha, x):  # noqa: N802
     """Return its counterpart (15) for the less relevant document."""
     return 1.0 + A(alpha, -x)
 
@@ -85,7 +85,9 @@ def B(alpha, x):
 def sdcg_ranks(scores, grades, alpha):
     """Return smooth ranks by (6)."""
     n = len(scores)
-    return [1.0 + sum(G(alpha, scores[i] - scores[j]) for j in range(n) if j != i) for i in range(n)]
+    return [
+        1.0 + sum(G(alpha, scores[i] - scores[j]) for j in range(n) if j != i) for i in range(n)
+    ]
 
 
 def shf_ranks(scores, grades, alpha):
@@ -139,9 +141,7 @@ def sdcg(scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, **_):
     )
 
 
-def shf_sdcg(
-    scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, frozen_at=None, **_
-):
+def shf_sdcg(scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, frozen_at=None, **_):
     if nothing_to_rank(grades):
         return 0.0
     z = ideal_dcg(grades, k) if normalize else 1.0
@@ -175,7 +175,7 @@ def reg_shf_sdcg(scores, grades, *, total_rounds, round, target="grade", **rest)
 
 
 def lambdarank_pairs(scores, grades, *, truncation=None, sigma=1.0, norm=True):
-    """Return (i, j, w) for every pair y_i > y_j that counts, w as MATHS section 2 of 002 states."""
+    """Return (i, j, w) for every pair y_i > y_j that counts, w the weight of its logistic loss."""
     n = len(scores)
     rank = ranks(scores)
     z = ideal_dcg(grades, truncation)
@@ -195,20 +195,16 @@ def lambdarank_pairs(scores, grades, *, truncation=None, sigma=1.0, norm=True):
     if norm:
         total = sum(2.0 * sigma * w * G(sigma, scores[i] - scores[j]) for i, j, w in pairs)
         if total > 0:
-            pairs = [(i, j, w * np.log2(1.0 + total) / total) for i, j, w in pairs]
+            pairs = [(i, j, w * np.log1p(total) / np.log(2.0) / total) for i, j, w in pairs]
     return pairs
 
 
-def lambdarank(
-    scores, grades, *, truncation=None, sigma=1.0, norm=True, frozen_at=None, **_
-):
+def lambdarank(scores, grades, *, truncation=None, sigma=1.0, norm=True, frozen_at=None, **_):
     if nothing_to_rank(grades):
         return 0.0
     at = scores if frozen_at is None else frozen_at
     pairs = lambdarank_pairs(at, grades, truncation=truncation, sigma=sigma, norm=norm)
-    return sum(
-        w * np.logaddexp(0.0, -sigma * (scores[i] - scores[j])) for i, j, w in pairs
-    )
+    return sum(w * np.logaddexp(0.0, -sigma * (scores[i] - scores[j])) for i, j, w in pairs)
 
 
 def _pairs(grades):
@@ -224,7 +220,7 @@ def gbrank(scores, grades, *, margin=1.0, normalize=True, **_):
     return total / len(pairs) if normalize else total
 
 
-# ---- Gauss-Newton curvatures, by the formula that each objective's file states --------------------
+# ---- Gauss-Newton curvatures, by the formula that each objective's file states -------------------
 
 
 def sdcg_gauss_newton(scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, **_):
@@ -323,9 +319,7 @@ def hessian_diagonal(loss, scores):
 def _exact(loss):
     def exact(scores, grades, **parameters):
         """Return the true diagonal of the loss with what is frozen frozen at the scores."""
-        return hessian_diagonal(
-            lambda s: loss(s, grades, frozen_at=scores, **parameters), scores
-        )
+        return hessian_diagonal(lambda s: loss(s, grades, frozen_at=scores, **parameters), scores)
 
     return exact
 
@@ -384,9 +378,7 @@ _SDCG_PARAMETERS = (
 
 ORACLES = {
     "sdcg": Oracle(sdcg, _exact_floored(sdcg), sdcg_gauss_newton, _SDCG_PARAMETERS),
-    "shf-sdcg": Oracle(
-        shf_sdcg, _exact_floored(shf_sdcg), shf_sdcg_gauss_newton, _SDCG_PARAMETERS
-    ),
+    "shf-sdcg": Oracle(shf_sdcg, _exact_floored(shf_sdcg), shf_sdcg_gauss_newton, _SDCG_PARAMETERS),
     "reg-shf-sdcg": Oracle(
         reg_shf_sdcg,
         reg_shf_sdcg_exact,

@@ -5,14 +5,11 @@ The oracle's loss, with the frozen quantities frozen, is differentiated by centr
 
 import numpy as np
 import pytest
+from boostrank.objectives import REGISTRY
 from oracle import CASES, FLOOR, ORACLES, REACH, gradient
 
-from boostrank.objectives import REGISTRY
-
 CHOICES = [
-    (name, parameters, hessian)
-    for name, parameters in CASES
-    for hessian in REGISTRY[name].hessians
+    (name, parameters, hessian) for name, parameters in CASES for hessian in REGISTRY[name].hessians
 ]
 
 

@@ -1,0 +1,382 @@
+"""What the papers claim of the objectives holds, for the formulas and for the compiled code."""
+
+from itertools import pairwise
+
+import numpy as np
+import oracle
+import pytest
+from boostrank.objectives import SDCG, SHFSDCG, LambdaRank, Regression, RegSHFSDCG
+
+ALPHAS = (0.5, 1.0, 3.0)
+LEADS = (-20.0, -3.0, -0.4, 0.4, 3.0)
+
+
+def slopes(f, lead, step=1e-6):
+    """Return (f'(lead), f'(lead)) for the second score moving: ds_1 and ds_2 derivatives of f."""
+    one = (f(lead + step) - f(lead - step)) / (2 * step)
+    return one, -one
+
+
+def two(objective, lead, grades=(2.0, 1.0)):
+    """Return the gradient of a query of two documents, the better one `lead` ahead."""
+    return objective.grad_hess([lead, 0.0], list(grades), [2])[0]
+
+
+def cost_slopes(rank_function, lead, alpha, cut=None, beta=1.0, grades=(2.0, 1.0)):
+    """Return c_1, c_2: how the loss grows with each smooth rank."""
+    z = oracle.ideal_dcg(grades)
+    r = rank_function([lead, 0.0], grades, alpha)
+    return [
+        oracle._slope_of_rank(rank, grade, z, beta, cut)
+        for rank, grade in zip(r, grades, strict=True)
+    ]
+
+
+# ---- section 3.1: what is wrong with SDCG --------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("lead", LEADS)
+def test_equation_11_sdcgs_two_ranks_pull_against_each_other(alpha, lead):
+    def rank(i):
+        return lambda x: oracle.sdcg_ranks([x, 0.0], [2, 1], alpha)[i]
+
+    for r1, r2 in zip(slopes(rank(0), lead), slopes(rank(1), lead), strict=True):
+        assert r1 == pytest.approx(-r2, rel=1e-6, abs=1e-9)
+    # So the public gradient holds the difference of the two costs.
+    c1, c2 = cost_slopes(oracle.sdcg_ranks, lead, alpha)
+    pull = (c1 - c2) * oracle.dG(alpha, lead)
+    np.testing.assert_allclose(two(SDCG(alpha=alpha), lead), [pull, -pull], rtol=1e-10)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("lead", [-0.01, -0.4, -3.0, -20.0, -700.0])
+def test_equation_16_a_wrong_pair_moves_both_ranks_by_a_quarter_of_alpha(alpha, lead):
+    def rank(i):
+        return lambda x: oracle.shf_ranks([x, 0.0], [2, 1], alpha)[i]
+
+    for r1, r2 in zip(slopes(rank(0), lead), slopes(rank(1), lead), strict=True):
+        assert r1 == pytest.approx(r2, rel=1e-6)
+        assert abs(r1) == pytest.approx(alpha / 4, rel=1e-6)
+    c1, c2 = cost_slopes(oracle.shf_ranks, lead, alpha)
+    assert c1 > 0
+    assert c2 > 0
+    pull = (c1 + c2) * alpha / 4
+    np.testing.assert_allclose(two(SHFSDCG(alpha=alpha), lead), [-pull, pull], rtol=1e-10)
+
+
+def test_sdcgs_gradient_of_a_badly_wrong_pair_vanishes_and_shfs_does_not():
+    for lead in (-25.0, -100.0, -1e4):
+        sdcg, shf = abs(two(SDCG(), lead)[0]), abs(two(SHFSDCG(), lead)[0])
+        assert sdcg < 1e-6 * shf
+    # Falling with the discount at a growing rank only: no exponential in it.
+    assert abs(two(SHFSDCG(), -1e4)[0]) > 1e-9
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_the_hinge_is_smooth_at_zero_with_the_minus_sign_only(alpha):
+    h = 1e-7
+
+    def printed(x):
+        return oracle.G(alpha, x) if x >= 0 else 0.5 + alpha / 4 * x
+
+    assert oracle.A(alpha, -1e-13) == pytest.approx(oracle.A(alpha, 0.0))
+    right = (oracle.A(alpha, h) - oracle.A(alpha, 0.0)) / h
+    assert right == pytest.approx(-alpha / 4, rel=1e-5)
+    assert (oracle.A(alpha, 0.0) - oracle.A(alpha, -h)) / h == pytest.approx(right, rel=1e-5)
+    assert (printed(0.0) - printed(-h)) / h == pytest.approx(-right, rel=1e-5)
+    # In the compiled code: the gradient is continuous where the pair changes order.
+    gradients = [two(SHFSDCG(alpha=alpha), lead) for lead in (-1e-9, 0.0, 1e-9)]
+    np.testing.assert_allclose(gradients[0], gradients[1], rtol=1e-7)
+    np.testing.assert_allclose(gradients[2], gradients[1], rtol=1e-7)
+    assert gradients[1][0] < 0
+
+
+def steps_to_repair(objective, scores, grades, step, at_most):
+    """Return how many steps of plain gradient descent put the better document first."""
+    scores = np.array(scores)
+    for taken in range(at_most + 1):
+        if scores[0] > scores[1]:
+            return taken
+        scores -= step * objective.grad_hess(scores, grades, [2])[0]
+    return None
+
+
+def test_gradient_steps_repair_a_wrong_pair():
+    grades = [2.0, 0.0]
+    for lead in (-1.0, -5.0, -12.0):
+        grad = two(SHFSDCG(), lead, grades)
+        assert grad[0] < 0 < grad[1]  # a step lifts the better document and lowers the other
+        before = SHFSDCG().loss([lead, 0.0], grades, [2])
+        after = SHFSDCG().loss(np.array([lead, 0.0]) - 0.1 * grad, grades, [2])
+        assert after < before
+    assert steps_to_repair(SHFSDCG(), [-12.0, 0.0], grades, 10.0, 100) is not None
+    assert steps_to_repair(SDCG(), [-12.0, 0.0], grades, 10.0, 100) is None
+
+
+def test_the_printed_sign_would_push_a_wrong_pair_apart(monkeypatch):
+    monkeypatch.setattr(oracle, "A", lambda a, x: oracle.G(a, x) if x >= 0 else 0.5 + a / 4 * x)
+    grad = oracle.gradient(lambda s: oracle.shf_sdcg(s, [2.0, 1.0]), [-1.0, 0.0])
+    assert grad[0] > 0 > grad[1]
+
+
+# ---- limits --------------------------------------------------------------------------------------
+
+
+def test_well_separated_right_pairs_have_their_true_ranks():
+    assert oracle.A(1.0, 40.0) == pytest.approx(0.0, abs=1e-15)
+    assert oracle.B(1.0, -40.0) == pytest.approx(1.0, abs=1e-15)
+    scores, grades = [-40.0, 120.0, 40.0, 80.0, 0.0], [0.0, 4.0, 2.0, 2.0, 1.0]
+    for smooth in (oracle.sdcg_ranks, oracle.shf_ranks):
+        np.testing.assert_allclose(smooth(scores, grades, 1.0), oracle.ranks(scores), rtol=1e-14)
+    for cls in (SDCG, SHFSDCG):
+        assert cls().loss(scores, grades, [5])[0] == pytest.approx(-1.0, rel=1e-12)
+        loss = cls(normalize=False).loss(scores, grades, [5])[0]
+        assert loss == pytest.approx(-oracle.dcg(scores, grades), rel=1e-12)
+
+
+def test_a_steep_sdcg_is_ndcg(rng):
+    for _ in range(20):
+        n = int(rng.integers(2, 12))
+        scores, grades = rng.permutation(n) / 10.0, rng.integers(0, 4, n).astype(float)
+        grades[0] = 4.0  # something to rank
+        ndcg = oracle.dcg(scores, grades) / oracle.ideal_dcg(grades)
+        assert SDCG(alpha=1e4).loss(scores, grades, [n])[0] == pytest.approx(-ndcg, rel=1e-12)
+        # A steep cut-off gives NDCG@k, but for the document at rank k itself, whose W is 1/2.
+        k = int(rng.integers(1, n + 1))
+        steep = SDCG(alpha=1e4, beta=1e4, k=k).loss(scores, grades, [n])[0]
+        above = oracle.dcg(scores, grades, k - 1) + oracle.dcg(scores, grades, k)
+        assert steep == pytest.approx(-above / 2 / oracle.ideal_dcg(grades, k), rel=1e-12)
+
+
+def test_only_alpha_times_the_scores_matters(rng):
+    scores, grades = rng.normal(size=12), rng.integers(0, 4, 12)
+    for cls in (SDCG, SHFSDCG):
+        for k in (None, 4):
+            np.testing.assert_allclose(
+                cls(alpha=3.0, k=k).loss(scores, grades, [12]),
+                cls(alpha=1.0, k=k).loss(3.0 * scores, grades, [12]),
+                rtol=1e-12,
+            )
+
+
+# ---- section 3.2: the cut-off --------------------------------------------------------------------
+
+
+def test_the_top_documents_keep_at_least_half_their_weight(rng):
+    for _ in range(50):
+        n, k = int(rng.integers(2, 15)), int(rng.integers(1, 8))
+        scores, grades = rng.normal(0, 4, n), np.sort(rng.integers(0, 4, n))[::-1]
+        s_m = oracle.shf_width(scores, grades, 1.0, k)
+        r = oracle.shf_ranks(scores, grades, 1.0)
+        assert s_m >= k
+        # Every document that no selection of the k best could leave out.
+        sure = [i for i in range(n) if sum(grades >= grades[i]) <= k]
+        assert all(oracle.G(1.0, r[i] - s_m) >= 0.5 for i in sure)
+        assert sum(oracle.G(1.0, rank - s_m) >= 0.5 for rank in r) >= min(k, n)
+
+
+def test_sdcgs_cut_off_forgets_a_buried_document_and_shfs_does_not():
+    """Section 3.2: the weight of a relevant document far below rank k."""
+    scores = np.concatenate(([-3.0], np.linspace(0.0, 3.0, 60)))
+    grades = np.array([3.0] + [0.0] * 60)
+    sdcg, shf = (abs(cls(k=1).grad_hess(scores, grades, [61])[0][0]) for cls in (SDCG, SHFSDCG))
+    assert sdcg < 1e-15 * shf
+    assert shf > 1e-3
+
+
+def test_the_cut_off_narrows_to_k_once_the_list_is_ranked_right():
+    grades = [3.0, 2.0, 2.0, 1.0, 0.0, 0.0]
+    widths = []
+    for spread in (-3.0, 0.0, 1.0, 3.0, 10.0, 50.0):
+        scores = [spread * (6 - i) for i in range(6)]
+        widths.append(oracle.shf_width(scores, grades, 1.0, 3))
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] > 5
+    assert widths[-1] == 3.0
+    scores = [50.0 * (6 - i) for i in range(6)]
+    for k in (1, 2, 3, 6):
+        # Then W is the weight of (7): that of SDCG.
+        np.testing.assert_allclose(
+            SHFSDCG(k=k).loss(scores, grades, [6]), SDCG(k=k).loss(scores, grades, [6]), rtol=1e-12
+        )
+
+
+def test_ties_of_grade_at_the_cut_off_take_the_best_ranked():
+    scores, grades = [0.0, 3.0, -2.0, 1.0], [2.0, 1.0, 1.0, 0.0]
+    r = oracle.shf_ranks(scores, grades, 1.0)
+    assert r[1] < r[2]
+    assert oracle.shf_width(scores, grades, 1.0, 2) == max(r[0], r[1], 2.0)
+    # The compiled code agrees: with the other choice this loss is another.
+    loss = oracle.ideal_dcg(grades, 2) * SHFSDCG(k=2).loss(scores, grades, [4])[0]
+
+    def by_width(s_m):
+        return -sum(
+            oracle.gain(y) * oracle.discount(rank) * oracle.G(1.0, rank - s_m)
+            for rank, y in zip(r, grades, strict=True)
+        )
+
+    assert loss == pytest.approx(by_width(max(r[0], r[1], 2.0)), rel=1e-12)
+    assert abs(loss / by_width(r[2]) - 1.0) > 1e-3
+
+
+# ---- section 3.3: the schedule -------------------------------------------------------------------
+
+
+def tau_of_the_loss(M, m):
+    """Return tau_m as the public losses show it."""
+    query = [1e4, 0.0], [1.0, 0.0], [2]
+    square, shf = Regression().loss(*query)[0], SHFSDCG().loss(*query)[0]
+    mixed = RegSHFSDCG(total_rounds=M).loss(*query, round=m)[0]
+    return (mixed - shf) / (square - shf)
+
+
+@pytest.mark.parametrize("M", [4, 10, 100, 600])
+def test_tau_falls_from_almost_one_through_a_half(M):
+    assert tau_of_the_loss(M, 1) == pytest.approx(0.999999, abs=1e-13)
+    assert tau_of_the_loss(M, M // 2) == pytest.approx(0.5, rel=1e-12)
+    taus = [tau_of_the_loss(M, m) for m in range(1, M + 1)]
+    assert all(a > b for a, b in pairwise(taus))
+    # (19) is symmetric about M/2.
+    for m in range(1, M // 2):
+        assert taus[m - 1] + taus[M - m - 1] == pytest.approx(1.0, rel=1e-12)
+    for beyond in (M + 1, 2 * M, 10**9):
+        assert tau_of_the_loss(M, beyond) == taus[-1]
+
+
+def test_tau_of_odd_totals():
+    assert tau_of_the_loss(5, 1) == pytest.approx(0.999999, abs=1e-13)
+    # Half-way between rounds 2 and 3.
+    assert tau_of_the_loss(5, 2) + tau_of_the_loss(5, 3) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_tau_of_one_and_two_rounds():
+    assert tau_of_the_loss(1, 1) == pytest.approx(0.999999, abs=1e-13)
+    assert tau_of_the_loss(1, 2) == pytest.approx(0.999999, abs=1e-13)  # counts as round 1
+    assert tau_of_the_loss(2, 1) == pytest.approx(0.999999, abs=1e-13)
+    assert tau_of_the_loss(2, 2) == pytest.approx(0.000001, rel=1e-9)
+    assert tau_of_the_loss(2, 3) == tau_of_the_loss(2, 2)
+
+
+@pytest.mark.parametrize("k", [None, 3])
+@pytest.mark.parametrize("target", ["grade", "gain"])
+@pytest.mark.parametrize("hessian", ["exact", "gauss-newton", "constant"])
+def test_the_mixture_goes_from_regression_to_shf(k, target, hessian, rng):
+    scores, grades, group = rng.normal(size=30), rng.integers(0, 4, 30), [10, 1, 19]
+    both = RegSHFSDCG(total_rounds=8, k=k, alpha=1.3, target=target, hessian=hessian)
+    square = Regression(target=target, hessian=hessian).grad_hess(scores, grades, group)
+    shf = SHFSDCG(k=k, alpha=1.3, hessian=hessian).grad_hess(scores, grades, group)
+    for m in range(1, 10):
+        tau = oracle.tau(m, 8)
+        for got, one, other in zip(
+            both.grad_hess(scores, grades, group, round=m), square, shf, strict=True
+        ):
+            np.testing.assert_allclose(got, tau * one + (1 - tau) * other, rtol=1e-9, atol=1e-12)
+    first, last = (both.grad_hess(scores, grades, group, round=m) for m in (1, 8))
+    np.testing.assert_allclose(first[0], square[0], atol=1e-4)
+    np.testing.assert_allclose(last[0], shf[0], atol=1e-4)
+    assert np.abs(first[0] - last[0]).max() > 0.1
+
+
+# ---- LambdaRank ----------------------------------------------------------------------------------
+
+
+def delta_ndcg(scores, grades, i, j):
+    """Return |change of NDCG| when documents i and j swap scores, by swapping them."""
+    swapped = list(scores)
+    swapped[i], swapped[j] = swapped[j], swapped[i]
+    change = oracle.dcg(swapped, grades) - oracle.dcg(scores, grades)
+    return abs(change) / oracle.ideal_dcg(grades)
+
+
+def lambdas(scores, grades, weight, sigma=1.0):
+    """Return the gradient that weighs the RankNet gradient of each pair with weight(i, j)."""
+    grad = np.zeros(len(scores))
+    for i in range(len(scores)):
+        for j in range(len(scores)):
+            if grades[i] > grades[j]:
+                pull = sigma * weight(i, j) / (1.0 + np.exp(sigma * (scores[i] - scores[j])))
+                grad[i] -= pull
+                grad[j] += pull
+    return grad
+
+
+@pytest.mark.parametrize("sigma", [1.0, 2.5])
+def test_lambdaranks_weight_is_what_the_swap_changes(sigma, rng):
+    objective = LambdaRank(norm=False, sigma=sigma)
+    for _ in range(10):
+        n = int(rng.integers(2, 9))
+        scores, grades = rng.permutation(n) / 3.0, rng.integers(0, 4, n).astype(float)
+        grades[0] = 4.0
+        grad, hess = objective.grad_hess(scores, grades, [n])
+        want = lambdas(
+            scores,
+            grades,
+            lambda i, j: delta_ndcg(scores, grades, i, j),  # noqa: B023
+            sigma,
+        )
+        np.testing.assert_allclose(grad, want, rtol=1e-10, atol=1e-14)
+        assert (hess > 0).all()
+
+
+def test_tied_scores_are_ranked_in_input_order():
+    grad, _ = LambdaRank(norm=False).grad_hess([0.0, 0.0, 0.0], [0, 0, 1], [3])
+    half = 0.5  # rho of a tie
+    first, second = (abs(1 / np.log2(4) - 1 / np.log2(1 + rank)) * half for rank in (1, 2))
+    np.testing.assert_allclose(grad, [first, second, -first - second], rtol=1e-12)
+
+
+@pytest.mark.parametrize("T", [1, 2, 3, 7])
+def test_truncation_keeps_pairs_whose_better_ranked_document_is_at_or_above_it(T):
+    scores, grades = [0.5, 2.0, 1.0, -1.0, 0.0], [3.0, 0.0, 1.0, 4.0, 2.0]
+    rank = oracle.ranks(scores)
+    z = oracle.ideal_dcg(grades, T)
+
+    def weight(i, j):
+        if min(rank[i], rank[j]) > T:
+            return 0.0
+        change = oracle.discount(rank[i]) - oracle.discount(rank[j])
+        return abs(oracle.gain(grades[i]) - oracle.gain(grades[j])) * abs(change) / z
+
+    grad, _ = LambdaRank(truncation=T, norm=False).grad_hess(scores, grades, [5])
+    np.testing.assert_allclose(grad, lambdas(scores, grades, weight), rtol=1e-12, atol=1e-15)
+    if T == 1:  # only pairs with the document at rank 1
+        np.testing.assert_array_equal(np.sign(grad), [-1, 1, -1, -1, -1])
+    if T == 7:
+        whole, _ = LambdaRank(norm=False).grad_hess(scores, grades, [5])
+        np.testing.assert_allclose(grad, whole, rtol=1e-12)
+
+
+def test_norm_of_one_pair():
+    """One pair: S = 2 lambda, so that the scaled lambda is log2(1 + S)/2."""
+    for lead in (-2.0, 0.3, 4.0):
+        swap = (1.0 - 1.0 / np.log2(3)) * (3.0 - 1.0) / (3.0 + 1.0 / np.log2(3))
+        pull = swap / (0.01 + abs(lead)) / (1.0 + np.exp(lead))
+        want = np.log2(1.0 + 2.0 * pull) / 2.0
+        grad, hess = LambdaRank(norm=True).grad_hess([lead, 0.0], [2, 1], [2])
+        np.testing.assert_allclose(grad, [-want, want], rtol=1e-12)
+        curvature = want * (1.0 - 1.0 / (1.0 + np.exp(lead)))  # sigma w rho (1 - rho)
+        np.testing.assert_allclose(hess, curvature, rtol=1e-12)
+    # All scores equal: no division by the difference.
+    tied = np.log2(1.0 + 2.0 * swap / 2.0) / 2.0
+    grad, _ = LambdaRank(norm=True).grad_hess([1.0, 1.0], [2, 1], [2])
+    np.testing.assert_allclose(grad, [-tied, tied], rtol=1e-12)
+
+
+def test_norm_of_a_list_scales_all_its_pairs_alike(rng):
+    scores, grades = rng.normal(size=9), np.array([0, 1, 2, 3, 0, 1, 2, 0, 0.0])
+    for T in (None, 2):
+        divided = oracle.lambdarank_pairs(scores, grades, truncation=T, norm=False)
+        pulls = {
+            (i, j): w / (0.01 + abs(scores[i] - scores[j])) / (1 + np.exp(scores[i] - scores[j]))
+            for i, j, w in divided
+        }
+        total = 2.0 * sum(pulls.values())
+        want = np.zeros(9)
+        for (i, j), pull in pulls.items():
+            want[i] -= pull * np.log2(1.0 + total) / total
+            want[j] += pull * np.log2(1.0 + total) / total
+        grad, _ = LambdaRank(norm=True, truncation=T).grad_hess(scores, grades, [9])
+        np.testing.assert_allclose(grad, want, rtol=1e-11)
+        # Both documents of every pair: S is at most log2(1 + S) of it after scaling.
+        assert np.abs(grad).sum() <= np.log2(1.0 + total) + 1e-12

@@ -1,0 +1,383 @@
+"""One object in every entry point of LightGBM and XGBoost, compared with plain reference training.
+
+The reference computes the documented gradients itself (`grad_hess`, divided by the mean Hessian of
+the documents that carry a gradient) and hands them to the host's lowest-level call.
+"""
+
+import copy
+import inspect
+import pickle
+import subprocess
+import sys
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+
+import boostrank
+from boostrank.hosts import HOST_HESSIAN_FLOOR, HostObjective, read
+
+ROUNDS = 6
+PARAMS = {"total_rounds": ROUNDS}
+LIGHTGBM = {"verbosity": -1, "num_leaves": 7, "min_data_in_leaf": 5, "num_threads": 1}
+XGBOOST = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthread": 1}
+
+
+@pytest.fixture(params=boostrank.objective_names())
+def objective(request):
+    return boostrank.objective(
+        request.param, **(PARAMS if request.param == "reg-shf-sdcg" else {})
+    )
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(3)
+    group = rng.integers(1, 25, 60)
+    X = rng.normal(size=(group.sum(), 6))
+    y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))), 0, 4)
+    y[: group[0]] = 0  # a query without relevant documents
+    return X, y, group
+
+
+@pytest.fixture
+def rounds(monkeypatch):
+    """Record the round of every gradient that is computed."""
+    seen = []
+    original = HostObjective.grad_hess
+
+    def spy(self, *args, round=None, **kwargs):
+        seen.append(round)
+        return original(self, *args, round=round, **kwargs)
+
+    monkeypatch.setattr(HostObjective, "grad_hess", spy)
+    return seen
+
+
+def reference(objective, scores, y, group, round, weight=1.0):
+    """Gradients as the hosts should get them."""
+    grad, hess = objective.grad_hess(scores, y, group, round=round)
+    mean = hess[grad != 0].mean()
+    hess = np.maximum(hess / mean, objective.hessian_share) * weight
+    hess = np.maximum(hess, HOST_HESSIAN_FLOOR)
+    return (grad / mean * weight).astype(np.float32), hess.astype(np.float32)
+
+
+def train_lightgbm(objective, X, y, group, weight=None):
+    dataset = lgb.Dataset(X, y, group=group, weight=weight, free_raw_data=False)
+    booster = lgb.Booster(LIGHTGBM, dataset)
+    for m in range(1, ROUNDS + 1):
+        booster.update(
+            fobj=lambda preds, _: reference(
+                objective, preds, y, group, m, 1.0 if weight is None else weight
+            )
+        )
+    return booster
+
+
+def train_xgboost(objective, X, y, group, weight=None):
+    matrix = xgb.DMatrix(X, y, group=group, weight=weight)
+    booster = xgb.Booster(XGBOOST, [matrix])
+    spread = 1.0 if weight is None else np.repeat(weight, group)
+    for m in range(1, ROUNDS + 1):
+        preds = booster.predict(matrix, output_margin=True)
+        grad, hess = reference(objective, preds, y, group, m, spread)
+        booster.boost(matrix, m - 1, grad=grad, hess=hess)
+    return booster
+
+
+def same_trees(first, second):
+    """Compare bit for bit what every tree predicts for many points."""
+    X = np.random.default_rng(8).normal(size=(2000, 6))
+    return all(
+        np.array_equal(
+            first.predict(X, start_iteration=m, num_iteration=1),
+            second.predict(X, start_iteration=m, num_iteration=1),
+        )
+        for m in range(ROUNDS)
+    )
+
+
+def test_lightgbm_train(objective, data, rounds):
+    X, y, group = data
+    expected = train_lightgbm(objective, X, y, group)
+    rounds.clear()
+    dataset = lgb.Dataset(X, y, group=group)
+    for _ in range(2):  # the object and the data set serve again
+        booster = lgb.train({**LIGHTGBM, "objective": objective}, dataset, ROUNDS)
+        assert same_trees(booster, expected)
+    assert rounds == [*range(1, ROUNDS + 1)] * 2
+
+
+def test_lightgbm_update(objective, data):
+    X, y, group = data
+    booster = lgb.Booster(LIGHTGBM, lgb.Dataset(X, y, group=group))
+    for _ in range(ROUNDS):
+        booster.update(fobj=objective)
+    assert same_trees(booster, train_lightgbm(objective, X, y, group))
+
+
+def test_lightgbm_ranker(objective, data, rounds):
+    X, y, group = data
+    expected = train_lightgbm(objective, X, y, group)
+    rounds.clear()
+    ranker = lgb.LGBMRanker(
+        objective=objective, n_estimators=ROUNDS, num_leaves=7, min_child_samples=5, n_jobs=1,
+        verbosity=-1,
+    )  # fmt: skip
+    ranker.fit(X, y, group=group)
+    assert same_trees(ranker.booster_, expected)
+    assert rounds == [*range(1, ROUNDS + 1)]
+
+
+def test_xgboost_train(objective, data, rounds):
+    X, y, group = data
+    expected = train_xgboost(objective, X, y, group)
+    rounds.clear()
+    matrix = xgb.DMatrix(X, y, group=group)
+    for _ in range(2):
+        booster = xgb.train(XGBOOST, matrix, ROUNDS, obj=objective)
+        np.testing.assert_array_equal(booster.predict(matrix), expected.predict(matrix))
+    assert rounds == [*range(1, ROUNDS + 1)] * 2
+
+
+def test_xgboost_calls_with_two_and_three_arguments_agree(objective, data):
+    X, y, group = data
+    matrix = xgb.DMatrix(X, y, group=group)
+    preds = np.random.default_rng(0).normal(size=len(y)).astype(np.float32)
+    three = objective(0, preds, matrix)
+    if objective.scheduled:
+        with pytest.raises(ValueError, match="boosting round is not known"):
+            objective(preds, matrix)
+    else:
+        np.testing.assert_array_equal(objective(preds, matrix), three)
+    for array in three:
+        assert array.dtype == np.float32
+        assert array.flags.c_contiguous
+
+
+def test_xgboost_loaded_after_the_object_was_made():
+    """The first call then has two arguments; the object must still know every round."""
+    program = """
+import numpy as np, boostrank
+from boostrank.hosts import HostObjective
+objective = boostrank.RegSHFSDCG(total_rounds=4)
+import xgboost
+seen = []
+original = HostObjective.grad_hess
+def spy(self, *args, round=None, **kwargs):
+    seen.append(round)
+    return original(self, *args, round=round, **kwargs)
+HostObjective.grad_hess = spy
+X = np.random.default_rng(0).normal(size=(40, 2))
+matrix = xgboost.DMatrix(X, (X[:, 0] > 0).astype(int), group=[20, 20])
+for _ in range(2):
+    xgboost.train({"objective": "rank:pairwise"}, matrix, 4, obj=objective)
+print(seen)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.strip() == str([1, 2, 3, 4] * 2)
+
+
+def test_interleaved_boosters_keep_their_own_rounds(data, rounds):
+    X, y, group = data
+    objective = boostrank.RegSHFSDCG(**PARAMS)
+    dataset = lgb.Dataset(X, y, group=group)
+    boosters = [lgb.Booster(LIGHTGBM, dataset) for _ in range(3)]
+    for _ in range(ROUNDS):
+        for booster in boosters:
+            booster.update(fobj=objective)
+    assert rounds == [m for m in range(1, ROUNDS + 1) for _ in boosters]
+
+
+def test_document_weights_in_lightgbm(objective, data):
+    X, y, group = data
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)).astype(np.float32)
+    expected = train_lightgbm(objective, X, y, group, weight)
+    dataset = lgb.Dataset(X, y, group=group, weight=weight)
+    booster = lgb.train({**LIGHTGBM, "objective": objective}, dataset, ROUNDS)
+    assert same_trees(booster, expected)
+    assert not same_trees(booster, train_lightgbm(objective, X, y, group))
+
+
+def test_query_weights_in_xgboost(objective, data):
+    X, y, group = data
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(group)).astype(np.float32)
+    matrix = xgb.DMatrix(X, y, group=group, weight=weight)
+    booster = xgb.train(XGBOOST, matrix, ROUNDS, obj=objective)
+    expected = train_xgboost(objective, X, y, group, weight)
+    np.testing.assert_array_equal(booster.predict(matrix), expected.predict(matrix))
+    plain = train_xgboost(objective, X, y, group)
+    assert not np.array_equal(booster.predict(matrix), plain.predict(matrix))
+
+
+@pytest.mark.parametrize("norm", [True, False])
+@pytest.mark.parametrize("truncation", [5, None])
+@pytest.mark.parametrize("start", ["tied", "spread"])
+def test_lambdarank_is_lightgbms(norm, truncation, start):
+    """The first tree equals the built-in's, leaf by leaf, whatever the leaves.
+
+    Known differences: the built-in reads its sigmoid from a table (1e-5), adds in float32, and gives
+    a Hessian of 0 where ours is at least a millionth of the mean.
+    """
+    rng = np.random.default_rng(7)
+    group = np.full(50, 12)
+    y = rng.integers(0, 5, group.sum()).astype(float)
+    init_score = None if start == "tied" else rng.normal(size=len(y))
+    ours = boostrank.LambdaRank(norm=norm, truncation=truncation)
+    # Thresholds in sums of Hessians would see our scaling.
+    params = {**LIGHTGBM, "num_leaves": 31, "min_sum_hessian_in_leaf": 1e-9, "learning_rate": 1.0}
+    built_in = {"lambdarank_norm": norm, "lambdarank_truncation_level": truncation or 10_000}
+    for _ in range(10):
+        X = rng.normal(size=(len(y), 3))
+        first, second = (
+            lgb.train(
+                {**params, **objective}, lgb.Dataset(X, y, group=group, init_score=init_score), 1
+            ).predict(X, raw_score=True)
+            for objective in ({"objective": ours}, {"objective": "lambdarank", **built_in})
+        )
+        assert len(np.unique(first)) > 20
+        np.testing.assert_allclose(first, second, rtol=1e-4, atol=1e-4 * np.abs(second).max())
+
+
+def test_ranknet_type_pairs_are_xgboosts_pairwise():
+    """In queries of two documents with grades 0 and 1 every pair weighs the same.
+
+    LambdaRank is then RankNet up to a factor, which scaling removes, and comparable with XGBoost's
+    rank:pairwise. Known difference: XGBoost doubles the Hessian, so its leaves are half as large.
+    """
+    rng = np.random.default_rng(5)
+    group = np.full(40, 2)
+    y = np.tile([0.0, 1.0], 40)
+    X = rng.normal(size=(80, 3)) + y[:, None]
+    params = {
+        "objective": "rank:pairwise", "base_score": 0, "reg_lambda": 0, "min_child_weight": 0,
+        "max_depth": 3, "learning_rate": 1.0, "lambdarank_normalization": False,
+        "lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": 2, "nthread": 1,
+    }  # fmt: skip
+    matrix = xgb.DMatrix(X, y, group=group)
+    ours = xgb.train(params, matrix, 1, obj=boostrank.LambdaRank(norm=False))
+    built_in = xgb.train(params, matrix, 1)
+    np.testing.assert_allclose(ours.predict(matrix), 2 * built_in.predict(matrix), rtol=1e-5)
+
+
+def test_regression_is_lightgbms_squared_error(data):
+    X, y, group = data
+    params = {**LIGHTGBM, "boost_from_average": False}
+    ours = lgb.train(
+        {**params, "objective": boostrank.Regression()}, lgb.Dataset(X, y, group=group), ROUNDS
+    )
+    built_in = lgb.train({**params, "objective": "l2"}, lgb.Dataset(X, y, group=group), ROUNDS)
+    np.testing.assert_allclose(ours.predict(X), built_in.predict(X), rtol=1e-5)
+
+
+def test_hessians_average_one_and_never_vanish(objective, data):
+    _, y, group = data
+    scores = np.random.default_rng(2).normal(size=len(y))
+    grad, hess = objective(y, scores, None, group)
+    floor = max(objective.hessian_share, HOST_HESSIAN_FLOOR)
+    assert hess.min() >= np.float32(floor)
+    # Flooring can only add, and little.
+    assert 1.0 - 1e-5 <= hess[grad != 0].mean() < 1.0 + floor
+
+
+def test_training_survives_mostly_degenerate_queries(objective):
+    """Hessians near zero must not break the booster, here with one query in ten to learn from."""
+    rng = np.random.default_rng(11)
+    group = np.full(100, 10)
+    X = rng.normal(size=(1000, 4))
+    y = (X[:, 0] > 0) * np.repeat(np.arange(100) % 10 == 0, 10)
+    params = {"min_data_in_leaf": 1}
+    booster = lgb.train(
+        {**LIGHTGBM, **params, "objective": objective}, lgb.Dataset(X, y, group=group), 100
+    )
+    assert np.isfinite(booster.predict(X)).all()
+    matrix = xgb.DMatrix(X, y, group=group)
+    model = xgb.train({**XGBOOST, "min_child_weight": 0}, matrix, 100, obj=objective)
+    assert np.isfinite(model.predict(matrix)).all()
+    live = y.reshape(-1, 10).max(axis=1) > 0
+    for scores in (booster.predict(X), model.predict(matrix)):
+        ndcg = boostrank.evaluate(scores, y, group, ("ndcg",), per_query=True)["ndcg"]
+        assert np.mean(ndcg[live]) > 0.95
+
+
+def test_gradient_that_is_not_finite_names_the_query():
+    X, labels, group = np.arange(90.0)[:, None], np.zeros(90), [30, 40, 20]
+    labels[50] = 1000  # its gain is about 1e301: beyond float32
+    dataset = lgb.Dataset(X, labels, group=group)
+    objective = boostrank.Regression(target="gain")
+    with pytest.raises(ValueError, match=r"not finite in query 1 \(document at row 50\)"):
+        lgb.train({**LIGHTGBM, "objective": objective}, dataset, 1)
+    matrix = xgb.DMatrix(X, labels, group=group)
+    with pytest.raises(ValueError, match=r"not finite in query 1 \(document at row 50\)"):
+        xgb.train(XGBOOST, matrix, 1, obj=objective)
+
+
+@pytest.mark.parametrize("label", [-1.0, np.nan])
+def test_bad_labels_train_nothing(objective, label):
+    X, y, group = np.arange(60.0)[:, None], np.arange(60.0) % 3, [30, 30]
+    y[7] = label
+    booster = lgb.Booster(LIGHTGBM, lgb.Dataset(X, y, group=group))
+    if not np.isnan(label):  # LightGBM reads a missing label as 0 before anyone sees it
+        with pytest.raises(ValueError, match="labels must be"):
+            booster.update(fobj=objective)
+        assert booster.num_trees() == 0
+    with pytest.raises(ValueError, match=r"labels must be|NaN"):
+        xgb.train(XGBOOST, xgb.DMatrix(X, y, group=group), 1, obj=objective)
+
+
+def test_data_without_queries(objective):
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2
+    with pytest.raises(ValueError, match="group is missing"):
+        lgb.train({**LIGHTGBM, "objective": objective}, lgb.Dataset(X, y), 1)
+    with pytest.raises(ValueError, match="group is missing"):
+        xgb.train(XGBOOST, xgb.DMatrix(X, y), 1, obj=objective)
+
+
+def test_wrong_calls():
+    objective = boostrank.SDCG()
+    with pytest.raises(TypeError, match="got 1 arguments"):
+        objective([0.0])
+    with pytest.raises(TypeError, match=r"expected a lightgbm\.Dataset or an xgboost\.DMatrix"):
+        objective(np.zeros(3), np.zeros(3))
+
+
+def test_read():
+    X, y, group = np.zeros((5, 1)), np.array([0, 1, 0, 2, 1]), [2, 3]
+    dataset = lgb.Dataset(X, y, group=group, weight=[1, 1, 2, 2, 2]).construct()
+    matrix = xgb.DMatrix(X, y, group=group, weight=[1, 2])
+    for host, weight, got in (
+        ("lightgbm", [1, 1, 2, 2, 2], read(dataset)),
+        ("xgboost", [1, 2], read(matrix)),
+    ):
+        assert got.host == host
+        assert got.labels.tolist() == y.tolist()
+        assert got.group.tolist() == group
+        assert got.weight.tolist() == weight
+    assert read(xgb.DMatrix(X, y, group=group)).weight is None
+    assert read(lgb.Dataset(X, y, group=group).construct()).weight is None
+
+
+def test_object(objective):
+    """One object, as cheap to copy as the hosts copy it often."""
+    assert copy.deepcopy(objective) is objective
+    assert copy.copy(objective) is objective
+    again = pickle.loads(pickle.dumps(objective))
+    assert again == objective
+    assert type(again) is type(objective)
+    assert hash(again) == hash(objective)
+    assert list(inspect.signature(objective).parameters) == ["y_true", "y_pred", "weight", "group"]
+    assert "hessian" in inspect.signature(type(objective)).parameters
+    assert type(objective).__doc__ == type(objective).__mro__[1].__doc__
+    assert getattr(boostrank, type(objective).__name__) is type(objective)
+
+
+def test_objective_by_name():
+    assert boostrank.objective("shf-sdcg", k=5) == boostrank.SHFSDCG(k=5)
+    with pytest.raises(ValueError, match="unknown objective 'shf_sdgc'; did you mean 'shf-sdcg'"):
+        boostrank.objective("shf_sdgc")
+    with pytest.raises(TypeError, match="margin"):
+        boostrank.objective("sdcg", margin=1.0)

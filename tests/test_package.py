@@ -1,0 +1,124 @@
+"""The package as it is installed: files, imports, documentation that runs."""
+
+import ast
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import boostrank
+from boostrank import objectives
+
+ROOT = Path(__file__).resolve().parent.parent
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(boostrank.__path__, "boostrank.")
+    if not module.name.startswith("boostrank.objectives")
+] + [f"boostrank.objectives.{module.name}" for module in pkgutil.iter_modules(objectives.__path__)]
+
+
+def run(program, **kwargs):
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, **kwargs
+    )
+
+
+def test_import_loads_no_host_and_changes_nothing():
+    done = run(
+        "import logging, os, sys, threading, warnings\n"
+        "import numba, numpy\n"
+        "def state():\n"
+        "    return (dict(os.environ), warnings.filters[:], logging.root.handlers[:],\n"
+        "            threading.active_count(), numba.config.THREADING_LAYER, numpy.geterr())\n"
+        "before = state()\n"
+        "import boostrank\n"
+        "assert state() == before\n"
+        "extras = ['lightgbm', 'xgboost', 'sklearn', 'scipy', 'typer', 'rich', 'matplotlib']\n"
+        "assert not [name for name in extras if name in sys.modules]\n"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("objectives/*.py")), ids=lambda path: path.name)
+def test_objectives_know_no_host(path):
+    source = path.read_text()
+    assert not re.search("lightgbm|xgboost", source, re.IGNORECASE)
+    allowed = {"numpy", "numba", *sys.stdlib_module_names}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            assert {alias.name.split(".")[0] for alias in node.names} <= allowed
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 1 or (node.level == 0 and node.module.split(".")[0] in allowed)
+
+
+def test_importing_the_folder_by_its_own_name_is_refused():
+    done = run("import objectives", cwd=ROOT)
+    assert "import boostrank.objectives" in done.stderr
+    assert done.returncode == 1
+
+
+def test_every_objective_can_be_plugged_in():
+    assert set(objectives.REGISTRY) == set(boostrank.objective_names())
+
+
+def test_wheel_holds_every_file(tmp_path):
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT],
+        check=True, capture_output=True, timeout=300,
+    )  # fmt: skip
+    (wheel,) = tmp_path.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    expected = {f"boostrank/{path.name}" for path in ROOT.glob("boostrank/*.py")}
+    expected |= {f"boostrank/objectives/{path.name}" for path in ROOT.glob("objectives/*.py")}
+    assert {name for name in names if name.endswith(".py")} == expected
+    assert "boostrank/py.typed" in names
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name):
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", [name for name in boostrank.__all__ if name != "HostObjective"])
+def test_public_docstrings_are_whole(name):
+    """Numpydoc sections that a user looks for, and a runnable example."""
+    thing = getattr(boostrank, name)
+    assert ">>> " in thing.__doc__
+    if name != "objective_names":
+        for section in ("Parameters\n", "Raises\n"):
+            assert section in thing.__doc__
+
+
+def test_readme_code_runs(tmp_path, monkeypatch):
+    """All Python blocks of the README, one after the other, as a reader would paste them."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+
+
+def test_readme_shell_commands_exist():
+    """Every boostrank and make command that the README names."""
+    from typer.main import get_command
+
+    from boostrank.cli import app
+
+    text = (ROOT / "README.md").read_text()
+    shell = "\n".join(re.findall(r"```(?:sh|bash|console)\n(.*?)```", text, re.DOTALL))
+    commands = get_command(app).commands
+    used = re.findall(r"^(?:\$ )?boostrank (\w+)(.*)$", shell, re.MULTILINE)
+    assert used
+    for name, rest in used:
+        options = {option for param in commands[name].params for option in param.opts}
+        assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)) <= options | {"--help"}
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"^(?:\$ )?make (\w+)", shell, re.MULTILINE)) <= set(targets)
