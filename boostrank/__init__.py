@@ -16,13 +16,14 @@ cli        the command line
 
 from boostrank.hosts import HostObjective
 from boostrank.metrics import evaluate, metric
+from boostrank.objectives import Schedule
 from boostrank.registry import (
     SDCG,
     SHFSDCG,
     GBRank,
     LambdaRank,
-    RegSHFSDCG,
     Regression,
+    RegSHFSDCG,
     objective,
     objective_names,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "LambdaRank",
     "RegSHFSDCG",
     "Regression",
+    "Schedule",
     "evaluate",
     "metric",
     "objective",

@@ -68,14 +68,15 @@ def _numbers(name: str, values: Any, n_dims: int) -> npt.NDArray[Any]:
 
 def _query_starts(qid: Integers) -> tuple[Integers, int | None]:
     """Return the first row of every run of equal ids, and the first row where an id comes back."""
-    starts = np.flatnonzero(np.diff(qid, prepend=qid[0] - 1))
+    starts = np.flatnonzero(np.append(True, qid[1:] != qid[:-1]))
     first = np.unique(qid[starts], return_index=True)[1]
     back = np.setdiff1d(np.arange(len(starts)), first)
     return starts, int(starts[back[0]]) if len(back) else None
 
 
 def _bad_grades(y: Floats) -> npt.NDArray[np.bool_]:
-    return ~((y >= 0) & (y <= MAX_GRADE))  # also true for NaN
+    good: npt.NDArray[np.bool_] = (y >= 0) & (y <= MAX_GRADE)
+    return ~good  # NaN too
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -677,8 +678,9 @@ def load_letor(path_or_paths: Paths) -> RankingData:
     >>> data.group.tolist()
     [2, 1]
     """
-    single = isinstance(path_or_paths, str | os.PathLike)
-    return _read_files([path_or_paths] if single else list(path_or_paths))[0]
+    if isinstance(path_or_paths, str | os.PathLike):
+        path_or_paths = [path_or_paths]
+    return _read_files(list(path_or_paths))[0]
 
 
 def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingData]:
@@ -727,7 +729,7 @@ def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingDat
 def _standardise(values: Floats) -> Floats:
     """Scale to zero mean and unit variance; values all equal become 0."""
     centred = values - values.mean()
-    return centred / (centred.std() or 1.0)
+    return np.asarray(centred / (centred.std() or 1.0))
 
 
 def make_ranking(

@@ -88,9 +88,7 @@ def read(data: Any) -> HostData:
         if labels is None:
             raise ValueError("labels are missing: give the Dataset label=grades")
         return HostData("lightgbm", np.asarray(labels), np.asarray(group), data.get_weight())
-    raise TypeError(
-        f"expected a lightgbm.Dataset or an xgboost.DMatrix, got {type(data).__name__}"
-    )
+    raise TypeError(f"expected a lightgbm.Dataset or an xgboost.DMatrix, got {type(data).__name__}")
 
 
 class FourArguments:
@@ -160,7 +158,8 @@ class HostObjective(Objective):
     The gradients it hands to a host are float32 and scaled: gradient and Hessian are divided by the
     mean Hessian of the documents that carry a gradient. Newton steps do not change, and the hosts'
     thresholds (``min_sum_hessian_in_leaf``, ``min_child_weight``, ``lambda_l2``) mean the same for
-    every objective. Hessians are then floored at the objective's `hessian_share`, before weights. `grad_hess` stays unscaled.
+    every objective. Hessians are then floored at the objective's `hessian_share`, before weights.
+    `grad_hess` stays unscaled.
     """
 
     __signature__ = FourArguments()

@@ -150,7 +150,7 @@ def _orders(scores: Floats, labels: Floats, boundaries: Integers) -> tuple[Integ
     for q in range(len(boundaries) - 1):
         a, b = boundaries[q], boundaries[q + 1]
         order[a:b] = a + order_by_score(scores[a:b])
-        ideal[a:b] = np.sort(labels[a:b])[::-1]
+        ideal[a:b] = labels[a:b][order_by_score(labels[a:b])]
     return order, ideal
 
 
@@ -218,7 +218,8 @@ class _Ranking:
         self.end = position
         if rules.average_ties:
             new = np.ones(len(scores), dtype=np.bool_)
-            new[1:] = (np.diff(scores[order]) != 0) | (np.diff(self.query) != 0)
+            ranked = scores[order]
+            new[1:] = (ranked[1:] != ranked[:-1]) | (self.query[1:] != self.query[:-1])
             self._run = np.cumsum(new) - 1
             self._length = np.bincount(self._run)
             self.end = (np.cumsum(self._length) - 1)[self._run]
@@ -239,7 +240,8 @@ class _Ranking:
         if k is not None:
             within = self.rank <= k
             query, values = query[within], values[within]
-        return np.bincount(query, values, minlength=self.n_queries)
+        # Of no documents at all, bincount returns integers in spite of the weights.
+        return np.bincount(query, values, self.n_queries).astype(np.float64, copy=False)
 
     @cached_property
     def discount(self) -> Floats:

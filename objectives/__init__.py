@@ -5,6 +5,7 @@ docstring (source, definition, derivatives, Hessians, degenerate queries, numeri
 of one query, loss of one query, drivers over queries, public class. The rooms beside them:
 
 base        the `Objective` class and its `Contract`
+schedules   parameters that change with the boosting round
 validation  every check of what a caller passes, done once at the boundary
 numerics    small kernels that several objectives share
 threads     spreads queries over threads
@@ -27,6 +28,7 @@ from .gbrank import GBRank
 from .lambdarank import LambdaRank
 from .reg_shf_sdcg import RegSHFSDCG
 from .regression import Regression
+from .schedules import Schedule
 from .sdcg import SDCG
 from .shf_sdcg import SHFSDCG
 
@@ -45,4 +47,5 @@ __all__ = [
     "Objective",
     "RegSHFSDCG",
     "Regression",
+    "Schedule",
 ]

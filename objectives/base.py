@@ -1,13 +1,15 @@
 """The class every objective extends, and the contract that tests and documentation read."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from .numerics import HESSIAN_FLOOR, HESSIANS
+from .schedules import Schedule
+from .threads import over_queries
 from .validation import (
     MAX_GRADE,
     Floats,
@@ -62,8 +64,6 @@ class Objective(ABC):
     """A ranking loss: immutable, hashable, picklable; its parameters are its attributes."""
 
     name: ClassVar[str]
-    #: Whether the loss changes with the boosting round (`round` is then required).
-    scheduled: ClassVar[bool] = False
     #: The choices of `hessian` with what each of them claims to be.
     hessians: ClassVar[Mapping[str, Literal["exact", "gauss-newton", "constant"]]] = {
         "gauss-newton": "gauss-newton",
@@ -120,6 +120,27 @@ class Objective(ABC):
         return replace(self, **changes)
 
     @property
+    def scheduled(self) -> bool:
+        """Whether the loss changes with the boosting round (`round` is then required)."""
+        return bool(self._schedules())
+
+    def _schedules(self) -> dict[str, Schedule]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, Schedule)}
+
+    def _at(self, round: int | None) -> Self:
+        """Return this objective as it is in a boosting round: with numbers for schedules."""
+        if not self.scheduled:
+            return self
+        if round is None:
+            raise ValueError(
+                f"round is missing: this {self.name} changes with the boosting round; "
+                "pass round=1, 2, ... (inside a host it is counted for you)"
+            )
+        m = check_count("round", round)
+        return replace(self, **{name: schedule(m) for name, schedule in self._schedules().items()})
+
+    @property
     @abstractmethod
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
@@ -161,7 +182,7 @@ class Objective(ABC):
         s, y, boundaries = self._checked(scores, labels, group)
         n_queries = len(boundaries) - 1
         loss = np.zeros(n_queries)
-        self._loss(s, y, boundaries, self._checked_round(round), loss)
+        self._at(round)._loss(s, y, boundaries, loss)
         if weight is not None:
             w = check_weight(weight, len(s), n_queries)
             if len(w) != n_queries:
@@ -210,7 +231,7 @@ class Objective(ABC):
         s, y, boundaries = self._checked(scores, labels, group)
         grad = np.zeros(len(s))
         hess = np.full(len(s), 1.0 if self.hessian == "constant" else HESSIAN_FLOOR)
-        self._grad_hess(s, y, boundaries, self._checked_round(round), grad, hess)
+        self._at(round)._grad_hess(s, y, boundaries, grad, hess)
         if weight is not None:
             w = document_weight(weight, np.diff(boundaries))
             grad *= w
@@ -221,34 +242,22 @@ class Objective(ABC):
         s = check_scores(scores)
         return s, check_labels(labels, len(s)), check_group(group, len(s))
 
-    def _checked_round(self, round: int | None) -> int:
-        if not self.scheduled:
-            return 0
-        if round is None:
-            raise ValueError(
-                f"round is missing: {self.name} changes with the boosting round; "
-                "pass round=1, 2, ... (inside a host it is counted for you)"
-            )
-        return check_count("round", round)
+    # What a subclass with kernels provides: its two drivers and the parameters they take.
+    _loss_queries: ClassVar[Callable[..., None]]
+    _grad_hess_queries: ClassVar[Callable[..., None]]
 
-    @property
-    def _hessian_code(self) -> int:
-        return HESSIANS[self.hessian]
+    def _params(self) -> tuple[Any, ...]:
+        raise NotImplementedError
 
-    @abstractmethod
-    def _loss(
-        self, scores: Floats, labels: Floats, boundaries: Integers, round: int, loss: Floats
-    ) -> None:
+    def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         """Write the loss of every query into `loss` (zeros)."""
+        driver = type(self)._loss_queries
+        over_queries(driver, boundaries, scores, labels, self._params(), loss)
 
-    @abstractmethod
     def _grad_hess(
-        self,
-        scores: Floats,
-        labels: Floats,
-        boundaries: Integers,
-        round: int,
-        grad: Floats,
-        hess: Floats,
+        self, scores: Floats, labels: Floats, boundaries: Integers, grad: Floats, hess: Floats
     ) -> None:
         """Write into `grad` (zeros) and `hess` (1 where constant, else `HESSIAN_FLOOR`)."""
+        driver = type(self)._grad_hess_queries
+        code = HESSIANS[self.hessian]
+        over_queries(driver, boundaries, scores, labels, self._params(), code, grad, hess)

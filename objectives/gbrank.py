@@ -2,9 +2,9 @@
 
 Source
     Zheng, Zha, Chen, Sun: A regression framework for learning ranking functions using relative
-    relevance judgments. SIGIR 2007; a baseline of Wu, Chang, Zheng, Zha (CIKM 2009). That paper fits
-    trees to targets s_j + margin and s_i - margin of the wrong pairs and averages the fits; this is
-    the loss behind it, left to the host's Newton boosting.
+    relevance judgments. SIGIR 2007; a baseline of Wu, Chang, Zheng, Zha (CIKM 2009). There,
+    trees are fitted to the targets s_j + margin and s_i - margin of the wrong pairs and the fits
+    averaged; this is the loss behind it, left to the host's Newton boosting.
 
 Definition
     loss = 1/2 sum over pairs y_i > y_j of max(0, margin - (s_i - s_j))^2
@@ -27,26 +27,23 @@ Cost
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .base import GRADES, Contract, Objective
 from .numerics import CONSTANT, HESSIAN_FLOOR, kernel
-from .threads import over_queries
 from .validation import Floats, Integers, check_flag, check_positive
+
+Params = tuple[float, bool]  # margin, normalize
 
 
 @kernel
 def _pairs_query(
-    scores: Floats,
-    labels: Floats,
-    margin: float,
-    normalize: bool,
-    grad: Floats,
-    hess: Floats,
+    scores: Floats, labels: Floats, params: Params, grad: Floats, hess: Floats
 ) -> float:
     """Write gradient and Hessian (both zeros before) and return the loss."""
+    margin, normalize = params
     n = len(scores)
     pairs = 0
     loss = 0.0
@@ -77,15 +74,13 @@ def _loss_queries(
     boundaries: Integers,
     scores: Floats,
     labels: Floats,
-    margin: float,
-    normalize: bool,
+    params: Params,
     loss: Floats,
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = _pairs_query(
-            scores[a:b], labels[a:b], margin, normalize, np.zeros(b - a), np.zeros(b - a)
-        )
+        unused = np.zeros(b - a)
+        loss[q] = _pairs_query(scores[a:b], labels[a:b], params, unused, unused)
 
 
 @kernel
@@ -95,8 +90,7 @@ def _grad_hess_queries(
     boundaries: Integers,
     scores: Floats,
     labels: Floats,
-    margin: float,
-    normalize: bool,
+    params: Params,
     hessian: int,
     grad: Floats,
     hess: Floats,
@@ -104,7 +98,7 @@ def _grad_hess_queries(
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
         curvature = np.zeros(b - a)
-        _pairs_query(scores[a:b], labels[a:b], margin, normalize, grad[a:b], curvature)
+        _pairs_query(scores[a:b], labels[a:b], params, grad[a:b], curvature)
         if hessian != CONSTANT:
             hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
 
@@ -121,9 +115,9 @@ class GBRank(Objective):
     margin : float, default 1.0
         Lead in score that a document of higher grade should have, positive. It sets the scale of
         the scores and nothing else.
-    normalize : bool, default True
-        Average over the query's pairs, so that queries count alike; otherwise a query counts by its
-        number of pairs.
+    normalize : bool, default False
+        Average over the query's pairs, so that queries count alike; by default, as in the paper, a
+        query counts by its number of pairs, which ranked no worse on three data sets.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the number of pairs within the margin; constant is plain gradient
         boosting.
@@ -148,7 +142,7 @@ class GBRank(Objective):
     name: ClassVar[str] = "gbrank"
 
     margin: float = 1.0
-    normalize: bool = True
+    normalize: bool = False
     hessian: str = "exact"
 
     def __post_init__(self) -> None:
@@ -169,28 +163,8 @@ class GBRank(Objective):
             cost="O(n^2)",
         )
 
-    def _loss(
-        self, scores: Floats, labels: Floats, boundaries: Integers, round: int, loss: Floats
-    ) -> None:
-        over_queries(_loss_queries, boundaries, scores, labels, self.margin, self.normalize, loss)
+    _loss_queries = _loss_queries
+    _grad_hess_queries = _grad_hess_queries
 
-    def _grad_hess(
-        self,
-        scores: Floats,
-        labels: Floats,
-        boundaries: Integers,
-        round: int,
-        grad: Floats,
-        hess: Floats,
-    ) -> None:
-        over_queries(
-            _grad_hess_queries,
-            boundaries,
-            scores,
-            labels,
-            self.margin,
-            self.normalize,
-            self._hessian_code,
-            grad,
-            hess,
-        )
+    def _params(self) -> tuple[Any, ...]:
+        return self.margin, self.normalize

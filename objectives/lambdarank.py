@@ -37,7 +37,7 @@ Cost
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -52,21 +52,21 @@ from .numerics import (
     logistic,
     order_by_score,
 )
-from .threads import over_queries
-from .validation import Floats, Integers, check_cutoff, check_flag, check_positive
+from .schedules import Schedule, check_positive_or_schedule
+from .validation import Floats, Integers, check_cutoff, check_flag
+
+Params = tuple[int, float, bool]  # truncation (0: none), sigma, norm
 
 
 @kernel
 def _pairs_query(
-    scores: Floats,
-    gains: Floats,
-    truncation: int,
-    sigma: float,
-    norm: bool,
-    grad: Floats,
-    hess: Floats,
+    scores: Floats, labels: Floats, params: Params, grad: Floats, hess: Floats
 ) -> float:
     """Write gradient and Hessian (both zeros before) and return the loss."""
+    if all_equal(labels):
+        return 0.0
+    truncation, sigma, norm = params
+    gains = np.exp2(labels) - 1.0
     n = len(scores)
     order = order_by_score(scores)
     top = min(truncation, n) if truncation > 0 else n
@@ -115,18 +115,14 @@ def _loss_queries(
     last: int,
     boundaries: Integers,
     scores: Floats,
-    gains: Floats,
-    truncation: int,
-    sigma: float,
-    norm: bool,
+    labels: Floats,
+    params: Params,
     loss: Floats,
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        if not all_equal(gains[a:b]):
-            loss[q] = _pairs_query(
-                scores[a:b], gains[a:b], truncation, sigma, norm, np.zeros(b - a), np.zeros(b - a)
-            )
+        unused = np.zeros(b - a)
+        loss[q] = _pairs_query(scores[a:b], labels[a:b], params, unused, unused)
 
 
 @kernel
@@ -135,23 +131,18 @@ def _grad_hess_queries(
     last: int,
     boundaries: Integers,
     scores: Floats,
-    gains: Floats,
-    truncation: int,
-    sigma: float,
-    norm: bool,
+    labels: Floats,
+    params: Params,
     hessian: int,
     grad: Floats,
     hess: Floats,
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        if not all_equal(gains[a:b]):
-            curvature = np.zeros(b - a)
-            _pairs_query(
-                scores[a:b], gains[a:b], truncation, sigma, norm, grad[a:b], curvature
-            )
-            if hessian != CONSTANT:
-                hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
+        curvature = np.zeros(b - a)
+        _pairs_query(scores[a:b], labels[a:b], params, grad[a:b], curvature)
+        if hessian != CONSTANT:
+            hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +159,7 @@ class LambdaRank(Objective):
     truncation : int, optional
         Keep a pair only when the better-ranked of its documents is at this rank or above, at
         least 1. Default None: all pairs.
-    sigma : float, default 1.0
+    sigma : float or Schedule, default 1.0
         Steepness of the logistic loss in score units, positive.
     norm : bool, default True
         Divide the weight of a pair by 0.01 plus its score difference, and scale each query's
@@ -199,7 +190,7 @@ class LambdaRank(Objective):
     name: ClassVar[str] = "lambdarank"
 
     truncation: int | None = None
-    sigma: float = 1.0
+    sigma: float | Schedule = 1.0
     norm: bool = True
     hessian: str = "exact"
 
@@ -207,7 +198,7 @@ class LambdaRank(Objective):
         super().__post_init__()
         self._set(
             truncation=check_cutoff("truncation", self.truncation),
-            sigma=check_positive("sigma", self.sigma),
+            sigma=check_positive_or_schedule("sigma", self.sigma),
             norm=check_flag("norm", self.norm),
         )
 
@@ -223,40 +214,8 @@ class LambdaRank(Objective):
             frozen="the pair weights w: ranks and, with norm, the normalisations",
         )
 
-    def _loss(
-        self, scores: Floats, labels: Floats, boundaries: Integers, round: int, loss: Floats
-    ) -> None:
-        gains = np.exp2(labels) - 1.0
-        over_queries(
-            _loss_queries,
-            boundaries,
-            scores,
-            gains,
-            self.truncation or 0,
-            self.sigma,
-            self.norm,
-            loss,
-        )
+    _loss_queries = _loss_queries
+    _grad_hess_queries = _grad_hess_queries
 
-    def _grad_hess(
-        self,
-        scores: Floats,
-        labels: Floats,
-        boundaries: Integers,
-        round: int,
-        grad: Floats,
-        hess: Floats,
-    ) -> None:
-        gains = np.exp2(labels) - 1.0
-        over_queries(
-            _grad_hess_queries,
-            boundaries,
-            scores,
-            gains,
-            self.truncation or 0,
-            self.sigma,
-            self.norm,
-            self._hessian_code,
-            grad,
-            hess,
-        )
+    def _params(self) -> tuple[Any, ...]:
+        return self.truncation or 0, self.sigma, self.norm

@@ -65,10 +65,7 @@ def ideal_dcg(gains: Floats, k: int) -> float:
 @kernel
 def all_equal(values: Floats) -> bool:
     """Whether every value is the same (also of an empty list)."""
-    for i in range(1, len(values)):
-        if values[i] != values[0]:
-            return False
-    return True
+    return bool(np.all(values[1:] == values[:-1]))
 
 
 @kernel

@@ -27,7 +27,6 @@ Cost
     O(n^2).
 """
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -36,32 +35,9 @@ import numpy as np
 from .base import GRADES, Contract, Objective
 from .numerics import HESSIAN_FLOOR
 from .regression import Regression
+from .schedules import Schedule
 from .shf_sdcg import SHFSDCG
-from .validation import Floats, Integers, check_count
-
-TAU_FIRST = 0.999999
-
-
-def tau(round: int, total_rounds: int) -> float:
-    """Weight of the regression part in a round, by equation (19).
-
-    Parameters
-    ----------
-    round : int
-        From 1; beyond `total_rounds` it counts as the last.
-    total_rounds : int
-        M, at least 1.
-
-    Returns
-    -------
-    float
-        From 0.999999 down to 0.000001 or less.
-    """
-    m = min(round, total_rounds)
-    if total_rounds <= 2:
-        return TAU_FIRST if m == 1 else 1.0 - TAU_FIRST
-    gamma = math.log(TAU_FIRST / (1.0 - TAU_FIRST)) / (total_rounds / 2 - 1.0)
-    return 1.0 / (1.0 + math.exp(gamma * (m - total_rounds / 2)))  # (19)
+from .validation import Floats, Integers, check_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,15 +56,18 @@ class RegSHFSDCG(Objective):
         schedule is meaningless without it.
     k : int, optional
         Rank cut-off of the SHF-SDCG part, at least 1. Default None: the whole list.
-    alpha : float, default 1.0
+    alpha : float or Schedule, default 1.0
         Steepness of sigmoid and hinge in score units, positive. Unlike in SHF-SDCG alone it is not
         redundant: the regression part sets the scale of the scores.
-    beta : float, default 1.0
+    beta : float or Schedule, default 1.0
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True
         Divide the SHF-SDCG part of every query by its ideal DCG.
     target : {"grade", "gain"}, default "grade"
         What the regression part fits.
+    tau : float or Schedule, optional
+        Weight of the regression part, from 0 to 1. Default None: the paper's logistic schedule over
+        `total_rounds`.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         As in `SHFSDCG`, mixed with the regression's by tau.
 
@@ -114,28 +93,37 @@ class RegSHFSDCG(Objective):
     """
 
     name: ClassVar[str] = "reg-shf-sdcg"
-    scheduled: ClassVar[bool] = True
     hessian_share: ClassVar[float] = SHFSDCG.hessian_share
 
     total_rounds: int
     k: int | None = None
-    alpha: float = 1.0
-    beta: float = 1.0
+    alpha: float | Schedule = 1.0
+    beta: float | Schedule = 1.0
     normalize: bool = True
     target: str = "grade"
+    tau: float | Schedule | None = None
     hessian: str = "gauss-newton"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         ranking, regression = self._parts()  # checks their parameters
+        logistic = Schedule("logistic", self.total_rounds)
         self._set(
-            total_rounds=check_count("total_rounds", self.total_rounds),
+            total_rounds=logistic.total_rounds,
             k=ranking.k,
             alpha=ranking.alpha,
             beta=ranking.beta,
             normalize=ranking.normalize,
             target=regression.target,
         )
+        if self.tau is not None and not isinstance(self.tau, Schedule):
+            self._set(tau=check_share("tau", self.tau))
+
+    def _schedules(self) -> dict[str, Schedule]:
+        schedules = super()._schedules()
+        if self.tau is None:
+            schedules["tau"] = Schedule("logistic", self.total_rounds)  # (19)
+        return schedules
 
     def _parts(self) -> tuple[SHFSDCG, Regression]:
         ranking = SHFSDCG(
@@ -146,6 +134,11 @@ class RegSHFSDCG(Objective):
             hessian=self.hessian,
         )
         return ranking, Regression(target=self.target, hessian=self.hessian)
+
+    def _share(self) -> float:
+        """Weight of the regression part, once `_at` has put a number in the schedule's place."""
+        assert isinstance(self.tau, float)
+        return self.tau
 
     @property
     def contract(self) -> Contract:
@@ -160,31 +153,23 @@ class RegSHFSDCG(Objective):
             frozen=ranking.frozen,
         )
 
-    def _loss(
-        self, scores: Floats, labels: Floats, boundaries: Integers, round: int, loss: Floats
-    ) -> None:
+    def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         ranking, regression = self._parts()
-        share = tau(round, self.total_rounds)
+        share = self._share()
         part = np.zeros_like(loss)
-        ranking._loss(scores, labels, boundaries, round, part)
-        regression._loss(scores, labels, boundaries, round, loss)
+        ranking._loss(scores, labels, boundaries, part)
+        regression._loss(scores, labels, boundaries, loss)
         loss *= share
         loss += (1.0 - share) * part  # (18)
 
     def _grad_hess(
-        self,
-        scores: Floats,
-        labels: Floats,
-        boundaries: Integers,
-        round: int,
-        grad: Floats,
-        hess: Floats,
+        self, scores: Floats, labels: Floats, boundaries: Integers, grad: Floats, hess: Floats
     ) -> None:
         ranking, regression = self._parts()
-        share = tau(round, self.total_rounds)
+        share = self._share()
         part_grad, part_hess = np.zeros_like(grad), hess.copy()
-        ranking._grad_hess(scores, labels, boundaries, round, part_grad, part_hess)
-        regression._grad_hess(scores, labels, boundaries, round, grad, hess)
+        ranking._grad_hess(scores, labels, boundaries, part_grad, part_hess)
+        regression._grad_hess(scores, labels, boundaries, grad, hess)
         grad *= share
         grad += (1.0 - share) * part_grad  # (18)
         hess *= share

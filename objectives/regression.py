@@ -51,8 +51,8 @@ class Regression(Objective):
 
     Notes
     -----
-    Source: the regression error of Wu, Chang, Zheng, Zha (CIKM 2009), equation (18). Exact gradient,
-    O(n). Every document counts, also in queries with nothing to rank.
+    Source: the regression error of Wu, Chang, Zheng, Zha (CIKM 2009), equation (18). Exact
+    gradient, O(n). Every document counts, also in queries with nothing to rank.
 
     Examples
     --------
@@ -86,21 +86,13 @@ class Regression(Objective):
         targets = labels if self.target == "grade" else np.exp2(labels) - 1.0
         return scores - targets
 
-    def _loss(
-        self, scores: Floats, labels: Floats, boundaries: Integers, round: int, loss: Floats
-    ) -> None:
+    def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         squares = self._residuals(scores, labels) ** 2
         for q in range(len(loss)):
             loss[q] = squares[boundaries[q] : boundaries[q + 1]].sum()
 
     def _grad_hess(
-        self,
-        scores: Floats,
-        labels: Floats,
-        boundaries: Integers,
-        round: int,
-        grad: Floats,
-        hess: Floats,
+        self, scores: Floats, labels: Floats, boundaries: Integers, grad: Floats, hess: Floats
     ) -> None:
         grad += 2.0 * self._residuals(scores, labels)  # (18)
         hess[:] = 1.0 if self.hessian == "constant" else 2.0

@@ -41,7 +41,7 @@ Cost
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,8 +56,10 @@ from .numerics import (
     kernel,
     logistic,
 )
-from .threads import over_queries
-from .validation import Floats, Integers, check_cutoff, check_flag, check_positive
+from .schedules import Schedule, check_positive_or_schedule
+from .validation import Floats, Integers, check_cutoff, check_flag
+
+Params = tuple[int, float, float, bool]  # k (0: none), alpha, beta, normalize
 
 
 @kernel
@@ -81,7 +83,7 @@ def _smooth_ranks(scores: Floats, alpha: float, ranks: Floats) -> None:
     ranks[:] = 1.0
     for i in range(n):
         for j in range(i):
-            above, rho = logistic(alpha * abs(scores[i] - scores[j]))
+            above, _ = logistic(alpha * abs(scores[i] - scores[j]))
             below = 1.0 - above  # above <= 1/2: no cancellation
             if scores[i] >= scores[j]:
                 ranks[i] += above  # (6)
@@ -92,11 +94,11 @@ def _smooth_ranks(scores: Floats, alpha: float, ranks: Floats) -> None:
 
 
 @kernel
-def _loss_query(
-    scores: Floats, gains: Floats, k: int, alpha: float, beta: float, normalize: bool
-) -> float:
-    if all_equal(gains):
+def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
+    if all_equal(labels):
         return 0.0
+    k, alpha, beta, normalize = params
+    gains = np.exp2(labels) - 1.0
     n = len(scores)
     ranks = np.empty(n)
     _smooth_ranks(scores, alpha, ranks)
@@ -110,18 +112,12 @@ def _loss_query(
 
 @kernel
 def _grad_hess_query(
-    scores: Floats,
-    gains: Floats,
-    k: int,
-    alpha: float,
-    beta: float,
-    normalize: bool,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
+    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
 ) -> None:
-    if all_equal(gains):
+    if all_equal(labels):
         return
+    k, alpha, beta, normalize = params
+    gains = np.exp2(labels) - 1.0
     n = len(scores)
     ranks = np.empty(n)
     _smooth_ranks(scores, alpha, ranks)
@@ -166,16 +162,13 @@ def _loss_queries(
     last: int,
     boundaries: Integers,
     scores: Floats,
-    gains: Floats,
-    k: int,
-    alpha: float,
-    beta: float,
-    normalize: bool,
+    labels: Floats,
+    params: Params,
     loss: Floats,
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = _loss_query(scores[a:b], gains[a:b], k, alpha, beta, normalize)
+        loss[q] = _loss_query(scores[a:b], labels[a:b], params)
 
 
 @kernel
@@ -184,20 +177,15 @@ def _grad_hess_queries(
     last: int,
     boundaries: Integers,
     scores: Floats,
-    gains: Floats,
-    k: int,
-    alpha: float,
-    beta: float,
-    normalize: bool,
+    labels: Floats,
+    params: Params,
     hessian: int,
     grad: Floats,
     hess: Floats,
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        _grad_hess_query(
-            scores[a:b], gains[a:b], k, alpha, beta, normalize, hessian, grad[a:b], hess[a:b]
-        )
+        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], hess[a:b])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,9 +201,9 @@ class SDCG(Objective):
     ----------
     k : int, optional
         Rank cut-off, at least 1. Default None: the whole list, W = 1.
-    alpha : float, default 1.0
+    alpha : float or Schedule, default 1.0
         Steepness of the sigmoid in score units, positive. Only alpha times the scores matters.
-    beta : float, default 1.0
+    beta : float or Schedule, default 1.0
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True
         Divide every query by its ideal DCG, so that queries count alike.
@@ -247,8 +235,8 @@ class SDCG(Objective):
     hessian_share: ClassVar[float] = 0.1
 
     k: int | None = None
-    alpha: float = 1.0
-    beta: float = 1.0
+    alpha: float | Schedule = 1.0
+    beta: float | Schedule = 1.0
     normalize: bool = True
     hessian: str = "gauss-newton"
 
@@ -256,8 +244,8 @@ class SDCG(Objective):
         super().__post_init__()
         self._set(
             k=check_cutoff("k", self.k),
-            alpha=check_positive("alpha", self.alpha),
-            beta=check_positive("beta", self.beta),
+            alpha=check_positive_or_schedule("alpha", self.alpha),
+            beta=check_positive_or_schedule("beta", self.beta),
             normalize=check_flag("normalize", self.normalize),
         )
 
@@ -272,42 +260,8 @@ class SDCG(Objective):
             cost="O(n^2)",
         )
 
-    def _loss(
-        self, scores: Floats, labels: Floats, boundaries: Integers, round: int, loss: Floats
-    ) -> None:
-        gains = np.exp2(labels) - 1.0
-        over_queries(
-            _loss_queries,
-            boundaries,
-            scores,
-            gains,
-            self.k or 0,
-            self.alpha,
-            self.beta,
-            self.normalize,
-            loss,
-        )
+    _loss_queries = _loss_queries
+    _grad_hess_queries = _grad_hess_queries
 
-    def _grad_hess(
-        self,
-        scores: Floats,
-        labels: Floats,
-        boundaries: Integers,
-        round: int,
-        grad: Floats,
-        hess: Floats,
-    ) -> None:
-        gains = np.exp2(labels) - 1.0
-        over_queries(
-            _grad_hess_queries,
-            boundaries,
-            scores,
-            gains,
-            self.k or 0,
-            self.alpha,
-            self.beta,
-            self.normalize,
-            self._hessian_code,
-            grad,
-            hess,
-        )
+    def _params(self) -> tuple[Any, ...]:
+        return self.k or 0, self.alpha, self.beta, self.normalize

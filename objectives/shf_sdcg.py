@@ -33,8 +33,8 @@ Gradient (exact for fixed s_m)
 
 Hessians
     exact         e_p (dr^_p/ds_p)^2 + sum_j e_j (dr^_j/ds_p)^2 + sum over pairs of other grades
-                  (c_p + c_j) A'' + sum over equal grades (c_p - c_j) G'', for fixed s_m; indefinite,
-                  therefore floored at a tenth of the query's mean magnitude
+                  (c_p + c_j) A'' + sum over equal grades (c_p - c_j) G'', for fixed s_m;
+                  indefinite, therefore floored at a tenth of the query's mean magnitude
     gauss-newton  (default) sum_j |lambda_pj| alpha/2, lambda_pj the pull of the pair; as SDCG
     constant      1
 
@@ -51,7 +51,7 @@ Cost
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -66,9 +66,9 @@ from .numerics import (
     kernel,
     logistic,
 )
-from .sdcg import weighted_discount
-from .threads import over_queries
-from .validation import Floats, Integers, check_cutoff, check_flag, check_positive
+from .schedules import Schedule, check_positive_or_schedule
+from .sdcg import Params, weighted_discount
+from .validation import Floats, Integers, check_cutoff, check_flag
 
 
 @kernel
@@ -115,11 +115,11 @@ def _cut(gains: Floats, ranks: Floats, k: int) -> float:
 
 
 @kernel
-def _loss_query(
-    scores: Floats, gains: Floats, k: int, alpha: float, beta: float, normalize: bool
-) -> float:
-    if all_equal(gains):
+def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
+    if all_equal(labels):
         return 0.0
+    k, alpha, beta, normalize = params
+    gains = np.exp2(labels) - 1.0
     n = len(scores)
     ranks = np.empty(n)
     _smooth_ranks(scores, gains, alpha, ranks)
@@ -133,18 +133,12 @@ def _loss_query(
 
 @kernel
 def _grad_hess_query(
-    scores: Floats,
-    gains: Floats,
-    k: int,
-    alpha: float,
-    beta: float,
-    normalize: bool,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
+    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
 ) -> None:
-    if all_equal(gains):
+    if all_equal(labels):
         return
+    k, alpha, beta, normalize = params
+    gains = np.exp2(labels) - 1.0
     n = len(scores)
     ranks = np.empty(n)
     _smooth_ranks(scores, gains, alpha, ranks)
@@ -198,16 +192,13 @@ def _loss_queries(
     last: int,
     boundaries: Integers,
     scores: Floats,
-    gains: Floats,
-    k: int,
-    alpha: float,
-    beta: float,
-    normalize: bool,
+    labels: Floats,
+    params: Params,
     loss: Floats,
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = _loss_query(scores[a:b], gains[a:b], k, alpha, beta, normalize)
+        loss[q] = _loss_query(scores[a:b], labels[a:b], params)
 
 
 @kernel
@@ -216,20 +207,15 @@ def _grad_hess_queries(
     last: int,
     boundaries: Integers,
     scores: Floats,
-    gains: Floats,
-    k: int,
-    alpha: float,
-    beta: float,
-    normalize: bool,
+    labels: Floats,
+    params: Params,
     hessian: int,
     grad: Floats,
     hess: Floats,
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        _grad_hess_query(
-            scores[a:b], gains[a:b], k, alpha, beta, normalize, hessian, grad[a:b], hess[a:b]
-        )
+        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], hess[a:b])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,9 +232,10 @@ class SHFSDCG(Objective):
     k : int, optional
         Rank cut-off, at least 1: W falls beyond the worst rank of the k documents of highest grade.
         Default None: the whole list, W = 1.
-    alpha : float, default 1.0
-        Steepness of sigmoid and hinge in score units, positive. Only alpha times the scores matters.
-    beta : float, default 1.0
+    alpha : float or Schedule, default 1.0
+        Steepness of sigmoid and hinge in score units, positive. Only alpha times the scores
+        matters.
+    beta : float or Schedule, default 1.0
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True
         Divide every query by its ideal DCG, so that queries count alike.
@@ -285,8 +272,8 @@ class SHFSDCG(Objective):
     hessian_share: ClassVar[float] = 0.1
 
     k: int | None = None
-    alpha: float = 1.0
-    beta: float = 1.0
+    alpha: float | Schedule = 1.0
+    beta: float | Schedule = 1.0
     normalize: bool = True
     hessian: str = "gauss-newton"
 
@@ -294,8 +281,8 @@ class SHFSDCG(Objective):
         super().__post_init__()
         self._set(
             k=check_cutoff("k", self.k),
-            alpha=check_positive("alpha", self.alpha),
-            beta=check_positive("beta", self.beta),
+            alpha=check_positive_or_schedule("alpha", self.alpha),
+            beta=check_positive_or_schedule("beta", self.beta),
             normalize=check_flag("normalize", self.normalize),
         )
 
@@ -311,42 +298,8 @@ class SHFSDCG(Objective):
             frozen="" if self.k is None else "s_m, the worst smoothed rank of the top k",
         )
 
-    def _loss(
-        self, scores: Floats, labels: Floats, boundaries: Integers, round: int, loss: Floats
-    ) -> None:
-        gains = np.exp2(labels) - 1.0
-        over_queries(
-            _loss_queries,
-            boundaries,
-            scores,
-            gains,
-            self.k or 0,
-            self.alpha,
-            self.beta,
-            self.normalize,
-            loss,
-        )
+    _loss_queries = _loss_queries
+    _grad_hess_queries = _grad_hess_queries
 
-    def _grad_hess(
-        self,
-        scores: Floats,
-        labels: Floats,
-        boundaries: Integers,
-        round: int,
-        grad: Floats,
-        hess: Floats,
-    ) -> None:
-        gains = np.exp2(labels) - 1.0
-        over_queries(
-            _grad_hess_queries,
-            boundaries,
-            scores,
-            gains,
-            self.k or 0,
-            self.alpha,
-            self.beta,
-            self.normalize,
-            self._hessian_code,
-            grad,
-            hess,
-        )
+    def _params(self) -> tuple[Any, ...]:
+        return self.k or 0, self.alpha, self.beta, self.normalize

@@ -6,6 +6,7 @@ at once, and its OpenMP layer is killed in a forked child. A query is always com
 thread, so results are bit-identical for any number of threads.
 """
 
+import itertools
 import os
 import threading
 from collections.abc import Callable
@@ -17,7 +18,7 @@ import numpy as np
 
 from .validation import Integers
 
-# Below this many document pairs (about half a millisecond of work) threads cost more than they save.
+# Below this many document pairs, half a millisecond of work, threads cost more than they save.
 _PAIRS_WORTH_A_THREAD = 100_000
 # Several chunks a thread even out queries whose cost the number of pairs misjudges.
 _CHUNKS_PER_THREAD = 4
@@ -75,7 +76,7 @@ def over_queries(driver: Callable[..., None], boundaries: Integers, *args: Any) 
     pool = _pool(threads)
     futures = [
         pool.submit(driver, int(first), int(last), boundaries, *args)
-        for first, last in zip(cuts[:-1], cuts[1:], strict=True)
+        for first, last in itertools.pairwise(cuts)
     ]
     for future in futures:
         future.result()

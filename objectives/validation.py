@@ -127,6 +127,15 @@ def check_positive(name: str, value: Any) -> float:
     return float(value)
 
 
+def check_share(name: str, value: Any) -> float:
+    """Return a parameter that must be a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number from 0 to 1, got {value!r}")
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be from 0 to 1, got {value!r}")
+    return float(value)
+
+
 def check_count(name: str, value: Any) -> int:
     """Return a parameter that must be a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):

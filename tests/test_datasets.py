@@ -4,7 +4,9 @@ import builtins
 import gzip
 import math
 import pickle
+import re
 import sys
+import time
 import tracemalloc
 from collections import Counter
 from pathlib import Path
@@ -41,6 +43,10 @@ def write(path: Path, text: str | bytes) -> Path:
 def paths_of(data_dir: Path, folder: str) -> list[Path]:
     suffix = ".gz" if folder == "lightgbm_example" else ".txt.gz"
     return [data_dir / folder / (name + suffix) for name in REAL[folder][0]]
+
+
+def raises_value_error(start: str, end: str = ""):
+    return pytest.raises(ValueError, match=f"^{re.escape(start)}.*{re.escape(end)}")
 
 
 def rows_of(data: RankingData) -> Counter:
@@ -226,50 +232,43 @@ def test_malformed_line_is_named(tmp_path, line, what):
     # The comment and the blank line keep rows and lines apart.
     good = "0 qid:1 1:1 2:1 # a_b:c\n"
     path = write(tmp_path / "a.txt", f"{good}\n{good}{line}\n{good}")
-    with pytest.raises(ValueError) as caught:
+    with raises_value_error(f"{path}, line 4: ", what):
         load_letor(path)
-    assert str(caught.value).startswith(f"{path}, line 4: ")
-    assert what in str(caught.value)
 
 
 def test_query_that_comes_back_is_named(tmp_path):
     path = write(tmp_path / "a.txt", "0 qid:1 1:1\n0 qid:2 1:1\n#\n0 qid:1 1:1\n")
-    with pytest.raises(ValueError) as caught:
+    with raises_value_error(f"{path}, line 4: query 1 comes back after another query"):
         load_letor(path)
-    assert str(caught.value).startswith(f"{path}, line 4: query 1 comes back after another query")
 
 
 def test_query_in_two_files_is_named(tmp_path):
     # Its rows would touch (last of one file, first of the other) and become one query unnoticed.
     one = write(tmp_path / "a.txt", "0 qid:1 1:1\n0 qid:2 1:1\n")
     two = write(tmp_path / "b.txt", "#\n0 qid:2 1:1\n")
-    with pytest.raises(ValueError) as caught:
+    with raises_value_error(f"{two}, line 2: query 2 is already in {one}"):
         load_letor([one, two])
-    assert str(caught.value) == f"{two}, line 2: query 2 is already in {one}"
 
 
 def test_malformed_line_in_the_second_file_is_named(tmp_path):
     one = write(tmp_path / "a.txt", "0 qid:1 1:1\n")
     two = write(tmp_path / "b.txt.gz", "0 qid:2 1:1\n0 qid:2 1:x\n")
-    with pytest.raises(ValueError) as caught:
+    with raises_value_error(f"{two}, line 2: the value of feature 1 "):
         load_letor([one, two])
-    assert str(caught.value).startswith(f"{two}, line 2: the value of feature 1 ")
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n"])
 def test_file_without_documents_is_named(tmp_path, name, text):
     path = write(tmp_path / name, text)
-    with pytest.raises(ValueError) as caught:
+    with raises_value_error(f"{path} holds no documents"):
         load_letor(path)
-    assert str(caught.value) == f"{path} holds no documents"
 
 
 def test_file_without_features_is_named(tmp_path):
     path = write(tmp_path / "a.txt", "0 qid:1\n1 qid:1\n")
-    with pytest.raises(ValueError) as caught:
+    with raises_value_error(f"{path}: no document has a feature"):
         load_letor(path)
-    assert str(caught.value) == f"{path}: no document has a feature"
 
 
 @pytest.mark.parametrize("damage", ["cut", "checksum", "plain"])
@@ -292,9 +291,8 @@ def test_damaged_gzip_is_named(tmp_path, damage):
 def test_gzip_by_another_name_is_no_svmlight(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(gzip.compress(b"0 qid:1 1:1\n"))
-    with pytest.raises(ValueError) as caught:
+    with raises_value_error(f"{path}, line 1: the label must be a number, got ") as caught:
         load_letor(path)
-    assert str(caught.value).startswith(f"{path}, line 1: the label must be a number, got ")
     assert str(caught.value).isascii()
     assert str(caught.value).isprintable()
 
@@ -316,11 +314,14 @@ def test_gzip_by_another_name_is_no_svmlight(tmp_path):
 def test_any_bytes_give_data_or_a_value_error_with_a_place(tmp_path, data):
     path = tmp_path / "a.txt"
     path.write_bytes(data)
+    message = ""
     try:
         loaded = load_letor(path)
     except ValueError as error:
-        assert str(error).startswith((f"{path}, line ", f"{path} holds ", f"{path}: no document"))
-        assert not str(error).endswith(": ")
+        message = str(error)
+    if message:
+        assert message.startswith((f"{path}, line ", f"{path} holds ", f"{path}: no document"))
+        assert not message.endswith(": ")
     else:
         assert loaded.X.shape[0] == loaded.group.sum() > 0
 
@@ -340,19 +341,16 @@ def test_any_bytes_give_data_or_a_value_error_with_a_place(tmp_path, data):
 def test_wrong_query_file_is_named(tmp_path, sizes, place, what):
     path = write(tmp_path / "rank.train", "1 2:1\n0 1:1\n2 1:2\n")
     query_path = write(tmp_path / "rank.train.query", sizes)
-    with pytest.raises(ValueError) as caught:
+    with raises_value_error(f"{query_path}{place}{what}"):
         load_letor(path)
-    assert str(caught.value).startswith(f"{query_path}{place}{what}")
 
 
 def test_no_queries_at_all_is_named(tmp_path):
     path = write(tmp_path / "rank.train.gz", "#\n1 2:1\n0 1:1\n")
-    with pytest.raises(ValueError) as caught:
+    with raises_value_error(
+        f"{path}, line 2: no qid, and there is no rank.train.query beside the file"
+    ):
         load_letor(path)
-    assert str(caught.value) == (
-        f"{path}, line 2: no qid, and there is no rank.train.query beside the file "
-        "with the sizes of its queries"
-    )
 
 
 def test_a_giant_feature_number_is_refused_before_its_matrix_is_made(tmp_path):
@@ -383,10 +381,16 @@ def test_the_bound_on_the_matrix_is_as_stated(tmp_path):
 
 
 def test_time_is_linear_in_the_rows(tmp_path):
-    # The reader's own handling of qid copies all ids for each row: 4 * 10^5 rows then move 640 GB.
-    path = write(tmp_path / "a.txt", "".join(f"1 qid:{i // 9} 1:1\n" for i in range(400_000)))
-    data = load_letor(path)
-    assert len(data.group) == math.ceil(400_000 / 9)
+    # scikit-learn's own handling of qid copies all earlier ids for each row: quadratic.
+    def seconds(n_docs: int) -> float:
+        lines = (f"1 qid:{i // 9} 1:1\n" for i in range(n_docs))
+        path = write(tmp_path / "a.txt", "".join(lines))
+        start = time.process_time()
+        load_letor(path)
+        return time.process_time() - start
+
+    seconds(100)  # imports what is imported once
+    assert seconds(200_000) < 8 * seconds(50_000)  # linear 4, quadratic 16
 
 
 def test_arguments_of_the_wrong_kind(tmp_path):
@@ -446,7 +450,7 @@ def test_ids_at_the_ends_of_int64():
         ({"X": [[1], [2]]}, ValueError, "one row for each document, got 2, 3 and 3 rows"),
         ({"y": [1, 2]}, ValueError, "one row for each document, got 3, 2 and 3 rows"),
         ({"qid": [1, 2]}, ValueError, "one row for each document, got 3, 3 and 2 rows"),
-        ({"X": np.zeros((3, 0))}, ValueError, r"at least one row and one column, got .3, 0."),
+        ({"X": np.zeros((3, 0))}, ValueError, r"one row and one column, got shape .3, 0."),
         ({"X": np.zeros((0, 3)), "y": [], "qid": np.zeros(0, int)}, ValueError, "at least one row"),
         (
             {"X": [[1], [math.inf], [1]]},

@@ -135,7 +135,9 @@ def test_nothing_to_rank(name, parameters, scores, labels):
 
 
 @every_objective
-@pytest.mark.parametrize("spread", ["zero", "tied", "1e30", "1e12", "1e-12", "all-scales", "far"])
+@pytest.mark.parametrize(
+    "spread", ["zero", "tied", "1e30", "float32", "1e12", "1e-12", "all-scales", "far"]
+)
 def test_any_scores_give_finite_numbers(name, parameters, spread, rng):
     objective = build(name, parameters)
     n = 40
@@ -145,6 +147,7 @@ def test_any_scores_give_finite_numbers(name, parameters, spread, rng):
         "zero": np.zeros(n),
         "tied": np.full(n, 0.1),
         "1e30": np.where(rng.random(n) < 0.3, 1e30 * signs, scores),
+        "float32": np.where(rng.random(n) < 0.3, float(np.finfo(np.float32).max) * signs, scores),
         "1e12": scores * 1e12,
         "1e-12": scores * 1e-12,
         "all-scales": signs * 10.0 ** rng.uniform(-12, 12, n),
@@ -171,6 +174,16 @@ def test_highest_grades(name, parameters):
     for m in rounds(name, parameters):
         assert_sound(*objective.grad_hess(scores, labels, [3], round=m))
         assert np.isfinite(objective.loss(scores, labels, [3], round=m)).all()
+
+
+@every_objective
+def test_grades_too_small_for_a_gain(name, parameters):
+    """2^y - 1 rounds to 0: grades may then differ although no gain does."""
+    objective = build(name, parameters)
+    for labels in ([0.0, 1e-17, 1e-18], [0.0, 1e-300, 0.0], [0.0, 1e-16, 3e-16]):
+        for m in rounds(name, parameters):
+            assert_sound(*objective.grad_hess([1.0, 0.5, 0.0], labels, [3], round=m))
+            assert np.isfinite(objective.loss([1.0, 0.5, 0.0], labels, [3], round=m)).all()
 
 
 # ---- invariances ---------------------------------------------------------------------------------

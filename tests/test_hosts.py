@@ -69,7 +69,7 @@ def train_lightgbm(objective, X, y, group, weight=None):
     booster = lgb.Booster(LIGHTGBM, dataset)
     for m in range(1, ROUNDS + 1):
         booster.update(
-            fobj=lambda preds, _: reference(
+            fobj=lambda preds, _, m=m: reference(
                 objective, preds, y, group, m, 1.0 if weight is None else weight
             )
         )
@@ -220,7 +220,7 @@ def test_query_weights_in_xgboost(objective, data):
 def test_lambdarank_is_lightgbms(norm, truncation, start):
     """The first tree equals the built-in's, leaf by leaf, whatever the leaves.
 
-    Known differences: the built-in reads its sigmoid from a table (1e-5), adds in float32, and gives
+    Known differences: the built-in reads its sigmoid from a table (1e-5), adds in float32, and has
     a Hessian of 0 where ours is at least a millionth of the mean.
     """
     rng = np.random.default_rng(7)

@@ -1,0 +1,151 @@
+"""Parameters that change with the boosting round.
+
+Source of the named shapes: `logistic` is tau_m of Wu, Chang, Zheng, Zha (CIKM 2009), equation (19);
+`halving` is the annealing of Chapelle, Wu (SmoothRank), section 4.4.2. `linear` and `geometric` are
+the usual straight lines, in value and in its logarithm.
+"""
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .validation import check_count, check_positive
+
+TAU_FIRST = 0.999999
+
+
+def _logistic(round: int, total_rounds: int, first: float, last: float) -> float:
+    if total_rounds <= 2:  # no gamma exists: its line through m = 1 and m = M/2 would be vertical
+        return first if round == 1 else last
+    gamma = math.log(first / (1.0 - first)) / (total_rounds / 2 - 1.0)
+    return 1.0 / (1.0 + math.exp(gamma * (round - total_rounds / 2)))  # (19)
+
+
+def _halving(round: int, total_rounds: int, first: float, last: float) -> float:
+    # Values first, first/2, ..., last, each for an equal share of the rounds.
+    values = max(1, 1 + math.floor(math.log2(first / last) + 1e-9))
+    return first * 0.5 ** ((round - 1) * values // total_rounds)
+
+
+def _linear(round: int, total_rounds: int, first: float, last: float) -> float:
+    share = (round - 1) / max(1, total_rounds - 1)
+    return first * (1.0 - share) + last * share
+
+
+def _geometric(round: int, total_rounds: int, first: float, last: float) -> float:
+    share = (round - 1) / max(1, total_rounds - 1)
+    return first ** (1.0 - share) * last**share
+
+
+# Shape -> function, default first and last value; a default of None must be given.
+_SHAPES: dict[str, tuple[Callable[[int, int, float, float], float], float | None, float | None]] = {
+    "logistic": (_logistic, TAU_FIRST, 1.0 - TAU_FIRST),
+    "halving": (_halving, 2.0**6, 2.0**-6),
+    "linear": (_linear, None, None),
+    "geometric": (_geometric, None, None),
+}
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A parameter's value in every boosting round.
+
+    Parameters
+    ----------
+    shape : {"logistic", "halving", "linear", "geometric"} or callable
+        How the value goes from `first` to `last`:
+
+        - ``"logistic"``: 1/(1 + exp(gamma (m - M/2))) in round m, equal to `first` in round 1 and
+          to 1/2 in round M/2; the weight tau_m of REG-SHF-SDCG. Of `last` it only takes notice for
+          M <= 2, where no gamma exists.
+        - ``"halving"``: `first`, half of it, and so on down to `last`, each for an equal share of
+          the rounds; SmoothRank's annealing.
+        - ``"linear"``, ``"geometric"``: straight in the value or in its logarithm.
+        - a callable ``f(round, total_rounds) -> float``; it must be picklable for the objective to
+          be, and takes no `first` or `last`.
+    total_rounds : int
+        M, the number of rounds that the booster will be trained for, at least 1. Rounds beyond it
+        count as the last.
+    first, last : float, optional
+        Values in the first and in the last round, positive. Defaults: 0.999999 and 0.000001 for
+        logistic, 64 and 1/64 for halving; the others need both.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter of another kind or out of its range.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> annealing = boostrank.Schedule("halving", 130)
+    >>> [annealing(m) for m in (1, 11, 130)]
+    [64.0, 32.0, 0.015625]
+    >>> boostrank.Schedule("linear", 5, first=1.0, last=3.0)(3)
+    2.0
+    >>> boostrank.Schedule(lambda m, total: 1.0 / m, 5)(4)
+    0.25
+    """
+
+    shape: str | Callable[[int, int], float]
+    total_rounds: int
+    first: float | None = None
+    last: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total_rounds", check_count("total_rounds", self.total_rounds))
+        if callable(self.shape):
+            if self.first is not None or self.last is not None:
+                raise ValueError("first and last belong to the named shapes, not to a callable")
+            try:
+                inspect.signature(self.shape).bind(1, 1)
+            except TypeError:
+                raise TypeError(
+                    f"shape must be callable as f(round, total_rounds), got {self.shape!r}"
+                ) from None
+            return
+        if self.shape not in _SHAPES:
+            raise ValueError(
+                f"shape must be one of {', '.join(map(repr, _SHAPES))} or a callable "
+                f"f(round, total_rounds); got {self.shape!r}"
+            )
+        _, first, last = _SHAPES[self.shape]
+        for name, value, default in (("first", self.first, first), ("last", self.last, last)):
+            if value is None and default is None:
+                raise ValueError(f"{name} is missing: a {self.shape} schedule needs first and last")
+            checked = default if value is None else check_positive(name, value)
+            object.__setattr__(self, name, checked)
+        first, last = self._ends()
+        if self.shape == "halving" and first < last:
+            raise ValueError(f"first must not be below last in halving, got {first} and {last}")
+        if self.shape == "logistic" and not 0.5 < first < 1.0:
+            raise ValueError(f"first must be between 0.5 and 1 in logistic, got {first}")
+
+    def _ends(self) -> tuple[float, float]:
+        assert self.first is not None
+        assert self.last is not None
+        return self.first, self.last
+
+    def __call__(self, round: int) -> float:
+        """Return the value in a boosting round.
+
+        Parameters
+        ----------
+        round : int
+            From 1; beyond `total_rounds` it counts as the last.
+
+        Returns
+        -------
+        float
+        """
+        m = min(round, self.total_rounds)
+        if callable(self.shape):
+            return self.shape(m, self.total_rounds)
+        return _SHAPES[self.shape][0](m, self.total_rounds, *self._ends())
+
+
+def check_positive_or_schedule(name: str, value: Any) -> float | Schedule:
+    """Return a parameter that must be a positive number, or a schedule of such."""
+    return value if isinstance(value, Schedule) else check_positive(name, value)

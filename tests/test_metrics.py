@@ -1,0 +1,616 @@
+"""Measures against the tools whose conventions they claim to follow."""
+
+import copy
+import csv
+import dataclasses
+import inspect
+import itertools
+import math
+import pickle
+
+import lightgbm
+import numpy as np
+import pytest
+import pytrec_eval
+import xgboost
+from sklearn.datasets import load_svmlight_file
+from sklearn.metrics import average_precision_score, dcg_score, ndcg_score
+
+from boostrank.metrics import CONVENTIONS, evaluate, metric
+
+FIVE_PARTS = ("S1", "S2", "S3", "S4", "S5")
+EVERY_MEASURE = (
+    *("dcg", "dcg@3", "ndcg", "ndcg@3", "meanndcg", "map", "map@3"),
+    *("precision@3", "recall@3", "mrr", "mrr@3", "err", "err@3"),
+)
+
+
+def ragged(seed, *, top=4, n_queries=60, most=14):
+    """Return ties everywhere, lists shorter than most cut-offs, a third without relevant ones."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(1, most, n_queries)
+    group[:4] = 1  # a single document; relevant in two of them
+    query = np.repeat(np.arange(n_queries), group)
+    labels = rng.integers(0, top + 1, len(query)) * (rng.random(len(query)) < 0.5)
+    labels[query % 3 == 0] = 0
+    labels[:4] = [0, top, 1, 0]
+    # Quarters are exact in float32 too.
+    scores = rng.integers(-3, 4, len(query)) / 4
+    return scores, labels, group
+
+
+def queries(group):
+    ends = np.cumsum(group)
+    return [slice(end - size, end) for end, size in zip(ends, group, strict=True)]
+
+
+# ---- hand values ---------------------------------------------------------------------------------
+
+
+def test_hand_values_of_every_measure():
+    # Ranked grades 0 2 1, ideal 2 1 0; ERR's stopping probabilities are (2^y - 1)/4.
+    scores, labels, group = [3.0, 2.0, 1.0], [0, 2, 1], [3]
+    second, third = 1 / math.log2(3), 1 / 2
+    at = [0.0, 3 * second / (3 + second), (3 * second + third) / (3 + second)]
+    expected = {
+        "dcg": 3 * second + third,
+        "dcg@2": 3 * second,
+        "ndcg@1": at[0],
+        "ndcg@2": at[1],
+        "ndcg": at[2],
+        "meanndcg": sum(at) / 3,
+        "map": (1 / 2 + 2 / 3) / 2,
+        "map@1": 0.0,
+        "map@2": (1 / 2) / 2,
+        "precision@2": 1 / 2,
+        "precision@5": 2 / 5,
+        "recall@2": 1 / 2,
+        "mrr": 1 / 2,
+        "mrr@1": 0.0,
+        "err": 3 / 4 / 2 + 1 / 4 * 1 / 4 / 3,
+        "err@2": 3 / 4 / 2,
+    }
+    assert evaluate(scores, labels, group, tuple(expected)) == pytest.approx(expected, rel=1e-14)
+
+
+def test_ap_divisors():
+    # Three relevant, one of them in the first two places.
+    query = [4.0, 3.0, 2.0, 1.0], [1, 0, 1, 1], [4]
+    assert evaluate(*query, ["map@2"], convention="standard") == {"map@2": 1 / 2}
+    assert evaluate(*query, ["map@2"], convention="trec")["map@2"] == pytest.approx(1 / 3)
+
+
+def test_ties_keep_the_order_passed():
+    for labels, expected in (([1, 0, 0], 1.0), ([0, 1, 0], 1 / 2), ([0, 0, 1], 1 / 3)):
+        assert evaluate([0.0, -0.0, 0.0], labels, [3], ["mrr"])["mrr"] == pytest.approx(expected)
+
+
+def test_queries_without_relevant_documents():
+    scores, labels, group = [2.0, 1.0, 1.0, 2.0], [0, 0, 0, 0], [2, 2]
+    for convention, rules in CONVENTIONS.items():
+        values = evaluate(scores, labels, group, EVERY_MEASURE, convention=convention)
+        for name, value in values.items():
+            normalised = name.split("@")[0] in ("ndcg", "meanndcg", "map", "recall")
+            expected = 0.0 if not normalised else rules.no_relevant
+            if convention == "standard":
+                expected = np.nan
+            # letor4's rule for short lists gives the same 0.
+            np.testing.assert_equal(value, expected, err_msg=f"{convention} {name}")
+
+
+def test_standard_leaves_them_out_and_says_so():
+    scores, labels, group = [2.0, 1.0, 1.0, 2.0], [0, 0, 1, 0], [2, 2]
+    assert evaluate(scores, labels, group, ["mrr"]) == {"mrr": 1 / 2}
+    per_query = evaluate(scores, labels, group, ["mrr"], per_query=True)["mrr"]
+    np.testing.assert_array_equal(per_query, [np.nan, 1 / 2])
+    # Their weights count no more than they do.
+    assert evaluate(scores, labels, group, ["mrr"], weight=[5, 1]) == {"mrr": 1 / 2}
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_empty_queries_count_in_no_mean(convention):
+    scores, labels, group = ragged(1)
+    with_empty = np.insert(group, [0, 7, 7, len(group)], 0)
+    measures = EVERY_MEASURE
+    expected = evaluate(scores, labels, group, measures, convention=convention)
+    assert evaluate(scores, labels, with_empty, measures, convention=convention) == expected
+    weight = np.arange(1.0, len(with_empty) + 1)
+    weighted = evaluate(scores, labels, with_empty, measures, convention=convention, weight=weight)
+    full = weight[with_empty > 0]
+    assert weighted == evaluate(scores, labels, group, measures, convention=convention, weight=full)
+    per_query = evaluate(
+        scores, labels, with_empty, measures, convention=convention, per_query=True
+    )
+    for values in per_query.values():
+        assert np.isnan(values[with_empty == 0]).all()
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize("group", [[], [0, 0]])
+def test_nothing_to_average_is_nan(convention, group):
+    values = evaluate([], [], group, EVERY_MEASURE, convention=convention)
+    assert all(np.isnan(value) for value in values.values())
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_a_query_does_not_see_the_others(convention):
+    scores, labels, group = ragged(2)
+    scores, labels = scores * 1e308, labels.copy()
+    labels[-1] = 4  # ERR's scale of grades is that of the call
+    together = evaluate(scores, labels, group, EVERY_MEASURE, convention=convention, per_query=True)
+    measures = [name for name in EVERY_MEASURE if not name.startswith("err")]
+    for q, rows in enumerate(queries(group)):
+        alone = evaluate(
+            scores[rows], labels[rows], group[q : q + 1], measures, convention=convention
+        )
+        for name in measures:
+            np.testing.assert_allclose(together[name][q], alone[name], rtol=1e-13, err_msg=name)
+
+
+def test_inputs_are_left_alone_and_any_dtype_will_do():
+    scores, labels, group = ragged(3)
+    before = scores.copy(), labels.copy(), group.copy()
+    expected = evaluate(scores, labels, group, EVERY_MEASURE, convention="trec")
+    for array, old in zip((scores, labels, group), before, strict=True):
+        np.testing.assert_array_equal(array, old)
+    other = scores.astype(np.float32), labels.astype(np.float32), list(map(int, group))
+    assert evaluate(*other, EVERY_MEASURE, convention="trec") == expected
+
+
+def test_largest_grades_do_not_overflow():
+    values = evaluate([1.0, 2.0, 3.0], [1000, 1000, 3], [3], EVERY_MEASURE)
+    assert all(np.isfinite(value) for value in values.values())
+
+
+# ---- weights -------------------------------------------------------------------------------------
+
+
+def test_weighted_mean():
+    scores, labels, group = [2.0, 1.0, 1.0, 2.0], [1, 0, 1, 0], [2, 2]
+    expected = {"mrr": pytest.approx((1 * 1 + 3 * 1 / 2) / 4)}
+    assert evaluate(scores, labels, group, ["mrr"], weight=[1, 3]) == expected
+    assert evaluate(scores, labels, group, ["mrr"], weight=[1, 1, 3, 3]) == expected
+    # A query has the mean of its documents' weights.
+    assert evaluate(scores, labels, group, ["mrr"], weight=[0, 2, 4, 2]) == expected
+    assert np.isnan(evaluate(scores, labels, group, ["mrr"], weight=[0, 0])["mrr"])
+
+
+# ---- LETOR ---------------------------------------------------------------------------------------
+
+
+def letor(folder, n_features):
+    """Return scores (one column a feature), labels and group of each of the five partitions."""
+    parts = []
+    for part in FIVE_PARTS:
+        X, y, qid = load_svmlight_file(
+            str(folder / f"{part}.txt.gz"), n_features=n_features, query_id=True
+        )
+        starts = np.flatnonzero(np.append(True, np.diff(qid) != 0))
+        parts.append((X.toarray(), y, np.diff(np.append(starts, len(y)))))
+    return parts
+
+
+def fold_mean(parts, feature, measures, convention):
+    """Return plain means over the five test folds."""
+    folds = [
+        evaluate(X[:, feature - 1], y, g, measures, convention=convention) for X, y, g in parts
+    ]
+    return {name: np.mean([fold[name] for fold in folds]) for name in measures}
+
+
+def test_letor3_single_features(data_dir):
+    folder = data_dir / "letor2_baselines"
+    published = [{} for _ in range(26)]
+    for table in ("NDCG", "Precision"):
+        with open(folder / f"SingleFeatures_{table}.csv", newline="") as file:
+            for row in csv.DictReader(file):
+                published[int(row.pop("Feature No"))] |= {
+                    name.replace("P@", "precision@").lower(): float(figure)
+                    for name, figure in row.items()
+                }
+    X, labels, group = (np.concatenate(column) for column in zip(*letor(folder, 25), strict=True))
+    assert len(group) == 106
+    compared = 0
+    for feature in range(1, 26):
+        figures = published[feature]
+        values = evaluate(X[:, feature - 1], labels, group, tuple(figures), convention="letor3")
+        assert values == pytest.approx(figures, rel=0, abs=1e-6)
+        compared += len(values)
+    assert compared == 25 * 21
+
+
+@pytest.mark.parametrize(
+    ("feature", "figures"),
+    [
+        (11, {"map": 0.4418, "ndcg@1": 0.5201, "ndcg@2": 0.4981, "ndcg@10": 0.4460}),
+        (41, {"map": 0.4274, "ndcg@1": 0.4100, "ndcg@10": 0.3992}),
+    ],
+)
+def test_letor3_ohsumed(data_dir, feature, figures):
+    values = fold_mean(letor(data_dir / "ohsumed", 45), feature, tuple(figures), "letor3")
+    assert values == pytest.approx(figures, rel=0, abs=5e-5)
+
+
+def test_letor4_mq2008(data_dir):
+    parts = letor(data_dir / "mq2008", 46)
+    figures = {"map": 0.4712, "ndcg@1": 0.3524, "ndcg@5": 0.4683, "ndcg@10": 0.2233}
+    figures["meanndcg"] = 0.4831
+    values = fold_mean(parts, 39, tuple(figures), "letor4")
+    assert values == pytest.approx(figures, rel=0, abs=5e-5)
+
+
+def test_letor4_short_lists(data_dir):
+    # A perfect ranking is 1 only where something is relevant and the list is long enough. Over all
+    # queries Microsoft's script prints .7193 and .3737.
+    parts = letor(data_dir / "mq2008", 46)
+    labels, group = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+    relevant = np.array([labels[rows].any() for rows in queries(group)])
+    values = evaluate(labels, labels, group, ("ndcg@5", "ndcg@10"), convention="letor4")
+    assert values == pytest.approx(
+        {f"ndcg@{k}": np.mean(relevant & (group >= k)) for k in (5, 10)}, rel=1e-12
+    )
+    assert [math.floor(1e4 * value) for value in values.values()] == [7193, 3737]
+
+
+# ---- LightGBM ------------------------------------------------------------------------------------
+
+CUTS = (1, 2, 3, 5, 10, 100)
+
+
+def lightgbm_says(scores, labels, group, weight=None, objective="lambdarank", measures="ndcg,map"):
+    """Return LightGBM's own figures for scores that it takes as they are."""
+    data = lightgbm.Dataset(
+        np.zeros((len(scores), 1)), labels, group=group, init_score=scores, weight=weight
+    )
+    params = {"objective": objective, "metric": measures, "eval_at": CUTS, "verbosity": -1}
+    booster = lightgbm.Booster({**params, "feature_pre_filter": False}, data)
+    return {name: value for _, name, value, _ in booster.eval_train()}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("weights", [None, "query", "row"])
+def test_lightgbm(seed, weights):
+    scores, labels, group = ragged(seed)
+    rng = np.random.default_rng(seed)
+    weight = {
+        None: None,
+        "query": np.repeat(rng.integers(8, 17, len(group)) / 8, group),
+        "row": rng.integers(8, 17, len(scores)) / 8,
+    }[weights]
+    expected = lightgbm_says(scores, labels, group, weight)
+    assert len(expected) == 2 * len(CUTS)
+    values = evaluate(scores, labels, group, tuple(expected), convention="lightgbm", weight=weight)
+    # LightGBM keeps the mean of a query's weights in float32.
+    assert values == pytest.approx(expected, rel=1e-7 if weights == "row" else 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lightgbm_whole_list(seed):
+    query = ragged(seed)
+    expected = lightgbm_says(*query)
+    values = evaluate(*query, ("ndcg", "map"), convention="lightgbm")
+    assert values == pytest.approx(
+        {"ndcg": expected["ndcg@100"], "map": expected["map@100"]}, rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_standard_is_lightgbm_without_queries_that_have_nothing_relevant(seed):
+    scores, labels, group = ragged(seed)
+    names = tuple(f"{measure}@{k}" for measure in ("ndcg", "map") for k in CUTS)
+    values = evaluate(scores, labels, group, names)
+    has = np.array([labels[rows].any() for rows in queries(group)])
+    assert 0 < has.sum() < len(has)
+    keep = np.repeat(has, group)
+    expected = lightgbm_says(scores[keep], labels[keep], group[has])
+    assert values == pytest.approx(expected, rel=1e-12)
+
+
+def test_lightgbm_counts_labels_above_one_half_as_relevant():
+    scores, labels, group = [4.0, 3.0, 2.0, 1.0], [0.3, 0.5, 0.7, 2.0], [4]
+    expected = lightgbm_says(scores, labels, group, objective="regression", measures="map")
+    assert expected["map@10"] == pytest.approx((1 / 3 + 2 / 4) / 2)
+    values = evaluate(scores, labels, group, tuple(expected), convention="lightgbm")
+    assert values == pytest.approx(expected, rel=1e-12)
+
+
+def test_lightgbm_known_difference_empty_queries():
+    scores, labels, group = ragged(0)
+    with_empty = np.insert(group, 5, 0)
+    ours = evaluate(scores, labels, with_empty, ["ndcg@5"], convention="lightgbm")["ndcg@5"]
+    theirs = lightgbm_says(scores, labels, with_empty)["ndcg@5"]
+    assert theirs == pytest.approx((ours * len(group) + 1) / (len(group) + 1), rel=1e-12)
+    assert np.isnan(lightgbm_says(scores, labels, with_empty, np.full(len(scores), 2.0))["ndcg@5"])
+
+
+# ---- XGBoost -------------------------------------------------------------------------------------
+
+
+def xgboost_says(scores, labels, group, names, weight=None):
+    """Return XGBoost's own figures for scores that it takes as they are."""
+    data = xgboost.DMatrix(np.zeros((len(scores), 1)), labels, base_margin=scores, group=group)
+    if weight is not None:
+        data.set_weight(weight)
+    params = {"objective": "rank:pairwise", "base_score": 0, "eval_metric": list(names)}
+    line = xgboost.Booster({**params, "nthread": 1}, [data]).eval(data)
+    figures = dict(field.removeprefix("eval-").rsplit(":", 1) for field in line.split("\t")[1:])
+    return {name: float(figures[name]) for name in names}
+
+
+def ours_for(names, *args, **kwargs):
+    spelled = {name: name.replace("pre@", "precision@") for name in names}
+    values = evaluate(*args, tuple(spelled.values()), convention="xgboost", **kwargs)
+    return {name: values[spelled[name]] for name in names}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_xgboost(seed, weighted):
+    weight = np.random.default_rng(seed).integers(8, 17, 60) / 8 if weighted else None
+    graded = ragged(seed)
+    names = [f"ndcg@{k}{minus}" for k in CUTS for minus in ("", "-")]
+    expected = xgboost_says(*graded, names, weight)
+    assert ours_for(names, *graded, weight=weight) == pytest.approx(expected, rel=1e-6)
+
+    binary = ragged(seed, top=1)
+    names = [
+        f"{measure}@{k}{minus}" for measure in ("map", "pre") for k in CUTS for minus in ("", "-")
+    ]
+    expected = xgboost_says(*binary, names, weight)
+    assert ours_for(names, *binary, weight=weight) == pytest.approx(expected, rel=1e-6)
+
+
+def test_xgboost_known_difference_bare_names_stop_at_32():
+    query = ragged(5, top=1, n_queries=12, most=120)
+    bare = xgboost_says(*query, ["ndcg", "map", "pre"])
+    assert bare == pytest.approx(
+        dict(zip(bare, ours_for(["ndcg@32", "map@32", "pre@32"], *query).values(), strict=True)),
+        rel=1e-6,
+    )
+    whole = ours_for(["ndcg", "map"], *query)
+    expected = xgboost_says(*query, ["ndcg@1000", "map@1000"])
+    assert list(whole.values()) == pytest.approx(list(expected.values()), rel=1e-6)
+    assert abs(whole["ndcg"] - bare["ndcg"]) > 0.01
+
+
+def test_xgboost_known_difference_empty_queries():
+    scores, labels, group = ragged(0)
+    with_empty = np.insert(group, 5, 0)
+    ours = ours_for(["ndcg@5"], scores, labels, with_empty)["ndcg@5"]
+    theirs = xgboost_says(scores, labels, with_empty, ["ndcg@5"])["ndcg@5"]
+    assert theirs == pytest.approx((ours * len(group) + 1) / (len(group) + 1), rel=1e-6)
+
+
+# ---- scikit-learn --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_sklearn(seed):
+    scores, labels, group = ragged(seed)
+    cuts = (None, 1, 2, 3, 5, 10)
+    names = [f"{measure}@{k}" if k else measure for measure in ("dcg", "ndcg") for k in cuts]
+    values = evaluate(scores, labels, group, [*names, "map"], convention="sklearn", per_query=True)
+    compared = 0
+    for q, rows in enumerate(queries(group)):
+        y, s = labels[rows], scores[rows]
+        expected = {}
+        for k in cuts if len(y) > 1 else ():  # scikit-learn refuses a single document
+            at = f"@{k}" if k else ""
+            expected["dcg" + at] = dcg_score([y], [s], k=k)
+            expected["ndcg" + at] = ndcg_score([y], [s], k=k)
+        if y.any():
+            expected["map"] = average_precision_score(y > 0, s)
+        else:
+            with pytest.warns(UserWarning, match="No positive class"):
+                expected["map"] = average_precision_score(y > 0, s)
+        for name, value in expected.items():
+            assert values[name][q] == pytest.approx(value, rel=1e-12), name
+            compared += 1
+    assert compared > 600
+
+
+def test_averages_over_ties_are_means_over_their_orders():
+    names = ("dcg@2", "dcg", "ndcg@3", "precision@2", "recall@3", "mrr", "mrr@2", "err", "err@3")
+    scores, labels = np.array([2.0, 1.0, 1.0, 1.0, 0.0, 0.0]), np.array([0, 1, 0, 2, 0, 1])
+    orders = np.array(list(itertools.permutations(range(6))))
+    shuffled = scores[orders].ravel(), labels[orders].ravel(), np.full(len(orders), 6)
+    # No query lacks relevant documents, and trec differs from sklearn in ties (and map) only.
+    expected = evaluate(*shuffled, names, convention="trec")
+    values = evaluate(scores, labels, [6], names, convention="sklearn")
+    assert values == pytest.approx(expected, rel=1e-12)
+    # One run of ties over the whole list.
+    shuffled = np.zeros(labels[orders].size), *shuffled[1:]
+    expected = evaluate(*shuffled, names, convention="trec")
+    values = evaluate(np.zeros(6), labels, [6], names, convention="sklearn")
+    assert values == pytest.approx(expected, rel=1e-12)
+
+
+# ---- trec_eval -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_trec(seed):
+    query = ragged(seed)
+    scores, labels, group = query
+    spelled = {"ndcg": "ndcg", "map": "map", "mrr": "recip_rank"}
+    wanted = {"ndcg", "map", "recip_rank"}
+    families = {"ndcg": "ndcg_cut", "map": "map_cut", "precision": "P", "recall": "recall"}
+    for ours, theirs in families.items():
+        wanted.add(f"{theirs}.{','.join(map(str, CUTS))}")
+        spelled |= {f"{ours}@{k}": f"{theirs}_{k}" for k in CUTS}
+    judged, ranked = {}, {}
+    for q, rows in enumerate(queries(group)):
+        # trec_eval puts the larger id first: ids that descend keep the order passed.
+        ids = [f"{9999 - i}" for i in range(group[q])]
+        judged[str(q)] = dict(zip(ids, map(int, labels[rows]), strict=True))
+        ranked[str(q)] = dict(zip(ids, map(float, scores[rows]), strict=True))
+    theirs = pytrec_eval.RelevanceEvaluator(judged, wanted).evaluate(ranked)
+    assert len(theirs) == len(group)  # queries without relevant documents included
+    values = evaluate(*query, tuple(spelled), convention="trec", per_query=True)
+    for name, their_name in spelled.items():
+        expected = [theirs[str(q)][their_name] for q in range(len(group))]
+        np.testing.assert_allclose(values[name], expected, rtol=1e-12, err_msg=name)
+
+
+# ---- names and errors ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ndgc@10", r"unknown measure 'ndgc@10'; did you mean 'ndcg@10'\? \(known: dcg, ndcg"),
+        ("NDCG@5", r"did you mean 'ndcg@5'\?"),
+        ("presicion@5", r"did you mean 'precision@5'\?"),
+        ("ndcg@0", r"unknown measure 'ndcg@0'; did you mean 'ndcg@10'\?"),
+        ("ndcg@ten", r"did you mean 'ndcg@10'\?"),
+        ("ndcg@1@2", "unknown measure"),
+        ("", "unknown measure ''"),
+        ("precision", "'precision' needs a cut-off; write for example 'precision@10'"),
+        ("recall", "needs a cut-off"),
+        ("meanndcg@10", "takes no cut-off; write 'meanndcg'"),
+        ("ndcg@10-", "trailing minus of 'ndcg@10-' is XGBoost's; it needs convention='xgboost'"),
+    ],
+)
+def test_bad_names(name, message):
+    with pytest.raises(ValueError, match=message):
+        metric(name)
+    with pytest.raises(ValueError, match=message):
+        evaluate([1.0], [1], [1], [name])
+
+
+def test_bad_convention():
+    message = r"unknown convention 'lightbgm'; did you mean 'lightgbm'\? \(known: standard, "
+    with pytest.raises(ValueError, match=message):
+        metric("map", convention="lightbgm")
+    with pytest.raises(ValueError, match=message):
+        evaluate([1.0], [1], [1], convention="lightbgm")
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"scores": [1.0, np.nan]}, ValueError, "scores must be finite, got nan at row 1"),
+        ({"labels": [1.0, np.nan]}, ValueError, "labels must be relevance grades.*nan at row 1"),
+        ({"labels": [-1, 0]}, ValueError, "labels must be relevance grades.*got -1.0 at row 0"),
+        ({"labels": [1]}, ValueError, "labels must have one grade for each of the 2 scores"),
+        ({"group": [3]}, ValueError, "group must add up to the number of documents, 2"),
+        ({"group": None}, ValueError, "group is missing"),
+        ({"weight": [1.0, 1.0, 1.0]}, ValueError, "weight must have one value for each of the 1"),
+        ({"weight": [-1.0]}, ValueError, "weight must be finite and not negative"),
+        ({"metrics": "ndcg@10"}, TypeError, r"write \['ndcg@10'\]"),
+        ({"metrics": [10]}, TypeError, "named by a string such as 'ndcg@10', got 10"),
+        ({"per_query": 1}, TypeError, "per_query must be True or False"),
+    ],
+)
+def test_bad_arguments(change, error, message):
+    good = {"scores": [1.0, 2.0], "labels": [1, 0], "group": [2]}
+    with pytest.raises(error, match=message):
+        evaluate(**{**good, **change})
+
+
+# ---- as the hosts call it ------------------------------------------------------------------------
+
+
+def test_metric_is_immutable_hashable_and_copies():
+    one = metric("ndcg@5", convention="letor3")
+    for twin in (metric("ndcg@5", convention="letor3"), copy.copy(one), copy.deepcopy(one)):
+        assert (twin, hash(twin)) == (one, hash(one))
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert one != metric("ndcg@5")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.name = "map"
+    assert list(inspect.signature(one).parameters) == ["y_true", "y_pred", "weight", "group"]
+    assert list(inspect.signature(type(one)).parameters) == ["name", "convention"]
+
+
+def test_metric_with_wrong_arguments():
+    with pytest.raises(TypeError, match="got 1 arguments"):
+        metric("map")([1.0])
+    with pytest.raises(TypeError, match=r"expected a lightgbm.Dataset or an xgboost.DMatrix"):
+        metric("map")([1.0], [1])
+
+
+def features(scores, seed=0):
+    return np.column_stack([scores, np.random.default_rng(seed).normal(size=(len(scores), 2))])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lightgbm_feval_equals_the_built_in(weighted):
+    scores, labels, group = ragged(0)
+    weight = np.random.default_rng(0).integers(8, 17, len(scores)) / 8 if weighted else None
+    data = lightgbm.Dataset(features(scores), labels, group=group, weight=weight)
+    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [5], "verbosity": -1}
+    params |= {"min_data_in_leaf": 2, "num_threads": 1}
+    seen = []
+    lightgbm.train(
+        params,
+        data,
+        4,
+        valid_sets=[data],
+        feval=metric("ndcg@5", convention="lightgbm"),
+        callbacks=[lambda env: seen.append(env.evaluation_result_list)],
+    )
+    assert len({values[0][2] for values in seen}) > 1
+    for built_in, ours in seen:
+        assert ours[:2] == built_in[:2] == ("training", "ndcg@5")
+        # LightGBM keeps the mean of a query's weights in float32.
+        assert ours[2] == pytest.approx(built_in[2], rel=1e-7 if weighted else 1e-12)
+        assert ours[3] is True
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")  # its successor is new
+def test_lightgbm_ranker_eval_metric():
+    scores, labels, group = ragged(0)
+    X = features(scores)
+    weight = np.repeat(np.random.default_rng(0).integers(8, 17, len(group)) / 8, group)
+    ranker = lightgbm.LGBMRanker(
+        n_estimators=3, min_child_samples=2, verbosity=-1, metric="None", n_jobs=1
+    )
+    ranker.fit(
+        X,
+        labels,
+        group=group,
+        eval_set=[(X, labels)],
+        eval_group=[group],
+        eval_sample_weight=[weight],
+        eval_metric=metric("err@5"),
+    )
+    last = next(iter(ranker.evals_result_.values()))["err@5"][-1]
+    # The estimator's Dataset holds its weights in float32; these are exact there.
+    expected = evaluate(ranker.predict(X), labels, group, ["err@5"], weight=weight)["err@5"]
+    assert last == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_xgboost_custom_metric_equals_the_built_in(weighted):
+    scores, labels, group = ragged(0)
+    weight = np.random.default_rng(0).integers(8, 17, len(group)) / 8 if weighted else None
+    data = xgboost.DMatrix(features(scores), labels, group=group, weight=weight)
+    history = {}
+    xgboost.train(
+        {"objective": "rank:pairwise", "eval_metric": "ndcg@5", "nthread": 1},
+        data,
+        4,
+        evals=[(data, "train")],
+        custom_metric=metric("ndcg@5", convention="xgboost"),
+        evals_result=history,
+        verbose_eval=False,
+    )
+    values = np.array(history["train"]["ndcg@5"]).reshape(4, 2)  # both go by the same name
+    assert len(np.unique(values[:, 0])) > 1
+    np.testing.assert_allclose(values[:, 1], values[:, 0], rtol=1e-6)
+
+
+def test_xgboost_weights_are_one_a_query_even_if_as_many_as_documents():
+    scores, labels, group = [2.0, 1.0, 2.0, 1.0], [0, 1, 1, 0], [2, 0, 2, 0]
+    data = xgboost.DMatrix(np.zeros((4, 1)), labels, group=group, weight=[1.0, 8.0, 3.0, 8.0])
+    name, value = metric("mrr")(np.float32(scores), data)
+    assert (name, value) == ("mrr", pytest.approx((1 / 2 * 1 + 3) / 4))
+
+
+def test_metric_needs_groups():
+    with pytest.raises(ValueError, match="group is missing"):
+        metric("map")(np.zeros(2), xgboost.DMatrix(np.zeros((2, 1)), [1, 0]))
+    data = lightgbm.Dataset(np.zeros((2, 1)), [1, 0], params={"verbosity": -1}).construct()
+    with pytest.raises(ValueError, match="group is missing"):
+        metric("map")(np.zeros(2), data)
