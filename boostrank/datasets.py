@@ -400,7 +400,7 @@ def letor_folds(parts: Sequence[RankingData]) -> Iterator[Fold]:
 class _Lines:
     """The lines of one file as scikit-learn's reader takes them, remembering where it is.
 
-    Comments go and NULL becomes nan. The qid is taken here because the reader appends each one to
+    Comments go, NULL becomes nan. The qid is taken here because the reader (1.9) appends each to
     a new copy of all before, in quadratic time. `fault` explains the current line once the reader
     has refused it, so good files pay nothing for the explanation.
     """

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.objectives import Objective
-from boostrank.objectives.validation import Floats, document_weight
+from boostrank.objectives.validation import Floats, check_weight
 
 # Relative to a mean Hessian of 1. Hosts stop splitting in silence, or fail, on Hessians of zero;
 # this is small enough to leave every leaf with documents that carry a gradient as it is.
@@ -226,7 +226,9 @@ class HostObjective(Objective):
         mean = hess[active].mean() if active.any() else 1.0
         weight: Floats | float = 1.0
         if host.weight is not None:
-            weight = document_weight(host.weight, host.group)
+            weight = check_weight(host.weight, len(grad), len(host.group))
+            if host.host == "xgboost":
+                weight = np.repeat(weight, host.group)
         with np.errstate(over="ignore", invalid="ignore"):  # answered below, by name
             grad32 = (grad / mean * weight).astype(np.float32)
             hess = np.maximum(hess / mean, self.hessian_share) * weight

@@ -1,4 +1,4 @@
-r"""Ranking measures under the conventions of the field's tools.
+"""Ranking measures under the conventions of the field's tools.
 
 The same name, "NDCG@10", is a different number in almost every tool. A *convention* is one tool's
 set of rules; each row below is checked by the tests against the tool itself, or against figures
@@ -45,7 +45,8 @@ short lists
     its script that all published figures carry.
 weighted means
     LightGBM and XGBoost add 1, not the weight, for the ndcg of a query without relevant documents;
-    ``lightgbm`` and ``xgboost`` do so too.
+    ``lightgbm`` and ``xgboost`` do so too. (Where small weights push that mean above 1, XGBoost
+    itself fails.)
 
 Three differences remain. Queries without documents count in no mean; LightGBM counts them as 1
 (without weights; with weights its mean is NaN), XGBoost as 1 or fails. XGBoost's ``ndcg``, ``map``
@@ -143,15 +144,13 @@ CONVENTIONS: dict[str, Convention] = {
 
 
 @kernel
-def _orders(scores: Floats, labels: Floats, boundaries: Integers) -> tuple[Integers, Floats]:
-    """Documents of each query best score first, and its labels best first."""
-    order = np.empty(len(scores), np.int64)
-    ideal = np.empty(len(scores))
+def _best_first(values: Floats, boundaries: Integers) -> Integers:
+    """Documents of each query, largest value first."""
+    order = np.empty(len(values), np.int64)
     for q in range(len(boundaries) - 1):
         a, b = boundaries[q], boundaries[q + 1]
-        order[a:b] = a + order_by_score(scores[a:b])
-        ideal[a:b] = labels[a:b][order_by_score(labels[a:b])]
-    return order, ideal
+        order[a:b] = a + order_by_score(values[a:b])
+    return order
 
 
 @kernel
@@ -205,12 +204,12 @@ class _Ranking:
     ) -> None:
         self.rules = rules
         self.boundaries = boundaries
-        self.sizes = np.diff(boundaries)
+        self.sizes: Integers = np.diff(boundaries)
         self.n_queries = len(self.sizes)
         self.query = np.repeat(np.arange(self.n_queries), self.sizes)
-        position = np.arange(len(scores))
-        self.rank = position - boundaries[self.query] + 1.0
-        order, ideal = _orders(scores, labels, boundaries)
+        position = np.arange(len(scores), dtype=np.int64)
+        self.rank = (position - boundaries[self.query] + 1).astype(np.float64)
+        order = _best_first(scores, boundaries)
         self.grades = labels[order]
         self.relevant = (self.grades > rules.relevant_above).astype(np.float64)
         self.n_relevant = self.total(self.relevant)
@@ -224,7 +223,7 @@ class _Ranking:
             self._length = np.bincount(self._run)
             self.end = (np.cumsum(self._length) - 1)[self._run]
         self.gains = self._expected(rules.gain(self.grades))
-        self.ideal_gains = rules.gain(ideal)
+        self.ideal_gains = rules.gain(labels[_best_first(labels, boundaries)])
         #: Probability that the document at each position is relevant: 0 or 1 without ties.
         self.expected_relevant = self._expected(self.relevant)
 
@@ -232,7 +231,9 @@ class _Ranking:
         """Means over runs of ties."""
         if not self.rules.average_ties:
             return values
-        return (np.bincount(self._run, values) / self._length)[self._run]
+        means: Floats = np.bincount(self._run, values) / self._length
+        expected: Floats = means[self._run]
+        return expected
 
     def total(self, values: Floats, k: int | None = None) -> Floats:
         """Sum over the first k positions of each query."""
@@ -253,9 +254,11 @@ class _Ranking:
         return _running(self.relevant, self.boundaries)[self.end]
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
+def _ratio(above: Floats, below: npt.NDArray[Any]) -> Floats:
     """`above / below`; 0 where nothing is below, which `_per_query` then fills."""
-    return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
+    ratio = np.zeros(len(above))
+    np.divide(above, below, out=ratio, where=below > 0)
+    return ratio
 
 
 def _dcg(ranking: _Ranking, k: int | None) -> Floats:
@@ -404,7 +407,7 @@ def _query_weight(weight: Any, boundaries: Integers) -> Floats:
     if len(array) != boundaries[-1]:
         return array
     query = np.repeat(np.arange(len(sizes)), sizes)
-    return _ratio(np.bincount(query, array, minlength=len(sizes)), sizes)
+    return _ratio(np.bincount(query, array, len(sizes)).astype(np.float64), sizes)
 
 
 @overload
@@ -487,13 +490,13 @@ def evaluate(
     Two queries, of three and of two documents; nothing is relevant in the second one.
 
     >>> import boostrank
-    >>> scores, labels, group = [0.9, 0.5, 0.1, 0.3, 0.2], [0, 2, 1, 0, 0], [3, 2]
-    >>> boostrank.evaluate(scores, labels, group, ("ndcg@10", "mrr"))
-    {'ndcg@10': 0.6590018048024133, 'mrr': 0.5}
-    >>> boostrank.evaluate(scores, labels, group, ("ndcg@10", "mrr"), convention="lightgbm")
-    {'ndcg@10': 0.8295009024012066, 'mrr': 0.25}
-    >>> boostrank.evaluate(scores, labels, group, ["ndcg@10"], per_query=True)["ndcg@10"]
-    array([0.6590018,       nan])
+    >>> query = [0.9, 0.5, 0.1, 0.3, 0.2], [0, 2, 1, 0, 0], [3, 2]
+    >>> boostrank.evaluate(*query, ("precision@2", "mrr"))
+    {'precision@2': 0.5, 'mrr': 0.5}
+    >>> boostrank.evaluate(*query, ("precision@2", "mrr"), convention="lightgbm")
+    {'precision@2': 0.25, 'mrr': 0.25}
+    >>> boostrank.evaluate(*query, ["ndcg@10"], per_query=True)
+    {'ndcg@10': array([0.6590018,       nan])}
     """
     rules = _rules(convention)
     if isinstance(metrics, str):

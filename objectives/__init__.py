@@ -24,8 +24,13 @@ if __name__ != "boostrank.objectives":
     )
 
 from .base import Contract, Objective
+from .frank import FRank
 from .gbrank import GBRank
 from .lambdarank import LambdaRank
+from .listnet import ListNet
+from .rankboost import RankBoost
+from .ranknet import RankNet
+from .ranksvm import RankSVM
 from .reg_shf_sdcg import RegSHFSDCG
 from .regression import Regression
 from .schedules import Schedule
@@ -34,7 +39,20 @@ from .shf_sdcg import SHFSDCG
 
 #: Every objective by its name.
 REGISTRY: dict[str, type[Objective]] = {
-    cls.name: cls for cls in (SDCG, SHFSDCG, RegSHFSDCG, LambdaRank, GBRank, Regression)
+    cls.name: cls
+    for cls in (
+        SDCG,
+        SHFSDCG,
+        RegSHFSDCG,
+        LambdaRank,
+        RankNet,
+        GBRank,
+        RankSVM,
+        FRank,
+        RankBoost,
+        ListNet,
+        Regression,
+    )
 }
 
 __all__ = [
@@ -42,9 +60,14 @@ __all__ = [
     "SDCG",
     "SHFSDCG",
     "Contract",
+    "FRank",
     "GBRank",
     "LambdaRank",
+    "ListNet",
     "Objective",
+    "RankBoost",
+    "RankNet",
+    "RankSVM",
     "RegSHFSDCG",
     "Regression",
     "Schedule",

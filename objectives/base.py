@@ -20,7 +20,6 @@ from .validation import (
     check_labels,
     check_scores,
     check_weight,
-    document_weight,
 )
 
 
@@ -138,7 +137,8 @@ class Objective(ABC):
                 "pass round=1, 2, ... (inside a host it is counted for you)"
             )
         m = check_count("round", round)
-        return replace(self, **{name: schedule(m) for name, schedule in self._schedules().items()})
+        numbers: dict[str, Any] = {name: value(m) for name, value in self._schedules().items()}
+        return replace(self, **numbers)
 
     @property
     @abstractmethod
@@ -233,7 +233,9 @@ class Objective(ABC):
         hess = np.full(len(s), 1.0 if self.hessian == "constant" else HESSIAN_FLOOR)
         self._at(round)._grad_hess(s, y, boundaries, grad, hess)
         if weight is not None:
-            w = document_weight(weight, np.diff(boundaries))
+            w = check_weight(weight, len(s), len(boundaries) - 1)
+            if len(w) != len(s):
+                w = np.repeat(w, np.diff(boundaries))
             grad *= w
             hess *= w
         return grad, hess

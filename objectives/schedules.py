@@ -36,7 +36,7 @@ def _linear(round: int, total_rounds: int, first: float, last: float) -> float:
 
 def _geometric(round: int, total_rounds: int, first: float, last: float) -> float:
     share = (round - 1) / max(1, total_rounds - 1)
-    return first ** (1.0 - share) * last**share
+    return first * math.pow(last / first, share)
 
 
 # Shape -> function, default first and last value; a default of None must be given.

@@ -111,29 +111,26 @@ def check_weight(weight: Any, n_docs: int, n_queries: int) -> Floats:
     return array
 
 
-def document_weight(weight: Any, sizes: Integers) -> Floats:
-    """Return checked weights, one a document, from weights a document or a query."""
-    n_docs = int(sizes.sum())
-    array = check_weight(weight, n_docs, len(sizes))
-    return array if len(array) == n_docs else np.repeat(array, sizes)
+def _number(name: str, expected: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be {expected}, got {value!r}")
+    return float(value)
 
 
 def check_positive(name: str, value: Any) -> float:
     """Return a parameter that must be a positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a positive number, got {value!r}")
-    if not (math.isfinite(value) and value > 0):
+    number = _number(name, "a positive number", value)
+    if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be a positive finite number, got {value!r}")
-    return float(value)
+    return number
 
 
 def check_share(name: str, value: Any) -> float:
     """Return a parameter that must be a number from 0 to 1."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number from 0 to 1, got {value!r}")
-    if not 0 <= value <= 1:
+    number = _number(name, "a number from 0 to 1", value)
+    if not 0.0 <= number <= 1.0:
         raise ValueError(f"{name} must be from 0 to 1, got {value!r}")
-    return float(value)
+    return number
 
 
 def check_count(name: str, value: Any) -> int:

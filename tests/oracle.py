@@ -158,7 +158,7 @@ def regression(scores, grades, *, target="grade", **_):
     return sum((s - u) ** 2 for s, u in zip(scores, t, strict=True))
 
 
-def tau(m, M):
+def tau_of_round(m, M):
     """Return the share of the regression (19) in round m of M, gamma from tau_1 = 0.999999."""
     m = min(m, M)
     if M <= 2:
@@ -167,8 +167,8 @@ def tau(m, M):
     return 1.0 / (1.0 + np.exp(gamma * (m - M / 2.0)))
 
 
-def reg_shf_sdcg(scores, grades, *, total_rounds, round, target="grade", **rest):
-    t = tau(round, total_rounds)
+def reg_shf_sdcg(scores, grades, *, total_rounds, round, target="grade", tau=None, **rest):
+    t = tau_of_round(round, total_rounds) if tau is None else tau
     return t * regression(scores, grades, target=target) + (1.0 - t) * shf_sdcg(
         scores, grades, **rest
     )
@@ -212,12 +212,59 @@ def _pairs(grades):
     return [(i, j) for i in range(n) for j in range(n) if grades[i] > grades[j]]
 
 
-def gbrank(scores, grades, *, margin=1.0, normalize=True, **_):
+def gbrank(scores, grades, *, margin=1.0, normalize=False, **_):
     pairs = _pairs(grades)
     if not pairs:
         return 0.0
     total = sum(0.5 * max(0.0, margin - (scores[i] - scores[j])) ** 2 for i, j in pairs)
     return total / len(pairs) if normalize else total
+
+
+def _over_pairs(scores, grades, loss_of_lead, normalize):
+    """Return the sum, or average, of a loss of the better document's lead."""
+    total, pairs = 0.0, _pairs(grades)
+    for i, j in pairs:
+        total += loss_of_lead(scores[i] - scores[j])
+    return total / len(pairs) if normalize and pairs else total
+
+
+def ranknet(scores, grades, *, sigma=1.0, normalize=False, **_):
+    """Cross entropy of P = 1/(1 + e^{-sigma lead}) and a target of 1."""
+    return _over_pairs(scores, grades, lambda x: np.logaddexp(0.0, -sigma * x), normalize)
+
+
+def ranksvm(scores, grades, *, normalize=False, **_):
+    return _over_pairs(scores, grades, lambda x: max(0.0, 1.0 - x), normalize)
+
+
+def frank(scores, grades, *, normalize=False, **_):
+    """Return the fidelity loss 1 - sqrt(P), with ln P = -ln(1 + e^{-lead})."""
+    return _over_pairs(scores, grades, lambda x: -np.expm1(-0.5 * np.logaddexp(0.0, -x)), normalize)
+
+
+WORST_LEAD = -36.0  # where RankBoost's exponential goes on as its tangent
+
+
+def rankboost(scores, grades, *, normalize=False, **_):
+    def loss_of_lead(x):
+        if x >= WORST_LEAD:
+            return np.exp(-x)
+        return np.exp(-WORST_LEAD) - np.exp(-WORST_LEAD) * (x - WORST_LEAD)
+
+    return _over_pairs(scores, grades, loss_of_lead, normalize)
+
+
+def softmax(values):
+    powers = [np.exp(v - max(values)) for v in values]
+    return [p / sum(powers) for p in powers]
+
+
+def listnet(scores, grades, **_):
+    """Cross entropy of the top-one probabilities."""
+    if nothing_to_rank(grades):
+        return 0.0
+    log_sum = np.logaddexp.reduce(scores)
+    return sum(p * (log_sum - s) for p, s in zip(softmax(grades), scores, strict=True))
 
 
 # ---- Gauss-Newton curvatures, by the formula that each objective's file states -------------------
@@ -271,10 +318,41 @@ def regression_gauss_newton(scores, grades, **_):
     return np.full(len(scores), 2.0)
 
 
-def reg_shf_sdcg_gauss_newton(scores, grades, *, total_rounds, round, target="grade", **rest):
-    t = tau(round, total_rounds)
+def reg_shf_sdcg_gauss_newton(
+    scores, grades, *, total_rounds, round, target="grade", tau=None, **rest
+):
+    t = tau_of_round(round, total_rounds) if tau is None else tau
     shf = np.maximum(shf_sdcg_gauss_newton(scores, grades, **rest), FLOOR)
     return t * 2.0 + (1.0 - t) * shf
+
+
+def _pair_curvature(scores, grades, curvature_of_lead, normalize):
+    hess, pairs = np.zeros(len(scores)), _pairs(grades)
+    for i, j in pairs:
+        hess[[i, j]] += curvature_of_lead(scores[i] - scores[j])
+    return hess / len(pairs) if normalize and pairs else hess
+
+
+def ranksvm_gauss_newton(scores, grades, *, normalize=False, **_):
+    """Return the number of pairs with a loss."""
+    return _pair_curvature(scores, grades, lambda x: 1.0 if x < 1.0 else 0.0, normalize)
+
+
+def frank_gauss_newton(scores, grades, *, normalize=False, **_):
+    """Return the curvature of RankNet's loss times sqrt(P)/2."""
+
+    def curvature_of_lead(x):
+        p = G(1.0, -x)
+        return np.sqrt(p) / 2.0 * p * (1.0 - p)
+
+    return _pair_curvature(scores, grades, curvature_of_lead, normalize)
+
+
+def rankboost_gauss_newton(scores, grades, *, normalize=False, **_):
+    """Return the magnitude of the slope."""
+    return _pair_curvature(
+        scores, grades, lambda x: np.exp(-x) if x >= WORST_LEAD else np.exp(-WORST_LEAD), normalize
+    )
 
 
 # ---- derivatives by central differences ----------------------------------------------------------
@@ -333,8 +411,8 @@ def _exact_floored(loss):
     return exact
 
 
-def reg_shf_sdcg_exact(scores, grades, *, total_rounds, round, target="grade", **rest):
-    t = tau(round, total_rounds)
+def reg_shf_sdcg_exact(scores, grades, *, total_rounds, round, target="grade", tau=None, **rest):
+    t = tau_of_round(round, total_rounds) if tau is None else tau
     squares = _exact(regression)(scores, grades, target=target)
     return t * squares + (1.0 - t) * np.maximum(
         _exact_floored(shf_sdcg)(scores, grades, **rest), FLOOR
@@ -358,7 +436,7 @@ class Oracle:
     """What is known about one objective; Hessians before the floor of 1e-10."""
 
     loss: Callable[..., float]
-    exact: Callable[..., np.ndarray]
+    exact: Callable[..., np.ndarray] | None  # None: the objective has no such choice
     gauss_newton: Callable[..., np.ndarray]
     parameters: Sequence[dict[str, Any]]
     rounds: Callable[[dict[str, Any]], tuple[int | None, ...]] = _no_rounds
@@ -386,6 +464,7 @@ ORACLES = {
         (
             {"total_rounds": 10},
             {"total_rounds": 1},
+            {"total_rounds": 4, "tau": 0.3, "k": 2},
             {"total_rounds": 2, "k": 2},
             {"total_rounds": 3, "target": "gain", "alpha": 2.0},
             {"total_rounds": 25, "k": 3, "alpha": 0.6, "beta": 1.7, "normalize": False},
@@ -410,9 +489,31 @@ ORACLES = {
         gbrank,
         _exact(gbrank),
         _exact(gbrank),
-        ({}, {"margin": 0.25}, {"margin": 2.0, "normalize": False}),
+        ({}, {"margin": 0.25, "normalize": True}, {"margin": 2.0}),
         kinks=lambda parameters: (0.0, parameters.get("margin", 1.0)),
     ),
+    "ranknet": Oracle(
+        ranknet,
+        _exact(ranknet),
+        _exact(ranknet),
+        ({}, {"sigma": 0.4}, {"sigma": 2.5, "normalize": True}),
+    ),
+    "ranksvm": Oracle(
+        ranksvm,
+        None,
+        ranksvm_gauss_newton,
+        ({}, {"normalize": True}),
+        kinks=lambda parameters: (0.0, 1.0),
+    ),
+    "frank": Oracle(frank, _exact_floored(frank), frank_gauss_newton, ({}, {"normalize": True})),
+    "rankboost": Oracle(
+        rankboost,
+        _exact(rankboost),
+        rankboost_gauss_newton,
+        ({}, {"normalize": True}),
+        kinks=lambda parameters: (0.0, -WORST_LEAD),
+    ),
+    "listnet": Oracle(listnet, _exact(listnet), _exact(listnet), ({},)),
     "regression": Oracle(
         regression, _exact(regression), regression_gauss_newton, ({}, {"target": "gain"})
     ),

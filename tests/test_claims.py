@@ -267,7 +267,7 @@ def test_the_mixture_goes_from_regression_to_shf(k, target, hessian, rng):
     square = Regression(target=target, hessian=hessian).grad_hess(scores, grades, group)
     shf = SHFSDCG(k=k, alpha=1.3, hessian=hessian).grad_hess(scores, grades, group)
     for m in range(1, 10):
-        tau = oracle.tau(m, 8)
+        tau = oracle.tau_of_round(m, 8)
         for got, one, other in zip(
             both.grad_hess(scores, grades, group, round=m), square, shf, strict=True
         ):
@@ -276,6 +276,17 @@ def test_the_mixture_goes_from_regression_to_shf(k, target, hessian, rng):
     np.testing.assert_allclose(first[0], square[0], atol=1e-4)
     np.testing.assert_allclose(last[0], shf[0], atol=1e-4)
     assert np.abs(first[0] - last[0]).max() > 0.1
+
+
+@pytest.mark.parametrize("k", [None, 3])
+def test_the_ends_of_the_mixture(k, rng):
+    """Without a schedule: tau = 1 is the regression and tau = 0 is SHF-SDCG, bit for bit."""
+    query = rng.normal(size=12), rng.integers(0, 4, 12), [12]
+    for tau, alone in ((1.0, Regression(hessian="exact")), (0.0, SHFSDCG(k=k, hessian="exact"))):
+        mixed = RegSHFSDCG(total_rounds=8, k=k, tau=tau, hessian="exact")
+        assert not mixed.scheduled
+        np.testing.assert_array_equal(mixed.loss(*query), alone.loss(*query))
+        np.testing.assert_array_equal(mixed.grad_hess(*query), alone.grad_hess(*query))
 
 
 # ---- LambdaRank ----------------------------------------------------------------------------------

@@ -381,7 +381,7 @@ def test_the_bound_on_the_matrix_is_as_stated(tmp_path):
 
 
 def test_time_is_linear_in_the_rows(tmp_path):
-    # scikit-learn's own handling of qid copies all earlier ids for each row: quadratic.
+    # scikit-learn's own handling of qid (1.9) copies all earlier ids for each row: quadratic.
     def seconds(n_docs: int) -> float:
         lines = (f"1 qid:{i // 9} 1:1\n" for i in range(n_docs))
         path = write(tmp_path / "a.txt", "".join(lines))

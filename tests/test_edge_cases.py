@@ -8,8 +8,8 @@ import boostrank.objectives
 import numba
 import numpy as np
 import pytest
-from boostrank.objectives import REGISTRY, Objective
-from oracle import CASES, FLOOR, NAMES, ORACLES, tau
+from boostrank.objectives import REGISTRY, Objective, Schedule
+from oracle import CASES, FLOOR, NAMES, ORACLES, tau_of_round
 
 MATRIX = [
     pytest.param(name, {**parameters, "hessian": hessian}, id=f"{name}-{number}-{hessian}")
@@ -38,7 +38,8 @@ def tau_of(objective, m):
     if objective.name == "regression":
         return 1.0
     if objective.name == "reg-shf-sdcg":
-        return tau(m, objective.total_rounds)
+        own = objective.tau
+        return tau_of_round(m, objective.total_rounds) if own is None else own
     return 0.0
 
 
@@ -411,6 +412,28 @@ def test_round(name, method):
         np.testing.assert_array_equal(call(*data), call(*data, round=3))
 
 
+@every_name
+def test_a_scheduled_parameter_is_its_value_in_each_round(name):
+    objective = example(name)
+    query = [0.3, 1.0, 0.2, 2.0], [1, 0, 3, 2], [4]
+    for parameter in {"alpha", "beta", "tau"} & {field.name for field in fields(objective)}:
+        schedule = Schedule("linear", 5, first=0.2, last=0.9)
+        changing = objective.replace(**{parameter: schedule})
+        assert changing.scheduled
+        assert pickle.loads(pickle.dumps(changing)) == changing
+        assert hash(changing) == hash(objective.replace(**{parameter: schedule}))
+        for m, value in ((1, 0.2), (3, 0.55), (5, 0.9), (6, 0.9)):
+            fixed = objective.replace(**{parameter: value})
+            np.testing.assert_allclose(
+                changing.grad_hess(*query, round=m), fixed.grad_hess(*query, round=m), rtol=1e-12
+            )
+            np.testing.assert_allclose(
+                changing.loss(*query, round=m), fixed.loss(*query, round=m), rtol=1e-12
+            )
+        with pytest.raises(ValueError, match="round is missing"):
+            changing.loss(*query)
+
+
 NAN, INF = float("nan"), float("inf")
 # What each parameter refuses; a parameter missing here fails a test.
 COUNT = [(0, ValueError), (-3, ValueError), (2.5, TypeError), (3.0, TypeError), (NAN, TypeError)]
@@ -418,6 +441,8 @@ COUNT += [("3", TypeError), (True, TypeError), ([3], TypeError)]
 POSITIVE = [(0, ValueError), (-0.5, ValueError), (NAN, ValueError), (INF, ValueError)]
 POSITIVE += [(-INF, ValueError), ("1", TypeError), (None, TypeError), (True, TypeError)]
 POSITIVE += [(1j, TypeError), ([1.0], TypeError)]
+SHARE = [(-0.1, ValueError), (1.1, ValueError), (NAN, ValueError), ("1", TypeError)]
+SHARE += [(True, TypeError), ([0.5], TypeError)]
 FLAG = [(1, TypeError), (0, TypeError), ("yes", TypeError), (None, TypeError)]
 CHOICE = [("nonsense", ValueError), ("", ValueError), (None, ValueError), (1, ValueError)]
 REFUSED = {
@@ -428,6 +453,7 @@ REFUSED = {
     "beta": POSITIVE,
     "sigma": POSITIVE,
     "margin": POSITIVE,
+    "tau": SHARE,
     "normalize": FLAG,
     "norm": FLAG,
     "target": [*CHOICE, ("Grade", ValueError)],
@@ -517,6 +543,7 @@ def test_replace_changes_one_parameter_and_only_in_the_copy(name):
         "beta": 7.5,
         "sigma": 7.5,
         "margin": 7.5,
+        "tau": 0.75,
         "normalize": None,
         "norm": None,
         "target": None,

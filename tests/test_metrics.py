@@ -173,6 +173,9 @@ def test_weighted_mean():
     # A query has the mean of its documents' weights.
     assert evaluate(scores, labels, group, ["mrr"], weight=[0, 2, 4, 2]) == expected
     assert np.isnan(evaluate(scores, labels, group, ["mrr"], weight=[0, 0])["mrr"])
+    # As many queries as documents, one of them empty: a weight is a document's.
+    values = evaluate([2.0, 1.0, 1.0], [0, 1, 1], [2, 0, 1], ["mrr"], weight=[1, 3, 5])
+    assert values == {"mrr": pytest.approx((2 * 1 / 2 + 5 * 1) / 7)}
 
 
 # ---- LETOR ---------------------------------------------------------------------------------------
@@ -570,12 +573,12 @@ def test_lightgbm_ranker_eval_metric():
         X,
         labels,
         group=group,
-        eval_set=[(X, labels)],
+        eval_set=[(X.copy(), labels)],  # X itself would be evaluated with the training weights
         eval_group=[group],
         eval_sample_weight=[weight],
         eval_metric=metric("err@5"),
     )
-    last = next(iter(ranker.evals_result_.values()))["err@5"][-1]
+    last = ranker.evals_result_["valid_0"]["err@5"][-1]
     # The estimator's Dataset holds its weights in float32; these are exact there.
     expected = evaluate(ranker.predict(X), labels, group, ["err@5"], weight=weight)["err@5"]
     assert last == pytest.approx(expected, rel=1e-12)

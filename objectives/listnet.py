@@ -1,0 +1,170 @@
+r"""ListNet: cross entropy of top-one probabilities.
+
+Source
+    Cao, Qin, Liu, Tsai, Li: Learning to rank: from pairwise approach to listwise approach. ICML
+    2007; its gradient as in Chaudhuri, Tewari (SLAM), appendix 7.9. The top-one probability of a
+    document is the probability that a ranking drawn from the Plackett-Luce model of the scores
+    begins with it; with exponential scores that is a softmax.
+
+Definition
+    P_s(i) = e^{s_i} / sum_j e^{s_j},  P_y(i) = e^{y_i} / sum_j e^{y_j}
+    loss   = - sum_i P_y(i) ln P_s(i)
+
+    P_y is the softmax of the *grades*, as in the paper, where the judgements are scores like any
+    other. A softmax of the gains 2^y - 1 would leave nothing but the best grade: with grade 4 in a
+    list, a document of grade 3 would weigh e^{-8} of it.
+
+Symbols
+    s scores, y grades
+
+Gradient (exact)
+    grad_i = P_s(i) - P_y(i)
+
+Hessians
+    exact         (default) P_s(i) (1 - P_s(i)); never negative. Floored, as all, at 1e-10.
+    gauss-newton  the same: a cross entropy of a softmax is its own Gauss-Newton curvature
+    constant      1
+
+Degenerate queries
+    Fewer than two documents, or all grades equal: zero loss and gradient. (The paper's loss would
+    pull the scores of equal grades together, although no order of them is better than another.)
+
+Numerics
+    Exponentials take non-positive arguments only; no score overflows. The probability of all
+    documents but the best-scored one is summed, not subtracted from 1.
+
+Cost
+    O(n).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .base import GRADES, Contract, Objective
+from .numerics import CONSTANT, HESSIAN_FLOOR, all_equal, kernel
+from .validation import Floats, Integers
+
+Params = tuple[()]
+
+
+@kernel
+def _softmax(values: Floats, p: Floats) -> tuple[int, float]:
+    """Write the softmax; return a largest value's position and the sum of e^{v - max} elsewhere."""
+    top = int(np.argmax(values))
+    others = 0.0
+    for i in range(len(values)):
+        p[i] = math.exp(values[i] - values[top])
+        if i != top:
+            others += p[i]
+    p /= 1.0 + others
+    return top, others
+
+
+@kernel
+def _list_query(scores: Floats, labels: Floats, grad: Floats, hess: Floats) -> float:
+    """Write gradient and Hessian and return the loss."""
+    if all_equal(labels):
+        return 0.0
+    n = len(scores)
+    target = np.empty(n)
+    p = np.empty(n)
+    _softmax(labels, target)
+    top, others = _softmax(scores, p)
+    loss = math.log1p(others)
+    for i in range(n):
+        loss += target[i] * (scores[top] - scores[i])
+        grad[i] = p[i] - target[i]
+        hess[i] = p[i] * (1.0 - p[i])
+    hess[top] = p[top] * others / (1.0 + others)
+    return loss
+
+
+@kernel
+def _loss_queries(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    loss: Floats,
+) -> None:
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        unused = np.zeros(b - a)
+        loss[q] = _list_query(scores[a:b], labels[a:b], unused, unused)
+
+
+@kernel
+def _grad_hess_queries(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    hessian: int,
+    grad: Floats,
+    hess: Floats,
+) -> None:
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        curvature = np.zeros(b - a)
+        _list_query(scores[a:b], labels[a:b], grad[a:b], curvature)
+        if hessian != CONSTANT:
+            hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListNet(Objective):
+    """Cross entropy between the softmax of the grades and that of the scores.
+
+    ``loss = -sum_i P_y(i) ln P_s(i)`` with ``P_s(i) = exp(s_i) / sum_j exp(s_j)`` the probability
+    of document i to be ranked first and ``P_y`` the same of the grades, after Cao, Qin, Liu, Tsai,
+    Li (ICML 2007).
+
+    Parameters
+    ----------
+    hessian : {"exact", "gauss-newton", "constant"}, default "exact"
+        The first two are the same here and never negative; constant is plain gradient boosting.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter of another kind or out of its range.
+
+    Notes
+    -----
+    Exact gradient; O(n) time and memory for a query of n documents.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> grad, hess = boostrank.ListNet().grad_hess([0.0, 0.0], [1, 0], [2])
+    >>> grad.round(3).tolist(), hess.tolist()
+    ([-0.231, 0.231], [0.25, 0.25])
+    """
+
+    name: ClassVar[str] = "listnet"
+
+    hessian: str = "exact"
+
+    @property
+    def contract(self) -> Contract:
+        """What gradient and Hessian claim to be, the label domain and the cost."""
+        return Contract(
+            gradient="exact",
+            hessian=self.hessians[self.hessian],
+            shift_invariant=True,
+            labels=GRADES,
+            cost="O(n)",
+        )
+
+    _loss_queries = _loss_queries
+    _grad_hess_queries = _grad_hess_queries
+
+    def _params(self) -> tuple[Any, ...]:
+        return ()

@@ -1,0 +1,174 @@
+r"""RankSVM: hinge loss on the score difference of each pair.
+
+Source
+    Herbrich, Graepel, Obermayer: Large margin rank boundaries for ordinal regression. 2000;
+    Joachims: Optimizing search engines using clickthrough data. KDD 2002; as written by Chapelle,
+    Wu (SmoothRank), section 1, and Chaudhuri, Tewari (SLAM), appendix 7.9. There, linear functions
+    with an L2 penalty are fitted; here the loss alone, for a host that has its own penalties.
+
+Definition
+    loss = sum over pairs y_i > y_j of max(0, 1 - (s_i - s_j))
+    divided by the query's number of such pairs when `normalize`.
+
+    The margin is 1 because its size only sets the scale of the scores.
+
+Gradient (a subgradient: the loss has a kink where a pair's lead is 1)
+    pairs with a lead below 1: grad_i -= 1, grad_j += 1; 0 at the kink
+
+Hessians
+    gauss-newton  (default) a surrogate: the number of pairs with a lead below 1 that the document
+                  is in. The true curvature is zero wherever it exists, so there is no "exact". This
+                  is the curvature of the squared hinge 1/2 max(0, 1 - x)^2, and at most 1 a pair
+                  against a pull of exactly 1: a Newton step moves no document by more than 1, the
+                  margin, and by just that where all its pairs pull the same way.
+    constant      1
+
+Degenerate queries
+    Fewer than two documents, or all grades equal: zero loss and gradient.
+
+Cost
+    O(n^2).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from .base import GRADES, Contract, Objective
+from .numerics import CONSTANT, HESSIAN_FLOOR, kernel
+from .validation import Floats, Integers, check_flag
+
+Params = tuple[bool]  # normalize
+
+
+@kernel
+def _pairs_query(
+    scores: Floats, labels: Floats, params: Params, grad: Floats, hess: Floats
+) -> float:
+    """Write gradient and Hessian (both zeros before) and return the loss."""
+    (normalize,) = params
+    n = len(scores)
+    pairs = 0
+    loss = 0.0
+    for i in range(n):
+        for j in range(i):
+            if labels[i] == labels[j]:
+                continue
+            pairs += 1
+            better, worse = (i, j) if labels[i] > labels[j] else (j, i)
+            violation = 1.0 - (scores[better] - scores[worse])
+            if violation > 0.0:
+                loss += violation
+                grad[better] -= 1.0
+                grad[worse] += 1.0
+                hess[better] += 1.0
+                hess[worse] += 1.0
+    if normalize and pairs > 0:
+        grad /= pairs
+        hess /= pairs
+        loss /= pairs
+    return loss
+
+
+@kernel
+def _loss_queries(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    loss: Floats,
+) -> None:
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        unused = np.zeros(b - a)
+        loss[q] = _pairs_query(scores[a:b], labels[a:b], params, unused, unused)
+
+
+@kernel
+def _grad_hess_queries(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    hessian: int,
+    grad: Floats,
+    hess: Floats,
+) -> None:
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        curvature = np.zeros(b - a)
+        _pairs_query(scores[a:b], labels[a:b], params, grad[a:b], curvature)
+        if hessian != CONSTANT:
+            hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankSVM(Objective):
+    """Hinge loss on pairs: a better document should lead by 1.
+
+    ``loss = sum over y_i > y_j of max(0, 1 - (s_i - s_j))``, after Herbrich, Graepel, Obermayer
+    (2000) and Joachims (KDD 2002), without their penalty on linear weights.
+
+    Parameters
+    ----------
+    normalize : bool, default False
+        Average over the query's pairs, so that queries count alike; by default, as in the papers, a
+        query counts by its number of pairs.
+    hessian : {"gauss-newton", "constant"}, default "gauss-newton"
+        The hinge has no curvature of its own: the first is the number of pairs with a loss that the
+        document is in, which limits a Newton step to the margin; constant is plain gradient
+        boosting.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter of another kind or out of its range.
+
+    Notes
+    -----
+    The gradient is a subgradient, 0 for a pair whose lead is exactly 1. O(n^2) time for a query of
+    n documents, O(n) memory.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> grad, hess = boostrank.RankSVM().grad_hess([1.0, 0.5, -1.0], [2, 1, 0], [3])
+    >>> grad.tolist(), hess.round(3).tolist()
+    ([-1.0, 1.0, 0.0], [1.0, 1.0, 0.0])
+    """
+
+    name: ClassVar[str] = "ranksvm"
+    hessians: ClassVar[Mapping[str, Literal["exact", "gauss-newton", "constant"]]] = {
+        "gauss-newton": "gauss-newton",
+        "constant": "constant",
+    }
+
+    normalize: bool = False
+    hessian: str = "gauss-newton"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(normalize=check_flag("normalize", self.normalize))
+
+    @property
+    def contract(self) -> Contract:
+        """What gradient and Hessian claim to be, the label domain and the cost."""
+        return Contract(
+            gradient="subgradient",
+            hessian=self.hessians[self.hessian],
+            shift_invariant=True,
+            labels=GRADES,
+            cost="O(n^2)",
+        )
+
+    _loss_queries = _loss_queries
+    _grad_hess_queries = _grad_hess_queries
+
+    def _params(self) -> tuple[Any, ...]:
+        return (self.normalize,)

@@ -1,0 +1,247 @@
+r"""SLAM: a weighted hinge per document on its worst rival, an upper bound of a ranking measure's loss.
+
+Source
+    Chaudhuri, Tewari: Perceptron-like algorithms and generalization bounds for learning to rank
+    (2014), equations (3)-(10), (24) and (31). Two things the paper leaves open:
+    - Documents of equal grade. The bounds of (10) and (31) are proved with the better-scored of
+      them counted first; v then depends on the scores, and the loss is not convex. In the order of
+      input v does not, the loss is convex (lemma 1), and it is only larger, so still a bound.
+      `ties` chooses; the default is the convex form.
+    - Grades in MAP, which is for binary ones: y > 0 is relevant for v, while the rivals of a
+      document remain those of lower grade, as in (5). That only makes the bound larger; pass
+      y > 0 as labels for the binary form.
+
+Definition
+    documents sorted by descending grade, ties as `ties` says; i is the position in that order
+    v_i  = (g_i - g_n) (d(i) - d(n)) / Z                          measure "ndcg"    (9)
+           g_i d(i) / Z_k for i <= k, else 0                      measure "ndcg@k"  (31)
+           1/R - i / (R (n - R + i)) for i <= R, else 0           measure "map"     (6)
+    c_i  = max(0, max over y_j < y_i of margin + s_j - s_i)                         (11)
+    loss = sum_i v_i c_i                                                            (5)
+    For margin >= 1, loss >= 1 - measure (theorems 2 and 3, corollary 7); sum_i v_i <= 1.
+
+Symbols
+    s scores, y grades, g gains 2^y - 1, d(r) = 1/log2(1 + r), n documents, R of them with y > 0,
+    Z and Z_k ideal DCG of the whole list and at k.
+
+Gradient (one subgradient; the derivative wherever there is one)
+    for each i with c_i > 0: grad_i -= v_i, grad_{j*} += v_i,                       (24)
+    j* the highest-scored document of lower grade
+
+Hessians
+    gauss-newton  a surrogate, for the loss is piecewise linear and has no curvature:
+                  for each i with c_i > 0: hess_{i,j*} += v_i / margin. It is that of
+                  v c^2 / (2 margin), the smooth hinge with the same pull where a document and its
+                  rival tie. A Newton step is then at most one margin. Floored at 1e-10.
+    constant      (default) 1
+    There is no exact one.
+
+Degenerate queries
+    Fewer than two documents, or all grades equal: zero loss and gradient. So are queries whose
+    grades are so small (below 1e-16) that every gain rounds to zero.
+
+Cost
+    O(n log n), the sort by grade: the worst rival of all documents of one grade is the same, so one
+    pass from the lowest grade up finds them all.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .base import GRADES, Contract, Objective
+from .numerics import (
+    CONSTANT,
+    HESSIAN_FLOOR,
+    all_equal,
+    discount,
+    ideal_dcg,
+    kernel,
+    order_by_score,
+)
+from .validation import Floats, Integers, check_choice, check_positive
+
+Params = tuple[bool, int, float, bool]  # of MAP, k (0: none), margin, better-scored first
+
+_MEASURE = re.compile(r"map|ndcg(?:@(?P<k>[1-9][0-9]*))?")
+
+
+def _cutoff(measure: Any) -> int | None:
+    """Return k of "ndcg@k", else None; refuse what is no measure of these."""
+    match = _MEASURE.fullmatch(measure) if isinstance(measure, str) else None
+    if match is None:
+        raise ValueError(
+            "measure must be 'ndcg', 'ndcg@k' with a whole k of at least 1 (such as 'ndcg@10') "
+            f"or 'map'; got {measure!r}"
+        )
+    return int(match["k"]) if match["k"] else None
+
+
+@kernel
+def _order_by_grade(scores: Floats, labels: Floats, by_score: bool) -> Integers:
+    """Document at each position, highest grade first."""
+    if by_score:
+        order = order_by_score(scores)
+        return order[np.argsort(-labels[order], kind="mergesort")]
+    return np.argsort(-labels, kind="mergesort")
+
+
+@kernel
+def _weights(ordered: Floats, of_map: bool, k: int) -> Floats:
+    """v of each position, from the grades in descending order."""
+    n = len(ordered)
+    v = np.zeros(n)
+    if of_map:
+        n_relevant = np.sum(ordered > 0.0)
+        for i in range(n_relevant):
+            v[i] = (1.0 - (i + 1.0) / (n - n_relevant + i + 1.0)) / n_relevant  # (6)
+        return v
+    gains = np.exp2(ordered) - 1.0
+    top = min(k, n) if k > 0 else n
+    z = ideal_dcg(gains, top)
+    if z == 0.0:
+        return v
+    for i in range(top):
+        if k > 0:
+            v[i] = gains[i] / z * discount(i + 1.0)  # (31)
+        else:
+            v[i] = (gains[i] - gains[n - 1]) / z * (discount(i + 1.0) - discount(float(n)))  # (9)
+    return v
+
+
+@kernel
+def _hinges_query(
+    scores: Floats, labels: Floats, params: Params, grad: Floats, hess: Floats
+) -> float:
+    """Write gradient and Hessian (both zeros before) and return the loss."""
+    if all_equal(labels):
+        return 0.0
+    of_map, k, margin, by_score = params
+    order = _order_by_grade(scores, labels, by_score)
+    v = _weights(labels[order], of_map, k)
+    loss = 0.0
+    rival = -1  # j*: the highest-scored document below the grade at hand
+    end = len(scores)
+    while end > 0:
+        start = end - 1
+        while start > 0 and labels[order[start - 1]] == labels[order[end - 1]]:
+            start -= 1
+        if rival >= 0:
+            for position in range(start, end):
+                i = order[position]
+                violation = margin + (scores[rival] - scores[i])
+                if violation > 0.0:
+                    loss += v[position] * violation  # (5)
+                    grad[i] -= v[position]  # (24)
+                    grad[rival] += v[position]
+                    hess[i] += v[position] / margin
+                    hess[rival] += v[position] / margin
+        best = rival
+        for position in range(start, end):
+            if best < 0 or scores[order[position]] > scores[best]:
+                best = order[position]
+        rival = best
+        end = start
+    return loss
+
+
+@kernel
+def _loss_queries(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    loss: Floats,
+) -> None:
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        unused = np.zeros(b - a)
+        loss[q] = _hinges_query(scores[a:b], labels[a:b], params, unused, unused)
+
+
+@kernel
+def _grad_hess_queries(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    hessian: int,
+    grad: Floats,
+    hess: Floats,
+) -> None:
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        curvature = np.zeros(b - a)
+        _hinges_query(scores[a:b], labels[a:b], params, grad[a:b], curvature)
+        if hessian != CONSTANT:
+            hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SLAM(Objective):
+    """Weighted hinge on each document's worst rival: an upper bound of 1 - NDCG or 1 - AP.
+
+    Chaudhuri, Tewari (2014), equation (5):
+    ``loss = sum_i v_i max(0, max over y_j < y_i of margin + s_j - s_i)``, with weights v by
+    equation (9) for NDCG, (31) for NDCG@k and (6) for average precision.
+
+    Parameters
+    ----------
+    measure : str, default "ndcg"
+        ``"ndcg"``, ``"ndcg@k"`` (such as ``"ndcg@10"``) or ``"map"``, whose loss is bounded. For
+        "map", y > 0 is relevant. The names "slam-ndcg" and "slam-map" stand for two of these.
+    margin : float, default 1.0
+        Lead in score that a document of higher grade should have, positive. It sets the scale of
+        the scores; from 1 on, as in the paper, the loss is an upper bound.
+    ties : {"input", "score"}, default "input"
+        Which of several documents of equal grade gets the largest weight: the first in the data,
+        which keeps the loss convex, or the one scored best, which makes it the least upper bound
+        of this kind but not convex.
+    hessian : {"constant", "gauss-newton"}, default "constant"
+        The loss is piecewise linear: plain gradient boosting, or as a surrogate for each document
+        the sum of v/margin over the active hinges it is in.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter of another kind or out of its range.
+
+    Notes
+    -----
+    The gradient is one subgradient: at kinks the loss has several. With ``ties="input"`` the result
+    depends on the order in which documents of equal grade are passed. O(n log n) time for a query
+    of n documents, O(n) memory.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> objective = boostrank.SLAM(measure="map")
+    >>> objective.loss([0.5, 1.0, 0.0], [1, 0, 0], [3]).tolist()
+    [1.0]
+    >>> grad, hess = objective.grad_hess([0.5, 1.0, 0.0], [1, 0, 0], [3])
+    >>> grad.round(3).tolist()
+    [-0.667, 0.667, 0.0]
+    """
+
+    name: ClassVar[str] = "slam-ndcg"  # of an object: by its measure
+    hessians = {"gauss-newton": "gauss-newton", "constant": "constant"}
+
+    measure: str = "ndcg"
+    margin: float = 1.0
+    ties: str = "input"
+    hessian: str = "constant"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _cutoff(self.measure)
+        self._set(
+            name="slam-map" if self.measure == "map" else "slam-ndcg",
+            margin=check_positive("margin", self.margin),
+            ties=check_choice("ties", self.ties, ("input", "score")),
+        )

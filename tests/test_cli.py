@@ -1,0 +1,428 @@
+"""The command line: what it prints, writes and refuses."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import matplotlib
+import numpy as np
+import pytest
+import xgboost
+from typer.testing import CliRunner
+
+import boostrank
+from boostrank import cli, compare
+from boostrank.datasets import RankingData, letor_folds, load_letor, make_ranking
+
+SMALL = ["--rounds", "8", "--leaves", "4", "--min-docs", "3", "--learning-rate", "0.3"]
+
+
+def _run(*args: object) -> Any:
+    return CliRunner().invoke(cli.app, [str(arg) for arg in args])
+
+
+def _fails(*args: object) -> str:
+    """Run what must be refused, and return its one line."""
+    result = _run(*args)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("boostrank: ")
+    return line
+
+
+def _write(path: Path, data: RankingData) -> Path:
+    path.write_text(
+        "".join(
+            f"{y:g} qid:{q} " + " ".join(f"{i}:{x!r}" for i, x in enumerate(row, start=1)) + "\n"
+            for y, q, row in zip(data.y.tolist(), data.qid.tolist(), data.X.tolist(), strict=True)
+        )
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def parts() -> list[RankingData]:
+    return make_ranking(30, 10, 5, seed=2).split(5, seed=0)
+
+
+@pytest.fixture(scope="module")
+def files(parts: list[RankingData], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("letor")
+    return [_write(folder / f"S{i}.txt", part) for i, part in enumerate(parts, start=1)]
+
+
+def _lines(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _row(lines: list[dict[str, str]], objective: str, host: str) -> dict[str, str]:
+    (line,) = (each for each in lines if (each["objective"], each["host"]) == (objective, host))
+    return line
+
+
+# compare -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def compared(files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
+    out = tmp_path_factory.mktemp("compared")
+    result = _run(
+        "compare", *files, *SMALL, "-o", "sdcg:k=3,lambdarank", "--keep-order", "--out", out
+    )
+    assert result.exit_code == 0, result.output
+    return result, out
+
+
+def test_the_csv_holds_what_plain_training_gives(
+    compared: tuple[Any, Path], parts: list[RankingData]
+) -> None:
+    lines = _lines(compared[1] / "summary.csv")
+
+    def lightgbms(train: RankingData, X: np.ndarray) -> list[np.ndarray]:
+        params = {
+            "objective": boostrank.SDCG(k=3),
+            "metric": "None",
+            "learning_rate": 0.3,
+            "num_leaves": 4,
+            "min_data_in_leaf": 3,
+            "num_threads": 1,
+            "verbosity": -1,
+        }
+        data = lightgbm.Dataset(train.X, train.y, group=train.group)
+        booster = lightgbm.train(params, data, 8)
+        return [booster.predict(X, num_iteration=m) for m in range(1, 9)]
+
+    def xgboosts(train: RankingData, X: np.ndarray) -> list[np.ndarray]:
+        params = {
+            "objective": "rank:ndcg",
+            "base_score": 0,
+            "learning_rate": 0.3,
+            "grow_policy": "lossguide",
+            "max_leaves": 4,
+            "max_depth": 0,
+            "nthread": 1,
+        }
+        data = xgboost.DMatrix(train.X, train.y, group=train.group)
+        booster = xgboost.train(params, data, 8)
+        margins = xgboost.DMatrix(X)
+        return [
+            booster.predict(margins, output_margin=True, iteration_range=(0, m))
+            for m in range(1, 9)
+        ]
+
+    for label, host, predict in (
+        ("sdcg:k=3", "lightgbm", lightgbms),
+        ("xgboost:rank:ndcg", "xgboost", xgboosts),
+    ):
+        rounds, figures = [], []
+        for fold in letor_folds(parts):
+            validation = [
+                boostrank.evaluate(scores, fold.validation.y, fold.validation.group)["ndcg@10"]
+                for scores in predict(fold.train, fold.validation.X)
+            ]
+            best = int(np.argmax(validation))
+            rounds.append(best + 1)
+            figures.append(
+                boostrank.evaluate(
+                    predict(fold.train, fold.test.X)[best],
+                    fold.test.y,
+                    fold.test.group,
+                    compare.METRICS,
+                )
+            )
+        line = _row(lines, label, host)
+        assert line["best_rounds"] == " ".join(map(str, rounds))
+        for metric in compare.METRICS:
+            expected = np.mean([each[metric] for each in figures])
+            assert float(line[metric]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_csvs_agree_with_each_other_and_with_the_table(compared: tuple[Any, Path]) -> None:
+    result, out = compared
+    summary, queries = _lines(out / "summary.csv"), _lines(out / "queries.csv")
+    assert len(summary) == 4 + 2 * 3  # built-ins; sdcg, lambdarank and regression on both
+    assert len(queries) == 30 * len(summary)
+    baseline = _row(summary, "lightgbm:lambdarank", "lightgbm")
+    assert (float(baseline["difference"]), float(baseline["p_value"])) == (0.0, 1.0)
+    for line in summary:
+        assert float(line["seconds_per_round"]) > 0
+        gain = float(line["ndcg@10"]) - float(baseline["ndcg@10"])
+        assert float(line["difference"]) == pytest.approx(gain, abs=1e-15)
+        name = (line["objective"], line["host"])
+        mine = [each for each in queries if (each["objective"], each["host"]) == name]
+        folds: dict[str, list[float]] = {}
+        for each in mine:
+            folds.setdefault(each["fold"], []).append(float(each["map"]))
+        assert sorted(folds) == ["1", "2", "3", "4", "5"]
+        assert float(line["map"]) == pytest.approx(np.mean([np.mean(v) for v in folds.values()]))
+        assert f"| {line['objective']} " in result.stdout
+        assert f" {float(line['ndcg@10']):.4f} " in result.stdout
+    # Best first.
+    shown = [line.split("|")[6] for line in result.stdout.splitlines() if line.startswith("| ")]
+    assert shown[1:] == sorted(shown[1:], reverse=True)
+    assert len(shown) == 1 + len(summary)
+
+
+def test_the_caption_says_what_was_done(compared: tuple[Any, Path]) -> None:
+    result, _ = compared
+    for words in (
+        "30 queries, 300 documents, 5 features; documents in file order",
+        "S1.txt ... S5.txt, five partitions in LETOR's rotation",
+        "folds 1, 2, 3, 4, 5, convention standard",
+        "8 rounds, learning rate 0.3, 4 leaves",
+        "against lightgbm:lambdarank",
+        f"lightgbm {lightgbm.__version__}, xgboost {xgboost.__version__}",
+    ):
+        assert words in result.stdout
+    # No progress bar where no one watches.
+    assert result.stderr == ""
+
+
+def test_figures_are_written_and_the_process_keeps_its_backend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+    with matplotlib.rc_context({"backend": "svg"}):
+        result = _run(
+            *("compare", "--rounds", 2, "--folds", 2, "-o", "regression", "--hosts", "xgboost"),
+            *("--out", tmp_path),
+        )
+        assert matplotlib.rcParams["backend"] == "svg"
+    assert result.exit_code == 0, result.output
+    assert "matplotlib.pyplot" not in sys.modules
+    for name in ("validation.png", "test.png"):
+        content = (tmp_path / name).read_bytes()
+        assert content.startswith(b"\x89PNG")
+        assert len(content) > 10_000
+    # The embedded data, and a baseline that is among the rows.
+    assert "Data: embedded" in result.stdout
+    assert "against xgboost:rank:ndcg" in result.stdout
+
+
+def test_documents_are_shuffled_within_queries_unless_told_otherwise(
+    files: list[Path], parts: list[RankingData], tmp_path: Path
+) -> None:
+    # All features constant: all scores tie, and the figures are those of the order of documents.
+    flat = [
+        _write(tmp_path / f"F{i}.txt", RankingData(np.ones((len(p.y), 2)), p.y, p.qid))
+        for i, p in enumerate(parts, start=1)
+    ]
+    common = ["-o", "regression", "--hosts", "xgboost", "--rounds", "2", "--folds", "1"]
+    for extra, test in (
+        (["--keep-order"], parts[4]),
+        (["--seed", "5"], parts[4].shuffle_within_queries(5)),
+    ):
+        result = _run("compare", *flat, *common, *extra, "--out", tmp_path)
+        assert result.exit_code == 0, result.output
+        expected = boostrank.evaluate(np.zeros(len(test.y)), test.y, test.group)["ndcg@10"]
+        line = _row(_lines(tmp_path / "summary.csv"), "regression", "xgboost")
+        assert float(line["ndcg@10"]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_any_other_number_of_files_is_dealt_into_five_parts(
+    files: list[Path], tmp_path: Path
+) -> None:
+    result = _run(
+        *("compare", *files[:3], "-o", "regression", "--hosts", "xgboost", *SMALL),
+        *("--seed", 3, "--folds", "2,1", "--baseline", "regression@xgboost", "--out", tmp_path),
+    )
+    assert result.exit_code == 0, result.output
+    lines = _lines(tmp_path / "queries.csv")
+    dealt = load_letor(files[:3]).split(5, seed=3)
+    for fold, part in (("1", 5), ("2", 1)):
+        tested = {int(line["qid"]) for line in lines if line["fold"] == fold}
+        assert tested == set(dealt[part - 1].qid.tolist())
+    assert "queries dealt into five parts" in result.stdout
+    assert "against regression@xgboost" in result.stdout
+    assert _row(_lines(tmp_path / "summary.csv"), "regression", "xgboost")["difference"] == "0.0"
+
+
+def test_interrupted_rows_stay_on_disk(
+    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_fold = compare.run_fold
+
+    def interrupted(learner: compare.Learner, *args: Any) -> compare.FoldResult:
+        if learner.label == "xgboost:rank:pairwise":
+            raise KeyboardInterrupt
+        return run_fold(learner, *args)
+
+    monkeypatch.setattr(compare, "run_fold", interrupted)
+    result = _run("compare", *files, "--hosts", "xgboost", "--rounds", 2, "--out", tmp_path)
+    assert result.exit_code == 130
+    assert result.stderr.splitlines() == [
+        f"boostrank: interrupted; 1 of 8 rows are in {tmp_path / 'summary.csv'}"
+    ]
+    assert [line["objective"] for line in _lines(tmp_path / "summary.csv")] == ["xgboost:rank:ndcg"]
+    assert len(_lines(tmp_path / "queries.csv")) == 30
+
+
+def test_objectives_with_parameters() -> None:
+    made = cli._objectives(["sdcg:k=3,alpha=2,lambdarank", "reg-shf-sdcg:target=gain"], 40)
+    assert made == {
+        "sdcg:k=3,alpha=2": boostrank.SDCG(k=3, alpha=2),
+        "lambdarank": boostrank.LambdaRank(),
+        "reg-shf-sdcg:target=gain": boostrank.RegSHFSDCG(total_rounds=40, target="gain"),
+    }
+    assert cli._objectives([], 40) is None
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["-o", "sdgc"], "unknown objective 'sdgc'; did you mean 'sdcg'? (known: sdcg, "),
+        (["-o", "sdcg:q=1"], "'q'"),
+        (["-o", "sdcg:k=0"], "k must be at least 1, got 0"),
+        (["-o", "sdcg:k"], "written name=value, such as k=10; got 'k'"),
+        (["--hosts", "xgbost"], "unknown host 'xgbost'; did you mean 'xgboost'?"),
+        (
+            ["--baseline", "lightgbm:lamdarank"],
+            "unknown baseline 'lightgbm:lamdarank'; did you mean 'lightgbm:lambdarank'?",
+        ),
+        (
+            ["--hosts", "xgboost", "--baseline", "lightgbm:lambdarank"],
+            "unknown baseline 'lightgbm:lambdarank'",
+        ),
+        (["--convention", "letor"], "unknown convention 'letor'; did you mean 'letor"),
+        (["--folds", "1,6"], "folds must lie in 1..5, got 6"),
+        (["--folds", "all"], "folds are numbers with commas between, such as 1,2; got 'all'"),
+        (["--rounds", "0"], "rounds must be at least 1, got 0"),
+        (["nowhere.txt"], "nowhere.txt"),
+    ],
+)
+def test_compare_refuses_before_training(
+    args: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare, "run_fold", None)
+    assert message in _fails("compare", *args, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+# train, predict, evaluate ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+def test_train_predict_evaluate(host: str, files: list[Path], tmp_path: Path) -> None:
+    model, scores = tmp_path / "model.json", tmp_path / "scores.txt"
+    result = _run(
+        *(
+            "train",
+            *files[:3],
+            "--objective",
+            "lambdarank",
+            "-p",
+            "truncation=5",
+            "-p",
+            "norm=False",
+        ),
+        *("--host", host, "--model", model, "--seed", 9, *SMALL),
+    )
+    assert result.exit_code == 0, result.output
+    assert "8 trees" in result.stdout
+    objective = boostrank.LambdaRank(truncation=5, norm=False)
+    assert repr(objective) in result.stdout
+    assert _run("predict", model, files[3], "--out", scores).exit_code == 0
+
+    settings = compare.Settings(rounds=8, leaves=4, min_docs=3, learning_rate=0.3, seed=9)
+    train = load_letor(files[:3]).shuffle_within_queries(9)
+    reference, _ = compare.HOSTS[host].train(objective, train, settings)
+    test = load_letor(files[3])
+    np.testing.assert_array_equal(np.loadtxt(scores), reference.predict(test.X))
+
+    result = _run(
+        "evaluate", scores, files[3], "--metrics", "ndcg@10,map,mrr", "--convention", "letor3"
+    )
+    expected = boostrank.evaluate(
+        np.loadtxt(scores), test.y, test.group, ("ndcg@10", "map", "mrr"), convention="letor3"
+    )
+    assert result.stdout.splitlines() == [f"{name}\t{v:.6f}" for name, v in expected.items()]
+
+
+def test_train_refuses(files: list[Path], tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    common = ["train", files[0], "--model", model]
+    assert "did you mean 'gbrank'" in _fails(*common, "-o", "gbrang")
+    assert "did you mean 'xgboost'" in _fails(*common, "-o", "gbrank", "--host", "xgboos")
+    assert "written name=value" in _fails(*common, "-o", "gbrank", "-p", "margin")
+    assert "margin must be" in _fails(*common, "-o", "gbrank", "-p", "margin=wide")
+    assert "the folder of --model does not exist" in _fails(
+        "train", "nowhere.txt", "-o", "gbrank", "--model", tmp_path / "no" / "model"
+    )
+    assert not model.exists()
+
+
+def test_a_malformed_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bad.txt"
+    path.write_text("1 qid:1 1:0.5\nx qid:1 1:0.5\n")
+    line = _fails("train", path, "-o", "gbrank", "--model", tmp_path / "model")
+    assert "bad.txt" in line
+    assert "line 2" in line
+
+
+def test_predict_refuses(files: list[Path], parts: list[RankingData], tmp_path: Path) -> None:
+    model, out = tmp_path / "model.txt", tmp_path / "scores.txt"
+    assert _run("train", files[0], "-o", "gbrank", "--model", model, *SMALL).exit_code == 0
+    part = parts[1]
+    narrow = _write(tmp_path / "narrow.txt", RankingData(part.X[:, :4], part.y, part.qid))
+    line = _fails("predict", model, narrow, "--out", out)
+    assert "was trained on 5 features, but" in line
+    assert "narrow.txt has 4" in line
+    assert "is no model of LightGBM" in _fails("predict", files[0], files[0], "--out", out)
+    assert not out.exists()
+
+
+def test_evaluate_refuses(files: list[Path], tmp_path: Path) -> None:
+    scores = tmp_path / "scores.txt"
+    scores.write_text("1.0\n2.0\n")
+    assert "has 2 scores, but the data has 60 documents" in _fails("evaluate", scores, files[0])
+    assert "unknown measure 'ndgc@10'; did you mean 'ndcg@10'" in _fails(
+        "evaluate", scores, files[0], "--metrics", "ndgc@10"
+    )
+    assert "did you mean 'trec'" in _fails("evaluate", scores, files[0], "--convention", "treck")
+    scores.write_text("1.0\ntwo\n")
+    assert "scores.txt, line 2: expected one score, got 'two'" in _fails(
+        "evaluate", scores, files[0]
+    )
+    assert "nothing.txt" in _fails("evaluate", tmp_path / "nothing.txt", files[0])
+
+
+# The rest ----------------------------------------------------------------------------------------
+
+
+def test_objectives_lists_all() -> None:
+    result = _run("objectives")
+    assert result.exit_code == 0
+    for name in boostrank.objective_names():
+        assert f" {name} " in result.stdout
+    assert "RegSHFSDCG(total_rounds, k=None" in result.stdout
+    assert "gradient frozen, Hessian exact" in result.stdout  # LambdaRank's
+
+
+def test_debug_shows_where_an_error_comes_from() -> None:
+    result = _run("--debug", "compare", "--rounds", "0")
+    assert isinstance(result.exception, ValueError)
+
+
+def test_the_console_script_has_no_traceback() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", "from boostrank.cli import main; main()", "compare", "-o", "x"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("boostrank: unknown objective 'x'")
+
+
+def test_without_its_packages_the_command_line_says_what_to_install() -> None:
+    code = "import sys; sys.modules['rich'] = None; from boostrank.cli import main; main()"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode != 0
+    (line,) = run.stderr.splitlines()
+    assert 'pip install "boostrank[cli]"' in line

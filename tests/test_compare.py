@@ -1,0 +1,401 @@
+"""The engine: what it trains, chooses, measures and tests."""
+
+import csv
+import itertools
+import sys
+from pathlib import Path
+
+import lightgbm
+import numba
+import numpy as np
+import pytest
+import xgboost
+from scipy.stats import permutation_test
+
+import boostrank
+from boostrank import compare
+from boostrank.compare import FoldResult, Learner, Records, Row, Settings
+from boostrank.datasets import Fold, RankingData, letor_folds, make_ranking
+
+SETTINGS = Settings(rounds=12, learning_rate=0.3, leaves=5, min_docs=3)
+LEARNERS = [
+    *(Learner(f"{host}:{name}", host, name) for host, name in
+      (("lightgbm", "lambdarank"), ("xgboost", "rank:ndcg"))),
+    *(Learner("lambdarank", host, boostrank.LambdaRank()) for host in ("lightgbm", "xgboost")),
+    Learner("regression", "xgboost", boostrank.Regression()),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def parts() -> list[RankingData]:
+    data = make_ranking(35, 12, 6, seed=4)
+    # Some queries have no relevant document, so the standard convention leaves them out.
+    y = np.where(data.qid % 7 == 0, 0.0, data.y)
+    return RankingData(data.X, y, data.qid).split(5, seed=1)
+
+
+@pytest.fixture(scope="module")
+def fold(parts: list[RankingData]) -> Fold:
+    return next(letor_folds(parts))
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_staged_scores_are_the_hosts_own(learner: Learner, fold: Fold) -> None:
+    model, _ = compare.HOSTS[learner.host].train(learner.objective, fold.train, SETTINGS)
+    X = fold.validation.X
+    stages = list(model.staged(X))
+    assert len(stages) == model.n_trees == SETTINGS.rounds
+    for rounds in (1, 2, 7, 12):
+        if learner.host == "lightgbm":
+            own = model.booster.predict(X, num_iteration=rounds, raw_score=True)
+        else:
+            own = model.booster.predict(
+                xgboost.DMatrix(X), output_margin=True, iteration_range=(0, rounds)
+            )
+        # Bit for bit: rounding that differs would break other ties.
+        np.testing.assert_array_equal(stages[rounds - 1], own)
+        np.testing.assert_array_equal(model.predict(X, rounds), own)
+    np.testing.assert_array_equal(model.predict(X), stages[-1])
+
+
+def _reference_lightgbm(objective: object, data: RankingData) -> lightgbm.Booster:
+    params = {
+        "objective": objective,
+        "metric": "None",
+        "learning_rate": 0.3,
+        "num_leaves": 5,
+        "min_data_in_leaf": 3,
+        "num_threads": 1,
+        "verbosity": -1,
+    }
+    return lightgbm.train(params, lightgbm.Dataset(data.X, data.y, group=data.group), 12)
+
+
+def _reference_xgboost(objective: object, data: RankingData) -> xgboost.Booster:
+    ours = callable(objective)
+    params = {
+        "objective": "rank:pairwise" if ours else objective,
+        "base_score": 0,
+        "eta": 0.3,
+        "grow_policy": "lossguide",
+        "tree_method": "hist",
+        "max_leaves": 5,
+        "max_depth": 0,
+        "nthread": 1,
+    }
+    matrix = xgboost.DMatrix(data.X, data.y, group=data.group)
+    return xgboost.train(params, matrix, 12, obj=objective if ours else None)
+
+
+@pytest.mark.parametrize("convention", ["standard", "letor3"])
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_a_fold_equals_plain_training(learner: Learner, fold: Fold, convention: str) -> None:
+    settings = Settings(rounds=12, learning_rate=0.3, leaves=5, min_docs=3, convention=convention)
+    result = compare.run_fold(learner, fold, 1, settings)
+
+    if learner.host == "lightgbm":
+        booster = _reference_lightgbm(learner.objective, fold.train)
+
+        def scores(X: np.ndarray, rounds: int) -> np.ndarray:
+            return booster.predict(X, num_iteration=rounds, raw_score=True)
+    else:
+        booster = _reference_xgboost(learner.objective, fold.train)
+
+        def scores(X: np.ndarray, rounds: int) -> np.ndarray:
+            return booster.predict(
+                xgboost.DMatrix(X), output_margin=True, iteration_range=(0, rounds)
+            )
+
+    validation, test = fold.validation, fold.test
+    curve = [
+        boostrank.evaluate(
+            scores(validation.X, rounds),
+            validation.y,
+            validation.group,
+            ["ndcg@10"],
+            convention=convention,
+        )["ndcg@10"]
+        for rounds in range(1, 13)
+    ]
+    best = 1 + curve.index(max(curve))
+    np.testing.assert_allclose(result.curve, curve, rtol=1e-12)
+    assert result.best_round == best
+    expected = boostrank.evaluate(
+        scores(test.X, best), test.y, test.group, compare.METRICS, convention=convention
+    )
+    row = Row(learner, (result,), None, seed=0)
+    for metric, value in expected.items():
+        assert row.mean(metric) == pytest.approx(value, rel=1e-12)
+    np.testing.assert_array_equal(result.qid, list(dict.fromkeys(test.qid.tolist())))
+
+
+def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter(
+    fold: Fold,
+) -> None:
+    learner = LEARNERS[2]
+    plain = compare.run_fold(learner, fold, 1, SETTINGS)
+    test = fold.test
+    backwards = fold._replace(test=RankingData(test.X, test.y.max() - test.y, test.qid))
+    other = compare.run_fold(learner, backwards, 1, SETTINGS)
+    assert other.best_round == plain.best_round
+    np.testing.assert_array_equal(other.curve, plain.curve)
+    # Tested on its own validation part, a learner is as good as its curve says.
+    same = compare.run_fold(learner, fold._replace(test=fold.validation), 1, SETTINGS)
+    assert np.nanmean(same.figures["ndcg@10"]) == pytest.approx(plain.curve.max(), rel=1e-12)
+    # Nothing to learn: every tree scores all documents alike, and the first is kept.
+    flat = RankingData(np.zeros_like(fold.train.X), fold.train.y, fold.train.qid)
+    constant = compare.run_fold(LEARNERS[4], fold._replace(train=flat), 1, SETTINGS)
+    assert (len(constant.curve), constant.best_round) == (12, 1)
+
+
+def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold: Fold) -> None:
+    flat = fold._replace(
+        train=RankingData(np.zeros_like(fold.train.X), fold.train.y, fold.train.qid)
+    )
+    learner = LEARNERS[0]
+    short, whole = (compare.run_fold(learner, each, 1, SETTINGS) for each in (flat, fold))
+    assert len(short.curve) == 1
+    curve = Row(learner, (short, whole), None, seed=0).curve
+    np.testing.assert_allclose(curve, (short.curve[0] + whole.curve) / 2)
+
+
+def test_folds_rotate_as_letors_do(parts: list[RankingData]) -> None:
+    results = list(compare.run_folds(LEARNERS[0], parts, SETTINGS, [1, 3]))
+    assert [result.fold for result in results] == [1, 3]
+    for result, tested in zip(results, (5, 2), strict=True):
+        np.testing.assert_array_equal(result.qid, np.unique(parts[tested - 1].qid))
+
+
+def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
+    fold: Fold,
+) -> None:
+    chosen = compare.learners(rounds=4)
+    names = {str(learner) for learner in chosen}
+    assert names == {
+        *(f"{name}@{host}" for name in boostrank.objective_names() for host in compare.HOSTS),
+        "lightgbm:lambdarank",
+        "lightgbm:rank_xendcg",
+        "xgboost:rank:ndcg",
+        "xgboost:rank:pairwise",
+    }
+    settings = Settings(rounds=4, leaves=4, min_docs=3)
+    for learner in chosen:
+        result = compare.run_fold(learner, fold, 1, settings)
+        assert 1 <= result.best_round <= 4, str(learner)
+        assert result.seconds_per_round > 0
+    scheduled = {
+        learner.objective.total_rounds for learner in chosen if learner.label == "reg-shf-sdcg"
+    }
+    assert scheduled == {4}
+
+
+def test_regression_and_the_built_in_objectives_always_join() -> None:
+    chosen = compare.learners({"mine": boostrank.SDCG(k=3)}, ["xgboost"])
+    assert [str(learner) for learner in chosen] == [
+        "xgboost:rank:ndcg",
+        "xgboost:rank:pairwise",
+        "regression@xgboost",
+        "mine@xgboost",
+    ]
+
+
+def test_threads_are_put_back(fold: Fold) -> None:
+    before = numba.get_num_threads()
+    seen = []
+
+    class Spy(boostrank.Regression):
+        def __call__(self, *args: object) -> object:
+            seen.append(numba.get_num_threads())
+            return super().__call__(*args)
+
+    compare.run_fold(Learner("spy", "lightgbm", Spy()), fold, 1, SETTINGS)
+    assert set(seen) == {1}
+    assert numba.get_num_threads() == before
+
+
+# The paired test -----------------------------------------------------------------------------
+
+
+def _by_hand(difference: np.ndarray) -> float:
+    """Two-sided: twice the share of sign changes at least as extreme, at most 1."""
+    means = np.array(
+        [
+            np.mean(signs * difference)
+            for signs in itertools.product((1, -1), repeat=len(difference))
+        ]
+    )
+    tail = min(
+        (means >= difference.mean() - 1e-12).mean(), (means <= difference.mean() + 1e-12).mean()
+    )
+    return min(1.0, 2.0 * tail)
+
+
+def test_p_value_equals_all_sign_changes_by_hand_and_scipy(rng: np.random.Generator) -> None:
+    for shift in (0.0, 0.3, 1.0):
+        b = rng.normal(size=9)
+        a = b + rng.normal(shift, size=9)
+        ours = compare.paired_p_value(a, b, seed=0)
+        scipys = permutation_test(
+            (a, b), lambda x, y: np.mean(x - y), permutation_type="samples", vectorized=False
+        )
+        assert ours == pytest.approx(_by_hand(a - b))
+        assert ours == pytest.approx(scipys.pvalue)
+
+
+def test_p_value_in_known_cases(rng: np.random.Generator) -> None:
+    zero = np.zeros(5)
+    assert compare.paired_p_value(zero, zero, seed=0) == 1.0
+    assert compare.paired_p_value(np.ones(5), zero, seed=0) == pytest.approx(2 / 2**5)
+    assert compare.paired_p_value(-np.ones(5), zero, seed=0) == pytest.approx(2 / 2**5)
+    assert compare.paired_p_value(np.array([1.0, -1.0]), np.zeros(2), seed=0) == 1.0
+    # The least that 10,000 resamples can tell, and equal seeds give equal values.
+    assert compare.paired_p_value(np.ones(60), np.zeros(60), seed=0) == pytest.approx(2 / 10_001)
+    a, b = rng.normal(0.2, size=60), np.zeros(60)
+    assert compare.paired_p_value(a, b, seed=3) == compare.paired_p_value(a, b, seed=3)
+    assert compare.paired_p_value(a, b, seed=3) != compare.paired_p_value(a, b, seed=4)
+
+
+def test_queries_that_the_convention_leaves_out_are_no_pairs() -> None:
+    a = np.array([1.0, 1.0, np.nan, 1.0, 9.0])
+    b = np.array([0.0, 0.0, 5.0, 0.0, np.nan])
+    assert compare.paired_p_value(a, b, seed=0) == pytest.approx(2 / 2**3)
+
+
+# Rows ------------------------------------------------------------------------------------------
+
+
+def _result(fold: int, values: list[float], seconds: float = 1.0) -> FoldResult:
+    figures = {metric: np.array(values) for metric in compare.METRICS}
+    return FoldResult(
+        fold=fold,
+        curve=np.array([0.5]),
+        best_round=1,
+        qid=np.arange(len(values)),
+        figures=figures,
+        seconds_per_round=seconds,
+    )
+
+
+def test_a_row_is_the_mean_of_fold_means_and_the_baseline_differs_by_nothing() -> None:
+    # The second fold has fewer queries that count, and counts as much.
+    base = Row(
+        LEARNERS[0], (_result(1, [0.0, 0.2, 0.4]), _result(2, [0.8, np.nan, 0.4], 3.0)), None, 0
+    )
+    assert base.mean("ndcg@10") == pytest.approx((0.2 + 0.6) / 2)
+    assert (base.difference, base.p_value) == (0.0, 1.0)
+    assert base.seconds_per_round == 2.0
+    better = Row(
+        LEARNERS[2], (_result(1, [0.1, 0.3, 0.5]), _result(2, [0.9, np.nan, 0.5])), base, 0
+    )
+    assert better.difference == pytest.approx(0.1)
+    assert better.p_value == pytest.approx(2 / 2**5)
+    # Variances of the fold means: 0.04/3 and 0.08/2, of their mean a quarter of the sum.
+    half = 1.96 * np.sqrt((0.04 / 3 + 0.08 / 2) / 4)
+    assert base.interval("ndcg@10") == pytest.approx((0.4 - half, 0.4 + half))
+
+
+def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
+    records = Records(tmp_path / "new" / "folder")
+    base = Row(LEARNERS[0], (_result(1, [0.25, np.nan]), _result(2, [1 / 3])), None, 0)
+    records.add(base)
+    with records.summary.open() as file:
+        (line,) = csv.DictReader(file)
+    assert (line["objective"], line["host"]) == ("lightgbm:lambdarank", "lightgbm")
+    assert float(line["ndcg@10"]) == base.mean("ndcg@10")
+    assert (line["difference"], line["p_value"], line["best_rounds"]) == ("0.0", "1.0", "1 1")
+    with records.queries.open() as file:
+        lines = list(csv.DictReader(file))
+    assert [(line["fold"], line["qid"], line["map"]) for line in lines] == [
+        ("1", "0", "0.25"),
+        ("1", "1", ""),
+        ("2", "0", str(1 / 3)),
+    ]
+    Records(tmp_path / "new" / "folder")  # an earlier run's lines are not mixed with new ones
+    assert len(records.summary.read_text().splitlines()) == 1
+
+
+# Models ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "name"), [("lightgbm", "m.txt"), ("xgboost", "m.json"), ("xgboost", "m.ubj")]
+)
+def test_a_saved_model_predicts_the_same(host: str, name: str, fold: Fold, tmp_path: Path) -> None:
+    model, _ = compare.HOSTS[host].train(boostrank.LambdaRank(), fold.train, SETTINGS)
+    model.save(tmp_path / name)
+    again = compare.load_model(tmp_path / name)
+    assert (again.host, again.n_features, again.n_trees) == (host, 6, 12)
+    np.testing.assert_array_equal(again.predict(fold.test.X), model.predict(fold.test.X))
+    if host == "xgboost":
+        assert (tmp_path / name).read_bytes()[:2] == (b'{"' if name == "m.json" else b"{L")
+        xgboost.Booster(model_file=tmp_path / name)
+    else:
+        lightgbm.Booster(model_file=tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("tree\nversion=v4\n", "is not a whole LightGBM model"),
+        ('{"learner":', "is not a whole XGBoost model"),
+        ("1 qid:1 1:0.5\n", "is no model of LightGBM"),
+        ("", "is no model of LightGBM"),
+    ],
+)
+def test_files_that_are_no_models(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        compare.load_model(path)
+
+
+# Errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rounds": 0}, "rounds must be at least 1"),
+        ({"learning_rate": 0.0}, "learning_rate must be"),
+        ({"leaves": 1}, "leaves must be at least 2"),
+        ({"min_docs": 0}, "min_docs must be at least 1"),
+        ({"threads": 10_000}, "threads must be at most"),
+        ({"seed": -1}, "seed must not be negative"),
+        ({"convention": "leter3"}, "unknown convention 'leter3'; did you mean 'letor3'"),
+    ],
+)
+def test_settings_out_of_range(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Settings(**change)
+
+
+def test_unknown_hosts_and_folds(parts: list[RankingData]) -> None:
+    with pytest.raises(ValueError, match="unknown host 'lightgmb'; did you mean 'lightgbm'"):
+        compare.learners(hosts=["lightgmb"])
+    with pytest.raises(ValueError, match="hosts must name at least one"):
+        compare.learners(hosts=[])
+    with pytest.raises(ValueError, match=r"folds must lie in 1\.\.5, got 6"):
+        next(compare.run_folds(LEARNERS[0], parts, SETTINGS, [6]))
+
+
+def test_a_part_without_relevant_documents_is_refused(parts: list[RankingData]) -> None:
+    last = parts[-1]
+    barren = [*parts[:-1], RankingData(last.X, np.zeros_like(last.y), last.qid)]
+    with pytest.raises(ValueError, match="part 5 of 5 has no relevant document in its 7 queries"):
+        next(compare.run_folds(LEARNERS[0], barren, SETTINGS, [1]))
+
+
+@pytest.mark.parametrize("learner", LEARNERS[:2], ids=str)
+def test_grades_that_a_built_in_objective_refuses(learner: Learner, fold: Fold) -> None:
+    train = RankingData(fold.train.X, fold.train.y + 0.5, fold.train.qid)
+    with pytest.raises(
+        ValueError, match=f"{learner.host} cannot train {learner.objective}: .*label"
+    ):
+        compare.run_fold(learner, fold._replace(train=train), 1, SETTINGS)
+
+
+def test_a_host_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(ImportError, match=r'xgboost is not installed: pip install "boostrank\[xgb'):
+        compare.learners()
+    assert all(learner.host == "lightgbm" for learner in compare.learners(hosts=["lightgbm"]))
