@@ -1,5 +1,6 @@
 """Figures of a comparison, drawn with Matplotlib without touching its process-wide state."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette, told apart by colour-blind readers too; without its yellow, which is too
 # pale on white. With more learners than colours the line style changes.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-_OURS = ("-", ":")
+_OURS = ("-", ":", "-.")
 _BUILTIN = (("#000000", "--"), ("#7F7F7F", "--"))
 _HOST_MARKERS = {"lightgbm": ("o", "#0072B2"), "xgboost": ("s", "#D55E00")}
 
@@ -44,7 +45,8 @@ def draw_rounds(rows: Sequence[Row], path: Path) -> None:
     hosts = list(dict.fromkeys(row.learner.host for row in rows))
     labels = [row.learner.label for row in rows if not row.learner.builtin]
     labels = sorted(set(labels), key=labels.index)
-    figure = _figure(1.0 + 5.0 * len(hosts), 5.2)
+    legend_lines = math.ceil(max(map([row.learner.host for row in rows].count, hosts)) / 2)
+    figure = _figure(1.0 + 5.0 * len(hosts), 4.2 + 0.25 * legend_lines)
     axes = figure.subplots(1, len(hosts), sharey=True, squeeze=False)[0]
     for axis, host in zip(axes, hosts, strict=True):
         n_builtins = 0

@@ -63,10 +63,10 @@ def _pairs_query(
     scores: Floats, labels: Floats, params: Params, grad: Floats, hess: Floats
 ) -> float:
     """Write gradient and Hessian (both zeros before) and return the loss."""
-    if all_equal(labels):
+    gains = np.exp2(labels) - 1.0
+    if all_equal(gains):
         return 0.0
     truncation, sigma, norm = params
-    gains = np.exp2(labels) - 1.0
     n = len(scores)
     order = order_by_score(scores)
     top = min(truncation, n) if truncation > 0 else n
@@ -102,7 +102,7 @@ def _pairs_query(
             hess[i] += curvature
             hess[j] += curvature
     if norm and total > 0.0:
-        scale = math.log2(1.0 + total) / total
+        scale = math.log1p(total) / (math.log(2.0) * total)  # log2(1 + L)/L, also of tiny L
         grad *= scale
         hess *= scale
         loss *= scale

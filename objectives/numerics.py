@@ -31,7 +31,11 @@ INDEFINITE_FLOOR = 0.1
 
 def kernel(function: F) -> F:
     """Compile a function without the interpreter lock, cached on disk where that is possible."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+    options: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "fastmath": {"contract", "nsz"},
+    }
     try:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written

@@ -13,13 +13,11 @@ from typing import Any
 
 from .validation import check_count, check_positive
 
-TAU_FIRST = 0.999999
-
 
 def _logistic(round: int, total_rounds: int, first: float, last: float) -> float:
     if total_rounds <= 2:  # no gamma exists: its line through m = 1 and m = M/2 would be vertical
         return first if round == 1 else last
-    gamma = math.log(first / (1.0 - first)) / (total_rounds / 2 - 1.0)
+    gamma = math.log(first / last) / (total_rounds / 2 - 1.0)
     return 1.0 / (1.0 + math.exp(gamma * (round - total_rounds / 2)))  # (19)
 
 
@@ -39,9 +37,9 @@ def _geometric(round: int, total_rounds: int, first: float, last: float) -> floa
     return first * math.pow(last / first, share)
 
 
-# Shape -> function, default first and last value; a default of None must be given.
+# Shape -> function, default first and last value; where that is None, it must be given.
 _SHAPES: dict[str, tuple[Callable[[int, int, float, float], float], float | None, float | None]] = {
-    "logistic": (_logistic, TAU_FIRST, 1.0 - TAU_FIRST),
+    "logistic": (_logistic, 0.999999, 0.000001),
     "halving": (_halving, 2.0**6, 2.0**-6),
     "linear": (_linear, None, None),
     "geometric": (_geometric, None, None),
@@ -57,9 +55,8 @@ class Schedule:
     shape : {"logistic", "halving", "linear", "geometric"} or callable
         How the value goes from `first` to `last`:
 
-        - ``"logistic"``: 1/(1 + exp(gamma (m - M/2))) in round m, equal to `first` in round 1 and
-          to 1/2 in round M/2; the weight tau_m of REG-SHF-SDCG. Of `last` it only takes notice for
-          M <= 2, where no gamma exists.
+        - ``"logistic"``: 1/(1 + exp(gamma (m - M/2))) in round m, 0.999999 in round 1 and 1/2 in
+          round M/2; the weight tau_m of REG-SHF-SDCG. It takes no other `first` and `last`.
         - ``"halving"``: `first`, half of it, and so on down to `last`, each for an equal share of
           the rounds; SmoothRank's annealing.
         - ``"linear"``, ``"geometric"``: straight in the value or in its logarithm.
@@ -69,8 +66,8 @@ class Schedule:
         M, the number of rounds that the booster will be trained for, at least 1. Rounds beyond it
         count as the last.
     first, last : float, optional
-        Values in the first and in the last round, positive. Defaults: 0.999999 and 0.000001 for
-        logistic, 64 and 1/64 for halving; the others need both.
+        Values in the first and in the last round, positive. Default for halving: 64 and 1/64;
+        linear and geometric need both.
 
     Raises
     ------
@@ -120,8 +117,8 @@ class Schedule:
         first, last = self._ends()
         if self.shape == "halving" and first < last:
             raise ValueError(f"first must not be below last in halving, got {first} and {last}")
-        if self.shape == "logistic" and not 0.5 < first < 1.0:
-            raise ValueError(f"first must be between 0.5 and 1 in logistic, got {first}")
+        if self.shape == "logistic" and (first, last) != _SHAPES["logistic"][1:]:
+            raise ValueError("first and last cannot be chosen for a logistic schedule")
 
     def _ends(self) -> tuple[float, float]:
         assert self.first is not None

@@ -116,10 +116,10 @@ def _cut(gains: Floats, ranks: Floats, k: int) -> float:
 
 @kernel
 def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
-    if all_equal(labels):
+    gains = np.exp2(labels) - 1.0
+    if all_equal(gains):
         return 0.0
     k, alpha, beta, normalize = params
-    gains = np.exp2(labels) - 1.0
     n = len(scores)
     ranks = np.empty(n)
     _smooth_ranks(scores, gains, alpha, ranks)
@@ -135,10 +135,10 @@ def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
 def _grad_hess_query(
     scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
 ) -> None:
-    if all_equal(labels):
+    gains = np.exp2(labels) - 1.0
+    if all_equal(gains):
         return
     k, alpha, beta, normalize = params
-    gains = np.exp2(labels) - 1.0
     n = len(scores)
     ranks = np.empty(n)
     _smooth_ranks(scores, gains, alpha, ranks)

@@ -245,3 +245,20 @@ class SLAM(Objective):
             margin=check_positive("margin", self.margin),
             ties=check_choice("ties", self.ties, ("input", "score")),
         )
+
+    @property
+    def contract(self) -> Contract:
+        """What gradient and Hessian claim to be, the label domain and the cost."""
+        return Contract(
+            gradient="subgradient",
+            hessian=self.hessians[self.hessian],
+            shift_invariant=True,
+            labels=GRADES,
+            cost="O(n log n)",
+        )
+
+    _loss_queries = _loss_queries
+    _grad_hess_queries = _grad_hess_queries
+
+    def _params(self) -> tuple[Any, ...]:
+        return self.measure == "map", _cutoff(self.measure) or 0, self.margin, self.ties == "score"

@@ -253,10 +253,13 @@ def test_interrupted_rows_stay_on_disk(
         return run_fold(learner, *args)
 
     monkeypatch.setattr(compare, "run_fold", interrupted)
-    result = _run("compare", *files, "--hosts", "xgboost", "--rounds", 2, "--out", tmp_path)
+    result = _run(
+        *("compare", *files, "-o", "regression", "--hosts", "xgboost", "--rounds", 2),
+        *("--out", tmp_path),
+    )
     assert result.exit_code == 130
     assert result.stderr.splitlines() == [
-        f"boostrank: interrupted; 1 of 8 rows are in {tmp_path / 'summary.csv'}"
+        f"boostrank: interrupted; 1 of 3 rows are in {tmp_path / 'summary.csv'}"
     ]
     assert [line["objective"] for line in _lines(tmp_path / "summary.csv")] == ["xgboost:rank:ndcg"]
     assert len(_lines(tmp_path / "queries.csv")) == 30
