@@ -12,14 +12,17 @@ metrics    measures under the conventions of the field's tools
 datasets   LETOR files, synthetic data, folds
 compare    trains objectives over folds and tests the differences
 cli        the command line
+directness how far an objective's value is from a measure's, and what follows from it
 """
 
+from boostrank.directness import directness, soft_ndcg_bound
 from boostrank.hosts import HostObjective
 from boostrank.metrics import evaluate, metric
 from boostrank.objectives import Schedule
 from boostrank.registry import (
     SDCG,
     SHFSDCG,
+    SLAM,
     FRank,
     GBRank,
     LambdaRank,
@@ -29,6 +32,10 @@ from boostrank.registry import (
     RankSVM,
     Regression,
     RegSHFSDCG,
+    SmoothAP,
+    SmoothNDCG,
+    SmoothPrecision,
+    SoftNDCG,
     objective,
     objective_names,
 )
@@ -36,6 +43,7 @@ from boostrank.registry import (
 __all__ = [
     "SDCG",
     "SHFSDCG",
+    "SLAM",
     "FRank",
     "GBRank",
     "HostObjective",
@@ -47,8 +55,14 @@ __all__ = [
     "RegSHFSDCG",
     "Regression",
     "Schedule",
+    "SmoothAP",
+    "SmoothNDCG",
+    "SmoothPrecision",
+    "SoftNDCG",
+    "directness",
     "evaluate",
     "metric",
     "objective",
     "objective_names",
+    "soft_ndcg_bound",
 ]

@@ -407,7 +407,6 @@ def train(
         threads=threads,
         seed=seed,
     )
-    known("objective", objective, objective_names())
     made = make_objective(objective, _params(param or [], objective), rounds)
     kind = HOSTS[known("host", host, HOSTS)]
     if not model.parent.is_dir():

@@ -37,10 +37,26 @@ class RankBoost(objectives.RankBoost, HostObjective): ...
 class ListNet(objectives.ListNet, HostObjective): ...
 
 
+class SmoothNDCG(objectives.SmoothNDCG, HostObjective): ...
+
+
+class SmoothPrecision(objectives.SmoothPrecision, HostObjective): ...
+
+
+class SmoothAP(objectives.SmoothAP, HostObjective): ...
+
+
+class SoftNDCG(objectives.SoftNDCG, HostObjective): ...
+
+
+class SLAM(objectives.SLAM, HostObjective): ...
+
+
 class Regression(objectives.Regression, HostObjective): ...
 
 
-_CLASSES = {cls.name: cls for cls in HostObjective.__subclasses__()}
+_PLUGGABLE = {cls.__mro__[1]: cls for cls in HostObjective.__subclasses__()}
+_CLASSES = {name: _PLUGGABLE[cls] for name, cls in objectives.REGISTRY.items()}
 
 
 def objective_names() -> tuple[str, ...]:
@@ -76,7 +92,7 @@ def objective(name: str, /, **params: Any) -> HostObjective:
     Raises
     ------
     ValueError
-        For an unknown name, with the nearest known one.
+        For an unknown name, with the nearest known one, and for parameters that contradict it.
     TypeError
         For a parameter that the class does not have.
 
@@ -90,4 +106,7 @@ def objective(name: str, /, **params: Any) -> HostObjective:
         near = difflib.get_close_matches(str(name).lower().replace("_", "-"), _CLASSES, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"unknown objective {name!r}{hint} (known: {', '.join(_CLASSES)})")
-    return _CLASSES[name](**params)
+    made = _CLASSES[name](**{**objectives.PRESETS.get(name, {}), **params})
+    if made.name != name:
+        raise ValueError(f"{made!r} is not {name!r} but {made.name!r}; ask for that by its name")
+    return made

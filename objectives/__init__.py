@@ -8,6 +8,7 @@ base        the `Objective` class and its `Contract`
 schedules   parameters that change with the boosting round
 validation  every check of what a caller passes, done once at the boundary
 numerics    small kernels that several objectives share
+soft_indicators  the smoothing that SmoothNDCG, SmoothPrecision and SmoothAP share
 threads     spreads queries over threads
 
 Vocabulary: a *query* has n documents with scores s and grades y; a document's *gain* is
@@ -23,6 +24,8 @@ if __name__ != "boostrank.objectives":
         "(after 'pip install -e .' in a checkout)."
     )
 
+from typing import Any
+
 from .base import Contract, Objective
 from .frank import FRank
 from .gbrank import GBRank
@@ -36,6 +39,11 @@ from .regression import Regression
 from .schedules import Schedule
 from .sdcg import SDCG
 from .shf_sdcg import SHFSDCG
+from .slam import SLAM
+from .smooth_ap import SmoothAP
+from .smooth_ndcg import SmoothNDCG
+from .smooth_precision import SmoothPrecision
+from .soft_ndcg import SoftNDCG
 
 #: Every objective by its name.
 REGISTRY: dict[str, type[Objective]] = {
@@ -51,14 +59,24 @@ REGISTRY: dict[str, type[Objective]] = {
         FRank,
         RankBoost,
         ListNet,
+        SmoothNDCG,
+        SmoothPrecision,
+        SmoothAP,
+        SoftNDCG,
+        SLAM,
         Regression,
     )
-}
+} | {"slam-map": SLAM}
+
+#: Parameters that a name stands for, where a class has several names.
+PRESETS: dict[str, dict[str, Any]] = {"slam-map": {"measure": "map"}}
 
 __all__ = [
+    "PRESETS",
     "REGISTRY",
     "SDCG",
     "SHFSDCG",
+    "SLAM",
     "Contract",
     "FRank",
     "GBRank",
@@ -71,4 +89,8 @@ __all__ = [
     "RegSHFSDCG",
     "Regression",
     "Schedule",
+    "SmoothAP",
+    "SmoothNDCG",
+    "SmoothPrecision",
+    "SoftNDCG",
 ]

@@ -25,8 +25,9 @@ Hessians
                   a tenth of the query's mean magnitude
     gauss-newton  (default) sqrt(P)/2 l''(x) = sqrt(P)/2 P (1 - P): f is a concave function of l, so
                   its tangent in l, RankNet's loss with the weight sqrt(P)/2 held constant, lies
-                  above f and touches it; this is the curvature of that bound
+                  above f and touches it; this is the curvature of that bound, never negative
     constant      1
+    The first two are divided like the loss when `normalize`, before any floor.
 
 Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
@@ -144,10 +145,11 @@ class FRank(Objective):
     ----------
     normalize : bool, default False
         Average over the query's pairs, as the paper does, so that queries count alike; by default,
-        as in all pairwise losses here, a query counts by its number of pairs.
+        as in all pairwise losses here, a query counts by its number of pairs, which ranked no
+        worse.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact diagonal is indefinite; the default one is that of the RankNet loss that bounds
-        this one from above; constant is plain gradient boosting.
+        The exact diagonal is indefinite and ranked no better; the default one is that of the
+        RankNet loss that bounds this one from above; constant is plain gradient boosting.
 
     Raises
     ------

@@ -14,8 +14,8 @@ Gradient (exact: the loss is C^1)
     v = max(0, margin - (s_i - s_j)): grad_i -= v, grad_j += v
 
 Hessians
-    exact         (default) the number of pairs with v > 0 that the document is in; floored at
-                  1e-10
+    exact         (default) the number of pairs with v > 0 that the document is in, divided like
+                  the loss when `normalize`; floored at 1e-10
     gauss-newton  the same: the residual is linear in the scores
     constant      1
 
@@ -119,7 +119,7 @@ class GBRank(Objective):
         Average over the query's pairs, so that queries count alike; by default, as in the paper, a
         query counts by its number of pairs, which ranked no worse on three data sets.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
-        The first two are the number of pairs within the margin; constant is plain gradient
+        The first two count the document's pairs within the margin; constant is plain gradient
         boosting.
 
     Raises

@@ -129,7 +129,8 @@ class ListNet(Objective):
     Parameters
     ----------
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
-        The first two are the same here and never negative; constant is plain gradient boosting.
+        The first two are the same here and never negative; constant is plain gradient boosting
+        and ranked worse.
 
     Raises
     ------

@@ -24,6 +24,7 @@ Hessians
     exact         e^{-x}, and 0 below -36; floored at 1e-10. A query with pairs on the straight line
                   only would be given steps without bound.
     constant      1
+    The first two are divided like the loss when `normalize`, before the floor.
 
 Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
@@ -134,10 +135,11 @@ class RankBoost(Objective):
     ----------
     normalize : bool, default False
         Average over the query's pairs, so that queries count alike; by default, as in the paper, a
-        query counts by its number of pairs.
+        query counts by its number of pairs, which ranked no worse.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The first two are the same but below a difference of -36, where the true curvature is zero
-        and the default goes on with e^36; constant is plain gradient boosting.
+        and the default goes on with e^36; constant is plain gradient boosting, whose steps grow
+        with the number of pairs unless `normalize`.
 
     Raises
     ------

@@ -19,8 +19,8 @@ Gradient (exact)
     grad_i -= sigma rho, grad_j += sigma rho: LambdaRank's with all weights w = 1
 
 Hessians
-    exact         (default) hess_{i,j} += sigma^2 rho (1 - rho); never negative. Floored, as all,
-                  at 1e-10.
+    exact         (default) hess_{i,j} += sigma^2 rho (1 - rho); never negative. Divided like the
+                  loss when `normalize`; floored, as all, at 1e-10.
     gauss-newton  the same: the logistic loss is its own Gauss-Newton curvature
     constant      1
 
@@ -127,9 +127,10 @@ class RankNet(Objective):
         nothing else.
     normalize : bool, default False
         Average over the query's pairs, so that queries count alike; by default, as in the paper, a
-        query counts by its number of pairs.
+        query counts by its number of pairs, which ranked no worse.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
-        The first two are the same here and never negative; constant is plain gradient boosting.
+        The first two are the same here and never negative; constant is plain gradient boosting,
+        whose steps grow with the number of pairs unless `normalize`.
 
     Raises
     ------

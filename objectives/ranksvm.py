@@ -17,10 +17,11 @@ Gradient (a subgradient: the loss has a kink where a pair's lead is 1)
 
 Hessians
     gauss-newton  (default) a surrogate: the number of pairs with a lead below 1 that the document
-                  is in. The true curvature is zero wherever it exists, so there is no "exact". This
-                  is the curvature of the squared hinge 1/2 max(0, 1 - x)^2, and at most 1 a pair
-                  against a pull of exactly 1: a Newton step moves no document by more than 1, the
-                  margin, and by just that where all its pairs pull the same way.
+                  is in, divided like the loss when `normalize`; floored at 1e-10. The true
+                  curvature is zero wherever it exists, so there is no "exact". This is the
+                  curvature of the squared hinge 1/2 max(0, 1 - x)^2, and at most 1 a pair against a
+                  pull of exactly 1: a Newton step moves no document by more than 1, the margin, and
+                  by just that where all its pairs pull the same way.
     constant      1
 
 Degenerate queries
@@ -119,11 +120,11 @@ class RankSVM(Objective):
     ----------
     normalize : bool, default False
         Average over the query's pairs, so that queries count alike; by default, as in the papers, a
-        query counts by its number of pairs.
+        query counts by its number of pairs, which ranked no worse.
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
         The hinge has no curvature of its own: the first is the number of pairs with a loss that the
         document is in, which limits a Newton step to the margin; constant is plain gradient
-        boosting.
+        boosting, whose steps grow with the number of pairs unless `normalize`.
 
     Raises
     ------

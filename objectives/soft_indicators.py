@@ -1,78 +1,193 @@
-r"""Soft indicators "is document i at rank j?", on which SmoothNDCG, SmoothPrecision, SmoothAP rest.
+r"""Soft indicators "is document i at rank j?", which SmoothNDCG, SmoothPrecision, SmoothAP share.
 
 Source
     Chapelle, Wu: Gradient descent optimization of smoothed information retrieval metrics (2009),
-    sections 4.1 to 4.3, equations (7), (8), (10), (11). All quantities are in ranked order here:
-    t_1 >= ... >= t_n are the scores, so that s_{d(j)} = t_j, and a_i belongs to the document at
-    rank i. Ties are ranked in input order.
+    sections 4.1 to 4.3, equations (7), (8), (10), (11). Here everything is in ranked order, ties
+    in input order: t_1 >= ... >= t_n are the scores, so that s_{d(j)} = t_j, and a_i belongs to the
+    document at rank i.
 
 Definition
     e_ij = exp(-(t_i - t_j)^2 / sigma)                                          (11)
     h_ij = e_ij / E_j, E_j = sum_i e_ij                                         (7)
     A    = sum_j b_j m_j, m_j = sum_i a_i h_ij                                  (8)
-    for a measure sum_ij a_i b_j 1(rank_i = j).
+    for a measure sum_ij a_i b_j 1(rank_i = j); the loss is -A.
 
 Gradient
     (10), summed over i, factorises as section 4.3 says: with u_ij = t_i - t_j and
-    lambda_ij = (2/sigma) b_j (a_i - m_j) h_ij u_ij, position j gives the document at i -lambda_ij
-    and the document at j +lambda_ij: O(n) a position.
+    lambda_ij = (2/sigma) b_j (a_i - m_j) h_ij u_ij, rank j adds lambda_ij to the gradient of the
+    loss at the document of rank i, and -lambda_ij at its own: O(n) for a rank.
 
-Hessians of A, position by position
-    exact         at i != j: b_j (a_i - m_j) (e''_ij/E_j - 2 (e'_ij/E_j)^2),
-                  e' = -(2 u/sigma) e, e'' = (4 u^2/sigma^2 - 2/sigma) e;
-                  at j: b_j (sum_i (a_i - m_j) e''_ij - 2 m'_j E'_j)/E_j, where
-                  m'_j = -sum_i (a_i - m_j) e'_ij/E_j, E'_j = -sum_i e'_ij, sums over i != j
-    gauss-newton  |lambda_ij| sqrt(2/sigma) at i and at j
+Hessians, rank by rank
+    gauss-newton  |lambda_ij| sqrt(2/sigma) at both. sqrt(sigma/2) is where e is steepest: a Newton
+                  step is at most that long.
+    exact         of the loss, at i != j: -b_j (a_i - m_j) (e''_ij/E_j - 2 (e'_ij/E_j)^2) with
+                  e' = -(2 u/sigma) e, e'' = (4 u^2/sigma^2 - 2/sigma) e; at j itself:
+                  -b_j (sum_i (a_i - m_j) e''_ij - 2 m'_j E'_j)/E_j with E'_j = -sum_i e'_ij,
+                  m'_j = -sum_i (a_i - m_j) e'_ij/E_j, sums over i != j.
+
+Tied scores
+    h is continuous there (proposition 1), its derivative is not (remark 1): (10) is taken with ties
+    in input order. Where all scores of a query are equal (10) is zero whatever the grades, and
+    boosting could not begin: there, and only there, the gradient is that of a regression on a,
+    which is how algorithm 1 begins: -C (a_i - mean a), C = sqrt(2/(e sigma)) (sum_j b_j)/n, the
+    size of a pull at the distance where e is steepest.
 
 Numerics
-    Terms with u^2/sigma > BAND are left out: together they weigh less than one rounding error in
-    lists of 10,000. As scores are sorted, the band around j is walked outwards and left at its
-    edge, so a narrow sigma is fast.
+    Terms with u^2/sigma > BAND are left out. Scores are sorted, so the band of a rank is walked
+    outwards to its edges and a narrow sigma is fast.
 """
 
 import math
 
 import numpy as np
 
-from .numerics import EXACT, kernel
+from .numerics import EXACT, GAUSS_NEWTON, HESSIAN_FLOOR, floor_indefinite, kernel, order_by_score
 from .validation import Floats, Integers
 
-# e^-40 = 4e-18; a document that far from a rank moves no sum by more than 1e-16 of itself.
+# e^-40 = 4e-18: less than a rounding error of E_j, which is at least 1.
 BAND = 40.0
-
-
-@kernel
-def ranked(order: Integers, values: Floats) -> Floats:
-    """Values in ranked order."""
-    return values[order]
 
 
 @kernel
 def soft_rank(
     t: Floats, a: Floats, j: int, sigma: float, e: Floats
 ) -> tuple[int, int, float, float]:
-    """Write column j of e; return its first row, the row after its last, E_j and m_j."""
+    """Write e_ij of one rank j; return its first i, the one after its last, E_j and m_j."""
     n = len(t)
-    first, stop = j, j + 1
     e[j] = 1.0
     total = 1.0
     weighted = a[j]
+    first = j
     while first > 0:
         u = t[first - 1] - t[j]
-        x = u * u / sigma
-        if x > BAND:
+        if u * u / sigma > BAND:
             break
         first -= 1
-        e[first] = math.exp(-x)  # (11)
+        e[first] = math.exp(-u * u / sigma)  # (11)
         total += e[first]
         weighted += a[first] * e[first]
+    stop = j + 1
     while stop < n:
         u = t[stop] - t[j]
-        x = u * u / sigma
-        if x > BAND:
+        if u * u / sigma > BAND:
             break
-        e[stop] = math.exp(-x)
+        e[stop] = math.exp(-u * u / sigma)
         total += e[stop]
         weighted += a[stop] * e[stop]
         stop += 1
     return first, stop, total, weighted / total
+
+
+@kernel
+def pull_rank(
+    t: Floats,
+    a: Floats,
+    j: int,
+    weight: float,
+    sigma: float,
+    hessian: int,
+    grad: Floats,
+    curvature: Floats,
+    slope: Floats,
+    e: Floats,
+) -> tuple[int, int]:
+    """Add gradient and curvature of -b_j m_j, b_j = `weight`; return the band, first and stop.
+
+    Where `hessian` is exact, dm_j/dt_i is written into `slope`, inside the band.
+    """
+    first, stop, total, mean = soft_rank(t, a, j, sigma, e)
+    steep = math.sqrt(2.0 / sigma)
+    for i in range(first, stop):
+        share = (a[i] - mean) * e[i] / total
+        pull = 2.0 / sigma * weight * share * (t[i] - t[j])  # (10)
+        grad[i] += pull
+        grad[j] -= pull
+        if hessian == GAUSS_NEWTON:
+            curvature[i] += abs(pull) * steep
+            curvature[j] += abs(pull) * steep
+    if hessian == EXACT:
+        slope[j] = 0.0
+        slope_total = 0.0  # E'_j / E_j
+        bend = 0.0  # sum_i (a_i - m_j) e''_ij / E_j
+        for i in range(first, stop):
+            if i == j:
+                continue
+            h = e[i] / total
+            share = (a[i] - mean) * h
+            e1 = -2.0 * (t[i] - t[j]) / sigma  # e'/e
+            e2 = e1 * e1 - 2.0 / sigma  # e''/e
+            slope[i] = share * e1
+            slope[j] -= share * e1
+            slope_total -= h * e1
+            bend += share * e2
+            curvature[i] -= weight * share * (e2 - 2.0 * e1 * e1 * h)
+        curvature[j] -= weight * (bend - 2.0 * slope[j] * slope_total)
+    return first, stop
+
+
+@kernel
+def start_if_tied(
+    t: Floats,
+    a: Floats,
+    weights: float,
+    sigma: float,
+    hessian: int,
+    grad: Floats,
+    curvature: Floats,
+) -> None:
+    """Add the regression's gradient where all scores are equal; `weights` is the sum of b."""
+    if t[0] != t[-1]:
+        return
+    mean = a.mean()
+    steep = math.sqrt(2.0 / sigma)
+    scale = steep * math.exp(-0.5) * weights / len(a)
+    for i in range(len(a)):
+        pull = scale * (mean - a[i])
+        grad[i] += pull
+        if hessian == GAUSS_NEWTON:
+            curvature[i] += abs(pull) * steep
+
+
+@kernel
+def write_ranked(
+    order: Integers,
+    ranked_grad: Floats,
+    curvature: Floats,
+    hessian: int,
+    grad: Floats,
+    hess: Floats,
+) -> None:
+    """Bring gradient and Hessian from ranked order to the documents', and floor the Hessian."""
+    grad[order] = ranked_grad
+    if hessian == EXACT:
+        floor_indefinite(curvature)
+        hess[order] = curvature
+    elif hessian == GAUSS_NEWTON:
+        hess[order] = np.maximum(curvature, HESSIAN_FLOOR)
+
+
+@kernel
+def smooth_measure(scores: Floats, a: Floats, b: Floats, sigma: float) -> float:
+    """Return A of one query; `a` has a value for each document, `b` for each rank that counts."""
+    order = order_by_score(scores)
+    t, ranked_a = scores[order], a[order]
+    e = np.empty(len(t))
+    value = 0.0
+    for j in range(len(b)):
+        value += b[j] * soft_rank(t, ranked_a, j, sigma, e)[3]  # (8)
+    return value
+
+
+@kernel
+def smooth_measure_grad_hess(
+    scores: Floats, a: Floats, b: Floats, sigma: float, hessian: int, grad: Floats, hess: Floats
+) -> None:
+    """Write gradient and Hessian of -A of one query."""
+    n = len(scores)
+    order = order_by_score(scores)
+    t, ranked_a = scores[order], a[order]
+    ranked_grad, curvature, slope, e = np.zeros(n), np.zeros(n), np.empty(n), np.empty(n)
+    for j in range(len(b)):
+        pull_rank(t, ranked_a, j, b[j], sigma, hessian, ranked_grad, curvature, slope, e)
+    start_if_tied(t, ranked_a, b.sum(), sigma, hessian, ranked_grad, curvature)
+    write_ranked(order, ranked_grad, curvature, hessian, grad, hess)

@@ -36,6 +36,11 @@ def _vector(name: str, values: Any) -> npt.NDArray[Any]:
     return array
 
 
+def _contiguous(array: npt.NDArray[Any]) -> Floats:
+    """Return float64 in C order, writeable: kernels would be compiled again for read-only arrays."""
+    return np.require(array, dtype=np.float64, requirements=["C", "W"])
+
+
 def _first(bad: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> str:
     """Say where the first offending value stands."""
     row = int(np.argmax(bad))
@@ -44,7 +49,7 @@ def _first(bad: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> str:
 
 def check_scores(scores: Any) -> Floats:
     """Return scores as contiguous float64, all finite."""
-    array = np.ascontiguousarray(_vector("scores", scores), dtype=np.float64)
+    array = _contiguous(_vector("scores", scores))
     bad = ~np.isfinite(array)
     if bad.any():
         raise ValueError(
@@ -56,7 +61,7 @@ def check_scores(scores: Any) -> Floats:
 
 def check_labels(labels: Any, n_docs: int) -> Floats:
     """Return one grade a document as contiguous float64, finite and in 0..`MAX_GRADE`."""
-    array = np.ascontiguousarray(_vector("labels", labels), dtype=np.float64)
+    array = _contiguous(_vector("labels", labels))
     if len(array) != n_docs:
         raise ValueError(
             f"labels must have one grade for each of the {n_docs} scores, got {len(array)}"
@@ -99,7 +104,7 @@ def check_group(group: Any, n_docs: int) -> Integers:
 
 def check_weight(weight: Any, n_docs: int, n_queries: int) -> Floats:
     """Return weights as float64, finite and not negative, one a query or one a document."""
-    array = np.ascontiguousarray(_vector("weight", weight), dtype=np.float64)
+    array = _contiguous(_vector("weight", weight))
     if len(array) not in (n_queries, n_docs):
         raise ValueError(
             f"weight must have one value for each of the {n_queries} queries or for each of the "

@@ -10,6 +10,8 @@ claims to be the derivative of.
 functions here are its loss and its Gauss-Newton curvature.
 """
 
+import cmath
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -267,6 +269,133 @@ def listnet(scores, grades, **_):
     return sum(p * (log_sum - s) for p, s in zip(softmax(grades), scores, strict=True))
 
 
+def beats(lead, sigma):
+    """Return pi, the chance that a score leading by `lead` is still ahead when both are blurred."""
+    return 0.5 * math.erfc(-lead / (2.0 * sigma))
+
+
+def rank_distribution(chances):
+    """Return P(r documents are ahead) from the chance of each to be, by inverting the transform."""
+    n = len(chances) + 1
+    roots = [cmath.exp(2j * math.pi * t / n) for t in range(n)]
+    transform = [math.prod(1.0 - c + c * root for c in chances) for root in roots]
+    return [sum(f * roots[-t * r % n] for t, f in enumerate(transform)).real / n for r in range(n)]
+
+
+def expected_discount(chances):
+    return sum(p * discount(1.0 + r) for r, p in enumerate(rank_distribution(chances)))
+
+
+def _chances(scores, j, sigma):
+    return {k: beats(scores[k] - scores[j], sigma) for k in range(len(scores)) if k != j}
+
+
+def soft_ndcg(scores, grades, *, sigma=1.0, **_):
+    if nothing_to_rank(grades):
+        return 0.0
+    expected = [
+        gain(y) * expected_discount(_chances(scores, j, sigma).values()) if y > 0 else 0.0
+        for j, y in enumerate(grades)
+    ]
+    return 1.0 - sum(expected) / ideal_dcg(grades)
+
+
+def slam_weights(grades, measure):
+    """Return v by (9), (31), (6) of Chaudhuri and Tewari, for grades in descending order."""
+    n = len(grades)
+    if measure == "map":
+        R = sum(y > 0 for y in grades)
+        return [1 / R - i / (R * (n - R + i)) if i <= R else 0.0 for i in range(1, n + 1)]
+    if measure == "ndcg":
+        last, z = gain(grades[-1]), ideal_dcg(grades)
+        return [(gain(y) - last) * (discount(i) - discount(n)) / z for i, y in enumerate(grades, 1)]
+    k = int(measure.removeprefix("ndcg@"))
+    z = ideal_dcg(grades, k)
+    return [gain(y) * discount(i) / z if i <= k else 0.0 for i, y in enumerate(grades, 1)]
+
+
+def slam_terms(scores, grades, measure, margin, ties):
+    """Return (i, worst rival, v, c) for every document that has a rival."""
+    n = len(grades)
+    order = sorted(range(n), key=lambda i: (-grades[i], -scores[i] if ties == "score" else i))
+    terms = []
+    for i, v in zip(order, slam_weights([grades[i] for i in order], measure), strict=True):
+        rivals = [j for j in range(n) if grades[j] < grades[i]]
+        if rivals:
+            worst = max(rivals, key=lambda j: scores[j])
+            terms.append((i, worst, v, max(0.0, margin + (scores[worst] - scores[i]))))
+    return terms
+
+
+def slam(scores, grades, *, measure="ndcg", margin=1.0, ties="input", **_):
+    if nothing_to_rank(grades):
+        return 0.0
+    return sum(v * c for _, _, v, c in slam_terms(scores, grades, measure, margin, ties))
+
+
+# ---- Chapelle, Wu: SmoothRank --------------------------------------------------------------------
+
+
+def soft_indicators(scores, sigma, band=40.0):
+    """Return h (7): row i is a document, column r - 1 a rank; e is 0 beyond the band."""
+    n = len(scores)
+    rank = ranks(scores)
+    h = np.zeros((n, n))
+    for centre in range(n):
+        e = np.zeros(n)
+        for i in range(n):
+            with np.errstate(over="ignore"):
+                x = (scores[i] - scores[centre]) ** 2 / sigma
+            e[i] = np.exp(-x) if x <= band else 0.0  # (11)
+        h[:, rank[centre] - 1] = e / e.sum()
+    return h
+
+
+def _smooth_sum(scores, values, weights, sigma, band):
+    """Return sum_ij a_i b_j h_ij (8), or 0 where all a are equal; b ends where it is zero."""
+    if nothing_to_rank(values):
+        return 0.0
+    h = soft_indicators(scores, sigma, band)
+    total = 0.0
+    for i, a in enumerate(values):
+        for j, b in enumerate(weights[: len(values)]):
+            total += a * b * h[i, j]
+    return total
+
+
+def smooth_ndcg(scores, grades, *, k=50, sigma=1.0, normalize=True, band=40.0, **_):
+    top = len(grades) if k is None else k
+    z = ideal_dcg(grades, k) if normalize and not nothing_to_rank(grades) else 1.0
+    gains = [gain(y) / z if z > 0 else 0.0 for y in grades]
+    return -_smooth_sum(scores, gains, [discount(j) for j in range(1, top + 1)], sigma, band)
+
+
+def smooth_precision(scores, grades, *, k=10, sigma=1.0, band=40.0, **_):
+    return -_smooth_sum(scores, [float(y > 0) for y in grades], [1.0 / k] * k, sigma, band)
+
+
+def smooth_ap(scores, grades, *, sigma=1.0, form="sigmoid", band=40.0, own=1.0, **_):
+    """Return (9) or the two formulas before it; `own` is the term j = i, printed as 1/2."""
+    relevant = [float(y > 0) for y in grades]
+    if nothing_to_rank(relevant):
+        return 0.0
+    n, total = len(grades), 0.0
+    if form == "sigmoid":
+        for i in range(n):
+            above = [own if j == i else G(1.0 / sigma, scores[i] - scores[j]) for j in range(n)]
+            rank = 1.0 + sum(above[:i]) + sum(above[i + 1 :])  # (5)
+            total += sum(relevant[i] * relevant[j] * above[j] / rank for j in range(n))  # (9)
+    else:
+        h = soft_indicators(scores, sigma, band)
+
+        def precision(j):
+            return sum(relevant[i] * h[i, r] for r in range(j) for i in range(n)) / j
+
+        for j in range(1, n + 1):
+            total += precision(j) * sum(relevant[i] * h[i, j - 1] for i in range(n))
+    return -total / sum(relevant)
+
+
 # ---- Gauss-Newton curvatures, by the formula that each objective's file states -------------------
 
 
@@ -355,6 +484,101 @@ def rankboost_gauss_newton(scores, grades, *, normalize=False, **_):
     )
 
 
+def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, **_):
+    """Return sum_j |lambda_pj| / (sigma sqrt(pi)), lambda_pj the pull through pi_pj alone."""
+    n = len(scores)
+    hess = np.zeros(n)
+    if nothing_to_rank(grades):
+        return hess
+
+    def gained_by(k, j):
+        """Return what j's expected gain changes by when k surely is ahead and not behind."""
+        chances = _chances(scores, j, sigma)
+        ahead, behind = (expected_discount({**chances, k: c}.values()) for c in (1.0, 0.0))
+        return gain(grades[j]) * (ahead - behind) / ideal_dcg(grades)
+
+    for p in range(n):
+        for j in range(n):
+            if j != p:
+                x = (scores[p] - scores[j]) / (2.0 * sigma)
+                slope = math.exp(-x * x) / (2.0 * sigma * math.sqrt(math.pi))
+                pull = -(gained_by(p, j) - gained_by(j, p)) * slope
+                hess[p] += abs(pull) / (sigma * math.sqrt(math.pi))
+    return hess
+
+
+def slam_gauss_newton(scores, grades, *, measure="ndcg", margin=1.0, ties="input", **_):
+    """Return the sum of v / margin over the positive hinges that each document is in."""
+    hess = np.zeros(len(scores))
+    if not nothing_to_rank(grades):
+        for i, worst, v, c in slam_terms(scores, grades, measure, margin, ties):
+            if c > 0:
+                hess[[i, worst]] += v / margin
+    return hess
+
+
+def _indicator_gauss_newton(scores, values, weights, sigma, band=40.0):
+    """Return sum over ranks of |lambda| sqrt(2/sigma), for the document and for the rank's own."""
+    n = len(scores)
+    hess = np.zeros(n)
+    if nothing_to_rank(values):
+        return hess
+    h = soft_indicators(scores, sigma, band)
+    at = np.argsort(ranks(scores))
+    for j, b in enumerate(weights[:n]):
+        mean = sum(values[i] * h[i, j] for i in range(n))
+        for i in range(n):
+            gap = scores[i] - scores[at[j]]
+            size = abs(2.0 / sigma * b * (values[i] - mean) * h[i, j] * gap)
+            hess[i] += size * np.sqrt(2.0 / sigma)
+            hess[at[j]] += size * np.sqrt(2.0 / sigma)
+    return hess
+
+
+def smooth_ndcg_gauss_newton(scores, grades, *, k=50, sigma=1.0, normalize=True, **_):
+    top = len(grades) if k is None else k
+    z = ideal_dcg(grades, k) if normalize else 1.0
+    gains, discounts = [gain(y) / z for y in grades], [discount(j + 1.0) for j in range(top)]
+    return _indicator_gauss_newton(scores, gains, discounts, sigma)
+
+
+def smooth_precision_gauss_newton(scores, grades, *, k=10, sigma=1.0, **_):
+    return _indicator_gauss_newton(scores, [float(y > 0) for y in grades], [1.0 / k] * k, sigma)
+
+
+def smooth_ap_gauss_newton(scores, grades, *, sigma=1.0, form="sigmoid", **_):
+    """Return the pulls' magnitudes over 2 sigma; of the indicator, with b_j = dA/dq_j."""
+    relevant = np.array([float(y > 0) for y in grades])
+    n, total = len(grades), relevant.sum()
+    if nothing_to_rank(relevant):
+        return np.zeros(n)
+    if form == "indicator":
+        q = relevant @ soft_indicators(scores, sigma)
+        # A = sum_ij M_ij q_i q_j with M_ij = 1/(R j) for i <= j.
+        m = np.array(
+            [[1.0 / (total * j) * (i <= j) for j in range(1, n + 1)] for i in range(1, n + 1)]
+        )
+        return _indicator_gauss_newton(scores, relevant, (m + m.T) @ q, sigma)
+    rank, count = np.ones(n), np.ones(n)
+    for i in range(n):
+        for j in range(n):
+            if j != i:
+                rank[i] += G(1.0 / sigma, scores[i] - scores[j])
+                count[i] += relevant[j] * G(1.0 / sigma, scores[i] - scores[j])
+
+    def slope(i, j):
+        """Return how A grows with the share by which j is above i."""
+        return relevant[i] / total * (relevant[j] / rank[i] - count[i] / rank[i] ** 2)
+
+    hess = np.zeros(n)
+    for p in range(n):
+        for j in range(n):
+            if j != p:
+                pull = (slope(p, j) - slope(j, p)) * dG(1.0 / sigma, scores[p] - scores[j])
+                hess[p] += abs(pull) / (2.0 * sigma)
+    return hess
+
+
 # ---- derivatives by central differences ----------------------------------------------------------
 
 # Offsets and coefficients of the central differences of eighth order. Their error at a step of
@@ -426,6 +650,10 @@ def _no_rounds(parameters: dict[str, Any]) -> tuple[int | None, ...]:
     return (None,)
 
 
+def _zero_and_margin(parameters: dict[str, Any]) -> tuple[float, ...]:
+    return (0.0, parameters.get("margin", 1.0))
+
+
 def _first_middle_last(parameters: dict[str, Any]) -> tuple[int | None, ...]:
     M = parameters["total_rounds"]
     return tuple(sorted({1, (M + 1) // 2, M}))
@@ -442,6 +670,8 @@ class Oracle:
     rounds: Callable[[dict[str, Any]], tuple[int | None, ...]] = _no_rounds
     # Score differences at which the second derivative jumps.
     kinks: Callable[[dict[str, Any]], tuple[float, ...]] = field(default=lambda parameters: (0.0,))
+    # Of a loss that is one minus a number, digits below 1e-15 mean nothing.
+    loss_atol: float = 1e-300
 
 
 _SDCG_PARAMETERS = (
@@ -514,6 +744,60 @@ ORACLES = {
         kinks=lambda parameters: (0.0, -WORST_LEAD),
     ),
     "listnet": Oracle(listnet, _exact(listnet), _exact(listnet), ({},)),
+    "soft-ndcg": Oracle(
+        soft_ndcg,
+        _exact_floored(soft_ndcg),
+        soft_ndcg_gauss_newton,
+        ({}, {"sigma": 0.7}, {"sigma": 4.0}),
+        loss_atol=1e-14,
+    ),
+    "smooth-ndcg": Oracle(
+        smooth_ndcg,
+        _exact_floored(smooth_ndcg),
+        smooth_ndcg_gauss_newton,
+        (
+            {},
+            {"k": None, "sigma": 0.3},
+            {"k": 1, "sigma": 2.0},
+            {"k": 3, "sigma": 0.6, "normalize": False},
+        ),
+    ),
+    "smooth-precision": Oracle(
+        smooth_precision,
+        _exact_floored(smooth_precision),
+        smooth_precision_gauss_newton,
+        ({}, {"k": 1, "sigma": 0.3}, {"k": 3, "sigma": 4.0}),
+    ),
+    "smooth-ap": Oracle(
+        smooth_ap,
+        _exact_floored(smooth_ap),
+        smooth_ap_gauss_newton,
+        (
+            {},
+            {"sigma": 0.4},
+            {"form": "indicator"},
+            {"form": "indicator", "sigma": 0.3},
+        ),
+    ),
+    "slam-ndcg": Oracle(
+        slam,
+        None,
+        slam_gauss_newton,
+        (
+            {},
+            {"margin": 0.4, "ties": "score"},
+            {"measure": "ndcg@10"},
+            {"measure": "ndcg@2", "margin": 2.0, "ties": "score"},
+        ),
+        kinks=_zero_and_margin,
+    ),
+    "slam-map": Oracle(
+        slam,
+        None,
+        slam_gauss_newton,
+        ({"measure": "map"}, {"measure": "map", "margin": 2.0, "ties": "score"}),
+        kinks=_zero_and_margin,
+    ),
     "regression": Oracle(
         regression, _exact(regression), regression_gauss_newton, ({}, {"target": "gain"})
     ),

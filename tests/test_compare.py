@@ -199,8 +199,23 @@ def test_regression_and_the_built_in_objectives_always_join() -> None:
     ]
 
 
+def test_leaves_alone_limit_the_trees_of_both_hosts() -> None:
+    # Grades that grow exponentially: the best tree splits off the largest again and again.
+    x = np.repeat(np.arange(12.0), 40)
+    data = RankingData(x.reshape(-1, 1), 1.8**x, np.ones(480, dtype=int))
+    settings = Settings(rounds=1, leaves=12, min_docs=1)
+    for host in compare.HOSTS:
+        model, _ = compare.HOSTS[host].train(boostrank.Regression(), data, settings)
+        scores = model.predict(data.X)
+        assert len(np.unique(scores)) == 12
+        if host == "xgboost":
+            (tree,) = model.booster.get_dump()
+            assert max(line.count("\t") for line in tree.splitlines()) > 6  # its default depth
+
+
 def test_threads_are_put_back(fold: Fold) -> None:
-    before = numba.get_num_threads()
+    before = numba.config.NUMBA_NUM_THREADS
+    numba.set_num_threads(before)
     seen = []
 
     class Spy(boostrank.Regression):

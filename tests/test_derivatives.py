@@ -12,7 +12,7 @@ CHOICES = [
     (name, parameters, hessian) for name, parameters in CASES for hessian in REGISTRY[name].hessians
 ]
 
-KINKED = {"ranksvm"}  # the gradient itself jumps: one subgradient there
+KINKED = {"ranksvm", "slam-ndcg", "slam-map"}  # the gradient itself jumps: one subgradient there
 
 
 def queries(name, parameters):

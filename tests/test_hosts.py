@@ -26,9 +26,7 @@ XGBOOST = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthre
 
 @pytest.fixture(params=boostrank.objective_names())
 def objective(request):
-    return boostrank.objective(
-        request.param, **(PARAMS if request.param == "reg-shf-sdcg" else {})
-    )
+    return boostrank.objective(request.param, **(PARAMS if request.param == "reg-shf-sdcg" else {}))
 
 
 @pytest.fixture(scope="module")
@@ -243,25 +241,28 @@ def test_lambdarank_is_lightgbms(norm, truncation, start):
         np.testing.assert_allclose(first, second, rtol=1e-4, atol=1e-4 * np.abs(second).max())
 
 
-def test_ranknet_type_pairs_are_xgboosts_pairwise():
-    """In queries of two documents with grades 0 and 1 every pair weighs the same.
+@pytest.mark.parametrize("start", ["tied", "spread"])
+def test_ranknet_is_xgboosts_pairwise(start):
+    """The first tree equals that of rank:pairwise on all pairs, without its normalisations.
 
-    LambdaRank is then RankNet up to a factor, which scaling removes, and comparable with XGBoost's
-    rank:pairwise. Known difference: XGBoost doubles the Hessian, so its leaves are half as large.
+    Known difference: XGBoost doubles the Hessian, so its leaves are half as large.
     """
     rng = np.random.default_rng(5)
-    group = np.full(40, 2)
-    y = np.tile([0.0, 1.0], 40)
-    X = rng.normal(size=(80, 3)) + y[:, None]
+    group = rng.integers(1, 20, 40)
+    y = rng.integers(0, 5, group.sum()).astype(float)
+    X = rng.normal(size=(len(y), 3)) + 0.3 * y[:, None]
+    margin = None if start == "tied" else rng.normal(size=len(y))
     params = {
         "objective": "rank:pairwise", "base_score": 0, "reg_lambda": 0, "min_child_weight": 0,
-        "max_depth": 3, "learning_rate": 1.0, "lambdarank_normalization": False,
-        "lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": 2, "nthread": 1,
+        "max_depth": 4, "learning_rate": 1.0, "nthread": 1, "lambdarank_normalization": False,
+        "lambdarank_score_normalization": False, "lambdarank_pair_method": "topk",
+        "lambdarank_num_pair_per_sample": 20,
     }  # fmt: skip
-    matrix = xgb.DMatrix(X, y, group=group)
-    ours = xgb.train(params, matrix, 1, obj=boostrank.LambdaRank(norm=False))
-    built_in = xgb.train(params, matrix, 1)
-    np.testing.assert_allclose(ours.predict(matrix), 2 * built_in.predict(matrix), rtol=1e-5)
+    matrix = xgb.DMatrix(X, y, group=group, base_margin=margin)
+    ours = xgb.train(params, matrix, 1, obj=boostrank.RankNet()).predict(xgb.DMatrix(X))
+    built_in = xgb.train(params, matrix, 1).predict(xgb.DMatrix(X))
+    assert len(np.unique(ours)) > 10
+    np.testing.assert_allclose(ours, 2 * built_in, rtol=1e-5)
 
 
 def test_regression_is_lightgbms_squared_error(data):

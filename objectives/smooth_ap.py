@@ -1,0 +1,317 @@
+r"""SmoothAP: average precision with smooth ranks, or with soft indicators of the ranks.
+
+Source
+    Chapelle, Wu: Gradient descent optimization of smoothed information retrieval metrics (2009),
+    section 4.2: equation (9) (`form="sigmoid"`, the default) and the two approximations before it
+    (`form="indicator"`). There A is maximised; here -A is minimised.
+    *Erratum of (9):* as printed, the term j = i is l_i^2 / (2 r^_i), so that A does not tend to AP
+    as sigma falls. It stands for 1(rank_j <= rank_i), which is 1 for j = i, and is 1 here.
+
+Definition
+    l_i = 1(y_i > 0), R = sum_i l_i
+    sigmoid:   G(x) = 1/(1 + e^{x/sigma})
+               r^_i = 1 + sum_{j != i} G(s_i - s_j)                             (5)
+               N_i  = 1 + sum_{j != i} l_j G(s_i - s_j)
+               A    = 1/R sum_i l_i N_i / r^_i                                  (9)
+    indicator: q_j  = sum_i l_i h_ij, h_ij as in `soft_indicators`              (7)
+               P_j  = 1/j sum_{i <= j} q_i
+               A    = 1/R sum_j P_j q_j
+    loss = -A
+
+Symbols
+    s scores; rho_ij = G (1 - G) at s_i - s_j (symmetric); w_ij = l_i (l_j - N_i/r^_i)/(R r^_i);
+    c_j = dA/dq_j = (P_j + sum_{i >= j} q_i/i)/R.
+
+Gradient (exact; the indicator's away from ties)
+    sigmoid    d loss / d s_p = sum_j (w_pj - w_jp) rho_pj / sigma
+    indicator  that of `soft_indicators` with b_j = c_j, also for ties
+
+Hessians
+    gauss-newton  (default) sigmoid: sum_j |lambda_pj| / (2 sigma), lambda_pj the j-th term of the
+                  gradient: the curvature of a logistic loss with the same pull at a tie; a Newton
+                  step is at most 2 sigma. indicator: sum of |lambda| sqrt(2/sigma), at most
+                  sqrt(sigma/2).
+    exact         sigmoid: sum_j [2 w_jp rho^2/(sigma^2 r^_j) - (w_pj - w_jp) G''] + the bend of
+                  1/r^_p, 2 l_p r' (N' - N_p r'/r^_p)/(R r^_p^2), with r' = sum_j rho_pj/sigma,
+                  N' = sum_j l_j rho_pj/sigma, G'' = rho (1 - 2 G)/sigma^2 at s_p - s_j.
+                  indicator: that of `soft_indicators` with b_j = c_j, and for the product P_j q_j
+                  -2/R sum_j q'_j/j sum_{i <= j} q'_i, q' = dq/ds_p.
+                  Both in the gradient's time; indefinite, therefore floored at a tenth of the
+                  query's mean magnitude.
+    constant      1
+
+Degenerate queries
+    Fewer than two documents, none relevant or all: zero loss and gradient.
+
+Numerics
+    Exponentials take non-positive arguments only; no score overflows.
+
+Cost
+    sigmoid O(n R); indicator O(n^2), a rank costing only the documents within sqrt(40 sigma) of it
+    in score.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .base import GRADES, Contract, Objective
+from .numerics import (
+    EXACT,
+    GAUSS_NEWTON,
+    HESSIAN_FLOOR,
+    all_equal,
+    floor_indefinite,
+    kernel,
+    logistic,
+    order_by_score,
+)
+from .schedules import Schedule, check_positive_or_schedule
+from .soft_indicators import pull_rank, soft_rank, start_if_tied, write_ranked
+from .validation import Floats, Integers, check_choice
+
+Params = tuple[float, bool]  # sigma, whether the form is the indicator's
+
+FORMS = ("sigmoid", "indicator")
+
+
+@kernel
+def _smooth_ranks(
+    scores: Floats, relevant: Floats, sigma: float, ranks: Floats, hits: Floats
+) -> None:
+    """Write r^_i and N_i of the relevant documents."""
+    n = len(scores)
+    for i in range(n):
+        if relevant[i] == 0.0:
+            continue
+        ranks[i] = 1.0
+        hits[i] = 1.0  # not 1/2, as (9) has it
+        for j in range(n):
+            if j != i:
+                above, _ = logistic((scores[i] - scores[j]) / sigma)
+                ranks[i] += above  # (5)
+                hits[i] += relevant[j] * above
+
+
+@kernel
+def _sigmoid_grad_hess(
+    scores: Floats, relevant: Floats, sigma: float, hessian: int, grad: Floats, hess: Floats
+) -> None:
+    n = len(scores)
+    total = relevant.sum()
+    ranks, hits = np.ones(n), np.ones(n)
+    _smooth_ranks(scores, relevant, sigma, ranks, hits)
+    curvature, slope, slope_hits = np.zeros(n), np.zeros(n), np.zeros(n)
+    for i in range(n):
+        if relevant[i] == 0.0:
+            continue
+        for j in range(n):
+            if j == i or (relevant[j] > 0.0 and j < i):  # that pair came before
+                continue
+            g, rho = logistic((scores[i] - scores[j]) / sigma)
+            w = (relevant[j] - hits[i] / ranks[i]) / (total * ranks[i])  # w_ij
+            back = relevant[j] * (1.0 - hits[j] / ranks[j]) / (total * ranks[j])  # w_ji
+            pull = (w - back) * rho / sigma
+            grad[i] += pull
+            grad[j] -= pull
+            if hessian == EXACT:
+                g1 = rho / sigma
+                bend = (w - back) * g1 * (1.0 - 2.0 * g) / sigma
+                curvature[i] += 2.0 * back * g1 * g1 / ranks[j] - bend
+                curvature[j] += 2.0 * w * g1 * g1 / ranks[i] - bend
+                slope[i] += g1
+                slope[j] += g1
+                slope_hits[i] += relevant[j] * g1
+                slope_hits[j] += g1
+            else:
+                curvature[i] += abs(pull) * 0.5 / sigma
+                curvature[j] += abs(pull) * 0.5 / sigma
+    if hessian == EXACT:
+        for i in range(n):
+            bent = slope[i] * (slope_hits[i] - hits[i] / ranks[i] * slope[i])
+            hess[i] = curvature[i] + 2.0 * relevant[i] * bent / (total * ranks[i] ** 2)
+        floor_indefinite(hess)
+    elif hessian == GAUSS_NEWTON:
+        hess[:] = np.maximum(curvature, HESSIAN_FLOOR)
+
+
+@kernel
+def _indicator_grad_hess(
+    scores: Floats, relevant: Floats, sigma: float, hessian: int, grad: Floats, hess: Floats
+) -> None:
+    n = len(scores)
+    order = order_by_score(scores)
+    t, a = scores[order], relevant[order]
+    total = a.sum()
+    e, q, c = np.empty(n), np.empty(n), np.empty(n)
+    below = 0.0
+    for j in range(n):
+        q[j] = soft_rank(t, a, j, sigma, e)[3]
+        below += q[j]
+        c[j] = below / ((j + 1) * total)
+    above = 0.0
+    for j in range(n - 1, -1, -1):
+        above += q[j] / ((j + 1) * total)
+        c[j] += above
+    ranked_grad, curvature, slope, slopes = np.zeros(n), np.zeros(n), np.empty(n), np.zeros(n)
+    for j in range(n):
+        first, stop = pull_rank(t, a, j, c[j], sigma, hessian, ranked_grad, curvature, slope, e)
+        if hessian == EXACT:
+            for i in range(first, stop):
+                slopes[i] += slope[i]
+                curvature[i] -= 2.0 / ((j + 1) * total) * slope[i] * slopes[i]
+    start_if_tied(t, a, c.sum(), sigma, hessian, ranked_grad, curvature)
+    write_ranked(order, ranked_grad, curvature, hessian, grad, hess)
+
+
+@kernel
+def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
+    relevant = (labels > 0.0).astype(np.float64)
+    if all_equal(relevant):
+        return 0.0
+    sigma, indicator = params
+    n = len(scores)
+    value = 0.0
+    if indicator:
+        order = order_by_score(scores)
+        t, a = scores[order], relevant[order]
+        e = np.empty(n)
+        below = 0.0
+        for j in range(n):
+            q = soft_rank(t, a, j, sigma, e)[3]
+            below += q
+            value += below / (j + 1) * q
+    else:
+        ranks, hits = np.ones(n), np.ones(n)
+        _smooth_ranks(scores, relevant, sigma, ranks, hits)
+        for i in range(n):
+            value += relevant[i] * hits[i] / ranks[i]  # (9)
+    return -value / relevant.sum()
+
+
+@kernel
+def _grad_hess_query(
+    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
+) -> None:
+    relevant = (labels > 0.0).astype(np.float64)
+    if all_equal(relevant):
+        return
+    sigma, indicator = params
+    if indicator:
+        _indicator_grad_hess(scores, relevant, sigma, hessian, grad, hess)
+    else:
+        _sigmoid_grad_hess(scores, relevant, sigma, hessian, grad, hess)
+
+
+@kernel
+def _loss_queries(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    loss: Floats,
+) -> None:
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        loss[q] = _loss_query(scores[a:b], labels[a:b], params)
+
+
+@kernel
+def _grad_hess_queries(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    hessian: int,
+    grad: Floats,
+    hess: Floats,
+) -> None:
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], hess[a:b])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothAP(Objective):
+    """Smooth average precision, over the whole list.
+
+    Chapelle, Wu (2009), section 4.2, with ``l = 1(y > 0)``. The form ``"sigmoid"`` is equation (9):
+    ``loss = -1/R sum_i l_i N_i / r_i`` with smooth ranks ``r_i = 1 + sum_j G(s_i - s_j)``, smooth
+    counts of relevant documents ``N_i = 1 + sum_j l_j G(s_i - s_j)``, sums over j != i,
+    ``G(x) = 1/(1 + exp(x/sigma))`` and ``R = sum_i l_i``. (The paper prints 1/2 for the 1 in N,
+    with which the limit would not be average precision.) The form ``"indicator"`` is
+    ``loss = -1/R sum_j q_j/j sum_{i <= j} q_i`` with ``q_j = sum_i l_i h_ij`` and
+    ``h_ij = exp(-(s_i - s_d(j))^2 / sigma)``, normalised to ``sum_i h_ij = 1``, s_d(j) the score at
+    rank j.
+
+    Parameters
+    ----------
+    sigma : float or Schedule, default 1.0
+        Width of the sigmoid in score units, or squared width of the indicator, positive. Only the
+        scores relative to it matter, and boosting that starts from equal scores is indifferent to
+        it (Newton steps are in the same units) unless the Hessian is constant.
+        ``Schedule("halving", M)`` is the paper's annealing.
+    form : {"sigmoid", "indicator"}, default "sigmoid"
+        Equation (9) as a function of pairs, whose gradient also orders scores that are all equal,
+        or through the soft indicators of `SmoothNDCG`, which should start from a regression.
+    hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
+        The exact diagonal is indefinite; constant is plain gradient boosting.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter of another kind or out of its range.
+
+    Notes
+    -----
+    The loss tends to minus the average precision as sigma falls. The gradient is exact; that of the
+    indicator where no two scores are equal: where all of a query's are, it vanishes whatever the
+    grades, and a regression on the relevance takes its place.
+
+    O(n^2) time for a query of n documents (sigmoid: n times the number of relevant ones), O(n)
+    memory.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> grad, hess = boostrank.SmoothAP().grad_hess([0.2, 0.1, 0.0], [0, 0, 1], [3])
+    >>> grad.round(3).tolist()
+    [0.057, 0.058, -0.115]
+    """
+
+    name: ClassVar[str] = "smooth-ap"
+    # A surrogate curvature: near zero where sigmoids saturate, which is no reason for long steps.
+    hessian_share: ClassVar[float] = 0.1
+
+    sigma: float | Schedule = 1.0
+    form: str = "sigmoid"
+    hessian: str = "gauss-newton"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            sigma=check_positive_or_schedule("sigma", self.sigma),
+            form=check_choice("form", self.form, FORMS),
+        )
+
+    @property
+    def contract(self) -> Contract:
+        """What gradient and Hessian claim to be, the label domain and the cost."""
+        return Contract(
+            gradient="exact",
+            hessian=self.hessians[self.hessian],
+            shift_invariant=True,
+            labels=GRADES,
+            cost="O(n^2)",
+        )
+
+    _loss_queries = _loss_queries
+    _grad_hess_queries = _grad_hess_queries
+
+    def _params(self) -> tuple[Any, ...]:
+        return self.sigma, self.form == "indicator"

@@ -1,0 +1,177 @@
+r"""SmoothPrecision: precision at k with soft indicators of the ranks.
+
+Source
+    Chapelle, Wu: Gradient descent optimization of smoothed information retrieval metrics (2009),
+    section 4.2, first formula. There A is maximised; here -A is minimised.
+
+Definition
+    e_ij = exp(-(s_i - s_{d(j)})^2 / sigma)                                     (11)
+    h_ij = e_ij / sum_k e_kj                                                    (7)
+    A    = 1/k sum_{j <= k} sum_i l_i h_ij
+    loss = -A
+
+Symbols
+    s scores, d(j) the document at rank j (ties: input order), l_i = 1(y_i > 0). In
+    `soft_indicators` a_i = l_i and b_j = 1/k for j <= k, also for lists shorter than k.
+
+Gradient (exact, away from ties)
+    (10); see `soft_indicators`, also for ties: in a query whose scores are all equal (10) is zero
+    and a regression on l takes its place.
+
+Hessians
+    gauss-newton  (default) sum over ranks of |lambda| sqrt(2/sigma), lambda the pull between a rank
+                  and a document: a Newton step is at most sqrt(sigma/2) in score
+    exact         the true diagonal, also O(n k); indefinite, therefore floored at a tenth of the
+                  query's mean magnitude
+    constant      1
+
+Degenerate queries
+    Fewer than two documents, none relevant or all: zero loss and gradient.
+
+Numerics
+    As `soft_indicators`.
+
+Cost
+    O(n min(n, k)) after an O(n log n) sort; a rank costs only the documents within
+    sqrt(40 sigma) of it in score.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .base import GRADES, Contract, Objective
+from .numerics import all_equal, kernel
+from .schedules import Schedule, check_positive_or_schedule
+from .soft_indicators import smooth_measure, smooth_measure_grad_hess
+from .validation import Floats, Integers, check_count
+
+Params = tuple[int, float]  # k, sigma
+
+
+@kernel
+def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
+    k, sigma = params
+    relevant = (labels > 0.0).astype(np.float64)
+    if all_equal(relevant):
+        return 0.0
+    return -smooth_measure(scores, relevant, np.full(min(k, len(scores)), 1.0 / k), sigma)
+
+
+@kernel
+def _grad_hess_query(
+    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
+) -> None:
+    k, sigma = params
+    relevant = (labels > 0.0).astype(np.float64)
+    if all_equal(relevant):
+        return
+    b = np.full(min(k, len(scores)), 1.0 / k)
+    smooth_measure_grad_hess(scores, relevant, b, sigma, hessian, grad, hess)
+
+
+@kernel
+def _loss_queries(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    loss: Floats,
+) -> None:
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        loss[q] = _loss_query(scores[a:b], labels[a:b], params)
+
+
+@kernel
+def _grad_hess_queries(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    hessian: int,
+    grad: Floats,
+    hess: Floats,
+) -> None:
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], hess[a:b])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothPrecision(Objective):
+    """Smooth precision at k: the soft share of relevant documents among the first k ranks.
+
+    Chapelle, Wu (2009), section 4.2: ``loss = -1/k sum_{j <= k} sum_i l_i h_ij`` with
+    ``l = 1(y > 0)`` and ``h_ij = exp(-(s_i - s_d(j))^2 / sigma)``, normalised to
+    ``sum_i h_ij = 1``, s_d(j) the score at rank j.
+
+    Parameters
+    ----------
+    k : int, default 10
+        Rank cut-off, at least 1. Ten is where precision is usually reported; larger teaches from
+        more documents, and was better for NDCG in the paper's table 3.
+    sigma : float or Schedule, default 1.0
+        Squared width of the indicator in score units, positive. Boosting that starts from equal
+        scores is indifferent to it (Newton steps are in units of sqrt(sigma)), unless the Hessian
+        is constant; started from another model's scores, it should be of the order of their
+        variance. ``Schedule("halving", M)`` is the paper's annealing.
+    hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
+        The exact diagonal is indefinite; constant is plain gradient boosting.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter of another kind or out of its range.
+
+    Notes
+    -----
+    The loss tends to -precision@k as sigma falls and to a constant as it grows. The gradient is
+    exact where no two scores are equal. Where all of a query's are, it vanishes whatever the
+    grades, and a regression on the relevance takes its place. Documents far below rank k get hardly
+    any gradient: start from a regression, as `SmoothNDCG` shows.
+
+    O(n min(n, k)) time for a query of n documents, O(n) memory.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> objective = boostrank.SmoothPrecision(k=1)
+    >>> grad, hess = objective.grad_hess([0.2, 0.1, 0.0], [0, 1, 2], [3])
+    >>> grad.round(3).tolist()
+    [0.067, -0.023, -0.044]
+    """
+
+    name: ClassVar[str] = "smooth-precision"
+    # As SmoothNDCG.
+    hessian_share: ClassVar[float] = 0.1
+
+    k: int = 10
+    sigma: float | Schedule = 1.0
+    hessian: str = "gauss-newton"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(k=check_count("k", self.k), sigma=check_positive_or_schedule("sigma", self.sigma))
+
+    @property
+    def contract(self) -> Contract:
+        """What gradient and Hessian claim to be, the label domain and the cost."""
+        return Contract(
+            gradient="exact",
+            hessian=self.hessians[self.hessian],
+            shift_invariant=True,
+            labels=GRADES,
+            cost="O(n min(n, k))",
+        )
+
+    _loss_queries = _loss_queries
+    _grad_hess_queries = _grad_hess_queries
+
+    def _params(self) -> tuple[Any, ...]:
+        return self.k, self.sigma

@@ -1,0 +1,311 @@
+"""What is claimed of RankNet, RankSVM, FRank, RankBoost and ListNet, beside the common matrix."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import oracle
+import pytest
+from boostrank.objectives import FRank, GBRank, LambdaRank, ListNet, RankBoost, RankNet, RankSVM
+
+PAIRWISE = (RankNet, RankSVM, FRank, RankBoost)
+LEADS = (-60.0, -36.5, -5.0, -0.7, 0.0, 0.3, 1.0, 2.5, 18.0, 40.0)
+E36 = np.exp(36.0)
+
+
+def same(value, rel=1e-12, abs=0.0):
+    """Compare relatively only, however small the value."""
+    return pytest.approx(value, rel=rel, abs=abs)
+
+
+def two(objective, lead, what="loss"):
+    """Return loss, pull on the better document or its Hessian for one pair with this lead."""
+    query = [float(lead), 0.0], [1, 0], [2]
+    if what == "loss":
+        return objective.loss(*query)[0]
+    grad, hess = objective.grad_hess(*query)
+    assert grad[0] == -grad[1]
+    return -grad[0] if what == "pull" else hess[0]
+
+
+def lists(rng, integral=False):
+    for _ in range(30):
+        n = int(rng.integers(2, 12))
+        scores = rng.integers(-3, 4, n).astype(float) if integral else rng.normal(0, 2, n)
+        grades = rng.integers(0, 4, n).astype(float)
+        grades[:2] = 0.0, 3.0
+        yield scores, grades, [n]
+
+
+# ---- hand values ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("objective", "tie", "pull", "curvature"),
+    [
+        (RankNet(), np.log(2), 1 / 2, 1 / 4),
+        (RankNet(sigma=3.0), np.log(2), 3 / 2, 9 / 4),
+        (RankSVM(), 1.0, 1.0, 1.0),
+        (FRank(), 1 - np.sqrt(1 / 2), np.sqrt(1 / 2) / 4, np.sqrt(1 / 2) / 8),
+        (FRank(hessian="exact"), 1 - np.sqrt(1 / 2), np.sqrt(1 / 2) / 4, np.sqrt(1 / 2) / 16),
+        (RankBoost(), 1.0, 1.0, 1.0),
+        (RankBoost(hessian="exact"), 1.0, 1.0, 1.0),
+    ],
+)
+def test_a_tied_pair(objective, tie, pull, curvature):
+    assert two(objective, 0.0) == same(tie, rel=1e-14)
+    assert two(objective, 0.0, "pull") == same(pull, rel=1e-14)
+    assert two(objective, 0.0, "hess") == same(curvature, rel=1e-14)
+
+
+def test_listnet_by_hand():
+    e = np.e
+    loss = -e / (e + 1) * np.log(1 / 4) - 1 / (e + 1) * np.log(3 / 4)
+    scores = [0.0, np.log(3)]
+    assert ListNet().loss(scores, [1, 0], [2])[0] == same(loss, rel=1e-14)
+    grad, hess = ListNet().grad_hess(scores, [1, 0], [2])
+    np.testing.assert_allclose(grad, [1 / 4 - e / (e + 1), 3 / 4 - 1 / (e + 1)], rtol=1e-14)
+    np.testing.assert_allclose(hess, [3 / 16, 3 / 16], rtol=1e-14)
+
+
+# ---- all pairwise losses -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("objective", "scale"),
+    [
+        (RankNet(), np.log(2)),
+        (RankNet(sigma=0.3), np.log(2)),
+        (RankSVM(), 1.0),
+        (FRank(), 1 - np.sqrt(1 / 2)),
+        (RankBoost(), 1.0),
+    ],
+)
+def test_each_loss_bounds_the_number_of_wrong_pairs(objective, scale, rng):
+    for scores, grades, group in lists(rng, integral=True):
+        wrong = sum(scores[i] <= scores[j] for i, j in oracle._pairs(grades))
+        assert objective.loss(scores, grades, group)[0] >= scale * wrong * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("objective", [RankNet(), RankSVM(), RankBoost(), ListNet()])
+def test_convex_along_segments_with_a_supporting_gradient(objective, rng):
+    """At kinks too: integral scores put many leads exactly at the hinge's corner."""
+    for integral in (False, True):
+        for scores, grades, group in lists(rng, integral):
+            other = scores + rng.normal(0, 3, len(scores))
+            ends = [objective.loss(s, grades, group)[0] for s in (scores, other)]
+            room = 1e-12 * sum(ends)
+            for share in (0.2, 0.5, 0.9):
+                middle = objective.loss((1 - share) * scores + share * other, grades, group)[0]
+                assert middle <= (1 - share) * ends[0] + share * ends[1] + room
+            grad, _ = objective.grad_hess(scores, grades, group)
+            assert ends[1] >= ends[0] + grad @ (other - scores) - room
+
+
+@pytest.mark.parametrize("cls", PAIRWISE)
+def test_normalized_a_query_does_not_count_by_its_pairs(cls, rng):
+    """Every document twice makes four pairs of each, and the same average."""
+    for scores, grades, group in lists(rng):
+        once, twice = (
+            cls(normalize=True).loss(np.repeat(scores, n), np.repeat(grades, n), [n * group[0]])
+            for n in (1, 2)
+        )
+        np.testing.assert_allclose(twice, once, rtol=1e-12)
+        np.testing.assert_allclose(
+            cls().loss(np.repeat(scores, 2), np.repeat(grades, 2), [2 * group[0]]),
+            4 * cls().loss(scores, grades, group),
+            rtol=1e-12,
+        )
+
+
+def test_how_hard_a_pair_pulls_the_worse_it_is():
+    """FRank gives hopeless pairs up, RankNet and RankSVM pull evenly, RankBoost ever harder."""
+    far, near = -30.0, -3.0
+    assert two(FRank(), far, "pull") < 1e-5 * two(FRank(), near, "pull")
+    assert two(RankNet(), far, "pull") == same(1.0, abs=1e-12)
+    assert two(RankSVM(), far, "pull") == two(RankSVM(), near, "pull") == 1.0
+    assert two(RankBoost(), far, "pull") == same(np.exp(30.0), rel=1e-14)
+
+
+# ---- RankNet -------------------------------------------------------------------------------------
+
+
+def test_ranknet_is_lambdarank_with_weights_of_one(rng):
+    """Pair by pair: LambdaRank's query of two documents, divided by its weight."""
+    for sigma in (1.0, 0.4):
+        for scores, grades, group in lists(rng):
+            grad, hess = np.zeros(group[0]), np.zeros(group[0])
+            loss = 0.0
+            for pair in map(list, combinations(range(group[0]), 2)):
+                better, worse = sorted(grades[pair], reverse=True)
+                if better == worse:
+                    continue
+                drop = 1 - 1 / np.log2(3)
+                z = 2**better - 1 + (2**worse - 1) / np.log2(3)
+                w = (2**better - 2**worse) * drop / z
+                query = scores[pair], grades[pair], [2]
+                lambdarank = LambdaRank(norm=False, sigma=sigma)
+                g, h = lambdarank.grad_hess(*query)
+                grad[pair] += g / w
+                hess[pair] += h / w
+                loss += lambdarank.loss(*query)[0] / w
+            got = RankNet(sigma=sigma).grad_hess(scores, grades, group)
+            np.testing.assert_allclose(got[0], grad, rtol=1e-10, atol=1e-13)
+            np.testing.assert_allclose(got[1], hess, rtol=1e-7)  # two documents' floor
+            assert RankNet(sigma=sigma).loss(scores, grades, group)[0] == same(loss)
+
+
+def test_ranknets_limits(rng):
+    """A steep logistic loss is a hinge at 0; a flat one only counts pairs."""
+    for scores, grades, group in lists(rng):
+        leads = np.array([scores[i] - scores[j] for i, j in oracle._pairs(grades)])
+        steep = RankNet(sigma=1e6).loss(scores, grades, group)[0] / 1e6
+        assert steep == same(np.maximum(0.0, -leads).sum(), abs=1e-5)
+        flat = RankNet(sigma=1e-9).loss(scores, grades, group)[0]
+        assert flat == same(np.log(2) * len(leads), rel=1e-7)
+
+
+# ---- RankSVM -------------------------------------------------------------------------------------
+
+
+def test_ranksvms_surrogate_is_the_squared_hinges_curvature(rng):
+    for integral in (False, True):
+        for scores, grades, group in lists(rng, integral):
+            _, hess = RankSVM().grad_hess(scores, grades, group)
+            np.testing.assert_array_equal(hess, GBRank().grad_hess(scores, grades, group)[1])
+
+
+def test_ranksvm_moves_no_document_by_more_than_the_margin(rng):
+    for scores, grades, group in lists(rng):
+        grad, hess = RankSVM().grad_hess(scores, grades, group)
+        assert (np.abs(grad) <= hess).all()
+        assert np.abs(grad).sum() <= 2 * len(oracle._pairs(grades))  # appendix 7.9 of SLAM
+    # Just that far where all pairs pull the same way.
+    grad, hess = RankSVM().grad_hess([0.0, 0.1, 0.2, 0.3], [3, 0, 0, 0], [4])
+    assert grad[0] / hess[0] == -1.0
+
+
+def test_ranksvm_at_its_kink_and_without_an_exact_hessian():
+    assert two(RankSVM(), 1.0, "pull") == 0.0
+    assert two(RankSVM(), np.nextafter(1.0, 0.0), "pull") == 1.0
+    with pytest.raises(ValueError, match="one of 'gauss-newton', 'constant'; got 'exact'"):
+        RankSVM(hessian="exact")
+
+
+# ---- FRank ---------------------------------------------------------------------------------------
+
+
+def test_frank_lies_between_zero_and_one():
+    losses = [two(FRank(), lead) for lead in (-1e30, *LEADS, 1e30)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[0] == 1.0
+    assert losses[-1] == 0.0
+    # 1 - sqrt(P) by its series for a pair that is right, not by a difference near 1.
+    assert two(FRank(), 40.0) == same(np.exp(-40.0) / 2, rel=1e-14)
+
+
+def test_frank_is_bounded_by_the_ranknet_loss_that_its_default_hessian_is_of():
+    for lead in LEADS:
+        half_root = np.sqrt(oracle.G(1.0, -lead)) / 2
+        pull = half_root * two(RankNet(), lead, "pull")
+        assert two(FRank(), lead, "pull") == same(pull, rel=1e-12)
+        curvature = max(oracle.FLOOR, half_root * oracle.G(1.0, lead) * oracle.G(1.0, -lead))
+        assert two(FRank(), lead, "hess") == same(curvature, rel=1e-12)
+        for step in (-9.0, -1.0, -0.1, 0.1, 1.0, 9.0):
+            rise = two(RankNet(), lead + step) - two(RankNet(), lead)
+            bound = two(FRank(), lead) + half_root * rise
+            assert two(FRank(), lead + step) <= bound * (1 + 1e-12)
+
+
+def test_franks_exact_hessian_is_indefinite_and_floored():
+    inflection = -np.log(2)  # P = 1/3
+    for lead in (inflection - 0.1, -3.0, -10.0):  # negative: both documents get the floor
+        h = oracle.hessian_diagonal(lambda s: oracle.frank(s, [1.0, 0.0]), [lead, 0.0])
+        assert h[0] < 0
+        got = two(FRank(hessian="exact"), lead, "hess")
+        assert got == same(-0.1 * h[0], rel=1e-8)
+    for lead in (inflection + 0.1, 3.0):
+        h = oracle.hessian_diagonal(lambda s: oracle.frank(s, [1.0, 0.0]), [lead, 0.0])
+        assert h[0] > 0
+        assert two(FRank(hessian="exact"), lead, "hess") == same(h[0], rel=1e-8)
+
+
+# ---- RankBoost -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lead", [-20.0, -35.999, -36.0, -36.001, -40.0, -1e3])
+def test_rankboosts_gradient_is_exact_on_both_sides_of_the_seam(lead):
+    h = 1e-4
+    slope = (two(RankBoost(), lead + h) - two(RankBoost(), lead - h)) / (2 * h)
+    assert two(RankBoost(), lead, "pull") == same(-slope, rel=1e-4)
+    exact = two(RankBoost(hessian="exact"), lead, "hess")
+    if lead >= -36.0:
+        assert two(RankBoost(), lead) == same(np.exp(-lead), rel=1e-14)
+        assert exact == same(np.exp(-lead), rel=1e-14)
+        assert two(RankBoost(), lead, "hess") == exact
+    else:
+        assert two(RankBoost(), lead) == same(E36 * (1 - (lead + 36.0)), rel=1e-14)
+        assert exact == oracle.FLOOR
+        assert two(RankBoost(), lead, "hess") == same(E36, rel=1e-14)
+
+
+def test_rankboost_never_overflows():
+    """The reason given for the seam, and its arithmetic."""
+    assert 0.5 < E36 / 2**52 < 1.0
+    huge = float(np.finfo(np.float32).max)
+    assert two(RankBoost(), -2 * huge) == same(E36 * 2 * huge, rel=1e-14)
+    assert two(RankBoost(), -2 * huge, "pull") == same(E36, rel=1e-14)
+    assert two(RankBoost(), 2 * huge) == 0.0
+    # 10,000 documents: at most a quarter of n^2 pairs with two grades, half of it with many.
+    assert 1e8 / 2 * E36 * 2 * huge < 1e63
+    assert huge > 1e4 * E36
+
+
+def test_rankboosts_newton_steps_are_at_most_one(rng):
+    for scores, grades, group in lists(rng):
+        for spread in (1.0, 30.0):
+            grad, hess = RankBoost().grad_hess(spread * scores, grades, group)
+            assert (np.abs(grad) <= hess * (1 + 1e-12)).all()
+
+
+# ---- ListNet -------------------------------------------------------------------------------------
+
+
+def test_listnets_probability_is_that_of_being_ranked_first(rng):
+    """Summed over all rankings of the Plackett-Luce model that begin with a document."""
+    scores = rng.normal(0, 1.5, 5)
+    first = np.zeros(5)
+    for ranking in permutations(range(5)):
+        powers = np.exp(scores[list(ranking)])
+        first[ranking[0]] += np.prod(powers / np.cumsum(powers[::-1])[::-1])
+    grad, hess = ListNet().grad_hess(scores, [0, 0, 2, 1, 0], [5])
+    np.testing.assert_allclose(first - grad, oracle.softmax([0, 0, 2, 1, 0]), rtol=1e-12)
+    np.testing.assert_allclose(hess, first * (1 - first), rtol=1e-12)
+
+
+def test_listnet_is_least_where_scores_are_grades(rng):
+    for scores, grades, group in lists(rng):
+        p = np.array(oracle.softmax(grades))
+        entropy = -(p * np.log(p)).sum()
+        grad, _ = ListNet().grad_hess(grades + 5.0, grades, group)
+        assert np.abs(grad).max() < 1e-15
+        assert ListNet().loss(grades + 5.0, grades, group)[0] == same(entropy, rel=1e-12)
+        assert ListNet().loss(scores, grades, group)[0] > entropy
+        # Appendix 7.9 of SLAM: whatever the length of the list.
+        assert np.abs(ListNet().grad_hess(scores, grades, group)[0]).sum() <= 2.0
+
+
+def test_listnet_of_two_documents_far_apart_in_grade_is_ranknet():
+    query = [1000, 0], [2]
+    for lead in LEADS:
+        assert ListNet().loss([lead, 0.0], *query)[0] == same(two(RankNet(), lead), rel=1e-13)
+        grad, hess = ListNet().grad_hess([lead, 0.0], *query)
+        assert grad[1] == same(two(RankNet(), lead, "pull"), rel=1e-13)
+        # The Hessian of the leading document is no difference near 1 either.
+        assert hess[0] == same(two(RankNet(), lead, "hess"), rel=1e-13)
+        assert hess[1] == same(two(RankNet(), lead, "hess"), rel=1e-13)
+
+
+def test_listnet_lets_grades_differ_by_their_softmax_not_by_their_gain():
+    """Grade 3 beside grade 4 keeps a share of 1/(1 + e); by gains it would be 1/(1 + e^8)."""
+    grad, _ = ListNet().grad_hess([0.0, 0.0], [4, 3], [2])
+    assert grad[1] == same(1 / 2 - 1 / (1 + np.e), rel=1e-14)

@@ -1,0 +1,447 @@
+"""What Chapelle and Wu claim of the smoothed measures holds for the compiled code."""
+
+import time
+
+import numpy as np
+import oracle
+import pytest
+from boostrank.objectives import Schedule, SmoothAP, SmoothNDCG, SmoothPrecision
+from boostrank.objectives.soft_indicators import BAND
+from oracle import discount
+
+SMOOTHED = [
+    SmoothNDCG(),
+    SmoothNDCG(k=3, normalize=False),
+    SmoothNDCG(k=None),
+    SmoothPrecision(k=3),
+    SmoothPrecision(),
+    SmoothAP(),
+    SmoothAP(form="indicator"),
+]
+INDICATORS = [o for o in SMOOTHED if getattr(o, "form", "indicator") == "indicator"]
+every_objective = pytest.mark.parametrize("objective", SMOOTHED, ids=repr)
+every_indicator = pytest.mark.parametrize("objective", INDICATORS, ids=repr)
+
+
+def example(rng, n, *, apart=0.0):
+    """Return scores at least `apart` from each other, and grades with and without relevance."""
+    scores = np.cumsum(rng.uniform(apart, apart + 0.5, n))
+    grades = rng.integers(0, 4, n).astype(float)
+    grades[:2] = 0.0, 2.0
+    order = rng.permutation(n)
+    return scores[order] - scores.mean(), grades[rng.permutation(n)]
+
+
+def exact_measure(objective, scores, grades):
+    """The measure that the loss smooths, from ranks alone."""
+    rank = oracle.ranks(scores)
+    relevant = [y > 0 for y in grades]
+    if isinstance(objective, SmoothNDCG):
+        z = oracle.ideal_dcg(grades, objective.k) if objective.normalize else 1.0
+        return oracle.dcg(scores, grades, objective.k) / z
+    if isinstance(objective, SmoothPrecision):
+        top = [hit for hit, r in zip(relevant, rank, strict=True) if r <= objective.k]
+        return sum(top) / objective.k
+    hits = sorted(r for hit, r in zip(relevant, rank, strict=True) if hit)
+    return np.mean([found / r for found, r in enumerate(hits, start=1)])
+
+
+def column(scores, document, j, sigma):
+    """Return h_ij, as the public loss shows it: a DCG at j less one at j - 1, of one gain of 1."""
+    grades = np.zeros(len(scores))
+    grades[document] = 1.0
+
+    def dcg(k):
+        if k == 0:
+            return 0.0
+        objective = SmoothNDCG(k=k, sigma=sigma, normalize=False)
+        return -objective.loss(scores, grades, [len(scores)])[0]
+
+    return (dcg(j) - dcg(j - 1)) / discount(j)
+
+
+def indicators(scores, sigma):
+    n = len(scores)
+    return np.array([[column(scores, i, j, sigma) for j in range(1, n + 1)] for i in range(n)])
+
+
+# ---- section 4.1: the soft indicators ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sigma", [0.01, 0.3, 1.0, 20.0])
+def test_equation_7_and_its_columns_sum_to_one(sigma, rng):
+    scores = np.array([0.3, -0.4, 1.1, 0.3, 0.2, -2.0])  # with a tie
+    h = indicators(scores, sigma)
+    np.testing.assert_allclose(h, oracle.soft_indicators(scores, sigma), rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(h.sum(axis=0), 1.0, rtol=1e-13)
+    assert (h > -1e-15).all()
+
+
+def test_relevant_and_irrelevant_documents_share_every_rank(rng):
+    """Columns sum to one in lists of any length: precision of y and of not y fill k ranks."""
+    for n in (5, 40, 300):
+        scores, grades = example(rng, n)
+        for k in (1, 7, 60):
+            objective = SmoothPrecision(k=k, sigma=0.5)
+            both = objective.loss(scores, grades, [n]) + objective.loss(scores, grades == 0, [n])
+            np.testing.assert_allclose(both, -min(k, n) / k, rtol=1e-13)
+
+
+def test_small_sigma_gives_indicators_and_a_large_one_equal_shares(rng):
+    scores, _ = example(rng, 6, apart=0.3)
+    hard = np.equal.outer(oracle.ranks(scores), np.arange(1, 7)).astype(float)
+    np.testing.assert_allclose(indicators(scores, 1e-3), hard, atol=1e-13)
+    for sigma in (1e4, 1e8):
+        farthest = np.ptp(scores) ** 2
+        np.testing.assert_allclose(indicators(scores, sigma), 1.0 / 6.0, atol=farthest / sigma)
+
+
+@every_indicator
+def test_at_infinite_sigma_the_score_no_longer_matters(objective, rng):
+    n = 9
+    scores, grades = example(rng, n)
+    objective = objective.replace(sigma=1e12)
+    relevant = grades > 0
+    if isinstance(objective, SmoothNDCG):
+        k = n if objective.k is None else min(n, objective.k)
+        gains = 2.0**grades - 1.0
+        z = oracle.ideal_dcg(grades, k) if objective.normalize else 1.0
+        want = gains.mean() / z * sum(discount(j) for j in range(1, k + 1))
+    elif isinstance(objective, SmoothPrecision):
+        want = relevant.mean() * min(objective.k, n) / objective.k
+    else:
+        want = relevant.mean()  # q_j and every precision are R/n
+    np.testing.assert_allclose(objective.loss(scores, grades, [n]), -want, rtol=1e-10)
+    assert np.abs(objective.grad_hess(scores, grades, [n])[0]).max() < 1e-9
+
+
+@every_indicator
+@pytest.mark.parametrize("sigma", [0.2, 2.0])
+def test_proposition_1_losses_are_continuous_at_ties(objective, sigma):
+    objective = objective.replace(sigma=sigma)
+    grades = [0.0, 3.0, 1.0, 0.0]
+    for tied in ([0.5, 0.5, 0.1, 0.9], [0.5, 0.5, 0.5, 0.1], [0.2] * 4):
+        at = objective.loss(tied, grades, [4])[0]
+        for moved in range(4):
+            for by in (-1e-9, 1e-9):
+                near = list(tied)
+                near[moved] += by
+                assert objective.loss(near, grades, [4])[0] == pytest.approx(at, abs=1e-7)
+
+
+def test_remark_1_slopes_differ_on_the_two_sides_of_a_tie():
+    scores, grades = [0.5, 0.5, 0.0], [3.0, 0.0, 1.0]
+
+    def slope(by):
+        return SmoothNDCG().grad_hess([0.5 + by, *scores[1:]], grades, [3])[0][0]
+
+    assert slope(1e-12) == pytest.approx(slope(1e-9), abs=1e-7)
+    assert slope(-1e-12) == pytest.approx(slope(-1e-9), abs=1e-7)
+    assert abs(slope(1e-12) - slope(-1e-12)) > 1e-2
+    # At the tie itself: ranked in input order, the first of them on top.
+    assert slope(0.0) == pytest.approx(slope(1e-12), abs=1e-9)
+
+
+# ---- section 5.1: the limit ----------------------------------------------------------------------
+
+
+@every_objective
+def test_a_small_sigma_gives_the_exact_measure(objective, rng):
+    for _ in range(20):
+        n = int(rng.integers(2, 15))
+        scores, grades = example(rng, n, apart=0.2)
+        loss = objective.replace(sigma=1e-3).loss(scores, grades, [n])[0]
+        assert loss == pytest.approx(-exact_measure(objective, scores, grades), rel=1e-12, abs=0)
+
+
+@every_indicator
+def test_the_error_of_the_limit_falls_as_the_paper_says(objective, rng):
+    """Section 5.1: |h_ij - 1| is at most exp(-mu/sigma), (n - 1) times that on the diagonal."""
+    n = 8
+    scores, grades = example(rng, n, apart=0.3)
+    gaps = np.abs(scores[:, None] - scores)[~np.eye(n, dtype=bool)]
+    mu = gaps.min() ** 2
+    exact = exact_measure(objective, scores, grades)
+    errors = []
+    for sigma in (mu / 2, mu / 5, mu / 10, mu / 20):
+        error = abs(exact + objective.replace(sigma=sigma).loss(scores, grades, [n])[0])
+        # sum_ij a_i b_j |error of h_ij| with sums of a and b of n largest values at most; of the
+        # product in AP, twice.
+        largest = 7.0 if not getattr(objective, "normalize", True) else 1.0
+        assert error <= 2.0 * largest * n * 2.0 * (n - 1) * np.exp(-mu / sigma)
+        errors.append(error)
+    assert errors[0] > 1e-6  # the smoothing is felt
+    assert errors[-1] < 1e-6 * errors[0]
+
+
+def average_precision_error(scores, grades, **changes):
+    smooth = -oracle.smooth_ap(scores, grades, sigma=1e-4, **changes)
+    return abs(smooth - exact_measure(SmoothAP(), scores, grades))
+
+
+def test_equation_9_tends_to_ap_with_the_erratum_mended_only(rng):
+    for _ in range(10):
+        n = int(rng.integers(2, 12))
+        scores, grades = example(rng, n, apart=0.1)
+        assert average_precision_error(list(scores), list(grades)) < 1e-12
+        # As printed: each relevant document lacks 1/2 of its own rank's share.
+        printed = average_precision_error(list(scores), list(grades), own=0.5)
+        rank = np.array(oracle.ranks(scores), dtype=float)
+        assert printed == pytest.approx(np.mean(0.5 / rank[grades > 0]), rel=1e-9)
+        got = -SmoothAP(sigma=1e-4).loss(scores, grades, [n])[0]
+        assert got == pytest.approx(exact_measure(SmoothAP(), scores, grades), rel=1e-12)
+
+
+@pytest.mark.parametrize("form", ["sigmoid", "indicator"])
+def test_a_perfect_order_has_an_ap_of_one_and_nothing_has_more(form, rng):
+    scores = np.arange(8.0)[::-1]
+    grades = np.array([2.0, 1.0, 1.0, 0, 0, 0, 0, 0])
+    assert SmoothAP(form=form, sigma=1e-2).loss(scores, grades, [8])[0] == pytest.approx(-1.0)
+    for _ in range(20):
+        scores, grades = example(rng, 10)
+        assert -1.0 <= SmoothAP(form=form).loss(scores, grades, [10])[0] < 0.0
+
+
+# ---- section 4.3: the gradient -------------------------------------------------------------------
+
+
+def equation_10(scores, i, j, p, sigma):
+    """The derivative of h_ij by f(x_p), as printed; j counts from 0."""
+    n = len(scores)
+    d = int(np.argsort(oracle.ranks(scores))[j])
+    e = [np.exp(-((scores[k] - scores[d]) ** 2) / sigma) for k in range(n)]
+    total = sum(e)
+    first = e[p] * (scores[p] - scores[d]) * (e[i] - (i == p) * total)
+    second = (d == p) * e[i] * (scores[i] * total - sum(e[k] * scores[k] for k in range(n)))
+    return 2.0 / (sigma * total**2) * (first + second)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 5.0])
+def test_gradients_are_equation_10_as_printed(sigma, rng):
+    n = 7
+    scores, grades = example(rng, n, apart=0.05)
+    slopes = np.array(
+        [
+            [[equation_10(scores, i, j, p, sigma) for p in range(n)] for j in range(n)]
+            for i in range(n)
+        ]
+    )
+    np.testing.assert_allclose(slopes.sum(axis=2), 0.0, atol=1e-14)  # shifts change nothing
+    for k in (2, 50):
+        a = (2.0**grades - 1.0) / oracle.ideal_dcg(grades, k)
+        b = np.array([discount(j) if j <= k else 0.0 for j in range(1, n + 1)])
+        grad, _ = SmoothNDCG(k=k, sigma=sigma).grad_hess(scores, grades, [n])
+        np.testing.assert_allclose(grad, -np.einsum("i,j,ijp", a, b, slopes), rtol=1e-11)
+        b = np.array([1.0 / k if j <= k else 0.0 for j in range(1, n + 1)])
+        grad, _ = SmoothPrecision(k=k, sigma=sigma).grad_hess(scores, grades, [n])
+        want = -np.einsum("i,j,ijp", grades > 0, b, slopes)
+        np.testing.assert_allclose(grad, want, rtol=1e-11, atol=1e-15)
+    relevant = (grades > 0).astype(float)
+    q = relevant @ oracle.soft_indicators(scores, sigma)
+    for p, got in enumerate(
+        SmoothAP(form="indicator", sigma=sigma).grad_hess(scores, grades, [n])[0]
+    ):
+        moved = relevant @ slopes[:, :, p]
+        want = 0.0
+        for j in range(n):  # the product rule on Prec@j q_j
+            want += (moved[: j + 1].sum() * q[j] + q[: j + 1].sum() * moved[j]) / (j + 1)
+        assert got == pytest.approx(-want / relevant.sum(), rel=1e-11)
+
+
+@every_objective
+@pytest.mark.parametrize("hessian", ["exact", "gauss-newton"])
+def test_long_lists_agree_with_differences_along_a_direction(objective, hessian, rng):
+    """The oracle's lists are short; in these every branch of the band is taken."""
+    n = 150
+    scores, grades = example(rng, n, apart=0.02)
+    direction = rng.normal(size=n)
+    objective = objective.replace(sigma=0.5, hessian=hessian)
+
+    def loss(step):
+        return objective.loss(scores + step * direction, grades, [n])[0]
+
+    grad, hess = objective.grad_hess(scores, grades, [n])
+    step = 1e-5  # too short to change the order
+    difference = (loss(step) - loss(-step)) / (2 * step)
+    assert grad @ direction == pytest.approx(difference, rel=1e-6, abs=1e-9)
+    if hessian == "exact":
+        diagonal = np.empty(n)
+        for p in range(n):
+            moved = scores.copy()
+            moved[p] += step
+            up = objective.grad_hess(moved, grades, [n])[0][p]
+            moved[p] -= 2 * step
+            diagonal[p] = (up - objective.grad_hess(moved, grades, [n])[0][p]) / (2 * step)
+        want = np.maximum(diagonal, 0.1 * np.abs(diagonal).mean())
+        np.testing.assert_allclose(hess, want, rtol=1e-5, atol=1e-8)
+
+
+@every_indicator
+def test_a_newton_step_is_at_most_the_steepest_distance(objective, rng):
+    for sigma in (0.1, 3.0):
+        scores, grades = example(rng, 30)
+        for at in (scores, np.zeros(30)):
+            grad, hess = objective.replace(sigma=sigma).grad_hess(at, grades, [30])
+            active = hess > 2e-10
+            assert active.any()
+            step = np.abs(grad[active] / hess[active])
+            assert (step <= np.sqrt(sigma / 2.0) * (1.0 + 1e-12)).all()
+
+
+# ---- the cut-off ---------------------------------------------------------------------------------
+
+
+def test_only_the_first_k_ranks_count(rng):
+    scores, grades = example(rng, 12, apart=1.0)
+    lowest = np.argsort(scores)[:6]
+    for objective in (SmoothNDCG(k=4, sigma=0.01), SmoothPrecision(k=4, sigma=0.01)):
+        loss = objective.loss(scores, grades, [12])
+        shuffled = scores.copy()
+        shuffled[lowest] = rng.permutation(shuffled[lowest])
+        np.testing.assert_array_equal(objective.loss(shuffled, grades, [12]), loss)
+        assert not objective.grad_hess(scores, grades, [12])[0][lowest].any()
+
+
+def test_a_cut_off_beyond_the_list_is_none(rng):
+    scores, grades = example(rng, 12)
+    for k in (12, 13, 50, 10**9):
+        np.testing.assert_array_equal(
+            SmoothNDCG(k=k).grad_hess(scores, grades, [12]),
+            SmoothNDCG(k=None).grad_hess(scores, grades, [12]),
+        )
+        # Precision at k divides by k, however short the list.
+        np.testing.assert_allclose(
+            k * SmoothPrecision(k=k).loss(scores, grades, [12]),
+            12 * SmoothPrecision(k=12).loss(scores, grades, [12]),
+            rtol=1e-12,
+        )
+    with pytest.raises(TypeError, match="k must be a whole number of at least 1, got None"):
+        SmoothPrecision(k=None)
+
+
+def test_smooth_ndcg_without_z_is_a_smooth_dcg(rng):
+    scores, grades = example(rng, 12)
+    for k in (3, None):
+        z = oracle.ideal_dcg(grades, k)
+        for got, want in zip(
+            SmoothNDCG(k=k, normalize=False).grad_hess(scores, grades, [12]),
+            SmoothNDCG(k=k).grad_hess(scores, grades, [12]),
+            strict=True,
+        ):
+            np.testing.assert_allclose(got, z * want, rtol=1e-12)
+
+
+@every_objective
+def test_only_relevance_counts_where_the_measure_is_binary(objective, rng):
+    scores, grades = example(rng, 12)
+    one = objective.loss(scores, grades, [12])
+    other = objective.loss(scores, 3.0 * (grades > 0), [12])
+    assert (one == other) == (not isinstance(objective, SmoothNDCG))
+    if not isinstance(objective, SmoothNDCG):  # no order among relevant documents to learn
+        grad, _ = objective.grad_hess(scores, grades + 1.0, [12])
+        assert not grad.any()
+        assert objective.loss(scores, grades + 1.0, [12])[0] == 0.0
+
+
+# ---- the band ------------------------------------------------------------------------------------
+
+
+@every_indicator
+def test_the_band_leaves_out_nothing_that_shows(objective, rng):
+    """Against the whole sum, where most pairs are outside of the band."""
+    name = {"SmoothNDCG": "smooth_ndcg", "SmoothPrecision": "smooth_precision"}
+    smooth = getattr(oracle, name.get(type(objective).__name__, "smooth_ap"))
+    assert np.exp(-BAND) < 1e-16
+    n = 40
+    scores, grades = example(rng, n)
+    for sigma in (0.01, 0.1, 0.5):
+        outside = (scores[:, None] - scores) ** 2 / sigma > BAND
+        assert outside.mean() > 0.3
+        parameters = {
+            f: getattr(objective, f) for f in ("k", "normalize", "form") if hasattr(objective, f)
+        }
+        want = smooth(list(scores), list(grades), sigma=sigma, band=np.inf, **parameters)
+        got = objective.replace(sigma=sigma).loss(scores, grades, [n])[0]
+        assert got == pytest.approx(want, rel=1e-14)
+
+
+def seconds(objective, scores, grades):
+    """Return processor time, which other processes do not stretch."""
+    best = np.inf
+    for _ in range(3):
+        start = time.process_time()
+        objective.grad_hess(scores, grades, [len(scores)])
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def test_a_narrow_sigma_is_fast(rng):
+    scores, grades = rng.normal(size=2000), rng.integers(0, 3, 2000)
+    wide, narrow = SmoothNDCG(k=None), SmoothNDCG(k=None, sigma=1e-6)
+    wide.grad_hess([0.0, 1.0], [0, 1], [2])  # compiled
+    assert seconds(narrow, scores, grades) < 0.2 * seconds(wide, scores, grades)
+
+
+@pytest.mark.parametrize("hessian", ["gauss-newton", "exact"])
+@pytest.mark.parametrize(
+    "objective", [SmoothNDCG(k=None), SmoothAP(form="indicator"), SmoothAP()], ids=repr
+)
+def test_no_list_takes_cubic_time(objective, hessian, rng):
+    objective = objective.replace(hessian=hessian)
+    scores, grades = rng.normal(size=1600), rng.integers(0, 3, 1600)
+    objective.grad_hess([0.0, 1.0], [0, 1], [2])  # compiled
+    quarter = seconds(objective, scores[:400], grades[:400])
+    assert seconds(objective, scores, grades) < 32.0 * quarter  # 16 if quadratic, 64 if cubic
+
+
+# ---- where boosting begins -----------------------------------------------------------------------
+
+
+@every_indicator
+def test_where_all_scores_are_equal_the_gradient_is_that_of_a_regression(objective):
+    """(10) is zero there for any grades: the loss does not change to first order."""
+    grades = np.array([0.0, 3.0, 1.0, 0.0, 1.0])
+    at = objective.loss(np.zeros(5), grades, [5])[0]
+    direction = np.array([0.3, -1.0, 0.7, 0.2, -0.4])
+    for step in (1e-4, -1e-4):
+        assert objective.loss(step * direction, grades, [5])[0] == pytest.approx(at, abs=1e-6)
+    grad, hess = objective.grad_hess(np.full(5, 0.7), grades, [5])
+    a = 2.0**grades - 1.0 if isinstance(objective, SmoothNDCG) else (grades > 0).astype(float)
+    towards = a - a.mean()
+    np.testing.assert_allclose(grad / grad[1], towards / towards[1], rtol=1e-12)
+    assert grad[1] < 0  # boosting adds -grad: relevant documents go up
+    assert (hess > 0).all()
+    # Nothing else is touched: one score away, it is (10) again.
+    near = objective.grad_hess([0.7, 0.7, 0.7, 0.7, 0.7 + 1e-9], grades, [5])[0]
+    assert np.abs(near).max() < 1e-6
+
+
+@every_indicator
+def test_the_start_is_as_strong_as_a_pull_at_the_steepest_distance(objective):
+    """In the same units as the rest: sigma c^2 and scores c times as large, gradients 1/c."""
+    grades = np.array([0.0, 3.0, 1.0, 0.0, 1.0])
+    scores = np.array([0.1, -0.2, 0.4, 0.9, -0.3])
+    for at in (np.zeros(5), scores):
+        one = objective.replace(sigma=1.0).grad_hess(at, grades, [5])
+        two = objective.replace(sigma=9.0).grad_hess(3.0 * at, grades, [5])
+        np.testing.assert_allclose(two[0], one[0] / 3.0, rtol=1e-12)
+        np.testing.assert_allclose(two[1], one[1] / 9.0, rtol=1e-12)
+
+
+# ---- annealing -----------------------------------------------------------------------------------
+
+
+@every_objective
+def test_annealing_halves_sigma_from_64_to_a_64th(objective, rng):
+    scores, grades = example(rng, 12)
+    annealed = objective.replace(sigma=Schedule("halving", 130))
+    assert annealed.scheduled
+    for m, sigma in ((1, 64.0), (10, 64.0), (11, 32.0), (61, 1.0), (130, 2.0**-6), (500, 2.0**-6)):
+        fixed = objective.replace(sigma=sigma)
+        np.testing.assert_array_equal(
+            annealed.grad_hess(scores, grades, [12], round=m),
+            fixed.grad_hess(scores, grades, [12]),
+        )
+        np.testing.assert_array_equal(
+            annealed.loss(scores, grades, [12], round=m), fixed.loss(scores, grades, [12])
+        )

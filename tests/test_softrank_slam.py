@@ -1,0 +1,450 @@
+"""Claims about SoftNDCG (He, Liu), directness, and SLAM (Chaudhuri, Tewari)."""
+
+import math
+from itertools import pairwise, permutations, product
+
+import numpy as np
+import oracle
+import pytest
+from boostrank.objectives import PRESETS, REGISTRY, SLAM, SoftNDCG
+from boostrank.objectives.slam import _weights
+from boostrank.objectives.soft_ndcg import SATURATED, _beaten_by, _rivals
+
+import boostrank
+from boostrank.directness import MINUS_A_MEASURE, directness, soft_ndcg_bound
+
+MEASURES = ("ndcg", "ndcg@1", "ndcg@3", "ndcg@10", "map")
+TIES = ("input", "score")
+
+
+def random_query(rng, n_grades=4, ties=False):
+    """Return scores and grades with something to rank."""
+    n = int(rng.integers(2, 14))
+    while True:
+        grades = rng.integers(0, n_grades, n).astype(float)
+        if len(set(grades)) > 1:
+            break
+    scores = rng.normal(0, rng.choice([0.01, 0.5, 2.0]), n)
+    return scores.round(1) if ties else scores, grades
+
+
+def one_minus(measure, scores, grades):
+    value = boostrank.evaluate(scores, grades, [len(scores)], (measure,), per_query=True)
+    return 1.0 - value[measure][0]
+
+
+# ---- SoftNDCG ------------------------------------------------------------------------------------
+
+
+def rank_distributions(scores, sigma):
+    """Return p_j(r) of every document from the compiled recursion."""
+    scores = np.asarray(scores, dtype=float)
+    n = len(scores)
+    p = np.zeros((n, n))
+    for j in range(n):
+        rivals, states = np.empty(n, dtype=np.int64), np.empty((n, n))
+        undecided, ahead = _rivals(scores, j, sigma, rivals)
+        _beaten_by(scores, j, sigma, rivals, undecided, states)
+        p[j, ahead : ahead + undecided + 1] = states[undecided, : undecided + 1]
+    return p
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 0.1, 1.0, 30.0])
+@pytest.mark.parametrize("n", [1, 2, 7, 60])
+def test_rank_distributions_are_distributions(n, sigma, rng):
+    scores = rng.normal(size=n)
+    p = rank_distributions(scores, sigma)
+    assert (p >= 0).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-13)  # sum_r p_j(r) = 1
+    # Its mean is the sum of the chances to be beaten; over all documents each pair adds one.
+    mean = p @ np.arange(n)
+    chances = [
+        sum(oracle.beats(scores[k] - scores[j], sigma) for k in range(n) if k != j)
+        for j in range(n)
+    ]
+    np.testing.assert_allclose(mean, chances, rtol=1e-12, atol=1e-14)
+    assert mean.sum() == pytest.approx(n * (n - 1) / 2)
+
+
+def test_rank_distributions_equal_the_oracles(rng):
+    scores = rng.normal(0, 3, 9)
+    for sigma in (0.05, 0.5, 5.0):
+        want = [
+            oracle.rank_distribution(oracle._chances(scores, j, sigma).values()) for j in range(9)
+        ]
+        np.testing.assert_allclose(rank_distributions(scores, sigma), want, atol=1e-14)
+
+
+def test_rank_distribution_by_counting_all_outcomes():
+    """Three documents: eight outcomes of the duels of the first with two others, by hand."""
+    scores, sigma = [0.0, 0.4, -0.3], 0.6
+    b, c = (oracle.beats(s, sigma) for s in scores[1:])
+    by_hand = [(1 - b) * (1 - c), b * (1 - c) + (1 - b) * c, b * c]
+    np.testing.assert_allclose(rank_distributions(scores, sigma)[0], by_hand, rtol=1e-14)
+
+
+def test_the_chance_to_beat_is_that_of_two_blurred_scores(rng):
+    lead, sigma, draws = 0.7, 0.9, 200_000
+    ahead = (lead + sigma * rng.normal(size=draws) > sigma * rng.normal(size=draws)).mean()
+    assert oracle.beats(lead, sigma) == pytest.approx(ahead, abs=5 * 0.5 / math.sqrt(draws))
+    # One relevant document of two: NDCG is 1 when it is ahead, else 1/log2(3).
+    loss = SoftNDCG(sigma=sigma).loss([lead, 0.0], [1, 0], [2])[0]
+    by_hand = oracle.beats(-lead, sigma) * (1 - 1 / math.log2(3))
+    assert loss == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_without_blur_it_is_one_minus_ndcg(rng):
+    for _ in range(50):
+        scores, grades = random_query(rng)
+        n = len(scores)
+        scores = rng.permutation(n) / n  # no ties
+        loss = SoftNDCG(sigma=1e-3).loss(scores, grades, [n])[0]
+        assert loss == pytest.approx(one_minus("ndcg", scores, grades), abs=1e-14)
+        grad, hess = SoftNDCG(sigma=1e-3).grad_hess(scores, grades, [n])
+        assert not grad.any()
+        assert (hess == oracle.FLOOR).all()
+
+
+def test_blurred_to_nothing_every_rank_is_binomial():
+    """As sigma grows every duel becomes the toss of a coin."""
+    n, grades = 6, np.array([3.0, 0, 1, 0, 0, 2])
+    tosses = [math.comb(n - 1, r) / 2 ** (n - 1) for r in range(n)]
+    expected = sum(p * oracle.discount(1 + r) for r, p in enumerate(tosses))
+    want = 1 - sum(oracle.gain(grades)) * expected / oracle.ideal_dcg(grades)
+    loss = SoftNDCG(sigma=1e9).loss(np.arange(n), grades, [n])[0]
+    assert loss == pytest.approx(want, rel=1e-8)
+
+
+def test_documents_too_far_apart_to_be_undecided_still_pull():
+    """Two documents of gain 1 and 0: the gradient is the Gaussian density, down to underflow."""
+    sigma = 0.5
+    for lead in (0.0, 1.0, 1.99 * SATURATED * sigma, 2.01 * SATURATED * sigma, 15.0, 26.0):
+        density = math.exp(-((lead / (2 * sigma)) ** 2)) / (2 * sigma * math.sqrt(math.pi))
+        pull = (1 - 1 / math.log2(3)) * density
+        for sign in (1, -1):
+            grad, hess = SoftNDCG(sigma=sigma).grad_hess([sign * lead, 0.0], [1, 0], [2])
+            np.testing.assert_allclose(grad, [-pull, pull], rtol=1e-12)
+            curvature = max(pull / (sigma * math.sqrt(math.pi)), oracle.FLOOR)
+            np.testing.assert_allclose(hess, curvature, rtol=1e-12)
+            exact = SoftNDCG(sigma=sigma, hessian="exact").grad_hess([sign * lead, 0], [1, 0], [2])
+            bend = sign * lead / (2 * sigma**2) * pull  # d pull / d lead, turned
+            np.testing.assert_allclose(exact[1], max(bend, abs(bend) / 10, oracle.FLOOR), rtol=1e-9)
+
+
+def test_the_cut_off_of_the_recursion_is_not_seen(rng):
+    """Clusters: inside one all is undecided, between them nothing is; the oracle does not cut."""
+    scores = np.concatenate([rng.normal(0, 0.5, 5), rng.normal(12, 2.5, 6), rng.normal(60, 1, 4)])
+    grades = rng.integers(0, 4, len(scores)).astype(float)
+    got, _ = SoftNDCG().grad_hess(scores, grades, [len(scores)])
+    want = oracle.gradient(lambda s: oracle.soft_ndcg(s, grades), list(scores))
+    np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-12)
+
+
+def test_a_newton_step_is_at_most_that_of_a_probit_loss(rng):
+    for sigma in (0.2, 1.0, 5.0):
+        scores, labels = rng.normal(size=40), rng.integers(0, 3, 40)
+        grad, hess = SoftNDCG(sigma=sigma).grad_hess(scores, labels, [40])
+        assert (np.abs(grad / hess) <= sigma * math.sqrt(math.pi) * (1 + 1e-12)).all()
+
+
+# ---- directness ----------------------------------------------------------------------------------
+
+
+def test_theorem_2_holds_wherever_it_says_something(rng):
+    said = 0
+    for _ in range(300):
+        scores, grades = random_query(rng)
+        n, n_grades = len(scores), int(grades.max()) + 1
+        delta = np.diff(np.sort(scores)).min()
+        for share in (0.05, 0.15, 0.2, 0.3, 0.5):
+            bound = soft_ndcg_bound(share * delta, delta, n, n_grades)
+            far = directness(SoftNDCG(sigma=share * delta), scores, grades, [n]).epsilon
+            assert far <= bound + 1e-14
+            said += 1e-12 < bound < 1.0  # below one it is no empty statement
+    assert said > 100
+
+
+def test_theorem_2_speaks_where_the_paper_says():
+    scipy = pytest.importorskip("scipy.special", reason="erf^-1 for the condition as printed")
+    for n, share in product((6, 10, 100), (0.1, 0.2, 0.25, 0.3, 0.4, 1.0)):
+        condition = share < 1 / (2 * scipy.erfinv(math.sqrt((n - 2) / (n - 1))))
+        assert math.isfinite(soft_ndcg_bound(share * 3.0, 3.0, n, 3)) == condition
+    # By hand, where it does: N = 10, K = 3, delta = 2, sigma = 1/2.
+    e1 = 9 * 0.5 / (2 * 2 * math.sqrt(math.pi)) * math.exp(-4)
+    e3 = 1 - math.erf(2) ** 2
+    e2 = math.sqrt(e3 / (1 - 5 * e3)) + 5 * e3
+    assert soft_ndcg_bound(0.5, 2.0, 10, 3) == pytest.approx(4 * 10 * (e1 + e2), rel=1e-12)
+    grows = [soft_ndcg_bound(s, 1.0, 10, 3) for s in (0.05, 0.1, 0.2, 0.25)]
+    assert all(a < b for a, b in pairwise(grows))
+
+
+def test_epsilon_1_alone_is_enough(rng):
+    """The shorter proof that `boostrank.directness` gives: no condition on sigma is needed."""
+    for _ in range(100):
+        scores, grades = random_query(rng)
+        n, delta = len(scores), np.diff(np.sort(scores)).min()
+        for share in (0.1, 0.5, 2.0):
+            e1 = (n - 1) * share / (2 * math.sqrt(math.pi)) * math.exp(-1 / (4 * share**2))
+            far = directness(SoftNDCG(sigma=share * delta), scores, grades, [n]).epsilon
+            assert far <= n * e1 + 1e-14
+
+
+def test_directness_is_the_largest_difference(rng):
+    group = [5, 3, 0, 1, 4, 3]
+    scores = rng.normal(size=sum(group))
+    labels = np.array(
+        [2, 0, 1, 0, 0, 1, 0, 2, 1, 0, 0, 1, 2, 1, 1, 1.0]
+    )  # two with nothing to rank
+    labels[-7:-3] = [0, 0, 0, 0]
+    result = directness(SoftNDCG(), scores, labels, group)
+    loss = SoftNDCG().loss(scores, labels, group)
+    ndcg = boostrank.evaluate(scores, labels, group, ("ndcg",), per_query=True)["ndcg"]
+    counted = [0, 1]
+    np.testing.assert_allclose(result.differences[counted], abs(loss - (1 - ndcg))[counted])
+    assert np.isnan(np.delete(result.differences, counted)).all()
+    assert result.epsilon == result.differences[counted].max()
+    assert math.isnan(directness(SoftNDCG(), [1.0], [1], [1]).epsilon)
+    other = directness(SoftNDCG(sigma=3.0), scores, labels, group)
+    assert result.guarantee(other) == 2 * result.epsilon + other.epsilon  # theorem 1
+    with pytest.raises(ValueError, match=r"unknown measure 'ndgc'.*'ndcg'"):
+        directness(SoftNDCG(), scores, labels, group, "ndgc")
+
+
+def test_theorem_1_on_a_finite_set_of_rankers(rng):
+    """Take the best ranker by the surrogate and by the measure: the guarantee covers the loss."""
+    group = [8] * 20
+    labels = rng.integers(0, 3, sum(group)).astype(float)
+    for obj in (SoftNDCG(sigma=0.3), boostrank.SDCG(alpha=4.0), SLAM()):
+        rankers = [labels + rng.normal(0, 1.5, len(labels)) for _ in range(30)]
+        results = [directness(obj, s, labels, group) for s in rankers]
+        ndcg = [boostrank.evaluate(s, labels, group, ("ndcg",))["ndcg"] for s in rankers]
+        first = int(np.argmin([obj.loss(s, labels, group).mean() for s in rankers]))
+        best = int(np.argmax(ndcg))
+        assert ndcg[best] - ndcg[first] <= results[first].guarantee(results[best])
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_losses_that_are_minus_a_measure_are_known(name):
+    """A ranking that is right by far has a loss of about -1 there, and of none else below zero."""
+    params = {"total_rounds": 1, "tau": 0.0} if name == "reg-shf-sdcg" else {}
+    labels = np.array([1.0, 0.0])
+    loss = boostrank.objective(name, **params).loss(1e3 * labels, labels, [2], round=1)[0]
+    assert (loss < 0) == (name in MINUS_A_MEASURE)
+
+
+def test_a_sharp_surrogate_is_direct(rng):
+    scores, labels = rng.permutation(60) / 6.0, rng.integers(0, 3, 60).astype(float)
+    group = [20, 20, 20]
+    blunt = directness(boostrank.SDCG(), scores, labels, group).epsilon
+    assert directness(boostrank.SDCG(alpha=300.0), scores, labels, group).epsilon < 1e-8 < blunt
+    unnormalised = boostrank.SDCG(alpha=300.0, normalize=False)
+    assert directness(unnormalised, scores, labels, group, "dcg").epsilon < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"sigma": 0.0}, ValueError, "sigma must be a positive"),
+        ({"delta": -1.0}, ValueError, "delta must be a positive"),
+        ({"n_docs": 0}, ValueError, "n_docs must be at least 1"),
+        ({"n_grades": 2.5}, TypeError, "n_grades must be a whole number"),
+    ],
+)
+def test_bad_arguments_of_the_bound(change, error, message):
+    with pytest.raises(error, match=message):
+        soft_ndcg_bound(**{"sigma": 0.1, "delta": 1.0, "n_docs": 10, "n_grades": 3, **change})
+
+
+# ---- SLAM ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("ties", TIES)
+def test_the_loss_bounds_the_measure(measure, ties, rng):
+    """Theorems 2 and 3, corollary 7: on random lists, with tied scores and without."""
+    said = 0
+    for trial in range(200):
+        scores, grades = random_query(rng, n_grades=2 + trial % 3, ties=trial % 2 == 0)
+        scores += grades * rng.choice([0.0, 1.0])  # of no use, or of some
+        n = [len(scores)]
+        for margin in (2.5, 1.0):
+            objective = SLAM(measure=measure, ties=ties, margin=margin)
+            loss = objective.loss(scores, grades, n)[0]
+            assert loss >= one_minus(measure, scores, grades) - 1e-14
+        said += 0 < loss < 1  # a bound of one says nothing
+    assert said > 20
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("ties", TIES)
+def test_the_loss_bounds_the_measure_on_every_order_of_short_lists(measure, ties):
+    """Gaps so small that every hinge is one: the bound at its closest."""
+    for grades in product((0.0, 1.0, 2.0), repeat=4):
+        if len(set(grades)) == 1:
+            continue
+        for order in permutations(range(4)):
+            scores = 1e-9 * np.array(order)
+            loss = SLAM(measure=measure, ties=ties).loss(scores, grades, [4])[0]
+            assert loss >= one_minus(measure, scores, grades) - 1e-8
+
+
+def test_a_smaller_margin_is_no_bound():
+    scores, grades = [0.0, 1e-9], [1.0, 0.0]
+    assert SLAM(margin=0.5).loss(scores, grades, [2])[0] < one_minus("ndcg", scores, grades)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_scores_tie_order_is_the_smaller_bound_and_input_order_of_it(measure, rng):
+    smaller = 0
+    for _ in range(100):
+        scores, grades = random_query(rng, n_grades=3)
+        n = len(scores)
+        by_input, by_score = (
+            SLAM(measure=measure, ties=ties).loss(scores, grades, [n])[0] for ties in TIES
+        )
+        assert by_score <= by_input + 1e-14
+        smaller += by_score < by_input - 1e-6
+        sort = np.argsort(-scores)  # in this order the two agree
+        np.testing.assert_allclose(
+            SLAM(measure=measure).loss(scores[sort], grades[sort], [n]), by_score, rtol=1e-12
+        )
+    assert smaller > 20
+
+
+def along(objective, a, b, grades, shares):
+    scores = [(1 - t) * a + t * b for t in shares]
+    return objective.loss(
+        np.concatenate(scores), np.tile(grades, len(shares)), [len(a)] * len(shares)
+    )
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_loss_is_convex_in_input_order(measure, rng):
+    shares = np.linspace(0, 1, 9)
+    for _ in range(100):
+        a, grades = random_query(rng, n_grades=3)
+        b = rng.normal(0, 2, len(a))
+        loss = along(SLAM(measure=measure), a, b, grades, shares)
+        chord = (1 - shares) * loss[0] + shares * loss[-1]
+        assert (loss <= chord + 1e-12 * (1 + chord)).all()
+        # The subgradient is one: the tangent stays below.
+        grad, _ = SLAM(measure=measure).grad_hess(a, grades, [len(a)])
+        assert loss[-1] >= loss[0] + grad @ (b - a) - 1e-12 * (1 + abs(loss[-1]))
+
+
+def test_the_subgradient_is_one_at_kinks_too(rng):
+    """Scores on a grid of half margins: every hinge has a kink somewhere."""
+    for _ in range(200):
+        a, grades = random_query(rng, n_grades=3)
+        a = (2 * a).round() / 2
+        grad, _ = SLAM().grad_hess(a, grades, [len(a)])
+        for b in (a + rng.normal(size=len(a)), (2 * rng.normal(size=len(a))).round() / 2):
+            loss = along(SLAM(), a, b, grades, [0.0, 1.0])
+            assert loss[1] >= loss[0] + grad @ (b - a) - 1e-12
+
+
+def test_with_the_best_scored_first_it_is_not_convex():
+    # Two equal documents over a third swap the larger weight half way.
+    a, b, grades = np.array([2.0, -2.0, 0.0]), np.array([-2.0, 2.0, 0.0]), [1.0, 1.0, 0.0]
+    loss = along(SLAM(ties="score"), a, b, grades, np.linspace(0, 1, 33))
+    second = loss[:-2] - 2 * loss[1:-1] + loss[2:]
+    assert second.min() < -1e-3
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_weights_sum_to_at_most_one_and_fall(measure, rng):
+    k = int(measure.partition("@")[2] or 0)
+    for _ in range(200):
+        _, grades = random_query(rng, n_grades=int(rng.integers(2, 6)))
+        v = _weights(np.sort(grades)[::-1].copy(), measure == "map", k)
+        np.testing.assert_allclose(
+            v, oracle.slam_weights(sorted(grades, reverse=True), measure), rtol=1e-12, atol=1e-16
+        )
+        assert (v >= 0).all()
+        assert (np.diff(v) <= 1e-15).all()  # mistakes at the top cost most
+        assert v.sum() <= 1 + 1e-14
+        if k:
+            assert v.sum() == pytest.approx(1.0)
+
+
+def test_weights_by_hand():
+    d2, d3 = 1 / math.log2(3), 1 / 2
+    z = 3 + d2
+    ndcg = [3 * (1 - d3) / z, 1 * (d2 - d3) / z, 0]
+    np.testing.assert_allclose(_weights(np.array([2.0, 1, 0]), False, 0), ndcg, rtol=1e-14)
+    np.testing.assert_allclose(_weights(np.array([2.0, 1, 0]), False, 1), [1, 0, 0], rtol=1e-14)
+    np.testing.assert_allclose(_weights(np.array([2.0, 1, 0]), False, 5), [3 / z, d2 / z, 0])
+    by_six = [1 / 2 - 1 / (2 * 3), 1 / 2 - 2 / (2 * 4), 0, 0]
+    np.testing.assert_allclose(_weights(np.array([1.0, 1, 0, 0]), True, 0), by_six, rtol=1e-14)
+
+
+def test_the_map_weights_are_the_smallest_possible():
+    """(8): with all irrelevant documents just above the last m relevant ones, the bound is met."""
+    for n_relevant, n in ((1, 2), (2, 5), (4, 6)):
+        grades = np.array([1.0] * n_relevant + [0.0] * (n - n_relevant))
+        for right in range(n_relevant):
+            # The first `right` ones lead by far, the others trail by nearly nothing, in order.
+            scores = np.zeros(n)
+            scores[:right] = 10.0 - np.arange(right)
+            scores[right:n_relevant] = -1e-9 * np.arange(1, n_relevant - right + 1)
+            loss = SLAM(measure="map").loss(scores, grades, [n])[0]
+            assert loss == pytest.approx(one_minus("map", scores, grades), abs=1e-7)
+
+
+def test_a_ranking_right_by_the_margin_costs_nothing():
+    grades = np.array([0.0, 2, 1, 2, 0])
+    for measure, margin in product(MEASURES, (0.5, 1.0, 3.0)):
+        objective = SLAM(measure=measure, margin=margin)
+        assert objective.loss(margin * grades, grades, [5])[0] == 0.0
+        assert not objective.grad_hess(margin * grades, grades, [5])[0].any()
+        assert objective.loss(0.9 * margin * grades, grades, [5])[0] > 0
+
+
+def test_the_l1_norm_of_the_gradient_is_at_most_two(rng):
+    """Section 6: Lipschitz with a constant that does not grow with the list."""
+    for n in (2, 30, 1000):
+        scores, grades = rng.normal(size=n), rng.integers(0, 3, n)
+        for measure in MEASURES:
+            assert np.abs(SLAM(measure=measure).grad_hess(scores, grades, [n])[0]).sum() <= 2.0
+
+
+def test_scaling_scores_and_margin(rng):
+    scores, grades = random_query(rng)
+    n = [len(scores)]
+    one, three = SLAM(hessian="gauss-newton"), SLAM(margin=3.0, hessian="gauss-newton")
+    np.testing.assert_allclose(three.loss(3 * scores, grades, n), 3 * one.loss(scores, grades, n))
+    for a, b, factor in zip(
+        three.grad_hess(3 * scores, grades, n), one.grad_hess(scores, grades, n), (1, 1 / 3),
+        strict=True,
+    ):  # fmt: skip
+        np.testing.assert_allclose(a, factor * b, rtol=1e-12, atol=2 * oracle.FLOOR)
+    # A Newton step is at most one margin.
+    for objective, s in ((one, scores), (three, 3 * scores)):
+        grad, hess = objective.grad_hess(s, grades, n)
+        assert (np.abs(grad) <= objective.margin * hess * (1 + 1e-12)).all()
+
+
+# ---- one class, two names ------------------------------------------------------------------------
+
+
+def test_both_names_make_the_one_class():
+    assert {"slam-ndcg", "slam-map"} <= set(boostrank.objective_names())
+    assert boostrank.objective("slam-ndcg") == boostrank.SLAM()
+    assert boostrank.objective("slam-map") == boostrank.SLAM(measure="map")
+    made = boostrank.objective("slam-map", margin=2.0, ties="score")
+    assert made == boostrank.SLAM(measure="map", margin=2.0, ties="score")
+    assert made.name == "slam-map"
+    assert boostrank.objective("slam-ndcg", measure="ndcg@10").measure == "ndcg@10"
+    assert boostrank.SLAM(measure="ndcg@10").name == "slam-ndcg"
+    assert made.replace(measure="ndcg").name == "slam-ndcg"
+    for name, params in PRESETS.items():
+        assert REGISTRY[name](**params).name == name
+
+
+def test_a_name_and_a_measure_that_contradict_each_other_are_refused():
+    with pytest.raises(ValueError, match=r"measure='ndcg', .* is not 'slam-map' but 'slam-ndcg'"):
+        boostrank.objective("slam-map", measure="ndcg")
+    with pytest.raises(ValueError, match="is not 'slam-ndcg' but 'slam-map'"):
+        boostrank.objective("slam-ndcg", measure="map")
+    with pytest.raises(ValueError, match="unknown objective 'slam'; did you mean 'slam-"):
+        boostrank.objective("slam")
