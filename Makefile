@@ -15,8 +15,9 @@ $(INSTALLED): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-demo: $(INSTALLED) ## all objectives on both hosts, on embedded data: table, CSV and figures
-	$(BIN)/boostrank compare --out out/demo
+demo: $(INSTALLED) ## six objectives on both hosts, on embedded data: table, CSV and figures
+	$(BIN)/boostrank compare --out out/demo \
+		--objective sdcg,shf-sdcg,reg-shf-sdcg,lambdarank,gbrank,regression
 
 test: $(INSTALLED) lint type ## lint, types and all tests
 	$(BIN)/python -m pytest

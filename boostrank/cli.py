@@ -43,7 +43,6 @@ from boostrank.compare import (
     Row,
     Settings,
     check_folds,
-    known,
     learners,
     load_model,
     make_objective,
@@ -53,7 +52,7 @@ from boostrank.datasets import RankingData, load_letor, load_letor_parts, make_r
 from boostrank.hosts import HostObjective
 from boostrank.metrics import evaluate as evaluate_scores
 from boostrank.objectives import REGISTRY
-from boostrank.objectives.validation import Floats
+from boostrank.objectives.validation import Floats, check_choice
 from boostrank.registry import objective_names
 
 N_PARTS = 5
@@ -136,7 +135,7 @@ def _objectives(texts: list[str], rounds: int) -> dict[str, HostObjective] | Non
     made = {}
     for label in labels:
         name, colon, rest = label.partition(":")
-        known("objective", name, objective_names())
+        check_choice("objective", name, objective_names())
         params = _params(rest.split(",") if colon else [], name)
         made[label] = make_objective(name, params, rounds)
     return made or None
@@ -308,7 +307,7 @@ def compare(
     )
     chosen = learners(_objectives(objective or [], rounds), _words(hosts), rounds=rounds)
     by_name = {str(learner): learner for learner in chosen}
-    first = by_name[known("baseline", baseline or str(chosen[0]), by_name)]
+    first = by_name[check_choice("baseline", baseline or str(chosen[0]), by_name)]
     numbers = check_folds(_numbers(folds), N_PARTS)
     source, parts = _read_parts(data or [], settings, keep_order)
     records = Records(out)
@@ -408,7 +407,7 @@ def train(
         seed=seed,
     )
     made = make_objective(objective, _params(param or [], objective), rounds)
-    kind = HOSTS[known("host", host, HOSTS)]
+    kind = HOSTS[check_choice("host", host, HOSTS)]
     if not model.parent.is_dir():
         raise FileNotFoundError(f"the folder of --model does not exist: {model.parent}")
     read = load_letor(data)

@@ -8,7 +8,6 @@ The hosts are imported where they are used; the paired test needs SciPy.
 """
 
 import csv
-import difflib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +24,13 @@ from boostrank.datasets import Fold, RankingData, letor_folds
 from boostrank.hosts import HostObjective
 from boostrank.metrics import evaluate
 from boostrank.objectives import REGISTRY
-from boostrank.objectives.validation import Floats, Integers, check_count, check_positive
+from boostrank.objectives.validation import (
+    Floats,
+    Integers,
+    check_choice,
+    check_count,
+    check_positive,
+)
 from boostrank.registry import objective, objective_names
 
 #: What is reported of every learner. The best round is chosen by `CHOSEN_BY`.
@@ -35,33 +40,6 @@ CHOSEN_BY = "ndcg@10"
 RESAMPLES = 10_000
 # The resampled signs of this many queries at a time: 80 MB.
 _RESAMPLED_AT_ONCE = 10_000_000
-
-
-def known(what: str, value: str, names: Iterable[str]) -> str:
-    """Return a name that must be one of `names`.
-
-    Parameters
-    ----------
-    what : str
-        What it names, for the message.
-    value : str
-    names : iterable of str
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        For any other name, with the nearest known one.
-    """
-    choices = tuple(names)
-    if value not in choices:
-        near = difflib.get_close_matches(value.lower(), choices, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"unknown {what} {value!r}{hint} (known: {', '.join(choices)})")
-    return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -483,7 +461,7 @@ def learners(
     """
     if not hosts:
         raise ValueError(f"hosts must name at least one of {', '.join(HOSTS)}")
-    chosen = dict.fromkeys(known("host", host, HOSTS) for host in hosts)
+    chosen = dict.fromkeys(check_choice("host", host, HOSTS) for host in hosts)
     for host in chosen:
         _import_host(host)
     if objectives is None:

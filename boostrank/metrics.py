@@ -69,6 +69,7 @@ from boostrank.objectives.numerics import kernel, order_by_score
 from boostrank.objectives.validation import (
     Floats,
     Integers,
+    check_choice,
     check_flag,
     check_group,
     check_labels,
@@ -343,13 +344,7 @@ class _Name:
 
 
 def _rules(convention: str) -> Convention:
-    if not isinstance(convention, str) or convention not in CONVENTIONS:
-        near = difflib.get_close_matches(str(convention).lower(), CONVENTIONS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(
-            f"unknown convention {convention!r}{hint} (known: {', '.join(CONVENTIONS)})"
-        )
-    return CONVENTIONS[convention]
+    return CONVENTIONS[check_choice("convention", convention, CONVENTIONS)]
 
 
 def _parse(name: str, convention: str) -> _Name:

@@ -1,10 +1,10 @@
 """The objectives as users hold them: the mathematics plus the hosts' protocols, found by name."""
 
-import difflib
 from typing import Any
 
 from boostrank import objectives
 from boostrank.hosts import HostObjective
+from boostrank.objectives.validation import check_choice
 
 
 class SDCG(objectives.SDCG, HostObjective): ...
@@ -102,11 +102,9 @@ def objective(name: str, /, **params: Any) -> HostObjective:
     >>> boostrank.objective("sdcg", k=10)
     SDCG(k=10, alpha=1.0, beta=1.0, normalize=True, hessian='gauss-newton')
     """
-    if name not in _CLASSES:
-        near = difflib.get_close_matches(str(name).lower().replace("_", "-"), _CLASSES, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"unknown objective {name!r}{hint} (known: {', '.join(_CLASSES)})")
-    made = _CLASSES[name](**{**objectives.PRESETS.get(name, {}), **params})
+    made = _CLASSES[check_choice("objective", name, _CLASSES)](
+        **{**objectives.PRESETS.get(name, {}), **params}
+    )
     if made.name != name:
         raise ValueError(f"{made!r} is not {name!r} but {made.name!r}; ask for that by its name")
     return made

@@ -47,26 +47,24 @@ from .soft_ndcg import SoftNDCG
 
 #: Every objective by its name.
 REGISTRY: dict[str, type[Objective]] = {
-    cls.name: cls
-    for cls in (
-        SDCG,
-        SHFSDCG,
-        RegSHFSDCG,
-        LambdaRank,
-        RankNet,
-        GBRank,
-        RankSVM,
-        FRank,
-        RankBoost,
-        ListNet,
-        SmoothNDCG,
-        SmoothPrecision,
-        SmoothAP,
-        SoftNDCG,
-        SLAM,
-        Regression,
-    )
-} | {"slam-map": SLAM}
+    SDCG.name: SDCG,
+    SHFSDCG.name: SHFSDCG,
+    RegSHFSDCG.name: RegSHFSDCG,
+    LambdaRank.name: LambdaRank,
+    RankNet.name: RankNet,
+    GBRank.name: GBRank,
+    RankSVM.name: RankSVM,
+    FRank.name: FRank,
+    RankBoost.name: RankBoost,
+    ListNet.name: ListNet,
+    SmoothNDCG.name: SmoothNDCG,
+    SmoothPrecision.name: SmoothPrecision,
+    SmoothAP.name: SmoothAP,
+    SoftNDCG.name: SoftNDCG,
+    "slam-ndcg": SLAM,
+    "slam-map": SLAM,
+    Regression.name: Regression,
+}
 
 #: Parameters that a name stands for, where a class has several names.
 PRESETS: dict[str, dict[str, Any]] = {"slam-map": {"measure": "map"}}

@@ -94,7 +94,7 @@ def _weights(ordered: Floats, of_map: bool, k: int) -> Floats:
     n = len(ordered)
     v = np.zeros(n)
     if of_map:
-        n_relevant = np.sum(ordered > 0.0)
+        n_relevant = int(np.sum(ordered > 0.0))
         for i in range(n_relevant):
             v[i] = (1.0 - (i + 1.0) / (n - n_relevant + i + 1.0)) / n_relevant  # (6)
         return v

@@ -68,7 +68,7 @@ from .numerics import (
     order_by_score,
 )
 from .schedules import Schedule, check_positive_or_schedule
-from .soft_indicators import pull_rank, soft_rank, start_if_tied, write_ranked
+from .soft_indicators import in_order, pull_rank, relevance, soft_rank, start_if_tied, write_ranked
 from .validation import Floats, Integers, check_choice
 
 Params = tuple[float, bool]  # sigma, whether the form is the indicator's
@@ -133,7 +133,8 @@ def _sigmoid_grad_hess(
             hess[i] = curvature[i] + 2.0 * relevant[i] * bent / (total * ranks[i] ** 2)
         floor_indefinite(hess)
     elif hessian == GAUSS_NEWTON:
-        hess[:] = np.maximum(curvature, HESSIAN_FLOOR)
+        for i in range(n):
+            hess[i] = max(curvature[i], HESSIAN_FLOOR)
 
 
 @kernel
@@ -142,7 +143,7 @@ def _indicator_grad_hess(
 ) -> None:
     n = len(scores)
     order = order_by_score(scores)
-    t, a = scores[order], relevant[order]
+    t, a = in_order(scores, order), in_order(relevant, order)
     total = a.sum()
     e, q, c = np.empty(n), np.empty(n), np.empty(n)
     below = 0.0
@@ -167,7 +168,7 @@ def _indicator_grad_hess(
 
 @kernel
 def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
-    relevant = (labels > 0.0).astype(np.float64)
+    relevant = relevance(labels)
     if all_equal(relevant):
         return 0.0
     sigma, indicator = params
@@ -175,7 +176,7 @@ def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     value = 0.0
     if indicator:
         order = order_by_score(scores)
-        t, a = scores[order], relevant[order]
+        t, a = in_order(scores, order), in_order(relevant, order)
         e = np.empty(n)
         below = 0.0
         for j in range(n):
@@ -194,7 +195,7 @@ def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
 def _grad_hess_query(
     scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
 ) -> None:
-    relevant = (labels > 0.0).astype(np.float64)
+    relevant = relevance(labels)
     if all_equal(relevant):
         return
     sigma, indicator = params

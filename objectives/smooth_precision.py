@@ -44,7 +44,7 @@ import numpy as np
 from .base import GRADES, Contract, Objective
 from .numerics import all_equal, kernel
 from .schedules import Schedule, check_positive_or_schedule
-from .soft_indicators import smooth_measure, smooth_measure_grad_hess
+from .soft_indicators import relevance, smooth_measure, smooth_measure_grad_hess
 from .validation import Floats, Integers, check_count
 
 Params = tuple[int, float]  # k, sigma
@@ -53,7 +53,7 @@ Params = tuple[int, float]  # k, sigma
 @kernel
 def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     k, sigma = params
-    relevant = (labels > 0.0).astype(np.float64)
+    relevant = relevance(labels)
     if all_equal(relevant):
         return 0.0
     return -smooth_measure(scores, relevant, np.full(min(k, len(scores)), 1.0 / k), sigma)
@@ -64,7 +64,7 @@ def _grad_hess_query(
     scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
 ) -> None:
     k, sigma = params
-    relevant = (labels > 0.0).astype(np.float64)
+    relevant = relevance(labels)
     if all_equal(relevant):
         return
     b = np.full(min(k, len(scores)), 1.0 / k)

@@ -41,11 +41,38 @@ import math
 
 import numpy as np
 
-from .numerics import EXACT, GAUSS_NEWTON, HESSIAN_FLOOR, floor_indefinite, kernel, order_by_score
+from .numerics import (
+    CONSTANT,
+    EXACT,
+    GAUSS_NEWTON,
+    HESSIAN_FLOOR,
+    floor_indefinite,
+    kernel,
+    order_by_score,
+)
 from .validation import Floats, Integers
 
 # e^-40 = 4e-18: less than a rounding error of E_j, which is at least 1.
 BAND = 40.0
+
+
+@kernel
+def relevance(labels: Floats) -> Floats:
+    """Return l = 1(y > 0)."""
+    relevant = np.zeros(len(labels))
+    for i in range(len(labels)):
+        if labels[i] > 0.0:
+            relevant[i] = 1.0
+    return relevant
+
+
+@kernel
+def in_order(values: Floats, order: Integers) -> Floats:
+    """Return values by rank; a loop, as indexing by an array takes a second to compile."""
+    ranked = np.empty(len(values))
+    for rank in range(len(values)):
+        ranked[rank] = values[order[rank]]
+    return ranked
 
 
 @kernel
@@ -158,19 +185,19 @@ def write_ranked(
     hess: Floats,
 ) -> None:
     """Bring gradient and Hessian from ranked order to the documents', and floor the Hessian."""
-    grad[order] = ranked_grad
     if hessian == EXACT:
         floor_indefinite(curvature)
-        hess[order] = curvature
-    elif hessian == GAUSS_NEWTON:
-        hess[order] = np.maximum(curvature, HESSIAN_FLOOR)
+    for rank in range(len(order)):
+        grad[order[rank]] = ranked_grad[rank]
+        if hessian != CONSTANT:
+            hess[order[rank]] = max(curvature[rank], HESSIAN_FLOOR)
 
 
 @kernel
 def smooth_measure(scores: Floats, a: Floats, b: Floats, sigma: float) -> float:
     """Return A of one query; `a` has a value for each document, `b` for each rank that counts."""
     order = order_by_score(scores)
-    t, ranked_a = scores[order], a[order]
+    t, ranked_a = in_order(scores, order), in_order(a, order)
     e = np.empty(len(t))
     value = 0.0
     for j in range(len(b)):
@@ -185,7 +212,7 @@ def smooth_measure_grad_hess(
     """Write gradient and Hessian of -A of one query."""
     n = len(scores)
     order = order_by_score(scores)
-    t, ranked_a = scores[order], a[order]
+    t, ranked_a = in_order(scores, order), in_order(a, order)
     ranked_grad, curvature, slope, e = np.zeros(n), np.zeros(n), np.empty(n), np.empty(n)
     for j in range(len(b)):
         pull_rank(t, ranked_a, j, b[j], sigma, hessian, ranked_grad, curvature, slope, e)

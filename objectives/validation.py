@@ -5,6 +5,7 @@ Kernels check nothing. Each function returns the array the kernels expect or rai
 expected, what came and how to mend it.
 """
 
+import difflib
 import math
 import numbers
 from collections.abc import Iterable
@@ -37,7 +38,7 @@ def _vector(name: str, values: Any) -> npt.NDArray[Any]:
 
 
 def _contiguous(array: npt.NDArray[Any]) -> Floats:
-    """Return float64 in C order, writeable: kernels would be compiled again for read-only arrays."""
+    """Return float64 in C order and writeable: read-only arrays would compile kernels again."""
     return np.require(array, dtype=np.float64, requirements=["C", "W"])
 
 
@@ -160,8 +161,10 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
-    """Return a parameter that must be one of `choices`."""
-    names = tuple(choices)
-    if not isinstance(value, str) or value not in names:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, names))}; got {value!r}")
+    """Return a word that must be one of `choices`."""
+    words = tuple(choices)
+    if not isinstance(value, str) or value not in words:
+        near = difflib.get_close_matches(str(value).lower().replace("_", "-"), words, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"unknown {name} {value!r}{hint} (known: {', '.join(words)})")
     return value

@@ -206,7 +206,7 @@ def test_directness_is_the_largest_difference(rng):
     assert math.isnan(directness(SoftNDCG(), [1.0], [1], [1]).epsilon)
     other = directness(SoftNDCG(sigma=3.0), scores, labels, group)
     assert result.guarantee(other) == 2 * result.epsilon + other.epsilon  # theorem 1
-    with pytest.raises(ValueError, match=r"unknown measure 'ndgc'.*'ndcg'"):
+    with pytest.raises(ValueError, match=r"'ndgc'.*'ndcg'"):
         directness(SoftNDCG(), scores, labels, group, "ndgc")
 
 
@@ -446,5 +446,5 @@ def test_a_name_and_a_measure_that_contradict_each_other_are_refused():
         boostrank.objective("slam-map", measure="ndcg")
     with pytest.raises(ValueError, match="is not 'slam-ndcg' but 'slam-map'"):
         boostrank.objective("slam-ndcg", measure="map")
-    with pytest.raises(ValueError, match="unknown objective 'slam'; did you mean 'slam-"):
+    with pytest.raises(ValueError, match="did you mean 'slam-"):
         boostrank.objective("slam")
