@@ -1,10 +1,12 @@
-"""The command line: compare, train, predict, evaluate, objectives.
+"""The command line: compare, train, predict, evaluate, objectives, bench.
 
 It parses, calls the engine and prints. Errors of the package are one line on standard error and
 exit code 2; ``boostrank --debug`` shows where they come from.
 """
 
 import ast
+import csv
+from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from importlib.metadata import version
 from pathlib import Path
@@ -31,6 +33,7 @@ except ImportError as missing:
         f'boostrank: the command line needs more packages: pip install "boostrank[cli]" ({missing})'
     ) from missing
 
+from boostrank import bench as timings
 from boostrank import plot
 from boostrank.compare import (
     CHOSEN_BY,
@@ -52,7 +55,7 @@ from boostrank.datasets import RankingData, load_letor, load_letor_parts, make_r
 from boostrank.hosts import HostObjective
 from boostrank.metrics import evaluate as evaluate_scores
 from boostrank.objectives import REGISTRY
-from boostrank.objectives.validation import Floats, check_choice
+from boostrank.objectives.validation import Floats, check_choice, check_count
 from boostrank.registry import objective_names
 
 N_PARTS = 5
@@ -183,8 +186,7 @@ def _caption(
     )
     folds = ", ".join(str(fold.fold) for fold in rows[0].folds)
     order = "in file order" if keep_order else f"shuffled within queries (seed {settings.seed})"
-    packages = ("boostrank", *dict.fromkeys(row.learner.host for row in rows))
-    versions = ", ".join(f"{name} {_version(name)}" for name in packages)
+    versions = _versions(dict.fromkeys(row.learner.host for row in rows))
     return "\n".join(
         (
             f"Data: {source}; {size}; documents {order}.",
@@ -207,6 +209,10 @@ def _version(package: str) -> str:
         return version(package)
     # Not from the metadata: the module xgboost comes from xgboost or from xgboost-cpu.
     return str(__import__(package).__version__)
+
+
+def _versions(hosts: Iterable[str]) -> str:
+    return ", ".join(f"{name} {_version(name)}" for name in ("boostrank", *hosts))
 
 
 def _table(rows: list[Row]) -> Table:
@@ -506,6 +512,46 @@ def objectives() -> None:
             (REGISTRY[name].__doc__ or "").splitlines()[0],
         )
     _console().print(table)
+
+
+@app.command()
+def bench(
+    docs: Annotated[str, typer.Option(help="Documents a query, with commas.")] = "20,120,1000",
+    repeats: Annotated[int, typer.Option(help="Paired runs; their median counts.")] = 15,
+    threads: Threads = Settings.threads,
+    seed: Seed = Settings.seed,
+    out: Annotated[Path, typer.Option(help="Folder for the CSV file.")] = Path("out/bench"),
+) -> None:
+    """Time our gradients against the hosts' own on this machine, as ratios."""
+    lengths = [check_count("docs", int(word)) for word in _words(docs)]
+    Settings(threads=threads, seed=seed)  # checks them
+    check_count("repeats", repeats)
+    out.mkdir(parents=True, exist_ok=True)
+    table = Table(box=box.MARKDOWN)
+    names = [entry.name for entry in fields(timings.Timing)]
+    for heading in ("documents a query", "objective", "host", "ours, ns", "built-in, ns", "ratio"):
+        table.add_column(heading, no_wrap=True)
+    with (out / "bench.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        for timing in timings.measure(lengths, repeats=repeats, threads=threads, seed=seed):
+            writer.writerow([getattr(timing, name) for name in names])
+            table.add_row(
+                f"{timing.docs:,}",
+                timing.label,
+                timing.host,
+                f"{timing.ours:.1f}",
+                f"{timing.builtin:.1f}",
+                f"{timing.ratio:.2f}",
+            )
+    console = _console()
+    console.print(table)
+    console.print(
+        f"Nanoseconds a document, {_counted(threads, 'thread', 'threads')}, medians of {repeats} "
+        f"paired runs; ratio: built-in / ours, neither normalised. {timings.machine()}. "
+        f"{_versions(HOSTS)}. Written: {out / 'bench.csv'}.",
+        soft_wrap=True,
+    )
 
 
 def main() -> None:

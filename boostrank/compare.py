@@ -90,7 +90,8 @@ class Settings:
 
 
 @contextmanager
-def _kernel_threads(threads: int) -> Iterator[None]:
+def kernel_threads(threads: int) -> Iterator[None]:
+    """Let our kernels use so many threads inside the block."""
     before = numba.get_num_threads()
     numba.set_num_threads(threads)
     try:
@@ -99,7 +100,8 @@ def _kernel_threads(threads: int) -> Iterator[None]:
         numba.set_num_threads(before)
 
 
-def _import_host(name: str) -> Any:
+def import_host(name: str) -> Any:
+    """Return a host's module, or say how to install it."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -179,7 +181,7 @@ class LightGBMModel(Model):
         cls, objective: HostObjective | str, data: RankingData, settings: Settings
     ) -> tuple[Self, float]:
         """Train on `data`; see `Model.train`."""
-        lightgbm = _import_host("lightgbm")
+        lightgbm = import_host("lightgbm")
         params = {
             "metric": "None",
             "learning_rate": settings.learning_rate,
@@ -206,7 +208,7 @@ class LightGBMModel(Model):
     @classmethod
     def load(cls, path: Path, threads: int) -> Self:
         """Read a model; see `Model.load`."""
-        lightgbm = _import_host("lightgbm")
+        lightgbm = import_host("lightgbm")
         try:
             return cls(lightgbm.Booster(model_file=path), threads)
         except lightgbm.basic.LightGBMError as error:
@@ -266,7 +268,7 @@ class XGBoostModel(Model):
         cls, objective: HostObjective | str, data: RankingData, settings: Settings
     ) -> tuple[Self, float]:
         """Train on `data`; see `Model.train`."""
-        xgboost = _import_host("xgboost")
+        xgboost = import_host("xgboost")
         ours = isinstance(objective, HostObjective)
         params = {
             "objective": "rank:pairwise" if ours else objective,
@@ -295,7 +297,7 @@ class XGBoostModel(Model):
     @classmethod
     def load(cls, path: Path, threads: int) -> Self:
         """Read a model; see `Model.load`."""
-        xgboost = _import_host("xgboost")
+        xgboost = import_host("xgboost")
         booster = xgboost.Booster({"nthread": threads})
         try:
             booster.load_model(bytearray(path.read_bytes()))
@@ -320,7 +322,7 @@ class XGBoostModel(Model):
         return int(self.booster.num_boosted_rounds())
 
     def _matrix(self, X: Floats) -> Any:
-        return _import_host("xgboost").DMatrix(X, nthread=self.threads)
+        return import_host("xgboost").DMatrix(X, nthread=self.threads)
 
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
         """Scores; see `Model.predict`."""
@@ -463,7 +465,7 @@ def learners(
         raise ValueError(f"hosts must name at least one of {', '.join(HOSTS)}")
     chosen = dict.fromkeys(check_choice("host", host, HOSTS) for host in hosts)
     for host in chosen:
-        _import_host(host)
+        import_host(host)
     if objectives is None:
         objectives = {name: make_objective(name, {}, rounds) for name in objective_names()}
     ours = {"regression": objective("regression")} | dict(objectives)
@@ -518,7 +520,7 @@ def run_fold(learner: Learner, fold: Fold, number: int, settings: Settings) -> F
     if isinstance(learner.objective, HostObjective):
         # Loads or compiles the kernels, which is no part of a round.
         learner.objective.grad_hess([0.0, 0.0], [1, 0], [2], round=1)
-    with _kernel_threads(settings.threads):
+    with kernel_threads(settings.threads):
         model, seconds = HOSTS[learner.host].train(learner.objective, fold.train, settings)
 
     validation, test = fold.validation, fold.test

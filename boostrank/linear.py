@@ -10,7 +10,6 @@ Sources
     (2014), algorithm 1: `Perceptron`.
 """
 
-import numbers
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -97,14 +96,11 @@ class _LinearRanker(BaseEstimator):  # type: ignore[misc]
 
 
 def _grid(name: str, value: Any) -> list[float]:
-    """Return the positive numbers to choose from: several, or a single one."""
-    if isinstance(value, numbers.Number):
-        return [check_positive(name, value)]
-    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
-        raise TypeError(f"{name} must be a positive number or a sequence of such, got {value!r}")
-    if len(value) == 0:
+    """Return the positive numbers to choose from: one, or several."""
+    values = [value] if np.ndim(value) == 0 else list(value)
+    if not values:
         raise ValueError(f"{name} must hold at least one positive number, got none")
-    return [check_positive(name, number) for number in value]
+    return [check_positive(name, number) for number in values]
 
 
 def _annealed(
@@ -115,9 +111,11 @@ def _annealed(
     start: Floats,
     reg_lambda: float,
     max_iter: int,
+    tol: float,
 ) -> Floats:
     """Return the last of the minimisers of (13), each found from the one before."""
     X, y, group = data.X, data.y, data.group
+    options = {"maxiter": max_iter, "gtol": tol * len(group)}
 
     def penalised(w: Floats, m: int) -> tuple[float, Floats]:
         scores = X @ w
@@ -133,9 +131,7 @@ def _annealed(
     for m in range(1, rounds + 1):
         # SciPy's "CG" has the update of Polak and Ribiere. It gives up without harm where the loss
         # is not differentiable; the next, narrower loss starts from there.
-        w = minimize(
-            penalised, w, args=(m,), jac=True, method="CG", options={"maxiter": max_iter}
-        ).x
+        w = minimize(penalised, w, args=(m,), jac=True, method="CG", options=options).x
     return w
 
 
@@ -167,6 +163,9 @@ class SmoothRank(_LinearRanker):
         minimisation at that sigma.
     max_iter : int, default 50
         Iterations for each sigma, at least 1. @@
+    tol : float, default 1e-5
+        A minimisation ends sooner where no component of the gradient exceeds this times the number
+        of queries, positive.
 
     Attributes
     ----------
@@ -222,6 +221,7 @@ class SmoothRank(_LinearRanker):
         ridge: float | Sequence[float] = 100.0,
         sigma: float | Schedule = Schedule("halving", 13),  # noqa: B008 - immutable
         max_iter: int = 50,
+        tol: float = 1e-5,
     ) -> None:
         self.measure = measure
         self.k = k
@@ -229,6 +229,7 @@ class SmoothRank(_LinearRanker):
         self.ridge = ridge
         self.sigma = sigma
         self.max_iter = max_iter
+        self.tol = tol
 
     def fit(
         self,
@@ -273,6 +274,7 @@ class SmoothRank(_LinearRanker):
         lambdas = _grid("reg_lambda", self.reg_lambda)
         ridges = _grid("ridge", self.ridge)
         max_iter = check_count("max_iter", self.max_iter)
+        tol = check_positive("tol", self.tol)
         # Neither Hessian is used: a constant one costs nothing.
         objective: Objective
         if measure == "ndcg":
@@ -302,7 +304,10 @@ class SmoothRank(_LinearRanker):
         starts = [(ridge, _regression(data, ridge)) for ridge in ridges]
         self.ridge_, start = max(starts, key=lambda pair: goodness(pair[1]))
         paths = [
-            (reg_lambda, _annealed(objective, rounds, data, start, start, reg_lambda, max_iter))
+            (
+                reg_lambda,
+                _annealed(objective, rounds, data, start, start, reg_lambda, max_iter, tol),
+            )
             for reg_lambda in lambdas
         ]
         self.reg_lambda_, self.coef_ = max(paths, key=lambda pair: goodness(pair[1]))

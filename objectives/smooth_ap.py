@@ -162,7 +162,7 @@ def _indicator_grad_hess(
             for i in range(first, stop):
                 slopes[i] += slope[i]
                 curvature[i] -= 2.0 / ((j + 1) * total) * slope[i] * slopes[i]
-    start_if_tied(t, a, c.sum(), sigma, hessian, ranked_grad, curvature)
+    start_if_tied(t, a, c.sum(), sigma, ranked_grad, curvature)
     write_ranked(order, ranked_grad, curvature, hessian, grad, hess)
 
 

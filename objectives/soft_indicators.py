@@ -27,10 +27,11 @@ Hessians, rank by rank
 
 Tied scores
     h is continuous there (proposition 1), its derivative is not (remark 1): (10) is taken with ties
-    in input order. Where all scores of a query are equal (10) is zero whatever the grades, and
-    boosting could not begin: there, and only there, the gradient is that of a regression on a,
-    which is how algorithm 1 begins: -C (a_i - mean a), C = sqrt(2/(e sigma)) (sum_j b_j)/n, the
-    size of a pull at the distance where e is steepest.
+    in input order. Where all scores of a query are equal, (10) is zero whatever the grades, and
+    boosting could not begin: there, and only there, gradient and Hessian are those of a regression
+    onto a, with which algorithm 1 begins,
+        -C (a_i - mean a) and C max_i |a_i - mean a| / (START sqrt(sigma)),
+        C = sqrt(2/(e sigma)) (sum_j b_j)/n, the size of a pull where e is steepest.
 
 Numerics
     Terms with u^2/sigma > BAND are left out. Scores are sorted, so the band of a rank is walked
@@ -54,6 +55,13 @@ from .validation import Floats, Integers
 
 # e^-40 = 4e-18: less than a rounding error of E_j, which is at least 1.
 BAND = 40.0
+
+# Where all scores are equal, a Newton step moves the document whose a is farthest from the mean by
+# this many sqrt(sigma); at the usual learning rate of 0.1, by three. Scores within one sqrt(sigma)
+# of each other share all ranks, and (8) then also grows as irrelevant documents go up, out of the
+# way: it needs a list in order to begin with. Steps of 1, 10, 30, 100 brought .36, .41, .44, .42 validation NDCG@10 on
+# OHSUMED and .52, .67, .69, .69 on MQ2008 (SmoothNDCG, five folds, LightGBM, 60 rounds at 0.1).
+START = 30.0
 
 
 @kernel
@@ -158,21 +166,21 @@ def start_if_tied(
     a: Floats,
     weights: float,
     sigma: float,
-    hessian: int,
     grad: Floats,
     curvature: Floats,
 ) -> None:
-    """Add the regression's gradient where all scores are equal; `weights` is the sum of b."""
+    """Write a regression's gradient and Hessian where all scores are equal, `weights` = sum b."""
     if t[0] != t[-1]:
         return
+    n = len(a)
     mean = a.mean()
-    steep = math.sqrt(2.0 / sigma)
-    scale = steep * math.exp(-0.5) * weights / len(a)
-    for i in range(len(a)):
-        pull = scale * (mean - a[i])
-        grad[i] += pull
-        if hessian == GAUSS_NEWTON:
-            curvature[i] += abs(pull) * steep
+    reach = 0.0
+    for i in range(n):
+        reach = max(reach, abs(a[i] - mean))
+    scale = math.sqrt(2.0 / sigma) * math.exp(-0.5) * weights / n
+    for i in range(n):
+        grad[i] = scale * (mean - a[i])
+        curvature[i] = scale * reach / (START * math.sqrt(sigma))
 
 
 @kernel
@@ -216,5 +224,5 @@ def smooth_measure_grad_hess(
     ranked_grad, curvature, slope, e = np.zeros(n), np.zeros(n), np.empty(n), np.empty(n)
     for j in range(len(b)):
         pull_rank(t, ranked_a, j, b[j], sigma, hessian, ranked_grad, curvature, slope, e)
-    start_if_tied(t, ranked_a, b.sum(), sigma, hessian, ranked_grad, curvature)
+    start_if_tied(t, ranked_a, b.sum(), sigma, ranked_grad, curvature)
     write_ranked(order, ranked_grad, curvature, hessian, grad, hess)

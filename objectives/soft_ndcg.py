@@ -45,8 +45,8 @@ Numerics
     minus a number: exact to about 1e-15, not to digits of its own where it is near zero.
 
 Cost
-    O(m n^2) <= O(n^3) for m documents with a gain, O(n^2) memory a thread; with sharp scores O(n)
-    per such document and its neighbours within 12 sigma squared.
+    O(n + u^2) for each document with a gain that has u others within 12 sigma, at most O(n^3);
+    O(n^2) memory a thread.
 """
 
 import math
@@ -178,7 +178,7 @@ def _slopes(
 def _curvature_of_own_score(
     scores: Floats, j: int, sigma: float, rivals: Integers, discounts: Floats
 ) -> float:
-    """E_j'' by the undecided rivals alone: (b) in Taylor polynomials p + p1 t + p2 t^2, t from s_j."""
+    """E_j'' by the undecided rivals alone: (b) in polynomials p + p1 t + p2 t^2, t from s_j."""
     n = len(rivals) + 1
     p = np.zeros(n)
     p1 = np.zeros(n)
@@ -326,7 +326,7 @@ class SoftNDCG(Objective):
         against given scores, the loss comes nearer to 1 - NDCG and its gradient vanishes.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The exact diagonal is indefinite; a constant one is plain gradient boosting. In validation
-        NDCG@10 on MQ2008 the three came to .704, .688 and .684.
+        NDCG@10 the three came to .704, .688, .684 on MQ2008 and .460, .422, .403 on OHSUMED.
 
     Raises
     ------
@@ -351,7 +351,8 @@ class SoftNDCG(Objective):
 
     name: ClassVar[str] = "soft-ndcg"
     # A surrogate curvature: near zero where all is decided, which is no reason for long steps.
-    # 0.1 against 1e-6 gained .002 in validation NDCG@10 on MQ2008.
+    # 0.1 against 1e-6 changed the best validation NDCG@10 by .002 on MQ2008 and -.003 on OHSUMED,
+    # that of the last tree by .001 and .002.
     hessian_share: ClassVar[float] = 0.1
 
     sigma: float | Schedule = 1.0

@@ -109,8 +109,9 @@ def test_readme_code_runs(tmp_path, monkeypatch):
 
 def test_readme_shell_commands_exist():
     """Every boostrank and make command that the README names."""
-    from boostrank.cli import app
     from typer.main import get_command
+
+    from boostrank.cli import app
 
     text = (ROOT / "README.md").read_text()
     shell = "\n".join(re.findall(r"```(?:sh|bash|console)\n(.*?)```", text, re.DOTALL))

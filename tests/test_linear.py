@@ -1,0 +1,463 @@
+"""The linear rankers: what the two papers claim of them, and scikit-learn's rules."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+from boostrank import SLAM, Schedule, SmoothAP, SmoothNDCG, evaluate
+from boostrank.datasets import RankingData, make_ranking
+from boostrank.linear import Perceptron, SmoothRank, _annealed
+
+LAMBDAS = 10.0 ** np.arange(-6, 4)  # of Chapelle and Wu, section 7
+MEASURES = ("ndcg", "ndcg@3", "map")
+
+
+@pytest.fixture
+def data() -> RankingData:
+    return make_ranking(20, 12, 6, seed=3)
+
+
+def penalised(objective, data, w, centre, reg_lambda):
+    """Return (13) and its gradient in w."""
+    scores = data.X @ w
+    loss = objective.loss(scores, data.y, data.group).sum()
+    grad = data.X.T @ objective.grad_hess(scores, data.y, data.group)[0]
+    away = w - centre
+    return reg_lambda * away @ away + loss, 2 * reg_lambda * away + grad
+
+
+# ---- SmoothRank ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ridge", [0.1, 30.0])
+def test_the_start_is_a_balanced_ridge_regression_on_the_gains(data, ridge):
+    model = SmoothRank(ridge=ridge, sigma=1.0, max_iter=1).fit(data.X, data.y, group=data.group)
+    relevant = data.y > 0
+    weight = np.where(relevant, (~relevant).sum() / relevant.sum(), 1.0)
+    with_one = np.column_stack([data.X, np.ones(len(data.y))])
+    penalty = np.diag([ridge] * data.X.shape[1] + [0.0])
+    w = np.linalg.solve(
+        with_one.T @ (weight[:, None] * with_one) + penalty,
+        with_one.T @ (weight * (2.0**data.y - 1.0)),
+    )
+    np.testing.assert_allclose(model.start_coef_, w[:-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("measure", ["ndcg", "ap"])
+def test_an_infinite_sigma_ends_at_the_start(data, measure):
+    # h_ij = 1/n and the smooth indicators are 1/2: only the penalty is left (section 5.3).
+    model = SmoothRank(measure, sigma=1e12).fit(data.X, data.y, group=data.group)
+    np.testing.assert_allclose(model.coef_, model.start_coef_, rtol=1e-7)
+    if measure == "ndcg":  # regardless of where the descent begins
+        objective = SmoothNDCG(sigma=1e12)
+        centre = model.start_coef_
+        w = _annealed(objective, 1, data, centre, centre + 1.0, 1.0, 50, 1e-7)
+        np.testing.assert_allclose(w, centre, atol=1e-5)
+
+
+@pytest.mark.parametrize("k", [None, 4])
+def test_a_vanishing_sigma_is_ndcg_at_the_papers_rate(data, k):
+    w = SmoothRank(sigma=1.0, max_iter=1).fit(data.X, data.y, group=data.group).start_coef_
+    scores = data.X @ w
+    name = "ndcg" if k is None else f"ndcg@{k}"
+    ndcg = evaluate(scores, data.y, data.group, (name,), per_query=True)[name]
+    ends = np.cumsum(data.group)
+    gaps = [np.diff(np.sort(scores[e - n : e])) for e, n in zip(ends, data.group, strict=True)]
+    mu = np.array([gap.min() for gap in gaps]) ** 2
+    assert (mu > 0).all()
+    errors = []
+    for shrink in (1.0, 2.0, 4.0, 8.0):
+        sigma = mu.max() / shrink
+        smooth = -SmoothNDCG(k=k, sigma=sigma).loss(scores, data.y, data.group)
+        # Section 5.1: every h_ij is off by at most (m - 1) exp(-mu/sigma).
+        gains = 2.0**data.y - 1.0
+        bound = [
+            (n - 1) * (gains[e - n : e].sum() * n + gains[e - n : e].sum()) * np.exp(-m / sigma)
+            for e, n, m in zip(ends, data.group, mu, strict=True)
+        ]
+        assert (abs(smooth - ndcg) <= bound).all()
+        errors.append(abs(smooth - ndcg)[mu.argmax()])
+    assert errors[3] < 0.02 * errors[0]
+
+
+def test_a_vanishing_sigma_leaves_the_descent_nothing_to_do(data):
+    model = SmoothRank(sigma=1e-13).fit(data.X, data.y, group=data.group)
+    np.testing.assert_array_equal(model.coef_, model.start_coef_)
+
+
+@pytest.mark.parametrize("c", [0.25, 3.0])
+def test_lemma_1_without_a_start_sigma_and_lambda_are_one_parameter(rng, c):
+    data = make_ranking(20, 12, 6, seed=5)
+    reg_lambda, sigma = 1.0, 2.0
+    zero = np.zeros(data.X.shape[1])
+    start = rng.normal(size=data.X.shape[1])
+    for w in (start, 3.0 * start):  # the function itself
+        one = penalised(SmoothNDCG(sigma=sigma), data, w, zero, reg_lambda)[0]
+        other = penalised(SmoothNDCG(sigma=sigma / c), data, w / np.sqrt(c), zero, reg_lambda * c)[
+            0
+        ]
+        assert other == pytest.approx(one, rel=1e-12)
+    w = _annealed(SmoothNDCG(sigma=sigma), 1, data, zero, start, reg_lambda, 500, 1e-7)
+    scaled = _annealed(
+        SmoothNDCG(sigma=sigma / c), 1, data, zero, start / np.sqrt(c), reg_lambda * c, 500, 1e-7
+    )
+    assert np.linalg.norm(w) > 0.1
+    np.testing.assert_allclose(np.sqrt(c) * scaled, w, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("measure", "objective"), [("ndcg", SmoothNDCG(k=5, sigma=8.0)), ("ap", SmoothAP(sigma=8.0))]
+)
+def test_the_descent_ends_where_the_gradient_vanishes(data, measure, objective):
+    model = SmoothRank(measure, k=5, sigma=8.0, reg_lambda=0.02, max_iter=500, tol=1e-7)
+    model.fit(data.X, data.y, group=data.group)
+    at_start = penalised(objective, data, model.start_coef_, model.start_coef_, 0.02)
+    at_end = penalised(objective, data, model.coef_, model.start_coef_, 0.02)
+    assert at_end[0] < at_start[0]
+    assert abs(at_end[1]).max() < 1e-3 * abs(at_start[1]).max()
+
+
+def test_annealing_starts_each_sigma_from_the_last_and_keeps_the_penalty_to_w_0(data):
+    model = SmoothRank(k=5, sigma=Schedule("halving", 3, first=4.0, last=1.0), reg_lambda=0.1)
+    model.fit(data.X, data.y, group=data.group)
+    centre = w = model.start_coef_
+    for sigma in (4.0, 2.0, 1.0):
+        w = _annealed(SmoothNDCG(k=5, sigma=sigma), 1, data, centre, w, 0.1, 50, 1e-5)
+    np.testing.assert_array_equal(model.coef_, w)
+    assert [SmoothRank().sigma(m) for m in (1, 2, 13)] == [64.0, 32.0, 1 / 64]
+
+
+@pytest.mark.parametrize(("measure", "name"), [("ndcg", "ndcg@5"), ("ap", "map")])
+def test_training_improves_the_measure(data, measure, name):
+    model = SmoothRank(measure, k=5, reg_lambda=0.01, ridge=1000.0)
+    model.fit(data.X, data.y, group=data.group)
+
+    def value(w):
+        return evaluate(data.X @ w, data.y, data.group, (name,))[name]
+
+    assert value(model.coef_) > value(model.start_coef_) + 0.01
+
+
+def test_validation_queries_choose(data):
+    other = make_ranking(25, 8, 6, seed=3)
+    lambdas, ridges = [0.01, 1.0, 100.0], [1e4, 10.0, 0.1]
+    fixed = {"k": 5, "sigma": 1.0, "max_iter": 10}
+    model = SmoothRank(reg_lambda=lambdas, ridge=ridges, **fixed).fit(
+        data.X,
+        data.y,
+        group=data.group,
+        eval_set=(other.X, other.y),
+        eval_qid=other.qid,
+    )
+
+    def value(w):
+        return evaluate(other.X @ w, other.y, other.group, ("ndcg@5",))["ndcg@5"]
+
+    def alone(ridge, reg_lambda):
+        alone = SmoothRank(reg_lambda=reg_lambda, ridge=ridge, **fixed)
+        return alone.fit(data.X, data.y, group=data.group)
+
+    of_ridge = [value(alone(ridge, 1.0).start_coef_) for ridge in ridges]
+    assert len(set(of_ridge)) > 1
+    assert model.ridge_ == ridges[int(np.argmax(of_ridge))]
+    candidates = [alone(model.ridge_, reg_lambda) for reg_lambda in lambdas]
+    of_lambda = [value(candidate.coef_) for candidate in candidates]
+    assert len(set(of_lambda)) > 1
+    best = int(np.argmax(of_lambda))
+    assert model.reg_lambda_ == lambdas[best]
+    np.testing.assert_array_equal(model.coef_, candidates[best].coef_)
+
+
+def test_adding_a_constant_to_a_feature_changes_nothing(data):
+    shifted = data.X + np.arange(data.X.shape[1])
+    one, other = (
+        SmoothRank(k=5, sigma=4.0).fit(X, data.y, group=data.group) for X in (data.X, shifted)
+    )
+    np.testing.assert_allclose(other.start_coef_, one.start_coef_, rtol=1e-9)
+    np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-4)
+
+
+# ---- Perceptron ----------------------------------------------------------------------------------
+
+
+def weights(y, measure):
+    """Return v of the documents in descending order of grade: (6), (9), (31)."""
+    y = np.sort(y)[::-1]
+    n, gains = len(y), 2.0**y - 1.0
+    d = 1.0 / np.log2(1.0 + np.arange(1, n + 1))
+    if measure == "map":
+        r = int((y > 0).sum())
+        i = np.arange(1, r + 1)
+        return 1 / r - i / (r * (n - r + i)) if r else np.zeros(0)
+    if gains[0] == 0.0:
+        return np.zeros(0)
+    if measure == "ndcg":
+        return (gains - gains[-1]) * (d - d[-1]) / (gains @ d)
+    k = int(measure.removeprefix("ndcg@"))
+    return (gains * d)[:k] / (gains[:k] @ d[:k])
+
+
+def bound_factor(data, measure):
+    """Return 4 m R^2 v_max; of NDCG@k k is in m's place (corollary 7)."""
+    v_max = 1.0
+    for y in np.split(data.y, np.cumsum(data.group)[:-1]):
+        v = weights(y, measure)
+        v = v[v > 1e-15]
+        v_max = max(v_max, v.max() / v.min()) if len(v) else v_max
+    m = int(measure.removeprefix("ndcg@")) if "@" in measure else data.group.max()
+    return 4.0 * m * (data.X**2).sum(axis=1).max() * v_max
+
+
+def binary(data):
+    return RankingData(data.X, (data.y > 0).astype(float), data.qid)
+
+
+def one_by_one(data, measure):
+    """Yield each round's query, the model before it and the model after it."""
+    model = Perceptron(measure)
+    before = np.zeros(data.X.shape[1])
+    for q in range(len(data.group)):
+        query = data.select([q])
+        model.partial_fit(query.X, query.y, group=query.group)
+        yield query, before, model
+        before = model.coef_
+
+
+def noisy(rng, measure):
+    # Relevance follows u with noise; grades 0 to 2; ragged queries.
+    sizes = rng.integers(2, 9, 150)
+    X = rng.uniform(-1, 1, (sizes.sum(), 4))
+    u = np.array([1.0, -0.5, 0.25, 0.0])
+    y = np.clip(np.round(1 + X @ u + rng.normal(0, 0.3, len(X))), 0, 2)
+    data = RankingData(X, y, np.repeat(np.arange(len(sizes)), sizes))
+    return (binary(data) if measure == "map" else data), u
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_theorem_5_the_cumulative_loss_is_bounded(rng, measure):
+    data, direction = noisy(rng, measure)
+    surrogate = SLAM(measure=measure)
+    factor = bound_factor(data, measure)
+    u = np.outer([0.0, 0.5, 1.0, 2.0, 4.0, 8.0], direction)
+    f_u, total = np.zeros(len(u)), 0.0
+    for query, before, model in one_by_one(data, measure):
+        loss = 1 - evaluate(query.X @ before, query.y, query.group, (measure,))[measure]
+        if loss > 0:  # (13)
+            total += loss
+            f_u += [surrogate.loss(query.X @ one, query.y, query.group)[0] for one in u]
+        assert (total <= 2 * f_u + factor * (u**2).sum(axis=1)).all()
+    assert total > 1.0  # the data cannot be separated
+    assert model.cumulative_loss_ == pytest.approx(total, rel=1e-12)
+
+
+def separable(rng, measure):
+    """Return data that a unit vector ranks right, and its margin."""
+    sizes = rng.integers(3, 8, 40)
+    n = int(sizes.sum())
+    y = np.concatenate([np.append([0.0, 2.0], rng.integers(0, 3, m - 2)) for m in sizes])
+    u = np.array([0.6, -0.8, 0.0, 0.0])
+    X = rng.normal(size=(n, 4))
+    X += np.outer(y - X @ u, u)  # X @ u is the grade
+    data = RankingData(X, y, np.repeat(np.arange(len(sizes)), sizes))
+    return (binary(data), 1.0) if measure == "map" else (data, 1.0)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_corollary_6_on_separable_data_the_loss_is_bounded_for_ever(rng, measure):
+    data, gamma = separable(rng, measure)
+    bound = bound_factor(data, measure) / gamma**2
+    model = Perceptron(measure).fit(data.X, data.y, group=data.group)
+    assert model.n_updates_ > 0
+    for _ in range(200):
+        updates = model.n_updates_
+        model.partial_fit(data.X, data.y, group=data.group)
+        assert model.cumulative_loss_ <= bound
+        if model.n_updates_ == updates:
+            break
+    # A whole pass without an error: it will never err again on these queries.
+    assert model.n_updates_ == updates
+    value = evaluate(model.predict(data.X), data.y, data.group, (measure,))[measure]
+    assert value == 1.0
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_one_pass_is_partial_fit_query_by_query(rng, measure):
+    data, _ = noisy(rng, measure)
+    for query, before, model in one_by_one(data, measure):
+        loss = 1 - evaluate(query.X @ before, query.y, query.group, (measure,))[measure]
+        # An update where the measure has a loss, and by (14).
+        step = (
+            query.X.T @ SLAM(measure=measure).grad_hess(query.X @ before, query.y, query.group)[0]
+        )
+        np.testing.assert_array_equal(model.coef_, before - step if loss > 0 else before)
+    once = Perceptron(measure).fit(data.X, data.y, qid=data.qid)
+    for name in ("coef_", "cumulative_loss_", "n_rounds_", "n_updates_"):
+        np.testing.assert_array_equal(getattr(once, name), getattr(model, name))
+    assert 0 < once.n_updates_ < once.n_rounds_ == len(data.group)
+    again = once.fit(data.X, data.y, group=data.group)  # begins anew
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+
+
+def test_first_update_by_hand():
+    # w = 0 ties both documents: in the order passed the better one is last. Z = 1, d(2) = 0.63;
+    # v of the better one is (1 - 0)(1 - d(2)) (9), and it moves w by v (x_better - x_worse).
+    v = 1.0 - 1.0 / np.log2(3.0)
+    model = Perceptron().fit([[1.0, 0.0], [0.0, 3.0]], [0, 1], group=[2])
+    np.testing.assert_allclose(model.coef_, [-v, 3.0 * v], rtol=1e-12)
+    assert model.cumulative_loss_ == pytest.approx(v)
+    assert (model.predict([[2.0, 1.0]]) == [[2.0, 1.0]] @ model.coef_).all()
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_tie_is_an_error_only_where_the_order_is(measure):
+    X = [[1.0], [2.0], [3.0]]
+    assert Perceptron(measure).fit(X, [2, 1, 0], group=[3]).n_updates_ == 0
+    assert Perceptron(measure).fit(X, [0, 1, 2], group=[3]).n_updates_ == 1
+
+
+def test_what_is_beyond_the_measure_is_no_error():
+    X, y = [[1.0], [2.0], [3.0], [4.0]], [3, 2, 0, 1]
+    assert Perceptron("ndcg@2").fit(X, y, group=[4]).n_updates_ == 0
+    assert Perceptron("ndcg@3").fit(X, y, group=[4]).n_updates_ == 1
+    # MAP knows relevant and not.
+    assert Perceptron("map").fit(X, [1, 3, 2, 0], group=[4]).n_updates_ == 0
+    graded = Perceptron("map").fit(X, [0, 3, 1, 0], group=[4]).coef_
+    np.testing.assert_array_equal(graded, Perceptron("map").fit(X, [0, 1, 1, 0], group=[4]).coef_)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_queries_with_nothing_to_learn_are_passed_over(measure):
+    X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]
+    model = Perceptron(measure).fit(X, y, group=[2, 0, 2])
+    assert (model.n_updates_, model.cumulative_loss_) == (0, 0.0)
+    assert np.isfinite(model.coef_).all()
+
+
+# ---- scikit-learn's rules, and what is refused ---------------------------------------------------
+
+
+class SmoothRankOfOneQuery(SmoothRank):
+    """All rows are one query, for checks that know of no queries."""
+
+    def fit(self, X, y):
+        return super().fit(X, y, qid=np.zeros(np.shape(y)[:1], int))
+
+
+class PerceptronOfOneQuery(Perceptron):
+    def fit(self, X, y):
+        return super().fit(X, y, qid=np.zeros(np.shape(y)[:1], int))
+
+    def partial_fit(self, X, y):
+        return super().partial_fit(X, y, qid=np.zeros(np.shape(y)[:1], int))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [SmoothRankOfOneQuery(sigma=1.0, max_iter=2), PerceptronOfOneQuery()],
+    ids=["SmoothRank", "Perceptron"],
+)
+def test_scikit_learns_checks(estimator):
+    """All of them; they call ``fit(X, y)``, which a ranker cannot answer without its queries."""
+    results = check_estimator(estimator, on_skip=None)
+    passed = {result["check_name"] for result in results if result["status"] == "passed"}
+    assert len(passed) > 35
+    skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
+    assert skipped <= {"check_array_api_input"}
+
+
+@pytest.mark.parametrize("model", [SmoothRank(k=5, max_iter=3), Perceptron("ndcg@5")])
+def test_models_are_cloned_and_pickled(data, model):
+    fresh = clone(model)
+    assert fresh.get_params() == model.get_params()
+    assert repr(fresh) == repr(model)
+    model.fit(data.X, data.y, group=data.group)
+    twice = clone(model).fit(data.X, data.y, qid=data.qid)
+    np.testing.assert_array_equal(twice.coef_, model.coef_)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(data.X), data.X @ model.coef_)
+
+
+@pytest.mark.parametrize("model", [SmoothRank(max_iter=1, sigma=1.0), Perceptron()])
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({}, ValueError, "pass either group.* or qid.*; got neither"),
+        ({"group": [4], "qid": [0, 0, 0, 0]}, ValueError, "pass either group.* got both"),
+        ({"group": [3]}, ValueError, "group must add up to the number of documents, 4"),
+        ({"qid": [1, 2, 1, 1]}, ValueError, "qid must keep a query's rows together"),
+        ({"group": [4], "y": [0, 1, -1, 0]}, ValueError, "y must hold relevance grades"),
+        ({"group": [4], "y": [0, 1, 2]}, ValueError, "inconsistent numbers of samples"),
+        ({"group": [4], "X": [[1], [2], [np.nan], [0]]}, ValueError, "X contains NaN"),
+    ],
+)
+def test_bad_data_is_refused(model, arguments, error, message):
+    arguments = {"X": [[1], [2], [3], [4]], "y": [0, 1, 2, 0], **arguments}
+    with pytest.raises(error, match=message):
+        clone(model).fit(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"measure": "map"}, ValueError, "unknown measure .map.*known: ndcg, ap"),
+        ({"k": 0}, ValueError, "k must be at least 1"),
+        ({"reg_lambda": 0.0}, ValueError, "reg_lambda must be a positive finite number"),
+        ({"reg_lambda": []}, ValueError, "reg_lambda must hold at least one"),
+        ({"ridge": "1"}, TypeError, "ridge must be a positive number, got"),
+        ({"sigma": -1.0}, ValueError, "sigma must be a positive finite number"),
+        ({"max_iter": 1.5}, TypeError, "max_iter must be a whole number"),
+        ({"tol": 0.0}, ValueError, "tol must be a positive finite number"),
+        ({"reg_lambda": [1.0, 2.0]}, ValueError, "eval_set is missing"),
+        ({"ridge": np.array([1.0, 2.0])}, ValueError, "eval_set is missing"),
+    ],
+)
+def test_bad_parameters_are_refused(data, parameters, error, message):
+    with pytest.raises(error, match=message):
+        SmoothRank(**parameters).fit(data.X, data.y, group=data.group)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"eval_set": ([[1.0], [2.0]], [0, 1])}, ValueError, "pass either eval_group.*eval_qid"),
+        ({"eval_set": [[1.0], [2.0]], "eval_group": [2]}, TypeError, "eval_set must be a pair"),
+        ({"eval_group": [2]}, ValueError, "eval_group and eval_qid tell the queries of eval_set"),
+    ],
+)
+def test_bad_validation_data_is_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        SmoothRank(reg_lambda=[1.0, 2.0]).fit([[1.0], [2.0]], [0, 1], group=[2], **arguments)
+
+
+def test_validation_data_without_a_choice_is_refused(data):
+    with pytest.raises(ValueError, match="eval_set has nothing to choose"):
+        SmoothRank().fit(
+            data.X, data.y, group=data.group, eval_set=(data.X, data.y), eval_group=data.group
+        )
+
+
+def test_a_wrong_measure_of_the_perceptron_is_refused():
+    with pytest.raises(ValueError, match="got .ndcg@0."):
+        Perceptron("ndcg@0").fit([[1.0], [2.0]], [0, 1], group=[2])
+
+
+@pytest.mark.parametrize("missing", ["scipy", "sklearn"])
+def test_without_the_extra_the_import_says_what_to_install(missing):
+    program = (
+        "import sys\n"
+        f"sys.modules[{missing!r}] = None\n"
+        "import boostrank\n"
+        "try:\n"
+        "    import boostrank.linear\n"
+        "except ImportError as error:\n"
+        "    assert 'pip install \"boostrank[cli]\"' in str(error), error\n"
+        "else:\n"
+        "    raise AssertionError('imported')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
