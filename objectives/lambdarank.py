@@ -46,11 +46,13 @@ from .numerics import (
     CONSTANT,
     HESSIAN_FLOOR,
     all_equal,
+    decays,
     discount,
     ideal_dcg,
     kernel,
     logistic,
     order_by_score,
+    scaled_exponentials,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .validation import Floats, Integers, check_cutoff, check_flag
@@ -59,54 +61,102 @@ Params = tuple[int, float, bool]  # truncation (0: none), sigma, norm
 
 
 @kernel
-def _pairs_query(
-    scores: Floats, labels: Floats, params: Params, grad: Floats, hess: Floats
-) -> float:
-    """Write gradient and Hessian (both zeros before) and return the loss."""
-    gains = np.exp2(labels) - 1.0
-    if all_equal(gains):
-        return 0.0
-    truncation, sigma, norm = params
-    n = len(scores)
+def _prepare(
+    scores: Floats, labels: Floats, params: Params
+) -> tuple[Integers, Floats, Floats, Floats, int]:
+    """Return order, scores, gains / Z and discounts by rank, and the truncation.
+
+    A truncation of 0 says that the query is degenerate.
+    """
     order = order_by_score(scores)
-    top = min(truncation, n) if truncation > 0 else n
+    gains = np.exp2(labels) - 1.0
+    n = len(scores)
+    s, g, d = np.empty(n), np.empty(n), np.empty(n)
+    if all_equal(gains):
+        return order, s, g, d, 0
+    top = min(params[0], n) if params[0] > 0 else n
     z = ideal_dcg(gains, top)
-    discounts = np.empty(n)
-    for position in range(n):
-        discounts[position] = discount(position + 1.0)
-    shorten = norm and scores[order[0]] != scores[order[n - 1]]
-    total = 0.0  # sum of |lambda|
+    for rank in range(n):
+        s[rank] = scores[order[rank]]
+        g[rank] = gains[order[rank]] / z
+        d[rank] = discount(rank + 1.0)
+    return order, s, g, d, top
+
+
+@kernel
+def _weights(s: Floats, g: Floats, d: Floats, i: int, norm: bool, weights: Floats) -> None:
+    """Write w of the pairs of rank i with the first ranks, as many as `weights` holds."""
+    own, own_gain, own_discount = s[i], g[i], d[i]
+    if norm and s[0] != s[-1]:
+        for j in range(len(weights)):
+            swap = abs(own_gain - g[j]) * abs(own_discount - d[j])
+            weights[j] = swap / (0.01 + abs(own - s[j]))
+    else:
+        for j in range(len(weights)):
+            weights[j] = abs(own_gain - g[j]) * abs(own_discount - d[j])
+
+
+@kernel
+def _norm_factor(total: float) -> float:
+    """log2(1 + L)/L, also of a tiny L."""
+    return math.log1p(total) / (math.log(2.0) * total) if total > 0.0 else 1.0
+
+
+@kernel
+def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
+    _, s, g, d, top = _prepare(scores, labels, params)
+    _, sigma, norm = params
+    weights = np.empty(len(s))
     loss = 0.0
-    for first in range(top):
-        i = order[first]
-        for second in range(first + 1, n):
-            j = order[second]
-            if gains[i] == gains[j]:
-                continue
-            gap = scores[i] - scores[j]  # not negative: first is ranked better
-            weight = abs(gains[i] - gains[j]) * (discounts[first] - discounts[second]) / z
-            if shorten:
-                weight /= 0.01 + gap
-            x = sigma * (gap if gains[i] > gains[j] else -gap)
-            rho, slope = logistic(x)
-            pull = sigma * weight * rho
-            curvature = sigma * sigma * weight * slope
-            loss += weight * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))
-            total += 2.0 * pull
-            if gains[i] > gains[j]:
-                grad[i] -= pull
-                grad[j] += pull
-            else:
-                grad[i] += pull
-                grad[j] -= pull
-            hess[i] += curvature
-            hess[j] += curvature
-    if norm and total > 0.0:
-        scale = math.log1p(total) / (math.log(2.0) * total)  # log2(1 + L)/L, also of tiny L
-        grad *= scale
-        hess *= scale
-        loss *= scale
-    return loss
+    total = 0.0  # L
+    for i in range(top):
+        _weights(s, g, d, i, norm, weights)
+        for j in range(i + 1, len(s)):
+            x = sigma * (s[i] - s[j]) if g[i] > g[j] else sigma * (s[j] - s[i])
+            loss += weights[j] * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))
+            total += 2.0 * sigma * weights[j] * logistic(x)[0]
+    return loss * _norm_factor(total) if norm else loss
+
+
+@kernel
+def _grad_hess_query(
+    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
+) -> None:
+    order, s, g, d, top = _prepare(scores, labels, params)
+    if top == 0:
+        return
+    _, sigma, norm = params
+    n = len(s)
+    exponentials, buffer, weight_buffer = np.empty(n), np.empty(n), np.empty(n)
+    factorised = scaled_exponentials(s, sigma, exponentials)
+    total = 0.0  # L
+    for i in range(n):
+        partners = n if i < top else top  # one of a pair is at rank T or above
+        row, weights = buffer[:partners], weight_buffer[:partners]
+        decays(s, sigma, exponentials, factorised, i, row)
+        _weights(s, g, d, i, norm, weights)
+        own_gain = g[i]
+        pulls = 0.0
+        magnitudes = 0.0
+        curvature = 0.0
+        for j in range(partners):
+            e = row[j]
+            slope = weights[j] / (1.0 + e)
+            # rho is e/(1 + e) where the better document leads, and 1/(1 + e) where it trails.
+            right = (own_gain > g[j]) == (i < j)
+            magnitude = slope * e if right else slope
+            magnitudes += magnitude
+            pulls += magnitude if own_gain > g[j] else -magnitude
+            curvature += slope * (e / (1.0 + e))
+        grad[order[i]] = -sigma * pulls
+        total += sigma * magnitudes
+        if hessian != CONSTANT:
+            hess[order[i]] = sigma * sigma * curvature
+    factor = _norm_factor(total) if norm else 1.0
+    grad *= factor
+    if hessian != CONSTANT:
+        for i in range(n):
+            hess[i] = max(factor * hess[i], HESSIAN_FLOOR)
 
 
 @kernel
@@ -121,8 +171,7 @@ def _loss_queries(
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        unused = np.zeros(b - a)
-        loss[q] = _pairs_query(scores[a:b], labels[a:b], params, unused, unused)
+        loss[q] = _loss_query(scores[a:b], labels[a:b], params)
 
 
 @kernel
@@ -139,10 +188,7 @@ def _grad_hess_queries(
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        curvature = np.zeros(b - a)
-        _pairs_query(scores[a:b], labels[a:b], params, grad[a:b], curvature)
-        if hessian != CONSTANT:
-            hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
+        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], hess[a:b])
 
 
 @dataclass(frozen=True, kw_only=True)

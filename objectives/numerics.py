@@ -14,6 +14,9 @@ import numpy as np
 
 from .validation import Floats, Integers
 
+# e^-600 is 1e-261: the ratio of two such numbers keeps all its digits.
+LARGEST_SPREAD = 600.0
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Hessian choices as the kernels know them.
@@ -34,7 +37,8 @@ def kernel(function: F) -> F:
     options: dict[str, Any] = {
         "nogil": True,
         "error_model": "numpy",
-        "fastmath": {"contract", "nsz"},
+        # Sums may be split over vector lanes; NaN and infinity keep their meaning.
+        "fastmath": {"contract", "nsz", "reassoc", "arcp"},
     }
     try:
         compiled = numba.njit(cache=True, **options)(function)
@@ -81,6 +85,37 @@ def logistic(x: float) -> tuple[float, float]:
     if x >= 0.0:
         return above, above * below
     return below, above * below
+
+
+@kernel
+def scaled_exponentials(scores: Floats, alpha: float, exponentials: Floats) -> bool:
+    """Write E_i = exp(alpha (s_i - max s)); False, and nothing, where the smallest underflows."""
+    top = scores.max()
+    if alpha * (top - scores.min()) > LARGEST_SPREAD:
+        return False
+    for i in range(len(scores)):
+        exponentials[i] = math.exp(alpha * (scores[i] - top))
+    return True
+
+
+@kernel
+def decays(
+    scores: Floats, alpha: float, exponentials: Floats, factorised: bool, i: int, row: Floats
+) -> None:
+    """Write e_ij = exp(-alpha |s_i - s_j|) for the first documents j, as many as `row` holds.
+
+    One division a pair (the loop vectorises), or one exponential where `scaled_exponentials` had to
+    give up. Then 1/(1 + e) and e/(1 + e) are G_alpha(-|x|) and G_alpha(|x|), and e/(1 + e)^2 is
+    their slope over alpha.
+    """
+    if factorised:
+        own = exponentials[i]
+        for j in range(len(row)):
+            other = exponentials[j]
+            row[j] = other / own if other < own else own / other
+    else:
+        for j in range(len(row)):
+            row[j] = math.exp(-alpha * abs(scores[i] - scores[j]))
 
 
 @kernel

@@ -51,10 +51,12 @@ from .numerics import (
     GAUSS_NEWTON,
     HESSIAN_FLOOR,
     all_equal,
+    decays,
     floor_indefinite,
     ideal_dcg,
     kernel,
     logistic,
+    scaled_exponentials,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .validation import Floats, Integers, check_cutoff, check_flag
@@ -78,19 +80,20 @@ def weighted_discount(rank: float, cut: float, beta: float) -> tuple[float, floa
 
 
 @kernel
-def _smooth_ranks(scores: Floats, alpha: float, ranks: Floats) -> None:
-    n = len(scores)
-    ranks[:] = 1.0
-    for i in range(n):
-        for j in range(i):
-            above, _ = logistic(alpha * abs(scores[i] - scores[j]))
-            below = 1.0 - above  # above <= 1/2: no cancellation
-            if scores[i] >= scores[j]:
-                ranks[i] += above  # (6)
-                ranks[j] += below
-            else:
-                ranks[i] += below
-                ranks[j] += above
+def _smooth_ranks(
+    scores: Floats, alpha: float, exponentials: Floats, row: Floats, ranks: Floats
+) -> bool:
+    """Write r^; return whether `exponentials` serve `decays`."""
+    factorised = scaled_exponentials(scores, alpha, exponentials)
+    for i in range(len(scores)):
+        decays(scores, alpha, exponentials, factorised, i, row)
+        own = scores[i]
+        rank = 0.5  # 1 less G(0), the sum's own j = i
+        for j in range(len(row)):
+            e = row[j]
+            rank += (e if own >= scores[j] else 1.0) / (1.0 + e)  # (6)
+        ranks[i] = rank
+    return factorised
 
 
 @kernel
@@ -101,7 +104,7 @@ def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     k, alpha, beta, normalize = params
     n = len(scores)
     ranks = np.empty(n)
-    _smooth_ranks(scores, alpha, ranks)
+    _smooth_ranks(scores, alpha, np.empty(n), np.empty(n), ranks)
     cut = float(k) if k > 0 else math.inf
     z = ideal_dcg(gains, k if k > 0 else n) if normalize else 1.0
     loss = 0.0
@@ -119,41 +122,41 @@ def _grad_hess_query(
         return
     k, alpha, beta, normalize = params
     n = len(scores)
-    ranks = np.empty(n)
-    _smooth_ranks(scores, alpha, ranks)
+    ranks, exponentials, row = np.empty(n), np.empty(n), np.empty(n)
+    factorised = _smooth_ranks(scores, alpha, exponentials, row, ranks)
     cut = float(k) if k > 0 else math.inf
     z = ideal_dcg(gains, k if k > 0 else n) if normalize else 1.0
-    c = np.empty(n)
-    e = np.empty(n)
-    slope = np.zeros(n)  # sum_j rho_pj
-    curvature = np.zeros(n)
+    c, bend = np.empty(n), np.empty(n)  # c and e of this page
     for i in range(n):
         _, f1, f2 = weighted_discount(ranks[i], cut, beta)
         c[i] = -gains[i] / z * f1
-        e[i] = -gains[i] / z * f2
+        bend[i] = -gains[i] / z * f2
     for i in range(n):
-        for j in range(i):
-            g, rho = logistic(alpha * (scores[i] - scores[j]))
-            pull = alpha * (c[i] - c[j]) * rho
-            grad[i] -= pull
-            grad[j] += pull
-            if hessian == EXACT:
-                g2 = alpha * alpha * rho * (1.0 - 2.0 * g)  # G''(s_i - s_j), odd
-                square = alpha * alpha * rho * rho
-                slope[i] += rho
-                slope[j] += rho
-                curvature[i] += e[j] * square + (c[i] - c[j]) * g2
-                curvature[j] += e[i] * square + (c[i] - c[j]) * g2
-            else:
-                curvature[i] += abs(pull) * 0.5 * alpha
-                curvature[j] += abs(pull) * 0.5 * alpha
+        decays(scores, alpha, exponentials, factorised, i, row)
+        own, own_c = scores[i], c[i]
+        pulls = 0.0
+        magnitudes = 0.0
+        for j in range(n):
+            e = row[j]
+            pull = (own_c - c[j]) * (e / ((1.0 + e) * (1.0 + e)))
+            pulls += pull
+            magnitudes += abs(pull)
+        grad[i] = -alpha * pulls
+        if hessian == GAUSS_NEWTON:
+            hess[i] = max(0.5 * alpha * alpha * magnitudes, HESSIAN_FLOOR)
+        elif hessian == EXACT:
+            slope = -0.25  # sum_j rho_pj, less the sum's own j = i
+            curvature = -bend[i] / 16.0
+            for j in range(n):
+                e = row[j]
+                rho = e / ((1.0 + e) * (1.0 + e))
+                g2 = rho * (1.0 - e) / (1.0 + e)  # G''(|x|) / alpha^2; G'' is odd
+                slope += rho
+                curvature += bend[j] * rho * rho
+                curvature += (own_c - c[j]) * (g2 if own >= scores[j] else -g2)
+            hess[i] = alpha * alpha * (curvature + bend[i] * slope * slope)
     if hessian == EXACT:
-        for i in range(n):
-            hess[i] = curvature[i] + e[i] * (alpha * slope[i]) ** 2
         floor_indefinite(hess)
-    elif hessian == GAUSS_NEWTON:
-        for i in range(n):
-            hess[i] = max(curvature[i], HESSIAN_FLOOR)
 
 
 @kernel

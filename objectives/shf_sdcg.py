@@ -61,10 +61,11 @@ from .numerics import (
     GAUSS_NEWTON,
     HESSIAN_FLOOR,
     all_equal,
+    decays,
     floor_indefinite,
     ideal_dcg,
     kernel,
-    logistic,
+    scaled_exponentials,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .sdcg import Params, weighted_discount
@@ -72,32 +73,26 @@ from .validation import Floats, Integers, check_cutoff, check_flag
 
 
 @kernel
-def smooth_hinge(x: float, alpha: float) -> tuple[float, float, float]:
-    """A(x) and its first two derivatives in x."""
-    if x < 0.0:
-        return 0.5 - 0.25 * alpha * x, -0.25 * alpha, 0.0  # (14), sign mended
-    g, rho = logistic(alpha * x)
-    return g, -alpha * rho, alpha * alpha * rho * (1.0 - 2.0 * g)
-
-
-@kernel
-def _smooth_ranks(scores: Floats, gains: Floats, alpha: float, ranks: Floats) -> None:
-    n = len(scores)
-    ranks[:] = 1.0
-    for i in range(n):
-        for j in range(i):
-            if gains[i] > gains[j]:
-                a = smooth_hinge(scores[i] - scores[j], alpha)[0]
-                ranks[i] += a  # (12)
-                ranks[j] += 1.0 + a  # (13), (15)
-            elif gains[i] < gains[j]:
-                a = smooth_hinge(scores[j] - scores[i], alpha)[0]
-                ranks[i] += 1.0 + a
-                ranks[j] += a
-            else:
-                g = logistic(alpha * (scores[i] - scores[j]))[0]
-                ranks[i] += g  # (6)
-                ranks[j] += 1.0 - g
+def _smooth_ranks(
+    scores: Floats, gains: Floats, alpha: float, exponentials: Floats, row: Floats, ranks: Floats
+) -> bool:
+    """Write r^; return whether `exponentials` serve `decays`."""
+    factorised = scaled_exponentials(scores, alpha, exponentials)
+    for i in range(len(scores)):
+        decays(scores, alpha, exponentials, factorised, i, row)
+        own, own_gain = scores[i], gains[i]
+        rank = 0.5  # 1 less G(0), the sum's own j = i
+        for j in range(len(row)):
+            e = row[j]
+            # The better document's lead; among equal grades, the own one.
+            lead = own - scores[j] if own_gain >= gains[j] else scores[j] - own
+            right = e / (1.0 + e)
+            hinge = right if lead >= 0.0 else 0.5 - 0.25 * alpha * lead  # (14), sign mended
+            sigmoid = right if lead >= 0.0 else 1.0 - right
+            rank += sigmoid if own_gain == gains[j] else hinge  # (6), (12)
+            rank += 1.0 if own_gain < gains[j] else 0.0  # (13), (15)
+        ranks[i] = rank
+    return factorised
 
 
 @kernel
@@ -122,7 +117,7 @@ def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     k, alpha, beta, normalize = params
     n = len(scores)
     ranks = np.empty(n)
-    _smooth_ranks(scores, gains, alpha, ranks)
+    _smooth_ranks(scores, gains, alpha, np.empty(n), np.empty(n), ranks)
     cut = _cut(gains, ranks, k)
     z = ideal_dcg(gains, k if k > 0 else n) if normalize else 1.0
     loss = 0.0
@@ -140,50 +135,53 @@ def _grad_hess_query(
         return
     k, alpha, beta, normalize = params
     n = len(scores)
-    ranks = np.empty(n)
-    _smooth_ranks(scores, gains, alpha, ranks)
+    ranks, exponentials, row = np.empty(n), np.empty(n), np.empty(n)
+    factorised = _smooth_ranks(scores, gains, alpha, exponentials, row, ranks)
     cut = _cut(gains, ranks, k)
     z = ideal_dcg(gains, k if k > 0 else n) if normalize else 1.0
-    c = np.empty(n)
-    e = np.empty(n)
-    slope = np.zeros(n)  # dr^_p/ds_p
-    curvature = np.zeros(n)
+    c, bend = np.empty(n), np.empty(n)  # c and e of this page
     for i in range(n):
         _, f1, f2 = weighted_discount(ranks[i], cut, beta)
         c[i] = -gains[i] / z * f1
-        e[i] = -gains[i] / z * f2
+        bend[i] = -gains[i] / z * f2
     for i in range(n):
-        for j in range(i):
-            if gains[i] != gains[j]:
-                better, worse = (i, j) if gains[i] > gains[j] else (j, i)
-                _, a1, a2 = smooth_hinge(scores[better] - scores[worse], alpha)
-                pull = -(c[i] + c[j]) * a1
-                second = (c[i] + c[j]) * a2
-                own_worse = -a1  # both ranks fall with the better document's score
-            else:
-                better, worse = i, j
-                g, rho = logistic(alpha * (scores[i] - scores[j]))
-                a1 = -alpha * rho
-                pull = -(c[i] - c[j]) * a1
-                second = (c[i] - c[j]) * alpha * alpha * rho * (1.0 - 2.0 * g)
-                own_worse = a1
-            grad[better] -= pull
-            grad[worse] += pull
-            if hessian == EXACT:
-                slope[better] += a1
-                slope[worse] += own_worse
-                curvature[i] += e[j] * a1 * a1 + second
-                curvature[j] += e[i] * a1 * a1 + second
-            else:
-                curvature[i] += abs(pull) * 0.5 * alpha
-                curvature[j] += abs(pull) * 0.5 * alpha
+        decays(scores, alpha, exponentials, factorised, i, row)
+        own, own_gain, own_c = scores[i], gains[i], c[i]
+        pulls = 0.0
+        magnitudes = 0.0
+        for j in range(n):
+            e = row[j]
+            rho = e / ((1.0 + e) * (1.0 + e))
+            lead = own - scores[j] if own_gain >= gains[j] else scores[j] - own
+            steepness = rho if lead >= 0.0 else 0.25  # -A' / alpha
+            both = (own_c + c[j]) * steepness
+            pull = both if own_gain > gains[j] else -both
+            pull = (own_c - c[j]) * rho if own_gain == gains[j] else pull
+            pulls += pull
+            magnitudes += abs(pull)
+        grad[i] = -alpha * pulls
+        if hessian == GAUSS_NEWTON:
+            hess[i] = max(0.5 * alpha * alpha * magnitudes, HESSIAN_FLOOR)
+        elif hessian == EXACT:
+            slope = 0.25  # dr^_i/ds_i over alpha, less the sum's own j = i
+            curvature = -bend[i] / 16.0
+            for j in range(n):
+                e = row[j]
+                rho = e / ((1.0 + e) * (1.0 + e))
+                g2 = rho * (1.0 - e) / (1.0 + e)  # G''(|x|) / alpha^2; G'' is odd
+                lead = own - scores[j] if own_gain >= gains[j] else scores[j] - own
+                if own_gain == gains[j]:
+                    slope -= rho
+                    curvature += bend[j] * rho * rho
+                    curvature += (own_c - c[j]) * (g2 if lead >= 0.0 else -g2)
+                else:
+                    steepness = rho if lead >= 0.0 else 0.25
+                    slope += -steepness if own_gain > gains[j] else steepness
+                    curvature += bend[j] * steepness * steepness
+                    curvature += (own_c + c[j]) * (g2 if lead >= 0.0 else 0.0)
+            hess[i] = alpha * alpha * (curvature + bend[i] * slope * slope)
     if hessian == EXACT:
-        for i in range(n):
-            hess[i] = curvature[i] + e[i] * slope[i] ** 2
         floor_indefinite(hess)
-    elif hessian == GAUSS_NEWTON:
-        for i in range(n):
-            hess[i] = max(curvature[i], HESSIAN_FLOOR)
 
 
 @kernel

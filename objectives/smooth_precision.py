@@ -117,10 +117,9 @@ class SmoothPrecision(Objective):
         Rank cut-off, at least 1. Ten is where precision is usually reported; larger teaches from
         more documents, and was better for NDCG in the paper's table 3.
     sigma : float or Schedule, default 1.0
-        Squared width of the indicator in score units, positive. Boosting that starts from equal
-        scores is indifferent to it (Newton steps are in units of sqrt(sigma)), unless the Hessian
-        is constant; started from another model's scores, it should be of the order of their
-        variance. ``Schedule("halving", M)`` is the paper's annealing.
+        Squared width of the indicator in score units, positive. Boosting from equal scores is
+        indifferent to it (Newton steps are in units of sqrt(sigma)), unless the Hessian is
+        constant; else as for `SmoothNDCG`. ``Schedule("halving", M)`` is the paper's annealing.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The exact diagonal is indefinite; constant is plain gradient boosting.
 
@@ -134,7 +133,7 @@ class SmoothPrecision(Objective):
     The loss tends to -precision@k as sigma falls and to a constant as it grows. The gradient is
     exact where no two scores are equal. Where all of a query's are, it vanishes whatever the
     grades, and a regression on the relevance takes its place. Documents far below rank k get hardly
-    any gradient: start from a regression, as `SmoothNDCG` shows.
+    any gradient: start from a regression, as `SmoothNDCG` says.
 
     O(n min(n, k)) time for a query of n documents, O(n) memory.
 
@@ -148,8 +147,6 @@ class SmoothPrecision(Objective):
     """
 
     name: ClassVar[str] = "smooth-precision"
-    # As SmoothNDCG.
-    hessian_share: ClassVar[float] = 0.1
 
     k: int = 10
     sigma: float | Schedule = 1.0
