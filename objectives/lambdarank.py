@@ -47,11 +47,11 @@ from .numerics import (
     HESSIAN_FLOOR,
     all_equal,
     decays,
-    discount,
     ideal_dcg,
     kernel,
     logistic,
     order_by_score,
+    rank_discount,
     scaled_exponentials,
 )
 from .schedules import Schedule, check_positive_or_schedule
@@ -79,7 +79,7 @@ def _prepare(
     for rank in range(n):
         s[rank] = scores[order[rank]]
         g[rank] = gains[order[rank]] / z
-        d[rank] = discount(rank + 1.0)
+        d[rank] = rank_discount(rank + 1)
     return order, s, g, d, top
 
 
@@ -141,13 +141,14 @@ def _grad_hess_query(
         curvature = 0.0
         for j in range(partners):
             e = row[j]
-            slope = weights[j] / (1.0 + e)
+            below = 1.0 / (1.0 + e)
+            slope = weights[j] * below
             # rho is e/(1 + e) where the better document leads, and 1/(1 + e) where it trails.
             right = (own_gain > g[j]) == (i < j)
             magnitude = slope * e if right else slope
             magnitudes += magnitude
             pulls += magnitude if own_gain > g[j] else -magnitude
-            curvature += slope * (e / (1.0 + e))
+            curvature += slope * e * below
         grad[order[i]] = -sigma * pulls
         total += sigma * magnitudes
         if hessian != CONSTANT:

@@ -17,6 +17,11 @@ from .validation import Floats, Integers
 # e^-600 is 1e-261: the ratio of two such numbers keeps all its digits.
 LARGEST_SPREAD = 600.0
 
+# Discounts of the first ranks: a logarithm takes eight times as long as a look-up.
+DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(1024))
+# Passes over a list that take about as long as sorting it.
+DISTINCT_GAINS = 8
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Hessian choices as the kernels know them.
@@ -60,13 +65,37 @@ def order_by_score(scores: Floats) -> Integers:
 
 
 @kernel
+def rank_discount(rank: int) -> float:
+    """d(r) of a whole rank."""
+    return DISCOUNTS[rank - 1] if rank <= len(DISCOUNTS) else discount(float(rank))
+
+
+@kernel
 def ideal_dcg(gains: Floats, k: int) -> float:
     """Z_k: the k largest gains in order times the discounts."""
-    ordered = np.sort(gains)
     n = len(gains)
+    top = min(k, n)
     total = 0.0
-    for i in range(min(k, n)):
-        total += ordered[n - 1 - i] * discount(i + 1.0)
+    filled = 0
+    last = math.inf
+    # Grades are few: a pass over the list for each distinct gain is faster than sorting.
+    for _ in range(DISTINCT_GAINS):
+        if filled >= top:
+            return total
+        largest = -math.inf
+        for i in range(n):
+            gain = gains[i] if gains[i] < last else -math.inf
+            largest = gain if gain > largest else largest
+        count = 0
+        for i in range(n):
+            count += 1 if gains[i] == largest else 0
+        for _ in range(min(count, top - filled)):
+            filled += 1
+            total += largest * rank_discount(filled)
+        last = largest
+    ordered = np.sort(gains)
+    for position in range(filled, top):
+        total += ordered[n - 1 - position] * rank_discount(position + 1)
     return total
 
 

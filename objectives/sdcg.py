@@ -138,7 +138,8 @@ def _grad_hess_query(
         magnitudes = 0.0
         for j in range(n):
             e = row[j]
-            pull = (own_c - c[j]) * (e / ((1.0 + e) * (1.0 + e)))
+            below = 1.0 / (1.0 + e)
+            pull = (own_c - c[j]) * (e * below * below)
             pulls += pull
             magnitudes += abs(pull)
         grad[i] = -alpha * pulls
@@ -149,8 +150,9 @@ def _grad_hess_query(
             curvature = -bend[i] / 16.0
             for j in range(n):
                 e = row[j]
-                rho = e / ((1.0 + e) * (1.0 + e))
-                g2 = rho * (1.0 - e) / (1.0 + e)  # G''(|x|) / alpha^2; G'' is odd
+                below = 1.0 / (1.0 + e)
+                rho = e * below * below
+                g2 = rho * (1.0 - e) * below  # G''(|x|) / alpha^2; G'' is odd
                 slope += rho
                 curvature += bend[j] * rho * rho
                 curvature += (own_c - c[j]) * (g2 if own >= scores[j] else -g2)

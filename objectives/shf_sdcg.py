@@ -151,7 +151,8 @@ def _grad_hess_query(
         magnitudes = 0.0
         for j in range(n):
             e = row[j]
-            rho = e / ((1.0 + e) * (1.0 + e))
+            below = 1.0 / (1.0 + e)
+            rho = e * below * below
             lead = own - scores[j] if own_gain >= gains[j] else scores[j] - own
             steepness = rho if lead >= 0.0 else 0.25  # -A' / alpha
             both = (own_c + c[j]) * steepness
@@ -167,8 +168,9 @@ def _grad_hess_query(
             curvature = -bend[i] / 16.0
             for j in range(n):
                 e = row[j]
-                rho = e / ((1.0 + e) * (1.0 + e))
-                g2 = rho * (1.0 - e) / (1.0 + e)  # G''(|x|) / alpha^2; G'' is odd
+                below = 1.0 / (1.0 + e)
+                rho = e * below * below
+                g2 = rho * (1.0 - e) * below  # G''(|x|) / alpha^2; G'' is odd
                 lead = own - scores[j] if own_gain >= gains[j] else scores[j] - own
                 if own_gain == gains[j]:
                     slope -= rho
