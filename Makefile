@@ -28,7 +28,7 @@ lint: $(INSTALLED) ## style of code and documents
 
 # mypy does not see through the editable installation: it checks an installed copy, from outside.
 type: $(INSTALLED) ## static types
-	rm -rf .cache/typed && mkdir -p .cache/typed
+	rm -rf .cache/typed build && mkdir -p .cache/typed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/typed .
 	cd .cache/typed && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../pyproject.toml \
 		--python-executable ../../$(BIN)/python -p boostrank

@@ -5,6 +5,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -69,8 +70,14 @@ def test_every_objective_can_be_plugged_in():
 
 
 def test_wheel_holds_every_file(tmp_path):
+    source = tmp_path / "source"  # a build folder left in the checkout would be packed too
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for name in ("boostrank", "objectives"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT],
+        [sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, source],
         check=True, capture_output=True, timeout=300,
     )  # fmt: skip
     (wheel,) = tmp_path.glob("*.whl")
