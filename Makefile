@@ -38,7 +38,7 @@ bench: $(INSTALLED) ## our objectives against the hosts' built-ins, as ratios
 
 notebooks: $(INSTALLED) ## execute every notebook
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[notebooks]'
-	for notebook in notebooks/*.ipynb; do \
+	for notebook in $(wildcard notebooks/*.ipynb); do \
 		$(BIN)/jupyter nbconvert --to notebook --execute --inplace "$$notebook" || exit 1; done
 
 clean: ## remove everything that was made here
