@@ -163,7 +163,7 @@ class SmoothRank(_LinearRanker):
         minimisation at that sigma.
     max_iter : int, default 50
         Iterations for each sigma, at least 1. On OHSUMED with reg_lambda 1, 200 gave the same
-        coefficients as 50, and 10 the same training NDCG to .001.
+        coefficients as 50, and 10 the same training NDCG to .002.
     tol : float, default 1e-5
         A minimisation ends sooner where no component of the gradient exceeds this times the number
         of queries, positive.
@@ -187,11 +187,13 @@ class SmoothRank(_LinearRanker):
     adding a constant to a feature changes nothing. The scale of features does matter: bring them to
     a common one.
 
+    Matrix products differ in their last bits from run to run, and where `reg_lambda` is small the
+    descent among many local minima amplifies that.
+
     On OHSUMED (LETOR 3.0 rules, means of the five test folds, both parameters chosen on validation
-    queries among the paper's ten) the test NDCG@10 and MAP are .451 and .449, the paper's .457 and
-    .448; of w_0 alone .452 and .448, the paper's .444 and .444. All are within the noise of 106
-    queries. Without a ridge penalty, as the paper's section 4.4.1 has it, w_0 reaches .411 and
-    .421, and SmoothRank from there .444 and .443.
+    queries among the paper's ten) the test NDCG@10 and MAP are .450 and .448, within .001 between
+    runs, the paper's .457 and .448; those of w_0 alone .452 and .448, the paper's .444 and .444.
+    With 106 queries these differences are noise. @@
 
     Time for a fit: about 2 `max_iter` evaluations of the loss and its gradient for each sigma and
     reg_lambda, O(n min(n, k)) each for a query of n documents.

@@ -145,10 +145,14 @@ def test_training_improves_the_measure(data, measure, name):
     assert value(model.coef_) > value(model.start_coef_) + 0.01
 
 
-def test_validation_queries_choose(data):
-    other = make_ranking(25, 8, 6, seed=3)
+@pytest.mark.parametrize(
+    ("measure", "k", "name", "seed"),
+    [("ndcg", 1, "ndcg@1", 3), ("ndcg", None, "ndcg", 3), ("ap", 50, "map", 5)],
+)
+def test_validation_queries_choose_by_the_measure(data, measure, k, name, seed):
+    other = make_ranking(25, 8, 6, seed=seed)
     lambdas, ridges = [0.01, 1.0, 100.0], [1e4, 10.0, 0.1]
-    fixed = {"k": 5, "sigma": 1.0, "max_iter": 3}
+    fixed = {"measure": measure, "k": k, "sigma": 1.0, "max_iter": 3}
     model = SmoothRank(reg_lambda=lambdas, ridge=ridges, **fixed).fit(
         data.X,
         data.y,
@@ -158,7 +162,7 @@ def test_validation_queries_choose(data):
     )
 
     def value(w):
-        return evaluate(other.X @ w, other.y, other.group, ("ndcg@5",))["ndcg@5"]
+        return evaluate(other.X @ w, other.y, other.group, (name,))[name]
 
     def alone(ridge, reg_lambda):
         alone = SmoothRank(reg_lambda=reg_lambda, ridge=ridge, **fixed)
