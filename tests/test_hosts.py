@@ -9,6 +9,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+import weakref
 
 import lightgbm as lgb
 import numpy as np
@@ -16,7 +17,7 @@ import pytest
 import xgboost as xgb
 
 import boostrank
-from boostrank.hosts import HOST_HESSIAN_FLOOR, HostObjective, read
+from boostrank.hosts import HOST_HESSIAN_FLOOR, HostObjective, _Rounds, read
 
 ROUNDS = 6
 PARAMS = {"total_rounds": ROUNDS}
@@ -180,6 +181,16 @@ print(seen)
     assert done.stdout.strip() == str([1, 2, 3, 4] * 2)
 
 
+def test_a_new_array_at_an_old_address_starts_at_round_one():
+    objective, counter = boostrank.SDCG(), _Rounds()
+    preds, gone = np.zeros(3), np.zeros(3)
+    counter._calls[id(preds), objective] = weakref.ref(gone), 7
+    del gone
+    assert [counter.next(objective, preds) for _ in range(2)] == [1, 2]
+    del preds
+    assert not counter._calls  # nothing is kept of arrays that are gone
+
+
 def test_interleaved_boosters_keep_their_own_rounds(data, rounds):
     X, y, group = data
     objective = boostrank.RegSHFSDCG(**PARAMS)
@@ -307,13 +318,13 @@ def test_training_survives_mostly_degenerate_queries(objective):
 
 def test_gradient_that_is_not_finite_names_the_query():
     X, labels, group = np.arange(90.0)[:, None], np.zeros(90), [30, 40, 20]
-    labels[50] = 1000  # its gain is about 1e301: beyond float32
+    labels[30] = 1000  # the first of its query; its gain is about 1e301: beyond float32
     dataset = lgb.Dataset(X, labels, group=group)
     objective = boostrank.Regression(target="gain")
-    with pytest.raises(ValueError, match=r"not finite in query 1 \(document at row 50\)"):
+    with pytest.raises(ValueError, match=r"not finite in query 1 \(document at row 30\)"):
         lgb.train({**LIGHTGBM, "objective": objective}, dataset, 1)
     matrix = xgb.DMatrix(X, labels, group=group)
-    with pytest.raises(ValueError, match=r"not finite in query 1 \(document at row 50\)"):
+    with pytest.raises(ValueError, match=r"not finite in query 1 \(document at row 30\)"):
         xgb.train(XGBOOST, matrix, 1, obj=objective)
 
 

@@ -381,8 +381,13 @@ def test_what_is_beyond_the_measure_is_no_error():
     assert Perceptron("ndcg@3").fit(X, y, group=[4]).n_updates_ == 1
     # MAP knows relevant and not.
     assert Perceptron("map").fit(X, [1, 3, 2, 0], group=[4]).n_updates_ == 0
-    graded = Perceptron("map").fit(X, [0, 3, 1, 0], group=[4]).coef_
-    np.testing.assert_array_equal(graded, Perceptron("map").fit(X, [0, 1, 1, 0], group=[4]).coef_)
+    # The grade 3 document's worst rival is the irrelevant one, not the better scored of grade 1.
+    X = [[0.0], [1.0], [5.0], [4.0], [3.0]]
+    graded, binary = (
+        Perceptron("map").fit(X, [0, 1, *y], group=[2, 3]) for y in ([1, 0, 3], [1, 0, 1])
+    )
+    assert graded.n_updates_ == 2
+    np.testing.assert_array_equal(graded.coef_, binary.coef_)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
