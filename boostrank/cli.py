@@ -54,7 +54,7 @@ from boostrank.compare import (
 from boostrank.datasets import RankingData, load_letor, load_letor_parts, make_ranking
 from boostrank.hosts import HostObjective
 from boostrank.metrics import evaluate as evaluate_scores
-from boostrank.objectives import REGISTRY
+from boostrank.objectives import PRESETS, REGISTRY
 from boostrank.objectives.validation import Floats, check_choice, check_count
 from boostrank.registry import objective_names
 
@@ -481,9 +481,10 @@ def evaluate(
 
 def _signature(name: str) -> str:
     cls = REGISTRY[name]
+    defaults = {entry.name: entry.default for entry in fields(cls)} | PRESETS.get(name, {})
     params = ", ".join(
-        entry.name if entry.default is MISSING else f"{entry.name}={entry.default!r}"
-        for entry in fields(cls)
+        param if default is MISSING else f"{param}={default!r}"
+        for param, default in defaults.items()
     )
     return f"{cls.__name__}({params})"
 
