@@ -1,0 +1,116 @@
+"""Schedules: their values in every round, and objectives that hold them."""
+
+import pickle
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+import boostrank
+from boostrank import Schedule
+
+
+def one_over(round, total_rounds):
+    return 1.0 - (round - 1) / total_rounds
+
+
+def test_halving_gives_each_value_an_equal_share_of_the_rounds():
+    values = [Schedule("halving", 130)(m) for m in range(1, 131)]
+    assert values == [2.0**exponent for exponent in range(6, -7, -1) for _ in range(10)]
+    assert [Schedule("halving", 3, first=4.0, last=1.0)(m) for m in (1, 2, 3)] == [4.0, 2.0, 1.0]
+    # More values than rounds: some are left out, the first is kept.
+    assert [Schedule("halving", 2)(m) for m in (1, 2)] == [64.0, 1.0]
+
+
+def test_linear_and_geometric_go_straight_from_first_to_last():
+    rounds = np.arange(1, 12)
+    linear = Schedule("linear", 11, first=1.0, last=6.0)
+    np.testing.assert_allclose([linear(m) for m in rounds], np.linspace(1.0, 6.0, 11), rtol=1e-15)
+    geometric = Schedule("geometric", 11, first=8.0, last=0.5)
+    np.testing.assert_allclose(
+        [geometric(m) for m in rounds], np.geomspace(8.0, 0.5, 11), rtol=1e-14
+    )
+    assert Schedule("linear", 1, first=1.0, last=6.0)(1) == 1.0
+
+
+@pytest.mark.parametrize("total", [3, 10, 250])
+def test_logistic_is_tau_of_equation_19(total):
+    tau = Schedule("logistic", total)
+    gamma = np.log(999999) / (total / 2 - 1)
+    for m in range(1, total + 1):
+        assert tau(m) == pytest.approx(1 / (1 + np.exp(gamma * (m - total / 2))), rel=1e-12)
+    assert tau(1) == pytest.approx(0.999999, rel=1e-15)
+    if total % 2 == 0:
+        assert tau(total // 2) == 0.5
+
+
+def test_logistic_of_two_rounds():
+    assert [Schedule("logistic", 2)(m) for m in (1, 2)] == [0.999999, 0.000001]
+    assert Schedule("logistic", 1)(1) == 0.999999
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        Schedule("logistic", 7),
+        Schedule("halving", 7),
+        Schedule("linear", 7, first=2.0, last=1.0),
+        Schedule("geometric", 7, first=2.0, last=1.0),
+        Schedule(one_over, 7),
+    ],
+    ids=lambda schedule: str(schedule.shape),
+)
+def test_every_shape(schedule):
+    assert schedule(8) == schedule(1000) == schedule(7)
+    assert pickle.loads(pickle.dumps(schedule)) == schedule
+    objective = boostrank.SDCG(alpha=schedule)
+    assert repr(schedule) in repr(objective)
+    assert pickle.loads(pickle.dumps(objective)) == objective
+    assert objective.scheduled
+    query = [0.3, 0.1, 0.2], [0, 1, 2], [3]
+    for m in (1, 3, 7):
+        fixed = boostrank.SDCG(alpha=schedule(m))
+        np.testing.assert_array_equal(objective.grad_hess(*query, round=m), fixed.grad_hess(*query))
+    with pytest.raises(ValueError, match="round is missing"):
+        objective.grad_hess(*query)
+
+
+def test_a_host_counts_the_rounds_of_a_scheduled_parameter():
+    rng = np.random.default_rng(0)
+    X, group = rng.normal(size=(200, 3)), [20] * 10
+    y = (X[:, 0] > 0.5).astype(int)
+    schedule = Schedule("geometric", 4, first=0.5, last=4.0)
+    params = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 5}
+    booster = lgb.train(
+        {**params, "objective": boostrank.SDCG(alpha=schedule)}, lgb.Dataset(X, y, group=group), 4
+    )
+    by_hand = lgb.Booster(params, lgb.Dataset(X, y, group=group))
+    for m in range(1, 5):
+        by_hand.update(fobj=boostrank.SDCG(alpha=schedule(m)))
+    np.testing.assert_array_equal(booster.predict(X), by_hand.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("square", 5), ValueError, "shape must be one of"),
+        ((3.0, 5), ValueError, "shape must be one of"),
+        ((lambda m: m, 5), TypeError, r"callable as f\(round, total_rounds\)"),
+        ((one_over, 5, 1.0), ValueError, "first and last belong to the named shapes"),
+        (("linear", 5, 1.0), ValueError, "last is missing"),
+        (("linear", 5, 1.0, -1.0), ValueError, "last must be a positive"),
+        (("halving", 5, 1.0, 2.0), ValueError, "first must not be below last"),
+        (("logistic", 5, 0.9), ValueError, "cannot be chosen"),
+        (("logistic", 0), ValueError, "total_rounds must be at least 1"),
+        (("logistic", 2.5), TypeError, "total_rounds must be a whole number"),
+    ],
+)
+def test_bad_schedules(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Schedule(*arguments)
+
+
+def test_a_schedule_that_gives_a_value_out_of_range_is_refused_where_it_happens():
+    objective = boostrank.SDCG(alpha=Schedule(lambda m, total: m - 2.0, 5))
+    with pytest.raises(ValueError, match="alpha must be a positive finite number, got -1"):
+        objective.grad_hess([0.0, 1.0], [0, 1], [2], round=1)
