@@ -6,7 +6,6 @@ import math
 import pickle
 import re
 import sys
-import time
 import tracemalloc
 from collections import Counter
 from pathlib import Path
@@ -378,19 +377,6 @@ def test_the_bound_on_the_matrix_is_as_stated(tmp_path):
     # Beyond, 256 bytes for each byte of text: a long comment makes room.
     write(path, f"0 qid:1 {2**23 + 1}:1 #{' ' * 2**18}\n")
     assert load_letor(path).X.shape == (1, 2**23 + 1)
-
-
-def test_time_is_linear_in_the_rows(tmp_path):
-    # scikit-learn's own handling of qid (1.9) copies all earlier ids for each row: quadratic.
-    def seconds(n_docs: int) -> float:
-        lines = (f"1 qid:{i // 9} 1:1\n" for i in range(n_docs))
-        path = write(tmp_path / "a.txt", "".join(lines))
-        start = time.process_time()
-        load_letor(path)
-        return time.process_time() - start
-
-    seconds(100)  # imports what is imported once
-    assert seconds(200_000) < 8 * seconds(50_000)  # linear 4, quadratic 16
 
 
 def test_arguments_of_the_wrong_kind(tmp_path):

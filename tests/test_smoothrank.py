@@ -1,7 +1,5 @@
 """What Chapelle and Wu claim of the smoothed measures holds for the compiled code."""
 
-import time
-
 import numpy as np
 import oracle
 import pytest
@@ -360,35 +358,6 @@ def test_the_band_leaves_out_nothing_that_shows(objective, rng):
         want = smooth(list(scores), list(grades), sigma=sigma, band=np.inf, **parameters)
         got = objective.replace(sigma=sigma).loss(scores, grades, [n])[0]
         assert got == pytest.approx(want, rel=1e-14)
-
-
-def seconds(objective, scores, grades):
-    """Return processor time, which other processes do not stretch."""
-    best = np.inf
-    for _ in range(3):
-        start = time.process_time()
-        objective.grad_hess(scores, grades, [len(scores)])
-        best = min(best, time.process_time() - start)
-    return best
-
-
-def test_a_narrow_sigma_is_fast(rng):
-    scores, grades = rng.normal(size=2000), rng.integers(0, 3, 2000)
-    wide, narrow = SmoothNDCG(k=None), SmoothNDCG(k=None, sigma=1e-6)
-    wide.grad_hess([0.0, 1.0], [0, 1], [2])  # compiled
-    assert seconds(narrow, scores, grades) < 0.2 * seconds(wide, scores, grades)
-
-
-@pytest.mark.parametrize("hessian", ["gauss-newton", "exact"])
-@pytest.mark.parametrize(
-    "objective", [SmoothNDCG(k=None), SmoothAP(form="indicator"), SmoothAP()], ids=repr
-)
-def test_no_list_takes_cubic_time(objective, hessian, rng):
-    objective = objective.replace(hessian=hessian)
-    scores, grades = rng.normal(size=1600), rng.integers(0, 3, 1600)
-    objective.grad_hess([0.0, 1.0], [0, 1], [2])  # compiled
-    quarter = seconds(objective, scores[:400], grades[:400])
-    assert seconds(objective, scores, grades) < 32.0 * quarter  # 16 if quadratic, 64 if cubic
 
 
 # ---- where boosting begins -----------------------------------------------------------------------
