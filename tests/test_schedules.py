@@ -58,7 +58,7 @@ def test_logistic_of_two_rounds():
         Schedule("geometric", 7, first=2.0, last=1.0),
         Schedule(one_over, 7),
     ],
-    ids=lambda schedule: str(schedule.shape),
+    ids=["logistic", "halving", "linear", "geometric", "callable"],
 )
 def test_every_shape(schedule):
     assert schedule(8) == schedule(1000) == schedule(7)
