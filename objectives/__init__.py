@@ -11,9 +11,9 @@ numerics    small kernels that several objectives share
 soft_indicators  the smoothing that SmoothNDCG, SmoothPrecision and SmoothAP share
 threads     spreads queries over threads
 
-The drivers look alike in every file, and have to be written out there: Numba's disk cache never finds
-a driver again that is handed its kernel as an argument or made by a factory, and compiles it anew in
-every process.
+The drivers look alike in every file, and have to be written out there: a driver that is handed its
+kernel as an argument, or made by a factory, is never found again in Numba's disk cache and is
+compiled anew in every process.
 
 Vocabulary: a *query* has n documents with scores s and grades y; a document's *gain* is
 g = 2^y - 1; its *rank* is its 1-based position under a stable sort by descending score; the
