@@ -42,17 +42,28 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base import GRADES, Contract, Objective
+from .blocks import (
+    LANES,
+    LOGISTIC,
+    MAX_LEVELS,
+    TERMS,
+    block_edges,
+    block_exponentials,
+    carry,
+    distinct,
+    group_levels,
+    padded,
+    scratch_width,
+    to_bottom,
+)
 from .numerics import (
     CONSTANT,
     HESSIAN_FLOOR,
-    all_equal,
-    decays,
-    ideal_dcg,
     kernel,
     logistic,
-    order_by_score,
     rank_discount,
-    scaled_exponentials,
+    read_grades,
+    write_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .validation import Floats, Integers, check_cutoff, check_flag
@@ -60,40 +71,53 @@ from .validation import Floats, Integers, check_cutoff, check_flag
 Params = tuple[int, float, bool]  # truncation (0: none), sigma, norm
 
 
-@kernel
-def _prepare(
-    scores: Floats, labels: Floats, params: Params
-) -> tuple[Integers, Floats, Floats, Floats, int]:
-    """Return order, scores, gains / Z and discounts by rank, and the truncation.
+# Up to this truncation, or twice as many documents, all pairs one by one take less time.
+FEW = 110
 
-    A truncation of 0 says that the query is degenerate.
+# Scratch of a query: rows of documents by position or of blocks, whole numbers, sums of the levels.
+Work = tuple[Floats, Integers, Floats]
+GAINS, SCORES, GAIN, DISCOUNT, DOWN, UP, POWERS, PULLS, CURVATURES, TOP, BOTTOM = range(11)
+ORDER, RANKS, EDGES, SPARE = range(4)  # SPARE: two rows
+
+
+@kernel
+def _work(width: int) -> Work:
+    return np.empty((11, width)), np.empty((5, width), np.int64), np.empty((2, MAX_LEVELS, TERMS))
+
+
+@kernel
+def _prepare(scores: Floats, labels: Floats, truncation: int, work: Work) -> int:
+    """Write the order and the gains / Z of the documents; return the truncation.
+
+    0 says that the query is degenerate.
     """
-    order = order_by_score(scores)
-    gains = np.exp2(labels) - 1.0
+    rows, places, _ = work
     n = len(scores)
-    s, g, d = np.empty(n), np.empty(n), np.empty(n)
-    if all_equal(gains):
-        return order, s, g, d, 0
-    top = min(params[0], n) if params[0] > 0 else n
-    z = ideal_dcg(gains, top)
+    top = min(truncation, n) if truncation > 0 else n
+    gains = rows[GAINS, :n]
+    z = read_grades(labels, top, gains)
+    if z == 0.0:
+        return 0
+    for i in range(n):
+        gains[i] /= z
+    write_order(scores, places[ORDER, :n], places[SPARE:])
     for rank in range(n):
-        s[rank] = scores[order[rank]]
-        g[rank] = gains[order[rank]] / z
-        d[rank] = rank_discount(rank + 1)
-    return order, s, g, d, top
+        places[RANKS, rank] = rank
+    return top
 
 
 @kernel
-def _weights(s: Floats, g: Floats, d: Floats, i: int, norm: bool, weights: Floats) -> None:
-    """Write w of the pairs of rank i with the first ranks, as many as `weights` holds."""
-    own, own_gain, own_discount = s[i], g[i], d[i]
-    if norm and s[0] != s[-1]:
-        for j in range(len(weights)):
-            swap = abs(own_gain - g[j]) * abs(own_discount - d[j])
-            weights[j] = swap / (0.01 + abs(own - s[j]))
-    else:
-        for j in range(len(weights)):
-            weights[j] = abs(own_gain - g[j]) * abs(own_discount - d[j])
+def _place(scores: Floats, work: Work) -> None:
+    """Write scores, gains and discounts by position, and the padding behind them."""
+    rows, places, _ = work
+    n = len(scores)
+    for position in range(n):
+        i = places[ORDER, position]
+        rows[SCORES, position] = scores[i]
+        rows[GAIN, position] = rows[GAINS, i]
+        rows[DISCOUNT, position] = rank_discount(places[RANKS, position] + 1)
+    for row in (SCORES, GAIN, DISCOUNT):
+        rows[row, n : n + LANES] = 0.0
 
 
 @kernel
@@ -103,61 +127,233 @@ def _norm_factor(total: float) -> float:
 
 
 @kernel
-def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
-    _, s, g, d, top = _prepare(scores, labels, params)
-    _, sigma, norm = params
-    weights = np.empty(len(s))
+def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> float:
+    truncation, sigma, norm = params
+    top = _prepare(scores, labels, truncation, work)
+    if top == 0:
+        return 0.0
+    _place(scores, work)
+    n = len(scores)
+    s, g, d = work[0][SCORES, :n], work[0][GAIN], work[0][DISCOUNT]
+    spread = norm and s[0] != s[-1]
     loss = 0.0
     total = 0.0  # L
     for i in range(top):
-        _weights(s, g, d, i, norm, weights)
-        for j in range(i + 1, len(s)):
+        for j in range(i + 1, n):
+            weight = abs(g[i] - g[j]) * (d[i] - d[j])
+            # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
+            weight = weight / (0.01 + abs(s[i] - s[j])) if spread else weight
             x = sigma * (s[i] - s[j]) if g[i] > g[j] else sigma * (s[j] - s[i])
-            loss += weights[j] * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))
-            total += 2.0 * sigma * weights[j] * logistic(x)[0]
+            loss += weight * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))
+            total += 2.0 * sigma * weight * logistic(x)[0]
     return loss * _norm_factor(total) if norm else loss
 
 
 @kernel
-def _grad_hess_query(
-    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
-) -> None:
-    order, s, g, d, top = _prepare(scores, labels, params)
-    if top == 0:
-        return
-    _, sigma, norm = params
-    n = len(s)
-    exponentials, buffer, weight_buffer = np.empty(n), np.empty(n), np.empty(n)
-    factorised = scaled_exponentials(s, sigma, exponentials)
-    total = 0.0  # L
-    for i in range(n):
-        partners = n if i < top else top  # one of a pair is at rank T or above
-        row, weights = buffer[:partners], weight_buffer[:partners]
-        decays(s, sigma, exponentials, factorised, i, row)
-        _weights(s, g, d, i, norm, weights)
-        own_gain = g[i]
-        pulls = 0.0
+def _near_rows(
+    first: int,
+    last: int,
+    rows: Floats,
+    begin: int,
+    end: int,
+    sigma: float,
+    norm: bool,
+    offset: float,
+    factorised: bool,
+) -> float:
+    """Sum the pairs of the documents first..last - 1 with begin..end - 1.
+
+    With `norm`, weights are divided by `offset` plus the score difference, and their sum times rho
+    is returned.
+    """
+    s, g, d = rows[SCORES, begin:end], rows[GAIN, begin:end], rows[DISCOUNT, begin:end]
+    down = rows[DOWN, begin:end]
+    total = 0.0
+    for i in range(first, last):
+        own, own_gain, own_discount = rows[DOWN, i], rows[GAIN, i], rows[DISCOUNT, i]
+        own_score = rows[SCORES, i]
+        pull = 0.0
         magnitudes = 0.0
         curvature = 0.0
-        for j in range(partners):
-            e = row[j]
-            below = 1.0 / (1.0 + e)
-            slope = weights[j] * below
-            # rho is e/(1 + e) where the better document leads, and 1/(1 + e) where it trails.
-            right = (own_gain > g[j]) == (i < j)
-            magnitude = slope * e if right else slope
-            magnitudes += magnitude
-            pulls += magnitude if own_gain > g[j] else -magnitude
-            curvature += slope * e * below
-        grad[order[i]] = -sigma * pulls
-        total += sigma * magnitudes
-        if hessian != CONSTANT:
-            hess[order[i]] = sigma * sigma * curvature
-    factor = _norm_factor(total) if norm else 1.0
-    grad *= factor
+        if not factorised:
+            for j in range(len(s)):
+                lead = abs(own_score - s[j])
+                weight = abs(own_gain - g[j]) * abs(own_discount - d[j])
+                weight = weight / (offset + lead) if norm else weight
+                right = (own_gain > g[j]) == (own_score > s[j])
+                rho, slope = logistic(sigma * lead if right else -sigma * lead)
+                magnitudes += weight * rho
+                pull += weight * rho if own_gain > g[j] else -weight * rho
+                curvature += weight * slope
+        elif norm:
+            for j in range(len(s)):
+                other = down[j]
+                below = 1.0 / (own + other)
+                gap = own_gain - g[j]
+                swap = abs(own_discount - d[j]) * below / (offset + abs(own_score - s[j]))
+                # rho of the better document is the other's share, and the other way round.
+                signed = gap * swap * (other if gap > 0.0 else own)
+                pull += signed
+                magnitudes += abs(signed)
+                curvature += abs(gap) * swap * below * other * own
+        else:
+            for j in range(len(s)):
+                other = down[j]
+                below = 1.0 / (own + other)
+                gap = own_gain - g[j]
+                weight = gap * abs(own_discount - d[j]) * below
+                pull += weight * (other if gap > 0.0 else own)
+                curvature += abs(weight) * below * other
+            curvature *= own
+        rows[PULLS, i] = pull
+        rows[CURVATURES, i] = curvature
+        total += magnitudes
+    return total
+
+
+@kernel
+def _near(
+    begin: int,
+    end: int,
+    n: int,
+    top: int,
+    rows: Floats,
+    sigma: float,
+    norm: bool,
+    offset: float,
+) -> float:
+    """Write the sums over pairs inside a block; return sum w rho over its documents."""
+    s = rows[SCORES, begin:end]
+    last = begin + padded(end - begin) if end == n else end
+    down = rows[DOWN, begin:last]
+    factorised = block_exponentials(s, sigma, down, rows[POWERS, begin:last])
+    if n > end - begin:
+        to_bottom(s, sigma, factorised, down, rows[UP, begin:end])
+    last = last if factorised else end
+    whole = min(max(top, begin), end)
+    total = _near_rows(begin, whole, rows, begin, last, sigma, norm, offset, factorised)
+    if whole < end:  # of a pair, one document is at rank T or above
+        total += _near_rows(whole, end, rows, begin, whole, sigma, norm, offset, factorised)
+    return total
+
+
+@kernel
+def _far(
+    top: int,
+    sigma: float,
+    from_above: bool,
+    levels: Floats,
+    runs: Integers,
+    edges: Integers,
+    rows: Floats,
+    sums: Floats,
+) -> None:
+    """Add the pairs of every document with those of all blocks above it, or below."""
+    blocks, known = len(runs), len(levels)
+    entry, exit = (rows[DOWN], rows[UP]) if from_above else (rows[UP], rows[DOWN])
+    count, discounts = np.zeros(known), np.zeros(known)
+    ones, of_discounts = np.empty(TERMS), np.empty(TERMS)
+    nobody = np.zeros(known + 1, np.int64)
+    sums[:, :known] = 0.0
+    for step in range(blocks):
+        m = step if from_above else blocks - 1 - step
+        wanted = from_above or edges[m] < top
+        for level in range(known):
+            a, b = runs[m, level], runs[m, level + 1]
+            if step == 0 or a == b or not wanted:
+                continue
+            ones[:] = 0.0
+            of_discounts[:] = 0.0
+            wrong = 0.0
+            wrong_discounts = 0.0
+            for other in range(known):
+                gap = abs(levels[level] - levels[other])
+                for k in range(TERMS):
+                    ones[k] += gap * LOGISTIC[k] * sums[0, other, k]
+                    of_discounts[k] += gap * LOGISTIC[k] * sums[1, other, k]
+                if (level > other) == from_above:
+                    wrong += gap * count[other]
+                    wrong_discounts += gap * discounts[other]
+            sign = -1.0 if from_above else 1.0
+            z, d = entry[a:b], rows[DISCOUNT, a:b]
+            pulls, curvatures = rows[PULLS, a:b], rows[CURVATURES, a:b]
+            for i in range(b - a):
+                value = 0.0
+                slope = 0.0
+                for k in range(TERMS):
+                    slope = slope * z[i] + value
+                    value = value * z[i] + d[i] * ones[TERMS - 1 - k] - of_discounts[TERMS - 1 - k]
+                pulls[i] += value * z[i] + wrong_discounts - d[i] * wrong
+                curvatures[i] += sign * z[i] * (value + z[i] * slope)
+        if step + 1 == blocks:
+            continue
+        span = math.exp(-sigma * (rows[TOP, m] - rows[BOTTOM, m]))
+        if from_above:
+            gap = math.exp(-sigma * (rows[BOTTOM, m] - rows[TOP, m + 1]))
+        else:
+            gap = math.exp(-sigma * (rows[BOTTOM, m - 1] - rows[TOP, m]))
+        # Below rank T, documents count as partners only for those above it.
+        run = nobody if from_above and edges[m + 1] > top else runs[m]
+        carry(run, rows[DISCOUNT], exit, rows[POWERS], span, gap, sums)
+        for level in range(known):
+            a, b = run[level], run[level + 1]
+            count[level] += b - a
+            discounts[level] += rows[DISCOUNT, a:b].sum()
+
+
+@kernel
+def _blocks(scores: Floats, top: int, sigma: float, known: int, work: Work) -> None:
+    """Write the sums over all pairs, by blocks in which documents of equal gain stand together."""
+    rows, places, sums = work
+    n = len(scores)
+    order, edges = places[ORDER, :n], places[EDGES]
+    levels = sums[0, :known, 0].copy()
+    blocks = block_edges(n, top, edges)
+    for m in range(blocks):
+        rows[TOP, m] = scores[order[edges[m]]]
+        rows[BOTTOM, m] = scores[order[edges[m + 1] - 1]]
+    runs = np.empty((blocks, known + 1), np.int64)
+    group_levels(order, rows[GAINS], levels, edges, places[RANKS], runs)
+    _place(scores, work)
+    for m in range(blocks):
+        _near(edges[m], edges[m + 1], n, top, rows, sigma, False, 0.0)
+    _far(top, sigma, True, levels, runs, edges, rows, sums)
+    _far(top, sigma, False, levels, runs, edges, rows, sums)
+
+
+@kernel
+def _grad_hess_query(
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    hessian: int,
+    work: Work,
+    grad: Floats,
+    hess: Floats,
+) -> None:
+    truncation, sigma, norm = params
+    top = _prepare(scores, labels, truncation, work)
+    if top == 0:
+        return
+    rows, places, sums = work
+    n = len(scores)
+    order = places[ORDER]
+    # The divisor 0.01 + |s_i - s_j| is no sum of exponentials: all pairs one by one.
+    known = 0 if norm or min(n // 2, top) <= FEW else distinct(rows[GAINS, :n], sums[0, :, 0])
+    factor = 1.0
+    if known > 0:
+        _blocks(scores, top, sigma, known, work)
+    else:
+        _place(scores, work)
+        offset = 1.0 if rows[SCORES, 0] == rows[SCORES, n - 1] else 0.01
+        magnitudes = _near(0, n, n, top, rows, sigma, norm, offset)
+        if norm:
+            factor = _norm_factor(sigma * magnitudes)
+    for i in range(n):
+        grad[order[i]] = -sigma * factor * rows[PULLS, i]
     if hessian != CONSTANT:
         for i in range(n):
-            hess[i] = max(factor * hess[i], HESSIAN_FLOOR)
+            hess[order[i]] = max(factor * sigma * sigma * rows[CURVATURES, i], HESSIAN_FLOOR)
 
 
 @kernel
@@ -170,9 +366,10 @@ def _loss_queries(
     params: Params,
     loss: Floats,
 ) -> None:
+    work = _work(scratch_width(first, last, boundaries))
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = _loss_query(scores[a:b], labels[a:b], params)
+        loss[q] = _loss_query(scores[a:b], labels[a:b], params, work)
 
 
 @kernel
@@ -187,9 +384,10 @@ def _grad_hess_queries(
     grad: Floats,
     hess: Floats,
 ) -> None:
+    work = _work(scratch_width(first, last, boundaries))
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], hess[a:b])
+        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, work, grad[a:b], hess[a:b])
 
 
 @dataclass(frozen=True, kw_only=True)

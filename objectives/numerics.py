@@ -14,11 +14,16 @@ import numpy as np
 
 from .validation import Floats, Integers
 
-# e^-600 is 1e-261: the ratio of two such numbers keeps all its digits.
-LARGEST_SPREAD = 600.0
-
-# Discounts of the first ranks: a logarithm takes eight times as long as a look-up.
-DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(1024))
+# Discounts of the first ranks, and the sums of the first r of them: a logarithm takes eight times
+# as long as a look-up.
+DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(4096))
+DISCOUNT_SUMS = np.concatenate((np.zeros(1), np.cumsum(DISCOUNTS)))
+# Gains of whole grades, which are nearly all there are.
+GAINS = np.exp2(np.arange(32.0)) - 1.0
+# Up to this many documents, counting the better ones is faster than sorting.
+SHORT_LIST = 64
+# Insertions after which sorting by buckets is given up: the scores lie in few heaps.
+MOVES_A_DOCUMENT = 8
 # Passes over a list that take about as long as sorting it.
 DISTINCT_GAINS = 8
 
@@ -52,6 +57,49 @@ def kernel(function: F) -> F:
     return compiled  # type: ignore[no-any-return]
 
 
+# The compiler knows vector forms of + - * / only: exp and log one by one take five times as long.
+LOG2_E = 1.0 / math.log(2.0)
+LN_2 = math.log(2.0)
+LEAST_EXPONENT = -700.0
+EXP_TERMS = np.array([1.0 / math.factorial(k) for k in range(14)])
+ATANH_TERMS = np.array([1.0 / (2 * k + 1) for k in range(11)])
+MANTISSA, EXPONENT_OF_ONE = (1 << 52) - 1, 1023 << 52
+
+
+@kernel
+def exponentials(x: Floats, out: Floats) -> None:
+    """Write e^x for x <= 0, off by 3e-14 of it at most; 0 below e^-700."""
+    bits = out.view(np.int64)
+    for i in range(len(x)):
+        power = np.floor(max(x[i], LEAST_EXPONENT) * LOG2_E + 0.5)
+        bits[i] = (int(power) + 1023) << 52  # 2^power
+    for i in range(len(x)):
+        clipped = max(x[i], LEAST_EXPONENT)
+        rest = clipped - np.floor(clipped * LOG2_E + 0.5) * LN_2
+        value = EXP_TERMS[13]
+        for k in range(12, -1, -1):
+            value = value * rest + EXP_TERMS[k]
+        out[i] = value * out[i] if x[i] >= LEAST_EXPONENT else 0.0
+
+
+@kernel
+def logarithms(x: Floats, out: Floats) -> None:
+    """Write ln x for x >= 1 (also infinite), off by 2e-16 of it."""
+    bits, mantissas = x.view(np.int64), out.view(np.int64)
+    for i in range(len(x)):
+        mantissas[i] = (bits[i] & MANTISSA) | EXPONENT_OF_ONE
+    for i in range(len(x)):
+        upper = out[i] > math.sqrt(2.0)
+        value = 0.5 * out[i] if upper else out[i]
+        power = float((bits[i] >> 52) - 1023) + (1.0 if upper else 0.0)
+        root = (value - 1.0) / (value + 1.0)
+        square = root * root
+        series = ATANH_TERMS[10]
+        for k in range(9, -1, -1):
+            series = series * square + ATANH_TERMS[k]
+        out[i] = power * LN_2 + 2.0 * root * series if x[i] < math.inf else math.inf
+
+
 @kernel
 def discount(rank: float) -> float:
     """d(r) = 1/log2(1 + r); 0 at an infinite rank."""
@@ -59,15 +107,89 @@ def discount(rank: float) -> float:
 
 
 @kernel
+def _order_short(scores: Floats, order: Integers, counts: Integers) -> None:
+    """Rank every document by counting the better ones: no branches, so fastest for short lists."""
+    n = len(scores)
+    counts[:n] = 0
+    for i in range(n):
+        own = scores[i]
+        better = 0
+        for j in range(n):
+            better += 1 if scores[j] > own else 0
+        order[better + counts[better]] = i  # ties: one place further each
+        counts[better] += 1
+
+
+@kernel
+def _order_long(scores: Floats, order: Integers, places: Integers, counts: Integers) -> bool:
+    """Sort into as many buckets as documents, then by insertion; False where that would be slow."""
+    n = len(scores)
+    top, bottom = scores.max(), scores.min()
+    scale = (n - 1) / (top - bottom)
+    if not (0.0 < scale < math.inf):  # all tied, or differences that are no longer finite
+        return False
+    counts[: n + 1] = 0
+    for i in range(n):
+        bucket = int((top - scores[i]) * scale)
+        places[i] = bucket
+        counts[bucket + 1] += 1
+    for bucket in range(n):
+        counts[bucket + 1] += counts[bucket]
+    for i in range(n):
+        bucket = places[i]
+        order[counts[bucket]] = i
+        counts[bucket] += 1
+    moves = MOVES_A_DOCUMENT * n
+    for place in range(1, n):
+        i = order[place]
+        own = scores[i]
+        hole = place
+        while hole > 0 and scores[order[hole - 1]] < own:
+            order[hole] = order[hole - 1]
+            hole -= 1
+        order[hole] = i
+        moves -= place - hole
+        if moves < 0:
+            return False
+    return True
+
+
+@kernel
+def write_order(scores: Floats, order: Integers, work: Integers) -> None:
+    """Write the document at each position, best first; ties keep input order.
+
+    `work` has two rows of at least n + 1.
+    """
+    n = len(scores)
+    if n <= SHORT_LIST:
+        _order_short(scores, order, work[0])
+    elif not _order_long(scores, order, work[0], work[1]):
+        order[:n] = np.argsort(-scores, kind="mergesort")
+
+
+@kernel
 def order_by_score(scores: Floats) -> Integers:
     """Document at each position, best first; ties keep input order."""
-    return np.argsort(-scores, kind="mergesort")
+    n = len(scores)
+    order = np.empty(n, np.int64)
+    write_order(scores, order, np.empty((2, n + 1), np.int64))
+    return order
 
 
 @kernel
 def rank_discount(rank: int) -> float:
     """d(r) of a whole rank."""
     return DISCOUNTS[rank - 1] if rank <= len(DISCOUNTS) else discount(float(rank))
+
+
+@kernel
+def discount_sum(first: int, last: int) -> float:
+    """Sum of the discounts of the ranks first + 1 .. last."""
+    tabled = len(DISCOUNTS)
+    total = DISCOUNT_SUMS[min(last, tabled)] - DISCOUNT_SUMS[min(first, tabled)]
+    for rank in range(max(first, tabled) + 1, last + 1):
+        total += discount(float(rank))
+    return total
 
 
 @kernel
@@ -100,6 +222,31 @@ def ideal_dcg(gains: Floats, k: int) -> float:
 
 
 @kernel
+def read_grades(labels: Floats, k: int, gains: Floats) -> float:
+    """Write the gains; return the ideal DCG at k, or 0 where all grades are equal."""
+    n = len(labels)
+    counts = np.zeros(len(GAINS), np.int64)
+    best = 0
+    for i in range(n):
+        grade = int(labels[i])
+        if grade >= len(GAINS) or grade != labels[i]:
+            gains[:] = np.exp2(labels) - 1.0
+            return 0.0 if all_equal(gains) else ideal_dcg(gains, k)
+        counts[grade] += 1
+        gains[i] = GAINS[grade]
+        best = max(best, grade)
+    if counts[best] == n:
+        return 0.0
+    total = 0.0
+    filled = 0
+    for grade in range(best, 0, -1):
+        last = min(filled + counts[grade], k)
+        total += GAINS[grade] * discount_sum(filled, last)
+        filled = last
+    return total
+
+
+@kernel
 def all_equal(values: Floats) -> bool:
     """Whether every value is the same (also of an empty list)."""
     return bool(np.all(values[1:] == values[:-1]))
@@ -114,37 +261,6 @@ def logistic(x: float) -> tuple[float, float]:
     if x >= 0.0:
         return above, above * below
     return below, above * below
-
-
-@kernel
-def scaled_exponentials(scores: Floats, alpha: float, exponentials: Floats) -> bool:
-    """Write E_i = exp(alpha (s_i - max s)); False, and nothing, where the smallest underflows."""
-    top = scores.max()
-    if alpha * (top - scores.min()) > LARGEST_SPREAD:
-        return False
-    for i in range(len(scores)):
-        exponentials[i] = math.exp(alpha * (scores[i] - top))
-    return True
-
-
-@kernel
-def decays(
-    scores: Floats, alpha: float, exponentials: Floats, factorised: bool, i: int, row: Floats
-) -> None:
-    """Write e_ij = exp(-alpha |s_i - s_j|) for the first documents j, as many as `row` holds.
-
-    One division a pair (the loop vectorises), or one exponential where `scaled_exponentials` had to
-    give up. Then 1/(1 + e) and e/(1 + e) are G_alpha(-|x|) and G_alpha(|x|), and e/(1 + e)^2 is
-    their slope over alpha.
-    """
-    if factorised:
-        own = exponentials[i]
-        for j in range(len(row)):
-            other = exponentials[j]
-            row[j] = other / own if other < own else own / other
-    else:
-        for j in range(len(row)):
-            row[j] = math.exp(-alpha * abs(scores[i] - scores[j]))
 
 
 @kernel

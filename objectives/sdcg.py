@@ -46,119 +46,280 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base import GRADES, Contract, Objective
+from .blocks import (
+    BLOCK,
+    LANES,
+    LOGISTIC,
+    SLOPE,
+    TERMS,
+    block_exponentials,
+    block_sums,
+    padded,
+    scratch_width,
+    series,
+    to_bottom,
+)
 from .numerics import (
     EXACT,
     GAUSS_NEWTON,
     HESSIAN_FLOOR,
-    all_equal,
-    decays,
+    LN_2,
     floor_indefinite,
-    ideal_dcg,
     kernel,
+    logarithms,
     logistic,
-    scaled_exponentials,
+    read_grades,
+    write_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .validation import Floats, Integers, check_cutoff, check_flag
 
 Params = tuple[int, float, float, bool]  # k (0: none), alpha, beta, normalize
 
+# Scratch of a query: rows of documents by position, places of documents, sums of blocks.
+Work = tuple[Floats, Integers, Floats]
+GAIN, SCORES, DOWN, UP, ONES, POWERS, RANKS, C, BEND, PULLS, BOTH = range(11)
+IDENTITY, ORDER, SPARE = range(3)  # SPARE: two rows
+ABOVE, BELOW, ABOVE_C, BELOW_C, FACTORISED = range(5)
+
 
 @kernel
-def weighted_discount(rank: float, cut: float, beta: float) -> tuple[float, float, float]:
-    """d(r) W(r) and its first two derivatives in r; an infinite `cut` means W = 1."""
+def _work(width: int) -> Work:
+    places = np.empty((4, width), np.int64)
+    places[IDENTITY] = np.arange(width)
+    return np.empty((11, width)), places, np.empty((5, width // BLOCK + 1, TERMS))
+
+
+@kernel
+def weighted_discounts(ranks: Floats, cut: float, beta: float, logs: Floats, d1: Floats) -> None:
+    """Write (d W)'(r); an infinite `cut` means W = 1. `logs` is scratch."""
+    for i in range(len(ranks)):
+        d1[i] = 1.0 + ranks[i]
+    logarithms(d1, logs)
+    for i in range(len(ranks)):
+        d1[i] = -LN_2 / (logs[i] * logs[i] * (1.0 + ranks[i]))
+    if math.isfinite(cut):
+        for i in range(len(ranks)):
+            w0, rho = logistic(beta * (ranks[i] - cut))  # (7)
+            d1[i] = d1[i] * w0 - LN_2 / logs[i] * beta * rho
+
+
+@kernel
+def weighted_discount(rank: float, cut: float, beta: float) -> tuple[float, float]:
+    """d(r) W(r) and its second derivative; an infinite `cut` means W = 1."""
     log = math.log1p(rank)
-    d0 = math.log(2.0) / log
+    d0 = LN_2 / log
     d1 = -d0 / (log * (1.0 + rank))
     d2 = d0 * (2.0 / log + 1.0) / (log * (1.0 + rank) ** 2)
     if math.isinf(cut):
-        return d0, d1, d2
+        return d0, d2
     w0, rho = logistic(beta * (rank - cut))  # (7)
     w1 = -beta * rho
     w2 = beta * beta * rho * (1.0 - 2.0 * w0)
-    return d0 * w0, d1 * w0 + d0 * w1, d2 * w0 + 2.0 * d1 * w1 + d0 * w2
+    return d0 * w0, d2 * w0 + 2.0 * d1 * w1 + d0 * w2
 
 
 @kernel
-def _smooth_ranks(
-    scores: Floats, alpha: float, exponentials: Floats, row: Floats, ranks: Floats
-) -> bool:
-    """Write r^; return whether `exponentials` serve `decays`."""
-    factorised = scaled_exponentials(scores, alpha, exponentials)
-    for i in range(len(scores)):
-        decays(scores, alpha, exponentials, factorised, i, row)
-        own = scores[i]
+def _sort(scores: Floats, work: Work) -> Integers:
+    """Write the scores by position, and return the document at each; a block stays as it is."""
+    rows, places, _ = work
+    n = len(scores)
+    s = rows[SCORES]
+    if n <= BLOCK:
+        for i in range(n):
+            s[i] = scores[i]
+        return places[IDENTITY]
+    order = places[ORDER]
+    write_order(scores, order, places[SPARE:])
+    for position in range(n):
+        s[position] = scores[order[position]]
+    return order
+
+
+@kernel
+def _near_ranks(s: Floats, alpha: float, down: Floats, factorised: bool, ranks: Floats) -> None:
+    """Write r^ as far as the documents of this block make it."""
+    for i in range(len(s)):
         rank = 0.5  # 1 less G(0), the sum's own j = i
-        for j in range(len(row)):
-            e = row[j]
-            rank += (e if own >= scores[j] else 1.0) / (1.0 + e)  # (6)
+        if factorised:
+            own = down[i]
+            for j in range(len(down)):
+                rank += down[j] / (own + down[j])  # (6)
+        else:
+            for j in range(len(s)):
+                rank += logistic(alpha * (s[i] - s[j]))[0]
         ranks[i] = rank
-    return factorised
 
 
 @kernel
-def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
-    gains = np.exp2(labels) - 1.0
-    if all_equal(gains):
-        return 0.0
+def _smooth_ranks(n: int, alpha: float, work: Work) -> None:
+    """Write r^, and the exponentials and sums of the blocks."""
+    rows, _, sums = work
+    s, ranks = rows[SCORES, :n], rows[RANKS]
+    blocks = (n + BLOCK - 1) // BLOCK
+    for m in range(blocks):
+        a, b = m * BLOCK, min((m + 1) * BLOCK, n)
+        last = a + padded(b - a)
+        down = rows[DOWN, a:last]
+        factorised = block_exponentials(s[a:b], alpha, down, rows[POWERS, a:last])
+        sums[FACTORISED, m, 0] = 1.0 if factorised else 0.0
+        _near_ranks(s[a:b], alpha, down, factorised, ranks[a:b])
+        if blocks > 1:
+            to_bottom(s[a:b], alpha, factorised, down, rows[UP, a:b])
+    if blocks == 1:
+        return
+    ones = rows[ONES, :n]
+    ones[:] = 1.0
+    above, below = sums[ABOVE, :blocks], sums[BELOW, :blocks]
+    block_sums(ones, s, alpha, rows[DOWN], rows[UP], rows[POWERS], above, below)
+    for m in range(blocks):
+        a, b = m * BLOCK, min((m + 1) * BLOCK, n)
+        _far_ranks(
+            LOGISTIC * above[m], LOGISTIC * below[m], a, rows[DOWN, a:b], rows[UP, a:b], ranks[a:b]
+        )
+
+
+@kernel
+def _far_ranks(
+    above: Floats, below: Floats, n_above: int, down: Floats, up: Floats, ranks: Floats
+) -> None:
+    """Add what the documents of other blocks make of r^."""
+    for i in range(len(ranks)):
+        ranks[i] += n_above - series(above, down[i]) + series(below, up[i])
+
+
+@kernel
+def _near_pulls(
+    s: Floats, alpha: float, down: Floats, factorised: bool, c: Floats, pulls: Floats, both: Floats
+) -> None:
+    """Write sum_j (c_i - c_j) rho_ij and sum_j (c_i + c_j) rho_ij over this block."""
+    for i in range(len(s)):
+        own, own_c = down[i], c[i]
+        pull = 0.0
+        magnitude = -0.5 * own_c  # without the sum's own j = i
+        if factorised:
+            for j in range(len(down)):
+                below = 1.0 / (own + down[j])
+                rho = own * down[j] * below * below
+                pull += (own_c - c[j]) * rho
+                magnitude += (own_c + c[j]) * rho
+        else:
+            for j in range(len(s)):
+                rho = logistic(alpha * (s[i] - s[j]))[1]
+                pull += (own_c - c[j]) * rho
+                magnitude += (own_c + c[j]) * rho
+        pulls[i] = pull
+        both[i] = magnitude
+
+
+@kernel
+def _far_pulls(
+    ones: Floats, of_c: Floats, z: Floats, c: Floats, pulls: Floats, both: Floats
+) -> None:
+    """Add the same over the documents of other blocks."""
+    for i in range(len(z)):
+        slope = c[i] * series(ones, z[i])
+        slope_c = series(of_c, z[i])
+        pulls[i] += slope - slope_c
+        both[i] += slope + slope_c
+
+
+@kernel
+def _smooth_pulls(n: int, alpha: float, work: Work) -> None:
+    """Write sum_j (c_i - c_j) rho_ij and sum_j (c_i + c_j) rho_ij."""
+    rows, _, sums = work
+    s, c = rows[SCORES, :n], rows[C]
+    pulls, both = rows[PULLS], rows[BOTH]
+    blocks = (n + BLOCK - 1) // BLOCK
+    for m in range(blocks):
+        a, b = m * BLOCK, min((m + 1) * BLOCK, n)
+        end = a + padded(b - a)
+        factorised = sums[FACTORISED, m, 0] == 1.0
+        _near_pulls(s[a:b], alpha, rows[DOWN, a:end], factorised, c[a:end], pulls[a:b], both[a:b])
+    if blocks == 1:
+        return
+    above, below = sums[ABOVE_C, :blocks], sums[BELOW_C, :blocks]
+    block_sums(c[:n], s, alpha, rows[DOWN], rows[UP], rows[POWERS], above, below)
+    for m in range(blocks):
+        a, b = m * BLOCK, min((m + 1) * BLOCK, n)
+        for sides in ((ABOVE, ABOVE_C, DOWN), (BELOW, BELOW_C, UP)):
+            ones, of_c = SLOPE * sums[sides[0], m], SLOPE * sums[sides[1], m]
+            _far_pulls(ones, of_c, rows[sides[2], a:b], c[a:b], pulls[a:b], both[a:b])
+
+
+@kernel
+def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> float:
     k, alpha, beta, normalize = params
     n = len(scores)
-    ranks = np.empty(n)
-    _smooth_ranks(scores, alpha, np.empty(n), np.empty(n), ranks)
+    rows = work[0]
+    gains = rows[GAIN, :n]
+    ideal = read_grades(labels, k if k > 0 else n, gains)
+    if ideal == 0.0:
+        return 0.0
+    order = _sort(scores, work)
+    _smooth_ranks(n, alpha, work)
     cut = float(k) if k > 0 else math.inf
-    z = ideal_dcg(gains, k if k > 0 else n) if normalize else 1.0
+    z = ideal if normalize else 1.0
     loss = 0.0
     for i in range(n):
-        loss -= gains[i] / z * weighted_discount(ranks[i], cut, beta)[0]  # (8)
+        gain = gains[order[i]] / z
+        loss -= gain * weighted_discount(rows[RANKS, i], cut, beta)[0]  # (8)
     return loss
 
 
 @kernel
 def _grad_hess_query(
-    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    hessian: int,
+    work: Work,
+    grad: Floats,
+    hess: Floats,
 ) -> None:
-    gains = np.exp2(labels) - 1.0
-    if all_equal(gains):
-        return
     k, alpha, beta, normalize = params
     n = len(scores)
-    ranks, exponentials, row = np.empty(n), np.empty(n), np.empty(n)
-    factorised = _smooth_ranks(scores, alpha, exponentials, row, ranks)
+    rows = work[0]
+    gains = rows[GAIN, :n]
+    ideal = read_grades(labels, k if k > 0 else n, gains)
+    if ideal == 0.0:
+        return
+    order = _sort(scores, work)
+    _smooth_ranks(n, alpha, work)
     cut = float(k) if k > 0 else math.inf
-    z = ideal_dcg(gains, k if k > 0 else n) if normalize else 1.0
-    c, bend = np.empty(n), np.empty(n)  # c and e of this page
+    c, ranks = rows[C], rows[RANKS]
+    ranks[n : padded(n)] = 1.0
+    weighted_discounts(ranks[: padded(n)], cut, beta, rows[POWERS], c)
+    scale = -1.0 / (ideal if normalize else 1.0)
     for i in range(n):
-        _, f1, f2 = weighted_discount(ranks[i], cut, beta)
-        c[i] = -gains[i] / z * f1
-        bend[i] = -gains[i] / z * f2
+        c[i] *= scale * gains[order[i]]
+    c[n : n + LANES] = 0.0
+    _smooth_pulls(n, alpha, work)
     for i in range(n):
-        decays(scores, alpha, exponentials, factorised, i, row)
-        own, own_c = scores[i], c[i]
-        pulls = 0.0
-        magnitudes = 0.0
-        for j in range(n):
-            e = row[j]
-            below = 1.0 / (1.0 + e)
-            pull = (own_c - c[j]) * (e * below * below)
-            pulls += pull
-            magnitudes += abs(pull)
-        grad[i] = -alpha * pulls
-        if hessian == GAUSS_NEWTON:
-            hess[i] = max(0.5 * alpha * alpha * magnitudes, HESSIAN_FLOOR)
-        elif hessian == EXACT:
-            slope = -0.25  # sum_j rho_pj, less the sum's own j = i
-            curvature = -bend[i] / 16.0
-            for j in range(n):
-                e = row[j]
-                below = 1.0 / (1.0 + e)
-                rho = e * below * below
-                g2 = rho * (1.0 - e) * below  # G''(|x|) / alpha^2; G'' is odd
-                slope += rho
-                curvature += bend[j] * rho * rho
-                curvature += (own_c - c[j]) * (g2 if own >= scores[j] else -g2)
-            hess[i] = alpha * alpha * (curvature + bend[i] * slope * slope)
-    if hessian == EXACT:
+        grad[order[i]] = -alpha * rows[PULLS, i]
+    if hessian == GAUSS_NEWTON:
+        for i in range(n):
+            hess[order[i]] = max(0.5 * alpha * alpha * rows[BOTH, i], HESSIAN_FLOOR)
+    elif hessian == EXACT:
+        bend = rows[BEND]  # e of this page
+        for i in range(n):
+            bend[i] = scale * gains[order[i]] * weighted_discount(ranks[i], cut, beta)[1]
+        for i in range(n):
+            hess[order[i]] = _exact_curvature(i, rows[SCORES, :n], alpha, c, bend)
         floor_indefinite(hess)
+
+
+@kernel
+def _exact_curvature(i: int, s: Floats, alpha: float, c: Floats, bend: Floats) -> float:
+    slope = 0.0  # sum_j rho_ij
+    curvature = 0.0
+    for j in range(len(s)):
+        if j != i:
+            below, rho = logistic(alpha * (s[i] - s[j]))
+            slope += rho
+            curvature += bend[j] * rho * rho
+            curvature += (c[i] - c[j]) * rho * (1.0 - 2.0 * below)  # G'' / alpha^2
+    return alpha * alpha * (curvature + bend[i] * slope * slope)
 
 
 @kernel
@@ -171,9 +332,10 @@ def _loss_queries(
     params: Params,
     loss: Floats,
 ) -> None:
+    work = _work(scratch_width(first, last, boundaries))
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = _loss_query(scores[a:b], labels[a:b], params)
+        loss[q] = _loss_query(scores[a:b], labels[a:b], params, work)
 
 
 @kernel
@@ -188,9 +350,10 @@ def _grad_hess_queries(
     grad: Floats,
     hess: Floats,
 ) -> None:
+    work = _work(scratch_width(first, last, boundaries))
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], hess[a:b])
+        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, work, grad[a:b], hess[a:b])
 
 
 @dataclass(frozen=True, kw_only=True)

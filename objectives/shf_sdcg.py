@@ -56,43 +56,245 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base import GRADES, Contract, Objective
+from .blocks import (
+    BLOCK,
+    LANES,
+    LOGISTIC,
+    MAX_LEVELS,
+    SLOPE,
+    TERMS,
+    block_edges,
+    block_exponentials,
+    carry,
+    distinct,
+    group_levels,
+    padded,
+    scratch_width,
+    series,
+    to_bottom,
+)
 from .numerics import (
     EXACT,
     GAUSS_NEWTON,
     HESSIAN_FLOOR,
-    all_equal,
-    decays,
     floor_indefinite,
-    ideal_dcg,
     kernel,
-    scaled_exponentials,
+    logistic,
+    read_grades,
+    write_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
-from .sdcg import Params, weighted_discount
+from .sdcg import Params, weighted_discount, weighted_discounts
 from .validation import Floats, Integers, check_cutoff, check_flag
+
+# Scratch of a query: rows of documents by position or of blocks, whole numbers, sums of the levels.
+Work = tuple[Floats, Integers, Floats]
+GAINS, SCORES, GAIN, DOWN, UP, POWERS, RANKS, C, BEND, PULLS, CURVATURES = range(11)
+TOP, BOTTOM, FACTORISED = 11, 12, 13
+ORDER, PLACES, EDGES, SPARE = range(4)  # SPARE: two rows
+
+
+@kernel
+def _work(width: int) -> Work:
+    return np.empty((14, width)), np.empty((5, width), np.int64), np.empty((2, MAX_LEVELS, TERMS))
+
+
+@kernel
+def _place(scores: Floats, alpha: float, work: Work, levels: Floats) -> Integers:
+    """Write order, scores, gains and exponentials by position, and the distinct gains.
+
+    Returns where each of them begins in every block; one block stays as it is, and returns none.
+    """
+    rows, places, _ = work
+    n = len(scores)
+    order, edges = places[ORDER, :n], places[EDGES]
+    known = 0 if n <= BLOCK else distinct(rows[GAINS, :n], levels)
+    if known > 0:
+        write_order(scores, order, places[SPARE:])
+        blocks = block_edges(n, n, edges)
+        runs = np.empty((blocks, known + 1), np.int64)
+        for m in range(blocks):
+            rows[TOP, m] = scores[order[edges[m]]]
+            rows[BOTTOM, m] = scores[order[edges[m + 1] - 1]]
+        group_levels(order, rows[GAINS], levels[:known], edges, places[PLACES], runs)
+    else:
+        runs = np.empty((1, 1), np.int64)
+        edges[0], edges[1] = 0, n
+        for i in range(n):
+            order[i] = i
+    for position in range(n):
+        rows[SCORES, position] = scores[order[position]]
+        rows[GAIN, position] = rows[GAINS, order[position]]
+    for m in range(len(runs)):
+        a, b = edges[m], edges[m + 1]
+        s, last = rows[SCORES, a:b], a + padded(b - a)
+        down = rows[DOWN, a:last]
+        factorised = block_exponentials(s, alpha, down, rows[POWERS, a:last])
+        rows[FACTORISED, m] = 1.0 if factorised else 0.0
+        if known > 0:
+            to_bottom(s, alpha, factorised, down, rows[UP, a:b])
+    # What stands behind the last document is infinitely far below it, and worse.
+    rows[SCORES, n : n + LANES] = -math.inf
+    rows[GAIN, n : n + LANES] = -1.0
+    rows[C, :n] = 0.0  # not known yet
+    return runs
+
+
+@kernel
+def _near_ranks(m: int, a: int, b: int, alpha: float, rows: Floats) -> None:
+    """Write r^ as far as the documents of block m, a..b - 1, make it."""
+    last = a + padded(b - a)
+    s, g, down = rows[SCORES, a:last], rows[GAIN, a:last], rows[DOWN, a:last]
+    factorised = rows[FACTORISED, m] == 1.0
+    for i in range(b - a):
+        own, own_score, own_gain = down[i], s[i], g[i]
+        rank = 0.5  # 1 less G(0), the sum's own j = i
+        for j in range(len(s)):
+            # The better document's lead; among equal grades, the own one.
+            lead = own_score - s[j] if own_gain >= g[j] else s[j] - own_score
+            if factorised:
+                sigmoid = (down[j] if own_gain >= g[j] else own) / (own + down[j])
+            else:
+                sigmoid = logistic(alpha * lead)[0]
+            hinge = sigmoid if lead >= 0.0 else 0.5 - 0.25 * alpha * lead  # (14), sign mended
+            rank += sigmoid if own_gain == g[j] else hinge  # (6), (12)
+            rank += 1.0 if own_gain < g[j] else 0.0  # (13), (15)
+        rows[RANKS, a + i] = rank
+
+
+@kernel
+def _near_pulls(m: int, a: int, b: int, alpha: float, rows: Floats) -> None:
+    """Write pulls / alpha and their magnitudes over the documents of block m, a..b - 1."""
+    last = a + padded(b - a)
+    s, g, down, c = rows[SCORES, a:last], rows[GAIN, a:last], rows[DOWN, a:last], rows[C, a:last]
+    factorised = rows[FACTORISED, m] == 1.0
+    for i in range(b - a):
+        own, own_score, own_gain, own_c = down[i], s[i], g[i], c[i]
+        pull = 0.0
+        curvature = -0.5 * own_c  # without the sum's own j = i
+        for j in range(len(s)):
+            lead = own_score - s[j] if own_gain >= g[j] else s[j] - own_score
+            if factorised:
+                share = 1.0 / (own + down[j])
+                rho = own * down[j] * share * share
+            else:
+                rho = logistic(alpha * lead)[1]
+            hinge = (own_c + c[j]) * (rho if lead >= 0.0 else 0.25)  # -A' / alpha
+            worse = -hinge if own_gain < g[j] else (own_c - c[j]) * rho
+            pull += hinge if own_gain > g[j] else worse
+            curvature += (own_c + c[j]) * rho if own_gain == g[j] else hinge
+        rows[PULLS, a + i] = pull
+        rows[CURVATURES, a + i] = curvature
+
+
+@kernel
+def _far(
+    alpha: float,
+    from_above: bool,
+    pulling: bool,
+    levels: Floats,
+    runs: Integers,
+    edges: Integers,
+    rows: Floats,
+    sums: Floats,
+) -> None:
+    """Add to r^, or to pulls and magnitudes, what all blocks above contribute, or below."""
+    blocks, known = len(runs), len(levels)
+    near, far = (rows[DOWN], rows[UP]) if from_above else (rows[UP], rows[DOWN])
+    sign = -1.0 if from_above else 1.0
+    coefficients = SLOPE if pulling else LOGISTIC
+    # Of each level: documents, their c, and their distances to the edge at hand, summed.
+    count, of_c, distance = np.zeros(known), np.zeros(known), np.zeros(known)
+    ones, with_c = np.empty(TERMS), np.empty(TERMS)
+    ones_both, with_c_both = np.empty(TERMS), np.empty(TERMS)
+    sums[:, :known] = 0.0
+    for step in range(blocks):
+        m = step if from_above else blocks - 1 - step
+        edge = rows[TOP, m] if from_above else rows[BOTTOM, m]
+        for level in range(known):
+            a, b = runs[m, level], runs[m, level + 1]
+            if step == 0 or a == b:
+                continue
+            # Levels in the right order, those in the wrong one, and the own.
+            ones[:] = sums[0, level] if pulling else sign * sums[0, level]
+            with_c[:] = -sums[1, level]
+            ones_both[:] = sums[0, level]
+            with_c_both[:] = sums[1, level]
+            n_wrong, wrong_c, wrong_distance, places = 0.0, 0.0, 0.0, 0.0
+            for other in range(known):
+                if (other > level) == from_above and other != level:
+                    factor = sign if pulling else 1.0
+                    for k in range(TERMS):
+                        ones[k] += factor * sums[0, other, k]
+                        with_c[k] += factor * sums[1, other, k]
+                        ones_both[k] += sums[0, other, k]
+                        with_c_both[k] += sums[1, other, k]
+                    places += count[other] if from_above else 0.0
+                elif other != level:
+                    n_wrong += count[other]
+                    wrong_c += of_c[other]
+                    wrong_distance += distance[other]
+                    places += 0.5 * count[other] if from_above else 1.5 * count[other]
+                else:
+                    places += count[other] if from_above else 0.0
+            ones *= coefficients
+            s, z = rows[SCORES, a:b], near[a:b]
+            if pulling:
+                with_c *= coefficients
+                ones_both *= coefficients
+                with_c_both *= coefficients
+                c, pulls, curvatures = rows[C, a:b], rows[PULLS, a:b], rows[CURVATURES, a:b]
+                for i in range(b - a):
+                    hinge = 0.25 * (c[i] * n_wrong + wrong_c)  # (16)
+                    pulls[i] += _mixed(ones, with_c, c[i], z[i]) - sign * hinge
+                    curvatures[i] += _mixed(ones_both, with_c_both, c[i], z[i]) + hinge
+            else:
+                ranks = rows[RANKS, a:b]
+                for i in range(b - a):
+                    ranks[i] += places + series(ones, z[i])
+                    if n_wrong > 0.0:
+                        lead = wrong_distance + n_wrong * abs(edge - s[i])
+                        ranks[i] += 0.25 * alpha * lead
+        if step + 1 == blocks:
+            continue
+        height = rows[TOP, m] - rows[BOTTOM, m]
+        if from_above:
+            gap = rows[BOTTOM, m] - rows[TOP, m + 1]
+            leaving = rows[BOTTOM, m]
+        else:
+            gap = rows[BOTTOM, m - 1] - rows[TOP, m]
+            leaving = rows[TOP, m]
+        span, jump = math.exp(-alpha * height), math.exp(-alpha * gap)
+        carry(runs[m], rows[C], far, rows[POWERS], span, jump, sums)
+        for level in range(known):
+            a, b = runs[m, level], runs[m, level + 1]
+            if count[level] > 0.0:
+                distance[level] += count[level] * (height + gap)
+            for i in range(a, b):
+                distance[level] += abs(rows[SCORES, i] - leaving) + gap
+                of_c[level] += rows[C, i]
+            count[level] += b - a
+
+
+@kernel
+def _mixed(ones: Floats, others: Floats, c: float, z: float) -> float:
+    """sum_k (c ones_k + others_k) z^k, k from 1."""
+    value = 0.0
+    for k in range(TERMS):
+        value = value * z + (c * ones[TERMS - 1 - k] + others[TERMS - 1 - k])
+    return value * z
 
 
 @kernel
 def _smooth_ranks(
-    scores: Floats, gains: Floats, alpha: float, exponentials: Floats, row: Floats, ranks: Floats
-) -> bool:
-    """Write r^; return whether `exponentials` serve `decays`."""
-    factorised = scaled_exponentials(scores, alpha, exponentials)
-    for i in range(len(scores)):
-        decays(scores, alpha, exponentials, factorised, i, row)
-        own, own_gain = scores[i], gains[i]
-        rank = 0.5  # 1 less G(0), the sum's own j = i
-        for j in range(len(row)):
-            e = row[j]
-            # The better document's lead; among equal grades, the own one.
-            lead = own - scores[j] if own_gain >= gains[j] else scores[j] - own
-            right = e / (1.0 + e)
-            hinge = right if lead >= 0.0 else 0.5 - 0.25 * alpha * lead  # (14), sign mended
-            sigmoid = right if lead >= 0.0 else 1.0 - right
-            rank += sigmoid if own_gain == gains[j] else hinge  # (6), (12)
-            rank += 1.0 if own_gain < gains[j] else 0.0  # (13), (15)
-        ranks[i] = rank
-    return factorised
+    alpha: float, levels: Floats, runs: Integers, edges: Integers, rows: Floats, sums: Floats
+) -> None:
+    """Write r^."""
+    for m in range(len(runs)):
+        _near_ranks(m, edges[m], edges[m + 1], alpha, rows)
+    if len(runs) > 1:
+        _far(alpha, True, False, levels, runs, edges, rows, sums)
+        _far(alpha, False, False, levels, runs, edges, rows, sums)
 
 
 @kernel
@@ -110,16 +312,19 @@ def _cut(gains: Floats, ranks: Floats, k: int) -> float:
 
 
 @kernel
-def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
-    gains = np.exp2(labels) - 1.0
-    if all_equal(gains):
-        return 0.0
+def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> float:
     k, alpha, beta, normalize = params
+    rows, places, sums = work
     n = len(scores)
-    ranks = np.empty(n)
-    _smooth_ranks(scores, gains, alpha, np.empty(n), np.empty(n), ranks)
+    ideal = read_grades(labels, k if k > 0 else n, rows[GAINS, :n])
+    if ideal == 0.0:
+        return 0.0
+    levels = np.empty(MAX_LEVELS)
+    runs = _place(scores, alpha, work, levels)
+    _smooth_ranks(alpha, levels[: runs.shape[1] - 1], runs, places[EDGES], rows, sums)
+    ranks, gains = rows[RANKS, :n], rows[GAIN, :n]
     cut = _cut(gains, ranks, k)
-    z = ideal_dcg(gains, k if k > 0 else n) if normalize else 1.0
+    z = ideal if normalize else 1.0
     loss = 0.0
     for i in range(n):
         loss -= gains[i] / z * weighted_discount(ranks[i], cut, beta)[0]  # (8)
@@ -128,62 +333,72 @@ def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
 
 @kernel
 def _grad_hess_query(
-    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    hessian: int,
+    work: Work,
+    grad: Floats,
+    hess: Floats,
 ) -> None:
-    gains = np.exp2(labels) - 1.0
-    if all_equal(gains):
-        return
     k, alpha, beta, normalize = params
+    rows, places, sums = work
     n = len(scores)
-    ranks, exponentials, row = np.empty(n), np.empty(n), np.empty(n)
-    factorised = _smooth_ranks(scores, gains, alpha, exponentials, row, ranks)
+    ideal = read_grades(labels, k if k > 0 else n, rows[GAINS, :n])
+    if ideal == 0.0:
+        return
+    every = np.empty(MAX_LEVELS)
+    runs = _place(scores, alpha, work, every)
+    levels, edges, order = every[: runs.shape[1] - 1], places[EDGES], places[ORDER]
+    _smooth_ranks(alpha, levels, runs, edges, rows, sums)
+    ranks, gains = rows[RANKS, :n], rows[GAIN, :n]
     cut = _cut(gains, ranks, k)
-    z = ideal_dcg(gains, k if k > 0 else n) if normalize else 1.0
-    c, bend = np.empty(n), np.empty(n)  # c and e of this page
+    rows[RANKS, n : padded(n)] = 1.0
+    weighted_discounts(rows[RANKS, : padded(n)], cut, beta, rows[POWERS], rows[C])
+    scale = -1.0 / (ideal if normalize else 1.0)
+    c = rows[C, :n]
     for i in range(n):
-        _, f1, f2 = weighted_discount(ranks[i], cut, beta)
-        c[i] = -gains[i] / z * f1
-        bend[i] = -gains[i] / z * f2
+        c[i] *= scale * gains[i]
+    rows[C, n : n + LANES] = 0.0
+    for m in range(len(runs)):
+        _near_pulls(m, edges[m], edges[m + 1], alpha, rows)
+    if len(runs) > 1:
+        _far(alpha, True, True, levels, runs, edges, rows, sums)
+        _far(alpha, False, True, levels, runs, edges, rows, sums)
     for i in range(n):
-        decays(scores, alpha, exponentials, factorised, i, row)
-        own, own_gain, own_c = scores[i], gains[i], c[i]
-        pulls = 0.0
-        magnitudes = 0.0
-        for j in range(n):
-            e = row[j]
-            below = 1.0 / (1.0 + e)
-            rho = e * below * below
-            lead = own - scores[j] if own_gain >= gains[j] else scores[j] - own
-            steepness = rho if lead >= 0.0 else 0.25  # -A' / alpha
-            both = (own_c + c[j]) * steepness
-            pull = both if own_gain > gains[j] else -both
-            pull = (own_c - c[j]) * rho if own_gain == gains[j] else pull
-            pulls += pull
-            magnitudes += abs(pull)
-        grad[i] = -alpha * pulls
-        if hessian == GAUSS_NEWTON:
-            hess[i] = max(0.5 * alpha * alpha * magnitudes, HESSIAN_FLOOR)
-        elif hessian == EXACT:
-            slope = 0.25  # dr^_i/ds_i over alpha, less the sum's own j = i
-            curvature = -bend[i] / 16.0
-            for j in range(n):
-                e = row[j]
-                below = 1.0 / (1.0 + e)
-                rho = e * below * below
-                g2 = rho * (1.0 - e) * below  # G''(|x|) / alpha^2; G'' is odd
-                lead = own - scores[j] if own_gain >= gains[j] else scores[j] - own
-                if own_gain == gains[j]:
-                    slope -= rho
-                    curvature += bend[j] * rho * rho
-                    curvature += (own_c - c[j]) * (g2 if lead >= 0.0 else -g2)
-                else:
-                    steepness = rho if lead >= 0.0 else 0.25
-                    slope += -steepness if own_gain > gains[j] else steepness
-                    curvature += bend[j] * steepness * steepness
-                    curvature += (own_c + c[j]) * (g2 if lead >= 0.0 else 0.0)
-            hess[i] = alpha * alpha * (curvature + bend[i] * slope * slope)
-    if hessian == EXACT:
+        grad[order[i]] = -alpha * rows[PULLS, i]
+    if hessian == GAUSS_NEWTON:
+        for i in range(n):
+            curvature = 0.5 * alpha * alpha * rows[CURVATURES, i]
+            hess[order[i]] = max(curvature, HESSIAN_FLOOR)
+    elif hessian == EXACT:
+        bend = rows[BEND, :n]  # e of this page
+        for i in range(n):
+            bend[i] = scale * gains[i] * weighted_discount(ranks[i], cut, beta)[1]
+        for i in range(n):
+            hess[order[i]] = _exact_curvature(i, rows[SCORES, :n], gains, alpha, c, bend)
         floor_indefinite(hess)
+
+
+@kernel
+def _exact_curvature(i: int, s: Floats, g: Floats, alpha: float, c: Floats, bend: Floats) -> float:
+    slope = 0.0  # dr^_i/ds_i over alpha
+    curvature = 0.0
+    for j in range(len(s)):
+        if j == i:
+            continue
+        lead = s[i] - s[j] if g[i] >= g[j] else s[j] - s[i]
+        sigmoid, rho = logistic(alpha * lead)
+        g2 = rho * (1.0 - 2.0 * sigmoid)  # G'' / alpha^2
+        if g[i] == g[j]:
+            slope -= rho
+            curvature += bend[j] * rho * rho + (c[i] - c[j]) * g2
+        else:
+            steepness = rho if lead >= 0.0 else 0.25  # -A' / alpha
+            slope += -steepness if g[i] > g[j] else steepness
+            curvature += bend[j] * steepness * steepness
+            curvature += (c[i] + c[j]) * (g2 if lead >= 0.0 else 0.0)
+    return alpha * alpha * (curvature + bend[i] * slope * slope)
 
 
 @kernel
@@ -196,9 +411,10 @@ def _loss_queries(
     params: Params,
     loss: Floats,
 ) -> None:
+    work = _work(scratch_width(first, last, boundaries))
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = _loss_query(scores[a:b], labels[a:b], params)
+        loss[q] = _loss_query(scores[a:b], labels[a:b], params, work)
 
 
 @kernel
@@ -213,9 +429,10 @@ def _grad_hess_queries(
     grad: Floats,
     hess: Floats,
 ) -> None:
+    work = _work(scratch_width(first, last, boundaries))
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], hess[a:b])
+        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, work, grad[a:b], hess[a:b])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -400,7 +400,7 @@ def smooth_ap(scores, grades, *, sigma=1.0, form="sigmoid", band=40.0, own=1.0, 
 
 
 def sdcg_gauss_newton(scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, **_):
-    """Return sum_j |lambda_pj| alpha/2 with lambda_pj = alpha (c_p - c_j) rho_pj."""
+    """Return sum_j alpha (c_p + c_j) rho_pj alpha/2."""
     n = len(scores)
     if nothing_to_rank(grades):
         return np.zeros(n)
@@ -411,14 +411,14 @@ def sdcg_gauss_newton(scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=
     for p in range(n):
         for j in range(n):
             if j != p:
-                hess[p] += abs((c[p] - c[j]) * dG(alpha, scores[p] - scores[j])) * alpha / 2.0
+                hess[p] -= (c[p] + c[j]) * dG(alpha, scores[p] - scores[j]) * alpha / 2.0
     return hess
 
 
 def shf_sdcg_gauss_newton(
     scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, frozen_at=None, **_
 ):
-    """Return sum_j |lambda_pj| alpha/2 with lambda_pj the pull that pair (p, j) exerts on p."""
+    """Return sum_j (c_p + c_j) |slope of the pair's function| alpha/2."""
     n = len(scores)
     if nothing_to_rank(grades):
         return np.zeros(n)
@@ -433,13 +433,10 @@ def shf_sdcg_gauss_newton(
             if j == p:
                 continue
             x = scores[p] - scores[j]
-            if grades[p] == grades[j]:
-                pull = (c[p] - c[j]) * dG(alpha, x)
-            else:
-                better = x if grades[p] > grades[j] else -x  # the better one's lead
-                slope = dG(alpha, better) if better >= 0 else -alpha / 4.0
-                pull = (c[p] + c[j]) * slope
-            hess[p] += abs(pull) * alpha / 2.0
+            better = x if grades[p] > grades[j] else -x  # the better one's lead
+            wrong = grades[p] != grades[j] and better < 0
+            slope = -alpha / 4.0 if wrong else dG(alpha, x)
+            hess[p] -= (c[p] + c[j]) * slope * alpha / 2.0
     return hess
 
 

@@ -1,0 +1,188 @@
+"""Long lists: blocks and sums of exponentials against all pairs, one by one.
+
+The formulas are written out for whole matrices of pairs and import nothing of the kernels. Lists
+straddle every length at which a kernel changes its way of computing.
+"""
+
+import numpy as np
+import pytest
+from boostrank.objectives import blocks, numerics
+
+from boostrank import SDCG, SHFSDCG, LambdaRank
+
+SHARES = [0.52, 0.32, 0.13, 0.022, 0.008]
+LENGTHS = (64, 65, 129, 221, 300, 700)
+SPREADS = ("normal", "tied", "two", "sorted", "reversed", "organ-pipe", "1e3", "1e12", "1e-12")
+
+
+def some_scores(spread, n, rng):
+    s = rng.normal(size=n)
+    return {
+        "normal": s,
+        "tied": np.full(n, 0.3),
+        "two": (s > 0.0).astype(float),
+        "sorted": np.sort(s),
+        "reversed": np.sort(s)[::-1].copy(),
+        "organ-pipe": np.concatenate([np.sort(s[: n // 2]), np.sort(s[n // 2 :])[::-1]]),
+        "1e3": s * 1e3,
+        "1e12": s * 1e12,
+        "1e-12": s * 1e-12,
+    }[spread]
+
+
+def some_grades(kind, n, rng):
+    if kind == "five":
+        return rng.choice(5, n, p=SHARES).astype(float)
+    if kind == "thirty":
+        return rng.integers(0, 31, n).astype(float)
+    return rng.uniform(0.0, 4.0, n)
+
+
+def sigmoid_of(x):
+    """1/(1 + e^x) without overflow."""
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, e, 1.0) / (1.0 + e)
+
+
+def ranks_of(scores):
+    ranks = np.empty(len(scores))
+    ranks[np.argsort(-scores, kind="stable")] = np.arange(1.0, len(scores) + 1.0)
+    return ranks
+
+
+def ideal(gains, k):
+    top = np.sort(gains)[::-1][:k]
+    return np.sum(top / np.log2(np.arange(2.0, len(top) + 2.0)))
+
+
+def lambdarank(scores, grades, truncation):
+    gains, ranks = 2.0**grades - 1.0, ranks_of(scores)
+    top = truncation or len(scores)
+    discounts = 1.0 / np.log2(1.0 + ranks)
+    gaps = gains[:, None] - gains[None, :]
+    weights = np.abs(gaps) * np.abs(discounts[:, None] - discounts[None, :]) / ideal(gains, top)
+    weights *= np.minimum(ranks[:, None], ranks[None, :]) <= top
+    x = scores[:, None] - scores[None, :]
+    better = np.sign(gaps)
+    rho, other = sigmoid_of(better * x), sigmoid_of(-better * x)
+    return -np.sum(better * weights * rho, axis=1), np.sum(weights * rho * other, axis=1)
+
+
+def slopes_of_discount(ranks):
+    log = np.log1p(ranks)
+    return -np.log(2.0) / (log**2 * (1.0 + ranks))
+
+
+def smooth_dcg(scores, grades, alpha, hinged):
+    """Loss, gradient and Gauss-Newton curvature of SDCG, or SHF-SDCG where `hinged`."""
+    gains = 2.0**grades - 1.0
+    z = ideal(gains, len(gains))
+    x = scores[:, None] - scores[None, :]
+    better = np.sign(gains[:, None] - gains[None, :]) if hinged else np.zeros_like(x)
+    lead = np.where(better < 0, -x, x)
+    wrong = (better != 0) & (lead < 0)
+    part = np.where(wrong, 0.5 - 0.25 * alpha * lead, sigmoid_of(alpha * lead)) + (better < 0)
+    np.fill_diagonal(part, 0.0)
+    ranks = 1.0 + part.sum(axis=1)
+    c = -gains / z * slopes_of_discount(ranks)
+    slope = np.where(wrong, 0.25, sigmoid_of(alpha * x) * sigmoid_of(-alpha * x))
+    np.fill_diagonal(slope, 0.0)
+    both, difference = c[:, None] + c[None, :], c[:, None] - c[None, :]
+    pull = np.where(better == 0, difference, better * both) * slope
+    loss = -np.sum(gains / z / np.log2(1.0 + ranks))
+    return loss, -alpha * pull.sum(axis=1), 0.5 * alpha**2 * np.sum(both * slope, axis=1)
+
+
+def agree(got, want, tolerance=1e-10):
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * np.abs(want).max())
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("kind", ["five", "thirty", "real"])
+@pytest.mark.parametrize("truncation", [None, 30, 111, 150])
+def test_lambdarank_of_long_lists(spread, kind, truncation, rng):
+    for n in LENGTHS:
+        scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
+        objective = LambdaRank(norm=False, truncation=truncation)
+        grad, hess = objective.grad_hess(scores, grades, [n])
+        want_grad, want_hess = lambdarank(scores, grades, truncation)
+        agree(grad, want_grad)
+        agree(hess, np.maximum(want_hess, 1e-10))
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("kind", ["five", "thirty", "real"])
+@pytest.mark.parametrize("cls", [SDCG, SHFSDCG])
+def test_smooth_dcg_of_long_lists(spread, kind, cls, rng):
+    for n in LENGTHS:
+        scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
+        objective = cls(alpha=0.7)
+        grad, hess = objective.grad_hess(scores, grades, [n])
+        loss, want_grad, want_hess = smooth_dcg(scores, grades, 0.7, cls is SHFSDCG)
+        agree(objective.loss(scores, grades, [n]), np.array([loss]))
+        agree(grad, want_grad)
+        agree(hess, np.maximum(want_hess, 1e-10))
+
+
+@pytest.mark.parametrize("cls", [SDCG, SHFSDCG, LambdaRank])
+def test_short_and_long_lists_of_one_call_do_not_meet(cls, rng):
+    group = np.array([1500, 3, 64, 700, 20, 65, 1, 300])
+    scores, grades = rng.normal(size=group.sum()), some_grades("five", group.sum(), rng)
+    objective = cls()
+    together = objective.grad_hess(scores, grades, group)
+    begin = 0
+    for n in group:
+        part = slice(begin, begin + n)
+        alone = objective.grad_hess(scores[part], grades[part], [n])
+        for whole, own in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(whole[part], own)
+        begin += n
+
+
+def test_a_sum_of_exponentials_is_the_logistic_function():
+    nodes = 0.5 + 0.5 * np.cos(np.pi * (2.0 * np.arange(blocks.TERMS) + 1.0) / (2.0 * blocks.TERMS))
+    at_nodes = np.polynomial.polynomial.polyval(nodes, blocks.LOGISTIC)
+    np.testing.assert_allclose(at_nodes, 1.0 / (1.0 + nodes), rtol=1e-14)
+    x = np.linspace(0.0, 40.0, 4001)
+    z = np.exp(-x)
+    got = [blocks.series(blocks.LOGISTIC, value) for value in z]
+    np.testing.assert_allclose(got, z / (1.0 + z), rtol=1e-13)
+    got = [blocks.series(blocks.SLOPE, value) for value in z]
+    np.testing.assert_allclose(got, z / (1.0 + z) ** 2, rtol=5e-11)
+
+
+def test_vector_exponentials_and_logarithms():
+    x = np.concatenate([-np.geomspace(1e-300, 699.0, 1001), [0.0, -700.1, -1e300, -np.inf]])
+    out = np.empty_like(x)
+    numerics.exponentials(x, out)
+    np.testing.assert_allclose(out[:-3], np.exp(x[:-3]), rtol=3e-14)
+    np.testing.assert_array_equal(out[-3:], 0.0)
+    x = np.concatenate([1.0 + np.geomspace(1e-3, 1e300, 1001), [1.0, 2.0, np.inf]])
+    out = np.empty_like(x)
+    numerics.logarithms(x, out)
+    np.testing.assert_allclose(out, np.log(x), rtol=5e-16)
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+def test_order_is_stable_and_by_descending_score(spread, rng):
+    for n in (1, 2, 20, 64, 65, 1000):
+        for scores in (some_scores(spread, n, rng), np.round(some_scores(spread, n, rng), 1)):
+            want = np.argsort(-scores, kind="stable")
+            np.testing.assert_array_equal(numerics.order_by_score(scores), want)
+
+
+def test_gains_and_ideal_of_whole_and_real_grades(rng):
+    for grades in ([0, 1, 2, 2], [3.0, 0.5, 3.0], [31, 0, 30], [40, 1, 0], [0.0, 1e-3]):
+        for k in (1, 2, 10):
+            labels = np.array(grades, dtype=float)
+            gains = np.empty(len(labels))
+            z = numerics.read_grades(labels, k, gains)
+            np.testing.assert_allclose(gains, 2.0**labels - 1.0, rtol=1e-12)
+            assert z == pytest.approx(ideal(gains, k), rel=1e-13)
+    n = 10_000  # beyond the table of discounts
+    labels = rng.integers(0, 3, n).astype(float)
+    gains = np.empty(n)
+    z = numerics.read_grades(labels, n, gains)
+    assert z == pytest.approx(ideal(2.0**labels - 1.0, n), rel=1e-12)
+    assert numerics.read_grades(np.full(5, 2.0), 5, np.empty(5)) == 0.0
+    assert numerics.read_grades(np.full(5, 0.5), 5, np.empty(5)) == 0.0
