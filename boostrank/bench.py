@@ -5,26 +5,36 @@ feature and trees of two leaves, less the time of the same round with squared er
 whole call that the host makes: predictions in, float32 gradients out. Both are timed in turn, many
 times; the figure is the median of the paired ratios, which a busy machine disturbs least.
 
-Neither side normalises scores or queries: those parts differ between the implementations.
+Neither side normalises scores or queries, but in the rows that say so: a divisor of
+0.01 + |s_i - s_j| is no sum of exponentials, and takes time that grows with the square of a list.
+
+Whole trainings are timed round by round, a round of the built-in and one with our objective in
+turn.
 """
 
+import math
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numba
 import numpy as np
 
 from boostrank.compare import import_host, kernel_threads
 from boostrank.datasets import GRADE_SHARES
 from boostrank.hosts import HostObjective
-from boostrank.registry import SDCG, SHFSDCG, LambdaRank
+from boostrank.registry import SDCG, SHFSDCG, LambdaRank, SmoothNDCG
 
 #: Documents timed at each list length, in as many queries as that makes.
 TOTAL_DOCS = 36_000
+#: The longest query that LightGBM's built-ins take; beyond it, our objectives are timed alone.
+LONGEST_BUILTIN = 10_000
 
 
 @dataclass(frozen=True)
@@ -61,22 +71,30 @@ def pairs(docs: int) -> tuple[Pair, ...]:
     -------
     tuple of Pair
     """
-    everything = (("lambdarank_norm", False), ("lambdarank_truncation_level", docs))
-    top = (("lambdarank_norm", False), ("lambdarank_truncation_level", 30))
-    topk = (
-        ("lambdarank_pair_method", "topk"),
-        ("lambdarank_num_pair_per_sample", docs),
-        ("lambdarank_normalization", False),
-        ("lambdarank_score_normalization", False),
-    )
-    ours = LambdaRank(norm=False)
+
+    def lightgbm(truncation: int, norm: bool) -> tuple[tuple[str, Any], ...]:
+        return (("lambdarank_norm", norm), ("lambdarank_truncation_level", truncation))
+
+    def xgboost(norm: bool) -> tuple[tuple[str, Any], ...]:
+        return (
+            ("lambdarank_pair_method", "topk"),
+            ("lambdarank_num_pair_per_sample", docs),
+            ("lambdarank_normalization", norm),
+            ("lambdarank_score_normalization", norm),
+        )
+
+    plain, normalised = LambdaRank(norm=False), LambdaRank(norm=True)
     truncated = LambdaRank(norm=False, truncation=30)
+    everything, top = lightgbm(docs, False), lightgbm(30, False)
     return (
-        Pair(ours, "lightgbm", "lambdarank", everything, "lambdarank, all pairs"),
+        Pair(plain, "lightgbm", "lambdarank", everything, "lambdarank, all pairs"),
         Pair(truncated, "lightgbm", "lambdarank", top, "lambdarank, truncation 30"),
-        Pair(ours, "xgboost", "rank:ndcg", topk, "lambdarank, all pairs"),
+        Pair(plain, "xgboost", "rank:ndcg", xgboost(False), "lambdarank, all pairs"),
         Pair(SDCG(), "lightgbm", "lambdarank", everything, "sdcg against lambdarank"),
         Pair(SHFSDCG(), "lightgbm", "lambdarank", everything, "shf-sdcg against lambdarank"),
+        Pair(SmoothNDCG(), "lightgbm", "lambdarank", everything, "smooth-ndcg against lambdarank"),
+        Pair(normalised, "lightgbm", "lambdarank", lightgbm(docs, True), "lambdarank, normalised"),
+        Pair(normalised, "xgboost", "rank:ndcg", xgboost(True), "lambdarank, normalised"),
     )
 
 
@@ -90,12 +108,35 @@ class Timing:
         Documents a query.
     label, host : str
     ours, builtin : float
-        Nanoseconds for each document, medians.
+        Nanoseconds for each document, medians; `builtin` is NaN beyond `LONGEST_BUILTIN`.
     ratio : float
         Built-in's time over ours, median of paired runs.
+    speedup : float
+        Our time over our time with all cores, median of paired runs.
     """
 
     docs: int
+    label: str
+    host: str
+    ours: float
+    builtin: float
+    ratio: float
+    speedup: float
+
+
+@dataclass(frozen=True)
+class Training:
+    """Time of whole boosting rounds.
+
+    Attributes
+    ----------
+    label, host : str
+    ours, builtin : float
+        Seconds a round, medians.
+    ratio : float
+        Our time over the built-in's, median of paired rounds.
+    """
+
     label: str
     host: str
     ours: float
@@ -148,6 +189,10 @@ def _xgboost_rounds(
     )
 
 
+def _labels(rng: np.random.Generator, total: int) -> Any:
+    return rng.choice(len(GRADE_SHARES), total, p=GRADE_SHARES).astype(np.float64)
+
+
 def measure(
     docs: Sequence[int], *, repeats: int = 15, threads: int = 1, seed: int = 0
 ) -> Iterator[Timing]:
@@ -173,24 +218,139 @@ def measure(
         n_queries = max(1, TOTAL_DOCS // n)
         total = n * n_queries
         group = np.full(n_queries, n)
-        y = rng.choice(len(GRADE_SHARES), total, p=GRADE_SHARES).astype(np.float64)
+        y = _labels(rng, total)
         scores = rng.normal(size=total)
         X = rng.normal(size=(total, 1))
         for pair in pairs(n):
-            prepare = _lightgbm_rounds if pair.host == "lightgbm" else _xgboost_rounds
-            with kernel_threads(threads):
-                calls = prepare(pair, X, y, scores, group, threads)
-                for call in calls:  # compiles, and fills what is filled once
-                    call()
-                runs = [[_seconds(call) for call in calls] for _ in range(repeats)]
+            if n <= LONGEST_BUILTIN:
+                prepare = _lightgbm_rounds if pair.host == "lightgbm" else _xgboost_rounds
+                with kernel_threads(threads):
+                    *host_rounds, ours = prepare(pair, X, y, scores, group, threads)
+            elif pair.host == "lightgbm" and not getattr(pair.objective, "norm", False):
+                host_rounds = [lambda: None, lambda: None]
+                ours = partial(pair.objective, y, scores, None, group)
+            else:
+                continue
+            runs = []
+            for repeat in range(repeats + 1):
+                with kernel_threads(threads):
+                    seconds = [_seconds(call) for call in (*host_rounds, ours)]
+                with kernel_threads(numba.config.NUMBA_NUM_THREADS):
+                    seconds.append(_seconds(ours))
+                if repeat > 0:  # the first one compiles, and fills what is filled once
+                    runs.append(seconds)
+            known = n <= LONGEST_BUILTIN
             yield Timing(
                 docs=n,
                 label=pair.label,
-                host=pair.host,
-                ours=median(ours for _, _, ours in runs) / total * 1e9,
-                builtin=median(full - plain for full, plain, _ in runs) / total * 1e9,
-                ratio=median((full - plain) / ours for full, plain, ours in runs),
+                host=pair.host if known else "",
+                ours=median(ours for _, _, ours, _ in runs) / total * 1e9,
+                builtin=median(full - plain for full, plain, _, _ in runs) / total * 1e9
+                if known
+                else math.nan,
+                ratio=median((full - plain) / ours for full, plain, ours, _ in runs)
+                if known
+                else math.nan,
+                speedup=median(ours / all_cores for _, _, ours, all_cores in runs),
             )
+
+
+def measure_training(
+    *,
+    n_docs: int = 360_000,
+    n_features: int = 136,
+    docs: int = 120,
+    n_leaves: int = 63,
+    rounds: int = 30,
+    threads: int = 2,
+    seed: int = 0,
+) -> Iterator[Training]:
+    """Time boosting rounds with our LambdaRank and with the built-in of the same pairs.
+
+    Parameters
+    ----------
+    n_docs, n_features : int, default 360,000 and 136
+        Size of the float32 data.
+    docs : int, default 120
+        Documents a query.
+    n_leaves : int, default 63
+        Leaves a tree.
+    rounds : int, default 30
+        Paired rounds, of which the median counts.
+    threads : int, default 2
+        For host and objective alike.
+    seed : int, default 0
+        Of the data.
+
+    Yields
+    ------
+    Training
+    """
+    rng = np.random.default_rng(seed)
+    group = np.full(n_docs // docs, docs)
+    total = int(group.sum())
+    X = rng.normal(size=(total, n_features)).astype(np.float32)
+    # Grades that some of the features explain, of the usual shares.
+    hidden = X[:, :10].sum(axis=1) + 2.0 * rng.normal(size=total).astype(np.float32)
+    cuts = np.quantile(hidden, np.cumsum(GRADE_SHARES)[:-1])
+    y = np.searchsorted(cuts, hidden).astype(np.float64)
+    for pair in (pairs(docs)[0], pairs(docs)[2]):
+        train = _lightgbm_training if pair.host == "lightgbm" else _xgboost_training
+        with kernel_threads(threads):
+            builtin, ours = train(pair, X, y, group, n_leaves, threads)
+            for call in (builtin, ours):
+                call()
+            runs = [(_seconds(builtin), _seconds(ours)) for _ in range(rounds)]
+        yield Training(
+            label=pair.label,
+            host=pair.host,
+            ours=median(ours for _, ours in runs),
+            builtin=median(builtin for builtin, _ in runs),
+            ratio=median(ours / builtin for builtin, ours in runs),
+        )
+
+
+def _lightgbm_training(
+    pair: Pair, X: Any, y: Any, group: Any, n_leaves: int, threads: int
+) -> tuple[Callable[[], object], Callable[[], object]]:
+    lightgbm = import_host("lightgbm")
+    common = {
+        "num_leaves": n_leaves,
+        "verbosity": -1,
+        "num_threads": threads,
+        "metric": "None",
+        "force_col_wise": True,
+    }
+
+    def booster(**params: Any) -> Any:
+        data = lightgbm.Dataset(X, y, group=group, params=common)
+        return lightgbm.Booster(common | params, data)
+
+    builtin = booster(objective=pair.builtin, **dict(pair.params))
+    ours = booster(objective="none")
+    return builtin.update, lambda: ours.update(fobj=pair.objective)
+
+
+def _xgboost_training(
+    pair: Pair, X: Any, y: Any, group: Any, n_leaves: int, threads: int
+) -> tuple[Callable[[], object], Callable[[], object]]:
+    xgboost = import_host("xgboost")
+    matrix = xgboost.QuantileDMatrix(X, y, group=group, nthread=threads, max_bin=256)
+    common = {
+        "max_leaves": n_leaves,
+        "max_depth": 0,
+        "grow_policy": "lossguide",
+        "nthread": threads,
+        "base_score": 0,
+        "disable_default_eval_metric": 1,
+    }
+    builtin = xgboost.Booster(common | {"objective": pair.builtin} | dict(pair.params), [matrix])
+    ours = xgboost.Booster(common | {"objective": "rank:pairwise"}, [matrix])
+    rounds, our_rounds = count(), count()
+    return (
+        lambda: builtin.update(matrix, next(rounds)),
+        lambda: ours.update(matrix, next(our_rounds), fobj=pair.objective),
+    )
 
 
 def machine() -> str:

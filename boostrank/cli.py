@@ -6,6 +6,7 @@ exit code 2; ``boostrank --debug`` shows where they come from.
 
 import ast
 import csv
+import math
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from importlib.metadata import version
@@ -517,42 +518,59 @@ def objectives() -> None:
 
 @app.command()
 def bench(
-    docs: Annotated[str, typer.Option(help="Documents a query, with commas.")] = "20,120,1000",
+    docs: Annotated[str, typer.Option(help="Documents a query, with commas.")] = (
+        "20,120,1000,9000,100000"
+    ),
     repeats: Annotated[int, typer.Option(help="Paired runs; their median counts.")] = 15,
     threads: Threads = Settings.threads,
+    train: Annotated[
+        bool, typer.Option("--train", help="Time whole boosting rounds instead (minutes).")
+    ] = False,
     seed: Seed = Settings.seed,
-    out: Annotated[Path, typer.Option(help="Folder for the CSV file.")] = Path("out/bench"),
+    out: Annotated[Path, typer.Option(help="Folder for CSV and figure.")] = Path("out/bench"),
 ) -> None:
     """Time our gradients against the hosts' own on this machine, as ratios."""
     lengths = [check_count("docs", int(word)) for word in _words(docs)]
     Settings(threads=threads, seed=seed)  # checks them
     check_count("repeats", repeats)
     out.mkdir(parents=True, exist_ok=True)
-    table = Table(box=box.MARKDOWN)
-    names = [entry.name for entry in fields(timings.Timing)]
-    for heading in ("documents a query", "objective", "host", "ours, ns", "built-in, ns", "ratio"):
-        table.add_column(heading, no_wrap=True)
-    with (out / "bench.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(names)
-        for timing in timings.measure(lengths, repeats=repeats, threads=threads, seed=seed):
-            writer.writerow([getattr(timing, name) for name in names])
-            table.add_row(
-                f"{timing.docs:,}",
-                timing.label,
-                timing.host,
-                f"{timing.ours:.1f}",
-                f"{timing.builtin:.1f}",
-                f"{timing.ratio:.2f}",
-            )
     console = _console()
-    console.print(table)
+    if train:
+        rounds = timings.measure_training(rounds=repeats, threads=threads, seed=seed)
+        _bench_table(console, out / "training.csv", rounds, timings.Training)
+        explained = "Seconds a round; ratio: ours / built-in"
+    else:
+        lists = list(timings.measure(lengths, repeats=repeats, threads=threads, seed=seed))
+        _bench_table(console, out / "bench.csv", lists, timings.Timing)
+        explained = "Nanoseconds a document; ratio: built-in / ours; speedup: ours on all cores"
+        plot.draw_lengths(lists, out / "bench.png")
     console.print(
-        f"Nanoseconds a document, {_counted(threads, 'thread', 'threads')}, medians of {repeats} "
-        f"paired runs; ratio: built-in / ours, neither normalised. {timings.machine()}. "
-        f"{_versions(HOSTS)}. Written: {out / 'bench.csv'}.",
+        f"{explained}. {_counted(threads, 'thread', 'threads')}, medians of {repeats} paired runs. "
+        f"{timings.machine()}. {_versions(HOSTS)}. Written to {out}.",
         soft_wrap=True,
     )
+
+
+def _bench_table(console: Console, path: Path, rows: Iterable[Any], kind: type) -> None:
+    """Print the rows as they come, and write them as CSV."""
+    names = [entry.name for entry in fields(kind)]
+    table = Table(box=box.MARKDOWN)
+    for name in names:
+        table.add_column(name, no_wrap=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        for row in rows:
+            values = [getattr(row, name) for name in names]
+            writer.writerow(values)
+            table.add_row(*(_cell(value) for value in values))
+    console.print(table)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from boostrank.bench import Timing
 from boostrank.compare import CHOSEN_BY, Row
 
 if TYPE_CHECKING:
@@ -124,4 +125,44 @@ def draw_test(rows: Sequence[Row], path: Path) -> None:
     axis.plot([], [], "D", color="#555555", label=f"filled: p < {SIGNIFICANT:g} (paired test)")
     axis.plot([], [], "--", color="#7F7F7F", linewidth=1.0, label=f"baseline {baseline}")
     figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize="small")
+    figure.savefig(path, format="png")
+
+
+def draw_lengths(timings: Sequence[Timing], path: Path) -> None:
+    """Draw time for each document against the length of the list, both logarithmic.
+
+    Parameters
+    ----------
+    timings : sequence of Timing
+    path : Path
+        Of the PNG file.
+    """
+    figure = _figure(8.0, 5.5)
+    axis = figure.subplots()
+    lines: dict[tuple[str, bool], list[tuple[int, float]]] = {}
+    for timing in timings:
+        ours, _, builtin = timing.label.partition(" against ")
+        lines.setdefault((ours, False), []).append((timing.docs, timing.ours))
+        if not builtin and timing.host:
+            label = f"{timing.host}: {ours}"
+            lines.setdefault((label, True), []).append((timing.docs, timing.builtin))
+    for number, ((label, theirs), points) in enumerate(lines.items()):
+        best = {docs: min(ns for d, ns in points if d == docs) for docs, _ in points}
+        axis.plot(
+            list(best),
+            list(best.values()),
+            color=_COLOURS[number % len(_COLOURS)],
+            linestyle="--" if theirs else "-",
+            marker="o",
+            markersize=4,
+            linewidth=1.4,
+            label=label if theirs else f"boostrank: {label}",
+        )
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("documents a query")
+    axis.set_ylabel("gradient, nanoseconds a document")
+    axis.grid(alpha=0.25, which="both")
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False, fontsize="small")
     figure.savefig(path, format="png")

@@ -1,6 +1,7 @@
 """The benchmark runs and reports what it measured; its figures are no test's business."""
 
 import csv
+import math
 
 import pytest
 from typer.testing import CliRunner
@@ -18,18 +19,37 @@ def test_measure(monkeypatch):
     for timing in timings:
         assert timing.docs == 20
         assert timing.ours > 0
+        assert timing.speedup > 0
+
+
+def test_lists_too_long_for_the_built_ins_are_timed_alone(monkeypatch):
+    monkeypatch.setattr(bench, "LONGEST_BUILTIN", 30)
+    timings = list(bench.measure([40], repeats=1))
+    assert timings
+    for timing in timings:
+        assert math.isnan(timing.ratio)
+        assert "normalised" not in timing.label
+
+
+def test_training():
+    rounds = list(bench.measure_training(n_docs=480, n_features=3, n_leaves=4, rounds=2, threads=1))
+    assert [timing.host for timing in rounds] == ["lightgbm", "xgboost"]
+    for timing in rounds:
+        assert timing.ratio > 0
 
 
 def test_command(monkeypatch, tmp_path):
     monkeypatch.setattr(bench, "TOTAL_DOCS", 400)
     done = CliRunner().invoke(
-        app, ["bench", "--docs", "10,20", "--repeats", "1", "--out", tmp_path]
+        app, ["bench", "--docs", "10,20", "--repeats", "1", "--out", str(tmp_path)]
     )
     assert done.exit_code == 0, done.output
     with (tmp_path / "bench.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [row["docs"] for row in rows] == ["10"] * 5 + ["20"] * 5
+    per_length = len(bench.pairs(10))
+    assert [row["docs"] for row in rows] == ["10"] * per_length + ["20"] * per_length
     assert "built-in / ours" in done.output
+    assert (tmp_path / "bench.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("option", [["--docs", "0"], ["--repeats", "0"], ["--threads", "0"]])
