@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.objectives import Objective
+from boostrank.objectives.numerics import kernel
 from boostrank.objectives.validation import Floats, check_weight
 
 # Relative to a mean Hessian of 1. Hosts stop splitting in silence, or fail, on Hessians of zero;
@@ -152,6 +153,38 @@ def _register_with_xgboost(cls: type) -> bool:
     return True
 
 
+@kernel
+def _scale(
+    grad: Floats,
+    hess: Floats,
+    weight: Floats,
+    share: float,
+    grad32: npt.NDArray[np.float32],
+    hess32: npt.NDArray[np.float32],
+) -> int:
+    """Write what a host gets; return the first row that is not finite, or -1.
+
+    No weights are as good as ones.
+    """
+    total = 0.0
+    active = 0
+    for i in range(len(grad)):
+        total += hess[i] if grad[i] != 0.0 else 0.0
+        active += 1 if grad[i] != 0.0 else 0
+    mean = total / active if active > 0 else 1.0
+    broken = 0
+    for i in range(len(grad)):
+        factor = weight[i] if len(weight) > 0 else 1.0
+        grad32[i] = grad[i] / mean * factor
+        hess32[i] = max(max(hess[i] / mean, share) * factor, HOST_HESSIAN_FLOOR)
+        broken += 0 if np.isfinite(grad32[i]) and np.isfinite(hess32[i]) else 1
+    if broken > 0:
+        for i in range(len(grad)):
+            if not (np.isfinite(grad32[i]) and np.isfinite(hess32[i])):
+                return i
+    return -1
+
+
 class HostObjective(Objective):
     """An objective that LightGBM and XGBoost can call.
 
@@ -222,20 +255,15 @@ class HostObjective(Objective):
     def _scaled(
         self, grad: Floats, hess: Floats, host: HostData
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        active = grad != 0.0
-        mean = hess[active].mean() if active.any() else 1.0
-        weight: Floats | float = 1.0
+        weight: Floats = np.empty(0)
         if host.weight is not None:
             weight = check_weight(host.weight, len(grad), len(host.group))
             if host.host == "xgboost":
                 weight = np.repeat(weight, host.group)
-        with np.errstate(over="ignore", invalid="ignore"):  # answered below, by name
-            grad32 = (grad / mean * weight).astype(np.float32)
-            hess = np.maximum(hess / mean, self.hessian_share) * weight
-            hess32 = np.maximum(hess, HOST_HESSIAN_FLOOR).astype(np.float32)
-        finite = np.isfinite(grad32) & np.isfinite(hess32)
-        if not finite.all():
-            row = int(np.argmin(finite))
+        grad32 = np.empty(len(grad), np.float32)
+        hess32 = np.empty(len(grad), np.float32)
+        row = _scale(grad, hess, weight, self.hessian_share, grad32, hess32)
+        if row >= 0:
             query = int(np.searchsorted(np.cumsum(host.group), row, side="right"))
             raise ValueError(
                 f"the gradient of {self!r} is not finite in query {query} (document at row {row}): "
