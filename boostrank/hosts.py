@@ -13,20 +13,25 @@ call                                            made by
 
 The boosting round. LightGBM does not tell it, but one Booster hands over one and the same array of
 predictions in every round, so the calls made with that array are counted. XGBoost tells it only to
-objectives registered with it; an objective registers its class once XGBoost is loaded.
+objectives registered with it; an objective registers its class once XGBoost is loaded. Both count
+from `start_round`, since neither says how many rounds a model that is trained on already has.
 """
 
 import inspect
 import sys
 import threading
+import warnings
 import weakref
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.datasets import check_seed
 from boostrank.objectives import Objective
-from boostrank.objectives.validation import Floats, check_weight
+from boostrank.objectives.validation import Floats, check_count, check_share, check_weight
 
 # Relative to a mean Hessian of 1. Hosts stop splitting in silence, or fail, on Hessians of zero;
 # this is small enough to leave every leaf with documents that carry a gradient as it is.
@@ -42,7 +47,7 @@ class HostData(NamedTuple):
     labels : float32 array (n_docs,)
     group : integer array (n_queries,)
         Sizes of consecutive queries.
-    weight : float32 array or None
+    weight : array or None
         One for each document (LightGBM) or for each query (XGBoost).
     """
 
@@ -89,6 +94,48 @@ def read(data: Any) -> HostData:
             raise ValueError("labels are missing: give the Dataset label=grades")
         return HostData("lightgbm", np.asarray(labels), np.asarray(group), data.get_weight())
     raise TypeError(f"expected a lightgbm.Dataset or an xgboost.DMatrix, got {type(data).__name__}")
+
+
+def refuse_bagging_by_query(params: Mapping[str, Any]) -> None:
+    """Raise if LightGBM is asked to bag queries, which it does wrongly without its own objective.
+
+    Parameters
+    ----------
+    params : mapping
+        LightGBM's.
+
+    Raises
+    ------
+    ValueError
+    """
+    if str(params.get("bagging_by_query")).lower() in ("true", "+", "1"):
+        raise ValueError(
+            "bagging_by_query does not work with an objective that is not LightGBM's own: it "
+            "trains on the first document alone, in silence. Leave it off and let the objective "
+            "sample the queries: objective.replace(query_fraction=0.5)"
+        )
+
+
+def _check_dataset(data: Any) -> None:
+    """Refuse, once a training, what LightGBM would do wrongly in silence."""
+    refuse_bagging_by_query(data.params or {})
+    if data.get_position() is not None:
+        warnings.warn(
+            "the Dataset's position is ignored: only LightGBM's own lambdarank corrects for it",
+            stacklevel=4,
+        )
+    while data.used_indices is not None:
+        whole = data.reference.get_group()
+        query = np.repeat(np.arange(len(whole)), whole)[data.used_indices]
+        part = np.bincount(query, minlength=len(whole))
+        cut = np.flatnonzero((part > 0) & (part < whole))
+        if len(cut):
+            raise ValueError(
+                f"this part of a Dataset cuts {len(cut)} queries apart: it holds {part[cut[0]]} of "
+                f"the {whole[cut[0]]} documents of query {cut[0]}. Cross-validate over whole "
+                "queries: lightgbm.cv(..., folds=boostrank.group_folds(group))"
+            )
+        data = data.reference
 
 
 class FourArguments:
@@ -152,6 +199,20 @@ def _register_with_xgboost(cls: type) -> bool:
     return True
 
 
+_HOST_PARAMETERS = """
+    query_fraction : float, default 1.0
+        Share of the queries that each round of a host learns from, above 0 and at most 1; drawn
+        anew in every round. The others get a gradient of zero. In place of LightGBM's
+        ``bagging_by_query``, which works with its own objectives only.
+    seed : int, default 0
+        Seed of that draw: equal seeds draw equal queries, on either host.
+    start_round : int, default 1
+        Round of the first tree that a host adds: one more than the trees of a model that is trained
+        on. Matters to schedules and to the draw of the queries.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
 class HostObjective(Objective):
     """An objective that LightGBM and XGBoost can call.
 
@@ -159,18 +220,35 @@ class HostObjective(Objective):
     mean Hessian of the documents that carry a gradient. Newton steps do not change, and the hosts'
     thresholds (``min_sum_hessian_in_leaf``, ``min_child_weight``, ``lambda_l2``) mean the same for
     every objective. Hessians are then floored at the objective's `hessian_share`, before weights.
-    `grad_hess` stays unscaled.
+    `loss` and `grad_hess` know nothing of this, nor of the parameters that only hosts need.
     """
+
+    if TYPE_CHECKING:  # every objective has a default, but mypy would read the base's
+        hessian: str = ""
+
+    query_fraction: float = 1.0
+    seed: int = 0
+    start_round: int = 1
 
     __signature__ = FourArguments()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.__doc__ = cls.__mro__[1].__doc__
-        cls.__module__ = "boostrank"
+        if HostObjective in cls.__bases__:
+            text, raises, rest = (cls.__bases__[1].__doc__ or "").partition("\n    Raises\n")
+            cls.__doc__ = text.rstrip("\n") + _HOST_PARAMETERS + raises + rest
+            cls.__module__ = "boostrank"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        fraction = check_share("query_fraction", self.query_fraction)
+        if fraction == 0.0:
+            raise ValueError("query_fraction must be above 0: there is nothing to learn from none")
+        self._set(
+            query_fraction=fraction,
+            seed=check_seed(self.seed),
+            start_round=check_count("start_round", self.start_round),
+        )
         _register_with_xgboost(type(self))
 
     def __call__(self, *args: Any) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -183,19 +261,20 @@ class HostObjective(Objective):
         Raises
         ------
         TypeError, ValueError
-            For arguments of no known host, data without queries or labels, bad labels, and for
-            gradients that are not finite (the message names the query).
+            For arguments of no known host, data without queries or labels, bad labels, a Dataset
+            that cuts queries apart or bags them, and for gradients that are not finite (the message
+            names the query).
         """
         match args:
             case (preds, data):
                 host = read(data)
-                round = self._two_argument_round(preds, host.host)
+                calls = self._two_argument_calls(preds, data, host.host)
             case (iteration, preds, data):
                 host = read(data)
-                round = int(iteration) + 1
+                calls = int(iteration) + 1
             case (labels, preds, weight, group):
                 host = HostData("lightgbm", labels, group, weight)
-                round = _rounds.next(self, preds)
+                calls = _rounds.next(self, preds)
             case _:
                 raise TypeError(
                     f"{type(self).__name__} is called by LightGBM with (preds, Dataset) or "
@@ -203,21 +282,41 @@ class HostObjective(Objective):
                     f"(iteration, preds, DMatrix); got {len(args)} arguments. To evaluate it "
                     "yourself, call .grad_hess(scores, labels, group)"
                 )
-        grad, hess = self.grad_hess(preds, host.labels, host.group, round=round)
-        return self._scaled(grad, hess, host)
+        return self._for_host(preds, host, calls)
 
-    def _two_argument_round(self, preds: npt.NDArray[Any], host: str) -> int:
+    def _two_argument_calls(self, preds: npt.NDArray[Any], data: Any, host: str) -> int:
         if host == "lightgbm":
-            return _rounds.next(self, preds)
+            calls = _rounds.next(self, preds)
+            if calls == 1:
+                _check_dataset(data)
+            return calls
         # XGBoost was loaded after this object was made: this is the first round of the first
         # training with it, and later calls will have three arguments.
-        if _register_with_xgboost(type(self)) or not self.scheduled:
+        if _register_with_xgboost(type(self)) or not (self.scheduled or self.query_fraction < 1.0):
             return 1
+        what = "follows a schedule" if self.scheduled else "samples queries in every round"
         raise ValueError(
-            f"the boosting round is not known: {self.name} follows a schedule, and XGBoost tells "
+            f"the boosting round is not known: {self.name} {what}, and XGBoost tells "
             "the iteration only to the objective itself. Pass obj=objective, not a function around "
             "it (or call objective(iteration, preds, dmatrix) in it), with xgboost >= 3.2"
         )
+
+    def _for_host(
+        self, preds: npt.NDArray[Any], host: HostData, calls: int
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Gradient and Hessian of the round that a training's call of this number asks for."""
+        round = self.start_round - 1 + calls
+        grad, hess = self.grad_hess(preds, host.labels, host.group, round=round)
+        grad32, hess32 = self._scaled(grad, hess, host)
+        if self.query_fraction < 1.0:
+            n_queries = len(host.group)
+            order = np.random.default_rng((self.seed, round)).permutation(n_queries)
+            left_out = np.ones(n_queries, dtype=bool)
+            left_out[order[: max(1, int(self.query_fraction * n_queries + 0.5))]] = False
+            rows = np.repeat(left_out, host.group)
+            grad32[rows] = 0.0
+            hess32[rows] = HOST_HESSIAN_FLOOR
+        return grad32, hess32
 
     def _scaled(
         self, grad: Floats, hess: Floats, host: HostData
@@ -227,7 +326,7 @@ class HostObjective(Objective):
         weight: Floats | float = 1.0
         if host.weight is not None:
             weight = check_weight(host.weight, len(grad), len(host.group))
-            if host.host == "xgboost":
+            if len(weight) != len(grad):
                 weight = np.repeat(weight, host.group)
         with np.errstate(over="ignore", invalid="ignore"):  # answered below, by name
             grad32 = (grad / mean * weight).astype(np.float32)

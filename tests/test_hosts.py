@@ -17,7 +17,7 @@ import pytest
 import xgboost as xgb
 
 import boostrank
-from boostrank.hosts import HOST_HESSIAN_FLOOR, HostObjective, _Rounds, read
+from boostrank.hosts import _HOST_PARAMETERS, HOST_HESSIAN_FLOOR, HostObjective, _Rounds, read
 
 ROUNDS = 6
 PARAMS = {"total_rounds": ROUNDS}
@@ -383,7 +383,9 @@ def test_object(objective):
     assert hash(again) == hash(objective)
     assert list(inspect.signature(objective).parameters) == ["y_true", "y_pred", "weight", "group"]
     assert "hessian" in inspect.signature(type(objective)).parameters
-    assert type(objective).__doc__ == type(objective).__mro__[1].__doc__
+    mathematics = type(objective).__bases__[1].__doc__
+    assert type(objective).__doc__.replace(_HOST_PARAMETERS, "\n") == mathematics
+    assert "query_fraction" not in mathematics
     assert getattr(boostrank, type(objective).__name__) is type(objective)
 
 
