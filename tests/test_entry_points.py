@@ -117,18 +117,20 @@ def other_grades(d):
 
 @way("LightGBM", "early stopping")
 def _(make, d, tmp_path):
+    params = {"learning_rate": 0.3}
     train = dataset(d)
     booster = train_lightgbm(
-        make(20),
+        make(40),
         train,
-        20,
+        40,
         valid_sets=[train.create_valid(d.X, other_grades(d), group=d.group)],
         feval=boostrank.metric("ndcg@10"),
-        callbacks=[lgb.early_stopping(2, verbose=False)],
+        params=params,
+        callbacks=[lgb.early_stopping(4, verbose=False)],
     )
     n_rounds = booster.num_trees()
-    assert n_rounds < 20
-    yield booster, loop_lightgbm(make(20), dataset(d), d.y, d.group, rounds=n_rounds)
+    assert n_rounds < 40
+    yield booster, loop_lightgbm(make(40), dataset(d), d.y, d.group, params=params, rounds=n_rounds)
 
 
 @way("LightGBM", "DART")
@@ -376,17 +378,17 @@ def _(make, d, tmp_path):
 @way("XGBoost", "early stopping")
 def _(make, d, tmp_path):
     booster = train_xgboost(
-        make(20),
+        make(40),
         matrix(d),
-        20,
+        40,
         evals=[(xgb.DMatrix(d.X, other_grades(d), group=d.group), "others")],
         custom_metric=boostrank.metric("ndcg@10"),
         early_stopping_rounds=2,
         params={"disable_default_eval_metric": True},
     )
     n_rounds = booster.num_boosted_rounds()
-    assert n_rounds < 20
-    yield booster, loop_xgboost(make(20), matrix(d), d.y, d.group, rounds=n_rounds)
+    assert n_rounds < 40
+    yield booster, loop_xgboost(make(40), matrix(d), d.y, d.group, rounds=n_rounds)
 
 
 @way("XGBoost", "DART")
