@@ -126,7 +126,7 @@ def _(make, d, tmp_path):
         valid_sets=[train.create_valid(d.X, other_grades(d), group=d.group)],
         feval=boostrank.metric("ndcg@10"),
         params=params,
-        callbacks=[lgb.early_stopping(4, verbose=False)],
+        callbacks=[lgb.early_stopping(8, verbose=False)],
     )
     n_rounds = booster.num_trees()
     assert n_rounds < 40
