@@ -116,13 +116,30 @@ def refuse_bagging_by_query(params: Mapping[str, Any]) -> None:
         )
 
 
-def _check_dataset(data: Any) -> None:
-    """Refuse, once a training, what LightGBM would do wrongly in silence."""
-    refuse_bagging_by_query(data.params or {})
+def _training_booster() -> Any:
+    """Return the LightGBM Booster that is asking for gradients, or None.
+
+    An objective is shown the Dataset at most, which need not know the parameters: the Booster is
+    looked for among the callers.
+    """
+    kind = getattr(sys.modules.get("lightgbm"), "Booster", ())
+    frame = inspect.currentframe()
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, kind):
+            return caller
+        frame = frame.f_back
+    return None
+
+
+def _check_booster(booster: Any) -> None:
+    """Refuse what LightGBM would do wrongly, in silence."""
+    refuse_bagging_by_query(booster.params)
+    data = booster.train_set
     if data.get_position() is not None:
         warnings.warn(
             "the Dataset's position is ignored: only LightGBM's own lambdarank corrects for it",
-            stacklevel=4,
+            stacklevel=5,
         )
     while data.used_indices is not None:
         whole = data.reference.get_group()
@@ -268,13 +285,13 @@ class HostObjective(Objective):
         match args:
             case (preds, data):
                 host = read(data)
-                calls = self._two_argument_calls(preds, data, host.host)
+                calls = self._two_argument_calls(preds, host.host)
             case (iteration, preds, data):
                 host = read(data)
                 calls = int(iteration) + 1
             case (labels, preds, weight, group):
                 host = HostData("lightgbm", labels, group, weight)
-                calls = _rounds.next(self, preds)
+                calls = self._lightgbm_calls(preds)
             case _:
                 raise TypeError(
                     f"{type(self).__name__} is called by LightGBM with (preds, Dataset) or "
@@ -284,12 +301,17 @@ class HostObjective(Objective):
                 )
         return self._for_host(preds, host, calls)
 
-    def _two_argument_calls(self, preds: npt.NDArray[Any], data: Any, host: str) -> int:
+    def _lightgbm_calls(self, preds: npt.NDArray[Any]) -> int:
+        calls = _rounds.next(self, preds)
+        if calls == 1:
+            booster = _training_booster()
+            if booster is not None:
+                _check_booster(booster)
+        return calls
+
+    def _two_argument_calls(self, preds: npt.NDArray[Any], host: str) -> int:
         if host == "lightgbm":
-            calls = _rounds.next(self, preds)
-            if calls == 1:
-                _check_dataset(data)
-            return calls
+            return self._lightgbm_calls(preds)
         # XGBoost was loaded after this object was made: this is the first round of the first
         # training with it, and later calls will have three arguments.
         if _register_with_xgboost(type(self)) or not (self.scheduled or self.query_fraction < 1.0):

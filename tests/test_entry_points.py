@@ -9,7 +9,6 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import lightgbm as lgb
 import numpy as np
@@ -17,7 +16,19 @@ import pytest
 import xgboost as xgb
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from training import LIGHTGBM, ROUNDS, XGBOOST, loop_lightgbm, loop_xgboost, trees
+from training import (
+    LIGHTGBM,
+    ROUNDS,
+    XGBOOST,
+    Batches,
+    KeepBoosters,
+    dataset,
+    loop_lightgbm,
+    loop_xgboost,
+    make_data,
+    matrix,
+    trees,
+)  # fmt: skip
 
 import boostrank
 from boostrank.lightgbm import LGBMRanker
@@ -46,12 +57,7 @@ def make_objective(name, rounds=ROUNDS):
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(11)
-    group = rng.integers(1, 16, 40)
-    X = rng.normal(size=(group.sum(), 5))
-    X[:, 4] = rng.integers(0, 4, len(X))
-    y = np.clip(np.round(X[:, 0] + (X[:, 4] == 2) + rng.normal(size=len(X))), 0, 4)
-    return SimpleNamespace(X=X, y=y, group=group, qid=np.repeat(np.arange(len(group)), group))
+    return make_data()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,10 +71,6 @@ def test_way(host, title, name, data, tmp_path):
 
 
 # --- LightGBM -------------------------------------------------------------------------------------
-
-
-def dataset(d, **kwargs):
-    return lgb.Dataset(d.X, d.y, group=d.group, **kwargs)
 
 
 def train_lightgbm(objective, data, rounds=ROUNDS, **kwargs):
@@ -322,10 +324,6 @@ def _(make, d, tmp_path):
 # --- XGBoost --------------------------------------------------------------------------------------
 
 
-def matrix(d, kind=xgb.DMatrix, **kwargs):
-    return kind(d.X, d.y, group=d.group, **kwargs)
-
-
 def train_xgboost(objective, data, rounds=ROUNDS, **kwargs):
     params = {**XGBOOST, **kwargs.pop("params", {})}
     return xgb.train(params, data, rounds, obj=objective, verbose_eval=False, **kwargs)
@@ -351,12 +349,6 @@ def _(make, d, tmp_path):
     for iteration in range(ROUNDS):
         booster.update(shared, iteration, fobj=objective)
     yield booster, loop_xgboost(objective, matrix(d), d.y, d.group)
-
-
-class KeepBoosters(xgb.callback.TrainingCallback):
-    def after_training(self, model):
-        self.boosters = [fold.bst for fold in model.cvfolds]
-        return model
 
 
 @way("XGBoost", "`cv`")
@@ -529,29 +521,6 @@ def _(make, d, tmp_path):
     shared = matrix(d, xgb.QuantileDMatrix, max_bin=8)
     expected = loop_xgboost(make(), shared, d.y, d.group, params={"max_bin": 8})
     yield train_xgboost(make(), shared, params={"max_bin": 8}), expected
-
-
-class Batches(xgb.DataIter):
-    """External memory: batches of ten whole queries, or of as many rows."""
-
-    def __init__(self, d, cache, cut=False):
-        step = len(d.y) // 4
-        ends = np.arange(step, len(d.y), step) if cut else np.cumsum(d.group)[9:-1:10]
-        self.batches = np.split(np.arange(len(d.y)), ends)
-        self.d = d
-        self.position = 0
-        super().__init__(cache_prefix=str(cache))
-
-    def next(self, input_data):
-        if self.position == len(self.batches):
-            return False
-        rows = self.batches[self.position]
-        input_data(data=self.d.X[rows], label=self.d.y[rows], qid=self.d.qid[rows])
-        self.position += 1
-        return True
-
-    def reset(self):
-        self.position = 0
 
 
 @way("XGBoost", "external memory")

@@ -5,6 +5,7 @@ gradient, and uses nothing of `boostrank.hosts` but its floor.
 """
 
 import json
+from types import SimpleNamespace
 
 import lightgbm as lgb
 import numpy as np
@@ -60,3 +61,50 @@ def trees(booster):
         return [tree["tree_structure"] for tree in booster.dump_model()["tree_info"]]
     model = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]
     return model.get("gbtree", model)["model"]["trees"]
+
+
+def make_data():
+    """Forty queries; the last feature is a category."""
+    rng = np.random.default_rng(11)
+    group = rng.integers(1, 16, 40)
+    X = rng.normal(size=(group.sum(), 5))
+    X[:, 4] = rng.integers(0, 4, len(X))
+    y = np.clip(np.round(X[:, 0] + (X[:, 4] == 2) + rng.normal(size=len(X))), 0, 4)
+    return SimpleNamespace(X=X, y=y, group=group, qid=np.repeat(np.arange(len(group)), group))
+
+
+def dataset(d, **kwargs):
+    return lgb.Dataset(d.X, d.y, group=d.group, **kwargs)
+
+
+def matrix(d, kind=xgb.DMatrix, **kwargs):
+    return kind(d.X, d.y, group=d.group, **kwargs)
+
+
+class KeepBoosters(xgb.callback.TrainingCallback):
+    def after_training(self, model):
+        self.boosters = [fold.bst for fold in model.cvfolds]
+        return model
+
+
+class Batches(xgb.DataIter):
+    """External memory: batches of ten whole queries, or of as many rows."""
+
+    def __init__(self, d, cache, cut=False):
+        step = len(d.y) // 4
+        ends = np.arange(step, len(d.y), step) if cut else np.cumsum(d.group)[9:-1:10]
+        self.batches = np.split(np.arange(len(d.y)), ends)
+        self.d = d
+        self.position = 0
+        super().__init__(cache_prefix=str(cache))
+
+    def next(self, input_data):
+        if self.position == len(self.batches):
+            return False
+        rows = self.batches[self.position]
+        input_data(data=self.d.X[rows], label=self.d.y[rows], qid=self.d.qid[rows])
+        self.position += 1
+        return True
+
+    def reset(self):
+        self.position = 0
