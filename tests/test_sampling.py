@@ -106,7 +106,7 @@ def test_a_tree_is_that_of_the_sampled_queries_alone(data, name):
     sizes = sizes[sizes > 0]
     whole = objective.replace(query_fraction=1.0)
     params = {
-        **LIGHTGBM, "min_data_in_leaf": 1, "min_data_in_bin": 1, "min_sum_hessian_in_leaf": 1e-9,
+        **LIGHTGBM, "min_data_in_leaf": 0, "min_data_in_bin": 1, "min_sum_hessian_in_leaf": 1e-9,
         "learning_rate": 1.0,
     }  # fmt: skip
     start = np.random.default_rng(1).normal(size=len(data.y))  # no two splits gain the same
