@@ -246,6 +246,25 @@ def test_weights_of_documents_in_an_evaluation_set(host, data):
     assert history["ndcg@10"][-1] == pytest.approx(expected["ndcg@10"], abs=2e-6)
 
 
+def test_start_scores_of_an_evaluation_set(host, data):
+    start = np.random.default_rng(7).normal(size=len(data.y))
+    name = "eval_init_score" if host == "lightgbm" else "base_margin_eval_set"
+    ranker = make_ranker(host).fit(
+        data.X, data.y, group=data.group, eval_set=[(data.X[:, :], data.y)],
+        eval_group=[data.group], **{name: [start]},
+    )  # fmt: skip
+    (history,) = ranker.evals_result_.values()
+    expected = boostrank.evaluate(ranker.predict(data.X) + start, data.y, data.group)
+    assert history["ndcg@10"][-1] == pytest.approx(expected["ndcg@10"], abs=2e-6)
+
+
+def test_feature_weights_of_xgboost(data):
+    weights = np.array([0.0, 0.0, 1.0, 0.0, 0.0])
+    ranker = make_ranker("xgboost", feature_weights=weights, colsample_bynode=0.2)
+    ranker.fit(data.X, data.y, group=data.group)
+    assert np.flatnonzero(ranker.feature_importances_).tolist() == [2]
+
+
 def test_lightgbms_own_metric(data):
     rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
     ranker = make_ranker("lightgbm", metric="map").fit(data.X, data.y, eval_at=[3], **rows)
