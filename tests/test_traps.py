@@ -11,6 +11,7 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from sklearn.model_selection import GridSearchCV
 from training import (
     LIGHTGBM,
     ROUNDS,
@@ -397,6 +398,23 @@ def test_the_hosts_ranker_refuses_functions(data):
     with pytest.raises(KeyError):
         ranker.fit(data.X, data.y, group=data.group)
     # boostrank's takes them: tests/test_entry_points.py, the row "boostrank's ranker".
+
+
+def test_queries_and_weights_that_the_hosts_do_not_take(data):
+    down = -data.qid
+    with pytest.raises(xgb.core.XGBoostError, match="non-decreasing"):
+        xgb.XGBRanker(n_estimators=1).fit(data.X, data.y, qid=down)
+    weight = np.ones(len(data.y))
+    with pytest.raises(xgb.core.XGBoostError, match="weight"):
+        xgb.XGBRanker(n_estimators=1).fit(data.X, data.y, qid=data.qid, sample_weight=weight)
+    plain = lgb.LGBMRanker(n_estimators=1, min_child_samples=5, verbosity=-1)
+    folds = boostrank.group_folds(data.group, 2)
+    search = GridSearchCV(plain, {"num_leaves": [3]}, cv=folds, error_score="raise", scoring=len)
+    with pytest.raises(lgb.basic.LightGBMError, match="quer"):
+        search.fit(data.X, data.y, group=data.group)
+    for ranker in (LGBMRanker(n_estimators=1, verbosity=-1), XGBRanker(n_estimators=1)):
+        ranker.fit(data.X, data.y, qid=down, sample_weight=weight)
+    # Searches: tests/test_entry_points.py, the row of GridSearchCV.
 
 
 def first_document(labels, scores, *args):
