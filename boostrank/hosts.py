@@ -13,8 +13,9 @@ call                                            made by
 
 The boosting round. LightGBM does not tell it, but one Booster hands over one and the same array of
 predictions in every round, so the calls made with that array are counted. XGBoost tells it only to
-objectives registered with it; an objective registers its class once XGBoost is loaded. Both count
-from `start_round`, since neither says how many rounds a model that is trained on already has.
+objectives registered with it; an objective registers its class once XGBoost is loaded. Neither says
+how many rounds a model that is trained on already has: the Booster does, which is among the
+callers.
 """
 
 import inspect
@@ -22,7 +23,7 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -96,33 +97,13 @@ def read(data: Any) -> HostData:
     raise TypeError(f"expected a lightgbm.Dataset or an xgboost.DMatrix, got {type(data).__name__}")
 
 
-def refuse_bagging_by_query(params: Mapping[str, Any]) -> None:
-    """Raise if LightGBM is asked to bag queries, which it does wrongly without its own objective.
+def _training_booster(host: str) -> Any:
+    """Return the host's Booster that is asking for gradients, or None.
 
-    Parameters
-    ----------
-    params : mapping
-        LightGBM's.
-
-    Raises
-    ------
-    ValueError
+    An objective is shown the data alone, and LightGBM's need not know with which parameters it is
+    trained: the Booster is looked for among the callers.
     """
-    if str(params.get("bagging_by_query")).lower() in ("true", "+", "1"):
-        raise ValueError(
-            "bagging_by_query does not work with an objective that is not LightGBM's own: it "
-            "trains on the first document alone, in silence. Leave it off and let the objective "
-            "sample the queries: objective.replace(query_fraction=0.5)"
-        )
-
-
-def _training_booster() -> Any:
-    """Return the LightGBM Booster that is asking for gradients, or None.
-
-    An objective is shown the Dataset at most, which need not know the parameters: the Booster is
-    looked for among the callers.
-    """
-    kind = getattr(sys.modules.get("lightgbm"), "Booster", ())
+    kind = getattr(sys.modules.get(host), "Booster", ())
     frame = inspect.currentframe()
     while frame is not None:
         caller = frame.f_locals.get("self")
@@ -132,14 +113,19 @@ def _training_booster() -> Any:
     return None
 
 
-def _check_booster(booster: Any) -> None:
+def _check_lightgbm(booster: Any) -> None:
     """Refuse what LightGBM would do wrongly, in silence."""
-    refuse_bagging_by_query(booster.params)
+    if str(booster.params.get("bagging_by_query")).lower() in ("true", "+", "1"):
+        raise ValueError(
+            "bagging_by_query does not work with an objective that is not LightGBM's own: it "
+            "trains on the first document alone, in silence. Leave it off and let the objective "
+            "sample the queries: objective.replace(query_fraction=0.5)"
+        )
     data = booster.train_set
     if data.get_position() is not None:
         warnings.warn(
             "the Dataset's position is ignored: only LightGBM's own lambdarank corrects for it",
-            stacklevel=5,
+            stacklevel=6,
         )
     while data.used_indices is not None:
         whole = data.reference.get_group()
@@ -176,20 +162,21 @@ class FourArguments:
 
 
 class _Rounds:
-    """Counts the calls an objective gets with one array of predictions."""
+    """Counts the rounds of an objective by its calls with one array of predictions."""
 
     def __init__(self) -> None:
         # Re-entrant: collecting garbage while the lock is held may run `forget` in this thread.
         self._lock = threading.RLock()
         self._calls: dict[tuple[int, Objective], tuple[weakref.ref[Any], int]] = {}
 
-    def next(self, objective: Objective, preds: npt.NDArray[Any]) -> int:
+    def next(self, objective: Objective, preds: npt.NDArray[Any], done: Callable[[], int]) -> int:
+        """Return the round of this call; `done` tells the rounds before the first one."""
         key = (id(preds), objective)
         with self._lock:
             known = self._calls.get(key)
             # The address of an array that is gone may have been given to another one.
             if known is None or known[0]() is not preds:
-                known = weakref.ref(preds, lambda dead: self._forget(key, dead)), 0
+                known = weakref.ref(preds, lambda dead: self._forget(key, dead)), done()
             count = known[1] + 1
             self._calls[key] = known[0], count
             return count
@@ -223,9 +210,10 @@ _HOST_PARAMETERS = """
         ``bagging_by_query``, which works with its own objectives only.
     seed : int, default 0
         Seed of that draw: equal seeds draw equal queries, on either host.
-    start_round : int, default 1
-        Round of the first tree that a host adds: one more than the trees of a model that is trained
-        on. Matters to schedules and to the draw of the queries.
+    start_round : int, optional
+        Round of the first tree that a host adds, for schedules and the draw of the queries.
+        Default None: after the rounds of the model that is trained on, if there is one. 1 begins
+        anew there.
 """
 
 
@@ -245,7 +233,7 @@ class HostObjective(Objective):
 
     query_fraction: float = 1.0
     seed: int = 0
-    start_round: int = 1
+    start_round: int | None = None
 
     __signature__ = FourArguments()
 
@@ -264,8 +252,9 @@ class HostObjective(Objective):
         self._set(
             query_fraction=fraction,
             seed=check_seed(self.seed),
-            start_round=check_count("start_round", self.start_round),
         )
+        if self.start_round is not None:
+            self._set(start_round=check_count("start_round", self.start_round))
         _register_with_xgboost(type(self))
 
     def __call__(self, *args: Any) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -285,13 +274,13 @@ class HostObjective(Objective):
         match args:
             case (preds, data):
                 host = read(data)
-                calls = self._two_argument_calls(preds, host.host)
+                round = self._two_argument_round(preds, host.host)
             case (iteration, preds, data):
                 host = read(data)
-                calls = int(iteration) + 1
+                round = self._xgboost_round(int(iteration))
             case (labels, preds, weight, group):
                 host = HostData("lightgbm", labels, group, weight)
-                calls = self._lightgbm_calls(preds)
+                round = _rounds.next(self, preds, self._lightgbm_done)
             case _:
                 raise TypeError(
                     f"{type(self).__name__} is called by LightGBM with (preds, Dataset) or "
@@ -299,23 +288,15 @@ class HostObjective(Objective):
                     f"(iteration, preds, DMatrix); got {len(args)} arguments. To evaluate it "
                     "yourself, call .grad_hess(scores, labels, group)"
                 )
-        return self._for_host(preds, host, calls)
+        return self._for_host(preds, host, round)
 
-    def _lightgbm_calls(self, preds: npt.NDArray[Any]) -> int:
-        calls = _rounds.next(self, preds)
-        if calls == 1:
-            booster = _training_booster()
-            if booster is not None:
-                _check_booster(booster)
-        return calls
-
-    def _two_argument_calls(self, preds: npt.NDArray[Any], host: str) -> int:
+    def _two_argument_round(self, preds: npt.NDArray[Any], host: str) -> int:
         if host == "lightgbm":
-            return self._lightgbm_calls(preds)
+            return _rounds.next(self, preds, self._lightgbm_done)
         # XGBoost was loaded after this object was made: this is the first round of the first
         # training with it, and later calls will have three arguments.
         if _register_with_xgboost(type(self)) or not (self.scheduled or self.query_fraction < 1.0):
-            return 1
+            return self._xgboost_round(0)
         what = "follows a schedule" if self.scheduled else "samples queries in every round"
         raise ValueError(
             f"the boosting round is not known: {self.name} {what}, and XGBoost tells "
@@ -323,11 +304,40 @@ class HostObjective(Objective):
             "it (or call objective(iteration, preds, dmatrix) in it), with xgboost >= 3.2"
         )
 
+    def _lightgbm_done(self) -> int:
+        """Look at the Booster, once a training, and return the rounds before this one."""
+        booster = _training_booster("lightgbm")
+        if booster is not None:
+            _check_lightgbm(booster)
+        if self.start_round is not None:
+            return self.start_round - 1
+        return 0 if booster is None else self._go_on(booster.current_iteration())
+
+    def _xgboost_round(self, iteration: int) -> int:
+        """Return the round of an iteration, which begins at 0 in every training."""
+        if self.start_round is not None:
+            return self.start_round + iteration
+        booster = _training_booster("xgboost")
+        if booster is None:
+            return iteration + 1
+        done: int = booster.num_boosted_rounds()
+        return 1 + (self._go_on(done) if iteration == 0 else done)
+
+    def _go_on(self, done: int) -> int:
+        """Check that something is left of the schedules after so many rounds."""
+        ends = [schedule.total_rounds for schedule in self._schedules().values()]
+        if done and ends and done >= max(ends):
+            raise ValueError(
+                f"the model that is trained on has {done} rounds already, and the schedule of this "
+                f"{self.name} ends with round {max(ends)}; give it a total_rounds of all rounds, "
+                "old and new, or let it begin anew with start_round=1"
+            )
+        return done
+
     def _for_host(
-        self, preds: npt.NDArray[Any], host: HostData, calls: int
+        self, preds: npt.NDArray[Any], host: HostData, round: int
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Gradient and Hessian of the round that a training's call of this number asks for."""
-        round = self.start_round - 1 + calls
+        """Gradient and Hessian of a round as a host should get them."""
         grad, hess = self.grad_hess(preds, host.labels, host.group, round=round)
         grad32, hess32 = self._scaled(grad, hess, host)
         if self.query_fraction < 1.0:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import lightgbm
 
 from boostrank import rankers
-from boostrank.hosts import HostObjective, refuse_bagging_by_query
+from boostrank.hosts import HostObjective
 from boostrank.metrics import Metric
 
 # LightGBM prefers these over n_estimators, from which schedules take their length.
@@ -148,7 +148,6 @@ class LGBMRanker(lightgbm.LGBMRanker):
             name for `n_estimators`.
         """
         params = self.get_params()
-        refuse_bagging_by_query(params)
         for alias in _ROUNDS_ALIASES:
             if alias in params:
                 raise ValueError(f"{alias} must be given as n_estimators, got {params[alias]!r}")

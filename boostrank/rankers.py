@@ -209,16 +209,27 @@ def set_objective(ranker: Any, params: dict[str, Any]) -> dict[str, Any]:
     dict
         `params` with a new `objective` in the place of its parameters.
     """
-    nested = {key: value for key, value in params.items() if key.startswith("objective__")}
+    prefix = "objective__"
+    nested = {
+        key.removeprefix(prefix): value for key, value in params.items() if key.startswith(prefix)
+    }
     if not nested:
         return params
-    changes = {key.removeprefix("objective__"): value for key, value in nested.items()}
-    objective = params.get("objective", ranker.objective)
+    others = {key: value for key, value in params.items() if not key.startswith(prefix)}
+    objective = others.get("objective", ranker.objective)
+    # A schedule made here gets its own number of rounds in `fit`.
+    return others | {"objective": _made(objective, nested, rounds=1)}
+
+
+def _made(objective: Any, changes: dict[str, Any], rounds: int) -> HostObjective:
     if isinstance(objective, str):
-        objective = make_objective(objective, changes, rounds=1)  # replaced when it is fitted
-    else:
-        objective = objective.replace(**changes)
-    return {key: params[key] for key in params.keys() - nested.keys()} | {"objective": objective}
+        return make_objective(objective, changes, rounds)
+    if not isinstance(objective, HostObjective):
+        raise TypeError(
+            "objective must be one of boostrank's, by name or as an object such as "
+            f"boostrank.SHFSDCG(k=10); got {objective!r}"
+        )
+    return objective.replace(**changes)
 
 
 def objective_for_fit(objective: Any, rounds: int, done: int) -> HostObjective:
@@ -235,31 +246,23 @@ def objective_for_fit(objective: Any, rounds: int, done: int) -> HostObjective:
     Returns
     -------
     HostObjective
-        Starting with the round after `done`, unless `start_round` says another; its schedules end
-        with the last round.
+        Its schedules end with the last round, counted from its `start_round`, or after `done`.
 
     Raises
     ------
     TypeError, ValueError
         For anything that is no objective or none of its names.
     """
-    if isinstance(objective, str):
-        objective = make_objective(objective, {}, rounds)
-    if not isinstance(objective, HostObjective):
-        raise TypeError(
-            "objective must be one of boostrank's, by name or as an object such as "
-            f"boostrank.SHFSDCG(k=10); got {objective!r}"
-        )
-    start = objective.start_round if objective.start_round > 1 else done + 1
-    changes: dict[str, Any] = {"start_round": start}
-    total = start - 1 + rounds
-    for field in fields(objective):
-        value = getattr(objective, field.name)
+    made = _made(objective, {}, rounds)
+    total = rounds + (done if made.start_round is None else made.start_round - 1)
+    changes: dict[str, Any] = {}
+    for field in fields(made):
+        value = getattr(made, field.name)
         if field.name == "total_rounds":
             changes[field.name] = total
         elif isinstance(value, Schedule):
             changes[field.name] = replace(value, total_rounds=total)
-    return objective.replace(**changes)
+    return made.replace(**changes)
 
 
 def score(ranker: Any, X: Any, y: Any, *, group: Any, qid: Any, sample_weight: Any) -> float:

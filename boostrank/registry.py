@@ -119,7 +119,7 @@ def objective(name: str, /, **params: Any) -> HostObjective:
     >>> import boostrank
     >>> boostrank.objective("sdcg", k=10)  # doctest: +NORMALIZE_WHITESPACE
     SDCG(k=10, alpha=1.0, beta=1.0, normalize=True, hessian='gauss-newton', query_fraction=1.0,
-         seed=0, start_round=1)
+         seed=0, start_round=None)
     """
     made = _CLASSES[check_choice("objective", name, _CLASSES)](
         **{**objectives.PRESETS.get(name, {}), **params}

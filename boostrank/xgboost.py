@@ -26,7 +26,8 @@ class _DocumentWeights(Objective):
         self, iteration: int, y_pred: Any, dtrain: xgboost.DMatrix
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         data = read(dtrain)._replace(weight=self.weight)
-        return self.objective._for_host(y_pred, data, iteration + 1)
+        round = self.objective._xgboost_round(iteration)
+        return self.objective._for_host(y_pred, data, round)
 
 
 class XGBRanker(xgboost.XGBRanker):

@@ -185,9 +185,9 @@ def test_schedules_take_their_length_from_n_estimators(host, data):
     model = booster(ranker)
     go_on = {"init_model" if host == "lightgbm" else "xgb_model": model}
     more = make_ranker(host, given).fit(data.X, data.y, group=data.group, **go_on)
-    assert (more.objective_.start_round, more.objective_.total_rounds) == (3, 2 + ROUNDS)
+    assert more.objective_.total_rounds == 2 + ROUNDS
     later = make_ranker(host, given.replace(start_round=8)).fit(data.X, data.y, group=data.group)
-    assert (later.objective_.start_round, later.objective_.total_rounds) == (8, 7 + ROUNDS)
+    assert later.objective_.total_rounds == 7 + ROUNDS
 
 
 def test_lightgbms_other_names_of_n_estimators(data):

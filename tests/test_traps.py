@@ -249,14 +249,14 @@ def test_rolling_back_a_round(data):
 
 
 def test_another_training_set_in_an_update_loop(data):
-    """It comes with a new array of predictions: rounds begin anew, unless `start_round` says."""
+    """It comes with a new array of predictions; the Booster knows how many trees it has."""
     objective = boostrank.RegSHFSDCG(total_rounds=ROUNDS)
     first, second = dataset(data), dataset(data)
     booster = lgb.Booster({**LIGHTGBM, "objective": "none"}, first)
     for _ in range(2):
         booster.update(fobj=objective)
     second.set_reference(first)
-    booster.update(train_set=second, fobj=objective.replace(start_round=3))
+    booster.update(train_set=second, fobj=objective)
     expected = loop_lightgbm(objective, dataset(data), data.y, data.group, rounds=3)
     assert trees(booster) == trees(expected)
 
@@ -276,7 +276,29 @@ def test_continued_training_starts_from_zero_again(data):
     model = xgb.train(XGBOOST, matrix(data), 2, obj=Naively())
     xgb.train(XGBOOST, matrix(data), 2, obj=Naively(), xgb_model=model)
     assert iterations == [0, 1, 0, 1]
-    # boostrank's start_round: tests/test_entry_points.py, the rows "continued".
+    # boostrank's go on: tests/test_entry_points.py, the rows "continued".
+
+
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+def test_a_schedule_that_was_over_before(data, host):
+    """Whether it should stay at its end or begin anew cannot be guessed."""
+    objective = boostrank.RegSHFSDCG(total_rounds=ROUNDS)
+
+    def train(objective, model=None):
+        if host == "lightgbm":
+            params = {**LIGHTGBM, "objective": objective}
+            return lgb.train(params, dataset(data), ROUNDS, init_model=model)
+        return xgb.train(XGBOOST, matrix(data), ROUNDS, obj=objective, xgb_model=model)
+
+    model = train(objective)
+    with pytest.raises(ValueError, match=r"6 rounds already.*ends with round 6.*start_round=1"):
+        train(objective, model)
+    seen = train(objective.replace(start_round=1), model)
+    last = train(objective.replace(start_round=ROUNDS + 1), model)
+    assert trees(seen)[:ROUNDS] == trees(last)[:ROUNDS] == trees(model)
+    assert trees(seen)[ROUNDS:] != trees(last)[ROUNDS:]
+    # An objective without a schedule has nothing to be over.
+    assert len(trees(train(boostrank.SHFSDCG(), model))) == 2 * ROUNDS
 
 
 # --- XGBoost --------------------------------------------------------------------------------------
@@ -483,11 +505,17 @@ def test_lightgbm_hands_over_one_array_for_each_booster(data):
     assert seen[0] is not seen[1], message
 
 
-def test_lightgbms_booster_is_among_the_callers(data):
+def test_the_booster_is_among_the_callers(data):
     found = []
 
     def naive(preds, rows):
-        found.append(_training_booster())
+        found.append(_training_booster("lightgbm"))
+        return preds - rows.get_label(), np.ones(len(preds))
+
+    rounds = []
+
+    def xgboosts(preds, rows):
+        rounds.append(_training_booster("xgboost").num_boosted_rounds())
         return preds - rows.get_label(), np.ones(len(preds))
 
     booster = lgb.Booster({**LIGHTGBM, "bagging_by_query": True}, dataset(data))
@@ -495,7 +523,14 @@ def test_lightgbms_booster_is_among_the_callers(data):
     assert found == [booster], "boostrank.hosts no longer finds the Booster whose round it is"
     assert booster.params["bagging_by_query"] is True
     assert booster.train_set.num_data() == len(data.y)
-    assert _training_booster() is None
+    more = lgb.Booster(model_str=booster.model_to_string())
+    assert more.current_iteration() == booster.current_iteration() == 1
+    assert _training_booster("lightgbm") is None
+    found.clear()
+    model = xgb.train(XGBOOST, matrix(data), 2, obj=naive)
+    more = xgb.train(XGBOOST, matrix(data), 2, obj=xgboosts, xgb_model=model)
+    assert rounds == [2, 3], "XGBoost's Booster no longer tells how many rounds it has"
+    assert len(trees(more)) == 4
 
 
 def test_lightgbm_datasets_tell_what_is_refused(data):
