@@ -297,6 +297,8 @@ def test_a_schedule_that_was_over_before(data, host):
     last = train(objective.replace(start_round=ROUNDS + 1), model)
     assert trees(seen)[:ROUNDS] == trees(last)[:ROUNDS] == trees(model)
     assert trees(seen)[ROUNDS:] != trees(last)[ROUNDS:]
+    # One training may outlast its schedule, whose last value stays.
+    assert len(trees(train(objective.replace(total_rounds=2)))) == ROUNDS
     # An objective without a schedule has nothing to be over.
     assert len(trees(train(boostrank.SHFSDCG(), model))) == 2 * ROUNDS
 
