@@ -249,10 +249,7 @@ class HostObjective(Objective):
         fraction = check_share("query_fraction", self.query_fraction)
         if fraction == 0.0:
             raise ValueError("query_fraction must be above 0: there is nothing to learn from none")
-        self._set(
-            query_fraction=fraction,
-            seed=check_seed(self.seed),
-        )
+        self._set(query_fraction=fraction, seed=check_seed(self.seed))
         if self.start_round is not None:
             self._set(start_round=check_count("start_round", self.start_round))
         _register_with_xgboost(type(self))
