@@ -7,6 +7,9 @@ An objective is one object that goes unchanged into either host::
     xgboost.train({"objective": "rank:pairwise", "base_score": 0}, dmatrix, obj=objective)
 
 hosts      how LightGBM and XGBoost call an objective
+lightgbm   LightGBM's ranker with our objectives and metrics
+xgboost    XGBoost's ranker with our objectives and metrics
+rankers    what both rankers share
 registry   the objectives as users hold them, found by name
 metrics    measures under the conventions of the field's tools
 datasets   LETOR files, synthetic data, folds
@@ -18,6 +21,7 @@ linear     SmoothRank and the perceptron, for linear scores
 directness how far an objective's value is from a measure's, and what follows from it
 """
 
+from boostrank.datasets import group_folds
 from boostrank.directness import directness, soft_ndcg_bound
 from boostrank.hosts import HostObjective
 from boostrank.metrics import evaluate, metric
@@ -64,6 +68,7 @@ __all__ = [
     "SoftNDCG",
     "directness",
     "evaluate",
+    "group_folds",
     "metric",
     "objective",
     "objective_names",

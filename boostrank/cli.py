@@ -49,7 +49,6 @@ from boostrank.compare import (
     check_folds,
     learners,
     load_model,
-    make_objective,
     run_folds,
 )
 from boostrank.datasets import RankingData, load_letor, load_letor_parts, make_ranking
@@ -57,7 +56,7 @@ from boostrank.hosts import HostObjective
 from boostrank.metrics import evaluate as evaluate_scores
 from boostrank.objectives import PRESETS, REGISTRY
 from boostrank.objectives.validation import Floats, check_choice, check_count
-from boostrank.registry import objective_names
+from boostrank.registry import make_objective, objective_names
 
 N_PARTS = 5
 # Small enough for all learners in about a minute, large enough to tell some of them apart.

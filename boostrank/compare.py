@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -23,7 +23,6 @@ import numpy as np
 from boostrank.datasets import Fold, RankingData, letor_folds
 from boostrank.hosts import HostObjective
 from boostrank.metrics import evaluate
-from boostrank.objectives import REGISTRY
 from boostrank.objectives.validation import (
     Floats,
     Integers,
@@ -31,7 +30,7 @@ from boostrank.objectives.validation import (
     check_count,
     check_positive,
 )
-from boostrank.registry import objective, objective_names
+from boostrank.registry import make_objective, objective_names
 
 #: What is reported of every learner. The best round is chosen by `CHOSEN_BY`.
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
@@ -379,33 +378,6 @@ def load_model(path: Path, threads: int = 1) -> Model:
     )
 
 
-def make_objective(name: str, params: Mapping[str, Any], rounds: int) -> HostObjective:
-    """Make an objective; one that follows a schedule learns the number of rounds.
-
-    Parameters
-    ----------
-    name : str
-        One of `boostrank.objective_names`.
-    params : mapping
-        Its parameters.
-    rounds : int
-        `total_rounds`, where the objective has it and `params` does not.
-
-    Returns
-    -------
-    HostObjective
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `boostrank.objective`.
-    """
-    scheduled = name in REGISTRY and any(
-        entry.name == "total_rounds" for entry in fields(REGISTRY[name])
-    )
-    return objective(name, **({"total_rounds": rounds} if scheduled else {}) | dict(params))
-
-
 @dataclass(frozen=True)
 class Learner:
     """One objective on one host.
@@ -468,7 +440,7 @@ def learners(
         import_host(host)
     if objectives is None:
         objectives = {name: make_objective(name, {}, rounds) for name in objective_names()}
-    ours = {"regression": objective("regression")} | dict(objectives)
+    ours = {"regression": make_objective("regression", {}, rounds)} | dict(objectives)
     return [
         Learner(f"{host}:{name}", host, name) for host in chosen for name in HOSTS[host].builtins
     ] + [Learner(label, host, made) for label, made in ours.items() for host in chosen]

@@ -16,16 +16,17 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.objectives.validation import MAX_GRADE, check_count
+from boostrank.objectives.validation import MAX_GRADE, check_count, check_flag, check_group
 
 __all__ = [
     "Fold",
     "RankingData",
+    "group_folds",
     "letor_folds",
     "load_letor",
     "load_letor_parts",
@@ -46,7 +47,8 @@ MATRIX_BYTES_ALWAYS = 64 * 2**20
 GRADE_SHARES = (0.52, 0.32, 0.13, 0.022, 0.008)
 
 
-def _check_seed(seed: Any) -> int:
+def check_seed(seed: Any) -> int:
+    """Return a seed: a whole number, not negative."""
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
         raise TypeError(f"seed must be a whole number, got {seed!r}; equal seeds give equal data")
     if seed < 0:
@@ -66,7 +68,7 @@ def _numbers(name: str, values: Any, n_dims: int) -> npt.NDArray[Any]:
     return array_
 
 
-def _query_starts(qid: Integers) -> tuple[Integers, int | None]:
+def query_starts(qid: Integers) -> tuple[Integers, int | None]:
     """Return the first row of every run of equal ids, and the first row where an id comes back."""
     starts = np.flatnonzero(np.append(True, qid[1:] != qid[:-1]))
     first = np.unique(qid[starts], return_index=True)[1]
@@ -158,7 +160,7 @@ class RankingData:
                 f"y must hold relevance grades between 0 and {MAX_GRADE:g}, got {y[row]:g} "
                 f"at row {row}; map missing judgements to 0 or drop their rows"
             )
-        starts, back = _query_starts(qid)
+        starts, back = query_starts(qid)
         if back is not None:
             raise ValueError(
                 f"qid must keep a query's rows together, but {qid[back]} comes back at row {back} "
@@ -308,7 +310,7 @@ class RankingData:
             raise ValueError(
                 f"n_parts must be at most the number of queries, {n_queries}, got {n_parts}"
             )
-        order = np.random.default_rng(_check_seed(seed)).permutation(n_queries)
+        order = np.random.default_rng(check_seed(seed)).permutation(n_queries)
         return [self.select(np.sort(order[part::n_parts])) for part in range(n_parts)]
 
     def shuffle_within_queries(self, seed: int) -> Self:
@@ -339,7 +341,7 @@ class RankingData:
         >>> data.shuffle_within_queries(seed=0).X.ravel().tolist()
         [2.0, 3.0, 1.0, 4.0]
         """
-        keys = np.random.default_rng(_check_seed(seed)).permutation(len(self.y))
+        keys = np.random.default_rng(check_seed(seed)).permutation(len(self.y))
         query = np.repeat(np.arange(len(self.group)), self.group)
         return self._rows(np.lexsort((keys, query)))
 
@@ -395,6 +397,91 @@ def letor_folds(parts: Sequence[RankingData]) -> Iterator[Fold]:
         )
     turns = (parts[first:] + parts[:first] for first in range(len(parts)))
     return (Fold(RankingData.concat(turn[:-2]), turn[-2], turn[-1]) for turn in turns)
+
+
+@overload
+def group_folds(
+    group: Any, n_folds: int = ..., *, seed: int | None = ..., validation: Literal[False] = ...
+) -> list[tuple[Integers, Integers]]: ...
+
+
+@overload
+def group_folds(
+    group: Any, n_folds: int = ..., *, seed: int | None = ..., validation: Literal[True]
+) -> list[tuple[Integers, Integers, Integers]]: ...
+
+
+def group_folds(
+    group: Any, n_folds: int = 5, *, seed: int | None = None, validation: bool = False
+) -> list[tuple[Integers, Integers]] | list[tuple[Integers, Integers, Integers]]:
+    """Make the rows of folds that hold whole queries.
+
+    For ``folds=`` of `lightgbm.cv` and ``cv=`` of scikit-learn, whose own folds cut queries apart.
+    (`xgboost.cv` makes such folds itself and takes no others.) Queries are dealt into as many parts
+    as folds, which take turns as LETOR's do: the last part tests and the rest train; with
+    `validation`, the one before the last is kept apart. Then the first part moves to the end.
+
+    Parameters
+    ----------
+    group : array_like of integers (n_queries,)
+        Sizes of consecutive queries.
+    n_folds : int, default 5
+        At least 2, with `validation` 3, and at most the number of queries.
+    seed : int, optional
+        Deal the queries at random; equal seeds give equal folds. Default None: each part holds
+        consecutive queries.
+    validation : bool, default False
+        Give each fold a validation part.
+
+    Returns
+    -------
+    list of (train, test), with `validation` of (train, validation, test)
+        Ascending rows, int64 arrays.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument of another kind or range.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> for train, test in boostrank.group_folds([2, 1, 2], 3):
+    ...     print(train, test)
+    [0 1 2] [3 4]
+    [2 3 4] [0 1]
+    [0 1 3 4] [2]
+    >>> import lightgbm
+    >>> from boostrank.datasets import make_ranking
+    >>> data = make_ranking(20, 10, seed=0)
+    >>> history = lightgbm.cv(
+    ...     {"objective": boostrank.SDCG(), "metric": "None", "verbosity": -1},
+    ...     lightgbm.Dataset(data.X, data.y, group=data.group),
+    ...     num_boost_round=3,
+    ...     folds=boostrank.group_folds(data.group, seed=0),
+    ...     feval=boostrank.metric("ndcg@10"),
+    ... )
+    >>> len(history["valid ndcg@10-mean"])
+    3
+    """
+    sizes = np.asarray(group)
+    # Nothing else tells how many documents there are.
+    boundaries = check_group(group, sizes.sum() if sizes.dtype.kind in "iuf" else 0)
+    n_queries = len(boundaries) - 1
+    least = 3 if check_flag("validation", validation) else 2
+    if not least <= check_count("n_folds", n_folds) <= n_queries:
+        raise ValueError(
+            f"n_folds must be from {least} to the number of queries, {n_queries}, got {n_folds}"
+        )
+    order = np.arange(n_queries)
+    if seed is not None:
+        order = np.random.default_rng(check_seed(seed)).permutation(n_queries)
+    query = np.repeat(np.arange(n_queries), np.diff(boundaries))
+    parts = [np.flatnonzero(np.isin(query, part)) for part in np.array_split(order, n_folds)]
+    turns = [parts[first:] + parts[:first] for first in range(n_folds)]
+    if validation:
+        return [(np.sort(np.concatenate(turn[:-2])), turn[-2], turn[-1]) for turn in turns]
+    return [(np.sort(np.concatenate(turn[:-1])), turn[-1]) for turn in turns]
 
 
 class _Lines:
@@ -569,7 +656,7 @@ def _read_file(path: Path, first_qid: int) -> tuple[Any, Floats, Integers, _Line
             f"{path}, line {lines.without_qid}: no qid, though other lines of the file have one"
         )
     qid = np.array(lines.qid, dtype=np.int64)
-    back = _query_starts(qid)[1]
+    back = query_starts(qid)[1]
     if back is not None:
         raise lines.error(
             f"query {qid[back]} comes back after another query; sort the file by query", row=back
@@ -587,7 +674,7 @@ def _read_files(paths: Sequence[Any]) -> tuple[RankingData, list[int]]:
     for path in map(Path, paths):
         file = _read_file(path, first_qid=max(home, default=0) + 1)
         qid, lines = file[2:]
-        starts = _query_starts(qid)[0]
+        starts = query_starts(qid)[0]
         for row in starts.tolist():
             if (query := int(qid[row])) in home:
                 raise lines.error(f"query {query} is already in {home[query]}", row=row)
@@ -809,7 +896,7 @@ def make_ranking(
     group = np.broadcast_to(sizes, n_queries).astype(np.int64)
 
     # The noise is drawn last and always: X and the polynomial are the same at every noise level.
-    rng = np.random.default_rng(_check_seed(seed))
+    rng = np.random.default_rng(check_seed(seed))
     X = rng.uniform(-1.0, 1.0, (int(group.sum()), n_features))
     weights = rng.uniform(-1.0, 1.0, n_features)
     q = rng.permutation(n_features)

@@ -13,21 +13,27 @@ call                                            made by
 
 The boosting round. LightGBM does not tell it, but one Booster hands over one and the same array of
 predictions in every round, so the calls made with that array are counted. XGBoost tells it only to
-objectives registered with it; an objective registers its class once XGBoost is loaded.
+objectives registered with it; an objective registers its class once XGBoost is loaded. Neither says
+how many rounds a model that is trained on already has: the Booster does, which is among the
+callers.
 """
 
 import inspect
 import sys
 import threading
+import warnings
 import weakref
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.datasets import check_seed
 from boostrank.objectives import Objective
 from boostrank.objectives.numerics import kernel
-from boostrank.objectives.validation import Floats, check_weight
+from boostrank.objectives.validation import Floats, check_count, check_share, check_weight
 
 # Relative to a mean Hessian of 1. Hosts stop splitting in silence, or fail, on Hessians of zero;
 # this is small enough to leave every leaf with documents that carry a gradient as it is.
@@ -43,7 +49,7 @@ class HostData(NamedTuple):
     labels : float32 array (n_docs,)
     group : integer array (n_queries,)
         Sizes of consecutive queries.
-    weight : float32 array or None
+    weight : array or None
         One for each document (LightGBM) or for each query (XGBoost).
     """
 
@@ -92,6 +98,50 @@ def read(data: Any) -> HostData:
     raise TypeError(f"expected a lightgbm.Dataset or an xgboost.DMatrix, got {type(data).__name__}")
 
 
+def _training_booster(host: str) -> Any:
+    """Return the host's Booster that is asking for gradients, or None.
+
+    An objective is shown the data alone, and LightGBM's need not know with which parameters it is
+    trained: the Booster is looked for among the callers.
+    """
+    kind = getattr(sys.modules.get(host), "Booster", ())
+    frame = inspect.currentframe()
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, kind):
+            return caller
+        frame = frame.f_back
+    return None
+
+
+def _check_lightgbm(booster: Any) -> None:
+    """Refuse what LightGBM would do wrongly, in silence."""
+    if str(booster.params.get("bagging_by_query")).lower() in ("true", "+", "1"):
+        raise ValueError(
+            "bagging_by_query does not work with an objective that is not LightGBM's own: it "
+            "trains on the first document alone, in silence. Leave it off and let the objective "
+            "sample the queries: objective.replace(query_fraction=0.5)"
+        )
+    data = booster.train_set
+    if data.get_position() is not None:
+        warnings.warn(
+            "the Dataset's position is ignored: only LightGBM's own lambdarank corrects for it",
+            stacklevel=6,
+        )
+    while data.used_indices is not None:
+        whole = data.reference.get_group()
+        query = np.repeat(np.arange(len(whole)), whole)[data.used_indices]
+        part = np.bincount(query, minlength=len(whole))
+        cut = np.flatnonzero((part > 0) & (part < whole))
+        if len(cut):
+            raise ValueError(
+                f"this part of a Dataset cuts {len(cut)} queries apart: it holds {part[cut[0]]} of "
+                f"the {whole[cut[0]]} documents of query {cut[0]}. Cross-validate over whole "
+                "queries: lightgbm.cv(..., folds=boostrank.group_folds(group))"
+            )
+        data = data.reference
+
+
 class FourArguments:
     """Signature that instances of a class show, but not the class itself.
 
@@ -113,20 +163,21 @@ class FourArguments:
 
 
 class _Rounds:
-    """Counts the calls an objective gets with one array of predictions."""
+    """Counts the rounds of an objective by its calls with one array of predictions."""
 
     def __init__(self) -> None:
         # Re-entrant: collecting garbage while the lock is held may run `forget` in this thread.
         self._lock = threading.RLock()
         self._calls: dict[tuple[int, Objective], tuple[weakref.ref[Any], int]] = {}
 
-    def next(self, objective: Objective, preds: npt.NDArray[Any]) -> int:
+    def next(self, objective: Objective, preds: npt.NDArray[Any], done: Callable[[], int]) -> int:
+        """Return the round of this call; `done` tells the rounds before the first one."""
         key = (id(preds), objective)
         with self._lock:
             known = self._calls.get(key)
             # The address of an array that is gone may have been given to another one.
             if known is None or known[0]() is not preds:
-                known = weakref.ref(preds, lambda dead: self._forget(key, dead)), 0
+                known = weakref.ref(preds, lambda dead: self._forget(key, dead)), done()
             count = known[1] + 1
             self._calls[key] = known[0], count
             return count
@@ -185,6 +236,21 @@ def _scale(
     return -1
 
 
+_HOST_PARAMETERS = """
+    query_fraction : float, default 1.0
+        Share of the queries that each round of a host learns from, above 0 and at most 1; drawn
+        anew in every round. The others get a gradient of zero. In place of LightGBM's
+        ``bagging_by_query``, which works with its own objectives only.
+    seed : int, default 0
+        Seed of that draw: equal seeds draw equal queries, on either host.
+    start_round : int, optional
+        Round of the first tree that a host adds, for schedules and the draw of the queries.
+        Default None: after the rounds of the model that is trained on, if there is one. 1 begins
+        anew there.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
 class HostObjective(Objective):
     """An objective that LightGBM and XGBoost can call.
 
@@ -192,18 +258,33 @@ class HostObjective(Objective):
     mean Hessian of the documents that carry a gradient. Newton steps do not change, and the hosts'
     thresholds (``min_sum_hessian_in_leaf``, ``min_child_weight``, ``lambda_l2``) mean the same for
     every objective. Hessians are then floored at the objective's `hessian_share`, before weights.
-    `grad_hess` stays unscaled.
+    `loss` and `grad_hess` know nothing of this, nor of the parameters that only hosts need.
     """
+
+    if TYPE_CHECKING:  # every objective has a default, but mypy would read the base's
+        hessian: str = ""
+
+    query_fraction: float = 1.0
+    seed: int = 0
+    start_round: int | None = None
 
     __signature__ = FourArguments()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.__doc__ = cls.__mro__[1].__doc__
-        cls.__module__ = "boostrank"
+        if HostObjective in cls.__bases__:
+            text, raises, rest = (cls.__bases__[1].__doc__ or "").partition("\n    Raises\n")
+            cls.__doc__ = text.rstrip("\n") + _HOST_PARAMETERS + raises + rest
+            cls.__module__ = "boostrank"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        fraction = check_share("query_fraction", self.query_fraction)
+        if fraction == 0.0:
+            raise ValueError("query_fraction must be above 0: there is nothing to learn from none")
+        self._set(query_fraction=fraction, seed=check_seed(self.seed))
+        if self.start_round is not None:
+            self._set(start_round=check_count("start_round", self.start_round))
         _register_with_xgboost(type(self))
 
     def __call__(self, *args: Any) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -216,8 +297,9 @@ class HostObjective(Objective):
         Raises
         ------
         TypeError, ValueError
-            For arguments of no known host, data without queries or labels, bad labels, and for
-            gradients that are not finite (the message names the query).
+            For arguments of no known host, data without queries or labels, bad labels, a Dataset
+            that cuts queries apart or bags them, and for gradients that are not finite (the message
+            names the query).
         """
         match args:
             case (preds, data):
@@ -225,10 +307,10 @@ class HostObjective(Objective):
                 round = self._two_argument_round(preds, host.host)
             case (iteration, preds, data):
                 host = read(data)
-                round = int(iteration) + 1
+                round = self._xgboost_round(int(iteration))
             case (labels, preds, weight, group):
                 host = HostData("lightgbm", labels, group, weight)
-                round = _rounds.next(self, preds)
+                round = _rounds.next(self, preds, self._lightgbm_done)
             case _:
                 raise TypeError(
                     f"{type(self).__name__} is called by LightGBM with (preds, Dataset) or "
@@ -236,21 +318,67 @@ class HostObjective(Objective):
                     f"(iteration, preds, DMatrix); got {len(args)} arguments. To evaluate it "
                     "yourself, call .grad_hess(scores, labels, group)"
                 )
-        grad, hess = self.grad_hess(preds, host.labels, host.group, round=round)
-        return self._scaled(grad, hess, host)
+        return self._for_host(preds, host, round)
 
     def _two_argument_round(self, preds: npt.NDArray[Any], host: str) -> int:
         if host == "lightgbm":
-            return _rounds.next(self, preds)
+            return _rounds.next(self, preds, self._lightgbm_done)
         # XGBoost was loaded after this object was made: this is the first round of the first
         # training with it, and later calls will have three arguments.
-        if _register_with_xgboost(type(self)) or not self.scheduled:
-            return 1
+        if _register_with_xgboost(type(self)) or not (self.scheduled or self.query_fraction < 1.0):
+            return self._xgboost_round(0)
+        what = "follows a schedule" if self.scheduled else "samples queries in every round"
         raise ValueError(
-            f"the boosting round is not known: {self.name} follows a schedule, and XGBoost tells "
+            f"the boosting round is not known: {self.name} {what}, and XGBoost tells "
             "the iteration only to the objective itself. Pass obj=objective, not a function around "
             "it (or call objective(iteration, preds, dmatrix) in it), with xgboost >= 3.2"
         )
+
+    def _lightgbm_done(self) -> int:
+        """Look at the Booster, once a training, and return the rounds before this one."""
+        booster = _training_booster("lightgbm")
+        if booster is not None:
+            _check_lightgbm(booster)
+        if self.start_round is not None:
+            return self.start_round - 1
+        return 0 if booster is None else self._go_on(booster.current_iteration())
+
+    def _xgboost_round(self, iteration: int) -> int:
+        """Return the round of an iteration, which begins at 0 in every training."""
+        if self.start_round is not None:
+            return self.start_round + iteration
+        booster = _training_booster("xgboost")
+        if booster is None:
+            return iteration + 1
+        done: int = booster.num_boosted_rounds()
+        return 1 + (self._go_on(done) if iteration == 0 else done)
+
+    def _go_on(self, done: int) -> int:
+        """Check that something is left of the schedules after so many rounds."""
+        ends = [schedule.total_rounds for schedule in self._schedules().values()]
+        if done and ends and done >= max(ends):
+            raise ValueError(
+                f"the model that is trained on has {done} rounds already, and the schedule of this "
+                f"{self.name} ends with round {max(ends)}; give it a total_rounds of all rounds, "
+                "old and new, or let it begin anew with start_round=1"
+            )
+        return done
+
+    def _for_host(
+        self, preds: npt.NDArray[Any], host: HostData, round: int
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Gradient and Hessian of a round as a host should get them."""
+        grad, hess = self.grad_hess(preds, host.labels, host.group, round=round)
+        grad32, hess32 = self._scaled(grad, hess, host)
+        if self.query_fraction < 1.0:
+            n_queries = len(host.group)
+            order = np.random.default_rng((self.seed, round)).permutation(n_queries)
+            left_out = np.ones(n_queries, dtype=bool)
+            left_out[order[: max(1, int(self.query_fraction * n_queries + 0.5))]] = False
+            rows = np.repeat(left_out, host.group)
+            grad32[rows] = 0.0
+            hess32[rows] = HOST_HESSIAN_FLOOR
+        return grad32, hess32
 
     def _scaled(
         self, grad: Floats, hess: Floats, host: HostData
@@ -258,7 +386,7 @@ class HostObjective(Objective):
         weight: Floats = np.empty(0)
         if host.weight is not None:
             weight = check_weight(host.weight, len(grad), len(host.group))
-            if host.host == "xgboost":
+            if len(weight) != len(grad):
                 weight = np.repeat(weight, host.group)
         grad32 = np.empty(len(grad), np.float32)
         hess32 = np.empty(len(grad), np.float32)

@@ -395,8 +395,8 @@ def _mean(ranking: _Ranking, name: _Name, weight: Floats | None) -> float:
     return float((factor * values)[counted].sum() / total) if total > 0 else np.nan
 
 
-def _query_weight(weight: Any, boundaries: Integers) -> Floats:
-    """One weight a query; of weights a document, the mean."""
+def per_query_weight(weight: Any, boundaries: Integers) -> Floats:
+    """Return one weight a query; of weights a document, the mean."""
     sizes = np.diff(boundaries)
     array = check_weight(weight, int(boundaries[-1]), len(sizes))
     if len(array) != boundaries[-1]:
@@ -500,7 +500,7 @@ def evaluate(
     scores = check_scores(scores)
     labels = check_labels(labels, len(scores))
     boundaries = check_group(group, len(scores))
-    query_weight = None if weight is None else _query_weight(weight, boundaries)
+    query_weight = None if weight is None else per_query_weight(weight, boundaries)
     ranking = _Ranking(scores, labels, boundaries, rules)
     if check_flag("per_query", per_query):
         return {text: _per_query(ranking, name) for text, name in names.items()}

@@ -1,5 +1,7 @@
 """The objectives as users hold them: the mathematics plus the hosts' protocols, found by name."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from boostrank import objectives
@@ -7,55 +9,71 @@ from boostrank.hosts import HostObjective
 from boostrank.objectives.validation import check_choice
 
 
-class SDCG(objectives.SDCG, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class SDCG(HostObjective, objectives.SDCG): ...
 
 
-class SHFSDCG(objectives.SHFSDCG, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class SHFSDCG(HostObjective, objectives.SHFSDCG): ...
 
 
-class RegSHFSDCG(objectives.RegSHFSDCG, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class RegSHFSDCG(HostObjective, objectives.RegSHFSDCG): ...
 
 
-class LambdaRank(objectives.LambdaRank, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class LambdaRank(HostObjective, objectives.LambdaRank): ...
 
 
-class RankNet(objectives.RankNet, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class RankNet(HostObjective, objectives.RankNet): ...
 
 
-class GBRank(objectives.GBRank, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class GBRank(HostObjective, objectives.GBRank): ...
 
 
-class RankSVM(objectives.RankSVM, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class RankSVM(HostObjective, objectives.RankSVM): ...
 
 
-class FRank(objectives.FRank, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class FRank(HostObjective, objectives.FRank): ...
 
 
-class RankBoost(objectives.RankBoost, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class RankBoost(HostObjective, objectives.RankBoost): ...
 
 
-class ListNet(objectives.ListNet, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class ListNet(HostObjective, objectives.ListNet): ...
 
 
-class SmoothNDCG(objectives.SmoothNDCG, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class SmoothNDCG(HostObjective, objectives.SmoothNDCG): ...
 
 
-class SmoothPrecision(objectives.SmoothPrecision, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class SmoothPrecision(HostObjective, objectives.SmoothPrecision): ...
 
 
-class SmoothAP(objectives.SmoothAP, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class SmoothAP(HostObjective, objectives.SmoothAP): ...
 
 
-class SoftNDCG(objectives.SoftNDCG, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class SoftNDCG(HostObjective, objectives.SoftNDCG): ...
 
 
-class SLAM(objectives.SLAM, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class SLAM(HostObjective, objectives.SLAM): ...
 
 
-class Regression(objectives.Regression, HostObjective): ...
+@dataclass(frozen=True, kw_only=True)
+class Regression(HostObjective, objectives.Regression): ...
 
 
-_PLUGGABLE = {cls.__mro__[1]: cls for cls in HostObjective.__subclasses__()}
+_PLUGGABLE = {cls.__bases__[1]: cls for cls in HostObjective.__subclasses__()}
 _CLASSES = {name: _PLUGGABLE[cls] for name, cls in objectives.REGISTRY.items()}
 
 
@@ -99,8 +117,9 @@ def objective(name: str, /, **params: Any) -> HostObjective:
     Examples
     --------
     >>> import boostrank
-    >>> boostrank.objective("sdcg", k=10)
-    SDCG(k=10, alpha=1.0, beta=1.0, normalize=True, hessian='gauss-newton')
+    >>> boostrank.objective("sdcg", k=10)  # doctest: +NORMALIZE_WHITESPACE
+    SDCG(k=10, alpha=1.0, beta=1.0, normalize=True, hessian='gauss-newton', query_fraction=1.0,
+         seed=0, start_round=None)
     """
     made = _CLASSES[check_choice("objective", name, _CLASSES)](
         **{**objectives.PRESETS.get(name, {}), **params}
@@ -108,3 +127,30 @@ def objective(name: str, /, **params: Any) -> HostObjective:
     if made.name != name:
         raise ValueError(f"{made!r} is not {name!r} but {made.name!r}; ask for that by its name")
     return made
+
+
+def make_objective(name: str, params: Mapping[str, Any], rounds: int) -> HostObjective:
+    """Make an objective; one that follows a schedule learns the number of rounds.
+
+    Parameters
+    ----------
+    name : str
+        One of `boostrank.objective_names`.
+    params : mapping
+        Its parameters.
+    rounds : int
+        `total_rounds`, where the objective has it and `params` does not.
+
+    Returns
+    -------
+    HostObjective
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `boostrank.objective`.
+    """
+    scheduled = name in _CLASSES and any(
+        entry.name == "total_rounds" for entry in fields(_CLASSES[name])
+    )
+    return objective(name, **({"total_rounds": rounds} if scheduled else {}) | dict(params))

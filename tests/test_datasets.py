@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from boostrank.datasets import (
     RankingData,
+    group_folds,
     letor_folds,
     load_letor,
     load_letor_parts,
@@ -639,3 +640,69 @@ def test_noise_changes_grades_only_and_as_much_as_stated():
 def test_make_ranking_refuses(arguments, error, message):
     with pytest.raises(error, match=message):
         make_ranking(**({"n_queries": 2, "n_docs": 3, "seed": 0} | arguments))
+
+
+GROUP = [3, 1, 0, 4, 2, 5, 1, 2]
+
+
+@pytest.mark.parametrize("seed", [None, 0, 1])
+@pytest.mark.parametrize("n_folds", [3, 5, 8])
+def test_group_folds_hold_whole_queries(seed, n_folds):
+    query = np.repeat(np.arange(len(GROUP)), GROUP)
+    folds = group_folds(GROUP, n_folds, seed=seed, validation=True)
+    assert len(folds) == n_folds
+    pairs = group_folds(GROUP, n_folds, seed=seed)
+    for (train, validation, test), (rest, same) in zip(folds, pairs, strict=True):
+        for rows in (train, validation, test):
+            assert np.array_equal(rows, np.unique(rows))
+            counts = np.bincount(query[rows], minlength=len(GROUP))
+            assert np.all((counts == 0) | (counts == GROUP))
+        together = np.concatenate([train, validation, test])
+        assert sorted(together) == list(range(len(query)))
+        assert np.array_equal(test, same)
+        assert np.array_equal(rest, np.sort(np.append(train, validation)))
+    for part in (1, 2):  # each row is tested, and validated, once
+        assert sorted(np.concatenate([fold[part] for fold in folds])) == list(range(len(query)))
+
+
+def test_group_folds_turn_as_letors():
+    parts = make_ranking(10, 4, seed=0).split(5, seed=0)
+    data = RankingData.concat(parts)
+    folds = group_folds(data.group, 5, validation=True)
+    for rows, fold in zip(folds, letor_folds(parts), strict=True):
+        for part, expected in zip(rows, fold, strict=True):
+            assert set(data.qid[part]) == set(expected.qid)
+
+
+def test_group_folds_deal_at_random():
+    group = [2] * 20
+    first, again, other = (group_folds(group, 4, seed=seed) for seed in (0, 0, 1))
+    for (_, test), (_, same), (_, different) in zip(first, again, other, strict=True):
+        assert np.array_equal(test, same)
+        assert not np.array_equal(test, different)
+        assert len(test) == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([3, 4], 3), ValueError, "n_folds must be from 2 to the number of queries, 2, got 3"),
+        (([3, 4], 1), ValueError, "n_folds must be from 2"),
+        (([3, 4], 2.0), TypeError, "n_folds must be a whole number"),
+        ((None, 2), ValueError, "group is missing"),
+        ((["a", "b"], 2), TypeError, "group must be a 1-D array of numbers"),
+        (([1.0, np.nan], 2), ValueError, "group must hold query sizes"),
+        (([1.5, 2.5], 2), ValueError, "group must hold query sizes"),
+        (([[1, 2]], 2), ValueError, "group must have one dimension"),
+    ],
+    ids=range(8),
+)
+def test_bad_group_folds(arguments, error, message):
+    with pytest.raises(error, match=message):
+        group_folds(*arguments)
+    with pytest.raises(ValueError, match="n_folds must be from 3"):
+        group_folds([3, 4, 5], 2, validation=True)
+    with pytest.raises(TypeError, match="validation must be True or False"):
+        group_folds([3, 4, 5], 3, validation="yes")
+    with pytest.raises(ValueError, match="seed must not be negative"):
+        group_folds([3, 4, 5], 3, seed=-1)

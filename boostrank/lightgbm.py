@@ -1,0 +1,206 @@
+"""LightGBM's ranker with boostrank's objectives and metrics."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import lightgbm
+
+from boostrank import rankers
+from boostrank.hosts import HostObjective
+from boostrank.metrics import Metric
+
+# LightGBM prefers these over n_estimators, from which schedules take their length.
+_ROUNDS_ALIASES = (
+    "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
+    "num_rounds", "nrounds", "num_boost_round", "max_iter",
+)  # fmt: skip
+
+
+def _eval_set(evals: list[rankers.Rows]) -> dict[str, Any]:
+    """Return evaluation sets as LightGBM takes them: 4.7 put two arguments in place of one."""
+    if not evals:
+        return {}
+    if "eval_X" in inspect.signature(lightgbm.LGBMRanker.fit).parameters:
+        return {
+            "eval_X": tuple(rows.X for rows in evals),
+            "eval_y": tuple(rows.y for rows in evals),
+        }
+    return {"eval_set": [(rows.X, rows.y) for rows in evals]}
+
+
+class LGBMRanker(lightgbm.LGBMRanker):
+    """`lightgbm.LGBMRanker` for boostrank's objectives and metrics.
+
+    It also takes row-aligned query ids, weights for each query or each document, and tells an
+    objective with a schedule how many rounds there are.
+
+    Parameters
+    ----------
+    objective : str or objective, default "lambdarank"
+        A name of `boostrank.objective_names` or an object such as ``boostrank.SHFSDCG(k=10)``.
+        ``set_params(objective__k=5)`` changes a parameter of it, also in a grid search. Schedules
+        are stretched over `n_estimators` (after `init_model`: over its rounds and these), whatever
+        their own number of rounds; `objective_` is what was trained.
+    metric : str, default "None"
+        LightGBM's own metrics, beside those that `fit` names.
+    **kwargs
+        Every other parameter of `lightgbm.LGBMRanker`: `n_estimators`, `num_leaves`, ...
+
+    Examples
+    --------
+    >>> from boostrank.datasets import make_ranking
+    >>> from boostrank.lightgbm import LGBMRanker
+    >>> data = make_ranking(20, 10, seed=0)
+    >>> ranker = LGBMRanker(objective="reg-shf-sdcg", n_estimators=5, verbosity=-1, n_jobs=1)
+    >>> ranker.fit(data.X, data.y, qid=data.qid).predict(data.X).shape
+    (200,)
+    >>> ranker.objective_.total_rounds
+    5
+    """
+
+    def __init__(
+        self,
+        *,
+        objective: str | HostObjective = "lambdarank",
+        metric: str | Sequence[str] = "None",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(objective=objective, metric=metric, **kwargs)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the ranker, or of its objective as ``objective__name=value``.
+
+        Parameters
+        ----------
+        **params
+
+        Returns
+        -------
+        self
+        """
+        super().set_params(**rankers.set_objective(self, params))
+        return self
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        sample_weight: Any = None,
+        init_score: Any = None,
+        eval_set: Sequence[tuple[Any, Any]] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        eval_qid: Sequence[Any] | None = None,
+        eval_sample_weight: Sequence[Any] | None = None,
+        eval_init_score: Sequence[Any] | None = None,
+        eval_metric: str | Metric | Sequence[str | Metric] | None = None,
+        callbacks: list[Callable[..., Any]] | None = None,
+        init_model: "str | Path | lightgbm.Booster | lightgbm.LGBMModel | None" = None,
+        sort: bool = False,
+        **kwargs: Any,
+    ) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : matrix, data frame or sparse matrix (n_docs, n_features)
+        y : array_like (n_docs,)
+            Grades, in the domain of the objective.
+        group : array_like of integers (n_queries,), optional
+            Sizes of consecutive queries.
+        qid : array_like (n_docs,), optional
+            Instead of `group`: the id of each document's query. A query's documents must stand
+            together.
+        sample_weight : array_like (n_queries,) or (n_docs,), optional
+            Weights of queries or of documents.
+        init_score : array_like (n_docs,), optional
+            Scores to start from.
+        eval_set : sequence of (X, y), optional
+            Measured after each round.
+        eval_group, eval_qid, eval_sample_weight, eval_init_score : sequences, optional
+            One entry for each of `eval_set`.
+        eval_metric : str, Metric or sequence of them, optional
+            Boostrank's measures, larger is better, on `eval_set`. Default: NDCG@10, unless `metric`
+            asks for LightGBM's own.
+        callbacks : list, optional
+            LightGBM's, such as ``lightgbm.early_stopping(20)``.
+        init_model : path, Booster or ranker, optional
+            A model to go on with.
+        sort : bool, default False
+            Sort all rows by `qid` (`eval_set` by `eval_qid`) first, keeping the order within
+            queries. Weights of queries are then those of ascending ids.
+        **kwargs
+            Other arguments of `lightgbm.LGBMRanker.fit`: `feature_name`, `categorical_feature`, ...
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For an unknown objective or metric, bad labels or weights, both or none of `group` and
+            `qid`, a query whose documents do not stand together, ``bagging_by_query``, and another
+            name for `n_estimators`.
+        """
+        params = self.get_params()
+        for alias in _ROUNDS_ALIASES:
+            if alias in params:
+                raise ValueError(f"{alias} must be given as n_estimators, got {params[alias]!r}")
+        train = rankers.read_rows(
+            X, y, group=group, qid=qid, weight=sample_weight, offset=init_score, sort=sort
+        )
+        evals = rankers.read_eval_rows(
+            eval_set,
+            group=eval_group,
+            qid=eval_qid,
+            weight=eval_sample_weight,
+            offset=eval_init_score,
+            sort=sort,
+        )
+        metrics: list[Any] = []
+        if eval_metric is not None or (evals and self.metric == "None"):
+            metrics = rankers.read_metrics(eval_metric)
+        if isinstance(init_model, str | Path):
+            init_model = lightgbm.Booster(model_file=init_model)
+        elif isinstance(init_model, lightgbm.LGBMModel):
+            init_model = init_model.booster_
+        done = 0 if init_model is None else init_model.current_iteration()
+        # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
+        self._objective = rankers.objective_for_fit(self.objective, self.n_estimators, done)
+        super().fit(
+            train.X,
+            train.y,
+            sample_weight=train.document_weight,
+            init_score=train.offset,
+            group=train.group,
+            **_eval_set(evals),
+            eval_sample_weight=[rows.document_weight for rows in evals] or None,
+            eval_init_score=[rows.offset for rows in evals] or None,
+            eval_group=[rows.group for rows in evals] or None,
+            eval_metric=metrics or None,
+            callbacks=callbacks,
+            init_model=init_model,
+            **kwargs,
+        )
+        return self
+
+    def score(
+        self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Return NDCG@10 of the predictions, as `boostrank.evaluate` has it.
+
+        Parameters
+        ----------
+        X, y, group, qid, sample_weight
+            As in `fit`; with `qid`, rows may come in any order.
+
+        Returns
+        -------
+        float
+        """
+        return rankers.score(self, X, y, group=group, qid=qid, sample_weight=sample_weight)

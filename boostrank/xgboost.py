@@ -1,0 +1,250 @@
+"""XGBoost's ranker with boostrank's objectives and metrics."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import xgboost
+from xgboost.callback import EarlyStopping
+from xgboost.objective import Objective
+
+from boostrank import rankers
+from boostrank.hosts import HostObjective, read
+from boostrank.objectives.validation import Floats
+
+
+class _DocumentWeights(Objective):
+    """An objective with one weight a document, which a DMatrix with queries cannot hold."""
+
+    def __init__(self, objective: HostObjective, weight: Floats) -> None:
+        self.objective = objective
+        self.weight = weight
+
+    def __call__(
+        self, iteration: int, y_pred: Any, dtrain: xgboost.DMatrix
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        data = read(dtrain)._replace(weight=self.weight)
+        round = self.objective._xgboost_round(iteration)
+        return self.objective._for_host(y_pred, data, round)
+
+
+class XGBRanker(xgboost.XGBRanker):
+    """`xgboost.XGBRanker` for boostrank's objectives and metrics.
+
+    It also takes weights for each document, and tells an objective with a schedule how many rounds
+    there are. A saved model loads into a plain `xgboost.XGBRanker`.
+
+    Parameters
+    ----------
+    objective : str or objective, default "lambdarank"
+        A name of `boostrank.objective_names` or an object such as ``boostrank.SHFSDCG(k=10)``.
+        ``set_params(objective__k=5)`` changes a parameter of it, also in a grid search. Schedules
+        are stretched over `n_estimators` (after `xgb_model`: over its rounds and these), whatever
+        their own number of rounds; `objective_` is what was trained.
+    **kwargs
+        Every other parameter of `xgboost.XGBRanker`: `n_estimators`, `max_depth`, `callbacks`, ...
+        `eval_metric` is one or several of boostrank's measures, larger is better, by default
+        NDCG@10; `early_stopping_rounds` goes by the last of them on the last evaluation set.
+        `base_score` is 0 where it is not given.
+
+    Examples
+    --------
+    >>> from boostrank.datasets import make_ranking
+    >>> from boostrank.xgboost import XGBRanker
+    >>> data = make_ranking(20, 10, seed=0)
+    >>> ranker = XGBRanker(objective="reg-shf-sdcg", n_estimators=5, n_jobs=1)
+    >>> ranker.fit(data.X, data.y, qid=data.qid).predict(data.X).shape
+    (200,)
+    >>> ranker.objective_.total_rounds
+    5
+    """
+
+    def __init__(self, *, objective: str | HostObjective = "lambdarank", **kwargs: Any) -> None:
+        super().__init__(objective="rank:pairwise", **kwargs)
+        self.objective = objective
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the ranker, or of its objective as ``objective__name=value``.
+
+        Parameters
+        ----------
+        **params
+
+        Returns
+        -------
+        self
+        """
+        super().set_params(**rankers.set_objective(self, params))
+        return self
+
+    def get_xgb_params(self) -> dict[str, Any]:
+        """Return the parameters that XGBoost itself gets.
+
+        Returns
+        -------
+        dict
+            With the built-in ``rank:pairwise`` as objective: predictions are then raw scores, and
+            plain rankers load the model.
+        """
+        params: dict[str, Any] = super().get_xgb_params()
+        params.pop("eval_metric")
+        if params["base_score"] is None:
+            params["base_score"] = 0
+        return params | {"objective": "rank:pairwise", "disable_default_eval_metric": True}
+
+    def load_model(self, fname: Any) -> None:
+        """Load a model; it does not say by which objective it was trained.
+
+        Parameters
+        ----------
+        fname : path or bytearray
+        """
+        objective = self.objective
+        super().load_model(fname)
+        self.objective = objective
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        sample_weight: Any = None,
+        base_margin: Any = None,
+        eval_set: Sequence[tuple[Any, Any]] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        eval_qid: Sequence[Any] | None = None,
+        verbose: bool | int | None = False,
+        xgb_model: "xgboost.Booster | xgboost.XGBModel | str | Path | None" = None,
+        sample_weight_eval_set: Sequence[Any] | None = None,
+        base_margin_eval_set: Sequence[Any] | None = None,
+        sort: bool = False,
+    ) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : matrix, data frame or sparse matrix (n_docs, n_features)
+        y : array_like (n_docs,)
+            Grades, in the domain of the objective.
+        group : array_like of integers (n_queries,), optional
+            Sizes of consecutive queries.
+        qid : array_like (n_docs,), optional
+            Instead of `group`: the id of each document's query. A query's documents must stand
+            together; ids need not ascend.
+        sample_weight : array_like (n_queries,) or (n_docs,), optional
+            Weights of queries or of documents.
+        base_margin : array_like (n_docs,), optional
+            Scores to start from.
+        eval_set : sequence of (X, y), optional
+            Measured after each round.
+        eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set : sequences, optional
+            One entry for each of `eval_set`.
+        verbose : bool or int, default False
+            Print the measures after each, or each so manieth, round.
+        xgb_model : path, Booster or ranker, optional
+            A model to go on with.
+        sort : bool, default False
+            Sort all rows by `qid` (`eval_set` by `eval_qid`) first, keeping the order within
+            queries. Weights of queries are then those of ascending ids.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For an unknown objective or metric, bad labels or weights, both or none of `group` and
+            `qid`, a query whose documents do not stand together, and an ``EarlyStopping`` that does
+            not say ``maximize=True``.
+        """
+        train = rankers.read_rows(
+            X, y, group=group, qid=qid, weight=sample_weight, offset=base_margin, sort=sort
+        )
+        evals = rankers.read_eval_rows(
+            eval_set,
+            group=eval_group,
+            qid=eval_qid,
+            weight=sample_weight_eval_set,
+            offset=base_margin_eval_set,
+            sort=sort,
+        )
+        metrics = rankers.read_metrics(self.eval_metric)
+        for callback in self.callbacks or ():
+            if isinstance(callback, EarlyStopping) and not callback.maximize:
+                raise ValueError(
+                    "EarlyStopping must be told that larger is better: "
+                    "EarlyStopping(rounds=..., maximize=True)"
+                )
+        if isinstance(xgb_model, str | Path):
+            xgb_model = xgboost.Booster(model_file=xgb_model)
+        elif isinstance(xgb_model, xgboost.XGBModel):
+            xgb_model = xgb_model.get_booster()
+        rounds = self.get_num_boosting_rounds()
+        done = 0 if xgb_model is None else xgb_model.num_boosted_rounds()
+        self.objective_ = rankers.objective_for_fit(self.objective, rounds, done)
+        obj: HostObjective | _DocumentWeights = self.objective_
+        weight = train.weight
+        if weight is not None and len(weight) != len(train.group):
+            obj, weight = _DocumentWeights(self.objective_, weight), None
+        with xgboost.config_context(verbosity=self.verbosity):
+            matrix = self._matrix(train, weight)
+            history: dict[str, Any] = {}
+            self._Booster = xgboost.train(
+                self.get_xgb_params(),
+                matrix,
+                rounds,
+                evals=[
+                    (self._matrix(rows, rows.query_weight, matrix), f"validation_{i}")
+                    for i, rows in enumerate(evals)
+                ],
+                obj=obj,
+                custom_metric=lambda preds, data: [metric(preds, data) for metric in metrics],
+                maximize=True,
+                early_stopping_rounds=self.early_stopping_rounds,
+                evals_result=history,
+                verbose_eval=verbose,
+                xgb_model=xgb_model,
+                callbacks=self.callbacks,
+            )
+        self.evals_result_ = history
+        return self
+
+    def _matrix(
+        self, rows: rankers.Rows, weight: Floats | None, train: xgboost.DMatrix | None = None
+    ) -> xgboost.DMatrix:
+        kwargs: dict[str, Any] = {
+            "label": rows.y,
+            "group": rows.group,
+            "weight": weight,
+            "base_margin": rows.offset,
+            "missing": self.missing,
+            "nthread": self.n_jobs,
+            "feature_types": self.feature_types,
+            "enable_categorical": self.enable_categorical,
+        }
+        if train is None:
+            kwargs["feature_weights"] = self.feature_weights
+        if self.tree_method in (None, "auto", "hist") and self.booster != "gblinear":
+            return xgboost.QuantileDMatrix(rows.X, ref=train, max_bin=self.max_bin, **kwargs)
+        return xgboost.DMatrix(rows.X, **kwargs)
+
+    def score(
+        self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Return NDCG@10 of the predictions, as `boostrank.evaluate` has it.
+
+        Parameters
+        ----------
+        X, y, group, qid, sample_weight
+            As in `fit`; with `qid`, rows may come in any order.
+
+        Returns
+        -------
+        float
+        """
+        return rankers.score(self, X, y, group=group, qid=qid, sample_weight=sample_weight)

@@ -1,0 +1,548 @@
+"""Every way to train of the README's table, each against plain reference training.
+
+A way is a function that trains with the objective as a user would and by the loop of `training`;
+both must give the same trees, to the last bit.
+"""
+
+import pickle
+import re
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from sklearn import config_context
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from training import (
+    LIGHTGBM,
+    ROUNDS,
+    XGBOOST,
+    Batches,
+    KeepBoosters,
+    dataset,
+    loop_lightgbm,
+    loop_xgboost,
+    make_data,
+    matrix,
+    trees,
+)  # fmt: skip
+
+import boostrank
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+# LightGBM 4.6 warns of feature names that it made itself.
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+NAMES = ("shf-sdcg", "reg-shf-sdcg", "lambdarank")
+LGBM_RANKER = {"num_leaves": 7, "min_child_samples": 5, "n_jobs": 1, "verbosity": -1}
+XGB_RANKER = {"max_depth": 3, "n_jobs": 1}
+WAYS = {}
+
+
+def way(host, title):
+    """Register a function of (make, d, tmp_path) that yields pairs of boosters to be equal."""
+
+    def register(function):
+        WAYS[host, title] = function
+        return function
+
+    return register
+
+
+def make_objective(name, rounds=ROUNDS):
+    return boostrank.objective(name, **({"total_rounds": rounds} if name == "reg-shf-sdcg" else {}))
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("host", "title"), WAYS)
+def test_way(host, title, name, data, tmp_path):
+    pairs = list(WAYS[host, title](partial(make_objective, name), data, tmp_path))
+    assert pairs
+    for booster, expected in pairs:
+        assert len(trees(expected)) > 1
+        assert trees(booster) == trees(expected)
+
+
+# --- LightGBM -------------------------------------------------------------------------------------
+
+
+def train_lightgbm(objective, data, rounds=ROUNDS, **kwargs):
+    params = {**LIGHTGBM, "objective": objective, **kwargs.pop("params", {})}
+    return lgb.train(params, data, rounds, **kwargs)
+
+
+@way("LightGBM", "`train`")
+def _(make, d, tmp_path):
+    yield train_lightgbm(make(), dataset(d)), loop_lightgbm(make(), dataset(d), d.y, d.group)
+
+
+@way("LightGBM", "one object and one data set, again")
+def _(make, d, tmp_path):
+    objective, shared = make(), dataset(d)
+    expected = loop_lightgbm(objective, dataset(d), d.y, d.group)
+    for _ in range(3):
+        yield train_lightgbm(objective, shared), expected
+
+
+@way("LightGBM", "`Booster.update`")
+def _(make, d, tmp_path):
+    objective, booster = make(), lgb.Booster(LIGHTGBM, dataset(d))
+    for _ in range(ROUNDS):
+        booster.update(fobj=objective)
+    yield booster, loop_lightgbm(objective, dataset(d), d.y, d.group)
+
+
+@way("LightGBM", "`cv`")
+def _(make, d, tmp_path):
+    folds = boostrank.group_folds(d.group, 3, seed=0)
+    got = lgb.cv(
+        {**LIGHTGBM, "objective": make()}, dataset(d), ROUNDS, folds=folds, return_cvbooster=True
+    )
+    for booster, (rows, _) in zip(got["cvbooster"].boosters, folds, strict=True):
+        sizes = np.bincount(d.qid[rows])
+        part = dataset(d).construct().subset(rows)
+        yield booster, loop_lightgbm(make(), part, d.y[rows], sizes[sizes > 0])
+
+
+def other_grades(d):
+    """Grades that a model of the true ones overfits to after some rounds."""
+    noise = np.random.default_rng(3).normal(size=len(d.y))
+    return np.clip(np.round(d.X[:, 0] + 2 * (d.X[:, 4] == 2) + noise), 0, 4)
+
+
+@way("LightGBM", "early stopping")
+def _(make, d, tmp_path):
+    params = {"learning_rate": 0.3}
+    train = dataset(d)
+    booster = train_lightgbm(
+        make(40),
+        train,
+        40,
+        valid_sets=[train.create_valid(d.X, other_grades(d), group=d.group)],
+        feval=boostrank.metric("ndcg@10"),
+        params=params,
+        callbacks=[lgb.early_stopping(8, verbose=False)],
+    )
+    n_rounds = booster.num_trees()
+    assert n_rounds < 40
+    yield booster, loop_lightgbm(make(40), dataset(d), d.y, d.group, params=params, rounds=n_rounds)
+
+
+@way("LightGBM", "DART")
+def _(make, d, tmp_path):
+    params = {"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0.0, "uniform_drop": True}
+    # LightGBM draws once more or less in the first round, as uninitialised memory has it: the
+    # draws after that are the same in two trainings only if they are seeded anew.
+    reseed = lgb.reset_parameter(drop_seed=list(range(ROUNDS)))
+    expected = loop_lightgbm(
+        make(),
+        dataset(d),
+        d.y,
+        d.group,
+        params=params,
+        each_round=lambda booster, m: booster.reset_parameter({"drop_seed": m - 1}),
+    )
+    yield train_lightgbm(make(), dataset(d), params=params, callbacks=[reseed]), expected
+
+
+@way("LightGBM", "continued training")
+def _(make, d, tmp_path):
+    objective = make(2 * ROUNDS)
+    first = train_lightgbm(objective, dataset(d, free_raw_data=False))
+    expected = loop_lightgbm(objective, dataset(d), d.y, d.group, rounds=2 * ROUNDS)
+    for again in (objective, objective.replace(start_round=ROUNDS + 1)):
+        yield train_lightgbm(again, dataset(d), init_model=first), expected
+
+
+@way("LightGBM", "pickled object")
+def _(make, d, tmp_path):
+    again = pickle.loads(pickle.dumps(make()))
+    yield train_lightgbm(again, dataset(d)), loop_lightgbm(make(), dataset(d), d.y, d.group)
+
+
+@way("LightGBM", "three threads, one object")
+def _(make, d, tmp_path):
+    objective = make()
+    with ThreadPoolExecutor(3) as pool:
+        got = list(pool.map(lambda _: train_lightgbm(objective, dataset(d)), range(3)))
+    for booster in got:
+        yield booster, loop_lightgbm(objective, dataset(d), d.y, d.group)
+
+
+@way("LightGBM", "the host's ranker")
+def _(make, d, tmp_path):
+    ranker = lgb.LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER)
+    booster = ranker.fit(d.X, d.y, group=d.group).booster_
+    yield booster, loop_lightgbm(make(), dataset(d), d.y, d.group)
+
+
+@way("LightGBM", "boostrank's ranker")
+def _(make, d, tmp_path):
+    expected = loop_lightgbm(make(), dataset(d), d.y, d.group)
+    # Whatever number of rounds the object says: n_estimators counts. By name none is needed.
+    for objective in (make(99), make().name):
+        ranker = LGBMRanker(objective=objective, n_estimators=ROUNDS, **LGBM_RANKER)
+        yield ranker.fit(d.X, d.y, qid=d.qid).booster_, expected
+
+
+@way("LightGBM", "boostrank's ranker, continued")
+def _(make, d, tmp_path):
+    expected = loop_lightgbm(make(2 * ROUNDS), dataset(d), d.y, d.group, rounds=2 * ROUNDS)
+    first = train_lightgbm(make(2 * ROUNDS), dataset(d))
+    first.save_model(tmp_path / "first.txt")
+    for model in (first, tmp_path / "first.txt"):
+        ranker = LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER)
+        yield ranker.fit(d.X, d.y, group=d.group, init_model=model).booster_, expected
+
+
+def searches(ranker, d, train):
+    """Run scikit-learn's searches in two processes; return what they refit.
+
+    Every score they report must be that of reference training, `train(objective, rows).predict`.
+    """
+    folds = boostrank.group_folds(d.group, 3)
+    objectives = {"constant": ranker.objective.replace(hessian="constant")}
+    objectives[ranker.objective.hessian] = ranker.objective
+    grid = {"objective__hessian": list(objectives), "n_estimators": [ROUNDS]}
+    with config_context(enable_metadata_routing=True):
+        ranker.set_fit_request(qid=True).set_score_request(qid=True)
+        search = GridSearchCV(ranker, grid, cv=folds, n_jobs=2).fit(d.X, d.y, qid=d.qid)
+        scores = cross_val_score(ranker, d.X, d.y, cv=folds, n_jobs=2, params={"qid": d.qid})
+    for fold, (rows, test) in enumerate(folds):
+        sizes = np.bincount(d.qid[test])
+        for column, objective in enumerate(objectives.values()):
+            predicted = train(objective, rows)(d.X[test])
+            expected = boostrank.evaluate(predicted, d.y[test], sizes[sizes > 0])["ndcg@10"]
+            assert search.cv_results_[f"split{fold}_test_score"][column] == expected
+            if objective is ranker.objective:
+                assert scores[fold] == expected
+    best = search.best_estimator_
+    return best, objectives[best.objective.hessian]
+
+
+@way("LightGBM", "`GridSearchCV`, `cross_val_score`")
+def _(make, d, tmp_path):
+    def train(objective, rows):
+        sizes = np.bincount(d.qid[rows])
+        sizes = sizes[sizes > 0]
+        part = lgb.Dataset(d.X[rows], d.y[rows], group=sizes)
+        return loop_lightgbm(objective, part, d.y[rows], sizes).predict
+
+    best, objective = searches(
+        LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER), d, train
+    )
+    yield best.booster_, loop_lightgbm(objective, dataset(d), d.y, d.group)
+
+
+def doc_weight(d):
+    return np.random.default_rng(1).uniform(0.5, 2.0, len(d.y)).astype(np.float32)
+
+
+def query_weight(d):
+    return np.random.default_rng(2).uniform(0.5, 2.0, len(d.group)).astype(np.float32)
+
+
+@way("LightGBM", "weights of documents")
+def _(make, d, tmp_path):
+    weight = doc_weight(d)
+    expected = loop_lightgbm(make(), dataset(d), d.y, d.group, weight=weight)
+    yield train_lightgbm(make(), dataset(d, weight=weight)), expected
+    ranker = LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER)
+    yield ranker.fit(d.X, d.y, group=d.group, sample_weight=weight).booster_, expected
+
+
+@way("LightGBM", "weights of queries")
+def _(make, d, tmp_path):
+    weight = query_weight(d)
+    spread = np.repeat(weight, d.group)
+    expected = loop_lightgbm(make(), dataset(d), d.y, d.group, weight=spread)
+    ranker = LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER)
+    yield ranker.fit(d.X, d.y, group=d.group, sample_weight=weight).booster_, expected
+
+
+@way("LightGBM", "`init_score`, `base_margin`")
+def _(make, d, tmp_path):
+    start = np.random.default_rng(3).normal(size=len(d.y))
+    expected = loop_lightgbm(make(), dataset(d, init_score=start), d.y, d.group)
+    yield train_lightgbm(make(), dataset(d, init_score=start)), expected
+    ranker = LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER)
+    yield ranker.fit(d.X, d.y, group=d.group, init_score=start).booster_, expected
+
+
+LIGHTGBM_FEATURES = {
+    "bagging of rows": {"bagging_fraction": 0.5, "bagging_freq": 1},
+    # GOSS samples only after 1 / learning_rate rounds.
+    "GOSS": {"data_sample_strategy": "goss", "top_rate": 0.3, "learning_rate": 0.5},
+    "`linear_tree`": {"linear_tree": True},
+    "quantized gradients": {"use_quantized_grad": True},
+    "monotone constraints": {"monotone_constraints": [1, 0, 0, 0, 0]},
+}
+
+for _title, _params in LIGHTGBM_FEATURES.items():
+
+    @way("LightGBM", _title)
+    def _(make, d, tmp_path, params=_params):
+        expected = loop_lightgbm(make(), dataset(d, params=params), d.y, d.group, params=params)
+        assert trees(expected) != trees(loop_lightgbm(make(), dataset(d), d.y, d.group))
+        yield train_lightgbm(make(), dataset(d), params=params), expected
+
+
+@way("LightGBM", "categorical features")
+def _(make, d, tmp_path):
+    params = {"min_data_per_group": 5, "max_cat_to_onehot": 1}
+    expected = loop_lightgbm(
+        make(), dataset(d, categorical_feature=[4]), d.y, d.group, params=params
+    )
+    assert "==" in str(trees(expected))
+    data = dataset(d, categorical_feature=[4])
+    yield train_lightgbm(make(), data, params=params), expected
+    ranker = LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER, **params)
+    ranker.fit(d.X, d.y, group=d.group, categorical_feature=[4])
+    yield ranker.booster_, expected
+
+
+@way("LightGBM", "data from a file with `.query`")
+def _(make, d, tmp_path):
+    path = tmp_path / "train.tsv"
+    np.savetxt(path, np.column_stack([d.y, d.X]), delimiter="\t", fmt="%.17g")
+    np.savetxt(f"{path}.query", d.group, fmt="%d")
+    expected = loop_lightgbm(make(), lgb.Dataset(path), d.y, d.group)
+    yield train_lightgbm(make(), lgb.Dataset(path)), expected
+    binary = tmp_path / "train.bin"
+    lgb.Dataset(path).save_binary(binary)
+    yield train_lightgbm(make(), lgb.Dataset(binary)), expected
+
+
+# --- XGBoost --------------------------------------------------------------------------------------
+
+
+def train_xgboost(objective, data, rounds=ROUNDS, **kwargs):
+    params = {**XGBOOST, **kwargs.pop("params", {})}
+    return xgb.train(params, data, rounds, obj=objective, verbose_eval=False, **kwargs)
+
+
+@way("XGBoost", "`train`")
+def _(make, d, tmp_path):
+    yield train_xgboost(make(), matrix(d)), loop_xgboost(make(), matrix(d), d.y, d.group)
+
+
+@way("XGBoost", "one object and one data set, again")
+def _(make, d, tmp_path):
+    objective, shared = make(), matrix(d)
+    expected = loop_xgboost(objective, matrix(d), d.y, d.group)
+    for _ in range(3):
+        yield train_xgboost(objective, shared), expected
+
+
+@way("XGBoost", "`Booster.update`")
+def _(make, d, tmp_path):
+    objective, shared = make(), matrix(d)
+    booster = xgb.Booster(XGBOOST, [shared])
+    for iteration in range(ROUNDS):
+        booster.update(shared, iteration, fobj=objective)
+    yield booster, loop_xgboost(objective, matrix(d), d.y, d.group)
+
+
+@way("XGBoost", "`cv`")
+def _(make, d, tmp_path):
+    keep = KeepBoosters()
+    xgb.cv(
+        XGBOOST, matrix(d), ROUNDS, nfold=3, obj=make(), shuffle=False, as_pandas=False,
+        callbacks=[keep],
+    )  # fmt: skip
+    # Without shuffling, XGBoost's folds are ours, which begin with the last part.
+    folds = boostrank.group_folds(d.group, 3)
+    for booster, (rows, _) in zip(keep.boosters, folds[1:] + folds[:1], strict=True):
+        sizes = np.bincount(d.qid[rows])
+        sizes = sizes[sizes > 0]
+        part = xgb.DMatrix(d.X[rows], d.y[rows], group=sizes)
+        yield booster, loop_xgboost(make(), part, d.y[rows], sizes)
+
+
+@way("XGBoost", "early stopping")
+def _(make, d, tmp_path):
+    booster = train_xgboost(
+        make(40),
+        matrix(d),
+        40,
+        evals=[(xgb.DMatrix(d.X, other_grades(d), group=d.group), "others")],
+        custom_metric=boostrank.metric("ndcg@10"),
+        early_stopping_rounds=2,
+        params={"disable_default_eval_metric": True},
+    )
+    n_rounds = booster.num_boosted_rounds()
+    assert n_rounds < 40
+    yield booster, loop_xgboost(make(40), matrix(d), d.y, d.group, rounds=n_rounds)
+
+
+@way("XGBoost", "DART")
+def _(make, d, tmp_path):
+    params = {"booster": "dart", "rate_drop": 0.5}
+    yield (
+        train_xgboost(make(), matrix(d), params=params),
+        loop_xgboost(make(), matrix(d), d.y, d.group, params=params),
+    )
+
+
+@way("XGBoost", "continued training")
+def _(make, d, tmp_path):
+    objective = make(2 * ROUNDS)
+    first = train_xgboost(objective, matrix(d))
+    expected = loop_xgboost(objective, matrix(d), d.y, d.group, rounds=2 * ROUNDS)
+    for again in (objective, objective.replace(start_round=ROUNDS + 1)):
+        yield train_xgboost(again, matrix(d), xgb_model=first), expected
+
+
+@way("XGBoost", "pickled object")
+def _(make, d, tmp_path):
+    again = pickle.loads(pickle.dumps(make()))
+    yield train_xgboost(again, matrix(d)), loop_xgboost(make(), matrix(d), d.y, d.group)
+
+
+@way("XGBoost", "three threads, one object")
+def _(make, d, tmp_path):
+    objective = make()
+    with ThreadPoolExecutor(3) as pool:
+        got = list(pool.map(lambda _: train_xgboost(objective, matrix(d)), range(3)))
+    for booster in got:
+        yield booster, loop_xgboost(objective, matrix(d), d.y, d.group)
+
+
+@way("XGBoost", "boostrank's ranker")
+def _(make, d, tmp_path):
+    expected = loop_xgboost(make(), matrix(d, xgb.QuantileDMatrix), d.y, d.group)
+    for objective in (make(99), make().name):
+        ranker = XGBRanker(objective=objective, n_estimators=ROUNDS, **XGB_RANKER)
+        yield ranker.fit(d.X, d.y, qid=d.qid).get_booster(), expected
+
+
+@way("XGBoost", "boostrank's ranker, continued")
+def _(make, d, tmp_path):
+    shared = matrix(d, xgb.QuantileDMatrix)
+    expected = loop_xgboost(make(2 * ROUNDS), shared, d.y, d.group, rounds=2 * ROUNDS)
+    first = train_xgboost(make(2 * ROUNDS), shared)
+    first.save_model(tmp_path / "first.ubj")
+    for model in (first, tmp_path / "first.ubj"):
+        ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER)
+        yield ranker.fit(d.X, d.y, group=d.group, xgb_model=model).get_booster(), expected
+
+
+@way("XGBoost", "`GridSearchCV`, `cross_val_score`")
+def _(make, d, tmp_path):
+    def train(objective, rows):
+        sizes = np.bincount(d.qid[rows])
+        sizes = sizes[sizes > 0]
+        part = xgb.QuantileDMatrix(d.X[rows], d.y[rows], group=sizes)
+        booster = loop_xgboost(objective, part, d.y[rows], sizes)
+        return lambda X: booster.predict(xgb.DMatrix(X))
+
+    best, objective = searches(
+        XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER), d, train
+    )
+    shared = matrix(d, xgb.QuantileDMatrix)
+    yield best.get_booster(), loop_xgboost(objective, shared, d.y, d.group)
+
+
+@way("XGBoost", "weights of documents")
+def _(make, d, tmp_path):
+    weight = doc_weight(d)
+    shared = matrix(d, xgb.QuantileDMatrix)
+    expected = loop_xgboost(make(), shared, d.y, d.group, weight=weight)
+    ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER)
+    yield ranker.fit(d.X, d.y, group=d.group, sample_weight=weight).get_booster(), expected
+
+
+@way("XGBoost", "weights of queries")
+def _(make, d, tmp_path):
+    weight = query_weight(d)
+    shared = matrix(d, xgb.QuantileDMatrix, weight=weight)
+    expected = loop_xgboost(make(), shared, d.y, d.group, weight=np.repeat(weight, d.group))
+    yield train_xgboost(make(), shared), expected
+    ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER)
+    yield ranker.fit(d.X, d.y, group=d.group, sample_weight=weight).get_booster(), expected
+
+
+@way("XGBoost", "`init_score`, `base_margin`")
+def _(make, d, tmp_path):
+    shared = matrix(
+        d, xgb.QuantileDMatrix, base_margin=np.random.default_rng(3).normal(size=len(d.y))
+    )
+    expected = loop_xgboost(make(), shared, d.y, d.group)
+    yield train_xgboost(make(), shared), expected
+    ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER)
+    ranker.fit(d.X, d.y, group=d.group, base_margin=shared.get_base_margin())
+    yield ranker.get_booster(), expected
+
+
+XGBOOST_FEATURES = {
+    "bagging of rows": {"subsample": 0.5},
+    "monotone constraints": {"monotone_constraints": "(1,0,0,0,0)"},
+    "`tree_method` exact, approx": {"tree_method": "exact"},
+}
+
+for _title, _params in XGBOOST_FEATURES.items():
+
+    @way("XGBoost", _title)
+    def _(make, d, tmp_path, params=_params):
+        expected = loop_xgboost(make(), matrix(d), d.y, d.group, params=params)
+        assert trees(expected) != trees(loop_xgboost(make(), matrix(d), d.y, d.group))
+        yield train_xgboost(make(), matrix(d), params=params), expected
+        ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER, **params)
+        if "tree_method" in params:  # any other builds a QuantileDMatrix
+            yield ranker.fit(d.X, d.y, group=d.group).get_booster(), expected
+            approx = {"tree_method": "approx"}
+            yield (
+                train_xgboost(make(), matrix(d), params=approx),
+                loop_xgboost(make(), matrix(d), d.y, d.group, params=approx),
+            )
+
+
+@way("XGBoost", "categorical features")
+def _(make, d, tmp_path):
+    kwargs = {"feature_types": ["q"] * 4 + ["c"], "enable_categorical": True}
+    shared = matrix(d, xgb.QuantileDMatrix, **kwargs)
+    expected = loop_xgboost(make(), shared, d.y, d.group)
+    plain = loop_xgboost(make(), matrix(d, xgb.QuantileDMatrix), d.y, d.group)
+    assert trees(expected) != trees(plain)
+    yield train_xgboost(make(), shared), expected
+    ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER, **kwargs)
+    yield ranker.fit(d.X, d.y, group=d.group).get_booster(), expected
+
+
+@way("XGBoost", "`QuantileDMatrix`")
+def _(make, d, tmp_path):
+    shared = matrix(d, xgb.QuantileDMatrix, max_bin=8)
+    expected = loop_xgboost(make(), shared, d.y, d.group, params={"max_bin": 8})
+    yield train_xgboost(make(), shared, params={"max_bin": 8}), expected
+
+
+@way("XGBoost", "external memory")
+def _(make, d, tmp_path):
+    for kind in (xgb.DMatrix, xgb.ExtMemQuantileDMatrix):
+        shared = kind(Batches(d, tmp_path / kind.__name__))
+        assert shared.num_row() == len(d.y)
+        yield train_xgboost(make(), shared), loop_xgboost(make(), shared, d.y, d.group)
+
+
+# --- The table ------------------------------------------------------------------------------------
+
+
+def test_the_readmes_table_is_these_tests():
+    section = README.read_text().partition("## Every way to train\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (.+?) \|(.+)\|$", section, re.MULTILINE)
+    header, *rows = [(title, [cell.strip() for cell in cells.split("|")]) for title, cells in rows]
+    assert header[1] == ["SHF-SDCG", "REG-SHF-SDCG", "LambdaRank"]
+    hosts = {}
+    for host, title in WAYS:
+        hosts.setdefault(title, []).append(host)
+    assert rows == [(title, [", ".join(names)] * len(NAMES)) for title, names in hosts.items()]

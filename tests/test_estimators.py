@@ -1,0 +1,451 @@
+"""`LGBMRanker` and `XGBRanker`: arguments, metrics, early stopping, copies, saved models.
+
+That they train what they should is shown in `test_entry_points.py`.
+"""
+
+import copy
+import io
+import pickle
+
+import joblib
+import lightgbm as lgb
+import numpy as np
+import pytest
+import scipy.sparse
+import xgboost as xgb
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from training import make_data, trees
+
+import boostrank
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+# LightGBM 4.6 warns of feature names that it made itself.
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+
+HOSTS = ("lightgbm", "xgboost")
+ROUNDS = 4
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.fixture(params=HOSTS)
+def host(request):
+    return request.param
+
+
+def make_ranker(host, objective="shf-sdcg", **params):
+    params = {"objective": objective, "n_estimators": ROUNDS, "n_jobs": 1, **params}
+    if host == "lightgbm":
+        return LGBMRanker(num_leaves=7, min_child_samples=5, verbosity=-1, **params)
+    return XGBRanker(max_depth=3, **params)
+
+
+def booster(ranker):
+    return ranker.booster_ if isinstance(ranker, lgb.LGBMRanker) else ranker.get_booster()
+
+
+def test_group_and_qid_agree(host, data):
+    expected = make_ranker(host).fit(data.X, data.y, group=data.group)
+    # Ids need not ascend, nor be numbers, as long as a query's rows stand together.
+    for qid in (data.qid, data.qid[::-1][data.qid.argsort()] * 0 - data.qid, data.qid.astype(str)):
+        ranker = make_ranker(host).fit(data.X, data.y, qid=qid)
+        assert trees(booster(ranker)) == trees(booster(expected))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix], ids=["dense", "sparse"])
+def test_sort(host, data, kind):
+    order = np.random.default_rng(0).permutation(len(data.y))
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(data.y))
+    # Within queries the order is kept, so it has to be undone there too to compare.
+    back = order[np.argsort(data.qid[order], kind="stable")]
+    start = np.linspace(0.0, 1.0, len(data.y))
+    offset = "init_score" if host == "lightgbm" else "base_margin"
+    ranker = make_ranker(host).fit(
+        kind(data.X)[order], data.y[order], qid=data.qid[order], sample_weight=weight[order],
+        sort=True, **{offset: start[order]},
+    )  # fmt: skip
+    expected = make_ranker(host).fit(
+        kind(data.X)[back], data.y[back], group=data.group, sample_weight=weight[back],
+        **{offset: start[back]},
+    )  # fmt: skip
+    assert trees(booster(ranker)) == trees(booster(expected))
+    scores = ranker.predict(data.X[order])
+    expected_score = boostrank.evaluate(ranker.predict(data.X[back]), data.y[back], data.group)
+    score = ranker.score(data.X[order], data.y[order], qid=data.qid[order])
+    assert score == expected_score["ndcg@10"]
+    assert len(scores) == len(order)
+
+
+def test_sort_takes_query_weights_by_ascending_id(host, data):
+    order = np.argsort(-data.qid, kind="stable")
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(data.group))
+    ranker = make_ranker(host).fit(
+        data.X[order], data.y[order], qid=data.qid[order], sample_weight=weight, sort=True
+    )
+    expected = make_ranker(host).fit(data.X, data.y, qid=data.qid, sample_weight=weight)
+    assert trees(booster(ranker)) == trees(booster(expected))
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"group": None}, ValueError, "pass either group.* or qid.*; got neither"),
+        ({"qid": range(9)}, ValueError, "pass either group.* or qid.*; got both"),
+        (
+            {"group": None, "qid": [1, 1, 1, 2, 2, 1, 3, 3, 3]},
+            ValueError,
+            r"but 1 comes back at row 5 after another query; .*sort=True.*np\.argsort\(qid",
+        ),
+        ({"group": None, "qid": [1, 2]}, ValueError, "one id for each of the 9 documents"),
+        ({"group": None, "qid": [0.5] * 9}, TypeError, "qid must hold integers or strings"),
+        ({"sort": True}, ValueError, "sort=True sorts by qid"),
+        ({"group": [3, 3]}, ValueError, "group must add up to the number of documents, 9"),
+        ({"group": range(9)}, ValueError, "group must add up"),
+        ({"y": [0, 1, np.nan] * 3}, ValueError, "labels must be relevance grades"),
+        ({"y": [0, 1, -1] * 3}, ValueError, "labels must be relevance grades"),
+        ({"y": None}, TypeError, "labels must be a 1-D array of numbers"),
+        ({"sample_weight": [1.0] * 4}, ValueError, "each of the 3 queries or for each of the 9"),
+        ({"sample_weight": [-1.0] * 3}, ValueError, "weight must be finite and not negative"),
+        ({"eval_group": [[9]]}, ValueError, "eval_group of evaluation sets are given, but no eval"),
+        (
+            {"eval_set": [(np.zeros((9, 1)), [0, 1, 2] * 3)]},
+            ValueError,
+            "pass either eval_group.* or eval_qid.*; got neither",
+        ),
+        (
+            {"eval_set": [(np.zeros((9, 1)), [0, 1, 2] * 3)], "eval_group": [[9], [9]]},
+            ValueError,
+            "one sequence for each of the 1 sets in eval_set, got 2",
+        ),
+        (
+            {"eval_set": [(np.zeros((9, 1)), [0, 1, 2] * 3)], "eval_qid": [[1, 2, 1] * 3]},
+            ValueError,
+            "eval_qid must keep a query's rows together",
+        ),
+    ],
+    ids=range(17),
+)
+def test_bad_data(host, changes, error, message):
+    rows = {"X": np.arange(9.0)[:, None], "y": [0, 1, 2] * 3, "group": [3, 3, 3]}
+    ranker = make_ranker(host)
+    with pytest.raises(error, match=message):
+        ranker.fit(**{**rows, **changes})
+    with pytest.raises(NotFittedError):
+        ranker.predict(rows["X"])
+
+
+@pytest.mark.parametrize(
+    ("objective", "error", "message"),
+    [
+        ("lambdarnk", ValueError, "unknown objective 'lambdarnk'; did you mean 'lambdarank'"),
+        ("rank:ndcg", ValueError, "unknown objective 'rank:ndcg'"),
+        (None, TypeError, "objective must be one of boostrank's, by name or as an object"),
+        (len, TypeError, "objective must be one of boostrank's"),
+    ],
+    ids=["mistyped", "host", "none", "function"],
+)
+def test_bad_objectives(host, data, objective, error, message):
+    with pytest.raises(error, match=message):
+        make_ranker(host, objective).fit(data.X, data.y, group=data.group)
+
+
+@pytest.mark.parametrize(
+    ("metric", "error", "message"),
+    [
+        ("ndgc@5", ValueError, "unknown measure 'ndgc@5'; did you mean"),
+        (len, TypeError, "eval_metric must be a name such as 'ndcg@10'"),
+    ],
+    ids=["mistyped", "function"],
+)
+def test_bad_metrics(host, data, metric, error, message):
+    with pytest.raises(error, match=message):
+        fit_with_metrics(host, data, metric)
+
+
+def test_schedules_take_their_length_from_n_estimators(host, data):
+    halving = boostrank.Schedule("halving", 100)
+    given = boostrank.RegSHFSDCG(total_rounds=100, alpha=halving)
+    ranker = make_ranker(host, given).fit(data.X, data.y, group=data.group)
+    assert ranker.objective is given
+    expected = given.replace(
+        total_rounds=ROUNDS, alpha=boostrank.Schedule("halving", ROUNDS, first=64.0, last=1 / 64)
+    )
+    assert ranker.objective_ == expected
+    ranker.set_params(n_estimators=2).fit(data.X, data.y, group=data.group)
+    assert ranker.objective_.total_rounds == 2
+    # On from a model, or from scores that one gave.
+    model = booster(ranker)
+    go_on = {"init_model" if host == "lightgbm" else "xgb_model": model}
+    more = make_ranker(host, given).fit(data.X, data.y, group=data.group, **go_on)
+    assert more.objective_.total_rounds == 2 + ROUNDS
+    later = make_ranker(host, given.replace(start_round=8)).fit(data.X, data.y, group=data.group)
+    assert later.objective_.total_rounds == 7 + ROUNDS
+
+
+def test_lightgbms_other_names_of_n_estimators(data):
+    ranker = LGBMRanker(num_iterations=7, verbosity=-1)
+    with pytest.raises(ValueError, match="num_iterations must be given as n_estimators, got 7"):
+        ranker.fit(data.X, data.y, group=data.group)
+
+
+def fit_with_metrics(host, data, metrics, stop=None, **params):
+    """Fit with two evaluation sets: of other grades, with weights, and of the true ones."""
+    noise = np.random.default_rng(5).integers(0, 3, len(data.y))
+    weight = np.random.default_rng(6).uniform(0.5, 2.0, len(data.group))
+    eval_set = [(data.X[:, :], noise), (data.X[:, :], data.y)]
+    rows = {"group": data.group, "eval_set": eval_set, "eval_qid": [data.qid, data.qid]}
+    if host == "xgboost":
+        ranker = make_ranker(host, eval_metric=metrics, early_stopping_rounds=stop, **params)
+        ranker.fit(data.X, data.y, sample_weight_eval_set=[weight, None], **rows)
+        return ranker, list(ranker.evals_result_.values()), noise, weight
+    ranker = make_ranker(host, **params)
+    callbacks = [lgb.early_stopping(stop, verbose=False)] if stop else None
+    weights = {"eval_sample_weight": [weight, None], "callbacks": callbacks}
+    ranker.fit(data.X, data.y, eval_metric=metrics, **weights, **rows)
+    return ranker, list(ranker.evals_result_.values()), noise, weight
+
+
+@pytest.mark.parametrize(
+    ("metrics", "names"),
+    [
+        (None, ["ndcg@10"]),
+        ("map", ["map"]),
+        (["mrr", boostrank.metric("ndcg@5", convention="lightgbm")], ["mrr", "ndcg@5"]),
+    ],
+    ids=["default", "name", "several"],
+)
+def test_eval_metric(host, data, metrics, names):
+    ranker, history, noise, weight = fit_with_metrics(host, data, metrics)
+    scores = ranker.predict(data.X)
+    for values, grades, weights in zip(history, (noise, data.y), (weight, None), strict=True):
+        assert list(values) == names
+        for name, rounds in values.items():
+            convention = "lightgbm" if name == "ndcg@5" else "standard"
+            expected = boostrank.evaluate(
+                scores, grades, data.group, [name], convention=convention, weight=weights
+            )[name]
+            assert len(rounds) == ROUNDS
+            assert rounds[-1] == pytest.approx(expected, abs=2e-6)  # XGBoost prints six digits
+
+
+def test_weights_of_documents_in_an_evaluation_set(host, data):
+    """Their mean counts for a query, on both hosts."""
+    weight = np.random.default_rng(6).uniform(0.5, 2.0, len(data.y))
+    name = "eval_sample_weight" if host == "lightgbm" else "sample_weight_eval_set"
+    ranker = make_ranker(host).fit(
+        data.X, data.y, group=data.group, eval_set=[(data.X[:, :], data.y)],
+        eval_group=[data.group], **{name: [weight]},
+    )  # fmt: skip
+    (history,) = ranker.evals_result_.values()
+    expected = boostrank.evaluate(ranker.predict(data.X), data.y, data.group, weight=weight)
+    assert history["ndcg@10"][-1] == pytest.approx(expected["ndcg@10"], abs=2e-6)
+
+
+def test_start_scores_of_an_evaluation_set(host, data):
+    start = np.random.default_rng(7).normal(size=len(data.y))
+    name = "eval_init_score" if host == "lightgbm" else "base_margin_eval_set"
+    ranker = make_ranker(host).fit(
+        data.X, data.y, group=data.group, eval_set=[(data.X[:, :], data.y)],
+        eval_group=[data.group], **{name: [start]},
+    )  # fmt: skip
+    (history,) = ranker.evals_result_.values()
+    expected = boostrank.evaluate(ranker.predict(data.X) + start, data.y, data.group)
+    assert history["ndcg@10"][-1] == pytest.approx(expected["ndcg@10"], abs=2e-6)
+
+
+def test_feature_weights_of_xgboost(data):
+    weights = np.array([0.0, 0.0, 1.0, 0.0, 0.0])
+    ranker = make_ranker("xgboost", feature_weights=weights, colsample_bynode=0.2)
+    ranker.fit(data.X, data.y, group=data.group)
+    assert np.flatnonzero(ranker.feature_importances_).tolist() == [2]
+
+
+def test_lightgbms_own_metric(data):
+    rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
+    ranker = make_ranker("lightgbm", metric="map").fit(data.X, data.y, eval_at=[3], **rows)
+    assert list(ranker.evals_result_["training"]) == ["map@3"]
+
+
+@pytest.mark.parametrize("metric", ["mrr", "ndcg@10", "dcg@5"])
+def test_early_stopping_maximises(host, data, metric):
+    ranker, history, *_ = fit_with_metrics(
+        host, data, metric, stop=3, n_estimators=40, learning_rate=0.5
+    )
+    best = ranker.best_iteration_ - 1 if host == "lightgbm" else ranker.best_iteration
+    # LightGBM stops by any of the sets, XGBoost by the last.
+    deciding = history if host == "lightgbm" else history[-1:]
+    rounds = len(history[0][metric])
+    assert any(np.argmax(values[metric]) == best for values in deciding)
+    assert rounds in (best + 4, 40)
+    expected = make_ranker(host, n_estimators=best + 1, learning_rate=0.5)
+    expected.fit(data.X, data.y, group=data.group)
+    np.testing.assert_allclose(ranker.predict(data.X), expected.predict(data.X), rtol=1e-6)
+
+
+def test_callbacks(host, data):
+    rates = [0.5, 0.1, 0.1, 0.01]
+    if host == "lightgbm":
+        reset = lgb.reset_parameter(learning_rate=rates)
+        ranker = make_ranker(host).fit(data.X, data.y, group=data.group, callbacks=[reset])
+    else:
+        reset = xgb.callback.LearningRateScheduler(rates)
+        ranker = make_ranker(host, callbacks=[reset]).fit(data.X, data.y, group=data.group)
+    plain = make_ranker(host).fit(data.X, data.y, group=data.group)
+    assert trees(booster(ranker)) != trees(booster(plain))
+    stop = xgb.callback.EarlyStopping(rounds=2, maximize=True)
+    if host == "xgboost":
+        ranker = make_ranker(host, callbacks=[stop], n_estimators=40, eval_metric="mrr").fit(
+            data.X, data.y, group=data.group, eval_set=[(data.X, data.y)], eval_group=[data.group]
+        )
+        history = ranker.evals_result_["validation_0"]["mrr"]
+        assert ranker.best_iteration == np.argmax(history)
+
+
+def same_parameters(first, second):
+    return {k: v for k, v in first.get_params().items() if v == v} == {
+        k: v for k, v in second.get_params().items() if v == v
+    }
+
+
+@pytest.mark.parametrize("objective", ["sdcg", boostrank.SHFSDCG(k=5)], ids=["name", "object"])
+def test_clone(host, objective):
+    ranker = make_ranker(host, objective, learning_rate=0.3, subsample=0.5)
+    again = clone(ranker)
+    assert again is not ranker
+    assert type(again) is type(ranker)
+    assert same_parameters(again, ranker)
+    assert again.objective is objective
+
+
+def by_joblib(ranker):
+    file = io.BytesIO()
+    joblib.dump(ranker, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, lambda ranker: pickle.loads(pickle.dumps(ranker)), by_joblib],
+    ids=["copy", "deepcopy", "pickle", "joblib"],
+)
+def test_copies(host, data, duplicate):
+    ranker = make_ranker(host, boostrank.RegSHFSDCG(total_rounds=1)).fit(
+        data.X, data.y, group=data.group
+    )
+    again = duplicate(ranker)
+    assert again.objective == ranker.objective
+    assert again.objective_ == ranker.objective_
+    assert np.array_equal(again.predict(data.X), ranker.predict(data.X))
+    again.fit(data.X, data.y, group=data.group)
+    assert trees(booster(again)) == trees(booster(ranker))
+
+
+def test_set_params(host, data):
+    ranker = make_ranker(host, boostrank.SHFSDCG(k=10))
+    assert ranker.set_params(objective__k=5, objective__alpha=2.0, n_estimators=2) is ranker
+    assert ranker.objective == boostrank.SHFSDCG(k=5, alpha=2.0)
+    assert ranker.n_estimators == 2
+    ranker.set_params(objective="reg-shf-sdcg", objective__k=3)
+    assert ranker.objective == boostrank.RegSHFSDCG(total_rounds=1, k=3)
+    ranker.fit(data.X, data.y, group=data.group)
+    assert ranker.objective_ == boostrank.RegSHFSDCG(total_rounds=2, k=3)
+    ranker.set_params(objective="sdcg").fit(data.X, data.y, group=data.group)
+    assert ranker.objective_ == boostrank.SDCG()
+    with pytest.raises(TypeError, match="SHFSDCG has no parameter 'sigma'"):
+        make_ranker(host, boostrank.SHFSDCG()).set_params(objective__sigma=1.0)
+    with pytest.raises(ValueError, match="unknown objective 'sgcd'"):
+        make_ranker(host).set_params(objective="sgcd", objective__k=1)
+
+
+def test_in_a_pipeline_and_a_grid_without_metadata_routing(host, data):
+    """`fit` arguments that are row-aligned are sliced by scikit-learn itself."""
+    grid = {"ranker__objective": ["lambdarank", boostrank.SDCG(k=5)], "ranker__n_estimators": [2]}
+    ranker = make_ranker(host)
+    pipeline = make_pipeline(StandardScaler(), ranker)
+    pipeline.steps[-1] = ("ranker", ranker)
+    search = GridSearchCV(
+        pipeline, grid, cv=boostrank.group_folds(data.group, 2), scoring=lambda model, X, y: 0.0
+    ).fit(data.X, data.y, ranker__qid=data.qid)
+    fitted = search.best_estimator_[-1]
+    X = StandardScaler().fit_transform(data.X)
+    expected = make_ranker(host, search.best_params_["ranker__objective"], n_estimators=2)
+    expected.fit(X, data.y, group=data.group)
+    assert trees(booster(fitted)) == trees(booster(expected))
+
+
+def test_a_saved_model_loads_into_the_plain_host(host, data, tmp_path):
+    ranker = make_ranker(host).fit(data.X, data.y, group=data.group)
+    path = tmp_path / "model.json"
+    if host == "lightgbm":
+        ranker.booster_.save_model(path)
+        loaded = lgb.Booster(model_file=path)
+    else:
+        ranker.save_model(path)
+        loaded = xgb.XGBRanker()
+        loaded.load_model(path)
+        ours = make_ranker(host, "sdcg")
+        ours.load_model(path)
+        assert ours.objective == "sdcg"
+        assert np.array_equal(ours.predict(data.X), ranker.predict(data.X))
+        ours.fit(data.X, data.y, group=data.group)
+    assert np.array_equal(loaded.predict(data.X), ranker.predict(data.X))
+
+
+def test_importances_and_contributions(host, data):
+    ranker = make_ranker(host).fit(data.X, data.y, group=data.group)
+    scores = ranker.predict(data.X)
+    model = booster(ranker)
+    if host == "lightgbm":
+        expected = model.feature_importance()
+        contributions = ranker.predict(data.X, pred_contrib=True)
+    else:
+        gains = model.get_score(importance_type="gain")
+        expected = np.array([gains.get(f"f{j}", 0.0) for j in range(data.X.shape[1])])
+        expected = expected / expected.sum()
+        contributions = model.predict(xgb.DMatrix(data.X), pred_contribs=True)
+    np.testing.assert_allclose(ranker.feature_importances_, expected, rtol=1e-6)
+    assert contributions.shape == (len(data.y), data.X.shape[1] + 1)
+    np.testing.assert_allclose(contributions.sum(axis=1), scores, atol=1e-5)
+
+
+def test_score(host, data):
+    ranker = make_ranker(host).fit(data.X, data.y, group=data.group)
+    weight = np.linspace(0.5, 2.0, len(data.group))
+    expected = boostrank.evaluate(ranker.predict(data.X), data.y, data.group, weight=weight)
+    for queries in ({"group": data.group}, {"qid": data.qid}):
+        score = ranker.score(data.X, data.y, sample_weight=weight, **queries)
+        assert score == expected["ndcg@10"]
+
+
+def test_lists_and_other_containers(host, data):
+    expected = make_ranker(host).fit(data.X, data.y, group=data.group)
+    lists = [data.X.tolist(), data.y.tolist()]
+    for kwargs in ({"group": data.group.tolist()}, {"qid": data.qid.tolist(), "sort": True}):
+        ranker = make_ranker(host).fit(*lists, **kwargs)
+        assert trees(booster(ranker)) == trees(booster(expected))
+
+
+def test_defaults_train():
+    data = make_data()
+    for ranker in (LGBMRanker(verbosity=-1, n_jobs=1), XGBRanker(n_jobs=1)):
+        ranker.fit(data.X, data.y, group=data.group)
+        assert ranker.objective_ == boostrank.LambdaRank()
+        assert len(trees(booster(ranker))) > 50
+
+
+def test_xgboosts_other_matrices(data):
+    """What a QuantileDMatrix cannot do: other tree methods and linear boosters."""
+    for params in ({"tree_method": "exact"}, {"booster": "gblinear"}):
+        ranker = XGBRanker(n_estimators=ROUNDS, n_jobs=1, **params)
+        ranker.fit(data.X, data.y, group=data.group)
+        assert np.isfinite(ranker.predict(data.X)).all()
+        assert len(np.unique(ranker.predict(data.X))) > 5

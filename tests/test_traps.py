@@ -1,0 +1,569 @@
+"""What the hosts do wrongly, in silence, with a custom ranking objective - and what boostrank does.
+
+Each test first shows the host's doing with a naive function, so that a release that mends it, or
+breaks what boostrank rests on, is noticed here.
+"""
+
+import copy
+import warnings
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from sklearn.model_selection import GridSearchCV
+from training import (
+    LIGHTGBM,
+    ROUNDS,
+    XGBOOST,
+    Batches,
+    KeepBoosters,
+    dataset,
+    loop_lightgbm,
+    loop_xgboost,
+    make_data,
+    matrix,
+    trees,
+)  # fmt: skip
+
+import boostrank
+from boostrank.hosts import _training_booster
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+class Naive:
+    """What one writes first: squared error that counts its own calls and remembers what it saw."""
+
+    def __init__(self):
+        self.round = 0
+        self.seen = []
+
+    def __call__(self, preds, data):
+        self.round += 1
+        self.seen.append((self.round, preds.copy(), data))
+        return preds - data.get_label(), np.ones(len(preds))
+
+
+class Shared(Naive):
+    """The same, kept through the copies that LightGBM makes of it."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+# --- LightGBM -------------------------------------------------------------------------------------
+
+
+BY_QUERY = {"bagging_by_query": True, "bagging_fraction": 0.5, "bagging_freq": 1}
+
+
+def test_bagging_by_query(data):
+    naive = Shared()
+    booster = lgb.train({**LIGHTGBM, **BY_QUERY, "objective": naive}, dataset(data), ROUNDS)
+    # It learns nothing: all documents but the first keep their score.
+    assert all(np.all(preds[1:] == 0.0) for _, preds, _ in naive.seen)
+    sampled = lgb.train(
+        {**LIGHTGBM, "bagging_fraction": 0.5, "bagging_freq": 1, "objective": Shared()},
+        dataset(data),
+        ROUNDS,
+    )
+    assert len(trees(sampled)) > len(trees(booster))
+
+    params, objective = {**LIGHTGBM, **BY_QUERY}, boostrank.SHFSDCG()
+    plain = lgb.LGBMRanker(objective=objective, **BY_QUERY, verbosity=-1)
+    ours = LGBMRanker(objective=objective, **BY_QUERY, verbosity=-1)
+    for train in (
+        lambda: lgb.train({**params, "objective": objective}, dataset(data), ROUNDS),
+        # A Dataset that was made before does not take the parameters over.
+        lambda: lgb.train(
+            {**params, "objective": objective}, dataset(data, params=LIGHTGBM).construct(), ROUNDS
+        ),
+        lambda: lgb.Booster(params, dataset(data)).update(fobj=objective),
+        lambda: plain.fit(data.X, data.y, group=data.group),
+        lambda: ours.fit(data.X, data.y, group=data.group),
+    ):
+        with pytest.raises(ValueError, match=r"bagging_by_query .*query_fraction=0\.5"):
+            train()
+    off = {"bagging_by_query": False, "objective": boostrank.SHFSDCG()}
+    assert len(trees(lgb.train({**LIGHTGBM, **off}, dataset(data), ROUNDS))) == ROUNDS
+
+
+def test_cv_cuts_queries(data):
+    naive = Shared()
+    lgb.cv({**LIGHTGBM, "objective": naive}, dataset(data), 1, nfold=3, stratified=False)
+    # Every query is in every fold, in part.
+    assert sum(len(part.get_group()) for _, _, part in naive.seen) > 2 * len(data.group)
+
+    params = {**LIGHTGBM, "objective": boostrank.SHFSDCG()}
+    with pytest.raises(ValueError, match=r"cuts \d+ queries apart.*group_folds\(group\)"):
+        lgb.cv(params, dataset(data), 1, nfold=3, stratified=False)
+    folds = boostrank.group_folds(data.group, 3)
+    history = lgb.cv(params, dataset(data), 2, folds=folds, feval=boostrank.metric("ndcg@10"))
+    assert len(history["valid ndcg@10-mean"]) == 2
+
+
+def test_a_part_of_a_part_that_cuts_queries(data):
+    whole = dataset(data).construct()
+    part = whole.subset(np.flatnonzero(data.qid < 30))
+    lgb.train({**LIGHTGBM, "objective": boostrank.SHFSDCG()}, part, 1)
+    cut = part.construct().subset(range(1, part.num_data()))
+    rest = cut.construct().subset(np.arange(cut.num_data()))  # whole queries, of what is left
+    for rows in (cut, rest):
+        message = r"cuts 1 queries apart: it holds \d+ of the \d+ documents of query 0"
+        with pytest.raises(ValueError, match=message):
+            lgb.train({**LIGHTGBM, "objective": boostrank.SHFSDCG()}, rows, 1)
+
+
+def test_a_counter_inside_the_objective_is_wrong(data):
+    naive = Naive()
+    lgb.train({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS)
+    assert naive.round == 0  # a copy has counted
+    naive, folds = Shared(), boostrank.group_folds(data.group, 3)
+    lgb.cv({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS, folds=folds)
+    lgb.train({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS)
+    assert naive.round == 4 * ROUNDS
+    # boostrank's rounds: tests/test_entry_points.py, the rows "cv", "again" and "three threads".
+
+
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+def test_weights_are_ignored(data, host):
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(data.group))
+
+    def train(objective, weighted):
+        if host == "lightgbm":
+            rows = dataset(data, weight=np.repeat(weight, data.group) if weighted else None)
+            # The weights' only effect on a naive objective would be on the bins.
+            return trees(lgb.train({**LIGHTGBM, "objective": objective}, rows, 2))
+        rows = matrix(data, weight=weight if weighted else None)
+        return trees(xgb.train({**XGBOOST, "tree_method": "exact"}, rows, 2, obj=objective))
+
+    assert train(Shared(), True) == train(Shared(), False)
+    assert train(boostrank.SHFSDCG(), True) != train(boostrank.SHFSDCG(), False)
+
+
+def broken(value):
+    def function(preds, data):
+        hess = np.ones(len(preds), dtype=np.float32)
+        return (preds - data.get_label()).astype(np.float32), hess * np.float32(value)
+
+    return function
+
+
+@pytest.mark.parametrize("value", [np.nan, 0.0])
+def test_bad_hessians_train_a_constant_model(data, value):
+    booster = lgb.train({**LIGHTGBM, "objective": broken(value)}, dataset(data), ROUNDS)
+    assert len(np.unique(booster.predict(data.X))) == 1
+    # boostrank's are finite and positive: tests/test_hosts.py.
+
+
+def test_small_hessians_do_not_split(data):
+    """XGBoost's min_child_weight is 1: a loss that is measured in hundredths learns nothing."""
+
+    def naive(preds, data):
+        return 1e-3 * (preds - data.get_label()), np.full(len(preds), 1e-3)
+
+    booster = xgb.train(XGBOOST, matrix(data), 1, obj=naive)
+    assert len(np.unique(booster.predict(matrix(data)))) == 1
+    _, hess = boostrank.SHFSDCG()(0, np.zeros(len(data.y)), matrix(data))
+    assert hess.sum() > 0.5 * len(data.y)
+
+
+def test_the_hosts_ranker_counts_arguments(data):
+    def naive(*args):
+        return args[1] - args[0], np.ones(len(args[0]))
+
+    with pytest.raises(TypeError, match="2, 3 or 4 arguments"):
+        lgb.LGBMRanker(objective=naive, verbosity=-1).fit(data.X, data.y, group=data.group)
+    # boostrank's objects show four: tests/test_entry_points.py, the row "the host's ranker".
+
+
+def test_positions_are_ignored(data):
+    position = np.arange(len(data.y)) % 5
+    plain = lgb.train({**LIGHTGBM, "objective": Shared()}, dataset(data), 2)
+    biased = lgb.train({**LIGHTGBM, "objective": Shared()}, dataset(data, position=position), 2)
+    assert trees(plain) == trees(biased)
+    params = {**LIGHTGBM, "objective": boostrank.LambdaRank()}
+    with pytest.warns(UserWarning, match="position is ignored") as caught:
+        booster = lgb.train(params, dataset(data, position=position), ROUNDS)
+    assert len(caught) == 1
+    assert trees(booster) == trees(lgb.train(params, dataset(data), ROUNDS))
+
+
+def test_grades_above_thirty_fail(data):
+    y = 10 * data.y
+    rows = {"X": data.X, "y": y, "group": data.group}
+    with pytest.raises(lgb.basic.LightGBMError, match="Label 40 is not less than"):
+        lgb.LGBMRanker(n_estimators=2, n_jobs=1, verbosity=-1).fit(**rows)
+    ranker = LGBMRanker(objective="shf-sdcg", n_estimators=2, n_jobs=1, verbosity=-1)
+    ranker.fit(**rows, eval_set=[(data.X, y)], eval_group=[data.group])
+    assert ranker.booster_.num_trees() == 2
+
+
+QUANTIZED = {**LIGHTGBM, "use_quantized_grad": True}
+
+
+def test_quantized_gradients_in_an_update_loop(data):
+    """A Booster made without an objective takes squared error's Hessians for granted.
+
+    It cannot be told from a Booster made with "objective": "none", as `lightgbm.train` makes it:
+    the README says so.
+    """
+    objective, quantized = boostrank.SHFSDCG(), {"use_quantized_grad": True}
+
+    def update(params):
+        booster = lgb.Booster({**LIGHTGBM, **quantized, **params}, dataset(data))
+        for _ in range(ROUNDS):
+            booster.update(fobj=objective)
+        return trees(booster)
+
+    expected = lgb.train({**LIGHTGBM, **quantized, "objective": objective}, dataset(data), ROUNDS)
+    assert update({}) != trees(expected)
+    assert update({"objective": "none"}) == trees(expected)
+
+
+def test_rolling_back_a_round(data):
+    """Nobody tells an objective that a tree was taken back; `start_round` can."""
+    objective = boostrank.RegSHFSDCG(total_rounds=ROUNDS)
+    booster = lgb.Booster({**LIGHTGBM, "objective": "none"}, dataset(data))
+    for _ in range(3):
+        booster.update(fobj=objective)
+    booster.rollback_one_iter()
+    forgetful = copy.deepcopy(booster)
+    booster.update(fobj=objective.replace(start_round=3))
+    expected = loop_lightgbm(objective, dataset(data), data.y, data.group, rounds=3)
+    # Taking a tree back leaves rounding errors in the scores.
+    np.testing.assert_allclose(booster.predict(data.X), expected.predict(data.X), rtol=1e-9)
+    assert forgetful.num_trees() == 2
+    again = lgb.Booster({**LIGHTGBM, "objective": "none"}, dataset(data))
+    for _ in range(3):
+        again.update(fobj=objective)
+    again.rollback_one_iter()
+    again.update(fobj=objective)  # counts as round 4
+    assert not np.allclose(again.predict(data.X), expected.predict(data.X), rtol=1e-3)
+
+
+def test_another_training_set_in_an_update_loop(data):
+    """It comes with a new array of predictions; the Booster knows how many trees it has."""
+    objective = boostrank.RegSHFSDCG(total_rounds=ROUNDS)
+    first, second = dataset(data), dataset(data)
+    booster = lgb.Booster({**LIGHTGBM, "objective": "none"}, first)
+    for _ in range(2):
+        booster.update(fobj=objective)
+    second.set_reference(first)
+    booster.update(train_set=second, fobj=objective)
+    expected = loop_lightgbm(objective, dataset(data), data.y, data.group, rounds=3)
+    assert trees(booster) == trees(expected)
+
+
+def test_continued_training_starts_from_zero_again(data):
+    first = lgb.train({**LIGHTGBM, "objective": Shared()}, dataset(data), ROUNDS)
+    naive = Shared()
+    lgb.train({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS, init_model=first)
+    assert [m for m, _, _ in naive.seen] == list(range(1, ROUNDS + 1))
+    iterations = []
+
+    class Naively(xgb.objective.Objective):
+        def __call__(self, iteration, preds, data):
+            iterations.append(iteration)
+            return preds - data.get_label(), np.ones(len(preds))
+
+    model = xgb.train(XGBOOST, matrix(data), 2, obj=Naively())
+    xgb.train(XGBOOST, matrix(data), 2, obj=Naively(), xgb_model=model)
+    assert iterations == [0, 1, 0, 1]
+    # boostrank's go on: tests/test_entry_points.py, the rows "continued".
+
+
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+def test_a_schedule_that_was_over_before(data, host):
+    """Whether it should stay at its end or begin anew cannot be guessed."""
+    objective = boostrank.RegSHFSDCG(total_rounds=ROUNDS)
+
+    def train(objective, model=None):
+        if host == "lightgbm":
+            params = {**LIGHTGBM, "objective": objective}
+            return lgb.train(params, dataset(data), ROUNDS, init_model=model)
+        return xgb.train(XGBOOST, matrix(data), ROUNDS, obj=objective, xgb_model=model)
+
+    model = train(objective)
+    with pytest.raises(ValueError, match=r"6 rounds already.*ends with round 6.*start_round=1"):
+        train(objective, model)
+    seen = train(objective.replace(start_round=1), model)
+    last = train(objective.replace(start_round=ROUNDS + 1), model)
+    assert trees(seen)[:ROUNDS] == trees(last)[:ROUNDS] == trees(model)
+    assert trees(seen)[ROUNDS:] != trees(last)[ROUNDS:]
+    # One training may outlast its schedule, whose last value stays.
+    assert len(trees(train(objective.replace(total_rounds=2)))) == ROUNDS
+    # An objective without a schedule has nothing to be over.
+    assert len(trees(train(boostrank.SHFSDCG(), model))) == 2 * ROUNDS
+
+
+# --- XGBoost --------------------------------------------------------------------------------------
+
+
+def test_a_plain_function_is_not_told_the_iteration(data):
+    calls = []
+
+    def naive(*args):
+        calls.append(len(args))
+        return args[0] - args[-1].get_label(), np.ones(len(args[0]))
+
+    xgb.train(XGBOOST, matrix(data), 2, obj=naive)
+    assert calls == [2, 2]
+    objective = boostrank.RegSHFSDCG(total_rounds=2)
+    with pytest.raises(ValueError, match="boosting round is not known: reg-shf-sdcg follows a sch"):
+        xgb.train(XGBOOST, matrix(data), 2, obj=lambda preds, rows: objective(preds, rows))
+    objective = boostrank.SHFSDCG(query_fraction=0.5)
+    with pytest.raises(ValueError, match="shf-sdcg samples queries in every round"):
+        xgb.train(XGBOOST, matrix(data), 2, obj=lambda preds, rows: objective(preds, rows))
+
+
+def test_cv_drops_weights(data):
+    """Nothing tells an objective that there were any: the README says so."""
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(data.group)).astype(np.float32)
+    seen = []
+
+    def naive(preds, part):
+        seen.append(len(part.get_weight()))
+        return preds - part.get_label(), np.ones(len(preds))
+
+    weighted = matrix(data, weight=weight)
+    kwargs = {"nfold": 3, "as_pandas": False, "shuffle": False}
+    xgb.cv(XGBOOST, weighted, 1, obj=naive, **kwargs)
+    assert seen == [0, 0, 0]
+    keep, keep_plain = KeepBoosters(), KeepBoosters()
+    objective = boostrank.SHFSDCG()
+    xgb.cv(XGBOOST, weighted, 2, obj=objective, callbacks=[keep], **kwargs)
+    xgb.cv(XGBOOST, matrix(data), 2, obj=objective, callbacks=[keep_plain], **kwargs)
+    for booster, plain in zip(keep.boosters, keep_plain.boosters, strict=True):
+        assert trees(booster) == trees(plain)
+    # The cure: folds of one's own.
+    for rows, _ in boostrank.group_folds(data.group, 3):
+        sizes = np.bincount(data.qid[rows], minlength=len(data.group))
+        sizes, weights = sizes[sizes > 0], weight[sizes > 0]
+        part = xgb.QuantileDMatrix(data.X[rows], data.y[rows], group=sizes, weight=weights)
+        ranker = XGBRanker(objective=objective, n_estimators=2, max_depth=3, n_jobs=1)
+        ranker.fit(data.X[rows], data.y[rows], group=sizes, sample_weight=weights)
+        spread = np.repeat(weights, sizes)
+        expected = loop_xgboost(objective, part, data.y[rows], sizes, rounds=2, weight=spread)
+        assert trees(ranker.get_booster()) == trees(expected)
+
+
+@pytest.mark.parametrize("kwargs", [{"folds": [([0], [1])]}, {"stratified": True}], ids=str)
+def test_cv_takes_no_other_folds(data, kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # scikit-learn's, of rare grades
+        with pytest.raises(xgb.core.XGBoostError, match="group"):
+            xgb.cv(XGBOOST, matrix(data), 1, obj=boostrank.SHFSDCG(), as_pandas=False, **kwargs)
+
+
+def test_a_batch_of_external_memory_cuts_a_query(data, tmp_path):
+    """It becomes two queries, and nothing in the DMatrix tells: the README says so."""
+    whole = xgb.DMatrix(Batches(data, tmp_path / "whole"))
+    cut = xgb.DMatrix(Batches(data, tmp_path / "cut", cut=True))
+    assert len(whole.get_uint_info("group_ptr")) - 1 == len(data.group)
+    assert len(cut.get_uint_info("group_ptr")) - 1 > len(data.group)
+    np.testing.assert_array_equal(whole.get_label(), cut.get_label())
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ">f4"])
+def test_gradients_of_other_types_are_misread(data, dtype):
+    def naive(kind):
+        def function(preds, rows):
+            grad = (preds - rows.get_label()).astype(kind)
+            return grad, np.ones(len(grad), dtype=np.float32)
+
+        return function
+
+    def train(objective):
+        try:
+            return trees(xgb.train(XGBOOST, matrix(data), 1, obj=objective))
+        except (TypeError, ValueError, xgb.core.XGBoostError):
+            return "refused"
+
+    assert train(naive(dtype)) != train(naive(np.float32))
+    for array in boostrank.SHFSDCG()(0, np.zeros(len(data.y)), matrix(data)):
+        assert array.dtype == np.dtype("=f4")
+
+
+def test_a_model_of_a_custom_objective_is_stored_as_a_regression(data, tmp_path):
+    path = tmp_path / "model.json"
+    xgb.train({"nthread": 1}, matrix(data), 2, obj=Shared()).save_model(path)
+    ranker = xgb.XGBRanker()
+    ranker.load_model(path)
+    assert ranker.objective == "reg:squarederror"
+    ours = XGBRanker(objective="shf-sdcg", n_estimators=2, n_jobs=1)
+    ours.fit(data.X, data.y, group=data.group).save_model(path)
+    ranker = xgb.XGBRanker()
+    ranker.load_model(path)
+    assert ranker.objective == "rank:pairwise"
+
+
+def test_training_starts_at_one_half(data):
+    naive = Shared()
+    xgb.train({"nthread": 1}, matrix(data), 1, obj=naive)
+    assert np.all(naive.seen[0][1] == 0.5)
+    ranker = XGBRanker(objective="regression", n_estimators=1, n_jobs=1, learning_rate=1e-9)
+    predicted = ranker.fit(data.X, data.y, group=data.group).predict(data.X)
+    np.testing.assert_allclose(predicted, 0.0, atol=1e-6)
+
+
+def test_the_hosts_ranker_refuses_functions(data):
+    with pytest.raises(ValueError, match="custom objective function not supported"):
+        xgb.XGBRanker(objective=Shared())
+    ranker = xgb.XGBRanker(n_estimators=1)
+    ranker.set_params(objective=boostrank.SHFSDCG())
+    # It takes the function, drops it, and trains a regression or dies.
+    with pytest.raises(KeyError):
+        ranker.fit(data.X, data.y, group=data.group)
+    # boostrank's takes them: tests/test_entry_points.py, the row "boostrank's ranker".
+
+
+def test_queries_and_weights_that_the_hosts_do_not_take(data):
+    down = -data.qid
+    with pytest.raises(xgb.core.XGBoostError, match="non-decreasing"):
+        xgb.XGBRanker(n_estimators=1).fit(data.X, data.y, qid=down)
+    weight = np.ones(len(data.y))
+    with pytest.raises(xgb.core.XGBoostError, match="weight"):
+        xgb.XGBRanker(n_estimators=1).fit(data.X, data.y, qid=data.qid, sample_weight=weight)
+    plain = lgb.LGBMRanker(n_estimators=1, min_child_samples=5, verbosity=-1)
+    folds = boostrank.group_folds(data.group, 2)
+    search = GridSearchCV(plain, {"num_leaves": [3]}, cv=folds, error_score="raise", scoring=len)
+    with pytest.raises(lgb.basic.LightGBMError, match="quer"):
+        search.fit(data.X, data.y, group=data.group)
+    for ranker in (LGBMRanker(n_estimators=1, verbosity=-1), XGBRanker(n_estimators=1)):
+        ranker.fit(data.X, data.y, qid=down, sample_weight=weight)
+    # Searches: tests/test_entry_points.py, the row of GridSearchCV.
+
+
+def first_document(labels, scores, *args):
+    return float(scores[0])
+
+
+def test_the_hosts_ranker_averages_by_sizes(data):
+    """With a function as metric, long queries count more."""
+    ranker = xgb.XGBRanker(n_estimators=1, n_jobs=1, eval_metric=first_document)
+    rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
+    ranker.fit(data.X, data.y, **rows)
+    first = ranker.predict(data.X)[np.cumsum(data.group) - data.group]
+    first[data.group == 1] = 1.0  # queries of one document are not even asked
+    wrong = ranker.evals_result_["validation_0"]["first_document"][0]
+    assert wrong == pytest.approx(np.average(first, weights=data.group), abs=1e-5)
+    assert wrong != pytest.approx(first.mean(), abs=1e-3)
+
+    ranker = XGBRanker(n_estimators=1, n_jobs=1, eval_metric="mrr").fit(data.X, data.y, **rows)
+    expected = boostrank.evaluate(ranker.predict(data.X), data.y, data.group, ["mrr"])["mrr"]
+    assert ranker.evals_result_["validation_0"]["mrr"][0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_early_stopping_guesses_the_direction(data):
+    """Of a metric that it does not know by name, XGBoost takes less to be better."""
+    kwargs = {"evals": [(matrix(data), "train")], "verbose_eval": False}
+    params = {**XGBOOST, "disable_default_eval_metric": True}
+    wrong = xgb.train(
+        params, matrix(data), 30, obj=boostrank.SHFSDCG(), early_stopping_rounds=3,
+        custom_metric=boostrank.metric("mrr"), **kwargs,
+    )  # fmt: skip
+    assert wrong.best_iteration == 0
+    rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
+    ranker = XGBRanker(
+        objective="shf-sdcg", n_estimators=30, max_depth=3, n_jobs=1, eval_metric="mrr",
+        early_stopping_rounds=3,
+    ).fit(data.X, data.y, **rows)  # fmt: skip
+    history = ranker.evals_result_["validation_0"]["mrr"]
+    assert ranker.best_iteration == np.argmax(history) > 0
+    assert len(history) == min(30, ranker.best_iteration + 4)
+    for maximize in (None, False):
+        stop = xgb.callback.EarlyStopping(rounds=3, maximize=maximize)
+        with pytest.raises(ValueError, match=r"EarlyStopping\(rounds=\.\.\., maximize=True\)"):
+            XGBRanker(callbacks=[stop]).fit(data.X, data.y, **rows)
+
+
+# --- What boostrank rests on ----------------------------------------------------------------------
+
+
+def test_lightgbm_hands_over_one_array_for_each_booster(data):
+    seen = []
+
+    def naive(preds, rows):
+        seen.append(preds)
+        return preds - rows.get_label(), np.ones(len(preds))
+
+    boosters = [lgb.Booster(LIGHTGBM, dataset(data)) for _ in range(2)]
+    for _ in range(3):
+        for booster in boosters:
+            booster.update(fobj=naive)
+    message = (
+        "LightGBM no longer hands one and the same array of predictions to an objective in every "
+        "round of a Booster: boostrank.hosts counts rounds by it and must find another way"
+    )
+    assert all(preds is seen[0] for preds in seen[::2]), message
+    assert all(preds is seen[1] for preds in seen[1::2]), message
+    assert seen[0] is not seen[1], message
+
+
+def test_the_booster_is_among_the_callers(data):
+    found = []
+
+    def naive(preds, rows):
+        found.append(_training_booster("lightgbm"))
+        return preds - rows.get_label(), np.ones(len(preds))
+
+    rounds = []
+
+    def xgboosts(preds, rows):
+        rounds.append(_training_booster("xgboost").num_boosted_rounds())
+        return preds - rows.get_label(), np.ones(len(preds))
+
+    booster = lgb.Booster({**LIGHTGBM, "bagging_by_query": True}, dataset(data))
+    booster.update(fobj=naive)
+    assert found == [booster], "boostrank.hosts no longer finds the Booster whose round it is"
+    assert booster.params["bagging_by_query"] is True
+    assert booster.train_set.num_data() == len(data.y)
+    more = lgb.Booster(model_str=booster.model_to_string())
+    assert more.current_iteration() == booster.current_iteration() == 1
+    assert _training_booster("lightgbm") is None
+    found.clear()
+    model = xgb.train(XGBOOST, matrix(data), 2, obj=naive)
+    more = xgb.train(XGBOOST, matrix(data), 2, obj=xgboosts, xgb_model=model)
+    assert rounds == [2, 3], "XGBoost's Booster no longer tells how many rounds it has"
+    assert len(trees(more)) == 4
+
+
+def test_lightgbm_datasets_tell_what_is_refused(data):
+    whole = dataset(data).construct()
+    part = whole.subset([0, 1])
+    for name in ("used_indices", "reference", "get_position"):
+        assert hasattr(part, name), (
+            f"LightGBM's Dataset has lost {name}, which boostrank.hosts asks"
+        )
+    assert part.reference is whole
+    assert list(part.used_indices) == [0, 1]
+    assert whole.used_indices is None
+
+
+def test_lightgbms_ranker_trains_its_private_objective(data):
+    ranker = lgb.LGBMRanker(n_estimators=1, verbosity=-1)
+    ranker._objective = naive = lambda y, preds: (preds - y, np.ones(len(y)))
+    ranker.fit(data.X, data.y, group=data.group)
+    assert ranker.objective_ is naive, (
+        "LGBMRanker no longer trains what stands in `_objective`: boostrank.lightgbm sets that"
+    )
+
+
+def test_xgboost_tells_registered_classes_the_iteration(data):
+    seen = []
+
+    class Registered:
+        def __call__(self, *args):
+            seen.append(args[0])
+            return args[1] - args[2].get_label(), np.ones(len(args[1]))
+
+    xgb.objective.Objective.register(Registered)
+    xgb.train(XGBOOST, matrix(data), 3, obj=Registered())
+    assert seen == [0, 1, 2], "XGBoost no longer tells (iteration, preds, DMatrix)"

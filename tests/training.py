@@ -1,0 +1,110 @@
+"""Plain reference training: the documented gradients of a known round, handed to the host by hand.
+
+A loop that calls `grad_hess` itself, divides by the mean Hessian of the documents that carry a
+gradient, and uses nothing of `boostrank.hosts` but its floor.
+"""
+
+import json
+from types import SimpleNamespace
+
+import lightgbm as lgb
+import numpy as np
+import xgboost as xgb
+
+from boostrank.hosts import HOST_HESSIAN_FLOOR
+
+ROUNDS = 6
+LIGHTGBM = {
+    "verbosity": -1, "metric": "None", "num_leaves": 7, "min_data_in_leaf": 5, "num_threads": 1,
+}  # fmt: skip
+XGBOOST = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthread": 1}
+
+
+def host_gradients(objective, scores, y, group, round, weight=1.0):
+    """Gradients as the hosts should get them; `weight` is one a document."""
+    grad, hess = objective.grad_hess(scores, y, group, round=round)
+    mean = hess[grad != 0].mean()
+    hess = np.maximum(hess / mean, objective.hessian_share) * weight
+    hess = np.maximum(hess, HOST_HESSIAN_FLOOR)
+    return (grad / mean * weight).astype(np.float32), hess.astype(np.float32)
+
+
+def loop_lightgbm(
+    objective, dataset, y, group, *, params=None, rounds=ROUNDS, weight=1.0, each_round=None
+):
+    booster = lgb.Booster({**LIGHTGBM, "objective": "none", **(params or {})}, dataset)
+    for m in range(1, rounds + 1):
+        if each_round is not None:
+            each_round(booster, m)
+        booster.update(
+            fobj=lambda preds, _, m=m: host_gradients(objective, preds, y, group, m, weight)
+        )
+    return booster
+
+
+def loop_xgboost(objective, matrix, y, group, *, params=None, rounds=ROUNDS, weight=1.0):
+    booster = xgb.Booster({**XGBOOST, **(params or {})}, [matrix])
+    for m in range(1, rounds + 1):
+        booster.update(
+            matrix,
+            m - 1,
+            fobj=lambda preds, _, m=m: host_gradients(objective, preds, y, group, m, weight),
+        )
+    return booster
+
+
+def trees(booster):
+    """Every number of every tree of either host's booster."""
+    if isinstance(booster, lgb.Booster):
+        # `lightgbm.train` writes its model and reads it back, which rounds gains (not leaves).
+        booster = lgb.Booster(model_str=booster.model_to_string())
+        return [tree["tree_structure"] for tree in booster.dump_model()["tree_info"]]
+    model = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]
+    return model.get("gbtree", model)["model"]["trees"]
+
+
+def make_data():
+    """Forty queries; the last feature is a category."""
+    rng = np.random.default_rng(11)
+    group = rng.integers(1, 16, 40)
+    X = rng.normal(size=(group.sum(), 5))
+    X[:, 4] = rng.integers(0, 4, len(X))
+    y = np.clip(np.round(X[:, 0] + (X[:, 4] == 2) + rng.normal(size=len(X))), 0, 4)
+    return SimpleNamespace(X=X, y=y, group=group, qid=np.repeat(np.arange(len(group)), group))
+
+
+def dataset(d, **kwargs):
+    return lgb.Dataset(d.X, d.y, group=d.group, **kwargs)
+
+
+def matrix(d, kind=xgb.DMatrix, **kwargs):
+    return kind(d.X, d.y, group=d.group, **kwargs)
+
+
+class KeepBoosters(xgb.callback.TrainingCallback):
+    def after_training(self, model):
+        self.boosters = [fold.bst for fold in model.cvfolds]
+        return model
+
+
+class Batches(xgb.DataIter):
+    """External memory: batches of ten whole queries, or of as many rows."""
+
+    def __init__(self, d, cache, cut=False):
+        step = len(d.y) // 4
+        ends = np.arange(step, len(d.y), step) if cut else np.cumsum(d.group)[9:-1:10]
+        self.batches = np.split(np.arange(len(d.y)), ends)
+        self.d = d
+        self.position = 0
+        super().__init__(cache_prefix=str(cache))
+
+    def next(self, input_data):
+        if self.position == len(self.batches):
+            return False
+        rows = self.batches[self.position]
+        input_data(data=self.d.X[rows], label=self.d.y[rows], qid=self.d.qid[rows])
+        self.position += 1
+        return True
+
+    def reset(self):
+        self.position = 0
