@@ -25,6 +25,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.collective import failing_together, mean_over_machines
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, check_weight
 
@@ -72,7 +73,8 @@ def read(data: Any) -> HostData:
     """
     if hasattr(data, "get_uint_info"):
         boundaries = data.get_uint_info("group_ptr")
-        if len(boundaries) == 0:
+        # A machine of a distributed training may have no documents.
+        if len(boundaries) == 0 and data.num_row() > 0:
             raise ValueError(
                 "group is missing: this DMatrix knows no queries; give it group=sizes or qid=ids"
             )
@@ -156,10 +158,10 @@ class HostObjective(Objective):
     """An objective that LightGBM and XGBoost can call.
 
     The gradients it hands to a host are float32 and scaled: gradient and Hessian are divided by the
-    mean Hessian of the documents that carry a gradient. Newton steps do not change, and the hosts'
-    thresholds (``min_sum_hessian_in_leaf``, ``min_child_weight``, ``lambda_l2``) mean the same for
-    every objective. Hessians are then floored at the objective's `hessian_share`, before weights.
-    `grad_hess` stays unscaled.
+    mean Hessian of the documents that carry a gradient, on all machines that train together. Newton
+    steps do not change, and the hosts' thresholds (``min_sum_hessian_in_leaf``,
+    ``min_child_weight``, ``lambda_l2``) mean the same for every objective. Hessians are then floored
+    at the objective's `hessian_share`, before weights. `grad_hess` stays unscaled.
     """
 
     __signature__ = FourArguments()
@@ -203,8 +205,13 @@ class HostObjective(Objective):
                     f"(iteration, preds, DMatrix); got {len(args)} arguments. To evaluate it "
                     "yourself, call .grad_hess(scores, labels, group)"
                 )
-        grad, hess = self.grad_hess(preds, host.labels, host.group, round=round)
-        return self._scaled(grad, hess, host)
+        with failing_together(host.host):
+            grad, hess = self.grad_hess(preds, host.labels, host.group, round=round)
+            active = grad != 0.0
+            sums = hess[active].sum(), active.sum()
+        total, count = mean_over_machines(host.host, sums)
+        with failing_together(host.host):
+            return self._scaled(grad, hess, total / count if count else 1.0, host)
 
     def _two_argument_round(self, preds: npt.NDArray[Any], host: str) -> int:
         if host == "lightgbm":
@@ -220,10 +227,8 @@ class HostObjective(Objective):
         )
 
     def _scaled(
-        self, grad: Floats, hess: Floats, host: HostData
+        self, grad: Floats, hess: Floats, mean: float, host: HostData
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        active = grad != 0.0
-        mean = hess[active].mean() if active.any() else 1.0
         weight: Floats | float = 1.0
         if host.weight is not None:
             weight = check_weight(host.weight, len(grad), len(host.group))
