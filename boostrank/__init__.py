@@ -7,6 +7,8 @@ An objective is one object that goes unchanged into either host::
     xgboost.train({"objective": "rank:pairwise", "base_score": 0}, dmatrix, obj=objective)
 
 hosts      how LightGBM and XGBoost call an objective
+collective what the machines of a distributed training share
+dask       queries whole in Dask's partitions
 registry   the objectives as users hold them, found by name
 metrics    measures under the conventions of the field's tools
 datasets   LETOR files, synthetic data, folds

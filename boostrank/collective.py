@@ -69,8 +69,8 @@ class _LightGBM:
 
     def _mean(self, number: float) -> float:
         lightgbm = sys.modules["lightgbm"]
-        # Labels are float32: three of them hold a float64 of their range (beyond it, gradients would
-        # not be finite), and their mean is a third of it.
+        # Labels are float32: three of them hold a float64 of their range, and their mean is a third
+        # of it. Beyond that range the gradients would not be finite.
         number = float(np.clip(number, -_FLOAT32_MAX, _FLOAT32_MAX))
         labels: list[float] = []
         for _ in range(3):

@@ -158,10 +158,10 @@ class HostObjective(Objective):
     """An objective that LightGBM and XGBoost can call.
 
     The gradients it hands to a host are float32 and scaled: gradient and Hessian are divided by the
-    mean Hessian of the documents that carry a gradient, on all machines that train together. Newton
-    steps do not change, and the hosts' thresholds (``min_sum_hessian_in_leaf``,
-    ``min_child_weight``, ``lambda_l2``) mean the same for every objective. Hessians are then floored
-    at the objective's `hessian_share`, before weights. `grad_hess` stays unscaled.
+    mean Hessian of the documents that carry a gradient, over all machines that train together.
+    Newton steps do not change, and the hosts' thresholds (``min_sum_hessian_in_leaf``,
+    ``min_child_weight``, ``lambda_l2``) mean the same for every objective. Hessians are then
+    floored at the objective's `hessian_share`, before weights. `grad_hess` stays unscaled.
     """
 
     __signature__ = FourArguments()

@@ -52,7 +52,7 @@ def data():
 
 
 def on_machines(client, array, sizes):
-    """Partition an array: the first half of the partitions on one machine, the others on another."""
+    """Partition an array: the first half of the partitions on one machine, the rest on another."""
     workers = sorted(client.scheduler_info()["workers"])
     parts = []
     for number, part in enumerate(np.split(array, np.cumsum(sizes)[:-1])):
