@@ -48,7 +48,7 @@ class _XGBoost:
 
     def mean(self, numbers: Floats) -> Floats:
         total: Floats = self.collective.allreduce(numbers, self.collective.Op.SUM)
-        return total / self.collective.get_world_size()
+        return total / int(self.collective.get_world_size())
 
 
 class _LightGBM:
