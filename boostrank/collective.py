@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,8 +58,10 @@ class _LightGBM:
         self.params = {"objective": "regression", "verbosity": -1, "num_threads": threads}
 
     def share_error(self, error: Exception | None) -> None:
-        failed = self._mean(float(error is not None)) > 0.0
-        if failed and error is None:
+        if self._mean(float(error is not None)) == 0.0:
+            return
+        self._free_network()
+        if error is None:
             time.sleep(_HEAD_START_OF_THE_CAUSE)
             raise RuntimeError(
                 "the objective failed on another machine of this training, whose error says why"
@@ -66,6 +69,20 @@ class _LightGBM:
 
     def mean(self, numbers: Floats) -> Floats:
         return np.array([self._mean(number) for number in numbers])
+
+    def _free_network(self) -> None:
+        """Free the network of the Booster that calls the objective.
+
+        The error's traceback keeps that Booster, which frees the network when it is collected: that
+        of the next training, if there is one by then.
+        """
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            caller = frame.f_locals.get("self")
+            if isinstance(caller, sys.modules["lightgbm"].Booster):
+                caller.free_network()
+                return
+            frame = frame.f_back
 
     def _mean(self, number: float) -> float:
         lightgbm = sys.modules["lightgbm"]

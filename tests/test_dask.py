@@ -1,5 +1,6 @@
 """Training on two machines, compared with the same training on one; queries in partitions."""
 
+import gc
 import time
 
 import dask
@@ -165,6 +166,22 @@ def test_an_error_in_a_worker_reaches_the_driver_and_frees_the_workers(client, d
         train(client, boostrank.SHFSDCG(), *partitioned(client, (X, bad, group)))
     assert "documents of one machine" in caught.value.__notes__[0]
     wait_for_workers(client)
+
+
+def test_lightgbm_trains_again_after_an_error(client, data):
+    """What is left of the failed training must not take the next one's network down."""
+    X, y, group = data
+    objective = boostrank.SHFSDCG()
+    parts = partitioned(client, data)
+    for row in (0, -1):  # each machine fails once
+        bad = y.copy()
+        bad[row] = 2000
+        with pytest.raises(ValueError, match="labels must be relevance grades"):
+            dask_lightgbm(client, objective, *partitioned(client, (X, bad, group)))
+        wait_for_workers(client)
+        gc.collect()
+        booster = dask_lightgbm(client, objective, *parts, callbacks=[lambda _: gc.collect()])
+        assert difference(booster, lightgbm(objective, X, y, group), X) < 1e-6
 
 
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
