@@ -146,5 +146,5 @@ def test_readme_shell_commands_exist():
     for name, rest in used:
         options = {option for param in commands[name].params for option in param.opts}
         assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)) <= options | {"--help"}
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert set(re.findall(r"^(?:\$ )?make (\w+)", shell, re.MULTILINE)) <= set(targets)
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"^(?:\$ )?make ([\w-]+)", shell, re.MULTILINE)) <= set(targets)
