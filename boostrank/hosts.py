@@ -206,7 +206,9 @@ class HostObjective(Objective):
                     "yourself, call .grad_hess(scores, labels, group)"
                 )
         with failing_together(host.host):
-            grad, hess = self.grad_hess(preds, host.labels, host.group, round=round)
+            # XGBoost may shape the predictions of a machine without documents as (0, 0).
+            scores = preds if np.size(preds) else np.zeros(0)
+            grad, hess = self.grad_hess(scores, host.labels, host.group, round=round)
             active = grad != 0.0
             sums = hess[active].sum(), active.sum()
         total, count = mean_over_machines(host.host, sums)
