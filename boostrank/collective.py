@@ -12,7 +12,7 @@ only, where a machine on its own shares with itself.
 
 import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Protocol
@@ -54,7 +54,8 @@ class _XGBoost:
 
 class _LightGBM:
     def __init__(self, threads: int) -> None:
-        # Setting it sets the whole process's; this is what LightGBM's Dask estimators set.
+        # LightGBM sets threads and verbosity for more than the one model: the threads are those that
+        # its Dask estimators set, and only messages of the training go missing.
         self.params = {"objective": "regression", "verbosity": -1, "num_threads": threads}
 
     def share_error(self, error: Exception | None) -> None:
@@ -104,7 +105,7 @@ def _machines(host: str) -> _Machines | None:
         collective = sys.modules.get("xgboost.collective")
         return _XGBoost(collective) if collective and collective.is_distributed() else None
     distributed = sys.modules.get("distributed")
-    if distributed is None:
+    if distributed is None or "lightgbm" not in sys.modules:
         return None
     try:
         return _LightGBM(distributed.get_worker().state.nthreads)
@@ -113,7 +114,7 @@ def _machines(host: str) -> _Machines | None:
 
 
 @contextmanager
-def failing_together(host: str) -> Generator[None]:
+def failing_together(host: str) -> Iterator[None]:
     """Raise an error of one machine on all of them.
 
     Parameters
