@@ -57,4 +57,4 @@ notebooks: $(INSTALLED) ## execute every notebook
 		$(BIN)/jupyter nbconvert --to notebook --execute --inplace "$$notebook" || exit 1; done
 
 clean: ## remove everything that was made here
-	rm -rf .venv .venv-min .venv-max .cache out build dist *.egg-info
+	rm -rf .venv .venv-min .venv-max .cache .hypothesis out build dist *.egg-info

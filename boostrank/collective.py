@@ -54,8 +54,8 @@ class _XGBoost:
 
 class _LightGBM:
     def __init__(self, threads: int) -> None:
-        # LightGBM sets threads and verbosity for more than the one model: the threads are those that
-        # its Dask estimators set, and only messages of the training go missing.
+        # LightGBM sets both for more than the one model: the threads are those that its Dask
+        # estimators set, and of the training only messages go missing.
         self.params = {"objective": "regression", "verbosity": -1, "num_threads": threads}
 
     def share_error(self, error: Exception | None) -> None:
