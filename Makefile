@@ -2,12 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
+HOST_TESTS = $(wildcard $(foreach name,hosts edge_cases entry_points estimators dask, \
+	tests/test_$(name).py))
 
-.PHONY: help demo test lint type bench notebooks clean
+.PHONY: help demo test test-min test-max lint type bench notebooks clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */\1\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */\1\t/' | expand -t 12
 
 # The environment holds the 20 MB xgboost-cpu: xgboost itself brings 350 MB of GPU libraries.
 $(INSTALLED): pyproject.toml
@@ -21,6 +23,19 @@ demo: $(INSTALLED) ## six objectives on both hosts, on embedded data: table, CSV
 
 test: $(INSTALLED) lint type ## lint, types and all tests
 	$(BIN)/python -m pytest -n auto
+
+# Every version that pyproject.toml names, at its lowest. Old packages warn about new ones.
+test-min: ## host tests with the oldest supported versions
+	$(PYTHON) -m venv --clear .venv-min
+	.venv-min/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-min/bin/uv pip install --quiet --python .venv-min/bin/python \
+		--resolution lowest-direct --editable '.[dev]'
+	.venv-min/bin/python -m pytest -W default $(HOST_TESTS)
+
+test-max: ## host tests with the newest versions (PYTHON=python3.13: the newest need 3.12)
+	$(PYTHON) -m venv --clear .venv-max
+	.venv-max/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	.venv-max/bin/python -m pytest $(HOST_TESTS)
 
 lint: $(INSTALLED) ## style of code and documents
 	$(BIN)/ruff check .
@@ -42,4 +57,4 @@ notebooks: $(INSTALLED) ## execute every notebook
 		$(BIN)/jupyter nbconvert --to notebook --execute --inplace "$$notebook" || exit 1; done
 
 clean: ## remove everything that was made here
-	rm -rf .venv .cache out build dist *.egg-info
+	rm -rf .venv .venv-min .venv-max .cache .hypothesis out build dist *.egg-info

@@ -10,6 +10,8 @@ hosts      how LightGBM and XGBoost call an objective
 lightgbm   LightGBM's ranker with our objectives and metrics
 xgboost    XGBoost's ranker with our objectives and metrics
 rankers    what both rankers share
+collective what the machines of a distributed training share
+dask       queries whole in Dask's partitions
 registry   the objectives as users hold them, found by name
 metrics    measures under the conventions of the field's tools
 datasets   LETOR files, synthetic data, folds

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.collective import failing_together, mean_over_machines
 from boostrank.datasets import check_seed
 from boostrank.objectives import Objective
 from boostrank.objectives.numerics import kernel
@@ -79,7 +80,8 @@ def read(data: Any) -> HostData:
     """
     if hasattr(data, "get_uint_info"):
         boundaries = data.get_uint_info("group_ptr")
-        if len(boundaries) == 0:
+        # A machine of a distributed training may have no documents.
+        if len(boundaries) == 0 and data.num_row() > 0:
             raise ValueError(
                 "group is missing: this DMatrix knows no queries; give it group=sizes or qid=ids"
             )
@@ -205,9 +207,21 @@ def _register_with_xgboost(cls: type) -> bool:
 
 
 @kernel
+def _active_hessian(grad: Floats, hess: Floats) -> tuple[float, float]:
+    """Sum of the Hessians, and number, of the documents that carry a gradient."""
+    total = 0.0
+    count = 0.0
+    for i in range(len(grad)):
+        total += hess[i] if grad[i] != 0.0 else 0.0
+        count += 1.0 if grad[i] != 0.0 else 0.0
+    return total, count
+
+
+@kernel
 def _scale(
     grad: Floats,
     hess: Floats,
+    mean: float,
     weight: Floats,
     share: float,
     grad32: npt.NDArray[np.float32],
@@ -217,12 +231,6 @@ def _scale(
 
     No weights are as good as ones.
     """
-    total = 0.0
-    active = 0
-    for i in range(len(grad)):
-        total += hess[i] if grad[i] != 0.0 else 0.0
-        active += 1 if grad[i] != 0.0 else 0
-    mean = total / active if active > 0 else 1.0
     broken = 0
     for i in range(len(grad)):
         factor = weight[i] if len(weight) > 0 else 1.0
@@ -255,10 +263,11 @@ class HostObjective(Objective):
     """An objective that LightGBM and XGBoost can call.
 
     The gradients it hands to a host are float32 and scaled: gradient and Hessian are divided by the
-    mean Hessian of the documents that carry a gradient. Newton steps do not change, and the hosts'
-    thresholds (``min_sum_hessian_in_leaf``, ``min_child_weight``, ``lambda_l2``) mean the same for
-    every objective. Hessians are then floored at the objective's `hessian_share`, before weights.
-    `loss` and `grad_hess` know nothing of this, nor of the parameters that only hosts need.
+    mean Hessian of the documents that carry a gradient, over all machines that train together.
+    Newton steps do not change, and the hosts' thresholds (``min_sum_hessian_in_leaf``,
+    ``min_child_weight``, ``lambda_l2``) mean the same for every objective. Hessians are then
+    floored at the objective's `hessian_share`, before weights. `loss` and `grad_hess` know nothing
+    of this, nor of the parameters that only hosts need.
     """
 
     if TYPE_CHECKING:  # every objective has a default, but mypy would read the base's
@@ -368,8 +377,13 @@ class HostObjective(Objective):
         self, preds: npt.NDArray[Any], host: HostData, round: int
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Gradient and Hessian of a round as a host should get them."""
-        grad, hess = self.grad_hess(preds, host.labels, host.group, round=round)
-        grad32, hess32 = self._scaled(grad, hess, host)
+        with failing_together(host.host):
+            # XGBoost may shape the predictions of a machine without documents as (0, 0).
+            scores = preds if np.size(preds) else np.zeros(0)
+            grad, hess = self.grad_hess(scores, host.labels, host.group, round=round)
+        total, count = mean_over_machines(host.host, _active_hessian(grad, hess))
+        with failing_together(host.host):
+            grad32, hess32 = self._scaled(grad, hess, total / count if count else 1.0, host)
         if self.query_fraction < 1.0:
             n_queries = len(host.group)
             order = np.random.default_rng((self.seed, round)).permutation(n_queries)
@@ -381,7 +395,7 @@ class HostObjective(Objective):
         return grad32, hess32
 
     def _scaled(
-        self, grad: Floats, hess: Floats, host: HostData
+        self, grad: Floats, hess: Floats, mean: float, host: HostData
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         weight: Floats = np.empty(0)
         if host.weight is not None:
@@ -390,7 +404,7 @@ class HostObjective(Objective):
                 weight = np.repeat(weight, host.group)
         grad32 = np.empty(len(grad), np.float32)
         hess32 = np.empty(len(grad), np.float32)
-        row = _scale(grad, hess, weight, self.hessian_share, grad32, hess32)
+        row = _scale(grad, hess, mean, weight, self.hessian_share, grad32, hess32)
         if row >= 0:
             query = int(np.searchsorted(np.cumsum(host.group), row, side="right"))
             raise ValueError(

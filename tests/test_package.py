@@ -37,7 +37,8 @@ def test_import_loads_no_host_and_changes_nothing():
         "def state():\n"
         "    return (dict(os.environ), warnings.filters[:], logging.root.handlers[:],\n"
         "            threading.active_count(), numba.config.THREADING_LAYER, numpy.geterr())\n"
-        "extras = {'lightgbm', 'xgboost', 'sklearn', 'scipy', 'typer', 'rich', 'matplotlib'}\n"
+        "extras = {'lightgbm', 'xgboost', 'dask', 'sklearn', 'scipy', 'typer', 'rich', "
+        "'matplotlib'}\n"
         "loaded = extras & set(sys.modules)\n"  # Numba itself loads SciPy where it is installed
         "before = state()\n"
         "import boostrank\n"
@@ -104,14 +105,31 @@ def test_public_docstrings_are_whole(name):
             assert section in thing.__doc__
 
 
+def readme_code(script):
+    """Python blocks of the README: those that are a script of their own, or the others."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    blocks = [block for block in blocks if ("__main__" in block) == script]
+    assert blocks
+    return blocks
+
+
 def test_readme_code_runs(tmp_path, monkeypatch):
     """All Python blocks of the README, one after the other, as a reader would paste them."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert blocks
+    blocks = readme_code(script=False)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
+
+
+def test_readme_scripts_run(tmp_path):
+    for block in readme_code(script=True):
+        (tmp_path / "script.py").write_text(block)
+        done = subprocess.run(
+            [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("[") >= 2  # both hosts' predictions
 
 
 def test_readme_shell_commands_exist():
@@ -128,5 +146,5 @@ def test_readme_shell_commands_exist():
     for name, rest in used:
         options = {option for param in commands[name].params for option in param.opts}
         assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)) <= options | {"--help"}
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert set(re.findall(r"^(?:\$ )?make (\w+)", shell, re.MULTILINE)) <= set(targets)
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"^(?:\$ )?make ([\w-]+)", shell, re.MULTILINE)) <= set(targets)

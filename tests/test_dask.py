@@ -1,0 +1,290 @@
+"""Training on two machines, compared with the same training on one; queries in partitions."""
+
+import gc
+import time
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+import xgboost.dask as dxgb
+from distributed import Client, LocalCluster
+
+import boostrank
+from boostrank.collective import _LightGBM
+from boostrank.dask import by_query, group_sizes
+
+ROUNDS = 5
+LIGHTGBM = {
+    "n_estimators": ROUNDS, "num_leaves": 7, "min_child_samples": 1, "metric": "None",
+    "verbosity": -1,
+}  # fmt: skip
+XGBOOST = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthread": 1}
+PARAMS = {"shf-sdcg": {}, "reg-shf-sdcg": {"total_rounds": ROUNDS}, "lambdarank": {}}
+
+
+@pytest.fixture(params=PARAMS)
+def objective(request):
+    return boostrank.objective(request.param, **PARAMS[request.param])
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Few values of each feature: both machines then know all bins that one machine has."""
+    rng = np.random.default_rng(4)
+    group = rng.integers(1, 25, 60)
+    X = np.clip(np.round(rng.normal(size=(group.sum(), 6)) * 4), -8, 8) / 4
+    y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))), 0, 4)
+    y[: group[:30].sum()] = np.minimum(y[: group[:30].sum()], 1)  # the machines' Hessians differ
+    return X, y, group
+
+
+def on_machines(client, array, sizes):
+    """Partition an array: the first half of the partitions on one machine, the rest on another."""
+    workers = sorted(client.scheduler_info()["workers"])
+    parts = []
+    for number, part in enumerate(np.split(array, np.cumsum(sizes)[:-1])):
+        worker = workers[number * len(workers) // len(sizes)]
+        future = client.scatter(part, workers=[worker], hash=False)
+        parts.append(da.from_delayed(dask.delayed(future), part.shape, part.dtype))
+    return da.concatenate(parts)
+
+
+def documents(group, queries):
+    """Sizes in documents of partitions that hold so many queries."""
+    return [part.sum() for part in np.split(group, np.cumsum(queries)[:-1])]
+
+
+def partitioned(client, data, queries=(15, 15, 10, 20)):
+    X, y, group = data
+    sizes = documents(group, queries)
+    qid = np.repeat(np.arange(len(group)), group)
+    return [on_machines(client, array, sizes) for array in (X, y, qid)]
+
+
+def dask_lightgbm(client, objective, X, y, qid, **kwargs):
+    ranker = lgb.DaskLGBMRanker(client=client, objective=objective, **LIGHTGBM)
+    ranker.fit(X, y, group=group_sizes(qid), **kwargs)
+    return ranker.booster_
+
+
+def dask_xgboost(client, objective, X, y, qid):
+    matrix = dxgb.DaskDMatrix(client, X, y, qid=qid)
+    return dxgb.train(client, XGBOOST, matrix, ROUNDS, obj=objective)["booster"]
+
+
+def lightgbm(objective, X, y, group, **kwargs):
+    ranker = lgb.LGBMRanker(objective=objective, n_jobs=1, **LIGHTGBM)
+    return ranker.fit(X, y, group=group, **kwargs).booster_
+
+
+def xgboost(objective, X, y, group):
+    return xgb.train(XGBOOST, xgb.DMatrix(X, y, group=group), ROUNDS, obj=objective)
+
+
+def difference(first, second, X):
+    """Largest difference of what two models predict, relative to the largest prediction."""
+    if isinstance(first, xgb.Booster):
+        X = xgb.DMatrix(X)
+    first, second = first.predict(X), second.predict(X)
+    assert np.ptp(first) > 0.5
+    return np.abs(first - second).max() / np.abs(second).max()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lightgbm_trains_as_on_one_machine(client, data, objective, weighted):
+    X, y, group = data
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if weighted else None
+    parts = partitioned(client, data)
+    expected = lightgbm(objective, X, y, group, sample_weight=weight)
+    if weighted:
+        weight = on_machines(client, weight, parts[1].chunks[0])
+    for _ in range(2):  # the object serves again
+        booster = dask_lightgbm(client, objective, *parts, sample_weight=weight)
+        assert difference(booster, expected, X) < 1e-6
+
+
+def test_xgboost_trains_as_on_one_machine(client, data, objective):
+    X, y, group = data
+    parts = partitioned(client, data)
+    expected = xgboost(objective, X, y, group)
+    for _ in range(2):
+        assert difference(dask_xgboost(client, objective, *parts), expected, X) < 1e-6
+
+
+def test_xgboost_machine_without_documents(client, data):
+    """A machine that has only validation data calls the objective with nothing."""
+    X, y, group = data
+    here, there = sorted(client.scheduler_info()["workers"])
+    qid = np.repeat(np.arange(len(group)), group)
+    matrices = []
+    for worker in (here, there):
+        parts = [
+            da.from_delayed(
+                dask.delayed(client.scatter(array, workers=[worker], hash=False)),
+                array.shape,
+                array.dtype,
+            )
+            for array in (X, y, qid)
+        ]
+        matrices.append(dxgb.DaskDMatrix(client, parts[0], parts[1], qid=parts[2]))
+    objective = boostrank.SHFSDCG()
+    booster = dxgb.train(
+        client, XGBOOST, matrices[0], ROUNDS, obj=objective, evals=[(matrices[1], "validation")]
+    )["booster"]
+    assert difference(booster, xgboost(objective, X, y, group), X) < 1e-6
+
+
+def wait_for_workers(client):
+    give_up = time.monotonic() + 20
+    while any(client.processing().values()):
+        assert time.monotonic() < give_up, "a worker still waits for the one that failed"
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
+def test_an_error_in_a_worker_reaches_the_driver_and_frees_the_workers(client, data, train):
+    X, y, group = data
+    bad = y.copy()
+    bad[-1] = 2000
+    with pytest.raises(
+        ValueError, match=r"labels must be relevance grades.* got 2000.0 at row"
+    ) as caught:
+        train(client, boostrank.SHFSDCG(), *partitioned(client, (X, bad, group)))
+    assert "documents of one machine" in caught.value.__notes__[0]
+    wait_for_workers(client)
+
+
+def test_lightgbm_trains_again_after_an_error(client, data):
+    """What is left of the failed training must not take the next one's network down."""
+    X, y, group = data
+    objective = boostrank.SHFSDCG()
+    parts = partitioned(client, data)
+    for row in (0, -1):  # each machine fails once
+        bad = y.copy()
+        bad[row] = 2000
+        with pytest.raises(ValueError, match="labels must be relevance grades"):
+            dask_lightgbm(client, objective, *partitioned(client, (X, bad, group)))
+        wait_for_workers(client)
+        gc.collect()
+        booster = dask_lightgbm(client, objective, *parts, callbacks=[lambda _: gc.collect()])
+        assert difference(booster, lightgbm(objective, X, y, group), X) < 1e-6
+
+
+@pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
+def test_gradient_that_is_not_finite_stops_all_workers(client, data, train):
+    """Found only once the machines have agreed on the scale."""
+    X, y, group = data
+    bad = y.copy()
+    bad[-1] = 1000
+    with pytest.raises(ValueError, match=r"not finite in query \d+"):
+        train(client, boostrank.Regression(target="gain"), *partitioned(client, (X, bad, group)))
+    wait_for_workers(client)
+
+
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+def test_a_query_that_is_cut_is_two_queries_to_a_host_and_refused(client, data, host):
+    X, y, group = data
+    objective = boostrank.SHFSDCG()
+    sizes = documents(group, (30, 30))
+    sizes = [sizes[0] - 3, sizes[1] + 3]  # the last documents of query 29 on the other machine
+    assert group[29] > 3
+    qid = np.repeat(np.arange(len(group)), group)
+    dX, dy, dq = (on_machines(client, array, sizes) for array in (X, y, qid))
+    pieces = np.insert(group, 30, 3)
+    pieces[29] -= 3
+    if host == "lightgbm":
+        ranker = lgb.DaskLGBMRanker(client=client, objective=objective, **LIGHTGBM)
+        cut = ranker.fit(dX, dy, group=da.from_array(pieces, chunks=((30, 31),))).booster_
+        train = lightgbm
+    else:
+        cut = dask_xgboost(client, objective, dX, dy, dq)
+        train = xgboost
+    assert difference(cut, train(objective, X, y, pieces), X) < 1e-6
+    assert difference(cut, train(objective, X, y, group), X) > 1e-3
+    with pytest.raises(ValueError, match=r"query 29 is cut: it is in partitions 0 and 1\. .*by_q"):
+        group_sizes(dq)
+
+
+@pytest.mark.parametrize("train", [(dask_lightgbm, lightgbm), (dask_xgboost, xgboost)])
+def test_repartitioned_by_query(client, data, train):
+    """Rows in any order, in partitions that cut queries, give the model of whole queries."""
+    X, y, group = data
+    features = [f"x{i}" for i in range(X.shape[1])]
+    rows = pd.DataFrame(X, columns=features).assign(
+        label=y, qid=np.repeat(np.arange(len(group)), group)
+    )
+    order = np.random.default_rng(0).permutation(len(rows))
+    frame = by_query(dd.from_pandas(rows.iloc[order], npartitions=3, sort=False), "qid").persist()
+    booster = train[0](client, boostrank.SHFSDCG(), frame[features], frame["label"], frame["qid"])
+    expected = train[1](boostrank.SHFSDCG(), X, y, group)
+    X = X if train[1] is lightgbm else pd.DataFrame(X, columns=features)
+    assert difference(booster, expected, X) < 1e-6
+
+
+@pytest.mark.parametrize("ids", ["numbers", "words", "one query", "unequal"])
+def test_by_query(client, ids, rng):
+    ids = {
+        "numbers": rng.integers(-20, 20, 300),
+        "words": rng.choice(list("abcdefgh"), 300),
+        "one query": np.zeros(300, int),
+        "unequal": np.r_[7, np.full(299, 3)],
+    }[ids]
+    rows = pd.DataFrame({"id": ids, "row": np.arange(300)})
+    frame = by_query(dd.from_pandas(rows, npartitions=6), "id").persist()
+    parts = [part.compute() for part in frame.partitions]
+    sizes = group_sizes(frame["id"])
+    assert sizes.compute().sum() == 300
+    assert sizes.chunks == (tuple(part["id"].nunique() for part in parts),)
+    assert 1 <= len(parts) <= 6
+    assert min(map(len, parts)) > 0
+    for part in parts:
+        assert part.equals(part.sort_values(["id", "row"], ignore_index=True))
+    back = pd.concat(parts).sort_values("row", ignore_index=True)
+    assert (back == rows).all(axis=None)
+    assert back.dtypes["row"] == rows.dtypes["row"]
+
+
+def test_by_query_shares_documents_out_evenly(client):
+    rows = pd.DataFrame({"qid": np.repeat(np.arange(100), 10)})
+    frame = by_query(dd.from_pandas(rows, npartitions=4), "qid")
+    assert frame.map_partitions(len).compute().tolist() == [250] * 4
+
+
+def test_by_query_refuses(client):
+    frame = dd.from_pandas(pd.DataFrame({"qid": [1.0, np.nan, 2.0]}), npartitions=1)
+    with pytest.raises(ValueError, match="qid must name a column of the frame, got 'query'"):
+        by_query(frame, "query")
+    with pytest.raises(ValueError, match="missing in 1 rows"):
+        by_query(frame, "qid")
+    with pytest.raises(ValueError, match="missing in 1 rows"):
+        group_sizes(frame["qid"])
+
+
+def test_group_sizes(client):
+    qid = da.from_array(np.array([4, 4, 1, 9, 9, 9]), chunks=((3, 0, 3),))
+    sizes = group_sizes(qid)
+    assert sizes.chunks == ((2, 0, 1),)
+    assert sizes.compute().tolist() == [2, 1, 3]
+    with pytest.raises(ValueError, match="query 4 is not consecutive in partition 0"):
+        group_sizes(da.from_array(np.array([4, 1, 4]), chunks=3))
+    with pytest.raises(ValueError, match="query 9 is cut: it is in partitions 0 and 2"):
+        group_sizes(da.from_array(np.array([9, 1, 9]), chunks=1))
+
+
+def test_lightgbm_shares_float64():
+    numbers = np.array([np.pi, -1e-14 / 3, 1e38 / 3, 0.0, 123456789.123456789])
+    np.testing.assert_allclose(_LightGBM(1).mean(numbers), numbers, rtol=1e-15)
