@@ -77,7 +77,8 @@ def _grad_hess_queries(
         curvature = np.empty(b - a)
         hinge_pairs(scores[a:b], labels[a:b], margin, True, normalize, grad[a:b], curvature)
         if hessian != CONSTANT:
-            hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
+            for i in range(b - a):
+                hess[a + i] = max(curvature[i], HESSIAN_FLOOR)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,8 +48,9 @@ def _all_pairs(
     n = len(scores)
     s = np.zeros((n + STRIDE - 1) // STRIDE * STRIDE)
     y = np.full(len(s), math.nan)  # neither better nor worse than any other
-    s[:n] = scores
-    y[:n] = labels
+    for i in range(n):
+        s[i] = scores[i]
+        y[i] = labels[i]
     loss = 0.0
     pairs = 0.0
     for i in range(n):
@@ -85,7 +86,9 @@ def _sweeps(
     s, y = np.empty(DIRECT), np.empty(DIRECT)
     part_grad, part_hess = np.empty(DIRECT), np.empty(DIRECT)
     parts = first_part(len(begins) - 1)
-    ranks, scratch = np.arange(n), np.empty(n, dtype=np.int64)
+    ranks, scratch = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for rank in range(n):
+        ranks[rank] = rank
     ranked_grad, ranked_hess = np.zeros(n), np.zeros(n)
     loss = 0.0
     pairs = 0.0
@@ -132,7 +135,8 @@ def _sweeps(
         met = 0  # better documents, from the last
         total = 0.0
         before = t[worse[-1]]
-        for j in worse[::-1]:
+        for place in range(len(worse) - 1, -1, -1):
+            j = worse[place]
             step = t[j] - before
             before = t[j]
             total += met * step
@@ -166,7 +170,8 @@ def hinge_pairs(
     else:
         loss, pairs = _sweeps(scores, labels, margin, squared, grad, hess)
     if normalize and pairs > 0.0:
-        grad /= pairs
-        hess /= pairs
+        for i in range(len(scores)):
+            grad[i] /= pairs
+            hess[i] /= pairs
         loss /= pairs
     return loss

@@ -80,19 +80,19 @@ def _factorised(
         worse[level[i]] += e[i]
         better[level[i]] += inverse[i]
     # From the sums of each grade to those of all grades below it, and above it.
+    loss = 0.0
     below = 0.0
     above = 0.0
     for k in range(levels):
+        loss += below * better[k]
         worse[k], below = below, below + worse[k]
-        last = levels - 1 - k
-        better[last], above = above, above + better[last]
-    loss = 0.0
+    for k in range(levels - 1, -1, -1):
+        better[k], above = above, above + better[k]
     for i in range(n):
         up = worse[level[i]] * inverse[i]
         down = better[level[i]] * e[i]
         grad[i] = down - up
         hess[i] = down + up
-        loss += up
     return loss
 
 
@@ -111,7 +111,9 @@ def _sweeps(
     level = np.empty(n, dtype=np.int64)
     begins = grade_levels(y, level)
     parts = first_part(len(begins) - 1)
-    ranks, scratch = np.arange(n), np.empty(n, dtype=np.int64)
+    ranks, scratch = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for rank in range(n):
+        ranks[rank] = rank
     ranked_grad, ranked_hess = np.zeros(n), np.zeros(n)
     steepest = math.exp(-WORST_LEAD)
     straight = 0.0 if hessian == EXACT else steepest  # the curvature there
@@ -136,7 +138,8 @@ def _sweeps(
             ranked_grad[i] -= steepest * met
             ranked_hess[i] += straight * met
         met = 0
-        for j in worse[::-1]:
+        for place in range(len(worse) - 1, -1, -1):
+            j = worse[place]
             while met < len(better) and t[better[len(better) - 1 - met]] - t[j] < WORST_LEAD:
                 met += 1
             ranked_grad[j] += steepest * met
@@ -144,7 +147,8 @@ def _sweeps(
         met = 0
         total = 0.0
         before = t[better[-1]]
-        for i in better[::-1]:  # and all other documents
+        for place in range(len(better) - 1, -1, -1):  # and all other documents
+            i = better[place]
             total *= math.exp(before - t[i])
             before = t[i]
             while met < len(worse) and t[i] - t[worse[len(worse) - 1 - met]] >= WORST_LEAD:
@@ -189,8 +193,9 @@ def _pairs_query(
     for k in range(len(begins) - 1):
         pairs += float(begins[k]) * (begins[k + 1] - begins[k])
     if normalize and pairs > 0.0:
-        grad /= pairs
-        hess /= pairs
+        for i in range(len(scores)):
+            grad[i] /= pairs
+            hess[i] /= pairs
         loss /= pairs
     return loss
 
@@ -228,7 +233,8 @@ def _grad_hess_queries(
         curvature = np.empty(b - a)
         _pairs_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], curvature)
         if hessian != CONSTANT:
-            hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
+            for i in range(b - a):
+                hess[a + i] = max(curvature[i], HESSIAN_FLOOR)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,7 +83,8 @@ def _grad_hess_queries(
         curvature = np.empty(b - a)
         hinge_pairs(scores[a:b], labels[a:b], 1.0, False, normalize, grad[a:b], curvature)
         if hessian != CONSTANT:
-            hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
+            for i in range(b - a):
+                hess[a + i] = max(curvature[i], HESSIAN_FLOOR)
 
 
 @dataclass(frozen=True, kw_only=True)

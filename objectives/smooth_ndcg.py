@@ -44,7 +44,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base import GRADES, Contract, Objective
-from .numerics import all_equal, discount, ideal_dcg, kernel
+from .numerics import all_equal, ideal_dcg, kernel, rank_discount
 from .schedules import Schedule, check_positive_or_schedule
 from .soft_indicators import smooth_measure, smooth_measure_grad_hess
 from .validation import Floats, Integers, check_cutoff, check_flag
@@ -64,7 +64,7 @@ def _weights(labels: Floats, params: Params) -> tuple[Floats, Floats]:
         a /= ideal_dcg(a, top)
     b = np.empty(top)
     for j in range(top):
-        b[j] = discount(j + 1.0)
+        b[j] = rank_discount(j + 1)
     return a, b
 
 
