@@ -56,12 +56,16 @@ Params = tuple[int, float, bool]  # k (0: none), sigma, normalize
 def _weights(labels: Floats, params: Params) -> tuple[Floats, Floats]:
     """Return a of documents and b of ranks that count; both empty where all gains are equal."""
     k, _, normalize = params
-    a = np.exp2(labels) - 1.0
+    a = np.empty(len(labels))
+    for i in range(len(a)):
+        a[i] = np.exp2(labels[i]) - 1.0
     if all_equal(a):
         return np.empty(0), np.empty(0)
     top = min(k, len(a)) if k > 0 else len(a)
     if normalize:
-        a /= ideal_dcg(a, top)
+        z = ideal_dcg(a, top)
+        for i in range(len(a)):
+            a[i] /= z
     b = np.empty(top)
     for j in range(top):
         b[j] = rank_discount(j + 1)

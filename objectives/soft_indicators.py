@@ -232,6 +232,13 @@ def pull_rank(
 
 
 @kernel
+def steepest(curvature: Floats, sigma: float) -> None:
+    """Turn sums of |lambda| into Gauss-Newton's curvature, in place."""
+    for i in range(len(curvature)):
+        curvature[i] *= math.sqrt(2.0 / sigma)
+
+
+@kernel
 def start_if_tied(
     t: Floats,
     a: Floats,
@@ -303,6 +310,6 @@ def smooth_measure_grad_hess(
             t, ranked_a, j, first, stop, b[j], sigma, hessian, ranked_grad, curvature, slope, e
         )
     if hessian == GAUSS_NEWTON:
-        curvature *= math.sqrt(2.0 / sigma)
+        steepest(curvature, sigma)
     start_if_tied(t, ranked_a, b.sum(), sigma, ranked_grad, curvature)
     write_ranked(order, ranked_grad, curvature, hessian, grad, hess)
