@@ -60,15 +60,15 @@ def _all_pairs(
         count = 0.0
         total = 0.0
         for j in range(len(s)):
-            sign = (1.0 if grade > y[j] else 0.0) - (1.0 if grade < y[j] else 0.0)
-            lacking = _violation(margin, sign * own, sign * s[j])
+            sign = (1.0 if grade < y[j] else 0.0) - (1.0 if grade > y[j] else 0.0)
+            lacking = _violation(margin, sign * s[j], sign * own)
             hinge = lacking if lacking > 0.0 and sign != 0.0 else 0.0
             within = 1.0 if hinge > 0.0 else 0.0
             pull += sign * (hinge if squared else within)
             count += within
             total += 0.5 * hinge * hinge if squared else hinge
             pairs += sign * sign
-        grad[i] = -pull
+        grad[i] = pull
         hess[i] = count
         loss += total
     return 0.5 * loss, 0.5 * pairs  # each pair was met twice

@@ -98,8 +98,9 @@ def _shares(
     above: Floats,
     below: Floats,
 ) -> None:
-    """Write G(s_i - s_j) and G(s_j - s_i), by how much j is above i and below it; 0 for i itself.
+    """Write G(s_i - s_j) and G(s_j - s_i), by how much j is above i and below it.
 
+    Nothing is above itself: that 0 leaves i out of all sums over rho = G(s_i - s_j) G(s_j - s_i).
     From E = e^{s/sigma} with one division a pair, where `scaled_exponentials` did not give up.
     """
     if factorised:
@@ -114,7 +115,6 @@ def _shares(
             above[j] = logistic(x)[0]
             below[j] = logistic(-x)[0]
     above[i] = 0.0
-    below[i] = 0.0
 
 
 @kernel

@@ -40,7 +40,7 @@ Numerics
     where its arrays lie far enough apart in memory, and the order of a sum would change with that.
 
 Cost
-    1 ns for each rank and document of its band, with the gradient.
+    2 ns for each rank and document of its band, with the gradient.
 """
 
 import math
@@ -101,7 +101,8 @@ def _gaussian(x: float) -> float:
     series = 1.0 / 40320.0
     for factorial in (5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0):
         series = series * r + 1.0 / factorial
-    return DECAYS[nearest] * series
+    result: float = DECAYS[nearest] * series
+    return result
 
 
 @kernel
