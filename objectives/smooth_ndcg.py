@@ -44,7 +44,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base import GRADES, Contract, Objective
-from .numerics import all_equal, discount, ideal_dcg, kernel
+from .numerics import all_equal, ideal_dcg, kernel, rank_discount
 from .schedules import Schedule, check_positive_or_schedule
 from .soft_indicators import smooth_measure, smooth_measure_grad_hess
 from .validation import Floats, Integers, check_cutoff, check_flag
@@ -56,15 +56,19 @@ Params = tuple[int, float, bool]  # k (0: none), sigma, normalize
 def _weights(labels: Floats, params: Params) -> tuple[Floats, Floats]:
     """Return a of documents and b of ranks that count; both empty where all gains are equal."""
     k, _, normalize = params
-    a = np.exp2(labels) - 1.0
+    a = np.empty(len(labels))
+    for i in range(len(a)):
+        a[i] = np.exp2(labels[i]) - 1.0
     if all_equal(a):
         return np.empty(0), np.empty(0)
     top = min(k, len(a)) if k > 0 else len(a)
     if normalize:
-        a /= ideal_dcg(a, top)
+        z = ideal_dcg(a, top)
+        for i in range(len(a)):
+            a[i] /= z
     b = np.empty(top)
     for j in range(top):
-        b[j] = discount(j + 1.0)
+        b[j] = rank_discount(j + 1)
     return a, b
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import oracle
 import pytest
 from boostrank.objectives import FRank, GBRank, LambdaRank, ListNet, RankBoost, RankNet, RankSVM
+from boostrank.objectives.hinge import DIRECT
 
 PAIRWISE = (RankNet, RankSVM, FRank, RankBoost)
 LEADS = (-60.0, -36.5, -5.0, -0.7, 0.0, 0.3, 1.0, 2.5, 18.0, 40.0)
@@ -124,6 +125,85 @@ def test_how_hard_a_pair_pulls_the_worse_it_is():
     assert two(RankNet(), far, "pull") == same(1.0, abs=1e-12)
     assert two(RankSVM(), far, "pull") == two(RankSVM(), near, "pull") == 1.0
     assert two(RankBoost(), far, "pull") == same(np.exp(30.0), rel=1e-14)
+
+
+# ---- long lists ----------------------------------------------------------------------------------
+
+
+def orders(rng, n):
+    """Scores of every kind that a sort, a merge or a sum might mind."""
+    scores = rng.normal(size=n)
+    yield scores
+    yield np.sort(scores)
+    yield -np.sort(-scores)
+    yield np.concatenate((np.sort(scores[: n // 2]), -np.sort(-scores[n // 2 :])))
+    yield scores.round(1)  # many leads at the margin itself, but for a rounding error
+    yield (4 * scores).round() / 4  # exactly there
+    yield np.where(scores > 0, 0.5, -0.75)
+    yield np.full(n, 1 / 3)
+    yield 30 * scores
+    yield 1e-12 * scores
+    yield 1e12 * scores
+    yield 1e17 + 64 * scores.round()  # a margin added to these is lost
+    yield np.sign(scores) * 10 ** rng.uniform(-12, 12, n)
+
+
+def grades_of_all_kinds(rng, n):
+    yield rng.choice(5, n, p=[0.52, 0.32, 0.13, 0.022, 0.008])
+    yield rng.integers(0, 31, n)
+    yield rng.integers(0, 2, n) + 99
+    yield rng.integers(0, 9, n) / 2
+    yield rng.permutation(n) / 7
+
+
+def all_pairs(cls, scores, grades):
+    """Return loss, gradient, curvature and the sum of all pulls, by a table of the pairs."""
+    lead = (scores[:, None] - scores).astype(np.longdouble)
+    pair = grades[:, None] > grades
+    if cls is RankBoost:
+        pull = curvature = np.exp(-np.maximum(lead, -36)) * pair
+        loss = pull * (1 + np.maximum(0, -36 - lead))
+    else:
+        lacking = (1.0 - lead.astype(float)) * pair
+        curvature = (lacking > 0).astype(float)
+        pull = lacking * curvature if cls is GBRank else curvature
+        loss = lacking * pull / 2 if cls is GBRank else lacking * curvature
+    strength = pull.sum(axis=0) + pull.sum(axis=1)
+    grad = pull.sum(axis=0) - pull.sum(axis=1)
+    return loss.sum(), grad, curvature.sum(axis=0) + curvature.sum(axis=1), strength
+
+
+@pytest.mark.parametrize("cls", [GBRank, RankSVM, RankBoost])
+@pytest.mark.parametrize("n", [2, 31, DIRECT, DIRECT + 1, 700])
+def test_no_pair_is_lost_by_not_visiting_it(cls, n, rng):
+    """On both sides of the length at which the hinges' form changes, and for all kinds of lists."""
+    for grades in grades_of_all_kinds(rng, n):
+        for scores in orders(rng, n):
+            loss, grad, curvature, strength = all_pairs(cls, scores, grades)
+            got, hess = cls().grad_hess(scores, grades, [n])
+            assert (np.abs(got - grad) <= 1e-13 * strength + 1e-300).all()
+            rtol = 1e-13 if cls is RankBoost else 0.0  # the others' are counts
+            np.testing.assert_allclose(hess, np.maximum(curvature, oracle.FLOOR), rtol=rtol)
+            assert cls().loss(scores, grades, [n])[0] == same(float(loss), rel=1e-13, abs=1e-300)
+
+
+@pytest.mark.parametrize("cls", [GBRank, RankSVM, RankBoost])
+def test_a_very_long_list(cls):
+    """100,000 documents of grades 0 and 1 take turns, far beyond what all pairs could take."""
+    n = 100_000
+    scores, grades = np.arange(n) / 4.0, np.arange(n) % 2
+    grad, hess = cls().grad_hess(scores, grades, [n])
+    middle = grades.nonzero()[0][n // 4]
+    assert abs(grad.sum()) <= 1e-12 * np.abs(grad).sum()
+    # Grade 0 is ahead by all odd multiples of 1/4 up to the end of the list.
+    ahead = 0.25 + 0.5 * np.arange((n - middle) // 2)
+    if cls is RankBoost:
+        pull = np.exp(np.minimum(ahead, 36.0)).sum() + 1 / (2 * np.sinh(0.25))
+        assert grad[middle] == same(-pull, rel=1e-11)
+    else:  # and behind by less than 1 twice
+        pull = (1 + ahead).sum() + 1.0 if cls is GBRank else len(ahead) + 2
+        assert grad[middle] == same(-pull, rel=1e-11)
+        assert hess[middle] == len(ahead) + 2
 
 
 # ---- RankNet -------------------------------------------------------------------------------------

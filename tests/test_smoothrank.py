@@ -360,6 +360,45 @@ def test_the_band_leaves_out_nothing_that_shows(objective, rng):
         assert got == pytest.approx(want, rel=1e-14)
 
 
+@every_indicator
+def test_the_band_moves_down_over_gaps_and_ties(objective, rng):
+    """Against the whole sum again: groups of tied documents, most of them out of each other's."""
+    name = {"SmoothNDCG": "smooth_ndcg", "SmoothPrecision": "smooth_precision"}
+    smooth = getattr(oracle, name.get(type(objective).__name__, "smooth_ap"))
+    parameters = {
+        f: getattr(objective, f) for f in ("k", "normalize", "form") if hasattr(objective, f)
+    }
+    for step in (0.0, 0.5, np.sqrt(BAND), np.sqrt(BAND) * (1 + 1e-15), 9.0):
+        scores = step * rng.integers(-6, 7, 40)
+        grades = rng.integers(0, 4, 40)
+        want = smooth(list(scores), list(grades), sigma=1.0, **parameters)
+        got = objective.loss(scores, grades, [40])[0]
+        assert got == pytest.approx(want, rel=1e-14)
+
+
+def test_the_series_for_gaussians_is_as_good_as_an_exponential():
+    """One document with a gain: h_2 is e/(1 + e) at rank 1, over all of the band."""
+    for gap in np.arange(1, int(1024 * np.sqrt(BAND)), 3) / 1024:  # whose squares are exact
+        e = np.exp(-(gap**2))
+        objective = SmoothNDCG(k=1)
+        share = -objective.loss([gap, 0.0], [0, 1], [2])[0]
+        assert share == pytest.approx(e / (1 + e), rel=3e-15, abs=0)
+
+
+@every_objective
+@pytest.mark.parametrize("hessian", ["exact", "gauss-newton"])
+def test_results_do_not_depend_on_where_arrays_lie_in_memory(objective, hessian, rng):
+    """A short list may run in vectors or not: if sums had another order, their last bits differ."""
+    scores, grades = example(rng, 12)
+    objective = objective.replace(hessian=hessian)
+    seen, held = set(), []
+    for size in rng.integers(1, 40, 400):
+        held.append(np.empty(size))  # moves what the kernels allocate
+        grad, hess = objective.grad_hess(scores, grades, [12])
+        seen.add((grad.tobytes(), hess.tobytes(), objective.loss(scores, grades, [12]).tobytes()))
+    assert len(seen) == 1
+
+
 # ---- where boosting begins -----------------------------------------------------------------------
 
 
