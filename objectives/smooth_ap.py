@@ -59,6 +59,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base import GRADES, Contract, Objective
+from .blocks import block_exponentials
 from .numerics import (
     EXACT,
     GAUSS_NEWTON,
@@ -68,7 +69,6 @@ from .numerics import (
     kernel,
     logistic,
     order_by_score,
-    scaled_exponentials,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .soft_indicators import (
@@ -101,7 +101,7 @@ def _shares(
     """Write G(s_i - s_j) and G(s_j - s_i), by how much j is above i and below it.
 
     Nothing is above itself: that 0 leaves i out of all sums over rho = G(s_i - s_j) G(s_j - s_i).
-    From E = e^{s/sigma} with one division a pair, where `scaled_exponentials` did not give up.
+    From E = e^{s/sigma} with one division a pair, where ratios of E keep their digits.
     """
     if factorised:
         own = powers[i]
@@ -124,7 +124,7 @@ def _smooth_ranks(
     """Write r^_i and N_i of the relevant documents."""
     n = len(scores)
     powers, above, below = np.empty(n), np.empty(n), np.empty(n)
-    factorised = scaled_exponentials(scores, 1.0 / sigma, powers)
+    factorised = block_exponentials(scores, 1.0 / sigma, powers, np.empty(n))
     for i in range(n):
         if relevant[i] == 0.0:
             continue
@@ -147,7 +147,7 @@ def _sigmoid_grad_hess(
     ranks, hits = np.ones(n), np.ones(n)
     _smooth_ranks(scores, relevant, sigma, ranks, hits)
     powers, above, below = np.empty(n), np.empty(n), np.empty(n)
-    factorised = scaled_exponentials(scores, 1.0 / sigma, powers)
+    factorised = block_exponentials(scores, 1.0 / sigma, powers, np.empty(n))
     back = np.empty(n)  # w_ji, which does not depend on a relevant i
     for j in range(n):
         back[j] = relevant[j] * (1.0 - hits[j] / ranks[j]) / (total * ranks[j])
