@@ -229,9 +229,8 @@ class Objective(ABC):
             For anything else than the above; the message names the argument.
         """
         s, y, boundaries = self._checked(scores, labels, group)
-        grad = np.zeros(len(s))
-        hess = np.full(len(s), 1.0 if self.hessian == "constant" else HESSIAN_FLOOR)
-        self._at(round)._grad_hess(s, y, boundaries, grad, hess)
+        grad, hess = np.empty(len(s)), np.empty(len(s))
+        self._evaluate(s, y, boundaries, round, grad, hess)
         if weight is not None:
             w = check_weight(weight, len(s), len(boundaries) - 1)
             if len(w) != len(s):
@@ -239,6 +238,20 @@ class Objective(ABC):
             grad *= w
             hess *= w
         return grad, hess
+
+    def _evaluate(
+        self,
+        scores: Floats,
+        labels: Floats,
+        boundaries: Integers,
+        round: int | None,
+        grad: Floats,
+        hess: Floats,
+    ) -> None:
+        """Write gradient and Hessian of a round, from arguments that are checked."""
+        grad[:] = 0.0
+        hess[:] = 1.0 if self.hessian == "constant" else HESSIAN_FLOOR
+        self._at(round)._grad_hess(scores, labels, boundaries, grad, hess)
 
     def _checked(self, scores: Any, labels: Any, group: Any) -> tuple[Floats, Floats, Integers]:
         s = check_scores(scores)

@@ -18,9 +18,11 @@ import numpy as np
 
 from .validation import Integers
 
-# Below this many document pairs, half a millisecond of work, threads cost more than they save.
-_PAIRS_WORTH_A_THREAD = 100_000
-# Several chunks a thread even out queries whose cost the number of pairs misjudges.
+# A query costs as its number of pairs, a long one, in most kernels, as its documents.
+_LINEAR_FROM = 500.0
+# Below this many pairs, a few hundred microseconds of work, threads cost more than they save.
+_COST_WORTH_A_THREAD = 100_000
+# Several chunks a thread even out what these costs misjudge.
 _CHUNKS_PER_THREAD = 4
 
 _lock = threading.Lock()
@@ -65,18 +67,24 @@ def over_queries(driver: Callable[..., None], boundaries: Integers, *args: Any) 
     """
     n_queries = len(boundaries) - 1
     sizes = np.diff(boundaries).astype(np.float64)
-    pairs = np.cumsum(sizes * sizes)
-    total = pairs[-1] if n_queries else 0.0
-    threads = numba.get_num_threads() if total >= 2 * _PAIRS_WORTH_A_THREAD else 1
+    costs = np.cumsum(sizes * np.minimum(sizes, _LINEAR_FROM))
+    total = costs[-1] if n_queries else 0.0
+    threads = numba.get_num_threads() if total >= 2 * _COST_WORTH_A_THREAD else 1
     if threads == 1:
         driver(0, n_queries, boundaries, *args)
         return
     shares = np.linspace(0.0, total, threads * _CHUNKS_PER_THREAD + 1)[1:-1]
-    cuts = np.unique(np.concatenate(([0], np.searchsorted(pairs, shares), [n_queries])))
-    pool = _pool(threads)
-    futures = [
-        pool.submit(driver, int(first), int(last), boundaries, *args)
-        for first, last in itertools.pairwise(cuts)
-    ]
-    for future in futures:
-        future.result()
+    cuts = np.unique(np.concatenate(([0], np.searchsorted(costs, shares), [n_queries])))
+    chunks = iter(list(itertools.pairwise(cuts.tolist())))
+
+    def take_chunks() -> None:
+        for first, last in chunks:  # one iterator: every chunk is taken once, by whoever is free
+            driver(first, last, boundaries, *args)
+
+    # The calling thread works too: it need not be woken.
+    others = [_pool(threads - 1).submit(take_chunks) for _ in range(threads - 1)]
+    try:
+        take_chunks()
+    finally:
+        for other in others:
+            other.result()
