@@ -25,14 +25,13 @@ import math
 
 import numpy as np
 
-from .numerics import exponentials, kernel
+from .numerics import LANES, exponentials, kernel, padded
 from .validation import Floats, Integers
 
 BLOCK = 64
-LANES = 32
 
-# e^-300 is 5e-131: the product of two such numbers, and 1 over it, keep all their digits.
-LARGEST_SPREAD = 300.0
+# e^-150 is 7e-66: products of four such numbers, and 1 over them, keep all their digits.
+LARGEST_EXPONENT = 150.0
 
 TERMS = 18
 # The c_k of (*): tests compute them again.
@@ -62,12 +61,6 @@ SLOPE = LOGISTIC * np.arange(1.0, TERMS + 1.0)
 
 
 @kernel
-def padded(n: int) -> int:
-    """Smallest multiple of `LANES` that holds n."""
-    return (n + LANES - 1) // LANES * LANES
-
-
-@kernel
 def scratch_width(first: int, last: int, boundaries: Integers) -> int:
     """Row length that serves every one of these queries, with `LANES` of padding behind it."""
     longest = 0
@@ -77,38 +70,56 @@ def scratch_width(first: int, last: int, boundaries: Integers) -> int:
 
 
 @kernel
-def block_exponentials(scores: Floats, alpha: float, down: Floats, spare: Floats) -> bool:
-    """Write e^{alpha (s_i - s_top)}, and 0 into what `down` (and `spare`) have beyond the scores.
+def block_exponentials(
+    rows: Floats,
+    bits: Integers,
+    scores: int,
+    spare: int,
+    down: int,
+    begin: int,
+    n: int,
+    alpha: float,
+    top: float,
+) -> bool:
+    """Write e^{alpha (s_i - top)} of n scores into row `down`, and 0 into its padding.
 
-    Returns whether ratios of them keep their digits.
+    Returns whether ratios of them keep their digits. `top` is the largest score, or, where they
+    serve for ratios only, any of them.
     """
-    n = len(scores)
-    top, bottom = scores[0], scores[0]
-    for i in range(n):
-        top = max(top, scores[i])
-        bottom = min(bottom, scores[i])
-    for i in range(n):
-        spare[i] = -alpha * (top - scores[i])
-    spare[n:] = -math.inf
-    exponentials(spare, down)
-    return alpha * (top - bottom) <= LARGEST_SPREAD
+    first = np.uint64(begin)
+    outside = 0
+    for i in range(np.uint64(n)):
+        x = alpha * (rows[scores, first + i] - top)
+        rows[spare, first + i] = min(x, LARGEST_EXPONENT)
+        outside += 1 if abs(x) > LARGEST_EXPONENT else 0
+    for i in range(np.uint64(n), np.uint64(padded(n))):
+        rows[spare, first + i] = -math.inf
+    exponentials(rows, bits, spare, down, begin, padded(n))
+    return outside == 0
 
 
 @kernel
-def to_bottom(scores: Floats, alpha: float, factorised: bool, down: Floats, up: Floats) -> None:
-    """Write e^{alpha (s_bottom - s_i)}, from the exponentials to the top where those serve."""
-    if factorised:
-        span = down[0]
-        for i in range(len(scores)):
-            span = min(span, down[i])
-        for i in range(len(scores)):
-            up[i] = span / down[i]
+def to_bottom(
+    rows: Floats,
+    scores: int,
+    down: int,
+    up: int,
+    begin: int,
+    n: int,
+    alpha: float,
+    top: float,
+    bottom: float,
+    ratios: bool,
+) -> None:
+    """Write e^{alpha (s_bottom - s_i)} into row `up`, from row `down` where its `ratios` serve."""
+    first = np.uint64(begin)
+    if ratios:
+        span = math.exp(-alpha * (top - bottom))
+        for i in range(np.uint64(n)):
+            rows[up, first + i] = span / rows[down, first + i]
     else:
-        bottom = scores[0]
-        for i in range(len(scores)):
-            bottom = min(bottom, scores[i])
-        for i in range(len(scores)):
-            up[i] = math.exp(-alpha * (scores[i] - bottom))
+        for i in range(np.uint64(n)):
+            rows[up, first + i] = math.exp(-alpha * (rows[scores, first + i] - bottom))
 
 
 @kernel

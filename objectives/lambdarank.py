@@ -43,7 +43,6 @@ import numpy as np
 
 from .base import GRADES, Contract, Objective
 from .blocks import (
-    LANES,
     LOGISTIC,
     MAX_LEVELS,
     TERMS,
@@ -52,15 +51,16 @@ from .blocks import (
     carry,
     distinct,
     group_levels,
-    padded,
     scratch_width,
     to_bottom,
 )
 from .numerics import (
     CONSTANT,
     HESSIAN_FLOOR,
+    LANES,
     kernel,
     logistic,
+    padded,
     rank_discount,
     read_grades,
     write_order,
@@ -74,15 +74,18 @@ Params = tuple[int, float, bool]  # truncation (0: none), sigma, norm
 # Up to this truncation, or twice as many documents, all pairs one by one take less time.
 FEW = 110
 
-# Scratch of a query: rows of documents by position or of blocks, whole numbers, sums of the levels.
-Work = tuple[Floats, Integers, Floats]
+# Scratch of a query: rows of documents by position or of blocks, the same as whole numbers, places
+# of documents, sums of the levels.
+Work = tuple[Floats, Integers, Integers, Floats]
 GAINS, SCORES, GAIN, DISCOUNT, DOWN, UP, POWERS, PULLS, CURVATURES, TOP, BOTTOM = range(11)
-ORDER, RANKS, EDGES, SPARE = range(4)  # SPARE: two rows
+ORDER, RANKS, EDGES, COUNTS, SPARE = range(5)  # SPARE: two rows
 
 
 @kernel
 def _work(width: int) -> Work:
-    return np.empty((11, width)), np.empty((5, width), np.int64), np.empty((2, MAX_LEVELS, TERMS))
+    rows = np.empty((11, width))
+    places = np.empty((6, width), np.int64)
+    return rows, rows.view(np.int64), places, np.empty((2, MAX_LEVELS, TERMS))
 
 
 @kernel
@@ -91,33 +94,35 @@ def _prepare(scores: Floats, labels: Floats, truncation: int, work: Work) -> int
 
     0 says that the query is degenerate.
     """
-    rows, places, _ = work
+    rows, _, places, _ = work
     n = len(scores)
     top = min(truncation, n) if truncation > 0 else n
-    gains = rows[GAINS, :n]
-    z = read_grades(labels, top, gains)
+    z = read_grades(labels, top, rows[GAINS], places[COUNTS])
     if z == 0.0:
         return 0
     for i in range(n):
-        gains[i] /= z
-    write_order(scores, places[ORDER, :n], places[SPARE:])
-    for rank in range(n):
-        places[RANKS, rank] = rank
+        rows[GAINS, i] /= z
+    for i in range(n):
+        rows[PULLS, i] = scores[i]
+        places[RANKS, i] = i
+    write_order(rows[PULLS], n, places[ORDER], places[SPARE:])
     return top
 
 
 @kernel
 def _place(scores: Floats, work: Work) -> None:
     """Write scores, gains and discounts by position, and the padding behind them."""
-    rows, places, _ = work
+    rows, _, places, _ = work
     n = len(scores)
     for position in range(n):
         i = places[ORDER, position]
         rows[SCORES, position] = scores[i]
         rows[GAIN, position] = rows[GAINS, i]
         rows[DISCOUNT, position] = rank_discount(places[RANKS, position] + 1)
-    for row in (SCORES, GAIN, DISCOUNT):
-        rows[row, n : n + LANES] = 0.0
+    for position in range(n, n + LANES):
+        rows[SCORES, position] = 0.0
+        rows[GAIN, position] = 0.0
+        rows[DISCOUNT, position] = 0.0
 
 
 @kernel
@@ -159,49 +164,51 @@ def _near_rows(
     sigma: float,
     norm: bool,
     offset: float,
-    factorised: bool,
+    ratios: bool,
 ) -> float:
     """Sum the pairs of the documents first..last - 1 with begin..end - 1.
 
     With `norm`, weights are divided by `offset` plus the score difference, and their sum times rho
     is returned.
     """
-    s, g, d = rows[SCORES, begin:end], rows[GAIN, begin:end], rows[DISCOUNT, begin:end]
-    down = rows[DOWN, begin:end]
+    start, partners = np.uint64(begin), np.uint64(end - begin)
     total = 0.0
-    for i in range(first, last):
-        own, own_gain, own_discount = rows[DOWN, i], rows[GAIN, i], rows[DISCOUNT, i]
-        own_score = rows[SCORES, i]
+    for i in range(np.uint64(first), np.uint64(last)):
+        own, own_score = rows[DOWN, i], rows[SCORES, i]
+        own_gain, own_discount = rows[GAIN, i], rows[DISCOUNT, i]
         pull = 0.0
         magnitudes = 0.0
         curvature = 0.0
-        if not factorised:
-            for j in range(len(s)):
-                lead = abs(own_score - s[j])
-                weight = abs(own_gain - g[j]) * abs(own_discount - d[j])
+        if not ratios:
+            for j in range(partners):
+                gap = own_gain - rows[GAIN, start + j]
+                lead = abs(own_score - rows[SCORES, start + j])
+                weight = abs(gap) * abs(own_discount - rows[DISCOUNT, start + j])
                 weight = weight / (offset + lead) if norm else weight
-                right = (own_gain > g[j]) == (own_score > s[j])
+                right = (gap > 0.0) == (own_score > rows[SCORES, start + j])
                 rho, slope = logistic(sigma * lead if right else -sigma * lead)
                 magnitudes += weight * rho
-                pull += weight * rho if own_gain > g[j] else -weight * rho
+                pull += weight * rho if gap > 0.0 else -weight * rho
                 curvature += weight * slope
         elif norm:
-            for j in range(len(s)):
-                other = down[j]
+            for j in range(partners):
+                other = rows[DOWN, start + j]
                 below = 1.0 / (own + other)
-                gap = own_gain - g[j]
-                swap = abs(own_discount - d[j]) * below / (offset + abs(own_score - s[j]))
+                gap = own_gain - rows[GAIN, start + j]
+                swap = abs(own_discount - rows[DISCOUNT, start + j]) * below
+                weight = gap * swap / (offset + abs(own_score - rows[SCORES, start + j]))
                 # rho of the better document is the other's share, and the other way round.
-                signed = gap * swap * (other if gap > 0.0 else own)
+                signed = weight * (other if gap > 0.0 else own)
                 pull += signed
                 magnitudes += abs(signed)
-                curvature += abs(gap) * swap * below * other * own
+                curvature += abs(weight) * below * other
+            curvature *= own
         else:
-            for j in range(len(s)):
-                other = down[j]
+            for j in range(partners):
+                other = rows[DOWN, start + j]
                 below = 1.0 / (own + other)
-                gap = own_gain - g[j]
-                weight = gap * abs(own_discount - d[j]) * below
+                gap = own_gain - rows[GAIN, start + j]
+                weight = gap * abs(own_discount - rows[DISCOUNT, start + j]) * below
                 pull += weight * (other if gap > 0.0 else own)
                 curvature += abs(weight) * below * other
             curvature *= own
@@ -218,22 +225,23 @@ def _near(
     n: int,
     top: int,
     rows: Floats,
+    bits: Integers,
     sigma: float,
     norm: bool,
     offset: float,
+    best: float,
+    worst: float,
 ) -> float:
     """Write the sums over pairs inside a block; return sum w rho over its documents."""
-    s = rows[SCORES, begin:end]
-    last = begin + padded(end - begin) if end == n else end
-    down = rows[DOWN, begin:last]
-    factorised = block_exponentials(s, sigma, down, rows[POWERS, begin:last])
-    if n > end - begin:
-        to_bottom(s, sigma, factorised, down, rows[UP, begin:end])
-    last = last if factorised else end
+    size = end - begin
+    ratios = block_exponentials(rows, bits, SCORES, POWERS, DOWN, begin, size, sigma, best)
+    if n > size:
+        to_bottom(rows, SCORES, DOWN, UP, begin, size, sigma, best, worst, ratios)
+    last = begin + padded(size) if ratios and end == n else end
     whole = min(max(top, begin), end)
-    total = _near_rows(begin, whole, rows, begin, last, sigma, norm, offset, factorised)
+    total = _near_rows(begin, whole, rows, begin, last, sigma, norm, offset, ratios)
     if whole < end:  # of a pair, one document is at rank T or above
-        total += _near_rows(whole, end, rows, begin, whole, sigma, norm, offset, factorised)
+        total += _near_rows(whole, end, rows, begin, whole, sigma, norm, offset, ratios)
     return total
 
 
@@ -304,7 +312,7 @@ def _far(
 @kernel
 def _blocks(scores: Floats, top: int, sigma: float, known: int, work: Work) -> None:
     """Write the sums over all pairs, by blocks in which documents of equal gain stand together."""
-    rows, places, sums = work
+    rows, bits, places, sums = work
     n = len(scores)
     order, edges = places[ORDER, :n], places[EDGES]
     levels = sums[0, :known, 0].copy()
@@ -316,7 +324,8 @@ def _blocks(scores: Floats, top: int, sigma: float, known: int, work: Work) -> N
     group_levels(order, rows[GAINS], levels, edges, places[RANKS], runs)
     _place(scores, work)
     for m in range(blocks):
-        _near(edges[m], edges[m + 1], n, top, rows, sigma, False, 0.0)
+        best, worst = rows[TOP, m], rows[BOTTOM, m]
+        _near(edges[m], edges[m + 1], n, top, rows, bits, sigma, False, 0.0, best, worst)
     _far(top, sigma, True, levels, runs, edges, rows, sums)
     _far(top, sigma, False, levels, runs, edges, rows, sums)
 
@@ -335,7 +344,7 @@ def _grad_hess_query(
     top = _prepare(scores, labels, truncation, work)
     if top == 0:
         return
-    rows, places, sums = work
+    rows, bits, places, sums = work
     n = len(scores)
     order = places[ORDER]
     # The divisor 0.01 + |s_i - s_j| is no sum of exponentials: all pairs one by one.
@@ -345,8 +354,9 @@ def _grad_hess_query(
         _blocks(scores, top, sigma, known, work)
     else:
         _place(scores, work)
-        offset = 1.0 if rows[SCORES, 0] == rows[SCORES, n - 1] else 0.01
-        magnitudes = _near(0, n, n, top, rows, sigma, norm, offset)
+        best, worst = rows[SCORES, 0], rows[SCORES, n - 1]
+        offset = 1.0 if best == worst else 0.01
+        magnitudes = _near(0, n, n, top, rows, bits, sigma, norm, offset, best, worst)
         if norm:
             factor = _norm_factor(sigma * magnitudes)
     for i in range(n):

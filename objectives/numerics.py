@@ -20,6 +20,8 @@ DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(4096))
 DISCOUNT_SUMS = np.concatenate((np.zeros(1), np.cumsum(DISCOUNTS)))
 # Gains of whole grades, which are nearly all there are.
 GAINS = np.exp2(np.arange(32.0)) - 1.0
+# Rows of scratch are padded to so many numbers: the loops of the machine's vectors, unrolled.
+LANES = 32
 # Up to this many documents, counting the better ones is faster than sorting.
 SHORT_LIST = 64
 # Insertions after which sorting by buckets is given up: the scores lie in few heaps.
@@ -66,38 +68,50 @@ ATANH_TERMS = np.array([1.0 / (2 * k + 1) for k in range(11)])
 MANTISSA, EXPONENT_OF_ONE = (1 << 52) - 1, 1023 << 52
 
 
+# Kernels on rows of scratch take its columns begin .. begin + n - 1, and count them unsigned: a
+# signed index might be negative, which would keep loops from vectorising; and a slice of its own
+# takes as long as ten documents.
+
+
 @kernel
-def exponentials(x: Floats, out: Floats) -> None:
-    """Write e^x for x <= 0, off by 3e-14 of it at most; 0 below e^-700."""
-    bits = out.view(np.int64)
-    for i in range(len(x)):
-        power = np.floor(max(x[i], LEAST_EXPONENT) * LOG2_E + 0.5)
-        bits[i] = (int(power) + 1023) << 52  # 2^power
-    for i in range(len(x)):
-        clipped = max(x[i], LEAST_EXPONENT)
+def exponentials(rows: Floats, bits: Integers, x: int, out: int, begin: int, n: int) -> None:
+    """Write e^x of row `x` into row `out`, off by 3e-14 of it at most; 0 below e^-700.
+
+    x is at most 700, and lost; `bits` are the rows as whole numbers. Three short loops take half
+    the time of two that read one row and change another.
+    """
+    first = np.uint64(begin)
+    for i in range(np.uint64(n)):
+        power = np.floor(max(rows[x, first + i], LEAST_EXPONENT) * LOG2_E + 0.5)
+        bits[out, first + i] = (int(power) + 1023) << 52  # 2^power
+    for i in range(np.uint64(n)):
+        clipped = max(rows[x, first + i], LEAST_EXPONENT)
         rest = clipped - np.floor(clipped * LOG2_E + 0.5) * LN_2
         value = EXP_TERMS[13]
         for k in range(12, -1, -1):
             value = value * rest + EXP_TERMS[k]
-        out[i] = value * out[i] if x[i] >= LEAST_EXPONENT else 0.0
+        rows[x, first + i] = value if rows[x, first + i] >= LEAST_EXPONENT else 0.0
+    for i in range(np.uint64(n)):
+        rows[out, first + i] *= rows[x, first + i]
 
 
 @kernel
-def logarithms(x: Floats, out: Floats) -> None:
-    """Write ln x for x >= 1 (also infinite), off by 2e-16 of it."""
-    bits, mantissas = x.view(np.int64), out.view(np.int64)
-    for i in range(len(x)):
-        mantissas[i] = (bits[i] & MANTISSA) | EXPONENT_OF_ONE
-    for i in range(len(x)):
-        upper = out[i] > math.sqrt(2.0)
-        value = 0.5 * out[i] if upper else out[i]
-        power = float((bits[i] >> 52) - 1023) + (1.0 if upper else 0.0)
+def logarithms(rows: Floats, bits: Integers, x: int, out: int, begin: int, n: int) -> None:
+    """Write ln x, x >= 1 or infinite, of row `x` into row `out`, off by 2e-16 of it."""
+    first = np.uint64(begin)
+    for i in range(np.uint64(n)):
+        bits[out, first + i] = (bits[x, first + i] & MANTISSA) | EXPONENT_OF_ONE
+    for i in range(np.uint64(n)):
+        upper = rows[out, first + i] > math.sqrt(2.0)
+        value = 0.5 * rows[out, first + i] if upper else rows[out, first + i]
+        power = float((bits[x, first + i] >> 52) - 1023) + (1.0 if upper else 0.0)
         root = (value - 1.0) / (value + 1.0)
         square = root * root
         series = ATANH_TERMS[10]
         for k in range(9, -1, -1):
             series = series * square + ATANH_TERMS[k]
-        out[i] = power * LN_2 + 2.0 * root * series if x[i] < math.inf else math.inf
+        finite = rows[x, first + i] < math.inf
+        rows[out, first + i] = power * LN_2 + 2.0 * root * series if finite else math.inf
 
 
 @kernel
@@ -107,14 +121,22 @@ def discount(rank: float) -> float:
 
 
 @kernel
-def _order_short(scores: Floats, order: Integers, counts: Integers) -> None:
+def padded(n: int) -> int:
+    """Smallest multiple of `LANES` that holds n."""
+    return (n + LANES - 1) // LANES * LANES
+
+
+@kernel
+def _order_short(scores: Floats, n: int, order: Integers, counts: Integers) -> None:
     """Rank every document by counting the better ones: no branches, so fastest for short lists."""
-    n = len(scores)
-    counts[:n] = 0
+    for i in range(n):
+        counts[i] = 0
+    for i in range(n, padded(n)):
+        scores[i] = -math.inf
     for i in range(n):
         own = scores[i]
         better = 0
-        for j in range(n):
+        for j in range(np.uint64(padded(n))):
             better += 1 if scores[j] > own else 0
         order[better + counts[better]] = i  # ties: one place further each
         counts[better] += 1
@@ -155,24 +177,25 @@ def _order_long(scores: Floats, order: Integers, places: Integers, counts: Integ
 
 
 @kernel
-def write_order(scores: Floats, order: Integers, work: Integers) -> None:
-    """Write the document at each position, best first; ties keep input order.
+def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
+    """Write the document at each position, best of the first n first; ties keep input order.
 
-    `work` has two rows of at least n + 1.
+    `scores` is scratch with room for padding; `work` has two rows of at least n + 1.
     """
-    n = len(scores)
     if n <= SHORT_LIST:
-        _order_short(scores, order, work[0])
-    elif not _order_long(scores, order, work[0], work[1]):
-        order[:n] = np.argsort(-scores, kind="mergesort")
+        _order_short(scores, n, order, work[0])
+    elif not _order_long(scores[:n], order, work[0], work[1]):
+        order[:n] = np.argsort(-scores[:n], kind="mergesort")
 
 
 @kernel
 def order_by_score(scores: Floats) -> Integers:
     """Document at each position, best first; ties keep input order."""
     n = len(scores)
+    room = np.empty(padded(n))
+    room[:n] = scores
     order = np.empty(n, np.int64)
-    write_order(scores, order, np.empty((2, n + 1), np.int64))
+    write_order(room, n, order, np.empty((2, n + 1), np.int64))
     return order
 
 
@@ -222,16 +245,21 @@ def ideal_dcg(gains: Floats, k: int) -> float:
 
 
 @kernel
-def read_grades(labels: Floats, k: int, gains: Floats) -> float:
-    """Write the gains; return the ideal DCG at k, or 0 where all grades are equal."""
+def read_grades(labels: Floats, k: int, gains: Floats, counts: Integers) -> float:
+    """Write the gains; return the ideal DCG at k, or 0 where all grades are equal.
+
+    `counts` is scratch of at least 32.
+    """
     n = len(labels)
-    counts = np.zeros(len(GAINS), np.int64)
+    for grade in range(len(GAINS)):
+        counts[grade] = 0
     best = 0
     for i in range(n):
         grade = int(labels[i])
         if grade >= len(GAINS) or grade != labels[i]:
-            gains[:] = np.exp2(labels) - 1.0
-            return 0.0 if all_equal(gains) else ideal_dcg(gains, k)
+            real = np.exp2(labels) - 1.0
+            gains[:n] = real
+            return 0.0 if all_equal(real) else ideal_dcg(real, k)
         counts[grade] += 1
         gains[i] = GAINS[grade]
         best = max(best, grade)

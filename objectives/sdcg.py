@@ -48,13 +48,11 @@ import numpy as np
 from .base import GRADES, Contract, Objective
 from .blocks import (
     BLOCK,
-    LANES,
     LOGISTIC,
     SLOPE,
     TERMS,
     block_exponentials,
     block_sums,
-    padded,
     scratch_width,
     series,
     to_bottom,
@@ -63,11 +61,13 @@ from .numerics import (
     EXACT,
     GAUSS_NEWTON,
     HESSIAN_FLOOR,
+    LANES,
     LN_2,
     floor_indefinite,
     kernel,
     logarithms,
     logistic,
+    padded,
     read_grades,
     write_order,
 )
@@ -76,32 +76,37 @@ from .validation import Floats, Integers, check_cutoff, check_flag
 
 Params = tuple[int, float, float, bool]  # k (0: none), alpha, beta, normalize
 
-# Scratch of a query: rows of documents by position, places of documents, sums of blocks.
-Work = tuple[Floats, Integers, Floats]
+# Scratch of a query: rows of documents by position, the same as whole numbers, places of documents,
+# sums of blocks.
+Work = tuple[Floats, Integers, Integers, Floats]
 GAIN, SCORES, DOWN, UP, ONES, POWERS, RANKS, C, BEND, PULLS, BOTH = range(11)
-IDENTITY, ORDER, SPARE = range(3)  # SPARE: two rows
-ABOVE, BELOW, ABOVE_C, BELOW_C, FACTORISED = range(5)
+IDENTITY, ORDER, COUNTS, SPARE = range(4)  # SPARE: two rows
+ABOVE, BELOW, ABOVE_C, BELOW_C, RATIOS = range(5)
 
 
 @kernel
 def _work(width: int) -> Work:
-    places = np.empty((4, width), np.int64)
+    rows = np.empty((11, width))
+    places = np.empty((5, width), np.int64)
     places[IDENTITY] = np.arange(width)
-    return np.empty((11, width)), places, np.empty((5, width // BLOCK + 1, TERMS))
+    return rows, rows.view(np.int64), places, np.empty((5, width // BLOCK + 1, TERMS))
 
 
 @kernel
-def weighted_discounts(ranks: Floats, cut: float, beta: float, logs: Floats, d1: Floats) -> None:
-    """Write (d W)'(r); an infinite `cut` means W = 1. `logs` is scratch."""
-    for i in range(len(ranks)):
-        d1[i] = 1.0 + ranks[i]
-    logarithms(d1, logs)
-    for i in range(len(ranks)):
-        d1[i] = -LN_2 / (logs[i] * logs[i] * (1.0 + ranks[i]))
+def weighted_discounts(
+    rows: Floats, bits: Integers, ranks: int, spare: int, out: int, n: int, cut: float, beta: float
+) -> None:
+    """Write (d W)'(r) of the first n ranks; an infinite `cut` means W = 1."""
+    for i in range(np.uint64(n)):
+        rows[out, i] = 1.0 + rows[ranks, i]
+    logarithms(rows, bits, out, spare, 0, n)
+    for i in range(np.uint64(n)):
+        log = rows[spare, i]
+        rows[out, i] = -LN_2 / (log * log * rows[out, i])
     if math.isfinite(cut):
-        for i in range(len(ranks)):
-            w0, rho = logistic(beta * (ranks[i] - cut))  # (7)
-            d1[i] = d1[i] * w0 - LN_2 / logs[i] * beta * rho
+        for i in range(np.uint64(n)):
+            w0, rho = logistic(beta * (rows[ranks, i] - cut))  # (7)
+            rows[out, i] = rows[out, i] * w0 - LN_2 / rows[spare, i] * beta * rho
 
 
 @kernel
@@ -122,61 +127,57 @@ def weighted_discount(rank: float, cut: float, beta: float) -> tuple[float, floa
 @kernel
 def _sort(scores: Floats, work: Work) -> Integers:
     """Write the scores by position, and return the document at each; a block stays as it is."""
-    rows, places, _ = work
+    rows, _, places, _ = work
     n = len(scores)
-    s = rows[SCORES]
+    for i in range(n):
+        rows[SCORES, i] = scores[i]
     if n <= BLOCK:
-        for i in range(n):
-            s[i] = scores[i]
         return places[IDENTITY]
     order = places[ORDER]
-    write_order(scores, order, places[SPARE:])
+    write_order(rows[SCORES], n, order, places[SPARE:])
     for position in range(n):
-        s[position] = scores[order[position]]
+        rows[SCORES, position] = scores[order[position]]
     return order
 
 
 @kernel
-def _near_ranks(s: Floats, alpha: float, down: Floats, factorised: bool, ranks: Floats) -> None:
+def _near_ranks(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) -> None:
     """Write r^ as far as the documents of this block make it."""
-    for i in range(len(s)):
+    first = np.uint64(begin)
+    for i in range(np.uint64(n)):
         rank = 0.5  # 1 less G(0), the sum's own j = i
-        if factorised:
-            own = down[i]
-            for j in range(len(down)):
-                rank += down[j] / (own + down[j])  # (6)
+        if ratios:
+            own = rows[DOWN, first + i]
+            for j in range(np.uint64(padded(n))):
+                rank += rows[DOWN, first + j] / (own + rows[DOWN, first + j])  # (6)
         else:
-            for j in range(len(s)):
-                rank += logistic(alpha * (s[i] - s[j]))[0]
-        ranks[i] = rank
+            for j in range(np.uint64(n)):
+                rank += logistic(alpha * (rows[SCORES, first + i] - rows[SCORES, first + j]))[0]
+        rows[RANKS, first + i] = rank
 
 
 @kernel
 def _smooth_ranks(n: int, alpha: float, work: Work) -> None:
     """Write r^, and the exponentials and sums of the blocks."""
-    rows, _, sums = work
-    s, ranks = rows[SCORES, :n], rows[RANKS]
+    rows, bits, _, sums = work
     blocks = (n + BLOCK - 1) // BLOCK
     for m in range(blocks):
-        a, b = m * BLOCK, min((m + 1) * BLOCK, n)
-        last = a + padded(b - a)
-        down = rows[DOWN, a:last]
-        factorised = block_exponentials(s[a:b], alpha, down, rows[POWERS, a:last])
-        sums[FACTORISED, m, 0] = 1.0 if factorised else 0.0
-        _near_ranks(s[a:b], alpha, down, factorised, ranks[a:b])
+        a, size = m * BLOCK, min(BLOCK, n - m * BLOCK)
+        top, bottom = rows[SCORES, a], rows[SCORES, a + size - 1]
+        ratios = block_exponentials(rows, bits, SCORES, POWERS, DOWN, a, size, alpha, top)
+        sums[RATIOS, m, 0] = 1.0 if ratios else 0.0
+        _near_ranks(rows, a, size, alpha, ratios)
         if blocks > 1:
-            to_bottom(s[a:b], alpha, factorised, down, rows[UP, a:b])
-    if blocks == 1:
-        return
-    ones = rows[ONES, :n]
-    ones[:] = 1.0
-    above, below = sums[ABOVE, :blocks], sums[BELOW, :blocks]
-    block_sums(ones, s, alpha, rows[DOWN], rows[UP], rows[POWERS], above, below)
-    for m in range(blocks):
-        a, b = m * BLOCK, min((m + 1) * BLOCK, n)
-        _far_ranks(
-            LOGISTIC * above[m], LOGISTIC * below[m], a, rows[DOWN, a:b], rows[UP, a:b], ranks[a:b]
-        )
+            to_bottom(rows, SCORES, DOWN, UP, a, size, alpha, top, bottom, ratios)
+    if blocks > 1:
+        rows[ONES, :n] = 1.0
+        above, below = sums[ABOVE, :blocks], sums[BELOW, :blocks]
+        s = rows[SCORES, :n]
+        block_sums(rows[ONES], s, alpha, rows[DOWN], rows[UP], rows[POWERS], above, below)
+        for m in range(blocks):
+            a, b = m * BLOCK, min((m + 1) * BLOCK, n)
+            down, up, ranks = rows[DOWN, a:b], rows[UP, a:b], rows[RANKS, a:b]
+            _far_ranks(LOGISTIC * above[m], LOGISTIC * below[m], a, down, up, ranks)
 
 
 @kernel
@@ -189,27 +190,27 @@ def _far_ranks(
 
 
 @kernel
-def _near_pulls(
-    s: Floats, alpha: float, down: Floats, factorised: bool, c: Floats, pulls: Floats, both: Floats
-) -> None:
+def _near_pulls(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) -> None:
     """Write sum_j (c_i - c_j) rho_ij and sum_j (c_i + c_j) rho_ij over this block."""
-    for i in range(len(s)):
-        own, own_c = down[i], c[i]
+    first = np.uint64(begin)
+    for i in range(np.uint64(n)):
+        own, own_c = rows[DOWN, first + i], rows[C, first + i]
         pull = 0.0
         magnitude = -0.5 * own_c  # without the sum's own j = i
-        if factorised:
-            for j in range(len(down)):
-                below = 1.0 / (own + down[j])
-                rho = own * down[j] * below * below
-                pull += (own_c - c[j]) * rho
-                magnitude += (own_c + c[j]) * rho
+        if ratios:
+            for j in range(np.uint64(padded(n))):
+                below = 1.0 / (own + rows[DOWN, first + j])
+                rho = own * rows[DOWN, first + j] * below * below
+                pull += (own_c - rows[C, first + j]) * rho
+                magnitude += (own_c + rows[C, first + j]) * rho
         else:
-            for j in range(len(s)):
-                rho = logistic(alpha * (s[i] - s[j]))[1]
-                pull += (own_c - c[j]) * rho
-                magnitude += (own_c + c[j]) * rho
-        pulls[i] = pull
-        both[i] = magnitude
+            for j in range(np.uint64(n)):
+                x = alpha * (rows[SCORES, first + i] - rows[SCORES, first + j])
+                rho = logistic(x)[1]
+                pull += (own_c - rows[C, first + j]) * rho
+                magnitude += (own_c + rows[C, first + j]) * rho
+        rows[PULLS, first + i] = pull
+        rows[BOTH, first + i] = magnitude
 
 
 @kernel
@@ -227,33 +228,30 @@ def _far_pulls(
 @kernel
 def _smooth_pulls(n: int, alpha: float, work: Work) -> None:
     """Write sum_j (c_i - c_j) rho_ij and sum_j (c_i + c_j) rho_ij."""
-    rows, _, sums = work
-    s, c = rows[SCORES, :n], rows[C]
-    pulls, both = rows[PULLS], rows[BOTH]
+    rows, _, _, sums = work
     blocks = (n + BLOCK - 1) // BLOCK
     for m in range(blocks):
-        a, b = m * BLOCK, min((m + 1) * BLOCK, n)
-        end = a + padded(b - a)
-        factorised = sums[FACTORISED, m, 0] == 1.0
-        _near_pulls(s[a:b], alpha, rows[DOWN, a:end], factorised, c[a:end], pulls[a:b], both[a:b])
-    if blocks == 1:
-        return
-    above, below = sums[ABOVE_C, :blocks], sums[BELOW_C, :blocks]
-    block_sums(c[:n], s, alpha, rows[DOWN], rows[UP], rows[POWERS], above, below)
-    for m in range(blocks):
-        a, b = m * BLOCK, min((m + 1) * BLOCK, n)
-        for sides in ((ABOVE, ABOVE_C, DOWN), (BELOW, BELOW_C, UP)):
-            ones, of_c = SLOPE * sums[sides[0], m], SLOPE * sums[sides[1], m]
-            _far_pulls(ones, of_c, rows[sides[2], a:b], c[a:b], pulls[a:b], both[a:b])
+        a, size = m * BLOCK, min(BLOCK, n - m * BLOCK)
+        _near_pulls(rows, a, size, alpha, sums[RATIOS, m, 0] == 1.0)
+    if blocks > 1:
+        above, below = sums[ABOVE_C, :blocks], sums[BELOW_C, :blocks]
+        c, s = rows[C, :n], rows[SCORES, :n]
+        block_sums(c, s, alpha, rows[DOWN], rows[UP], rows[POWERS], above, below)
+        for m in range(blocks):
+            a, b = m * BLOCK, min((m + 1) * BLOCK, n)
+            pulls, both = rows[PULLS, a:b], rows[BOTH, a:b]
+            for sides in ((ABOVE, ABOVE_C, DOWN), (BELOW, BELOW_C, UP)):
+                ones, of_c = SLOPE * sums[sides[0], m], SLOPE * sums[sides[1], m]
+                _far_pulls(ones, of_c, rows[sides[2], a:b], c[a:b], pulls, both)
 
 
 @kernel
 def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> float:
     k, alpha, beta, normalize = params
     n = len(scores)
-    rows = work[0]
-    gains = rows[GAIN, :n]
-    ideal = read_grades(labels, k if k > 0 else n, gains)
+    rows, _, places, _ = work
+    gains = rows[GAIN]
+    ideal = read_grades(labels, k if k > 0 else n, gains, places[COUNTS])
     if ideal == 0.0:
         return 0.0
     order = _sort(scores, work)
@@ -279,21 +277,22 @@ def _grad_hess_query(
 ) -> None:
     k, alpha, beta, normalize = params
     n = len(scores)
-    rows = work[0]
-    gains = rows[GAIN, :n]
-    ideal = read_grades(labels, k if k > 0 else n, gains)
+    rows, bits, places, _ = work
+    gains = rows[GAIN]
+    ideal = read_grades(labels, k if k > 0 else n, gains, places[COUNTS])
     if ideal == 0.0:
         return
     order = _sort(scores, work)
     _smooth_ranks(n, alpha, work)
     cut = float(k) if k > 0 else math.inf
-    c, ranks = rows[C], rows[RANKS]
-    ranks[n : padded(n)] = 1.0
-    weighted_discounts(ranks[: padded(n)], cut, beta, rows[POWERS], c)
+    for i in range(n, padded(n)):
+        rows[RANKS, i] = 1.0
+    weighted_discounts(rows, bits, RANKS, POWERS, C, padded(n), cut, beta)
     scale = -1.0 / (ideal if normalize else 1.0)
     for i in range(n):
-        c[i] *= scale * gains[order[i]]
-    c[n : n + LANES] = 0.0
+        rows[C, i] *= scale * gains[order[i]]
+    for i in range(n, n + LANES):
+        rows[C, i] = 0.0
     _smooth_pulls(n, alpha, work)
     for i in range(n):
         grad[order[i]] = -alpha * rows[PULLS, i]
@@ -301,7 +300,7 @@ def _grad_hess_query(
         for i in range(n):
             hess[order[i]] = max(0.5 * alpha * alpha * rows[BOTH, i], HESSIAN_FLOOR)
     elif hessian == EXACT:
-        bend = rows[BEND]  # e of this page
+        c, bend, ranks = rows[C], rows[BEND], rows[RANKS]  # bend: e of this page
         for i in range(n):
             bend[i] = scale * gains[order[i]] * weighted_discount(ranks[i], cut, beta)[1]
         for i in range(n):

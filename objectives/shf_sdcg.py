@@ -58,7 +58,6 @@ import numpy as np
 from .base import GRADES, Contract, Objective
 from .blocks import (
     BLOCK,
-    LANES,
     LOGISTIC,
     MAX_LEVELS,
     SLOPE,
@@ -68,7 +67,6 @@ from .blocks import (
     carry,
     distinct,
     group_levels,
-    padded,
     scratch_width,
     series,
     to_bottom,
@@ -77,9 +75,11 @@ from .numerics import (
     EXACT,
     GAUSS_NEWTON,
     HESSIAN_FLOOR,
+    LANES,
     floor_indefinite,
     kernel,
     logistic,
+    padded,
     read_grades,
     write_order,
 )
@@ -87,16 +87,19 @@ from .schedules import Schedule, check_positive_or_schedule
 from .sdcg import Params, weighted_discount, weighted_discounts
 from .validation import Floats, Integers, check_cutoff, check_flag
 
-# Scratch of a query: rows of documents by position or of blocks, whole numbers, sums of the levels.
-Work = tuple[Floats, Integers, Floats]
+# Scratch of a query: rows of documents by position or of blocks, the same as whole numbers, places
+# of documents, sums of the levels.
+Work = tuple[Floats, Integers, Integers, Floats]
 GAINS, SCORES, GAIN, DOWN, UP, POWERS, RANKS, C, BEND, PULLS, CURVATURES = range(11)
-TOP, BOTTOM, FACTORISED = 11, 12, 13
-ORDER, PLACES, EDGES, SPARE = range(4)  # SPARE: two rows
+TOP, BOTTOM, RATIOS = 11, 12, 13
+ORDER, PLACES, EDGES, COUNTS, SPARE = range(5)  # SPARE: two rows
 
 
 @kernel
 def _work(width: int) -> Work:
-    return np.empty((14, width)), np.empty((5, width), np.int64), np.empty((2, MAX_LEVELS, TERMS))
+    rows = np.empty((14, width))
+    places = np.empty((6, width), np.int64)
+    return rows, rows.view(np.int64), places, np.empty((2, MAX_LEVELS, TERMS))
 
 
 @kernel
@@ -105,12 +108,13 @@ def _place(scores: Floats, alpha: float, work: Work, levels: Floats) -> Integers
 
     Returns where each of them begins in every block; one block stays as it is, and returns none.
     """
-    rows, places, _ = work
+    rows, bits, places, _ = work
     n = len(scores)
     order, edges = places[ORDER, :n], places[EDGES]
     known = 0 if n <= BLOCK else distinct(rows[GAINS, :n], levels)
     if known > 0:
-        write_order(scores, order, places[SPARE:])
+        rows[SCORES, :n] = scores
+        write_order(rows[SCORES], n, order, places[SPARE:])
         blocks = block_edges(n, n, edges)
         runs = np.empty((blocks, known + 1), np.int64)
         for m in range(blocks):
@@ -127,12 +131,12 @@ def _place(scores: Floats, alpha: float, work: Work, levels: Floats) -> Integers
         rows[GAIN, position] = rows[GAINS, order[position]]
     for m in range(len(runs)):
         a, b = edges[m], edges[m + 1]
-        s, last = rows[SCORES, a:b], a + padded(b - a)
-        down = rows[DOWN, a:last]
-        factorised = block_exponentials(s, alpha, down, rows[POWERS, a:last])
-        rows[FACTORISED, m] = 1.0 if factorised else 0.0
+        top = rows[TOP, m] if known > 0 else rows[SCORES, 0]
+        ratios = block_exponentials(rows, bits, SCORES, POWERS, DOWN, a, b - a, alpha, top)
+        rows[RATIOS, m] = 1.0 if ratios else 0.0
         if known > 0:
-            to_bottom(s, alpha, factorised, down, rows[UP, a:b])
+            bottom = rows[BOTTOM, m]
+            to_bottom(rows, SCORES, DOWN, UP, a, b - a, alpha, top, bottom, ratios)
     # What stands behind the last document is infinitely far below it, and worse.
     rows[SCORES, n : n + LANES] = -math.inf
     rows[GAIN, n : n + LANES] = -1.0
@@ -145,14 +149,14 @@ def _near_ranks(m: int, a: int, b: int, alpha: float, rows: Floats) -> None:
     """Write r^ as far as the documents of block m, a..b - 1, make it."""
     last = a + padded(b - a)
     s, g, down = rows[SCORES, a:last], rows[GAIN, a:last], rows[DOWN, a:last]
-    factorised = rows[FACTORISED, m] == 1.0
+    ratios = rows[RATIOS, m] == 1.0
     for i in range(b - a):
         own, own_score, own_gain = down[i], s[i], g[i]
         rank = 0.5  # 1 less G(0), the sum's own j = i
         for j in range(len(s)):
             # The better document's lead; among equal grades, the own one.
             lead = own_score - s[j] if own_gain >= g[j] else s[j] - own_score
-            if factorised:
+            if ratios:
                 sigmoid = (down[j] if own_gain >= g[j] else own) / (own + down[j])
             else:
                 sigmoid = logistic(alpha * lead)[0]
@@ -167,14 +171,14 @@ def _near_pulls(m: int, a: int, b: int, alpha: float, rows: Floats) -> None:
     """Write pulls / alpha and their magnitudes over the documents of block m, a..b - 1."""
     last = a + padded(b - a)
     s, g, down, c = rows[SCORES, a:last], rows[GAIN, a:last], rows[DOWN, a:last], rows[C, a:last]
-    factorised = rows[FACTORISED, m] == 1.0
+    ratios = rows[RATIOS, m] == 1.0
     for i in range(b - a):
         own, own_score, own_gain, own_c = down[i], s[i], g[i], c[i]
         pull = 0.0
         curvature = -0.5 * own_c  # without the sum's own j = i
         for j in range(len(s)):
             lead = own_score - s[j] if own_gain >= g[j] else s[j] - own_score
-            if factorised:
+            if ratios:
                 share = 1.0 / (own + down[j])
                 rho = own * down[j] * share * share
             else:
@@ -314,9 +318,9 @@ def _cut(gains: Floats, ranks: Floats, k: int) -> float:
 @kernel
 def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> float:
     k, alpha, beta, normalize = params
-    rows, places, sums = work
+    rows, _, places, sums = work
     n = len(scores)
-    ideal = read_grades(labels, k if k > 0 else n, rows[GAINS, :n])
+    ideal = read_grades(labels, k if k > 0 else n, rows[GAINS], places[COUNTS])
     if ideal == 0.0:
         return 0.0
     levels = np.empty(MAX_LEVELS)
@@ -342,9 +346,9 @@ def _grad_hess_query(
     hess: Floats,
 ) -> None:
     k, alpha, beta, normalize = params
-    rows, places, sums = work
+    rows, bits, places, sums = work
     n = len(scores)
-    ideal = read_grades(labels, k if k > 0 else n, rows[GAINS, :n])
+    ideal = read_grades(labels, k if k > 0 else n, rows[GAINS], places[COUNTS])
     if ideal == 0.0:
         return
     every = np.empty(MAX_LEVELS)
@@ -354,7 +358,7 @@ def _grad_hess_query(
     ranks, gains = rows[RANKS, :n], rows[GAIN, :n]
     cut = _cut(gains, ranks, k)
     rows[RANKS, n : padded(n)] = 1.0
-    weighted_discounts(rows[RANKS, : padded(n)], cut, beta, rows[POWERS], rows[C])
+    weighted_discounts(rows, bits, RANKS, POWERS, C, padded(n), cut, beta)
     scale = -1.0 / (ideal if normalize else 1.0)
     c = rows[C, :n]
     for i in range(n):

@@ -69,6 +69,7 @@ from .numerics import (
     kernel,
     logistic,
     order_by_score,
+    padded,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .soft_indicators import (
@@ -118,13 +119,23 @@ def _shares(
 
 
 @kernel
+def _exponentials(scores: Floats, sigma: float) -> tuple[Floats, bool]:
+    """Return E, and whether its ratios keep their digits."""
+    n = len(scores)
+    rows = np.empty((3, padded(n)))
+    rows[0, :n] = scores
+    ratios = block_exponentials(rows, rows.view(np.int64), 0, 1, 2, 0, n, 1.0 / sigma, scores[0])
+    return rows[2, :n], ratios
+
+
+@kernel
 def _smooth_ranks(
     scores: Floats, relevant: Floats, sigma: float, ranks: Floats, hits: Floats
 ) -> None:
     """Write r^_i and N_i of the relevant documents."""
     n = len(scores)
-    powers, above, below = np.empty(n), np.empty(n), np.empty(n)
-    factorised = block_exponentials(scores, 1.0 / sigma, powers, np.empty(n))
+    above, below = np.empty(n), np.empty(n)
+    powers, factorised = _exponentials(scores, sigma)
     for i in range(n):
         if relevant[i] == 0.0:
             continue
@@ -146,8 +157,8 @@ def _sigmoid_grad_hess(
     total = relevant.sum()
     ranks, hits = np.ones(n), np.ones(n)
     _smooth_ranks(scores, relevant, sigma, ranks, hits)
-    powers, above, below = np.empty(n), np.empty(n), np.empty(n)
-    factorised = block_exponentials(scores, 1.0 / sigma, powers, np.empty(n))
+    above, below = np.empty(n), np.empty(n)
+    powers, factorised = _exponentials(scores, sigma)
     back = np.empty(n)  # w_ji, which does not depend on a relevant i
     for j in range(n):
         back[j] = relevant[j] * (1.0 - hits[j] / ranks[j]) / (total * ranks[j])
