@@ -24,7 +24,7 @@ Degenerate queries
     The part of SHF-SDCG is zero; the regression part stays, weighted by tau_m.
 
 Cost
-    O(n^2).
+    That of SHF-SDCG.
 """
 
 from dataclasses import dataclass
@@ -78,8 +78,8 @@ class RegSHFSDCG(Objective):
 
     Notes
     -----
-    `loss` and `grad_hess` need `round`, from 1; inside a host it is counted. O(n^2) time for a
-    query of n documents, O(n) memory.
+    `loss` and `grad_hess` need `round`, from 1; inside a host it is counted. Time and
+    memory are those of `SHFSDCG`.
 
     Examples
     --------

@@ -24,19 +24,21 @@ Hessians
     exact         e_p (alpha sum_j rho_pj)^2
                   + sum_j [e_j alpha^2 rho_pj^2 + (c_p - c_j) G''(s_p - s_j)],
                   indefinite, therefore floored at a tenth of the query's mean magnitude
-    gauss-newton  (default) sum_j |lambda_pj| alpha/2, lambda_pj = alpha (c_p - c_j) rho_pj: each
-                  pair is given the curvature that a logistic loss with the same pull has at a tie.
-                  A Newton step is then at most 2/alpha in score.
+    gauss-newton  (default) sum_j alpha (c_p + c_j) rho_pj alpha/2: each of a pair's two terms is
+                  given the curvature that a logistic loss with the same pull has at a tie. A Newton
+                  step is then at most 2/alpha in score. With |c_p - c_j|, the size of what is left
+                  of both pulls, nothing ranked better, and it is no sum of exponentials.
     constant      1
 
 Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
 
 Numerics
-    Exponentials take non-positive arguments only; no score overflows.
+    No score overflows. Beyond 64 documents, sums between blocks agree with those over pairs to
+    1e-10 of the query's largest gradient, and mostly to 1e-13.
 
 Cost
-    O(n^2).
+    O(n) after a sort, by blocks (`blocks`); O(n^2) for the exact Hessian.
 """
 
 import math
@@ -385,7 +387,8 @@ class SDCG(Objective):
 
     Notes
     -----
-    Exact gradient; O(n^2) time for a query of n documents, O(n) memory.
+    Exact gradient; O(n) time and memory for a query of n documents after sorting them (exact
+    Hessian: O(n^2) time).
 
     Examples
     --------
@@ -424,7 +427,7 @@ class SDCG(Objective):
             hessian=self.hessians[self.hessian],
             shift_invariant=True,
             labels=GRADES,
-            cost="O(n^2)",
+            cost="O(n^2)" if self.hessian == "exact" else "O(n)",
         )
 
     _loss_queries = _loss_queries
