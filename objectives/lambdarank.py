@@ -66,6 +66,7 @@ from .numerics import (
     padded,
     rank_discount,
     read_grades,
+    step,
     write_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
@@ -91,7 +92,7 @@ def _work(width: int) -> Work:
     return rows, rows.view(np.int64), places, np.empty((2, MAX_LEVELS, TERMS))
 
 
-@kernel
+@step
 def _prepare(scores: Floats, labels: Floats, truncation: int, work: Work) -> int:
     """Write the order and the gains / Z of the documents; return the truncation.
 
@@ -112,7 +113,7 @@ def _prepare(scores: Floats, labels: Floats, truncation: int, work: Work) -> int
     return top
 
 
-@kernel
+@step
 def _place(scores: Floats, work: Work) -> None:
     """Write scores, gains and discounts by position, and the padding behind them."""
     rows, _, places, _ = work
@@ -134,7 +135,7 @@ def _norm_factor(total: float) -> float:
     return math.log1p(total) / (math.log(2.0) * total) if total > 0.0 else 1.0
 
 
-@kernel
+@step
 def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> float:
     truncation, sigma, norm = params
     top = _prepare(scores, labels, truncation, work)
@@ -266,12 +267,12 @@ def _far(
     ones, of_discounts = np.empty(TERMS), np.empty(TERMS)
     nobody = np.zeros(known + 1, np.int64)
     sums[:, :known] = 0.0
-    for step in range(blocks):
-        m = step if from_above else blocks - 1 - step
+    for turn in range(blocks):
+        m = turn if from_above else blocks - 1 - turn
         wanted = from_above or edges[m] < top
         for level in range(known):
             a, b = runs[m, level], runs[m, level + 1]
-            if step == 0 or a == b or not wanted:
+            if turn == 0 or a == b or not wanted:
                 continue
             ones[:] = 0.0
             of_discounts[:] = 0.0
@@ -296,7 +297,7 @@ def _far(
                     value = value * z[i] + d[i] * ones[TERMS - 1 - k] - of_discounts[TERMS - 1 - k]
                 pulls[i] += value * z[i] + wrong_discounts - d[i] * wrong
                 curvatures[i] += sign * z[i] * (value + z[i] * slope)
-        if step + 1 == blocks:
+        if turn + 1 == blocks:
             continue
         span = math.exp(-sigma * (rows[TOP, m] - rows[BOTTOM, m]))
         if from_above:
@@ -312,7 +313,7 @@ def _far(
             discounts[level] += rows[DISCOUNT, a:b].sum()
 
 
-@kernel
+@step
 def _blocks(scores: Floats, top: int, sigma: float, known: int, work: Work) -> None:
     """Write the sums over all pairs, by blocks in which documents of equal gain stand together."""
     rows, bits, places, sums = work
@@ -333,7 +334,7 @@ def _blocks(scores: Floats, top: int, sigma: float, known: int, work: Work) -> N
     _far(top, sigma, False, levels, runs, edges, rows, sums)
 
 
-@kernel
+@step
 def _grad_hess_query(
     scores: Floats,
     labels: Floats,

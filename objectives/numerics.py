@@ -44,19 +44,26 @@ HESSIAN_FLOOR = 1e-10
 INDEFINITE_FLOOR = 0.1
 
 
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    # Sums may be split over vector lanes; NaN and infinity keep their meaning.
+    "fastmath": {"contract", "nsz", "reassoc", "arcp"},
+}
+
+
 def kernel(function: F) -> F:
     """Compile a function without the interpreter lock, cached on disk where that is possible."""
-    options: dict[str, Any] = {
-        "nogil": True,
-        "error_model": "numpy",
-        # Sums may be split over vector lanes; NaN and infinity keep their meaning.
-        "fastmath": {"contract", "nsz", "reassoc", "arcp"},
-    }
     try:
-        compiled = numba.njit(cache=True, **options)(function)
+        compiled = numba.njit(cache=True, **OPTIONS)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        compiled = numba.njit(**options)(function)
+        compiled = numba.njit(**OPTIONS)(function)
     return compiled  # type: ignore[no-any-return]
+
+
+def step(function: F) -> F:
+    """Make a function part of the kernels that call it: compiled there, and not on its own too."""
+    return numba.njit(inline="always", **OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 # The compiler knows vector forms of + - * / only: exp and log one by one take five times as long.
@@ -177,6 +184,31 @@ def _order_long(scores: Floats, order: Integers, places: Integers, counts: Integ
 
 
 @kernel
+def _order_any(scores: Floats, n: int, order: Integers, work: Integers) -> None:
+    """Merge ever longer runs. NumPy's stable sort takes three seconds to compile."""
+    for i in range(n):
+        order[i] = i
+    width = 1
+    while width < n:
+        for begin in range(0, n, 2 * width):
+            middle, end = min(begin + width, n), min(begin + 2 * width, n)
+            left, right = begin, middle
+            for place in range(begin, end):
+                ahead = right >= end or (
+                    left < middle and not (scores[order[right]] > scores[order[left]])
+                )
+                if ahead:
+                    work[place] = order[left]
+                    left += 1
+                else:
+                    work[place] = order[right]
+                    right += 1
+        for place in range(n):
+            order[place] = work[place]
+        width *= 2
+
+
+@kernel
 def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
     """Write the document at each position, best of the first n first; ties keep input order.
 
@@ -185,7 +217,7 @@ def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None
     if n <= SHORT_LIST:
         _order_short(scores, n, order, work[0])
     elif not _order_long(scores[:n], order, work[0], work[1]):
-        order[:n] = np.argsort(-scores[:n], kind="mergesort")
+        _order_any(scores, n, order, work[0])
 
 
 @kernel
@@ -238,9 +270,9 @@ def ideal_dcg(gains: Floats, k: int) -> float:
             filled += 1
             total += largest * rank_discount(filled)
         last = largest
-    ordered = np.sort(gains)
+    order = order_by_score(gains)
     for position in range(filled, top):
-        total += ordered[n - 1 - position] * rank_discount(position + 1)
+        total += gains[order[position]] * rank_discount(position + 1)
     return total
 
 

@@ -71,6 +71,7 @@ from .numerics import (
     logistic,
     padded,
     read_grades,
+    step,
     write_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
@@ -126,7 +127,7 @@ def weighted_discount(rank: float, cut: float, beta: float) -> tuple[float, floa
     return d0 * w0, d2 * w0 + 2.0 * d1 * w1 + d0 * w2
 
 
-@kernel
+@step
 def _sort(scores: Floats, work: Work) -> Integers:
     """Write the scores by position, and return the document at each; a block stays as it is."""
     rows, _, places, _ = work
@@ -158,7 +159,7 @@ def _near_ranks(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) ->
         rows[RANKS, first + i] = rank
 
 
-@kernel
+@step
 def _smooth_ranks(n: int, alpha: float, work: Work) -> None:
     """Write r^, and the exponentials and sums of the blocks."""
     rows, bits, _, sums = work
@@ -227,7 +228,7 @@ def _far_pulls(
         both[i] += slope + slope_c
 
 
-@kernel
+@step
 def _smooth_pulls(n: int, alpha: float, work: Work) -> None:
     """Write sum_j (c_i - c_j) rho_ij and sum_j (c_i + c_j) rho_ij."""
     rows, _, _, sums = work
@@ -247,7 +248,7 @@ def _smooth_pulls(n: int, alpha: float, work: Work) -> None:
                 _far_pulls(ones, of_c, rows[sides[2], a:b], c[a:b], pulls, both)
 
 
-@kernel
+@step
 def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> float:
     k, alpha, beta, normalize = params
     n = len(scores)
@@ -267,7 +268,7 @@ def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> f
     return loss
 
 
-@kernel
+@step
 def _grad_hess_query(
     scores: Floats,
     labels: Floats,

@@ -44,8 +44,8 @@ Degenerate queries
 
 Numerics
     No score overflows. Beyond 64 documents, sums between blocks agree with those over pairs to
-    1e-10 of the query's largest gradient, and mostly to 1e-13. Smoothed ranks grow with the scores without
-    bound (1e30 is fine); the discount and W then tend to 0.
+    1e-10 of the query's largest gradient, and mostly to 1e-13. Smoothed ranks grow with the scores
+    without bound (1e30 is fine); the discount and W then tend to 0.
 
 Cost
     O(n) after a sort, by blocks (`blocks`) with sums for every distinct grade; O(n^2) for the exact
@@ -82,8 +82,10 @@ from .numerics import (
     floor_indefinite,
     kernel,
     logistic,
+    order_by_score,
     padded,
     read_grades,
+    step,
     write_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
@@ -105,7 +107,7 @@ def _work(width: int) -> Work:
     return rows, rows.view(np.int64), places, np.empty((2, MAX_LEVELS, TERMS))
 
 
-@kernel
+@step
 def _place(scores: Floats, alpha: float, work: Work, levels: Floats) -> Integers:
     """Write order, scores, gains and exponentials by position, and the distinct gains.
 
@@ -215,41 +217,44 @@ def _far(
     ones, with_c = np.empty(TERMS), np.empty(TERMS)
     ones_both, with_c_both = np.empty(TERMS), np.empty(TERMS)
     sums[:, :known] = 0.0
-    for step in range(blocks):
-        m = step if from_above else blocks - 1 - step
+    for turn in range(blocks):
+        m = turn if from_above else blocks - 1 - turn
         edge = rows[TOP, m] if from_above else rows[BOTTOM, m]
         for level in range(known):
             a, b = runs[m, level], runs[m, level + 1]
-            if step == 0 or a == b:
+            if turn == 0 or a == b:
                 continue
             # Levels in the right order, those in the wrong one, and the own.
-            ones[:] = sums[0, level] if pulling else sign * sums[0, level]
-            with_c[:] = -sums[1, level]
-            ones_both[:] = sums[0, level]
-            with_c_both[:] = sums[1, level]
-            n_wrong, wrong_c, wrong_distance, places = 0.0, 0.0, 0.0, 0.0
+            factor = sign if pulling else 1.0
+            for k in range(TERMS):
+                ones[k] = (1.0 if pulling else sign) * sums[0, level, k]
+                with_c[k] = -sums[1, level, k]
+                ones_both[k] = sums[0, level, k]
+                with_c_both[k] = sums[1, level, k]
+            n_wrong, wrong_c, wrong_distance = 0.0, 0.0, 0.0
+            places = count[level] if from_above else 0.0
             for other in range(known):
-                if (other > level) == from_above and other != level:
-                    factor = sign if pulling else 1.0
+                if other == level:
+                    continue
+                if (other > level) == from_above:
                     for k in range(TERMS):
                         ones[k] += factor * sums[0, other, k]
                         with_c[k] += factor * sums[1, other, k]
                         ones_both[k] += sums[0, other, k]
                         with_c_both[k] += sums[1, other, k]
                     places += count[other] if from_above else 0.0
-                elif other != level:
+                else:
                     n_wrong += count[other]
                     wrong_c += of_c[other]
                     wrong_distance += distance[other]
                     places += 0.5 * count[other] if from_above else 1.5 * count[other]
-                else:
-                    places += count[other] if from_above else 0.0
-            ones *= coefficients
+            for k in range(TERMS):
+                ones[k] *= coefficients[k]
+                with_c[k] *= coefficients[k]
+                ones_both[k] *= coefficients[k]
+                with_c_both[k] *= coefficients[k]
             s, z = rows[SCORES, a:b], near[a:b]
             if pulling:
-                with_c *= coefficients
-                ones_both *= coefficients
-                with_c_both *= coefficients
                 c, pulls, curvatures = rows[C, a:b], rows[PULLS, a:b], rows[CURVATURES, a:b]
                 for i in range(b - a):
                     hinge = 0.25 * (c[i] * n_wrong + wrong_c)  # (16)
@@ -262,7 +267,7 @@ def _far(
                     if n_wrong > 0.0:
                         lead = wrong_distance + n_wrong * abs(edge - s[i])
                         ranks[i] += 0.25 * alpha * lead
-        if step + 1 == blocks:
+        if turn + 1 == blocks:
             continue
         height = rows[TOP, m] - rows[BOTTOM, m]
         if from_above:
@@ -292,7 +297,7 @@ def _mixed(ones: Floats, others: Floats, c: float, z: float) -> float:
     return value * z
 
 
-@kernel
+@step
 def _smooth_ranks(
     alpha: float, levels: Floats, runs: Integers, edges: Integers, rows: Floats, sums: Floats
 ) -> None:
@@ -310,15 +315,15 @@ def _cut(gains: Floats, ranks: Floats, k: int) -> float:
     if k <= 0:
         return math.inf
     n = len(gains)
-    by_rank = np.argsort(ranks, kind="mergesort")
-    by_gain = np.argsort(-gains[by_rank], kind="mergesort")  # stable: smallest r^ first in a grade
+    by_rank = order_by_score(-ranks)
+    by_gain = order_by_score(gains[by_rank])  # stable: smallest r^ first in a grade
     cut = float(k)
     for position in range(min(k, n)):
         cut = max(cut, ranks[by_rank[by_gain[position]]])
     return cut
 
 
-@kernel
+@step
 def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> float:
     k, alpha, beta, normalize = params
     rows, _, places, sums = work
@@ -338,7 +343,7 @@ def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> f
     return loss
 
 
-@kernel
+@step
 def _grad_hess_query(
     scores: Floats,
     labels: Floats,
