@@ -8,7 +8,7 @@ base        the `Objective` class and its `Contract`
 schedules   parameters that change with the boosting round
 validation  every check of what a caller passes, done once at the boundary
 numerics    small kernels that several objectives share
-blocks      sums over all pairs of long lists in linear time, for SDCG, SHF-SDCG and LambdaRank
+blocks      sums over all pairs of long lists in linear time, for the objectives of sigmoids
 bisection   pairs of different grade without a visit to each, for `hinge` and RankBoost
 hinge       the hinges on score differences that GBRank and RankSVM share
 soft_indicators  the smoothing that SmoothNDCG, SmoothPrecision and SmoothAP share

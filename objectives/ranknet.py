@@ -28,10 +28,12 @@ Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
 
 Numerics
-    Exponentials take non-positive arguments only; no score overflows.
+    No score overflows. Sums between blocks agree with those over pairs to 1e-10 of the query's
+    largest gradient, and mostly to 1e-13.
 
 Cost
-    O(n^2).
+    O(n) after a sort, by blocks (`blocks`) with sums for every distinct grade; O(n^2) where the
+    query has over 32 distinct grades or fewer than 24 documents for each, and for the loss.
 """
 
 import math
@@ -41,40 +43,223 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base import GRADES, Contract, Objective
-from .numerics import CONSTANT, HESSIAN_FLOOR, kernel, logistic
+from .blocks import (
+    LOGISTIC,
+    MAX_LEVELS,
+    SLOPE,
+    TERMS,
+    block_edges,
+    block_exponentials,
+    carry,
+    distinct,
+    group_levels,
+    scratch_width,
+    series,
+    to_bottom,
+)
+from .numerics import (
+    CONSTANT,
+    HESSIAN_FLOOR,
+    LANES,
+    all_equal,
+    kernel,
+    logistic,
+    order_by_score,
+    padded,
+    step,
+    write_order,
+)
 from .schedules import Schedule, check_positive_or_schedule
 from .validation import Floats, Integers, check_flag
 
 Params = tuple[float, bool]  # sigma, normalize
 
 
+# Up to this many documents, all pairs one by one take less time than blocks of them.
+FEW = 200
+
+# Scratch of a query: rows of documents by position or of blocks, the same as whole numbers, places
+# of documents, sums of the levels.
+Work = tuple[Floats, Integers, Integers, Floats]
+SCORES, GRADE, DOWN, UP, POWERS, PULLS, CURVATURES, TOP, BOTTOM = range(9)
+ORDER, PLACES, EDGES, SPARE = range(4)  # SPARE: two rows
+
+
 @kernel
-def _pairs_query(
-    scores: Floats, labels: Floats, params: Params, grad: Floats, hess: Floats
-) -> float:
-    """Write gradient and Hessian (both zeros before) and return the loss."""
-    sigma, normalize = params
-    n = len(scores)
+def _work(width: int) -> Work:
+    rows = np.empty((9, width))
+    places = np.empty((5, width), np.int64)
+    return rows, rows.view(np.int64), places, np.empty((2, MAX_LEVELS, TERMS))
+
+
+@kernel
+def _count_pairs(labels: Floats) -> int:
+    """Pairs of different grade."""
+    n = len(labels)
+    order = order_by_score(labels)
     pairs = 0
+    better = 0
+    for place in range(n):
+        if place > 0 and labels[order[place]] != labels[order[place - 1]]:
+            better = place
+        pairs += better
+    return pairs
+
+
+@kernel
+def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
+    sigma, normalize = params
     loss = 0.0
-    for i in range(n):
-        for j in range(i):
-            if labels[i] == labels[j]:
+    for i in range(len(scores)):
+        for j in range(len(scores)):
+            if labels[i] > labels[j]:
+                x = sigma * (scores[i] - scores[j])
+                loss += max(0.0, -x) + math.log1p(math.exp(-abs(x)))
+    pairs = _count_pairs(labels)
+    return loss / pairs if normalize and pairs > 0 else loss
+
+
+@step
+def _place(scores: Floats, labels: Floats, work: Work, levels: Floats) -> Integers:
+    """Write order, scores and grades by position, and the distinct grades.
+
+    Returns where each of them begins in every block; one block stays as it is, and returns none.
+    """
+    rows, _, places, _ = work
+    n = len(scores)
+    order, edges = places[ORDER], places[EDGES]
+    known = 0 if n <= FEW else distinct(labels, levels)
+    if known > 0:
+        rows[SCORES, :n] = scores
+        write_order(rows[SCORES], n, order, places[SPARE:])
+        runs = np.empty((block_edges(n, n, edges), known + 1), np.int64)
+        for m in range(len(runs)):
+            rows[TOP, m] = scores[order[edges[m]]]
+            rows[BOTTOM, m] = scores[order[edges[m + 1] - 1]]
+        group_levels(order, labels, levels[:known], edges, places[PLACES], runs)
+    else:
+        runs = np.empty((1, 1), np.int64)
+        edges[0], edges[1] = 0, n
+        rows[TOP, 0] = scores[0]  # for ratios, any score will do
+        for i in range(n):
+            order[i] = i
+    for position in range(n):
+        rows[SCORES, position] = scores[order[position]]
+        rows[GRADE, position] = labels[order[position]]
+    for position in range(n, n + LANES):
+        rows[SCORES, position] = 0.0
+        rows[GRADE, position] = 0.0
+    return runs
+
+
+@kernel
+def _near(rows: Floats, begin: int, n: int, sigma: float, ratios: bool) -> None:
+    """Write the sums over pairs inside a block."""
+    first = np.uint64(begin)
+    for i in range(np.uint64(n)):
+        own, own_grade = rows[DOWN, first + i], rows[GRADE, first + i]
+        pull = 0.0
+        curvature = 0.0
+        if ratios:
+            for j in range(np.uint64(padded(n))):
+                other, grade = rows[DOWN, first + j], rows[GRADE, first + j]
+                below = 1.0 / (own + other)
+                # rho of the better document is the other's share, and the other way round.
+                worse = -own if own_grade < grade else 0.0
+                pull += below * (other if own_grade > grade else worse)
+                curvature += below * below * other if own_grade != grade else 0.0
+            curvature *= own
+        else:
+            for j in range(np.uint64(n)):
+                gap = own_grade - rows[GRADE, first + j]
+                x = sigma * (rows[SCORES, first + i] - rows[SCORES, first + j])
+                rho, slope = logistic(x if gap > 0.0 else -x)
+                worse = -rho if gap < 0.0 else 0.0
+                pull += rho if gap > 0.0 else worse
+                curvature += slope if gap != 0.0 else 0.0
+        rows[PULLS, first + i] = pull
+        rows[CURVATURES, first + i] = curvature
+
+
+@kernel
+def _far(
+    sigma: float,
+    from_above: bool,
+    runs: Integers,
+    rows: Floats,
+    sums: Floats,
+) -> None:
+    """Add the pairs of every document with those of all blocks above it, or below."""
+    blocks, known = len(runs), runs.shape[1] - 1
+    near, far = (rows[DOWN], rows[UP]) if from_above else (rows[UP], rows[DOWN])
+    sign = -1.0 if from_above else 1.0
+    count = np.zeros(known)
+    values, slopes = np.empty(TERMS), np.empty(TERMS)
+    sums[:, :known] = 0.0
+    for turn in range(blocks):
+        m = turn if from_above else blocks - 1 - turn
+        for level in range(known):
+            a, b = runs[m, level], runs[m, level + 1]
+            if turn == 0 or a == b:
                 continue
-            pairs += 1
-            better, worse = (i, j) if labels[i] > labels[j] else (j, i)
-            x = sigma * (scores[better] - scores[worse])
-            rho, slope = logistic(x)
-            loss += max(0.0, -x) + math.log1p(math.exp(-abs(x)))
-            grad[better] -= sigma * rho
-            grad[worse] += sigma * rho
-            hess[better] += sigma * sigma * slope
-            hess[worse] += sigma * sigma * slope
-    if normalize and pairs > 0:
-        grad /= pairs
-        hess /= pairs
-        loss /= pairs
-    return loss
+            wrong = 0.0
+            for k in range(TERMS):
+                values[k] = 0.0
+                slopes[k] = 0.0
+            for other in range(known):
+                if other != level:
+                    for k in range(TERMS):
+                        values[k] += LOGISTIC[k] * sums[0, other, k]
+                        slopes[k] += SLOPE[k] * sums[0, other, k]
+                    wrong += count[other] if (level > other) == from_above else 0.0
+            z, pulls, curvatures = near[a:b], rows[PULLS, a:b], rows[CURVATURES, a:b]
+            for i in range(b - a):
+                pulls[i] += sign * (series(values, z[i]) - wrong)
+                curvatures[i] += series(slopes, z[i])
+        if turn + 1 == blocks:
+            continue
+        span = math.exp(-sigma * (rows[TOP, m] - rows[BOTTOM, m]))
+        upper = m if from_above else m - 1
+        gap = math.exp(-sigma * (rows[BOTTOM, upper] - rows[TOP, upper + 1]))
+        carry(runs[m], rows[GRADE], far, rows[POWERS], span, gap, sums)
+        for level in range(known):
+            count[level] += runs[m, level + 1] - runs[m, level]
+
+
+@step
+def _grad_hess_query(
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    hessian: int,
+    work: Work,
+    grad: Floats,
+    hess: Floats,
+) -> None:
+    if all_equal(labels):
+        return
+    sigma, normalize = params
+    rows, bits, places, sums = work
+    n = len(scores)
+    runs = _place(scores, labels, work, np.empty(MAX_LEVELS))
+    edges, order = places[EDGES], places[ORDER]
+    for m in range(len(runs)):
+        a, size, top = edges[m], edges[m + 1] - edges[m], rows[TOP, m]
+        ratios = block_exponentials(rows, bits, SCORES, POWERS, DOWN, a, size, sigma, top)
+        if len(runs) > 1:
+            bottom = rows[BOTTOM, m]
+            to_bottom(rows, SCORES, DOWN, UP, a, size, sigma, top, bottom, ratios)
+        _near(rows, a, size, sigma, ratios)
+    if len(runs) > 1:
+        _far(sigma, True, runs, rows, sums)
+        _far(sigma, False, runs, rows, sums)
+    scale = 1.0 / _count_pairs(labels) if normalize else 1.0
+    for i in range(n):
+        grad[order[i]] = -sigma * scale * rows[PULLS, i]
+    if hessian != CONSTANT:
+        for i in range(n):
+            curvature = sigma * sigma * scale * rows[CURVATURES, i]
+            hess[order[i]] = max(curvature, HESSIAN_FLOOR)
 
 
 @kernel
@@ -89,8 +274,7 @@ def _loss_queries(
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        unused = np.zeros(b - a)
-        loss[q] = _pairs_query(scores[a:b], labels[a:b], params, unused, unused)
+        loss[q] = _loss_query(scores[a:b], labels[a:b], params)
 
 
 @kernel
@@ -105,12 +289,10 @@ def _grad_hess_queries(
     grad: Floats,
     hess: Floats,
 ) -> None:
+    work = _work(scratch_width(first, last, boundaries))
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        curvature = np.zeros(b - a)
-        _pairs_query(scores[a:b], labels[a:b], params, grad[a:b], curvature)
-        if hessian != CONSTANT:
-            hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
+        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, work, grad[a:b], hess[a:b])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +321,8 @@ class RankNet(Objective):
 
     Notes
     -----
-    Exact gradient; O(n^2) time for a query of n documents, O(n) memory.
+    Exact gradient; O(n) time and memory for a query of n documents after sorting them;
+    O(n^2) time for queries of over 32 distinct grades.
 
     Examples
     --------
@@ -170,7 +353,7 @@ class RankNet(Objective):
             hessian=self.hessians[self.hessian],
             shift_invariant=True,
             labels=GRADES,
-            cost="O(n^2)",
+            cost="O(n)",
         )
 
     _loss_queries = _loss_queries

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from boostrank.objectives import blocks, numerics
 
-from boostrank import SDCG, SHFSDCG, LambdaRank
+from boostrank import SDCG, SHFSDCG, LambdaRank, RankNet
 
 SHARES = [0.52, 0.32, 0.13, 0.022, 0.008]
 LENGTHS = (64, 65, 129, 221, 300, 700)
@@ -112,6 +112,20 @@ def test_lambdarank_of_long_lists(spread, kind, truncation, rng):
 
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("kind", ["five", "thirty", "real"])
+def test_ranknet_of_long_lists(spread, kind, rng):
+    for n in LENGTHS:
+        scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
+        grad, hess = RankNet(sigma=0.7, normalize=True).grad_hess(scores, grades, [n])
+        x = 0.7 * (scores[:, None] - scores[None, :])
+        better = np.sign(grades[:, None] - grades[None, :])
+        rho, other = sigmoid_of(better * x), sigmoid_of(-better * x)
+        pairs = np.sum(better > 0)
+        agree(grad, -0.7 * np.sum(better * rho, axis=1) / pairs)
+        agree(hess, np.maximum(0.49 * np.sum(better**2 * rho * other, axis=1) / pairs, 1e-10))
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("kind", ["five", "thirty", "real"])
 @pytest.mark.parametrize("cls", [SDCG, SHFSDCG])
 def test_smooth_dcg_of_long_lists(spread, kind, cls, rng):
     for n in LENGTHS:
@@ -124,7 +138,7 @@ def test_smooth_dcg_of_long_lists(spread, kind, cls, rng):
         agree(hess, np.maximum(want_hess, 1e-10))
 
 
-@pytest.mark.parametrize("cls", [SDCG, SHFSDCG, LambdaRank])
+@pytest.mark.parametrize("cls", [SDCG, SHFSDCG, LambdaRank, RankNet])
 def test_short_and_long_lists_of_one_call_do_not_meet(cls, rng):
     group = np.array([1500, 3, 64, 700, 20, 65, 1, 300])
     scores, grades = rng.normal(size=group.sum()), some_grades("five", group.sum(), rng)
