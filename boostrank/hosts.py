@@ -199,11 +199,13 @@ class _Buffers(threading.local):
 
     arrays = np.empty((2, 0))
 
-    def pair(self, n: int) -> tuple[Floats, Floats]:
-        """Return two arrays of length n, with anything in them."""
-        if self.arrays.shape[1] != n:
-            self.arrays = np.empty((2, n))
-        return self.arrays[0], self.arrays[1]
+    def take(self, n: int) -> Floats:
+        """Return two rows of length n, with anything in them, to be put back into `arrays`.
+
+        A call that fails keeps them: other threads may still write there.
+        """
+        arrays, self.arrays = self.arrays, np.empty((2, 0))
+        return arrays if arrays.shape[1] == n else np.empty((2, n))
 
 
 _buffers = _Buffers()
@@ -396,11 +398,13 @@ class HostObjective(Objective):
             # XGBoost may shape the predictions of a machine without documents as (0, 0).
             scores = preds if np.size(preds) else np.zeros(0)
             checked = self._checked(scores, host.labels, host.group)
-            grad, hess = _buffers.pair(len(checked[0]))
+            arrays = _buffers.take(len(checked[0]))
+            grad, hess = arrays
             self._evaluate(*checked, round, grad, hess)
         total, count = mean_over_machines(host.host, _active_hessian(grad, hess))
         with failing_together(host.host):
             grad32, hess32 = self._scaled(grad, hess, total / count if count else 1.0, host)
+        _buffers.arrays = arrays
         if self.query_fraction < 1.0:
             n_queries = len(host.group)
             order = np.random.default_rng((self.seed, round)).permutation(n_queries)

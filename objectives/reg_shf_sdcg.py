@@ -167,11 +167,11 @@ class RegSHFSDCG(Objective):
     ) -> None:
         ranking, regression = self._parts()
         share = self._share()
-        part_grad, part_hess = np.zeros_like(grad), hess.copy()
-        ranking._grad_hess(scores, labels, boundaries, part_grad, part_hess)
         regression._grad_hess(scores, labels, boundaries, grad, hess)
-        grad *= share
-        grad += (1.0 - share) * part_grad  # (18)
-        hess *= share
-        hess += (1.0 - share) * part_hess
+        part = np.empty_like(grad), np.empty_like(hess)
+        ranking._evaluate(scores, labels, boundaries, None, *part)
+        for whole, of_ranking in zip((grad, hess), part, strict=True):
+            of_ranking *= 1.0 - share
+            whole *= share
+            whole += of_ranking  # (18)
         np.maximum(hess, HESSIAN_FLOOR, out=hess)

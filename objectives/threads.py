@@ -7,10 +7,14 @@ thread, so results are bit-identical for any number of threads.
 """
 
 import itertools
+import math
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 import numba
@@ -24,6 +28,8 @@ _LINEAR_FROM = 500.0
 _COST_WORTH_A_THREAD = 100_000
 # Several chunks a thread even out what these costs misjudge.
 _CHUNKS_PER_THREAD = 4
+# Python sees an interrupt between two chunks only: after a tenth of a second or less.
+_COST_DEAF_TO_SIGNALS = 10_000_000
 
 _lock = threading.Lock()
 _pools: dict[int, ThreadPoolExecutor] = {}
@@ -37,7 +43,8 @@ def _forget_pools() -> None:
     _pools.clear()
 
 
-def _pool(threads: int) -> ThreadPoolExecutor:
+def _ask_for_help(threads: int, task: Callable[[], None]) -> None:
+    """Hand a task to that many other threads, which may come to it late or never."""
     global _watching_forks
     with _lock:
         if not _watching_forks and hasattr(os, "register_at_fork"):
@@ -45,7 +52,14 @@ def _pool(threads: int) -> ThreadPoolExecutor:
             _watching_forks = True
         if threads not in _pools:
             _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="boostrank")
-        return _pools[threads]
+        pool = _pools[threads]
+    try:
+        for _ in range(threads):
+            pool.submit(task)
+    except RuntimeError:
+        # The system has no more threads, or the main thread has ended before this one, and pools
+        # with it: who asks does the work.
+        return
 
 
 def over_queries(driver: Callable[..., None], boundaries: Integers, *args: Any) -> None:
@@ -64,27 +78,53 @@ def over_queries(driver: Callable[..., None], boundaries: Integers, *args: Any) 
     -----
     As many threads as ``numba.get_num_threads()`` says: all cores unless ``NUMBA_NUM_THREADS`` or
     ``numba.set_num_threads`` says otherwise.
+
+    After an error, or an interrupt of the calling thread, other threads may still write into the
+    arrays for the length of a chunk: they are not to be used again.
     """
     n_queries = len(boundaries) - 1
     sizes = np.diff(boundaries).astype(np.float64)
     costs = np.cumsum(sizes * np.minimum(sizes, _LINEAR_FROM))
     total = costs[-1] if n_queries else 0.0
     threads = numba.get_num_threads() if total >= 2 * _COST_WORTH_A_THREAD else 1
-    if threads == 1:
+    n_chunks = math.ceil(total / _COST_DEAF_TO_SIGNALS)
+    if threads > 1:
+        n_chunks = max(n_chunks, threads * _CHUNKS_PER_THREAD)
+    if n_chunks <= 1:
         driver(0, n_queries, boundaries, *args)
         return
-    shares = np.linspace(0.0, total, threads * _CHUNKS_PER_THREAD + 1)[1:-1]
+    shares = np.linspace(0.0, total, n_chunks + 1)[1:-1]
     cuts = np.unique(np.concatenate(([0], np.searchsorted(costs, shares), [n_queries])))
-    chunks = iter(list(itertools.pairwise(cuts.tolist())))
-
-    def take_chunks() -> None:
-        for first, last in chunks:  # one iterator: every chunk is taken once, by whoever is free
-            driver(first, last, boundaries, *args)
-
-    # The calling thread works too: it need not be woken.
-    others = [_pool(threads - 1).submit(take_chunks) for _ in range(threads - 1)]
+    chunks = deque(
+        partial(driver, first, last, boundaries, *args)
+        for first, last in itertools.pairwise(cuts.tolist())
+    )
+    unfinished = len(chunks)
+    finished: SimpleQueue[BaseException | None] = SimpleQueue()
     try:
-        take_chunks()
+        if threads > 1:
+            _ask_for_help(threads - 1, partial(_take_chunks, chunks, finished))
+        _take_chunks(chunks, finished)  # the calling thread works too: it need not be woken
+        for _ in range(unfinished):
+            error = finished.get()
+            if error is not None:
+                raise error
     finally:
-        for other in others:
-            other.result()
+        chunks.clear()
+
+
+def _take_chunks(
+    chunks: deque[Callable[[], None]], finished: SimpleQueue[BaseException | None]
+) -> None:
+    """Run chunks until none is left, and report each."""
+    while True:
+        try:
+            chunk = chunks.popleft()
+        except IndexError:
+            return
+        try:
+            chunk()
+        except BaseException as error:
+            finished.put(error)
+            raise
+        finished.put(None)

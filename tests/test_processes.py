@@ -1,0 +1,424 @@
+"""Processes, threads and signals; whatever could hang has a time limit."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import boostrank.objectives.threads
+import numba
+import numpy as np
+import pytest
+from boostrank.objectives.threads import over_queries
+
+import boostrank
+
+ROOT = Path(__file__).resolve().parent.parent
+TIME_LIMIT = 120
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes of POSIX")
+
+# Large enough to be spread over threads, of which there are three on any machine.
+PRELUDE = """
+import hashlib, os, signal, sys, threading
+import numba, numpy as np
+import boostrank
+
+rng = np.random.default_rng(0)
+group = np.full(60, 100)
+labels = rng.integers(0, 4, group.sum()).astype(float)
+scores = rng.normal(size=len(labels))
+
+def gradient(objective=boostrank.RankNet()):
+    return np.stack(objective.grad_hess(scores, labels, group))
+
+def digest(_=None):
+    return hashlib.sha256(gradient().tobytes()).hexdigest()
+"""
+# What `digest` should say, from one thread that has never met another.
+ALONE = "numba.set_num_threads(1); print(digest())"
+
+
+def environment(**changes):
+    return {**os.environ, "NUMBA_NUM_THREADS": "3", "OMP_NUM_THREADS": "1", **changes}
+
+
+def start(tmp_path, program, **changes):
+    path = tmp_path / f"program{len(list(tmp_path.iterdir()))}.py"
+    path.write_text(PRELUDE + textwrap.dedent(program))
+    return subprocess.Popen(
+        [sys.executable, path],
+        cwd=tmp_path,
+        env=environment(**changes),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process):
+    """Return what the process printed, line by line; it must end in time, and in peace."""
+    try:
+        out, err = process.communicate(timeout=TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # its children too
+        pytest.fail(f"hangs: {process.communicate()}")
+    assert err == ""
+    assert process.returncode == 0
+    return out.splitlines()
+
+
+def run(tmp_path, program, **changes):
+    return finish(start(tmp_path, program, **changes))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    (line,) = run(tmp_path_factory.mktemp("alone"), ALONE)
+    return line
+
+
+# ---- processes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_multiprocessing_after_use(method, alone, tmp_path):
+    got = run(
+        tmp_path,
+        f"""
+        import multiprocessing
+        if __name__ == "__main__":
+            print(digest())
+            with multiprocessing.get_context("{method}").Pool(2) as pool:
+                print(*pool.map(digest, range(4)), sep="\\n")
+                pool.close()  # where a worker is killed, Numba's locks are reported as leaks
+                pool.join()
+            print(digest())
+        """,
+    )
+    assert got == [alone] * 6
+
+
+def test_joblib_after_use(alone, tmp_path):
+    got = run(
+        tmp_path,
+        """
+        import joblib
+        if __name__ == "__main__":
+            print(digest())
+            work = joblib.Parallel(n_jobs=2, backend="loky")
+            print(*work(joblib.delayed(digest)() for _ in range(4)), sep="\\n")
+        """,
+    )
+    assert got == [alone] * 5
+
+
+def test_a_server_forks_while_its_threads_compute(alone, tmp_path):
+    """Each worker answers in two threads, as web servers do, and forks a worker of its own."""
+    got = run(
+        tmp_path,
+        """
+        def serve():
+            answers = [None, None]
+            def answer(i):
+                answers[i] = digest()
+            threads = [threading.Thread(target=answer, args=(i,)) for i in range(2)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+            sys.stdout.write("".join(f"{line}\\n" for line in answers))
+            sys.stdout.flush()
+
+        def fork(work):
+            child = os.fork()
+            if child == 0:
+                work()
+                os._exit(0)
+            return child
+
+        def worker():
+            serve()
+            assert os.waitstatus_to_exitcode(os.waitpid(fork(serve), 0)[1]) == 0
+
+        digest()
+        done = threading.Event()
+        def busy():
+            while not done.is_set():
+                gradient()
+        background = threading.Thread(target=busy)
+        background.start()
+        children = [fork(worker) for _ in range(5)]
+        for child in children:
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        done.set()
+        background.join()
+        serve()
+        """,
+        PYTHONWARNINGS="ignore::DeprecationWarning",  # from Python 3.12 on: threads and fork
+    )
+    assert got == [alone] * 22
+
+
+def test_a_read_only_installation_without_a_home(alone, tmp_path):
+    site = tmp_path / "site"
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "boostrank", site / "boostrank", ignore=ignore)
+    shutil.copytree(ROOT / "objectives", site / "boostrank" / "objectives", ignore=ignore)
+    for folder in (site / "boostrank", site / "boostrank" / "objectives"):
+        (folder / "__pycache__").touch()  # no folder can be made here: not by root either
+    got = run(
+        tmp_path,
+        f"""
+        assert boostrank.__file__.startswith("{site}")
+        assert not boostrank.RankNet._grad_hess_queries.stats.cache_path
+        print(digest())
+        """,
+        PYTHONPATH=str(site),
+        PYTHONDONTWRITEBYTECODE="1",
+        NUMBA_CACHE_DIR="",
+        HOME=os.devnull,
+        XDG_CACHE_HOME=os.devnull,
+    )
+    assert got == [alone]
+
+
+def test_processes_compile_into_one_cache_at_once(alone, tmp_path):
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    show = """
+        print(digest())
+        print(sum(boostrank.RankNet._grad_hess_queries.stats.cache_hits.values()))
+        """
+    both = [start(tmp_path, show, **cache) for _ in range(2)]
+    for process in both:
+        assert finish(process)[0] == alone
+    assert run(tmp_path, show, **cache) == [alone, "1"]
+
+
+# ---- threads -------------------------------------------------------------------------------------
+
+
+def test_threads_train_at_once(tmp_path):
+    """Both hosts and all threads of this package, with lists that are spread over them."""
+    got = run(
+        tmp_path,
+        """
+        from concurrent.futures import ThreadPoolExecutor
+        import lightgbm, xgboost
+        X = rng.normal(size=(len(labels), 3))
+
+        def train(which):
+            objective = boostrank.RegSHFSDCG(total_rounds=4)
+            if which % 2:
+                params = {"objective": objective, "verbosity": -1, "metric": "None",
+                          "num_threads": 1}
+                data = lightgbm.Dataset(X, labels, group=group)
+                return lightgbm.train(params, data, 4).predict(X)
+            params = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1}
+            data = xgboost.DMatrix(X, labels, group=group)
+            return xgboost.train(params, data, 4, obj=objective).predict(data)
+
+        alone = [train(0), train(1)]
+        with ThreadPoolExecutor(4) as pool:
+            for which, got in enumerate(pool.map(train, range(8))):
+                print(np.array_equal(got, alone[which % 2]) and np.ptp(got) > 0)
+        """,
+    )
+    assert got == ["True"] * 8
+
+
+@pytest.mark.parametrize("when", ["thread", "atexit"])
+def test_work_goes_on_while_the_interpreter_shuts_down(when, alone, tmp_path):
+    """Python ends its thread pools with the main thread, before it waits for other threads."""
+    program = {
+        "thread": """
+            def late():
+                threading.main_thread().join()
+                print(digest())
+            threading.Thread(target=late).start()
+            """,
+        "atexit": """
+            import atexit
+            atexit.register(lambda: print(digest()))
+            """,
+    }[when]
+    assert run(tmp_path, textwrap.dedent(program) + "print(digest())") == [alone] * 2
+
+
+# ---- one call, spread over threads ---------------------------------------------------------------
+
+QUERIES = 60
+BOUNDARIES = np.arange(QUERIES + 1) * 400
+
+
+@pytest.fixture(params=[1, 3], ids=["one-thread", "three-threads"])
+def n_threads(request, monkeypatch):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: request.param)
+    # Chunks of a query or two for one thread too.
+    monkeypatch.setattr(boostrank.objectives.threads, "_COST_DEAF_TO_SIGNALS", 400_000)
+    return request.param
+
+
+def test_every_query_is_computed_once(n_threads):
+    seen = np.zeros(QUERIES)
+    barrier = threading.Barrier(n_threads, timeout=TIME_LIMIT)
+    met = threading.local()
+
+    def driver(first, last, boundaries, out):
+        assert boundaries is BOUNDARIES
+        if not hasattr(met, "others"):
+            met.others = barrier.wait()  # all threads work, and at once
+        out[first:last] += 1
+
+    over_queries(driver, BOUNDARIES, seen)
+    assert (seen == 1).all()
+
+
+def test_an_error_in_any_thread_is_raised(n_threads):
+    """In the calling thread, in another one, in the first or the last chunk."""
+    for wrong in (0, 30, QUERIES - 1):
+        for caller in {True, n_threads == 1}:
+            here = threading.get_ident()
+            gate = threading.Event()
+
+            def driver(first, last, boundaries, wrong=wrong, caller=caller, here=here, gate=gate):
+                if (threading.get_ident() == here) == caller:
+                    gate.set()
+                    raise MemoryError(f"chunk {first}")
+                gate.wait(TIME_LIMIT)
+
+            with pytest.raises(MemoryError, match="chunk"):
+                over_queries(driver, BOUNDARIES)
+
+
+def test_an_interrupt_stops_all_threads(n_threads):
+    """No chunk begins after it, and the next call is whole."""
+    begun = []
+    interrupted = threading.Event()
+
+    def driver(first, last, boundaries):
+        begun.append(first)
+        if threading.current_thread() is threading.main_thread():
+            os.kill(os.getpid(), signal.SIGINT)
+        interrupted.wait(TIME_LIMIT)
+
+    with pytest.raises(KeyboardInterrupt):
+        over_queries(driver, BOUNDARIES)
+    interrupted.set()
+    assert len(begun) <= n_threads
+    test_every_query_is_computed_once(n_threads)
+
+
+def test_no_call_waits_for_another_ones_queries(n_threads):
+    """A second call ends while the other threads are held up by the first."""
+    hold, held = threading.Event(), threading.Semaphore(0)
+
+    def slow(first, last, boundaries):
+        held.release()
+        assert hold.wait(TIME_LIMIT)
+
+    first_call = threading.Thread(target=over_queries, args=(slow, BOUNDARIES))
+    first_call.start()
+    for _ in range(n_threads):
+        assert held.acquire(timeout=TIME_LIMIT)
+    seen = np.zeros(QUERIES)
+
+    def driver(first, last, boundaries):
+        seen[first:last] += 1
+
+    over_queries(driver, BOUNDARIES)
+    hold.set()
+    first_call.join(TIME_LIMIT)
+    assert (seen == 1).all()
+
+
+def test_without_more_threads_the_calling_one_does_the_work(monkeypatch):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 5)
+    monkeypatch.setattr(boostrank.objectives.threads, "_pools", {})
+
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    seen = np.zeros(QUERIES)
+
+    def driver(first, last, boundaries):
+        seen[first:last] += 1
+
+    over_queries(driver, BOUNDARIES)
+    assert (seen == 1).all()
+
+
+# ---- Ctrl-C --------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_during_a_long_gradient(alone, tmp_path):
+    """In the middle of a gradient of seconds, again and again, in LightGBM too."""
+    got = run(
+        tmp_path,
+        """
+        import lightgbm
+        before = digest()
+        long_group = np.full(120, 1500)
+        long_labels = rng.integers(0, 4, long_group.sum()).astype(float)
+        long_scores = rng.normal(size=len(long_labels))
+        objective = boostrank.RankNet()
+        data = lightgbm.Dataset(long_scores[:, None], long_labels, group=long_group)
+        params = {"objective": "none", "verbosity": -1, "metric": "None", "num_threads": 1}
+        booster = lightgbm.Booster(params, data)
+        calls = [
+            lambda: objective.grad_hess(long_scores, long_labels, long_group),
+            lambda: booster.update(fobj=objective),
+        ]
+        for call in calls * 2:
+            timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            try:
+                call()
+                print("not interrupted")
+            except KeyboardInterrupt:
+                pass
+            timer.join()
+            print(digest())
+        assert booster.num_trees() == 0
+        booster.update(fobj=objective)
+        assert booster.num_trees() == 1
+        print(before)
+        """,
+    )
+    assert got == [alone] * 5
+
+
+def test_what_was_interrupted_does_not_reach_the_next_gradient(monkeypatch):
+    """Another thread is still writing into the first call's arrays while the second one runs."""
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 2)
+    group = np.diff(BOUNDARIES)
+    labels, scores = np.tile([0.0, 1.0], len(group) * 200), np.zeros(len(group) * 400)
+    go_on, written, begun = threading.Event(), threading.Event(), threading.Event()
+
+    def interrupted(first, last, boundaries, scores, labels, params, hessian, grad, hess):
+        if threading.current_thread() is threading.main_thread():
+            assert begun.wait(TIME_LIMIT)
+            raise KeyboardInterrupt
+        begun.set()
+        assert go_on.wait(TIME_LIMIT)
+        grad[:] = 1e6
+        written.set()
+
+    def whole(first, last, boundaries, scores, labels, params, hessian, grad, hess):
+        rows = slice(boundaries[first], boundaries[last])
+        grad[rows] = hess[rows] = 1.0
+        if last == QUERIES:
+            go_on.set()
+            assert written.wait(TIME_LIMIT)
+
+    objective = boostrank.RankNet()
+    monkeypatch.setattr(boostrank.RankNet, "_grad_hess_queries", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        objective(labels, scores, None, group)
+    monkeypatch.setattr(boostrank.RankNet, "_grad_hess_queries", whole)
+    grad, hess = objective(labels, scores, None, group)
+    assert (grad == 1.0).all()
+    assert (hess == 1.0).all()
