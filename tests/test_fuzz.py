@@ -3,7 +3,6 @@
 ``make fuzz`` draws fifty times as many cases, at random; `make test` always draws the same.
 """
 
-import copy
 import math
 from dataclasses import fields
 from decimal import Decimal
@@ -19,7 +18,7 @@ import xgboost as xgb
 from boostrank.objectives import REGISTRY
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oracle import FLOOR, NAMES, ORACLES, REACH, gradient
+from oracle import FLOOR, NAMES, ORACLES, REACH, gradient, nothing_to_rank
 
 import boostrank
 
@@ -64,16 +63,16 @@ def objectives(draw, parameters=PARAMETERS):
     return name, chosen
 
 
+SCORES = st.integers(-64, 64).map(lambda i: i * STEP)
+GRADES = st.one_of(st.integers(0, 4).map(float), st.integers(0, 16).map(lambda i: i / 4))
+WEIGHTS = st.integers(0, 24).map(lambda i: i / 8)
+
+
 @st.composite
-def lists(draw, scores=None, grades=None, weights=None):
+def lists(draw, scores=SCORES, grades=GRADES, weights=WEIGHTS):
     """Return scores, labels, group and weight of a few queries, as plain lists."""
     group = draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))
     n = sum(group)
-    scores = scores or st.integers(-64, 64).map(lambda i: i * STEP)
-    grades = grades or draw(
-        st.sampled_from([st.integers(0, 4).map(float), st.integers(0, 16).map(lambda i: i / 4)])
-    )
-    weights = weights or st.integers(0, 24).map(lambda i: i / 8)
     size = draw(st.sampled_from([n, len(group)]))
     return {
         "scores": draw(st.lists(scores, min_size=n, max_size=n)),
@@ -153,13 +152,13 @@ def contained(draw, values, floats_only=False):
 
 
 def snapshot(value):
-    return copy.deepcopy(value), getattr(getattr(value, "flags", None), "writeable", None)
+    return type(value), np.array(value), getattr(getattr(value, "flags", None), "writeable", None)
 
 
 def assert_same(value, kept):
-    before, writeable = kept
-    assert type(value) is type(before)
-    np.testing.assert_array_equal(np.asarray(value), np.asarray(before))
+    kind, before, writeable = kept
+    assert type(value) is kind
+    np.testing.assert_array_equal(np.asarray(value), before)
     assert getattr(getattr(value, "flags", None), "writeable", None) == writeable
 
 
@@ -203,17 +202,22 @@ def test_good_data_in_any_container_gives_the_oracles_numbers(made, data, draw):
         split(data["group"], data["scores"], data["labels"], plain_grad, plain_hess),
         strict=True,
     ):
-        want = entry.loss(s, y, **options) if s else 0.0
+        if not s:
+            assert loss == 0.0
+            continue
+        want = entry.loss(s, y, **options)
         np.testing.assert_allclose(loss, want, rtol=1e-10, atol=1e-12)
-        assert np.isfinite(g).all()
+        if nothing_to_rank(y) and objective.contract.shift_invariant:
+            assert not g.any()
+            continue
         gaps = np.subtract.outer(s, s)[~np.eye(len(s), dtype=bool)]
         kinks = entry.kinks(parameters)
-        if s and all(np.abs(np.abs(gaps) - abs(kink)).min(initial=1.0) > REACH for kink in kinks):
+        if all(np.abs(np.abs(gaps) - abs(kink)).min(initial=1.0) > REACH for kink in kinks):
             want = gradient(lambda at: entry.loss(at, y, frozen_at=s, **options), s)  # noqa: B023
             scale = max(1.0, np.abs(want).max())
             np.testing.assert_allclose(g, want, rtol=1e-6, atol=1e-7 * scale)
         kind = objective.contract.hessian
-        if s and kind == "gauss-newton":
+        if kind == "gauss-newton":
             want = np.maximum(entry.gauss_newton(s, y, **options), FLOOR)
             np.testing.assert_allclose(h, want, rtol=1e-8, atol=1e-10 * max(1.0, want.max()))
         elif kind == "constant":
@@ -337,7 +341,7 @@ def spoilt(draw, data):
         if bad is None and key == "weight":
             bad = 1.0
     elif how == "length":
-        bad = [*values, *values, 1.0]
+        bad = [1.0] * (n + len(data["group"]) + 1)
     elif key == "group":
         bad = draw(
             st.one_of(
@@ -413,7 +417,7 @@ def test_any_parameter_is_refused_by_its_name_or_works(made, data, value, draw):
 # ---- what hosts take -----------------------------------------------------------------------------
 
 HOST_VECTORS = {
-    "lightgbm": ["array", "list", "strided", "read-only", "pandas", "pyarrow", "chunked"],
+    "lightgbm": ["array", "list", "read-only", "pandas", "chunked"],
     "xgboost": ["array", "list", "strided", "read-only", "pandas", "polars", "pyarrow"],
 }
 FRAMES = {
@@ -444,7 +448,10 @@ def test_what_a_host_takes_gives_the_gradient_of_plain_arrays(made, data, host, 
         weight = np.resize(np.array(data["weight"]) + 1.0, weight_size)
 
     def vector(values, dtype):
-        kind = draw.draw(st.sampled_from(HOST_VECTORS[host]))
+        kinds = HOST_VECTORS[host]
+        if host == "lightgbm" and dtype == np.int32:  # LightGBM takes no group of pyarrow's
+            kinds = ["array", "list", "pandas"]
+        kind = draw.draw(st.sampled_from(kinds))
         return CONTAINERS[kind](np.array(values, dtype=dtype))
 
     frame = draw.draw(st.sampled_from([f for f in FRAMES if (host, f) != ("lightgbm", "polars")]))
