@@ -426,10 +426,8 @@ class HostObjective(Objective):
         grad32 = np.empty(len(grad), np.float32)
         hess32 = np.empty(len(grad), np.float32)
         row = _scale(grad, hess, mean, weight, self.hessian_share, grad32, hess32)
+        if row < 0 and mean == np.inf and len(hess):  # it would leave no gradient of anything
+            row = int(np.argmax(hess))
         if row >= 0:
-            query = int(np.searchsorted(np.cumsum(host.group), row, side="right"))
-            raise ValueError(
-                f"the gradient of {self!r} is not finite in query {query} (document at row {row}): "
-                "look at this query's scores and labels and at the objective's parameters"
-            )
+            raise self._gradient_not_finite(row, np.append(0, np.cumsum(host.group)))
         return grad32, hess32

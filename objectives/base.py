@@ -177,7 +177,8 @@ class Objective(ABC):
         ------
         TypeError, ValueError
             For anything else than the above; the message names the argument. Weights for each
-            document are refused: they multiply gradients, and no loss has those.
+            document are refused: they multiply gradients, and no loss has those. Also for a loss
+            that float64 cannot hold, naming the query: squares of scores beyond 1e154, say.
         """
         s, y, boundaries = self._checked(scores, labels, group)
         n_queries = len(boundaries) - 1
@@ -190,7 +191,11 @@ class Objective(ABC):
                     f"weight must have one value for each of the {n_queries} queries, got {len(w)}:"
                     " weights for each document multiply gradients and Hessians, not a loss"
                 )
-            loss *= w
+            with np.errstate(over="ignore", invalid="ignore"):
+                loss *= w
+        bad = ~np.isfinite(loss)
+        if bad.any():
+            raise self._not_finite("loss", f"query {np.argmax(bad)}")
         return loss
 
     def grad_hess(
@@ -226,7 +231,8 @@ class Objective(ABC):
         Raises
         ------
         TypeError, ValueError
-            For anything else than the above; the message names the argument.
+            For anything else than the above; the message names the argument. Also for derivatives
+            that float64 cannot hold, naming the document and its query.
         """
         s, y, boundaries = self._checked(scores, labels, group)
         grad, hess = np.empty(len(s)), np.empty(len(s))
@@ -235,9 +241,23 @@ class Objective(ABC):
             w = check_weight(weight, len(s), len(boundaries) - 1)
             if len(w) != len(s):
                 w = np.repeat(w, np.diff(boundaries))
-            grad *= w
-            hess *= w
+            with np.errstate(over="ignore", invalid="ignore"):
+                grad *= w
+                hess *= w
+        bad = ~(np.isfinite(grad) & np.isfinite(hess))
+        if bad.any():
+            raise self._gradient_not_finite(int(np.argmax(bad)), boundaries)
         return grad, hess
+
+    def _not_finite(self, what: str, where: str) -> ValueError:
+        return ValueError(
+            f"the {what} of {self!r} is not finite in {where}: look at this query's scores, labels "
+            "and weight and at the objective's parameters, which are too large together"
+        )
+
+    def _gradient_not_finite(self, row: int, boundaries: Integers) -> ValueError:
+        query = np.searchsorted(boundaries, row, side="right") - 1
+        return self._not_finite("gradient", f"query {query} (document at row {row})")
 
     def _evaluate(
         self,

@@ -153,6 +153,8 @@ class RegSHFSDCG(Objective):
             frozen=ranking.frozen,
         )
 
+    # What overflows is refused by the caller; a share of none of it is not a number.
+    @np.errstate(invalid="ignore")
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         ranking, regression = self._parts()
         share = self._share()

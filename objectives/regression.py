@@ -86,11 +86,14 @@ class Regression(Objective):
         targets = labels if self.target == "grade" else np.exp2(labels) - 1.0
         return scores - targets
 
+    # What overflows becomes infinite, and is refused by the caller.
+    @np.errstate(over="ignore")
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         squares = self._residuals(scores, labels) ** 2
         for q in range(len(loss)):
             loss[q] = squares[boundaries[q] : boundaries[q + 1]].sum()
 
+    @np.errstate(over="ignore")
     def _grad_hess(
         self, scores: Floats, labels: Floats, boundaries: Integers, grad: Floats, hess: Floats
     ) -> None:

@@ -65,7 +65,7 @@ from .validation import Floats, Integers, check_choice, check_positive
 
 Params = tuple[bool, int, float, bool]  # of MAP, k (0: none), margin, better-scored first
 
-_MEASURE = re.compile(r"map|ndcg(?:@(?P<k>[1-9][0-9]*))?")
+_MEASURE = re.compile(r"map|ndcg(?:@(?P<k>[1-9][0-9]{0,14}))?")
 
 
 def _cutoff(measure: Any) -> int | None:

@@ -19,11 +19,18 @@ Integers = npt.NDArray[np.int64]
 
 # 2^y - 1 and sums of it over 10^6 documents stay below the largest float64 (about 2^1024).
 MAX_GRADE = 1000.0
+# Whole numbers up to here are exact in float64, and fit the kernels' integers.
+MAX_COUNT = 2**53
 
 
 def _vector(name: str, values: Any) -> npt.NDArray[Any]:
     """Return `values` as a 1-D numeric array of whatever dtype it has."""
-    array = np.asarray(values)
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must have no masked values; fill them or drop their rows")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(f"{name} must be a 1-D array of numbers: {error}") from error
     if array.dtype.kind not in "biuf":
         raise TypeError(
             f"{name} must be a 1-D array of numbers, got {type(values).__name__} "
@@ -39,7 +46,8 @@ def _vector(name: str, values: Any) -> npt.NDArray[Any]:
 
 def _contiguous(array: npt.NDArray[Any]) -> Floats:
     """Return float64 in C order and writeable: read-only arrays would compile kernels again."""
-    return np.require(array, dtype=np.float64, requirements=["C", "W"])
+    with np.errstate(over="ignore"):  # a wider type's numbers become infinite, and are refused
+        return np.require(array, dtype=np.float64, requirements=["C", "W"])
 
 
 def _first(bad: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> str:
@@ -92,14 +100,17 @@ def check_group(group: Any, n_docs: int) -> Integers:
         raise ValueError(
             f"group must hold query sizes, whole and not negative, got {_first(bad, sizes)}"
         )
-    total = sizes.sum()
-    if total != n_docs:
+    # A sum of anything larger than n_docs could wrap around, or round, to n_docs.
+    largest = sizes.max(initial=0)
+    boundaries = np.zeros(len(sizes) + 1, dtype=np.int64)
+    if largest <= n_docs:
+        np.cumsum(sizes, out=boundaries[1:], dtype=np.int64)
+    if largest > n_docs or boundaries[-1] != n_docs:
+        total = f"add up to {boundaries[-1]}" if largest <= n_docs else f"go up to {largest}"
         raise ValueError(
             f"group must add up to the number of documents, {n_docs}, but its {len(sizes)} sizes "
-            f"add up to {total}; group holds the size of each query, not an id for each row"
+            f"{total}; group holds the size of each query, not an id for each row"
         )
-    boundaries = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=boundaries[1:], dtype=np.int64)
     return boundaries
 
 
@@ -120,7 +131,10 @@ def check_weight(weight: Any, n_docs: int, n_queries: int) -> Floats:
 def _number(name: str, expected: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {expected}, got {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be {expected} that fits float64, got a larger one") from None
 
 
 def check_positive(name: str, value: Any) -> float:
@@ -145,6 +159,8 @@ def check_count(name: str, value: Any) -> int:
         raise TypeError(f"{name} must be a whole number of at least 1, got {value!r}")
     if value < 1:
         raise ValueError(f"{name} must be at least 1, got {value!r}")
+    if value > MAX_COUNT:
+        raise ValueError(f"{name} must be at most 2^53, got a larger number")
     return int(value)
 
 

@@ -15,6 +15,9 @@ os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / _sources.hexdige
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+settings.register_profile("fuzz", max_examples=5000, print_blob=True)
 
 
 @pytest.fixture(scope="session")
