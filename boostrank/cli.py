@@ -56,11 +56,13 @@ from boostrank.hosts import HostObjective
 from boostrank.metrics import evaluate as evaluate_scores
 from boostrank.objectives import PRESETS, REGISTRY
 from boostrank.objectives.validation import Floats, check_choice, check_count
-from boostrank.registry import make_objective, objective_names
+from boostrank.registry import SHFSDCG, Mix, RankNet, make_objective, objective_names
 
 N_PARTS = 5
 # Small enough for all learners in about a minute, large enough to tell some of them apart.
 EMBEDDED = {"n_queries": 120, "n_docs": 20, "n_features": 10}
+# What the published comparisons have; enough to see who overfits.
+PRESET_ROUNDS = 300
 # Tables that go into a file are not cut to a terminal's width.
 FILE_WIDTH = 160
 
@@ -144,6 +146,15 @@ def _objectives(texts: list[str], rounds: int) -> dict[str, HostObjective] | Non
     return made or None
 
 
+def accuracy_objectives(rounds: int) -> dict[str, HostObjective]:
+    """Return what ``--preset accuracy`` compares: defaults, noise, and the recommended mixture."""
+    made = _objectives(
+        ["sdcg,shf-sdcg,shf-sdcg:perturb=gumbel,reg-shf-sdcg,lambdarank,ranknet,gbrank"], rounds
+    )
+    assert made is not None
+    return made | {"mix": Mix(RankNet(), SHFSDCG(), 0.5, perturb="gumbel")}
+
+
 def _numbers(text: str) -> list[int]:
     try:
         return [int(piece) for piece in text.split(",")]
@@ -191,7 +202,7 @@ def _caption(
         (
             f"Data: {source}; {size}; documents {order}.",
             f"Figures: means of the test parts of folds {folds}, convention {settings.convention}, "
-            f"rounds chosen by validation NDCG@10.",
+            + ("all rounds." if settings.fixed_rounds else "rounds chosen by validation NDCG@10."),
             f"Trees: {settings.rounds} rounds, learning rate {settings.learning_rate:g}, "
             f"{settings.leaves} leaves, LightGBM at least {settings.min_docs} documents in a leaf, "
             f"XGBoost min_child_weight 1, {_counted(settings.threads, 'thread', 'threads')}, "
@@ -284,8 +295,20 @@ def compare(
             "objective@host. By default the first host's first built-in, lightgbm:lambdarank."
         ),
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="In place of --objective and the number of rounds: accuracy, what the README's "
+            "ranking tables hold."
+        ),
+    ] = None,
     folds: Annotated[str, typer.Option(help="Which folds, with commas.")] = "1,2,3,4,5",
-    rounds: Rounds = Settings.rounds,
+    rounds: Annotated[
+        int | None, typer.Option(help=f"Trees; {Settings.rounds}, or as the preset has it.")
+    ] = None,
+    fixed_rounds: Annotated[
+        bool, typer.Option("--fixed-rounds", help="Test all trees: choose no round.")
+    ] = False,
     learning_rate: LearningRate = Settings.learning_rate,
     leaves: Leaves = Settings.leaves,
     min_docs: MinDocs = Settings.min_docs,
@@ -302,6 +325,8 @@ def compare(
     The hosts' own objectives and regression are always among the rows. All get the same trees; the
     best round of each is chosen on the validation part.
     """
+    if rounds is None:
+        rounds = Settings.rounds if preset is None else PRESET_ROUNDS
     settings = Settings(
         rounds=rounds,
         learning_rate=learning_rate,
@@ -310,8 +335,14 @@ def compare(
         threads=threads,
         seed=seed,
         convention=convention,
+        fixed_rounds=fixed_rounds,
     )
-    chosen = learners(_objectives(objective or [], rounds), _words(hosts), rounds=rounds)
+    if preset is not None:
+        check_choice("preset", preset, ("accuracy",))
+        if objective:
+            raise ValueError("pass either --preset or --objective: a preset names the objectives")
+    named = accuracy_objectives(rounds) if preset else _objectives(objective or [], rounds)
+    chosen = learners(named, _words(hosts), rounds=rounds)
     by_name = {str(learner): learner for learner in chosen}
     first = by_name[check_choice("baseline", baseline or str(chosen[0]), by_name)]
     numbers = check_folds(_numbers(folds), N_PARTS)

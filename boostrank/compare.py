@@ -59,6 +59,8 @@ class Settings:
     seed : int, default 0
     convention : str, default "standard"
         Whose rules the metrics follow, as in `boostrank.evaluate`.
+    fixed_rounds : bool, default False
+        Test all trees, in place of the best round on the validation part.
 
     Raises
     ------
@@ -73,6 +75,7 @@ class Settings:
     threads: int = 1
     seed: int = 0
     convention: str = "standard"
+    fixed_rounds: bool = False
 
     def __post_init__(self) -> None:
         for name in ("rounds", "min_docs", "threads"):
@@ -457,7 +460,7 @@ class FoldResult:
     curve : float64 array (n_trees,)
         NDCG@10 of the validation part after each tree.
     best_round : int
-        The first maximum of `curve`, from 1.
+        The first maximum of `curve`, from 1; the last round where `Settings.fixed_rounds`.
     qid : int64 array (n_test_queries,)
     figures : dict of str to float64 array (n_test_queries,)
         `METRICS` of every test query with the best round's trees; NaN where the convention leaves
@@ -504,7 +507,7 @@ def run_fold(learner: Learner, fold: Fold, number: int, settings: Settings) -> F
         return values[CHOSEN_BY]
 
     curve = np.array([figure(scores) for scores in model.staged(validation.X)])
-    best_round = int(np.argmax(curve)) + 1
+    best_round = len(curve) if settings.fixed_rounds else int(np.argmax(curve)) + 1
     return FoldResult(
         fold=number,
         curve=curve,

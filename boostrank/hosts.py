@@ -24,7 +24,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -34,7 +34,15 @@ from boostrank.collective import failing_together, mean_over_machines
 from boostrank.datasets import check_seed
 from boostrank.objectives import Objective
 from boostrank.objectives.numerics import kernel
-from boostrank.objectives.validation import Floats, check_count, check_share, check_weight
+from boostrank.objectives.validation import (
+    Floats,
+    check_choice,
+    check_count,
+    check_flag,
+    check_positive,
+    check_share,
+    check_weight,
+)
 
 # Relative to a mean Hessian of 1. Hosts stop splitting in silence, or fail, on Hessians of zero;
 # this is small enough to leave every leaf with documents that carry a gradient as it is.
@@ -197,15 +205,15 @@ _rounds = _Rounds()
 class _Buffers(threading.local):
     """Gradient and Hessian of this thread's last call: fresh memory costs a fifth of the call."""
 
-    arrays = np.empty((2, 0))
+    arrays = np.empty((1, 2, 0))
 
-    def take(self, n: int) -> Floats:
-        """Return two rows of length n, with anything in them, to be put back into `arrays`.
+    def take(self, k: int, n: int) -> Floats:
+        """Return k pairs of rows of length n, with anything in them, to be put back into `arrays`.
 
         A call that fails keeps them: other threads may still write there.
         """
-        arrays, self.arrays = self.arrays, np.empty((2, 0))
-        return arrays if arrays.shape[1] == n else np.empty((2, n))
+        arrays, self.arrays = self.arrays, np.empty((1, 2, 0))
+        return arrays if arrays.shape == (k, 2, n) else np.empty((k, 2, n))
 
 
 _buffers = _Buffers()
@@ -238,21 +246,22 @@ def _active_hessian(grad: Floats, hess: Floats) -> tuple[float, float]:
 def _scale(
     grad: Floats,
     hess: Floats,
-    mean: float,
+    unit: float,
     weight: Floats,
-    share: float,
+    least: float,
+    floor: float,
     grad32: npt.NDArray[np.float32],
     hess32: npt.NDArray[np.float32],
 ) -> int:
     """Write what a host gets; return the first row that is not finite, or -1.
 
-    No weights are as good as ones.
+    Hessians are at least `least` before weights and `floor` after. No weights are as good as ones.
     """
     broken = 0
     for i in range(len(grad)):
         factor = weight[i] if len(weight) > 0 else 1.0
-        grad32[i] = grad[i] / mean * factor
-        hess32[i] = max(max(hess[i] / mean, share) * factor, HOST_HESSIAN_FLOOR)
+        grad32[i] = grad[i] / unit * factor
+        hess32[i] = max(max(hess[i] / unit, least) * factor, floor)
         broken += 0 if np.isfinite(grad32[i]) and np.isfinite(hess32[i]) else 1
     if broken > 0:
         for i in range(len(grad)):
@@ -261,15 +270,33 @@ def _scale(
     return -1
 
 
+# Noise of a standard scale: random generator, scale, shape.
+_NOISE: dict[str, Callable[[np.random.Generator, float, tuple[int, ...]], Floats]] = {
+    "gumbel": lambda rng, scale, shape: rng.gumbel(0.0, scale, shape),
+    "gaussian": lambda rng, scale, shape: rng.normal(0.0, scale, shape),
+}
+
 _HOST_PARAMETERS = """
+    rescale : bool, default True
+        Divide gradients and Hessians by the mean Hessian, so that the hosts' thresholds
+        (``min_sum_hessian_in_leaf``, ``min_child_weight``, ``lambda_l2``) mean the same for every
+        objective, and the parts of a mixture are mixed on one scale. False hands over what
+        `grad_hess` returns.
+    perturb : {"gumbel", "gaussian"}, optional
+        Noise that a host's scores get before gradients are taken from them, drawn anew in every
+        round: learning from many rankings near the model's own, for losses that are smooth in the
+        scores. Default None: no noise.
+    perturb_scale : float, default 1.0
+        Its scale, positive: that of Gumbel's distribution, or the standard deviation. It is a
+        difference of scores like any other, so 1/alpha and `sigma` are what it compares with.
     query_fraction : float, default 1.0
         Share of the queries that each round of a host learns from, above 0 and at most 1; drawn
         anew in every round. The others get a gradient of zero. In place of LightGBM's
         ``bagging_by_query``, which works with its own objectives only.
     seed : int, default 0
-        Seed of that draw: equal seeds draw equal queries, on either host.
+        Seed of both draws: equal seeds draw equal queries and equal noise, on either host.
     start_round : int, optional
-        Round of the first tree that a host adds, for schedules and the draw of the queries.
+        Round of the first tree that a host adds, for schedules and draws.
         Default None: after the rounds of the model that is trained on, if there is one. 1 begins
         anew there.
 """
@@ -283,13 +310,17 @@ class HostObjective(Objective):
     mean Hessian of the documents that carry a gradient, over all machines that train together.
     Newton steps do not change, and the hosts' thresholds (``min_sum_hessian_in_leaf``,
     ``min_child_weight``, ``lambda_l2``) mean the same for every objective. Hessians are then
-    floored at the objective's `hessian_share`, before weights. `loss` and `grad_hess` know nothing
+    floored at the objective's `hessian_share`, before weights. The parts of a mixture are scaled
+    and floored in this way one by one, then weighted and added. `loss` and `grad_hess` know nothing
     of this, nor of the parameters that only hosts need.
     """
 
     if TYPE_CHECKING:  # every objective has a default, but mypy would read the base's
         hessian: str = ""
 
+    rescale: bool = True
+    perturb: str | None = None
+    perturb_scale: float = 1.0
     query_fraction: float = 1.0
     seed: int = 0
     start_round: int | None = None
@@ -308,10 +339,31 @@ class HostObjective(Objective):
         fraction = check_share("query_fraction", self.query_fraction)
         if fraction == 0.0:
             raise ValueError("query_fraction must be above 0: there is nothing to learn from none")
-        self._set(query_fraction=fraction, seed=check_seed(self.seed))
+        self._set(
+            rescale=check_flag("rescale", self.rescale),
+            perturb_scale=check_positive("perturb_scale", self.perturb_scale),
+            query_fraction=fraction,
+            seed=check_seed(self.seed),
+        )
+        if self.perturb is not None:
+            check_choice("perturb", self.perturb, _NOISE)
+        for entry in fields(self):
+            self._check_part(entry.name, getattr(self, entry.name))
         if self.start_round is not None:
             self._set(start_round=check_count("start_round", self.start_round))
         _register_with_xgboost(type(self))
+
+    def _check_part(self, name: str, part: Any) -> None:
+        """Refuse a part of a mixture with settings for a host, which would not be followed."""
+        if not isinstance(part, HostObjective):
+            return
+        for entry in fields(HostObjective):
+            if getattr(part, entry.name) != entry.default:
+                raise ValueError(
+                    f"{name} must not have {entry.name} of its own, got "
+                    f"{getattr(part, entry.name)!r}: hosts call the whole {self.name}; give it "
+                    f"{entry.name}="
+                )
 
     def __call__(self, *args: Any) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Gradient and Hessian as a host asks for them; see the table of this module.
@@ -351,9 +403,14 @@ class HostObjective(Objective):
             return _rounds.next(self, preds, self._lightgbm_done)
         # XGBoost was loaded after this object was made: this is the first round of the first
         # training with it, and later calls will have three arguments.
-        if _register_with_xgboost(type(self)) or not (self.scheduled or self.query_fraction < 1.0):
+        changes = {
+            "follows a schedule": self.scheduled,
+            "samples queries in every round": self.query_fraction < 1.0,
+            "draws noise in every round": self.perturb is not None,
+        }
+        if _register_with_xgboost(type(self)) or not any(changes.values()):
             return self._xgboost_round(0)
-        what = "follows a schedule" if self.scheduled else "samples queries in every round"
+        what = next(change for change, true in changes.items() if true)
         raise ValueError(
             f"the boosting round is not known: {self.name} {what}, and XGBoost tells "
             "the iteration only to the objective itself. Pass obj=objective, not a function around "
@@ -397,14 +454,31 @@ class HostObjective(Objective):
         with failing_together(host.host):
             # XGBoost may shape the predictions of a machine without documents as (0, 0).
             scores = preds if np.size(preds) else np.zeros(0)
+            if self.perturb is not None:
+                # The third number keeps this draw apart from that of the queries.
+                rng = np.random.default_rng((self.seed, round, 1))
+                scores = scores + _NOISE[self.perturb](rng, self.perturb_scale, np.shape(scores))
             checked = self._checked(scores, host.labels, host.group)
-            arrays = _buffers.take(len(checked[0]))
-            grad, hess = arrays
-            self._evaluate(*checked, round, grad, hess)
-        total, count = mean_over_machines(host.host, _active_hessian(grad, hess))
+            parts = self._parts(round)
+            pairs = buffers = _buffers.take(len(parts), len(checked[0]))
+            for (_, part), (grad, hess) in zip(parts, pairs, strict=True):
+                part._evaluate(*checked, round, grad, hess)
+        share = parts[0][1].hessian_share
+        means = self._mean_hessians(host.host, pairs)
+        if len(parts) > 1:
+            for (factor, part), (grad, hess), mean in zip(parts, pairs, means, strict=True):
+                np.maximum(hess, part.hessian_share * mean, out=hess)
+                factor /= mean if self.rescale else 1.0
+                grad *= factor
+                hess *= factor
+            pairs, share = pairs.sum(axis=0, keepdims=True), 0.0
+            means = self._mean_hessians(host.host, pairs)
+        # What the host's Hessians have as their mean.
+        size = 1.0 if self.rescale else means[0]
+        grad, hess = pairs[0]
         with failing_together(host.host):
-            grad32, hess32 = self._scaled(grad, hess, total / count if count else 1.0, host)
-        _buffers.arrays = arrays
+            grad32, hess32 = self._scaled(grad, hess, means[0] / size, share * size, size, host)
+        _buffers.arrays = buffers
         if self.query_fraction < 1.0:
             n_queries = len(host.group)
             order = np.random.default_rng((self.seed, round)).permutation(n_queries)
@@ -412,11 +486,17 @@ class HostObjective(Objective):
             left_out[order[: max(1, int(self.query_fraction * n_queries + 0.5))]] = False
             rows = np.repeat(left_out, host.group)
             grad32[rows] = 0.0
-            hess32[rows] = HOST_HESSIAN_FLOOR
+            hess32[rows] = HOST_HESSIAN_FLOOR * size
         return grad32, hess32
 
+    @staticmethod
+    def _mean_hessians(host: str, pairs: Floats) -> list[float]:
+        """Mean Hessian, of each pair, over the documents with a gradient on all machines."""
+        sums = mean_over_machines(host, [n for pair in pairs for n in _active_hessian(*pair)])
+        return [total / count if count else 1.0 for total, count in sums.reshape(-1, 2).tolist()]
+
     def _scaled(
-        self, grad: Floats, hess: Floats, mean: float, host: HostData
+        self, grad: Floats, hess: Floats, unit: float, least: float, size: float, host: HostData
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         weight: Floats = np.empty(0)
         if host.weight is not None:
@@ -425,8 +505,9 @@ class HostObjective(Objective):
                 weight = np.repeat(weight, host.group)
         grad32 = np.empty(len(grad), np.float32)
         hess32 = np.empty(len(grad), np.float32)
-        row = _scale(grad, hess, mean, weight, self.hessian_share, grad32, hess32)
-        if row < 0 and mean == np.inf and len(hess):  # it would leave no gradient of anything
+        floor = HOST_HESSIAN_FLOOR * size
+        row = _scale(grad, hess, unit, weight, least, floor, grad32, hess32)
+        if row < 0 and unit == np.inf and len(hess):  # it would leave no gradient of anything
             row = int(np.argmax(hess))
         if row >= 0:
             raise self._gradient_not_finite(row, np.append(0, np.cumsum(host.group)))

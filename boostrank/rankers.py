@@ -5,14 +5,14 @@ A ranker extends the host's own: everything that is not named here is the host's
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from boostrank.datasets import query_starts
 from boostrank.hosts import HostObjective
 from boostrank.metrics import Metric, evaluate, metric, per_query_weight
-from boostrank.objectives import Schedule
+from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.validation import (
     Floats,
     Integers,
@@ -24,6 +24,8 @@ from boostrank.registry import make_objective
 
 #: Measured on evaluation sets where `eval_metric` names nothing else, and by `score`.
 DEFAULT_METRIC = "ndcg@10"
+
+_O = TypeVar("_O", bound=Objective)
 
 
 class Rows(NamedTuple):
@@ -255,14 +257,21 @@ def objective_for_fit(objective: Any, rounds: int, done: int) -> HostObjective:
     """
     made = _made(objective, {}, rounds)
     total = rounds + (done if made.start_round is None else made.start_round - 1)
+    return _stretched(made, total)
+
+
+def _stretched(objective: _O, total: int) -> _O:
+    """Return the objective with all its schedules ending with round `total`."""
     changes: dict[str, Any] = {}
-    for field in fields(made):
-        value = getattr(made, field.name)
+    for field in fields(objective):
+        value = getattr(objective, field.name)
         if field.name == "total_rounds":
             changes[field.name] = total
         elif isinstance(value, Schedule):
             changes[field.name] = replace(value, total_rounds=total)
-    return made.replace(**changes)
+        elif isinstance(value, Objective):  # a part of a mixture
+            changes[field.name] = _stretched(value, total)
+    return objective.replace(**changes)
 
 
 def score(ranker: Any, X: Any, y: Any, *, group: Any, qid: Any, sample_weight: Any) -> float:

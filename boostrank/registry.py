@@ -73,6 +73,10 @@ class SLAM(HostObjective, objectives.SLAM): ...
 class Regression(HostObjective, objectives.Regression): ...
 
 
+@dataclass(frozen=True)
+class Mix(HostObjective, objectives.Mix): ...
+
+
 _PLUGGABLE = {cls.__bases__[1]: cls for cls in HostObjective.__subclasses__()}
 _CLASSES = {name: _PLUGGABLE[cls] for name, cls in objectives.REGISTRY.items()}
 
@@ -118,8 +122,8 @@ def objective(name: str, /, **params: Any) -> HostObjective:
     --------
     >>> import boostrank
     >>> boostrank.objective("sdcg", k=10)  # doctest: +NORMALIZE_WHITESPACE
-    SDCG(k=10, alpha=1.0, beta=1.0, normalize=True, hessian='gauss-newton', query_fraction=1.0,
-         seed=0, start_round=None)
+    SDCG(k=10, alpha=1.0, beta=1.0, normalize=True, hessian='gauss-newton', rescale=True,
+         perturb=None, perturb_scale=1.0, query_fraction=1.0, seed=0, start_round=None)
     """
     made = _CLASSES[check_choice("objective", name, _CLASSES)](
         **{**objectives.PRESETS.get(name, {}), **params}

@@ -38,6 +38,7 @@ from .frank import FRank
 from .gbrank import GBRank
 from .lambdarank import LambdaRank
 from .listnet import ListNet
+from .mix import Mix
 from .rankboost import RankBoost
 from .ranknet import RankNet
 from .ranksvm import RankSVM
@@ -52,7 +53,7 @@ from .smooth_ndcg import SmoothNDCG
 from .smooth_precision import SmoothPrecision
 from .soft_ndcg import SoftNDCG
 
-#: Every objective by its name.
+#: Every objective by its name; Mix, which is made of others, has none.
 REGISTRY: dict[str, type[Objective]] = {
     SDCG.name: SDCG,
     SHFSDCG.name: SHFSDCG,
@@ -87,6 +88,7 @@ __all__ = [
     "GBRank",
     "LambdaRank",
     "ListNet",
+    "Mix",
     "Objective",
     "RankBoost",
     "RankNet",

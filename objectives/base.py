@@ -136,9 +136,15 @@ class Objective(ABC):
                 f"round is missing: this {self.name} changes with the boosting round; "
                 "pass round=1, 2, ... (inside a host it is counted for you)"
             )
-        m = check_count("round", round)
-        numbers: dict[str, Any] = {name: value(m) for name, value in self._schedules().items()}
-        return replace(self, **numbers)
+        return replace(self, **self._values(check_count("round", round)))
+
+    def _values(self, round: int) -> dict[str, Any]:
+        """Return the parameters that a round changes."""
+        return {name: value(round) for name, value in self._schedules().items()}
+
+    def _parts(self, round: int | None) -> tuple[tuple[float, "Objective"], ...]:
+        """Return weights and objectives that the loss of a round is the sum of."""
+        return ((1.0, self._at(round)),)
 
     @property
     @abstractmethod

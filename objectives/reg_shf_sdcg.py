@@ -20,6 +20,11 @@ Gradient
 Hessians
     exact, gauss-newton, constant: the same mixture of both objectives' Hessians of that name.
 
+Scale
+    A Mix, and so mixed on one scale in a booster, where the paper is silent: as (18) is written,
+    S has about a thousandth of R's gradients and takes over near m = 2M/3 only, with steps of
+    another size than those before.
+
 Degenerate queries
     The part of SHF-SDCG is zero; the regression part stays, weighted by tau_m.
 
@@ -28,26 +33,24 @@ Cost
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import numpy as np
-
-from .base import GRADES, Contract, Objective
-from .numerics import HESSIAN_FLOOR
+from .mix import Mixture
 from .regression import Regression
 from .schedules import Schedule
 from .shf_sdcg import SHFSDCG
-from .validation import Floats, Integers, check_share
+from .validation import check_share
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegSHFSDCG(Objective):
+class RegSHFSDCG(Mixture):
     """Squared error that turns into SHF-SDCG over the boosting rounds.
 
     Wu, Chang, Zheng, Zha (CIKM 2009), equations (18) and (19):
     ``loss_m = tau_m R + (1 - tau_m) S`` with R the regression error (see `Regression`), S the loss
     of `SHFSDCG` and ``tau_m = 1/(1 + exp(gamma (m - M/2)))`` falling from 0.999999 in the first of
-    M rounds through 1/2 in the middle one: a good start for a loss that is not convex.
+    M rounds through 1/2 in the middle one: a good start for a loss that is not convex. It is a
+    `Mix`: for a booster both parts are brought to one scale before they are added.
 
     Parameters
     ----------
@@ -93,7 +96,6 @@ class RegSHFSDCG(Objective):
     """
 
     name: ClassVar[str] = "reg-shf-sdcg"
-    hessian_share: ClassVar[float] = SHFSDCG.hessian_share
 
     total_rounds: int
     k: int | None = None
@@ -106,7 +108,7 @@ class RegSHFSDCG(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        ranking, regression = self._parts()  # checks their parameters
+        _, regression, ranking = self._mixed()  # checks their parameters
         logistic = Schedule("logistic", self.total_rounds)
         self._set(
             total_rounds=logistic.total_rounds,
@@ -125,7 +127,8 @@ class RegSHFSDCG(Objective):
             schedules["tau"] = Schedule("logistic", self.total_rounds)  # (19)
         return schedules
 
-    def _parts(self) -> tuple[SHFSDCG, Regression]:
+    def _mixed(self) -> tuple[Any, Regression, SHFSDCG]:
+        regression = Regression(target=self.target, hessian=self.hessian)
         ranking = SHFSDCG(
             k=self.k,
             alpha=self.alpha,
@@ -133,47 +136,4 @@ class RegSHFSDCG(Objective):
             normalize=self.normalize,
             hessian=self.hessian,
         )
-        return ranking, Regression(target=self.target, hessian=self.hessian)
-
-    def _share(self) -> float:
-        """Weight of the regression part, once `_at` has put a number in the schedule's place."""
-        assert isinstance(self.tau, float)
-        return self.tau
-
-    @property
-    def contract(self) -> Contract:
-        """What gradient and Hessian claim to be, the label domain and the cost."""
-        ranking = self._parts()[0].contract
-        return Contract(
-            gradient=ranking.gradient,
-            hessian=ranking.hessian,
-            shift_invariant=False,
-            labels=GRADES,
-            cost=ranking.cost,
-            frozen=ranking.frozen,
-        )
-
-    # What overflows is refused by the caller; a share of none of it is not a number.
-    @np.errstate(invalid="ignore")
-    def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
-        ranking, regression = self._parts()
-        share = self._share()
-        part = np.zeros_like(loss)
-        ranking._loss(scores, labels, boundaries, part)
-        regression._loss(scores, labels, boundaries, loss)
-        loss *= share
-        loss += (1.0 - share) * part  # (18)
-
-    def _grad_hess(
-        self, scores: Floats, labels: Floats, boundaries: Integers, grad: Floats, hess: Floats
-    ) -> None:
-        ranking, regression = self._parts()
-        share = self._share()
-        regression._grad_hess(scores, labels, boundaries, grad, hess)
-        part = np.empty_like(grad), np.empty_like(hess)
-        ranking._evaluate(scores, labels, boundaries, None, *part)
-        for whole, of_ranking in zip((grad, hess), part, strict=True):
-            of_ranking *= 1.0 - share
-            whole *= share
-            whole += of_ranking  # (18)
-        np.maximum(hess, HESSIAN_FLOOR, out=hess)
+        return self.tau, regression, ranking

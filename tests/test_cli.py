@@ -275,6 +275,26 @@ def test_objectives_with_parameters() -> None:
     assert cli._objectives([], 40) is None
 
 
+def test_the_preset_names_objectives_and_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def run_fold(learner: compare.Learner, fold: Any, number: int, settings: Any) -> None:
+        seen.append((learner, settings.rounds, settings.fixed_rounds))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compare, "run_fold", run_fold)
+    for extra, rounds, fixed in (([], 300, False), (["--rounds", "7", "--fixed-rounds"], 7, True)):
+        args = "compare", "--preset", "accuracy", "--baseline", "reg-shf-sdcg@xgboost", *extra
+        assert _run(*args, "--out", tmp_path).exit_code == 130
+        learner, *budget = seen.pop()
+        assert learner.objective == boostrank.RegSHFSDCG(total_rounds=rounds)
+        assert budget == [rounds, fixed]
+    made = cli.accuracy_objectives(300)
+    assert made["shf-sdcg:perturb=gumbel"] == boostrank.SHFSDCG(perturb="gumbel")
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -295,6 +315,8 @@ def test_objectives_with_parameters() -> None:
         (["--folds", "1,6"], "folds must lie in 1..5, got 6"),
         (["--folds", "all"], "folds are numbers with commas between, such as 1,2; got 'all'"),
         (["--rounds", "0"], "rounds must be at least 1, got 0"),
+        (["--preset", "acuracy"], "unknown preset 'acuracy'; did you mean 'accuracy'?"),
+        (["--preset", "accuracy", "-o", "sdcg"], "pass either --preset or --objective"),
         (["nowhere.txt"], "nowhere.txt"),
     ],
 )

@@ -3,6 +3,7 @@
 import csv
 import itertools
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import lightgbm
@@ -142,6 +143,12 @@ def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter
     # Tested on its own validation part, a learner is as good as its curve says.
     same = compare.run_fold(learner, fold._replace(test=fold.validation), 1, SETTINGS)
     assert np.nanmean(same.figures["ndcg@10"]) == pytest.approx(plain.curve.max(), rel=1e-12)
+    # All rounds are tested where none is to be chosen.
+    fixed = compare.run_fold(
+        learner, fold._replace(test=fold.validation), 1, replace(SETTINGS, fixed_rounds=True)
+    )
+    assert fixed.best_round == SETTINGS.rounds != plain.best_round
+    assert np.nanmean(fixed.figures["ndcg@10"]) == pytest.approx(plain.curve[-1], rel=1e-12)
     # Nothing to learn: every tree scores all documents alike, and the first is kept.
     flat = RankingData(np.zeros_like(fold.train.X), fold.train.y, fold.train.qid)
     constant = compare.run_fold(LEARNERS[4], fold._replace(train=flat), 1, SETTINGS)

@@ -8,7 +8,17 @@ import boostrank.objectives
 import numba
 import numpy as np
 import pytest
-from boostrank.objectives import REGISTRY, Objective, Schedule
+from boostrank.objectives import (
+    REGISTRY,
+    SDCG,
+    SHFSDCG,
+    LambdaRank,
+    ListNet,
+    Mix,
+    Objective,
+    RankNet,
+    Schedule,
+)
 from oracle import CASES, FLOOR, NAMES, ORACLES, tau_of_round
 
 MATRIX = [
@@ -16,16 +26,29 @@ MATRIX = [
     for number, (name, parameters) in enumerate(CASES)
     for hessian in REGISTRY[name].hessians
 ]
+MIXES = [
+    {
+        "first": LambdaRank(),
+        "second": SHFSDCG(k=2, hessian="exact"),
+        "schedule": Schedule("logistic", 4),
+    },
+    {
+        "first": Mix(ListNet(), RankNet(hessian="constant"), 0.5),
+        "second": SDCG(alpha=Schedule("linear", 4, first=0.5, last=2.0)),
+        "schedule": 0.25,
+    },
+]
+MATRIX += [pytest.param("mix", mix, id=f"mix-{number}") for number, mix in enumerate(MIXES)]
 every_objective = pytest.mark.parametrize(("name", "parameters"), MATRIX)
 every_name = pytest.mark.parametrize("name", NAMES)
 
 
 def build(name, parameters):
-    return REGISTRY[name](**parameters)
+    return (Mix if name == "mix" else REGISTRY[name])(**parameters)
 
 
 def rounds(name, parameters):
-    return ORACLES[name].rounds(parameters)
+    return (1, 2, 4) if name == "mix" else ORACLES[name].rounds(parameters)
 
 
 def example(name):

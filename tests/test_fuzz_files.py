@@ -12,9 +12,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from boostrank.datasets import load_letor
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from boostrank.datasets import load_letor
 
 fuzzed = settings(
     max_examples=5 * settings.default.max_examples,
@@ -30,9 +31,11 @@ VALUES = st.one_of(
 )
 ODD = st.sampled_from(
     [
-        *("", " ", "-1", "1001", "nan", "inf", "1_0", "0x1", "1e999", "٣", "é", "\0", "\ufeff", "\x85"),
+        *("", " ", "-1", "1001", "nan", "inf", "1_0", "0x1", "1e999", "٣", "é"),
+        *("\0", "\ufeff", "\x85"),
         *("qid:0", "qid:-3", "qid:x", "qid:1.5", "qid:", "qid", "qid:9" + "9" * 30, "QID:1", "1"),
-        *("0:1", "-1:1", "1:", ":1", "1:1:1", "1:x", "99999999:1", "9999999999:1", "9" * 5000 + ":1"),
+        *("0:1", "-1:1", "1:", ":1", "1:1:1", "1:x", "99999999:1", "9999999999:1"),
+        "9" * 5000 + ":1",
         *("2:1 1:1", "1:1 1:1", "1:inf", "1:1_0", "x:1", "1.0:1", "1:1e", "#", "# 1:1", "\r", "\t"),
         *("\n", "\n\n", "\v", "__import__('os').system('x')", "!!python/object/apply:os.system"),
     ]
@@ -92,7 +95,7 @@ def test_any_file_gives_its_data_or_an_error_with_a_place(tmp_path_factory, text
     try:
         read = load_letor(path)
     except ValueError as error:
-        place = rf"(, (after )?line \d+: .|: no document has a feature| holds no documents)"
+        place = r"(, (after )?line \d+: .|: no document has a feature| holds no documents)"
         assert re.match(re.escape(str(path)) + place, str(error), re.DOTALL)
         assert str(error).isprintable()
         return

@@ -38,13 +38,13 @@ def data():
 def rounds(monkeypatch):
     """Record the round of every gradient that is computed."""
     seen = []
-    original = HostObjective._evaluate
+    original = HostObjective._for_host
 
-    def spy(self, scores, labels, boundaries, round, grad, hess):
+    def spy(self, preds, host, round):
         seen.append(round)
-        original(self, scores, labels, boundaries, round, grad, hess)
+        return original(self, preds, host, round)
 
-    monkeypatch.setattr(HostObjective, "_evaluate", spy)
+    monkeypatch.setattr(HostObjective, "_for_host", spy)
     return seen
 
 
@@ -126,11 +126,11 @@ from boostrank.hosts import HostObjective
 objective = boostrank.RegSHFSDCG(total_rounds=4)
 import xgboost
 seen = []
-original = HostObjective._evaluate
-def spy(self, scores, labels, boundaries, round, grad, hess):
+original = HostObjective._for_host
+def spy(self, preds, host, round):
     seen.append(round)
-    original(self, scores, labels, boundaries, round, grad, hess)
-HostObjective._evaluate = spy
+    return original(self, preds, host, round)
+HostObjective._for_host = spy
 X = np.random.default_rng(0).normal(size=(40, 2))
 matrix = xgboost.DMatrix(X, (X[:, 0] > 0).astype(int), group=[20, 20])
 for _ in range(2):
@@ -255,6 +255,26 @@ def test_hessians_average_one_and_never_vanish(objective, data):
     assert hess.min() >= np.float32(floor)
     # Flooring can only add, and little.
     assert 1.0 - 1e-5 <= hess[grad != 0].mean() < 1.0 + floor
+
+
+def test_without_rescaling_a_host_gets_what_grad_hess_returns(objective, data):
+    _, y, group = data
+    scores = np.random.default_rng(2).normal(size=len(y))
+    raw = objective.replace(rescale=False)
+    grad, hess = objective.grad_hess(scores, y, group, round=1)
+    mean = hess[grad != 0].mean()
+    got_grad, got_hess = raw(y, scores, None, group)
+    np.testing.assert_array_equal(got_grad, grad.astype(np.float32))
+    least = max(raw.hessian_share, HOST_HESSIAN_FLOOR) * mean
+    if objective.name == "reg-shf-sdcg":  # the floor is that of a part with a weight of 1e-6
+        least = 0.0
+    np.testing.assert_allclose(got_hess, np.maximum(hess, least), rtol=1e-5)
+    # Weights, and queries that are left out, know the same unit.
+    weight = np.repeat(2.0, len(y))
+    weighted = raw(y, scores.copy(), weight, group)[0]  # another array: round 1 again
+    np.testing.assert_allclose(weighted, 2.0 * got_grad, rtol=1e-6)
+    left_out = raw.replace(query_fraction=0.5)(y, scores, None, group)[1].min()
+    assert left_out == pytest.approx(HOST_HESSIAN_FLOOR * mean, rel=1e-5)
 
 
 def test_training_survives_mostly_degenerate_queries(objective):

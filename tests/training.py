@@ -1,7 +1,8 @@
 """Plain reference training: the documented gradients of a known round, handed to the host by hand.
 
 A loop that calls `grad_hess` itself, divides by the mean Hessian of the documents that carry a
-gradient, and uses nothing of `boostrank.hosts` but its floor.
+gradient, and uses nothing of `boostrank.hosts` but its floor. A mixture's parts are called and
+divided one by one.
 """
 
 import json
@@ -11,6 +12,7 @@ import lightgbm as lgb
 import numpy as np
 import xgboost as xgb
 
+import boostrank
 from boostrank.hosts import HOST_HESSIAN_FLOOR
 
 ROUNDS = 6
@@ -20,11 +22,34 @@ LIGHTGBM = {
 XGBOOST = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthread": 1}
 
 
+def parts_of(objective, round):
+    """Weights and objectives that a mixture is made of."""
+    if objective.name == "reg-shf-sdcg":
+        tau = boostrank.Schedule("logistic", objective.total_rounds)
+        names = {boostrank.Regression: ("target", "hessian")}
+        names[boostrank.SHFSDCG] = ("k", "alpha", "beta", "normalize", "hessian")
+        first, second = (cls(**{n: getattr(objective, n) for n in names[cls]}) for cls in names)
+    elif objective.name == "mix":
+        tau, first, second = objective.schedule, objective.first, objective.second
+    else:
+        return [(1.0, objective)]
+    return [(tau(round), first), (1.0 - tau(round), second)]
+
+
 def host_gradients(objective, scores, y, group, round, weight=1.0):
     """Gradients as the hosts should get them; `weight` is one a document."""
+    parts = parts_of(objective, round)
     grad, hess = objective.grad_hess(scores, y, group, round=round)
+    share = objective.hessian_share
+    if len(parts) > 1:
+        grad, hess, share = 0.0, 0.0, 0.0
+        for factor, part in parts:
+            g, h = part.grad_hess(scores, y, group, round=round)
+            mean = h[g != 0].mean()
+            grad = grad + g * (factor / mean)
+            hess = hess + np.maximum(h, part.hessian_share * mean) * (factor / mean)
     mean = hess[grad != 0].mean()
-    hess = np.maximum(hess / mean, objective.hessian_share) * weight
+    hess = np.maximum(hess / mean, share) * weight
     hess = np.maximum(hess, HOST_HESSIAN_FLOOR)
     return (grad / mean * weight).astype(np.float32), hess.astype(np.float32)
 

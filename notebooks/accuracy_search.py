@@ -1,0 +1,296 @@
+"""The search behind the README's ranking figures: validation parts only, every run in one CSV.
+
+    python notebooks/accuracy_search.py ohsumed S1.txt.gz S2.txt.gz S3.txt.gz S4.txt.gz S5.txt.gz
+
+adds a line to ``accuracy_log.csv`` beside this file for every configuration and tree setting that
+has none yet; ``--only`` names configurations. Figures are NDCG@10 (standard convention), means over
+the five validation parts, of 100, 200 and 300 trees and of the best of 25, 50, ..., 300 trees, one
+number for all five. LightGBM trains everything but XGBoost's own. Test parts are never looked at.
+
+What was tried and is no parameter of boostrank (gradients normalised by query, noise on one part of
+a mixture, XE-NDCG) is in this file.
+"""
+
+import argparse
+import csv
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numba
+import numpy as np
+import xgboost
+
+import boostrank as br
+from boostrank.datasets import Fold, letor_folds, load_letor_parts, make_ranking
+
+LOG = Path(__file__).with_name("accuracy_log.csv")
+ROUNDS, STEP = 300, 25
+# Learning rate, leaves, documents in a leaf (XGBoost: min_child_weight 1).
+TREES = {"a": (0.05, 15, 20), "half": (0.025, 15, 20)}
+
+
+class Part:
+    """Gradients of one loss: noise on the scores, a factor for each query, a mean Hessian of 1."""
+
+    def __init__(
+        self,
+        loss: Any,
+        noise: str | None = None,
+        scale: float = 1.0,
+        *,
+        per_query: str | None = None,
+        share: float | None = None,
+    ) -> None:
+        self.loss, self.noise, self.scale = loss, noise, scale
+        self.per_query, self.share = per_query, share
+
+    def __call__(self, s: Any, y: Any, group: Any, m: int) -> Any:
+        """Return gradient and Hessian in round m."""
+        rng = np.random.default_rng((0, m, 1))
+        if self.noise == "gumbel":
+            s = s + self.scale * rng.gumbel(size=len(s))
+        elif self.noise == "gaussian":
+            s = s + self.scale * rng.normal(size=len(s))
+        if isinstance(self.loss, br.HostObjective):
+            grad, hess = self.loss.grad_hess(s, y, group, round=m)
+            share = self.loss.hessian_share if self.share is None else self.share
+        else:
+            (grad, hess), share = self.loss(s, y, group, rng), 0.0
+        if self.per_query:
+            starts = np.cumsum(group) - group
+            of = np.abs(grad) if self.per_query in ("sum", "sqrt") else np.where(grad != 0, hess, 0)
+            size = np.add.reduceat(of, starts)
+            factor = np.where(size > 0, 1.0 / np.maximum(size, 1e-300), 0.0)
+            if self.per_query.startswith("sqrt"):
+                factor = np.sqrt(factor)
+            grad, hess = (v * np.repeat(factor, group) for v in (grad, hess))
+        mean = hess[grad != 0].mean()
+        return grad / mean, np.maximum(hess / mean, share)
+
+
+class Sum:
+    """A weighted sum of parts, as LightGBM calls it; weights may change with the round."""
+
+    def __init__(self, *parts: tuple[Any, Part]) -> None:
+        self.parts, self.m = parts, 0
+
+    def __call__(self, preds: Any, data: Any) -> Any:
+        """Return gradient and Hessian of the next round."""
+        self.m += 1
+        s, y, group = np.array(preds, float), data.get_label().astype(float), data.get_group()
+        total = np.zeros((2, len(s)))
+        for weight, part in self.parts:
+            tau = weight(self.m) if callable(weight) else weight
+            total += tau * np.array(part(s, y, group, self.m))
+        return total[0].astype(np.float32), np.maximum(total[1], 1e-6).astype(np.float32)
+
+
+def xendcg(order: int, mean: bool = False) -> Callable[..., Any]:
+    """XE-NDCG (Bruch et al. 2021): its gradient, or LightGBM's with terms to the third order."""
+
+    def loss(s: Any, y: Any, group: Any, rng: Any) -> Any:
+        starts = np.cumsum(group) - group
+
+        def summed(v: Any) -> Any:
+            return np.repeat(np.add.reduceat(v, starts), group)
+
+        e = np.exp(s - np.repeat(np.maximum.reduceat(s, starts), group))
+        rho = e / summed(e)
+        phi = 2.0**y - (0.5 if mean else rng.random(len(s)))
+        grad = rho - phi / summed(phi)
+        if order == 3:
+            rest = np.maximum(1.0 - rho, 1e-12)
+            first = grad / rest
+            second = rho * (summed(first) - first)
+            third = second / rest
+            grad = grad + second + rho * (summed(third) - third)
+        several = np.repeat(np.asarray(group) > 1, group)
+        return np.where(several, grad, 0.0), np.where(several, rho * (1.0 - rho), 1e-10)
+
+    return loss
+
+
+def one(*args: Any, **kwargs: Any) -> Callable[[], Sum]:
+    """Return a maker of one part on its own."""
+    return lambda: Sum((1.0, Part(*args, **kwargs)))
+
+
+def two(tau: Any, first: Part, second: Part) -> Callable[[], Sum]:
+    """Return a maker of a mixture, tau the weight of the first."""
+    rest = (lambda m: 1.0 - tau(m)) if callable(tau) else 1.0 - tau
+    return lambda: Sum((tau, first), (rest, second))
+
+
+SHF, LAMBDA, GB, RANKNET = br.SHFSDCG(), br.LambdaRank(norm=False), br.GBRank(), br.RankNet()
+LOGISTIC = br.Schedule("logistic", ROUNDS)
+NOISY = Part(SHF, "gumbel")
+NOISY_SUM = Part(SHF, "gumbel", per_query="sum")
+GB_NOISY, RANKNET_NOISY = Part(GB, "gumbel"), Part(RANKNET, "gumbel")
+GB_SQRT, LAMBDA_SUM = Part(GB, per_query="sqrt"), Part(LAMBDA, per_query="sum")
+XE, XE3 = Part(xendcg(1)), Part(xendcg(3))
+ALL_PAIRS = {"objective": "lambdarank", "lambdarank_truncation_level": 10_000}
+CONFIGURATIONS: dict[str, Any] = {
+    "lgb:lambdarank30": {"objective": "lambdarank"},
+    "lgb:lambdarank-all": ALL_PAIRS,
+    "lgb:rank_xendcg": {"objective": "rank_xendcg"},
+    "lgb:regression": {"objective": "regression"},
+    "xgb:rank:ndcg": "rank:ndcg",
+    "sdcg": one(br.SDCG()),
+    "shf-sdcg": one(SHF),
+    "lambdarank": one(br.LambdaRank()),
+    "lambdarank norm=False": one(LAMBDA),
+    "gbrank": one(GB),
+    "ranknet": one(RANKNET),
+    "listnet": one(br.ListNet()),
+    "smooth-ndcg": one(br.SmoothNDCG()),
+    "xe-ndcg order=1": one(xendcg(1)),
+    "xe-ndcg order=3": one(xendcg(3)),
+    "xe-ndcg mean": one(xendcg(1, mean=True)),
+    **{
+        f"shf-sdcg alpha={alpha} gumbel": one(br.SHFSDCG(alpha=alpha), "gumbel")
+        for alpha in (0.5, 1.0, 2.0, 3.0)
+    },
+    "shf-sdcg gaussian": one(SHF, "gaussian"),
+    "sdcg gumbel": one(br.SDCG(), "gumbel"),
+    **{f"shf-sdcg {by}": one(SHF, per_query=by) for by in ("sum", "sqrt", "hess", "sqrthess")},
+    **{
+        f"shf-sdcg gumbel {by}": one(SHF, "gumbel", per_query=by)
+        for by in ("sum", "sqrt", "hess", "sqrthess")
+    },
+    "lambdarank norm=False sum": one(LAMBDA, per_query="sum"),
+    "lambdarank norm=False sqrt": one(LAMBDA, per_query="sqrt"),
+    "gbrank normalize": one(br.GBRank(normalize=True)),
+    "ranknet normalize": one(br.RankNet(normalize=True)),
+    "gbrank sqrt": one(GB, per_query="sqrt"),
+    **{
+        f"reg-shf scaled alpha={alpha}": two(
+            LOGISTIC, Part(br.Regression()), Part(br.SHFSDCG(alpha=alpha))
+        )
+        for alpha in (1.0, 2.0, 3.0)
+    },
+    "mix .5 xendcg3 shf": two(0.5, XE3, Part(SHF)),
+    "mix .5 xendcg1 shf": two(0.5, XE, Part(SHF)),
+    "mix .5 xendcg1 lambdarank": two(0.5, XE, Part(br.LambdaRank())),
+    "mix .5 gbrank shf": two(0.5, Part(GB), Part(SHF)),
+    "mix .5 xendcg1 gbrank": two(0.5, XE, Part(GB)),
+    "mix gbrank-sqrt shf-gumbel-sum": two(0.5, GB_SQRT, NOISY_SUM),
+    "mix lambdarank-sum shf-gumbel-sum": two(0.5, LAMBDA_SUM, NOISY_SUM),
+    "mix xendcg1 shf-gumbel-sum": two(0.5, XE, NOISY_SUM),
+    "mix gbrank-sqrt lambdarank-sum": two(0.5, GB_SQRT, LAMBDA_SUM),
+    "mix xendcg1 gbrank-sqrt shf-gumbel-sum": lambda: Sum(
+        (1 / 3, XE), (1 / 3, GB_SQRT), (1 / 3, NOISY_SUM)
+    ),
+    "ranknet sqrt": one(RANKNET, per_query="sqrt"),
+    "gbrank sum": one(GB, per_query="sum"),
+    "shf-sdcg alpha=2.0 gumbel sum": one(br.SHFSDCG(alpha=2.0), "gumbel", per_query="sum"),
+    "shf-sdcg gumbel sum share=0.5": one(SHF, "gumbel", per_query="sum", share=0.5),
+    "shf-sdcg share=0.5": one(SHF, share=0.5),
+    "shf-sdcg share=1": one(SHF, share=1.0),
+    "sdcg gumbel sum": one(br.SDCG(), "gumbel", per_query="sum"),
+    "gbrank gumbel sqrt": one(GB, "gumbel", 0.5, per_query="sqrt"),
+    "gbrank gumbel": one(GB, "gumbel", 0.5),
+    "lambdarank norm=False gumbel sum": one(LAMBDA, "gumbel", 0.5, per_query="sum"),
+    "xe-ndcg gumbel": one(xendcg(1), "gumbel", 0.5),
+    "mix .5 gbrank shf gumbel1": two(0.5, GB_NOISY, NOISY),
+    "mix .5 gbrank shf gumbel.5": two(
+        0.5, Part(GB, "gumbel", 0.5), Part(br.SHFSDCG(alpha=2.0), "gumbel", 0.5)
+    ),
+    "mix .5 ranknet shf gumbel1": two(0.5, RANKNET_NOISY, NOISY),
+    "mix logistic gbrank shf gumbel1": two(LOGISTIC, GB_NOISY, NOISY),
+    "mix logistic ranknet shf gumbel1": two(LOGISTIC, RANKNET_NOISY, NOISY),
+    "mix logistic regression shf gumbel1": two(LOGISTIC, Part(br.Regression(), "gumbel"), NOISY),
+    "mix .5 gbrank shf gumbel1 sum": two(0.5, Part(GB, "gumbel", per_query="sum"), NOISY_SUM),
+    "mix .5 gbrank shf gumbel1 sqrt": two(
+        0.5, Part(GB, "gumbel", per_query="sqrt"), Part(SHF, "gumbel", per_query="sqrt")
+    ),
+    "mix .25 gbrank shf gumbel1": two(0.25, GB_NOISY, NOISY),
+    "mix logistic gbrank-sqrt shf-gumbel-sum": two(LOGISTIC, GB_SQRT, NOISY_SUM),
+    "mix .5 gbrank sdcg gumbel1": two(0.5, GB_NOISY, Part(br.SDCG(), "gumbel")),
+    "ranknet gumbel1": one(RANKNET, "gumbel"),
+    "mix .25 ranknet shf gumbel1": two(0.25, RANKNET_NOISY, NOISY),
+    "mix .75 ranknet shf gumbel1": two(0.75, RANKNET_NOISY, NOISY),
+    "mix .5 ranknet shf": two(0.5, Part(RANKNET), Part(SHF)),
+    "mix .5 ranknet sdcg gumbel1": two(0.5, RANKNET_NOISY, Part(br.SDCG(), "gumbel")),
+    "mix .5 ranknet-normalize shf gumbel1": two(
+        0.5, Part(br.RankNet(normalize=True), "gumbel"), NOISY
+    ),
+    "mix .5 ranknet-sqrt shf gumbel1": two(0.5, Part(RANKNET, "gumbel", per_query="sqrt"), NOISY),
+    "mix .5 listnet shf gumbel1": two(0.5, Part(br.ListNet(), "gumbel"), NOISY),
+    "mix .5 ranknet shf gumbel2": two(0.5, Part(RANKNET, "gumbel", 2.0), Part(SHF, "gumbel", 2.0)),
+    "mix .5 ranknet shf gaussian": two(0.5, Part(RANKNET, "gaussian"), Part(SHF, "gaussian")),
+}
+
+
+def staged_scores(configuration: Any, fold: Fold, trees: str) -> Any:
+    """Train, and yield the validation part's scores after every `STEP` trees."""
+    rate, leaves, docs = TREES[trees]
+    train, X = fold.train, fold.validation.X
+    marks = range(0, ROUNDS, STEP)
+    if isinstance(configuration, str):
+        params = {
+            "objective": configuration, "base_score": 0, "learning_rate": rate, "nthread": 1,
+            "grow_policy": "lossguide", "max_leaves": leaves, "max_depth": 0, "seed": 0,
+        }  # fmt: skip
+        data = xgboost.QuantileDMatrix(train.X, label=train.y, group=train.group, nthread=1)
+        model, rows = xgboost.train(params, data, ROUNDS), xgboost.DMatrix(X, nthread=1)
+        for m in marks:
+            yield model.predict(rows, output_margin=True, iteration_range=(0, m + STEP))
+        return
+    params = {
+        "metric": "None", "learning_rate": rate, "num_leaves": leaves, "min_data_in_leaf": docs,
+        "num_threads": 1, "seed": 0, "deterministic": True, "force_col_wise": True, "verbosity": -1,
+    }  # fmt: skip
+    data = lightgbm.Dataset(train.X, label=train.y, group=train.group, params=params)
+    if isinstance(configuration, dict):
+        booster = lightgbm.train(params | configuration, data, ROUNDS)
+    else:
+        booster, gradients = lightgbm.Booster(params | {"objective": "none"}, data), configuration()
+        for _ in range(ROUNDS):
+            booster.update(fobj=gradients)
+    scores = np.zeros(len(X))
+    for m in marks:
+        scores = scores + booster.predict(X, start_iteration=m, num_iteration=STEP, num_threads=1)
+        yield scores
+
+
+def main() -> None:
+    """Run what the log does not have."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", help="its name in the log")
+    parser.add_argument("parts", nargs="*", help="five LETOR files; none: synthetic data, one fold")
+    parser.add_argument("--only", nargs="*", default=list(CONFIGURATIONS))
+    parser.add_argument("--trees", nargs="*", default=list(TREES))
+    args = parser.parse_args()
+    numba.set_num_threads(1)
+    if args.parts:
+        parts = [part.shuffle_within_queries(0) for part in load_letor_parts(args.parts)]
+        folds = list(letor_folds(parts))
+    else:
+        folds = list(letor_folds(make_ranking(2500, 20, 20, seed=5).split(5, seed=0)))[:1]
+    with LOG.open(newline="") as file:
+        done = {tuple(line[:3]) for line in csv.reader(file)}
+    for name in args.only:
+        for trees in args.trees:
+            if (args.data, name, trees) in done:
+                continue
+            started = time.perf_counter()
+            curves = [
+                [
+                    br.evaluate(scores, fold.validation.y, fold.validation.group)["ndcg@10"]
+                    for scores in staged_scores(CONFIGURATIONS[name], fold, trees)
+                ]
+                for fold in folds
+            ]
+            curve = np.mean(curves, axis=0)
+            figures = [f"{curve[m // STEP - 1]:.4f}" for m in (100, 200, 300)]
+            best = [f"{curve.max():.4f}", STEP * (int(curve.argmax()) + 1)]
+            line = [args.data, name, trees, *figures, *best, round(time.perf_counter() - started)]
+            with LOG.open("a", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerow(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""Mixtures of two objectives: the sum itself, and its parts on one scale in the hosts."""
+
+import pickle
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from boostrank.objectives import REGISTRY
+from oracle import FLOOR, ORACLES, gradient, tau_of_round
+from training import (
+    LIGHTGBM,
+    ROUNDS,
+    XGBOOST,
+    dataset,
+    host_gradients,
+    loop_lightgbm,
+    loop_xgboost,
+    make_data,
+    matrix,
+    trees,
+)
+
+import boostrank
+from boostrank import Mix, Schedule
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+PARTS = [
+    (("regression", {"target": "gain"}), ("lambdarank", {"truncation": 2})),
+    (("sdcg", {"k": 2}), ("gbrank", {"margin": 0.25})),
+    (("ranknet", {}), ("shf-sdcg", {"alpha": 2.0, "k": 3})),
+]
+every_pair = pytest.mark.parametrize(
+    ("first", "second"), PARTS, ids=[f"{a[0]}-{b[0]}" for a, b in PARTS]
+)
+SCORES = [[0.9, 0.5, 0.1, -0.6], [0.31, -1.2, 0.77, 2.3, -0.05], [0.4]]
+GRADES = [[0.0, 1.0, 1.0, 3.0], [2.0, 0.0, 1.0, 0.0, 2.0], [2.0]]
+M = 6
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+def made(part):
+    return REGISTRY[part[0]](**part[1])
+
+
+def mixed_oracle(scores, grades, first, second, tau, what, **frozen):
+    one, other = (
+        np.asarray(getattr(ORACLES[name], what)(scores, grades, **frozen, **parameters))
+        for name, parameters in (first, second)
+    )
+    if what != "loss":
+        one, other = np.maximum(one, FLOOR), np.maximum(other, FLOOR)
+    return tau * one + (1.0 - tau) * other
+
+
+@every_pair
+@pytest.mark.parametrize("m", [1, 2, 5, 9])
+def test_oracle(first, second, m):
+    """Loss, derivative of the frozen loss, and Hessian are those of equation (18)."""
+    objective = Mix(made(first), made(second), Schedule("logistic", M))
+    tau = tau_of_round(m, M)
+    scores, grades = np.concatenate(SCORES), np.concatenate(GRADES)
+    group = [len(query) for query in SCORES]
+    loss = objective.loss(scores, grades, group, round=m)
+    grad, hess = objective.grad_hess(scores, grades, group, round=m)
+    want_loss, want_grad, want_hess = [], [], []
+    for s, y in zip(SCORES, GRADES, strict=True):
+        want_loss.append(mixed_oracle(s, y, first, second, tau, "loss", frozen_at=s))
+        want_grad.append(
+            gradient(
+                lambda moved: mixed_oracle(moved, y, first, second, tau, "loss", frozen_at=s),  # noqa: B023
+                s,
+            )
+        )
+        what = "exact" if "regression" in first else "gauss_newton"
+        want_hess.append(mixed_oracle(s, y, first, second, tau, what))
+    np.testing.assert_allclose(loss, want_loss, rtol=1e-10, atol=1e-15)
+    np.testing.assert_allclose(grad, np.concatenate(want_grad), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(hess, np.concatenate(want_hess), rtol=1e-8)
+
+
+def test_contract_is_that_of_the_lesser_part():
+    mix = Mix(boostrank.Regression(), boostrank.LambdaRank(), 0.5)
+    assert (mix.contract.gradient, mix.contract.hessian) == ("frozen", "exact")
+    assert "w" in mix.contract.frozen
+    assert not mix.contract.shift_invariant
+    mix = Mix(boostrank.RankSVM(), boostrank.SHFSDCG(k=3, hessian="constant"), 0.5)
+    assert (mix.contract.gradient, mix.contract.hessian) == ("subgradient", "gauss-newton")
+    assert "s_m" in mix.contract.frozen
+    assert mix.contract.shift_invariant
+    assert mix.hessian == "gauss-newton"
+
+
+# ---- in the hosts --------------------------------------------------------------------------------
+
+
+def handed_over(objective, d, scores, round=1):
+    return np.array(objective(round - 1, scores, matrix(d)))
+
+
+@every_pair
+def test_parts_have_one_scale_in_a_host(data, first, second):
+    """The middle of a mixture lies in the middle, however large the parts' own gradients are."""
+    scores = np.random.default_rng(4).normal(size=len(data.y)).astype(np.float32)
+    first, second = (boostrank.objective(name, **params) for name, params in (first, second))
+    got = handed_over(Mix(first, second, 0.5), data, scores)
+    want = (handed_over(first, data, scores) + handed_over(second, data, scores)) / 2.0
+    # Then to a mean Hessian of 1 again: one part may have gradients where the other has none.
+    scale = want[1][want[0] != 0].mean()
+    np.testing.assert_allclose(got, want / scale, rtol=2e-5, atol=1e-6)
+    assert got[1][got[0] != 0].mean() == pytest.approx(1.0, rel=1e-5)
+    # Literally (18), without.
+    literal = Mix(first, second, 0.5, rescale=False)
+    grad = literal.grad_hess(scores, data.y, data.group)[0]
+    np.testing.assert_allclose(handed_over(literal, data, scores)[0], grad, rtol=1e-5, atol=1e-9)
+
+
+def test_the_weight_of_squared_error_is_tau(data):
+    """SHF-SDCG takes over in the middle of the rounds: its part of the step is 1 - tau."""
+    scores = np.random.default_rng(5).normal(size=len(data.y)).astype(np.float32)
+    both = boostrank.RegSHFSDCG(total_rounds=100)
+    ends = [handed_over(both.replace(tau=tau), data, scores) for tau in (1.0, 0.0)]
+    steps = [grad / hess[grad != 0].mean() for grad, hess in ends]
+    for m in (30, 50, 70):
+        grad, _ = handed_over(both, data, scores, m)
+        coordinates = np.linalg.lstsq(np.transpose(steps), grad, rcond=None)[0]
+        share = coordinates[0] / coordinates.sum()
+        assert share == pytest.approx(tau_of_round(m, 100), abs=1e-5)
+
+
+def test_reg_shf_sdcg_is_a_mix(data):
+    scores = np.random.default_rng(6).normal(size=len(data.y)).astype(np.float32)
+    named = boostrank.RegSHFSDCG(total_rounds=ROUNDS, k=3, alpha=2.0)
+    mix = Mix(
+        boostrank.Regression(),
+        boostrank.SHFSDCG(k=3, alpha=2.0),
+        Schedule("logistic", ROUNDS),
+    )
+    for m in (1, 3, ROUNDS):
+        np.testing.assert_array_equal(
+            named.grad_hess(scores, data.y, data.group, round=m),
+            mix.grad_hess(scores, data.y, data.group, round=m),
+        )
+        np.testing.assert_array_equal(
+            handed_over(named, data, scores, m), handed_over(mix, data, scores, m)
+        )
+
+
+MIX = Mix(boostrank.LambdaRank(), boostrank.SHFSDCG(), Schedule("logistic", ROUNDS))
+
+
+def test_training(data):
+    expected = loop_lightgbm(MIX, dataset(data), data.y, data.group)
+    booster = lgb.train({**LIGHTGBM, "objective": MIX}, dataset(data), ROUNDS)
+    assert trees(booster) == trees(expected)
+    again = pickle.loads(pickle.dumps(MIX))
+    model = xgb.train(XGBOOST, matrix(data), ROUNDS, obj=again)
+    assert trees(model) == trees(loop_xgboost(MIX, matrix(data), data.y, data.group))
+    # Weights of documents apply after the scale is set, as for every objective.
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(data.y)).astype(np.float32)
+    got = MIX.replace(start_round=3)(data.y, np.zeros(len(data.y)), weight, data.group)
+    want = host_gradients(MIX, np.zeros(len(data.y)), data.y, data.group, 3, weight)
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
+def test_rankers_stretch_the_schedules_of_all_parts(data, ranker):
+    annealed = boostrank.SDCG(alpha=Schedule("geometric", 50, first=1.0, last=4.0))
+    inner = boostrank.RegSHFSDCG(total_rounds=50)
+    given = Mix(annealed, inner, Schedule("logistic", 50))
+    fitted = ranker(objective=given, n_estimators=3, n_jobs=1).fit(data.X, data.y, qid=data.qid)
+    assert fitted.objective_ == Mix(
+        boostrank.SDCG(alpha=Schedule("geometric", 3, first=1.0, last=4.0)),
+        boostrank.RegSHFSDCG(total_rounds=3),
+        Schedule("logistic", 3),
+    )
+
+
+def test_a_schedule_of_a_part_ends_too(data):
+    annealed = boostrank.SDCG(alpha=Schedule("geometric", 2, first=1.0, last=4.0))
+    objective = Mix(boostrank.RankNet(), annealed, 0.5)
+    assert objective.scheduled
+    first = lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), 2)
+    with pytest.raises(ValueError, match="schedule of this mix ends with round 2"):
+        lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), 1, init_model=first)
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("sdcg", boostrank.SDCG(), 0.5), TypeError, "first must be an objective .* got 'sdcg'"),
+        ((boostrank.SDCG(), boostrank.SDCG, 0.5), TypeError, "second must be an objective"),
+        ((boostrank.SDCG(), boostrank.SDCG(), 1.5), ValueError, "schedule must be from 0 to 1"),
+        ((boostrank.SDCG(), boostrank.SDCG(), "logistic"), TypeError, "schedule must be a number"),
+        ((boostrank.SDCG(), boostrank.SDCG()), TypeError, "schedule"),
+        (
+            (boostrank.SDCG(), boostrank.SDCG(query_fraction=0.5), 0.5),
+            ValueError,
+            "second must not have query_fraction of its own, got 0.5",
+        ),
+        (
+            (boostrank.SDCG(perturb="gumbel"), boostrank.SDCG(), 0.5),
+            ValueError,
+            "first must not have perturb of its own, got 'gumbel'",
+        ),
+    ],
+    ids=range(7),
+)
+def test_bad_arguments(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Mix(*arguments)
+
+
+def test_a_weight_out_of_range_is_refused_where_it_happens():
+    objective = Mix(
+        boostrank.SDCG(), boostrank.GBRank(), Schedule("linear", 3, first=1.0, last=2.0)
+    )
+    objective.loss([0.0, 1.0], [0, 1], [2], round=1)
+    with pytest.raises(ValueError, match=r"schedule must be from 0 to 1, got 1\.5"):
+        objective.loss([0.0, 1.0], [0, 1], [2], round=2)
+    with pytest.raises(ValueError, match="round is missing"):
+        objective.loss([0.0, 1.0], [0, 1], [2])

@@ -1,0 +1,128 @@
+"""`perturb`: noise on the scores that a host asks about, drawn anew in every round."""
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from training import LIGHTGBM, ROUNDS, XGBOOST, dataset, host_gradients, make_data, matrix, trees
+
+import boostrank
+
+NAMES = ("shf-sdcg", "smooth-ndcg", "reg-shf-sdcg")
+KINDS = ("gumbel", "gaussian")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+def make_objective(name, **params):
+    if name == "reg-shf-sdcg":
+        params["total_rounds"] = 2 * ROUNDS
+    return boostrank.objective(name, **params)
+
+
+def noise_of(objective, n, round):
+    """What is added to n scores: a regression's gradients and Hessians tell."""
+    labels, zeros, group = np.zeros(n), np.zeros(n, np.float32), [n]
+    regression = boostrank.Regression(
+        perturb=objective.perturb, perturb_scale=objective.perturb_scale, seed=objective.seed
+    )
+    d = xgb.DMatrix(zeros[:, None], labels, group=group)
+    return regression(round - 1, zeros, d)[0].astype(float)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise(kind):
+    objective = boostrank.SDCG(perturb=kind, perturb_scale=2.0, seed=5)
+    n = 40_000
+    first = noise_of(objective, n, 1)
+    mean, sd = {"gumbel": (np.euler_gamma, np.pi / 6**0.5), "gaussian": (0.0, 1.0)}[kind]
+    assert first.mean() == pytest.approx(2.0 * mean, abs=4 * 2.0 * sd / n**0.5)
+    assert first.std() == pytest.approx(2.0 * sd, rel=0.03)
+    # Of a Gumbel maximum, e^{-e^{-x}} of the values lie below x.
+    share = {"gumbel": np.exp(-1.0), "gaussian": 0.5}[kind]
+    assert (first < 0.0).mean() == pytest.approx(share, abs=0.01)
+    assert np.array_equal(noise_of(objective, n, 1), first)
+    for other in (noise_of(objective, n, 2), noise_of(objective.replace(seed=6), n, 1)):
+        assert abs(np.corrcoef(first, other)[0, 1]) < 0.02
+    half = noise_of(objective.replace(perturb_scale=1.0), n, 1)
+    np.testing.assert_allclose(first, 2.0 * half, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_training(data, name, kind):
+    """All rounds, both hosts, goes on with the draws: a loop that adds the noise by hand."""
+    objective = make_objective(name, perturb=kind, perturb_scale=0.5, seed=3)
+    plain = make_objective(name)
+
+    def by_hand(scores, m):
+        noisy = scores + noise_of(objective, len(scores), m)
+        return host_gradients(plain, noisy, data.y, data.group, m)
+
+    first = lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), 2)
+    booster = lgb.train(
+        {**LIGHTGBM, "objective": objective}, dataset(data), ROUNDS - 2, init_model=first
+    )
+    expected = lgb.Booster({**LIGHTGBM, "objective": "none"}, dataset(data))
+    for m in range(1, ROUNDS + 1):
+        expected.update(fobj=lambda preds, _, m=m: by_hand(preds, m))
+    np.testing.assert_allclose(booster.predict(data.X), expected.predict(data.X), rtol=1e-4)
+    without = lgb.train({**LIGHTGBM, "objective": plain}, dataset(data), ROUNDS)
+    assert np.abs(without.predict(data.X) - expected.predict(data.X)).max() > 1e-3
+
+    model = xgb.train(XGBOOST, matrix(data), 2, obj=objective)
+    model = xgb.train(XGBOOST, matrix(data), ROUNDS - 2, obj=objective, xgb_model=model)
+    expected = xgb.Booster(XGBOOST, [rows := matrix(data)])
+    for m in range(1, ROUNDS + 1):
+        expected.update(rows, m - 1, fobj=lambda preds, _, m=m: by_hand(preds, m))
+    np.testing.assert_allclose(model.predict(rows), expected.predict(rows), rtol=1e-4, atol=1e-5)
+
+
+def test_noise_and_sample_are_drawn_apart(data):
+    both = boostrank.SHFSDCG(perturb="gumbel", query_fraction=0.5, seed=2)
+    scores = np.zeros(len(data.y), np.float32)
+    rows = matrix(data)
+    sampled = both.replace(perturb=None)(0, scores, rows)[0] != 0
+    noisy = both.replace(query_fraction=1.0)(0, scores, rows)[0]
+    np.testing.assert_array_equal(both(0, scores, rows)[0][sampled], noisy[sampled])
+
+
+def test_grad_hess_knows_no_noise(data):
+    scores = np.random.default_rng(0).normal(size=len(data.y))
+    noisy, plain = boostrank.SHFSDCG(perturb="gumbel"), boostrank.SHFSDCG()
+    np.testing.assert_array_equal(
+        noisy.grad_hess(scores, data.y, data.group), plain.grad_hess(scores, data.y, data.group)
+    )
+
+
+def test_a_function_around_it_hides_the_round_from_xgboost(data):
+    objective = boostrank.SHFSDCG(perturb="gumbel")
+    with pytest.raises(ValueError, match="shf-sdcg draws noise in every round"):
+        xgb.train(XGBOOST, matrix(data), 2, obj=lambda preds, rows: objective(preds, rows))
+
+
+def test_one_object_trains_the_same_twice(data):
+    objective = boostrank.SHFSDCG(perturb="gumbel")
+    one, two = (
+        lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), ROUNDS) for _ in range(2)
+    )
+    assert trees(one) == trees(two)
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"perturb": "uniform"}, ValueError, "unknown perturb 'uniform'"),
+        ({"perturb": 0.5}, ValueError, "unknown perturb 0.5"),
+        ({"perturb_scale": 0.0}, ValueError, "perturb_scale must be a positive finite number"),
+        ({"perturb_scale": "1"}, TypeError, "perturb_scale must be a positive number"),
+        ({"rescale": 1}, TypeError, "rescale must be True or False"),
+    ],
+    ids=str,
+)
+def test_bad_parameters(params, error, message):
+    with pytest.raises(error, match=message):
+        boostrank.SHFSDCG(**params)
