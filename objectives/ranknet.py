@@ -327,9 +327,9 @@ class RankNet(Objective):
     Examples
     --------
     >>> import boostrank
-    >>> grad, hess = boostrank.RankNet().grad_hess([0.0, 0.0, 0.0], [2, 1, 0], [3])
+    >>> grad, hess = boostrank.RankNet().grad_hess([0.0, 0.0, 0.0], [2, 0, 0], [3])
     >>> grad.tolist(), hess.tolist()
-    ([-1.0, 0.0, 1.0], [0.5, 0.5, 0.5])
+    ([-1.0, 0.5, 0.5], [0.5, 0.25, 0.25])
     """
 
     name: ClassVar[str] = "ranknet"
