@@ -54,7 +54,8 @@ bench: $(INSTALLED) ## our objectives against the hosts' built-ins, as ratios
 notebooks: $(INSTALLED) ## execute every notebook
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[notebooks]'
 	for notebook in $(wildcard notebooks/*.ipynb); do \
-		$(BIN)/jupyter nbconvert --to notebook --execute --inplace "$$notebook" || exit 1; done
+		$(BIN)/jupyter nbconvert --to notebook --execute --inplace \
+			--ExecutePreprocessor.record_timing=False "$$notebook" || exit 1; done
 
 clean: ## remove everything that was made here
 	rm -rf .venv .venv-min .venv-max .cache .hypothesis out build dist *.egg-info
