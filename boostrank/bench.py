@@ -10,11 +10,14 @@ Neither side normalises scores or queries, but in the rows that say so: a diviso
 
 Whole trainings are timed round by round, a round of the built-in and one with our objective in
 turn.
+
+A huge data set is given to every objective once, without a host.
 """
 
 import math
 import platform
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +32,14 @@ import numpy as np
 from boostrank.compare import import_host, kernel_threads
 from boostrank.datasets import GRADE_SHARES
 from boostrank.hosts import HostObjective
-from boostrank.registry import SDCG, SHFSDCG, LambdaRank, SmoothNDCG
+from boostrank.registry import (
+    SDCG,
+    SHFSDCG,
+    LambdaRank,
+    SmoothNDCG,
+    make_objective,
+    objective_names,
+)
 
 #: Documents timed at each list length, in as many queries as that makes.
 TOTAL_DOCS = 36_000
@@ -142,6 +152,26 @@ class Training:
     ours: float
     builtin: float
     ratio: float
+
+
+@dataclass(frozen=True)
+class HugeCall:
+    """One call that a host would make.
+
+    Attributes
+    ----------
+    objective : str
+    n_docs : int
+    seconds : float
+        Of the whole call.
+    bytes : float
+        Memory for each document at the worst moment, beside the host's scores and labels.
+    """
+
+    objective: str
+    n_docs: int
+    seconds: float
+    bytes: float
 
 
 def _seconds(call: Callable[[], object]) -> float:
@@ -308,6 +338,50 @@ def measure_training(
             builtin=median(builtin for builtin, _ in runs),
             ratio=median(ours / builtin for builtin, ours in runs),
         )
+
+
+def measure_huge(
+    begin: Callable[[str], object],
+    *,
+    n_docs: int = 20_000_000,
+    docs: int = 120,
+    threads: int = 2,
+    seed: int = 0,
+) -> Iterator[HugeCall]:
+    """Call every objective with a huge data set, as LightGBM does: time and memory of one call.
+
+    Parameters
+    ----------
+    begin : callable
+        Called with the name of each objective before it begins: some take minutes.
+    n_docs : int, default 20,000,000
+        Documents.
+    docs : int, default 120
+        Documents a query.
+    threads : int, default 2
+        For the objectives.
+    seed : int, default 0
+        Of labels and scores.
+
+    Yields
+    ------
+    HugeCall
+    """
+    rng = np.random.default_rng(seed)
+    group = np.full(n_docs // docs, docs)
+    total = int(group.sum())
+    labels = _labels(rng, total).astype(np.float32)
+    scores = rng.normal(size=total)
+    for name in objective_names():
+        begin(name)
+        objective = make_objective(name, {}, rounds=2)
+        with kernel_threads(threads):
+            objective(labels[:docs], scores[:docs], None, group[:1])  # compiles, or loads
+            tracemalloc.start()
+            seconds = _seconds(partial(objective, labels, scores, None, group))
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        yield HugeCall(objective=name, n_docs=total, seconds=seconds, bytes=peak / total)
 
 
 def _lightgbm_training(

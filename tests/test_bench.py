@@ -2,10 +2,12 @@
 
 import csv
 import math
+from functools import partial
 
 import pytest
 from typer.testing import CliRunner
 
+import boostrank
 from boostrank import bench
 from boostrank.cli import app
 
@@ -36,6 +38,28 @@ def test_training():
     assert [timing.host for timing in rounds] == ["lightgbm", "xgboost"]
     for timing in rounds:
         assert timing.ratio > 0
+
+
+def test_huge():
+    begun = []
+    calls = list(bench.measure_huge(begun.append, n_docs=250, docs=20, threads=1))
+    assert [call.objective for call in calls] == begun == list(boostrank.objective_names())
+    for call in calls:
+        assert call.n_docs == 240
+        assert call.seconds > 0
+        assert call.bytes >= 24
+
+
+def test_huge_command(monkeypatch, tmp_path):
+    monkeypatch.setattr(bench, "measure_huge", partial(bench.measure_huge, n_docs=100, docs=20))
+    done = CliRunner().invoke(app, ["bench", "--huge", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "huge.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["objective"] for row in rows] == list(boostrank.objective_names())
+    assert "soft-ndcg" in done.stdout
+    done = CliRunner().invoke(app, ["bench", "--huge", "--train", "--out", str(tmp_path)])
+    assert done.exit_code == 2
 
 
 def test_command(monkeypatch, tmp_path):

@@ -1,0 +1,87 @@
+"""Memory of one call, and of thousands."""
+
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import boostrank
+from boostrank import hosts
+
+ROUNDS = 2000
+TRAINING = {
+    "lightgbm": """
+import lightgbm
+params = {"objective": "none", "num_leaves": 2, "num_threads": 1, "verbosity": -1}
+booster = lightgbm.Booster(params, lightgbm.Dataset(X, y, group=group))
+def update(round):
+    booster.update(fobj=objective)
+""",
+    "xgboost": """
+import xgboost
+data = xgboost.QuantileDMatrix(X, y, group=group, nthread=1)
+booster = xgboost.Booster({"max_depth": 1, "nthread": 1, "disable_default_eval_metric": 1}, [data])
+def update(round):
+    booster.update(data, round, fobj=objective)
+""",
+}
+
+
+@pytest.mark.parametrize("host", TRAINING)
+def test_rounds_leave_nothing_behind(host):
+    """Growth from round 200 to 2,000: of Python and NumPy, and of the process.
+
+    One float a document kept in each of them would be 50 MB. The hosts keep trees.
+    """
+    program = f"""
+import gc, resource, tracemalloc
+import numpy as np
+import boostrank
+
+rng = np.random.default_rng(0)
+group = np.full(250, 14)
+X = rng.normal(size=(group.sum(), 2)).astype(np.float32)
+y = rng.integers(0, 4, len(X)).astype(float)
+objective = boostrank.RegSHFSDCG(total_rounds={ROUNDS}, query_fraction=0.5)
+{TRAINING[host]}
+def memory():
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+for round in range({ROUNDS}):
+    if round == 100:
+        tracemalloc.start()  # everything is compiled, which would take ten times as long
+    if round == 200:
+        early = memory()
+    update(round)
+print(*np.subtract(memory(), early))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    python, process = map(int, done.stdout.split())
+    assert python < 300_000  # bytes; XGBoost makes a class a round, which Python holds for a while
+    assert process < 10_000  # kilobytes
+
+
+@pytest.mark.parametrize("name", boostrank.objective_names())
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["lightgbm", "xgboost"])
+def test_one_call_of_a_host(name, dtype, monkeypatch):
+    """At most 48 bytes a document and 40 a query, whatever hosts themselves hold."""
+    parameters = {"total_rounds": 2} if name == "reg-shf-sdcg" else {}
+    objective = boostrank.objective(name, **parameters)
+    group = np.full(4000, 20)
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, group.sum()).astype(np.float32)
+    scores = rng.normal(size=len(labels)).astype(dtype)
+    objective(labels[:20], scores[:20], None, group[:1])  # compiles
+    monkeypatch.setattr(hosts._buffers, "arrays", np.empty((2, 0)))
+    tracemalloc.start()
+    objective(labels, scores, None, group)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak >= 24 * len(labels)  # gradients for us and for the host: it is seen
+    assert peak <= 48 * len(labels) + 40 * len(group) + 50_000
