@@ -153,7 +153,7 @@ class RegSHFSDCG(Objective):
             frozen=ranking.frozen,
         )
 
-    # What overflows is refused by the caller; a share of none of it is not a number.
+    # What overflows is refused by the caller, also where its share is zero.
     @np.errstate(invalid="ignore")
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         ranking, regression = self._parts()
@@ -164,6 +164,7 @@ class RegSHFSDCG(Objective):
         loss *= share
         loss += (1.0 - share) * part  # (18)
 
+    @np.errstate(invalid="ignore")
     def _grad_hess(
         self, scores: Floats, labels: Floats, boundaries: Integers, grad: Floats, hess: Floats
     ) -> None:

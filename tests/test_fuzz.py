@@ -211,13 +211,15 @@ def test_good_data_in_any_container_gives_the_oracles_numbers(made, data, draw):
             assert not g.any()
             continue
         gaps = np.subtract.outer(s, s)[~np.eye(len(s), dtype=bool)]
-        kinks = entry.kinks(parameters)
-        if all(np.abs(np.abs(gaps) - abs(kink)).min(initial=1.0) > REACH for kink in kinks):
+        kinks = np.array(entry.kinks(parameters))
+        smooth = np.abs(np.abs(gaps)[:, None] - np.abs(kinks)).min(initial=1.0) > REACH
+        if smooth:
             want = gradient(lambda at: entry.loss(at, y, frozen_at=s, **options), s)  # noqa: B023
             scale = max(1.0, np.abs(want).max())
             np.testing.assert_allclose(g, want, rtol=1e-6, atol=1e-7 * scale)
         kind = objective.contract.hessian
-        if kind == "gauss-newton":
+        # Of SLAM's rivals with the same score either one may count.
+        if kind == "gauss-newton" and (smooth or not name.startswith("slam")):
             want = np.maximum(entry.gauss_newton(s, y, **options), FLOOR)
             np.testing.assert_allclose(h, want, rtol=1e-8, atol=1e-10 * max(1.0, want.max()))
         elif kind == "constant":
