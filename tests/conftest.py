@@ -20,6 +20,11 @@ from hypothesis import settings  # noqa: E402
 settings.register_profile("fuzz", max_examples=5000, print_blob=True)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that changes golden files."""
+    parser.addoption("--overwrite", action="store_true", help="write golden files anew")
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Return the folder of the real data, which is not part of the project."""

@@ -188,6 +188,105 @@ def test_any_scores_give_finite_numbers(name, parameters, spread, rng):
                 assert abs(g.sum()) <= 1e-12 * np.abs(g).sum()
 
 
+# Their losses are beyond float64 at the largest scores: squares, and RankBoost's slope of e^36.
+STEEP = {"gbrank", "regression", "reg-shf-sdcg", "rankboost"}
+
+
+@every_objective
+@pytest.mark.parametrize("spread", ["1e300", "all-1e300", "equal", "denormal", "all-scales"])
+def test_scores_at_the_ends_of_float64(name, parameters, spread, rng):
+    objective = build(name, parameters)
+    n = 12
+    signs = rng.choice([-1.0, 1.0], n)
+    scores = {
+        "1e300": np.where(np.arange(n) % 3 == 0, 1e300 * signs, signs),
+        "all-1e300": 1e300 * signs,
+        "equal": np.full(n, 1e300),
+        "denormal": 5e-324 * rng.integers(-4, 5, n),
+        "all-scales": signs * 10.0 ** rng.uniform(-300, 300, n),
+    }[spread]
+    labels = np.arange(n) % 5.0
+    for m in rounds(name, parameters):
+        assert_sound(*objective.grad_hess(scores, labels, [n], round=m), spread)
+        try:
+            loss = objective.loss(scores, labels, [n], round=m)
+        except ValueError as error:
+            message = f"the loss of {objective!r} is not finite in query 0: "
+            assert str(error).startswith(message)  # noqa: PT017
+            assert name in STEEP
+            assert spread != "denormal"
+        else:
+            assert np.isfinite(loss).all()
+
+
+@every_objective
+@pytest.mark.parametrize("grades", ["0..31", "real", "gains-to-1e15"])
+def test_wide_and_real_grades(name, parameters, grades, rng):
+    objective = build(name, parameters)
+    n = 6 if name == "soft-ndcg" else 12
+    labels = {
+        "0..31": np.linspace(0, 31, n).round(),
+        "real": rng.uniform(0, 5, n),
+        "gains-to-1e15": np.log2(1.0 + 10.0 ** np.linspace(0, 15, n)),
+    }[grades]
+    scores, labels = rng.normal(0, 1.5, n), rng.permutation(labels)
+    for m in rounds(name, parameters):
+        assert_sound(*objective.grad_hess(scores, labels, [n], round=m))
+        np.testing.assert_allclose(
+            objective.loss(scores, labels, [n], round=m)[0],
+            ORACLES[name].loss(scores.tolist(), labels.tolist(), round=m, **parameters),
+            rtol=1e-10,
+            atol=1e-13,
+        )
+
+
+@pytest.mark.parametrize("far", [{"scores": [0.0, 0.0, 1e200]}, {"weight": [1.0, 1.7e308]}])
+def test_what_float64_cannot_hold_is_refused(far):
+    data = {"scores": [0.0, 0.0, 99.0], "labels": [1, 2, 0], "group": [2, 1]} | far
+    with pytest.raises(ValueError, match=r"the loss of Regression\(.* is not finite in query 1: "):
+        REGISTRY["regression"]().loss(**data)
+    data["scores"] = [0.0, 0.0, 1.7e308]
+    with pytest.raises(ValueError, match=r"not finite in query 1 \(document at row 2\): look at"):
+        REGISTRY["regression"]().grad_hess(**data)
+
+
+# ---- millions ------------------------------------------------------------------------------------
+
+MILLION = 10**6
+# A million documents are a million million pairs, and these visit every one.
+VISIT_ALL_PAIRS = {"ranknet", "frank", "smooth-ap", "soft-ndcg"}
+
+
+@every_name
+def test_a_million_queries_of_one_document_with_empty_ones_between(name):
+    objective, m = example(name), rounds(name, ORACLES[name].parameters[-1])[0]
+    group = np.ones(MILLION + 3, np.int64)
+    group[[0, MILLION // 2, -1]] = 0
+    scores = np.linspace(-3, 3, MILLION)
+    labels = np.arange(MILLION) % 5.0
+    loss = objective.loss(scores, labels, group, round=m)
+    grad, hess = objective.grad_hess(scores, labels, group, round=m)
+    want = pointwise_gradient(objective, scores, labels, m)
+    np.testing.assert_allclose(grad, want, rtol=1e-10)
+    assert (hess >= FLOOR).all()
+    assert not loss[group == 0].any()
+    assert np.any(loss) == np.any(want)
+    assert np.isfinite(loss).all()
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - VISIT_ALL_PAIRS))
+def test_a_query_of_a_million_documents(name, rng):
+    # LambdaRank's last set truncates, which spares it most pairs.
+    parameters = ORACLES[name].parameters[-1 if name == "lambdarank" else 0]
+    objective, m = build(name, parameters), rounds(name, parameters)[0]
+    scores, labels = rng.normal(size=MILLION), np.arange(MILLION) % 5.0
+    grad, hess = objective.grad_hess(scores, labels, [MILLION], round=m)
+    assert_sound(grad, hess)
+    assert grad.any()
+    if objective.contract.shift_invariant:
+        assert abs(grad.sum()) <= 1e-9 * np.abs(grad).sum()
+
+
 @every_objective
 def test_highest_grades(name, parameters):
     """A grade of 1000 has a gain of 1e301: still finite."""

@@ -211,13 +211,15 @@ def test_good_data_in_any_container_gives_the_oracles_numbers(made, data, draw):
             assert not g.any()
             continue
         gaps = np.subtract.outer(s, s)[~np.eye(len(s), dtype=bool)]
-        kinks = entry.kinks(parameters)
-        if all(np.abs(np.abs(gaps) - abs(kink)).min(initial=1.0) > REACH for kink in kinks):
+        kinks = np.array(entry.kinks(parameters))
+        smooth = np.abs(np.abs(gaps)[:, None] - np.abs(kinks)).min(initial=1.0) > REACH
+        if smooth:
             want = gradient(lambda at: entry.loss(at, y, frozen_at=s, **options), s)  # noqa: B023
             scale = max(1.0, np.abs(want).max())
             np.testing.assert_allclose(g, want, rtol=1e-6, atol=1e-7 * scale)
         kind = objective.contract.hessian
-        if kind == "gauss-newton":
+        # Of SLAM's rivals with the same score either one may count.
+        if kind == "gauss-newton" and (smooth or not name.startswith("slam")):
             want = np.maximum(entry.gauss_newton(s, y, **options), FLOOR)
             np.testing.assert_allclose(h, want, rtol=1e-8, atol=1e-10 * max(1.0, want.max()))
         elif kind == "constant":
@@ -249,13 +251,12 @@ ANY_PARAMETERS = {
 }
 
 
-def outcome(call):
-    """Return what is computed, or None where the numbers are refused as too large together."""
+def attempt(call, *kinds):
+    """Return what is computed and nothing, or nothing and the error's message."""
     try:
-        return call()
-    except ValueError as error:
-        assert "is not finite in query" in str(error)
-        return None
+        return call(), ""
+    except kinds as error:
+        return None, str(error)
 
 
 @fuzzed
@@ -267,14 +268,15 @@ def outcome(call):
 def test_any_numbers_give_finite_ones_or_are_refused(made, data, m):
     name, parameters = made
     objective = REGISTRY[name](**parameters)
-    pair = outcome(lambda: objective.grad_hess(**data, round=m))
-    if pair is not None:
+    pair, refusal = attempt(lambda: objective.grad_hess(**data, round=m), ValueError)
+    if pair is None:
+        assert "is not finite in query" in refusal
+    else:
         assert all(np.isfinite(values).all() for values in pair)
-        if data["weight"] is None:
-            assert (pair[1] >= FLOOR).all()
+        assert data["weight"] is not None or (pair[1] >= FLOOR).all()
     if data["weight"] is None or len(data["weight"]) == len(data["group"]):
-        loss = outcome(lambda: objective.loss(**data, round=m))
-        assert loss is None or np.isfinite(loss).all()
+        loss, refusal = attempt(lambda: objective.loss(**data, round=m), ValueError)
+        assert "is not finite in query" in refusal if loss is None else np.isfinite(loss).all()
 
 
 # ---- bad data ------------------------------------------------------------------------------------
@@ -401,17 +403,16 @@ def test_any_parameter_is_refused_by_its_name_or_works(made, data, value, draw):
     name, parameters = made
     known = [field.name for field in fields(REGISTRY[name])]
     which = draw.draw(st.sampled_from([*known, "round"]))
-    m = value if which == "round" else 1
-    try:
+
+    def compute():
         objective = REGISTRY[name](**parameters | ({} if which == "round" else {which: value}))
-        if objective.name == "slam-ndcg" or name != "slam-ndcg":
-            hash(objective)
-        grad, hess = objective.grad_hess(**data, round=m)
-    except (TypeError, ValueError) as error:
-        assert which in str(error)
+        return objective.grad_hess(**data, round=value if which == "round" else 1)
+
+    pair, refusal = attempt(compute, TypeError, ValueError)
+    if pair is None:
+        assert which in refusal
     else:
-        assert np.isfinite(grad).all()
-        assert np.isfinite(hess).all()
+        assert all(np.isfinite(values).all() for values in pair)
 
 
 # ---- what hosts take -----------------------------------------------------------------------------
