@@ -463,6 +463,7 @@ class HostObjective(Objective):
             pairs = buffers = _buffers.take(len(parts), len(checked[0]))
             for (_, part), (grad, hess) in zip(parts, pairs, strict=True):
                 part._evaluate(*checked, round, grad, hess)
+            del checked  # copies, often: memory for what follows
         share = parts[0][1].hessian_share
         means = self._mean_hessians(host.host, pairs)
         if len(parts) > 1:
@@ -471,7 +472,9 @@ class HostObjective(Objective):
                 factor /= mean if self.rescale else 1.0
                 grad *= factor
                 hess *= factor
-            pairs, share = pairs.sum(axis=0, keepdims=True), 0.0
+            for pair in pairs[1:]:
+                pairs[0] += pair
+            pairs, share = pairs[:1], 0.0
             means = self._mean_hessians(host.host, pairs)
         # What the host's Hessians have as their mean.
         size = 1.0 if self.rescale else means[0]

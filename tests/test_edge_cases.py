@@ -232,12 +232,11 @@ def test_wide_and_real_grades(name, parameters, grades, rng):
     scores, labels = rng.normal(0, 1.5, n), rng.permutation(labels)
     for m in rounds(name, parameters):
         assert_sound(*objective.grad_hess(scores, labels, [n], round=m))
-        np.testing.assert_allclose(
-            objective.loss(scores, labels, [n], round=m)[0],
-            ORACLES[name].loss(scores.tolist(), labels.tolist(), round=m, **parameters),
-            rtol=1e-10,
-            atol=1e-13,
-        )
+        loss = objective.loss(scores, labels, [n], round=m)[0]
+        assert np.isfinite(loss)
+        if name != "mix":  # which has no oracle of its own: it is compared with its parts
+            want = ORACLES[name].loss(scores.tolist(), labels.tolist(), round=m, **parameters)
+            np.testing.assert_allclose(loss, want, rtol=1e-10, atol=1e-13)
 
 
 @pytest.mark.parametrize("far", [{"scores": [0.0, 0.0, 1e200]}, {"weight": [1.0, 1.7e308]}])
@@ -254,7 +253,7 @@ def test_what_float64_cannot_hold_is_refused(far):
 
 MILLION = 10**6
 # A million documents are a million million pairs, and these visit every one.
-VISIT_ALL_PAIRS = {"ranknet", "frank", "smooth-ap", "soft-ndcg"}
+VISIT_ALL_PAIRS = {"frank", "smooth-ap", "soft-ndcg"}
 
 
 @every_name
