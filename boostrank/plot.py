@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _OURS = ("-", ":", "-.")
 _BUILTIN = (("#000000", "--"), ("#7F7F7F", "--"))
+_BUILTIN_LINES = ("--", ":", "-.")
 _HOST_MARKERS = {"lightgbm": ("o", "#0072B2"), "xgboost": ("s", "#D55E00")}
 
 SIGNIFICANT = 0.05
@@ -146,14 +147,24 @@ def draw_lengths(timings: Sequence[Timing], path: Path) -> None:
         if not builtin and timing.host:
             label = f"{timing.host}: {ours}"
             lines.setdefault((label, True), []).append((timing.docs, timing.builtin))
-    for number, ((label, theirs), points) in enumerate(lines.items()):
+    our_labels = [label for label, theirs in lines if not theirs]
+    their_labels = [label for label, theirs in lines if theirs]
+    for (label, theirs), points in lines.items():
+        if theirs:
+            host = label.partition(":")[0]
+            colour = _BUILTIN[host == "xgboost"][0]
+            turn = [name for name in their_labels if name.startswith(host)].index(label)
+            style = _BUILTIN_LINES[turn % len(_BUILTIN_LINES)]
+        else:
+            turn, place = divmod(our_labels.index(label), len(_COLOURS))
+            colour, style = _COLOURS[place], _OURS[turn % len(_OURS)]
         best = {docs: min(ns for d, ns in points if d == docs) for docs, _ in points}
         axis.plot(
             list(best),
             list(best.values()),
-            color=_COLOURS[number % len(_COLOURS)],
-            linestyle="--" if theirs else "-",
-            marker="o",
+            color=colour,
+            linestyle=style,
+            marker="s" if theirs else "o",
             markersize=4,
             linewidth=1.4,
             label=label if theirs else f"boostrank: {label}",

@@ -241,7 +241,7 @@ def rank_discount(rank: int) -> float:
 def discount_sum(first: int, last: int) -> float:
     """Sum of the discounts of the ranks first + 1 .. last."""
     tabled = len(DISCOUNTS)
-    total = DISCOUNT_SUMS[min(last, tabled)] - DISCOUNT_SUMS[min(first, tabled)]
+    total: float = DISCOUNT_SUMS[min(last, tabled)] - DISCOUNT_SUMS[min(first, tabled)]
     for rank in range(max(first, tabled) + 1, last + 1):
         total += discount(float(rank))
     return total

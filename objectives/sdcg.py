@@ -134,9 +134,9 @@ def _sort(scores: Floats, work: Work) -> Integers:
     n = len(scores)
     for i in range(n):
         rows[SCORES, i] = scores[i]
+    order: Integers = places[IDENTITY if n <= BLOCK else ORDER]
     if n <= BLOCK:
-        return places[IDENTITY]
-    order = places[ORDER]
+        return order
     write_order(rows[SCORES], n, order, places[SPARE:])
     for position in range(n):
         rows[SCORES, position] = scores[order[position]]
@@ -321,7 +321,8 @@ def _exact_curvature(i: int, s: Floats, alpha: float, c: Floats, bend: Floats) -
             slope += rho
             curvature += bend[j] * rho * rho
             curvature += (c[i] - c[j]) * rho * (1.0 - 2.0 * below)  # G'' / alpha^2
-    return alpha * alpha * (curvature + bend[i] * slope * slope)
+    total: float = alpha * alpha * (curvature + bend[i] * slope * slope)
+    return total
 
 
 @kernel

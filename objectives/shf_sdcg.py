@@ -410,7 +410,8 @@ def _exact_curvature(i: int, s: Floats, g: Floats, alpha: float, c: Floats, bend
             slope += -steepness if g[i] > g[j] else steepness
             curvature += bend[j] * steepness * steepness
             curvature += (c[i] + c[j]) * (g2 if lead >= 0.0 else 0.0)
-    return alpha * alpha * (curvature + bend[i] * slope * slope)
+    total: float = alpha * alpha * (curvature + bend[i] * slope * slope)
+    return total
 
 
 @kernel

@@ -95,7 +95,7 @@ def over_queries(driver: Callable[..., None], boundaries: Integers, *args: Any) 
         return
     shares = np.linspace(0.0, total, n_chunks + 1)[1:-1]
     cuts = np.unique(np.concatenate(([0], np.searchsorted(costs, shares), [n_queries])))
-    chunks = deque(
+    chunks: deque[Callable[[], None]] = deque(
         partial(driver, first, last, boundaries, *args)
         for first, last in itertools.pairwise(cuts.tolist())
     )

@@ -157,11 +157,12 @@ def check_count(name: str, value: Any) -> int:
     """Return a parameter that must be a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be a whole number of at least 1, got {value!r}")
-    if value < 1:
+    count = int(value)
+    if count < 1:
         raise ValueError(f"{name} must be at least 1, got {value!r}")
-    if value > MAX_COUNT:
+    if count > MAX_COUNT:
         raise ValueError(f"{name} must be at most 2^53, got a larger number")
-    return int(value)
+    return count
 
 
 def check_cutoff(name: str, value: Any) -> int | None:
