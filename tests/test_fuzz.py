@@ -434,7 +434,8 @@ FRAMES = {
 
 @settings(fuzzed, max_examples=settings.default.max_examples // 2)
 @given(
-    objectives().filter(lambda made: made[0] != "slam-map"),
+    # A mixture's parts are scaled one by one, which its own tests look at.
+    objectives().filter(lambda made: made[0] not in ("slam-map", "reg-shf-sdcg")),
     lists().filter(lambda data: len(data["scores"]) > 0 and 0 not in data["group"]),
     st.sampled_from(sorted(HOST_VECTORS)),
     st.data(),
