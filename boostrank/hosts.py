@@ -33,7 +33,7 @@ import numpy.typing as npt
 from boostrank.collective import failing_together, mean_over_machines
 from boostrank.datasets import check_seed
 from boostrank.objectives import Objective
-from boostrank.objectives.numerics import kernel
+from boostrank.objectives.numerics import kernel, strict
 from boostrank.objectives.validation import (
     Floats,
     check_choice,
@@ -242,7 +242,7 @@ def _active_hessian(grad: Floats, hess: Floats) -> tuple[float, float]:
     return total, count
 
 
-@kernel
+@strict
 def _scale(
     grad: Floats,
     hess: Floats,
@@ -256,6 +256,8 @@ def _scale(
     """Write what a host gets; return the first row that is not finite, or -1.
 
     Hessians are at least `least` before weights and `floor` after. No weights are as good as ones.
+    Strict, because the last bit of a float32 may hang on the order of these operations, which
+    compilers choose differently.
     """
     broken = 0
     for i in range(len(grad)):

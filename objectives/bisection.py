@@ -7,31 +7,13 @@ parts add up to O(n log n) documents however many distinct grades there are, and
 where most have one of two grades.
 """
 
-from typing import Any
-
-import numba
 import numpy as np
 
-from .numerics import F, kernel, order_by_score
+from .numerics import kernel, order_by_score
 from .validation import Floats, Integers
 
 # Whole grades below this are counted in a table, as all are that people give; others are sorted.
 TABLE = 64
-
-
-def strict(function: F) -> F:
-    """Compile like `kernel`, but keep the order of additions.
-
-    margin - (s_i - s_j) may not become (margin - s_i) + s_j, in which a large score swallows the
-    margin, and which is hoisted out of loops just because it saves an operation.
-    """
-    # fastmath is switched off by name: left out, it is taken over from the kernel that calls.
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
-    try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # as in `kernel`
-        compiled = numba.njit(**options)(function)
-    return compiled  # type: ignore[no-any-return]
 
 
 @kernel

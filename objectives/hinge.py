@@ -24,8 +24,8 @@ import math
 
 import numpy as np
 
-from .bisection import first_part, grade_levels, halve, strict
-from .numerics import kernel, order_by_score
+from .bisection import first_part, grade_levels, halve
+from .numerics import kernel, order_by_score, strict
 from .soft_indicators import in_order
 from .validation import Floats
 

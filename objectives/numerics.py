@@ -52,13 +52,27 @@ OPTIONS: dict[str, Any] = {
 }
 
 
+def _compiled(function: F, **options: Any) -> F:
+    try:
+        compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        compiled = numba.njit(**options)(function)
+    return compiled  # type: ignore[no-any-return]
+
+
 def kernel(function: F) -> F:
     """Compile a function without the interpreter lock, cached on disk where that is possible."""
-    try:
-        compiled = numba.njit(cache=True, **OPTIONS)(function)
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        compiled = numba.njit(**OPTIONS)(function)
-    return compiled  # type: ignore[no-any-return]
+    return _compiled(function, **OPTIONS)
+
+
+def strict(function: F) -> F:
+    """Compile like `kernel`, but keep the order of operations.
+
+    margin - (s_i - s_j) may not become (margin - s_i) + s_j, in which a large score swallows the
+    margin, and which is hoisted out of loops just because it saves an operation.
+    """
+    # fastmath is switched off by name: left out, it is taken over from the kernel that calls.
+    return _compiled(function, **{**OPTIONS, "fastmath": False})
 
 
 def step(function: F) -> F:

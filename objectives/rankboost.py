@@ -53,8 +53,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base import GRADES, Contract, Objective
-from .bisection import first_part, grade_levels, halve, strict
-from .numerics import CONSTANT, EXACT, HESSIAN_FLOOR, kernel, order_by_score
+from .bisection import first_part, grade_levels, halve
+from .numerics import CONSTANT, EXACT, HESSIAN_FLOOR, kernel, order_by_score, strict
 from .soft_indicators import in_order
 from .validation import Floats, Integers, check_flag
 
