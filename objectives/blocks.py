@@ -15,20 +15,24 @@ its own, sum_j w_j z_ij^k with z_ij = e^{-alpha (s_j - s_i)}, is then one number
 from block to block: every factor is at most 1, so nothing overflows for any scores, and what
 underflows is nothing.
 
-A query of at most `BLOCK` documents is one block, which need not be sorted.
+A query of at most `BLOCK` documents is one block, which need not be sorted. Such queries are worked
+on in batches: they stand side by side in the columns of scratch, and what is done document by
+document is done to hundreds at once. A longer query is a batch of its own.
 
-Rows of scratch are padded to whole lanes: E = 0 behind the last document contributes nothing, and
-loops over a multiple of `LANES` have no remainder to do one by one.
+The columns of a block are padded to whole lanes: E = 0 behind its last document contributes
+nothing, and loops over a multiple of `LANES` have no remainder to do one by one.
 """
 
 import math
 
 import numpy as np
 
-from .numerics import LANES, exponentials, kernel, padded
+from .numerics import STRIDE, kernel, padded, strided
 from .validation import Floats, Integers
 
 BLOCK = 64
+# Columns of a batch of short queries: scratch of so many documents stays in the fastest memory.
+BATCH = 512
 
 # e^-150 is 7e-66: products of four such numbers, and 1 over them, keep all their digits.
 LARGEST_EXPONENT = 150.0
@@ -62,39 +66,44 @@ SLOPE = LOGISTIC * np.arange(1.0, TERMS + 1.0)
 
 @kernel
 def scratch_width(first: int, last: int, boundaries: Integers) -> int:
-    """Row length that serves every one of these queries, with `LANES` of padding behind it."""
+    """Row length that serves every batch of these queries, with `STRIDE` of padding behind it."""
     longest = 0
     for q in range(first, last):
         longest = max(longest, boundaries[q + 1] - boundaries[q])
-    return padded(longest) + LANES
+    return max(strided(longest), BATCH) + STRIDE
 
 
 @kernel
-def block_exponentials(
-    rows: Floats,
-    bits: Integers,
-    scores: int,
-    spare: int,
-    down: int,
-    begin: int,
-    n: int,
-    alpha: float,
-    top: float,
-) -> bool:
-    """Write e^{alpha (s_i - top)} of n scores into row `down`, and 0 into its padding.
+def batch_end(first: int, last: int, boundaries: Integers) -> int:
+    """Query behind the batch that begins with `first`: one long query, or short ones that fit."""
+    columns = 0
+    for q in range(first, last):
+        n = boundaries[q + 1] - boundaries[q]
+        columns += padded(n)
+        if q > first and (n > BLOCK or columns > BATCH):
+            return q
+        if n > BLOCK:
+            return q + 1
+    return last
 
-    Returns whether ratios of them keep their digits. `top` is the largest score, or, where they
-    serve for ratios only, any of them.
+
+@kernel
+def exponents(
+    rows: Floats, scores: int, out: int, begin: int, n: int, alpha: float, top: float
+) -> bool:
+    """Write alpha (s_i - top) of n scores into row `out`, and -inf into its padding.
+
+    Returns whether ratios of e to these powers keep their digits. `top` is the largest score, or,
+    where they serve for ratios only, any of them.
     """
     first = np.uint64(begin)
     outside = 0
     for i in range(np.uint64(n)):
         x = alpha * (rows[scores, first + i] - top)
-        rows[spare, first + i] = min(x, LARGEST_EXPONENT)
+        rows[out, first + i] = min(x, LARGEST_EXPONENT)
         outside += 1 if abs(x) > LARGEST_EXPONENT else 0
     for i in range(np.uint64(n), np.uint64(padded(n))):
-        rows[spare, first + i] = -math.inf
-    exponentials(rows, bits, spare, down, begin, padded(n))
+        rows[out, first + i] = -math.inf
     return outside == 0
 
 

@@ -49,10 +49,11 @@ from .blocks import (
     LOGISTIC,
     MAX_LEVELS,
     TERMS,
+    batch_end,
     block_edges,
-    block_exponentials,
     carry,
     distinct,
+    exponents,
     group_levels,
     scratch_width,
     to_bottom,
@@ -60,13 +61,14 @@ from .blocks import (
 from .numerics import (
     CONSTANT,
     HESSIAN_FLOOR,
-    LANES,
+    exponentials,
     kernel,
     logistic,
     padded,
     rank_discount,
     read_grades,
     step,
+    strided,
     write_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
@@ -78,55 +80,74 @@ Params = tuple[int, float, bool]  # truncation (0: none), sigma, norm
 # Up to this truncation, or twice as many documents, all pairs one by one take less time.
 FEW = 110
 
-# Scratch of a query: rows of documents by position or of blocks, the same as whole numbers, places
-# of documents, sums of the levels.
+# Scratch of a batch: rows of its columns or blocks, the same as whole numbers, places, sums of the
+# levels.
 Work = tuple[Floats, Integers, Integers, Floats]
 GAINS, SCORES, GAIN, DISCOUNT, DOWN, UP, POWERS, PULLS, CURVATURES, TOP, BOTTOM = range(11)
-ORDER, RANKS, EDGES, COUNTS, SPARE = range(5)  # SPARE: two rows
+# Of each column its document and its rank - 1; of each query its number and first column, where its
+# blocks begin and whether ratios serve.
+ORDER, RANKS, QUERY, BEGIN, EDGES, RATIOS, COUNTS, SPARE = range(8)  # SPARE: two rows
 
 
 @kernel
 def _work(width: int) -> Work:
-    rows = np.empty((11, width))
-    places = np.empty((6, width), np.int64)
+    rows = np.zeros((11, width))
+    places = np.zeros((9, width), np.int64)
     return rows, rows.view(np.int64), places, np.empty((2, MAX_LEVELS, TERMS))
 
 
 @step
-def _prepare(scores: Floats, labels: Floats, truncation: int, work: Work) -> int:
-    """Write the order and the gains / Z of the documents; return the truncation.
+def _sort(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    truncation: int,
+    work: Work,
+) -> tuple[int, int]:
+    """Write order and gains / Z of a batch; return its queries and columns.
 
-    0 says that the query is degenerate.
+    Degenerate queries are left out. Documents are counted from the first of their query.
     """
     rows, _, places, _ = work
-    n = len(scores)
-    top = min(truncation, n) if truncation > 0 else n
-    z = read_grades(labels, top, rows[GAINS], places[COUNTS])
-    if z == 0.0:
-        return 0
-    for i in range(n):
-        rows[GAINS, i] /= z
-    for i in range(n):
-        rows[PULLS, i] = scores[i]
-        places[RANKS, i] = i
-    write_order(rows[PULLS], n, places[ORDER], places[SPARE:])
-    return top
+    queries = 0
+    columns = 0
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        n = b - a
+        top = min(truncation, n) if truncation > 0 else n
+        gains, order = rows[GAINS, columns:], places[ORDER, columns:]
+        z = read_grades(labels[a:b], top, gains, places[COUNTS])
+        if z == 0.0:
+            continue
+        for i in range(n):
+            gains[i] /= z
+            rows[PULLS, i] = scores[a + i]
+            places[RANKS, columns + i] = i
+        write_order(rows[PULLS], n, order, places[SPARE:])
+        places[QUERY, queries] = q
+        places[BEGIN, queries] = columns
+        queries += 1
+        columns += padded(n)
+    return queries, columns
 
 
 @step
-def _place(scores: Floats, work: Work) -> None:
-    """Write scores, gains and discounts by position, and the padding behind them."""
+def _place(query: int, boundaries: Integers, scores: Floats, work: Work) -> None:
+    """Write scores, gains and discounts of a query by position, and the padding behind them."""
     rows, _, places, _ = work
-    n = len(scores)
-    for position in range(n):
-        i = places[ORDER, position]
-        rows[SCORES, position] = scores[i]
-        rows[GAIN, position] = rows[GAINS, i]
-        rows[DISCOUNT, position] = rank_discount(places[RANKS, position] + 1)
-    for position in range(n, n + LANES):
-        rows[SCORES, position] = 0.0
-        rows[GAIN, position] = 0.0
-        rows[DISCOUNT, position] = 0.0
+    q, begin = places[QUERY, query], places[BEGIN, query]
+    a, n = boundaries[q], boundaries[q + 1] - boundaries[q]
+    for column in range(begin, begin + n):
+        i = places[ORDER, column]
+        rows[SCORES, column] = scores[a + i]
+        rows[GAIN, column] = rows[GAINS, begin + i]
+        rows[DISCOUNT, column] = rank_discount(places[RANKS, column] + 1)
+    for column in range(begin + n, begin + padded(n)):
+        rows[SCORES, column] = 0.0
+        rows[GAIN, column] = 0.0
+        rows[DISCOUNT, column] = 0.0
 
 
 @kernel
@@ -136,26 +157,36 @@ def _norm_factor(total: float) -> float:
 
 
 @step
-def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> float:
+def _loss_batch(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    work: Work,
+    loss: Floats,
+) -> None:
     truncation, sigma, norm = params
-    top = _prepare(scores, labels, truncation, work)
-    if top == 0:
-        return 0.0
-    _place(scores, work)
-    n = len(scores)
-    s, g, d = work[0][SCORES, :n], work[0][GAIN], work[0][DISCOUNT]
-    spread = norm and s[0] != s[-1]
-    loss = 0.0
-    total = 0.0  # L
-    for i in range(top):
-        for j in range(i + 1, n):
-            weight = abs(g[i] - g[j]) * (d[i] - d[j])
-            # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
-            weight = weight / (0.01 + abs(s[i] - s[j])) if spread else weight
-            x = sigma * (s[i] - s[j]) if g[i] > g[j] else sigma * (s[j] - s[i])
-            loss += weight * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))
-            total += 2.0 * sigma * weight * logistic(x)[0]
-    return loss * _norm_factor(total) if norm else loss
+    rows, _, places, _ = work
+    queries, _ = _sort(first, last, boundaries, scores, labels, truncation, work)
+    for query in range(queries):
+        _place(query, boundaries, scores, work)
+        q, begin = places[QUERY, query], places[BEGIN, query]
+        n = boundaries[q + 1] - boundaries[q]
+        end = begin + n
+        s, g, d = rows[SCORES, begin:end], rows[GAIN, begin:end], rows[DISCOUNT, begin:end]
+        spread = norm and s[0] != s[-1]
+        total = 0.0  # L
+        for i in range(min(truncation, n) if truncation > 0 else n):
+            for j in range(i + 1, n):
+                weight = abs(g[i] - g[j]) * (d[i] - d[j])
+                # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
+                weight = weight / (0.01 + abs(s[i] - s[j])) if spread else weight
+                x = sigma * (s[i] - s[j]) if g[i] > g[j] else sigma * (s[j] - s[i])
+                loss[q] += weight * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))
+                total += 2.0 * sigma * weight * logistic(x)[0]
+        loss[q] *= _norm_factor(total) if norm else 1.0
 
 
 @kernel
@@ -226,22 +257,18 @@ def _near_rows(
 def _near(
     begin: int,
     end: int,
-    n: int,
+    last: int,
     top: int,
     rows: Floats,
-    bits: Integers,
     sigma: float,
     norm: bool,
     offset: float,
-    best: float,
-    worst: float,
+    ratios: bool,
 ) -> float:
-    """Write the sums over pairs inside a block; return sum w rho over its documents."""
-    size = end - begin
-    ratios = block_exponentials(rows, bits, SCORES, POWERS, DOWN, begin, size, sigma, best)
-    if n > size:
-        to_bottom(rows, SCORES, DOWN, UP, begin, size, sigma, best, worst, ratios)
-    last = begin + padded(size) if ratios and end == n else end
+    """Write the sums over pairs inside a block; return sum w rho over its documents.
+
+    Documents before column `top` are at rank T or above; padding may reach to column `last`.
+    """
     whole = min(max(top, begin), end)
     total = _near_rows(begin, whole, rows, begin, last, sigma, norm, offset, ratios)
     if whole < end:  # of a pair, one document is at rank T or above
@@ -314,28 +341,70 @@ def _far(
 
 
 @step
-def _blocks(scores: Floats, top: int, sigma: float, known: int, work: Work) -> None:
-    """Write the sums over all pairs, by blocks in which documents of equal gain stand together."""
+def _sum_linked(
+    boundaries: Integers, scores: Floats, top: int, sigma: float, known: int, work: Work
+) -> None:
+    """Write the sums over all pairs of one query, in blocks with equal gains side by side."""
     rows, bits, places, sums = work
-    n = len(scores)
+    a, b = boundaries[places[QUERY, 0]], boundaries[places[QUERY, 0] + 1]
+    n = b - a
     order, edges = places[ORDER, :n], places[EDGES]
     levels = sums[0, :known, 0].copy()
     blocks = block_edges(n, top, edges)
     for m in range(blocks):
-        rows[TOP, m] = scores[order[edges[m]]]
-        rows[BOTTOM, m] = scores[order[edges[m + 1] - 1]]
+        rows[TOP, m] = scores[a + order[edges[m]]]
+        rows[BOTTOM, m] = scores[a + order[edges[m + 1] - 1]]
     runs = np.empty((blocks, known + 1), np.int64)
     group_levels(order, rows[GAINS], levels, edges, places[RANKS], runs)
-    _place(scores, work)
+    _place(0, boundaries, scores, work)
     for m in range(blocks):
+        begin, size = edges[m], edges[m + 1] - edges[m]
+        places[RATIOS, m] = exponents(rows, SCORES, POWERS, begin, size, sigma, rows[TOP, m])
+    exponentials(rows, bits, POWERS, DOWN, 0, strided(n))
+    for m in range(blocks):
+        begin, end, ratios = edges[m], edges[m + 1], places[RATIOS, m] != 0
+        last = padded(n) if ratios and end == n else end
+        _near(begin, end, last, top, rows, sigma, False, 0.0, ratios)
         best, worst = rows[TOP, m], rows[BOTTOM, m]
-        _near(edges[m], edges[m + 1], n, top, rows, bits, sigma, False, 0.0, best, worst)
+        to_bottom(rows, SCORES, DOWN, UP, begin, end - begin, sigma, best, worst, ratios)
     _far(top, sigma, True, levels, runs, edges, rows, sums)
     _far(top, sigma, False, levels, runs, edges, rows, sums)
 
 
 @step
-def _grad_hess_query(
+def _sum_pairs(
+    queries: int, columns: int, boundaries: Integers, scores: Floats, params: Params, work: Work
+) -> None:
+    """Write the sums over the pairs of every query, one by one; with `norm`, normalised."""
+    truncation, sigma, norm = params
+    rows, bits, places, _ = work
+    for query in range(queries):
+        _place(query, boundaries, scores, work)
+        q, begin = places[QUERY, query], places[BEGIN, query]
+        n = boundaries[q + 1] - boundaries[q]
+        best = rows[SCORES, begin]
+        places[RATIOS, query] = exponents(rows, SCORES, POWERS, begin, n, sigma, best)
+    exponentials(rows, bits, POWERS, DOWN, 0, strided(columns))
+    for query in range(queries):
+        q, begin, ratios = places[QUERY, query], places[BEGIN, query], places[RATIOS, query] != 0
+        n = boundaries[q + 1] - boundaries[q]
+        end = begin + n
+        last = begin + padded(n) if ratios else end
+        top = begin + (min(truncation, n) if truncation > 0 else n)
+        offset = 1.0 if rows[SCORES, begin] == rows[SCORES, end - 1] else 0.01
+        magnitudes = _near(begin, end, last, top, rows, sigma, norm, offset, ratios)
+        if norm:
+            factor = _norm_factor(sigma * magnitudes)
+            for column in range(begin, end):
+                rows[PULLS, column] *= factor
+                rows[CURVATURES, column] *= factor
+
+
+@step
+def _grad_hess_batch(
+    first: int,
+    last: int,
+    boundaries: Integers,
     scores: Floats,
     labels: Floats,
     params: Params,
@@ -345,29 +414,26 @@ def _grad_hess_query(
     hess: Floats,
 ) -> None:
     truncation, sigma, norm = params
-    top = _prepare(scores, labels, truncation, work)
-    if top == 0:
+    rows, _, places, sums = work
+    queries, columns = _sort(first, last, boundaries, scores, labels, truncation, work)
+    if queries == 0:
         return
-    rows, bits, places, sums = work
-    n = len(scores)
-    order = places[ORDER]
+    n = boundaries[first + 1] - boundaries[first]  # of one query, or of the first short one
+    top = min(truncation, n) if truncation > 0 else n
     # The divisor 0.01 + |s_i - s_j| is no sum of exponentials: all pairs one by one.
     known = 0 if norm or min(n // 2, top) <= FEW else distinct(rows[GAINS, :n], sums[0, :, 0])
-    factor = 1.0
     if known > 0:
-        _blocks(scores, top, sigma, known, work)
+        _sum_linked(boundaries, scores, top, sigma, known, work)
     else:
-        _place(scores, work)
-        best, worst = rows[SCORES, 0], rows[SCORES, n - 1]
-        offset = 1.0 if best == worst else 0.01
-        magnitudes = _near(0, n, n, top, rows, bits, sigma, norm, offset, best, worst)
-        if norm:
-            factor = _norm_factor(sigma * magnitudes)
-    for i in range(n):
-        grad[order[i]] = -sigma * factor * rows[PULLS, i]
-    if hessian != CONSTANT:
-        for i in range(n):
-            hess[order[i]] = max(factor * sigma * sigma * rows[CURVATURES, i], HESSIAN_FLOOR)
+        _sum_pairs(queries, columns, boundaries, scores, params, work)
+    for query in range(queries):
+        q, begin = places[QUERY, query], places[BEGIN, query]
+        a = boundaries[q]
+        for column in range(begin, begin + boundaries[q + 1] - a):
+            i = a + places[ORDER, column]
+            grad[i] = -sigma * rows[PULLS, column]
+            if hessian != CONSTANT:
+                hess[i] = max(sigma * sigma * rows[CURVATURES, column], HESSIAN_FLOOR)
 
 
 @kernel
@@ -381,9 +447,11 @@ def _loss_queries(
     loss: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = _loss_query(scores[a:b], labels[a:b], params, work)
+    begin = first
+    while begin < last:
+        end = batch_end(begin, last, boundaries)
+        _loss_batch(begin, end, boundaries, scores, labels, params, work, loss)
+        begin = end
 
 
 @kernel
@@ -399,9 +467,11 @@ def _grad_hess_queries(
     hess: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, work, grad[a:b], hess[a:b])
+    begin = first
+    while begin < last:
+        end = batch_end(begin, last, boundaries)
+        _grad_hess_batch(begin, end, boundaries, scores, labels, params, hessian, work, grad, hess)
+        begin = end
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,10 @@ DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(4096))
 DISCOUNT_SUMS = np.concatenate((np.zeros(1), np.cumsum(DISCOUNTS)))
 # Gains of whole grades, which are nearly all there are.
 GAINS = np.exp2(np.arange(32.0)) - 1.0
-# Rows of scratch are padded to so many numbers: the loops of the machine's vectors, unrolled.
-LANES = 32
+# Loops inside a list run over a multiple of the numbers that the machine's vectors hold, and those
+# over whole rows of scratch over a multiple of these, unrolled: nothing is left to do one by one.
+LANES = 8
+STRIDE = 32
 # Up to this many documents, counting the better ones is faster than sorting.
 SHORT_LIST = 64
 # Insertions after which sorting by buckets is given up: the scores lie in few heaps.
@@ -145,6 +147,12 @@ def discount(rank: float) -> float:
 def padded(n: int) -> int:
     """Smallest multiple of `LANES` that holds n."""
     return (n + LANES - 1) // LANES * LANES
+
+
+@kernel
+def strided(n: int) -> int:
+    """Smallest multiple of `STRIDE` that holds n."""
+    return (n + STRIDE - 1) // STRIDE * STRIDE
 
 
 @kernel

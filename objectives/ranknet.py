@@ -48,10 +48,11 @@ from .blocks import (
     MAX_LEVELS,
     SLOPE,
     TERMS,
+    batch_end,
     block_edges,
-    block_exponentials,
     carry,
     distinct,
+    exponents,
     group_levels,
     scratch_width,
     series,
@@ -60,13 +61,14 @@ from .blocks import (
 from .numerics import (
     CONSTANT,
     HESSIAN_FLOOR,
-    LANES,
     all_equal,
+    exponentials,
     kernel,
     logistic,
     order_by_score,
     padded,
     step,
+    strided,
     write_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
@@ -78,17 +80,19 @@ Params = tuple[float, bool]  # sigma, normalize
 # Up to this many documents, all pairs one by one take less time than blocks of them.
 FEW = 200
 
-# Scratch of a query: rows of documents by position or of blocks, the same as whole numbers, places
-# of documents, sums of the levels.
+# Scratch of a batch: rows of its columns or blocks, the same as whole numbers, places, sums of the
+# levels.
 Work = tuple[Floats, Integers, Integers, Floats]
 SCORES, GRADE, DOWN, UP, POWERS, PULLS, CURVATURES, TOP, BOTTOM = range(9)
-ORDER, PLACES, EDGES, SPARE = range(4)  # SPARE: two rows
+# Document of a column, counted from the query's first; of each block its query, first column,
+# documents and whether ratios serve.
+ORDER, QUERY, BEGIN, SIZE, RATIOS, PLACES, EDGES, SPARE = range(8)  # SPARE: two rows
 
 
 @kernel
 def _work(width: int) -> Work:
-    rows = np.empty((9, width))
-    places = np.empty((5, width), np.int64)
+    rows = np.zeros((9, width))
+    places = np.zeros((9, width), np.int64)
     return rows, rows.view(np.int64), places, np.empty((2, MAX_LEVELS, TERMS))
 
 
@@ -120,35 +124,69 @@ def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
 
 
 @step
-def _place(scores: Floats, labels: Floats, work: Work, levels: Floats) -> Integers:
-    """Write order, scores and grades by position, and the distinct grades.
+def _place(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    levels: Floats,
+    work: Work,
+) -> tuple[int, int, Integers]:
+    """Write documents, scores and grades of a batch by column; return its blocks and columns.
 
-    Returns where each of them begins in every block; one block stays as it is, and returns none.
+    Also returns where each distinct grade begins in every block of one query, and none otherwise:
+    one block stays as it is. Degenerate queries are left out.
     """
     rows, _, places, _ = work
-    n = len(scores)
-    order, edges = places[ORDER], places[EDGES]
-    known = 0 if n <= FEW else distinct(labels, levels)
-    if known > 0:
-        rows[SCORES, :n] = scores
-        write_order(rows[SCORES], n, order, places[SPARE:])
-        runs = np.empty((block_edges(n, n, edges), known + 1), np.int64)
-        for m in range(len(runs)):
-            rows[TOP, m] = scores[order[edges[m]]]
-            rows[BOTTOM, m] = scores[order[edges[m + 1] - 1]]
-        group_levels(order, labels, levels[:known], edges, places[PLACES], runs)
-    else:
-        runs = np.empty((1, 1), np.int64)
-        edges[0], edges[1] = 0, n
-        rows[TOP, 0] = scores[0]  # for ratios, any score will do
+    runs = np.empty((1, 1), np.int64)
+    blocks = 0
+    columns = 0
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        n = b - a
+        if all_equal(labels[a:b]):
+            continue
+        order = places[ORDER, columns:]
+        places[QUERY, blocks] = q
+        known = 0 if n <= FEW else distinct(labels[a:b], levels)
+        if known > 0:
+            rows[SCORES, :n] = scores[a:b]
+            write_order(rows[SCORES], n, order, places[SPARE:])
+            runs = _group(scores[a:b], labels[a:b], levels[:known], work)
+            blocks = len(runs)
+        else:
+            for i in range(n):
+                order[i] = i
+            places[BEGIN, blocks] = columns
+            places[SIZE, blocks] = n
+            rows[TOP, blocks] = scores[a]  # for ratios, any score will do
+            blocks += 1
         for i in range(n):
-            order[i] = i
-    for position in range(n):
-        rows[SCORES, position] = scores[order[position]]
-        rows[GRADE, position] = labels[order[position]]
-    for position in range(n, n + LANES):
-        rows[SCORES, position] = 0.0
-        rows[GRADE, position] = 0.0
+            rows[SCORES, columns + i] = scores[a + order[i]]
+            rows[GRADE, columns + i] = labels[a + order[i]]
+        end = columns + padded(n)
+        for column in range(columns + n, end):
+            rows[SCORES, column] = 0.0
+            rows[GRADE, column] = 0.0
+        columns = end
+    return blocks, columns, runs
+
+
+@kernel
+def _group(scores: Floats, labels: Floats, levels: Floats, work: Work) -> Integers:
+    """Cut one sorted query into blocks with equal grades side by side; return where each begins."""
+    rows, _, places, _ = work
+    n = len(scores)
+    order, edges = places[ORDER, :n], places[EDGES]
+    blocks = block_edges(n, n, edges)
+    runs = np.empty((blocks, len(levels) + 1), np.int64)
+    for m in range(blocks):
+        places[BEGIN, m] = edges[m]
+        places[SIZE, m] = edges[m + 1] - edges[m]
+        rows[TOP, m] = scores[order[edges[m]]]
+        rows[BOTTOM, m] = scores[order[edges[m + 1] - 1]]
+    group_levels(order, labels, levels, edges, places[PLACES], runs)
     return runs
 
 
@@ -227,7 +265,10 @@ def _far(
 
 
 @step
-def _grad_hess_query(
+def _grad_hess_batch(
+    first: int,
+    last: int,
+    boundaries: Integers,
     scores: Floats,
     labels: Floats,
     params: Params,
@@ -236,30 +277,33 @@ def _grad_hess_query(
     grad: Floats,
     hess: Floats,
 ) -> None:
-    if all_equal(labels):
-        return
     sigma, normalize = params
     rows, bits, places, sums = work
-    n = len(scores)
-    runs = _place(scores, labels, work, np.empty(MAX_LEVELS))
-    edges, order = places[EDGES], places[ORDER]
-    for m in range(len(runs)):
-        a, size, top = edges[m], edges[m + 1] - edges[m], rows[TOP, m]
-        ratios = block_exponentials(rows, bits, SCORES, POWERS, DOWN, a, size, sigma, top)
-        if len(runs) > 1:
-            bottom = rows[BOTTOM, m]
-            to_bottom(rows, SCORES, DOWN, UP, a, size, sigma, top, bottom, ratios)
-        _near(rows, a, size, sigma, ratios)
-    if len(runs) > 1:
+    every = np.empty(MAX_LEVELS)
+    blocks, columns, runs = _place(first, last, boundaries, scores, labels, every, work)
+    linked = len(runs) > 1
+    for m in range(blocks):
+        a, n, top = places[BEGIN, m], places[SIZE, m], rows[TOP, m]
+        places[RATIOS, m] = exponents(rows, SCORES, POWERS, a, n, sigma, top)
+    exponentials(rows, bits, POWERS, DOWN, 0, strided(columns))
+    for m in range(blocks):
+        a, n, ratios = places[BEGIN, m], places[SIZE, m], places[RATIOS, m] != 0
+        _near(rows, a, n, sigma, ratios)
+        if linked:
+            to_bottom(rows, SCORES, DOWN, UP, a, n, sigma, rows[TOP, m], rows[BOTTOM, m], ratios)
+    if linked:
         _far(sigma, True, runs, rows, sums)
         _far(sigma, False, runs, rows, sums)
-    scale = 1.0 / _count_pairs(labels) if normalize else 1.0
-    for i in range(n):
-        grad[order[i]] = -sigma * scale * rows[PULLS, i]
-    if hessian != CONSTANT:
-        for i in range(n):
-            curvature = sigma * sigma * scale * rows[CURVATURES, i]
-            hess[order[i]] = max(curvature, HESSIAN_FLOOR)
+    for m in range(1 if linked else blocks):
+        q, begin = places[QUERY, m], places[BEGIN, m]
+        a, b = boundaries[q], boundaries[q + 1]
+        scale = 1.0 / _count_pairs(labels[a:b]) if normalize else 1.0
+        for column in range(begin, begin + b - a):
+            i = a + places[ORDER, column]
+            grad[i] = -sigma * scale * rows[PULLS, column]
+            if hessian != CONSTANT:
+                curvature = sigma * sigma * scale * rows[CURVATURES, column]
+                hess[i] = max(curvature, HESSIAN_FLOOR)
 
 
 @kernel
@@ -290,9 +334,11 @@ def _grad_hess_queries(
     hess: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, work, grad[a:b], hess[a:b])
+    begin = first
+    while begin < last:
+        end = batch_end(begin, last, boundaries)
+        _grad_hess_batch(begin, end, boundaries, scores, labels, params, hessian, work, grad, hess)
+        begin = end
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,8 +53,9 @@ from .blocks import (
     LOGISTIC,
     SLOPE,
     TERMS,
-    block_exponentials,
+    batch_end,
     block_sums,
+    exponents,
     scratch_width,
     series,
     to_bottom,
@@ -63,8 +64,8 @@ from .numerics import (
     EXACT,
     GAUSS_NEWTON,
     HESSIAN_FLOOR,
-    LANES,
     LN_2,
+    exponentials,
     floor_indefinite,
     kernel,
     logarithms,
@@ -72,6 +73,7 @@ from .numerics import (
     padded,
     read_grades,
     step,
+    strided,
     write_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
@@ -79,37 +81,43 @@ from .validation import Floats, Integers, check_cutoff, check_flag
 
 Params = tuple[int, float, float, bool]  # k (0: none), alpha, beta, normalize
 
-# Scratch of a query: rows of documents by position, the same as whole numbers, places of documents,
-# sums of blocks.
+# Scratch of a batch: rows of its columns, the same as whole numbers, places, sums of blocks.
 Work = tuple[Floats, Integers, Integers, Floats]
 GAIN, SCORES, DOWN, UP, ONES, POWERS, RANKS, C, BEND, PULLS, BOTH = range(11)
-IDENTITY, ORDER, COUNTS, SPARE = range(4)  # SPARE: two rows
-ABOVE, BELOW, ABOVE_C, BELOW_C, RATIOS = range(5)
+# Document of a column; of each block its query, first column, documents and whether ratios serve.
+ORDER, QUERY, BEGIN, SIZE, RATIOS, COUNTS, SPARE = range(7)  # SPARE: two rows
+ABOVE, BELOW, ABOVE_C, BELOW_C = range(4)
 
 
 @kernel
 def _work(width: int) -> Work:
-    rows = np.empty((11, width))
-    places = np.empty((5, width), np.int64)
-    places[IDENTITY] = np.arange(width)
-    return rows, rows.view(np.int64), places, np.empty((5, width // BLOCK + 1, TERMS))
+    rows = np.zeros((11, width))
+    places = np.zeros((8, width), np.int64)
+    return rows, rows.view(np.int64), places, np.empty((4, width // BLOCK + 1, TERMS))
 
 
 @kernel
-def weighted_discounts(
-    rows: Floats, bits: Integers, ranks: int, spare: int, out: int, n: int, cut: float, beta: float
+def discount_slopes(
+    rows: Floats, bits: Integers, ranks: int, logs: int, out: int, columns: int
 ) -> None:
-    """Write (d W)'(r) of the first n ranks; an infinite `cut` means W = 1."""
-    for i in range(np.uint64(n)):
+    """Write d'(r) of the first columns' ranks, and ln(1 + r) into row `logs`."""
+    for i in range(np.uint64(columns)):
         rows[out, i] = 1.0 + rows[ranks, i]
-    logarithms(rows, bits, out, spare, 0, n)
-    for i in range(np.uint64(n)):
-        log = rows[spare, i]
+    logarithms(rows, bits, out, logs, 0, columns)
+    for i in range(np.uint64(columns)):
+        log = rows[logs, i]
         rows[out, i] = -LN_2 / (log * log * rows[out, i])
-    if math.isfinite(cut):
-        for i in range(np.uint64(n)):
-            w0, rho = logistic(beta * (rows[ranks, i] - cut))  # (7)
-            rows[out, i] = rows[out, i] * w0 - LN_2 / rows[spare, i] * beta * rho
+
+
+@kernel
+def cut_off(
+    rows: Floats, ranks: int, logs: int, out: int, begin: int, n: int, cut: float, beta: float
+) -> None:
+    """Make (d W)' of the d' in row `out`."""
+    first = np.uint64(begin)
+    for i in range(np.uint64(n)):
+        w0, rho = logistic(beta * (rows[ranks, first + i] - cut))  # (7)
+        rows[out, first + i] = rows[out, first + i] * w0 - LN_2 / rows[logs, first + i] * beta * rho
 
 
 @kernel
@@ -128,19 +136,55 @@ def weighted_discount(rank: float, cut: float, beta: float) -> tuple[float, floa
 
 
 @step
-def _sort(scores: Floats, work: Work) -> Integers:
-    """Write the scores by position, and return the document at each; a block stays as it is."""
+def _place(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    k: int,
+    normalize: bool,
+    work: Work,
+) -> tuple[int, int]:
+    """Write documents, scores and gains / -Z of a batch by column; return its blocks and columns.
+
+    Queries of at most a block stay as they are, degenerate ones are left out.
+    """
     rows, _, places, _ = work
-    n = len(scores)
-    for i in range(n):
-        rows[SCORES, i] = scores[i]
-    order: Integers = places[IDENTITY if n <= BLOCK else ORDER]
-    if n <= BLOCK:
-        return order
-    write_order(rows[SCORES], n, order, places[SPARE:])
-    for position in range(n):
-        rows[SCORES, position] = scores[order[position]]
-    return order
+    order = places[ORDER]
+    blocks = 0
+    columns = 0
+    for q in range(first, last):
+        a = boundaries[q]
+        n = boundaries[q + 1] - a
+        gains = rows[GAIN if n <= BLOCK else PULLS, columns:]
+        ideal = read_grades(labels[a : a + n], k if k > 0 else n, gains, places[COUNTS])
+        if ideal == 0.0:
+            continue
+        scale = -1.0 / (ideal if normalize else 1.0)
+        if n <= BLOCK:
+            for i in range(n):
+                order[columns + i] = a + i
+                rows[SCORES, columns + i] = scores[a + i]
+                rows[GAIN, columns + i] *= scale
+        else:
+            rows[SCORES, :n] = scores[a : a + n]
+            write_order(rows[SCORES], n, order, places[SPARE:])
+            for position in range(n):
+                i = order[position]
+                order[position] = a + i
+                rows[SCORES, position] = scores[a + i]
+                rows[GAIN, position] = scale * gains[i]
+        end = columns + padded(n)
+        for column in range(columns + n, end):
+            rows[GAIN, column] = 0.0
+        for begin in range(columns, columns + n, BLOCK):
+            places[QUERY, blocks] = q
+            places[BEGIN, blocks] = begin
+            places[SIZE, blocks] = min(BLOCK, columns + n - begin)
+            blocks += 1
+        columns = end
+    return blocks, columns
 
 
 @kernel
@@ -157,37 +201,48 @@ def _near_ranks(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) ->
             for j in range(np.uint64(n)):
                 rank += logistic(alpha * (rows[SCORES, first + i] - rows[SCORES, first + j]))[0]
         rows[RANKS, first + i] = rank
+    for i in range(np.uint64(n), np.uint64(padded(n))):
+        rows[RANKS, first + i] = 1.0
 
 
 @step
-def _smooth_ranks(n: int, alpha: float, work: Work) -> None:
-    """Write r^, and the exponentials and sums of the blocks."""
-    rows, bits, _, sums = work
-    blocks = (n + BLOCK - 1) // BLOCK
+def _smooth_ranks(blocks: int, columns: int, linked: bool, alpha: float, work: Work) -> None:
+    """Write r^, and the exponentials and sums of the blocks, which are one query's if `linked`."""
+    rows, bits, places, _ = work
     for m in range(blocks):
-        a, size = m * BLOCK, min(BLOCK, n - m * BLOCK)
+        a, n = places[BEGIN, m], places[SIZE, m]
+        places[RATIOS, m] = exponents(rows, SCORES, POWERS, a, n, alpha, rows[SCORES, a])
+    exponentials(rows, bits, POWERS, DOWN, 0, strided(columns))
+    for m in range(blocks):
+        _near_ranks(rows, places[BEGIN, m], places[SIZE, m], alpha, places[RATIOS, m] != 0)
+    if linked:
+        _far_ranks(blocks, alpha, work)
+
+
+@step
+def _far_ranks(blocks: int, alpha: float, work: Work) -> None:
+    """Add what the documents of other blocks make of r^."""
+    rows, _, places, sums = work
+    n = places[BEGIN, blocks - 1] + places[SIZE, blocks - 1]
+    for m in range(blocks):
+        a, size = places[BEGIN, m], places[SIZE, m]
         top, bottom = rows[SCORES, a], rows[SCORES, a + size - 1]
-        ratios = block_exponentials(rows, bits, SCORES, POWERS, DOWN, a, size, alpha, top)
-        sums[RATIOS, m, 0] = 1.0 if ratios else 0.0
-        _near_ranks(rows, a, size, alpha, ratios)
-        if blocks > 1:
-            to_bottom(rows, SCORES, DOWN, UP, a, size, alpha, top, bottom, ratios)
-    if blocks > 1:
-        rows[ONES, :n] = 1.0
-        above, below = sums[ABOVE, :blocks], sums[BELOW, :blocks]
-        s = rows[SCORES, :n]
-        block_sums(rows[ONES], s, alpha, rows[DOWN], rows[UP], rows[POWERS], above, below)
-        for m in range(blocks):
-            a, b = m * BLOCK, min((m + 1) * BLOCK, n)
-            down, up, ranks = rows[DOWN, a:b], rows[UP, a:b], rows[RANKS, a:b]
-            _far_ranks(LOGISTIC * above[m], LOGISTIC * below[m], a, down, up, ranks)
+        to_bottom(rows, SCORES, DOWN, UP, a, size, alpha, top, bottom, places[RATIOS, m] != 0)
+    rows[ONES, :n] = 1.0
+    above, below = sums[ABOVE, :blocks], sums[BELOW, :blocks]
+    s = rows[SCORES, :n]
+    block_sums(rows[ONES], s, alpha, rows[DOWN], rows[UP], rows[POWERS], above, below)
+    for m in range(blocks):
+        a, b = m * BLOCK, min((m + 1) * BLOCK, n)
+        down, up, ranks = rows[DOWN, a:b], rows[UP, a:b], rows[RANKS, a:b]
+        _add_ranks(LOGISTIC * above[m], LOGISTIC * below[m], a, down, up, ranks)
 
 
 @kernel
-def _far_ranks(
+def _add_ranks(
     above: Floats, below: Floats, n_above: int, down: Floats, up: Floats, ranks: Floats
 ) -> None:
-    """Add what the documents of other blocks make of r^."""
+    """Add them to the ranks of one block."""
     for i in range(len(ranks)):
         ranks[i] += n_above - series(above, down[i]) + series(below, up[i])
 
@@ -216,11 +271,27 @@ def _near_pulls(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) ->
         rows[BOTH, first + i] = magnitude
 
 
+@step
+def _far_pulls(blocks: int, alpha: float, work: Work) -> None:
+    """Add the same over the documents of other blocks."""
+    rows, _, places, sums = work
+    n = places[BEGIN, blocks - 1] + places[SIZE, blocks - 1]
+    above, below = sums[ABOVE_C, :blocks], sums[BELOW_C, :blocks]
+    c, s = rows[C, :n], rows[SCORES, :n]
+    block_sums(c, s, alpha, rows[DOWN], rows[UP], rows[POWERS], above, below)
+    for m in range(blocks):
+        a, b = m * BLOCK, min((m + 1) * BLOCK, n)
+        pulls, both = rows[PULLS, a:b], rows[BOTH, a:b]
+        for sides in ((ABOVE, ABOVE_C, DOWN), (BELOW, BELOW_C, UP)):
+            ones, of_c = SLOPE * sums[sides[0], m], SLOPE * sums[sides[1], m]
+            _add_pulls(ones, of_c, rows[sides[2], a:b], c[a:b], pulls, both)
+
+
 @kernel
-def _far_pulls(
+def _add_pulls(
     ones: Floats, of_c: Floats, z: Floats, c: Floats, pulls: Floats, both: Floats
 ) -> None:
-    """Add the same over the documents of other blocks."""
+    """Add one side of them to the pulls of one block."""
     for i in range(len(z)):
         slope = c[i] * series(ones, z[i])
         slope_c = series(of_c, z[i])
@@ -229,47 +300,35 @@ def _far_pulls(
 
 
 @step
-def _smooth_pulls(n: int, alpha: float, work: Work) -> None:
-    """Write sum_j (c_i - c_j) rho_ij and sum_j (c_i + c_j) rho_ij."""
-    rows, _, _, sums = work
-    blocks = (n + BLOCK - 1) // BLOCK
-    for m in range(blocks):
-        a, size = m * BLOCK, min(BLOCK, n - m * BLOCK)
-        _near_pulls(rows, a, size, alpha, sums[RATIOS, m, 0] == 1.0)
-    if blocks > 1:
-        above, below = sums[ABOVE_C, :blocks], sums[BELOW_C, :blocks]
-        c, s = rows[C, :n], rows[SCORES, :n]
-        block_sums(c, s, alpha, rows[DOWN], rows[UP], rows[POWERS], above, below)
-        for m in range(blocks):
-            a, b = m * BLOCK, min((m + 1) * BLOCK, n)
-            pulls, both = rows[PULLS, a:b], rows[BOTH, a:b]
-            for sides in ((ABOVE, ABOVE_C, DOWN), (BELOW, BELOW_C, UP)):
-                ones, of_c = SLOPE * sums[sides[0], m], SLOPE * sums[sides[1], m]
-                _far_pulls(ones, of_c, rows[sides[2], a:b], c[a:b], pulls, both)
-
-
-@step
-def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> float:
+def _loss_batch(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    work: Work,
+    loss: Floats,
+) -> None:
     k, alpha, beta, normalize = params
-    n = len(scores)
     rows, _, places, _ = work
-    gains = rows[GAIN]
-    ideal = read_grades(labels, k if k > 0 else n, gains, places[COUNTS])
-    if ideal == 0.0:
-        return 0.0
-    order = _sort(scores, work)
-    _smooth_ranks(n, alpha, work)
+    blocks, columns = _place(first, last, boundaries, scores, labels, k, normalize, work)
+    if blocks == 0:
+        return
+    linked = boundaries[first + 1] - boundaries[first] > BLOCK
+    _smooth_ranks(blocks, columns, linked, alpha, work)
     cut = float(k) if k > 0 else math.inf
-    z = ideal if normalize else 1.0
-    loss = 0.0
-    for i in range(n):
-        gain = gains[order[i]] / z
-        loss -= gain * weighted_discount(rows[RANKS, i], cut, beta)[0]  # (8)
-    return loss
+    for m in range(blocks):
+        a, q = places[BEGIN, m], places[QUERY, m]
+        for i in range(a, a + places[SIZE, m]):
+            loss[q] += rows[GAIN, i] * weighted_discount(rows[RANKS, i], cut, beta)[0]  # (8)
 
 
 @step
-def _grad_hess_query(
+def _grad_hess_batch(
+    first: int,
+    last: int,
+    boundaries: Integers,
     scores: Floats,
     labels: Floats,
     params: Params,
@@ -279,36 +338,51 @@ def _grad_hess_query(
     hess: Floats,
 ) -> None:
     k, alpha, beta, normalize = params
-    n = len(scores)
     rows, bits, places, _ = work
-    gains = rows[GAIN]
-    ideal = read_grades(labels, k if k > 0 else n, gains, places[COUNTS])
-    if ideal == 0.0:
+    blocks, columns = _place(first, last, boundaries, scores, labels, k, normalize, work)
+    if blocks == 0:
         return
-    order = _sort(scores, work)
-    _smooth_ranks(n, alpha, work)
+    linked = boundaries[first + 1] - boundaries[first] > BLOCK
+    _smooth_ranks(blocks, columns, linked, alpha, work)
+    width = strided(columns)
+    discount_slopes(rows, bits, RANKS, POWERS, C, width)
+    if k > 0:
+        cut_off(rows, RANKS, POWERS, C, 0, width, float(k), beta)
+    for i in range(np.uint64(width)):
+        rows[C, i] *= rows[GAIN, i]
+    for m in range(blocks):
+        _near_pulls(rows, places[BEGIN, m], places[SIZE, m], alpha, places[RATIOS, m] != 0)
+    if linked:
+        _far_pulls(blocks, alpha, work)
+    for m in range(blocks):
+        a = places[BEGIN, m]
+        for i in range(a, a + places[SIZE, m]):
+            grad[places[ORDER, i]] = -alpha * rows[PULLS, i]
+            if hessian == GAUSS_NEWTON:
+                curvature = 0.5 * alpha * alpha * rows[BOTH, i]
+                hess[places[ORDER, i]] = max(curvature, HESSIAN_FLOOR)
+    if hessian == EXACT:
+        _exact_batch(blocks, linked, params, work, hess)
+
+
+@kernel
+def _exact_batch(blocks: int, linked: bool, params: Params, work: Work, hess: Floats) -> None:
+    """Write the exact Hessian."""
+    k, alpha, beta, _ = params
+    rows, _, places, _ = work
     cut = float(k) if k > 0 else math.inf
-    for i in range(n, padded(n)):
-        rows[RANKS, i] = 1.0
-    weighted_discounts(rows, bits, RANKS, POWERS, C, padded(n), cut, beta)
-    scale = -1.0 / (ideal if normalize else 1.0)
-    for i in range(n):
-        rows[C, i] *= scale * gains[order[i]]
-    for i in range(n, n + LANES):
-        rows[C, i] = 0.0
-    _smooth_pulls(n, alpha, work)
-    for i in range(n):
-        grad[order[i]] = -alpha * rows[PULLS, i]
-    if hessian == GAUSS_NEWTON:
-        for i in range(n):
-            hess[order[i]] = max(0.5 * alpha * alpha * rows[BOTH, i], HESSIAN_FLOOR)
-    elif hessian == EXACT:
-        c, bend, ranks = rows[C], rows[BEND], rows[RANKS]  # bend: e of this page
-        for i in range(n):
-            bend[i] = scale * gains[order[i]] * weighted_discount(ranks[i], cut, beta)[1]
-        for i in range(n):
-            hess[order[i]] = _exact_curvature(i, rows[SCORES, :n], alpha, c, bend)
-        floor_indefinite(hess)
+    for m in range(1 if linked else blocks):
+        a = places[BEGIN, m]
+        b = places[BEGIN, blocks - 1] + places[SIZE, blocks - 1] if linked else a + places[SIZE, m]
+        s, c, bend, ranks = rows[SCORES, a:b], rows[C, a:b], rows[BEND, a:b], rows[RANKS, a:b]
+        curvatures = rows[BOTH, a:b]
+        for i in range(b - a):
+            bend[i] = rows[GAIN, a + i] * weighted_discount(ranks[i], cut, beta)[1]  # e
+        for i in range(b - a):
+            curvatures[i] = _exact_curvature(i, s, alpha, c, bend)
+        floor_indefinite(curvatures)
+        for i in range(b - a):
+            hess[places[ORDER, a + i]] = curvatures[i]
 
 
 @kernel
@@ -336,9 +410,11 @@ def _loss_queries(
     loss: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = _loss_query(scores[a:b], labels[a:b], params, work)
+    begin = first
+    while begin < last:
+        end = batch_end(begin, last, boundaries)
+        _loss_batch(begin, end, boundaries, scores, labels, params, work, loss)
+        begin = end
 
 
 @kernel
@@ -354,9 +430,11 @@ def _grad_hess_queries(
     hess: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, work, grad[a:b], hess[a:b])
+    begin = first
+    while begin < last:
+        end = batch_end(begin, last, boundaries)
+        _grad_hess_batch(begin, end, boundaries, scores, labels, params, hessian, work, grad, hess)
+        begin = end
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,10 +65,11 @@ from .blocks import (
     MAX_LEVELS,
     SLOPE,
     TERMS,
+    batch_end,
     block_edges,
-    block_exponentials,
     carry,
     distinct,
+    exponents,
     group_levels,
     scratch_width,
     series,
@@ -78,7 +79,7 @@ from .numerics import (
     EXACT,
     GAUSS_NEWTON,
     HESSIAN_FLOOR,
-    LANES,
+    exponentials,
     floor_indefinite,
     kernel,
     logistic,
@@ -86,114 +87,160 @@ from .numerics import (
     padded,
     read_grades,
     step,
+    strided,
     write_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
-from .sdcg import Params, weighted_discount, weighted_discounts
+from .sdcg import Params, cut_off, discount_slopes, weighted_discount
 from .validation import Floats, Integers, check_cutoff, check_flag
 
-# Scratch of a query: rows of documents by position or of blocks, the same as whole numbers, places
-# of documents, sums of the levels.
+# Scratch of a batch: rows of its columns or blocks, the same as whole numbers, places, sums of the
+# levels.
 Work = tuple[Floats, Integers, Integers, Floats]
-GAINS, SCORES, GAIN, DOWN, UP, POWERS, RANKS, C, BEND, PULLS, CURVATURES = range(11)
-TOP, BOTTOM, RATIOS = 11, 12, 13
-ORDER, PLACES, EDGES, COUNTS, SPARE = range(5)  # SPARE: two rows
+GAINS, SCORES, GAIN, WORTH, DOWN, UP, POWERS, RANKS, C, BEND, PULLS, CURVATURES = range(12)
+TOP, BOTTOM = 12, 13
+# Document of a column, counted from the query's first; of each block its query, first column,
+# documents and whether ratios serve.
+ORDER, QUERY, BEGIN, SIZE, RATIOS, PLACES, EDGES, COUNTS, SPARE = range(9)  # SPARE: two rows
 
 
 @kernel
 def _work(width: int) -> Work:
-    rows = np.empty((14, width))
-    places = np.empty((6, width), np.int64)
+    rows = np.zeros((14, width))
+    places = np.zeros((10, width), np.int64)
     return rows, rows.view(np.int64), places, np.empty((2, MAX_LEVELS, TERMS))
 
 
 @step
-def _place(scores: Floats, alpha: float, work: Work, levels: Floats) -> Integers:
-    """Write order, scores, gains and exponentials by position, and the distinct gains.
+def _place(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    levels: Floats,
+    work: Work,
+) -> tuple[int, int, Integers]:
+    """Write documents, scores and gains of a batch by column; return its blocks and columns.
 
-    Returns where each of them begins in every block; one block stays as it is, and returns none.
+    Also returns where each distinct gain begins in every block of one query, and none otherwise:
+    one block stays as it is. Degenerate queries are left out.
     """
-    rows, bits, places, _ = work
-    n = len(scores)
-    order, edges = places[ORDER, :n], places[EDGES]
-    known = 0 if n <= BLOCK else distinct(rows[GAINS, :n], levels)
-    if known > 0:
-        rows[SCORES, :n] = scores
-        write_order(rows[SCORES], n, order, places[SPARE:])
-        blocks = block_edges(n, n, edges)
-        runs = np.empty((blocks, known + 1), np.int64)
-        for m in range(blocks):
-            rows[TOP, m] = scores[order[edges[m]]]
-            rows[BOTTOM, m] = scores[order[edges[m + 1] - 1]]
-        group_levels(order, rows[GAINS], levels[:known], edges, places[PLACES], runs)
-    else:
-        runs = np.empty((1, 1), np.int64)
-        edges[0], edges[1] = 0, n
-        for i in range(n):
-            order[i] = i
-    for position in range(n):
-        rows[SCORES, position] = scores[order[position]]
-        rows[GAIN, position] = rows[GAINS, order[position]]
-    for m in range(len(runs)):
-        a, b = edges[m], edges[m + 1]
-        top = rows[TOP, m] if known > 0 else rows[SCORES, 0]
-        ratios = block_exponentials(rows, bits, SCORES, POWERS, DOWN, a, b - a, alpha, top)
-        rows[RATIOS, m] = 1.0 if ratios else 0.0
+    k, _, _, normalize = params
+    rows, _, places, _ = work
+    runs = np.empty((1, 1), np.int64)
+    blocks = 0
+    columns = 0
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        n = b - a
+        gains, order = rows[GAINS, columns:], places[ORDER, columns:]
+        ideal = read_grades(labels[a:b], k if k > 0 else n, gains, places[COUNTS])
+        if ideal == 0.0:
+            continue
+        places[QUERY, blocks] = q
+        known = 0 if n <= BLOCK else distinct(gains[:n], levels)
         if known > 0:
-            bottom = rows[BOTTOM, m]
-            to_bottom(rows, SCORES, DOWN, UP, a, b - a, alpha, top, bottom, ratios)
-    # What stands behind the last document is infinitely far below it, and worse.
-    rows[SCORES, n : n + LANES] = -math.inf
-    rows[GAIN, n : n + LANES] = -1.0
-    rows[C, :n] = 0.0  # not known yet
+            rows[SCORES, :n] = scores[a:b]
+            write_order(rows[SCORES], n, order, places[SPARE:])
+            runs = _group(n, scores[a:b], levels[:known], work)
+            blocks = len(runs)
+        else:
+            for i in range(n):
+                order[i] = i
+            places[BEGIN, blocks] = columns
+            places[SIZE, blocks] = n
+            blocks += 1
+        scale = -1.0 / (ideal if normalize else 1.0)
+        for i in range(n):
+            rows[SCORES, columns + i] = scores[a + order[i]]
+            rows[GAIN, columns + i] = gains[order[i]]
+            rows[WORTH, columns + i] = scale * gains[order[i]]
+        end = columns + padded(n)
+        # What stands behind the last document is infinitely far below it, and worse.
+        for column in range(columns + n, end):
+            rows[SCORES, column] = -math.inf
+            rows[GAIN, column] = -1.0
+            rows[WORTH, column] = 0.0
+        columns = end
+    return blocks, columns, runs
+
+
+@kernel
+def _group(n: int, scores: Floats, levels: Floats, work: Work) -> Integers:
+    """Cut one sorted query into blocks with equal gains side by side; return where each begins."""
+    rows, _, places, _ = work
+    order, edges = places[ORDER, :n], places[EDGES]
+    blocks = block_edges(n, n, edges)
+    runs = np.empty((blocks, len(levels) + 1), np.int64)
+    for m in range(blocks):
+        places[BEGIN, m] = edges[m]
+        places[SIZE, m] = edges[m + 1] - edges[m]
+        rows[TOP, m] = scores[order[edges[m]]]
+        rows[BOTTOM, m] = scores[order[edges[m + 1] - 1]]
+    group_levels(order, rows[GAINS], levels, edges, places[PLACES], runs)
     return runs
 
 
 @kernel
-def _near_ranks(m: int, a: int, b: int, alpha: float, rows: Floats) -> None:
-    """Write r^ as far as the documents of block m, a..b - 1, make it."""
-    last = a + padded(b - a)
-    s, g, down = rows[SCORES, a:last], rows[GAIN, a:last], rows[DOWN, a:last]
-    ratios = rows[RATIOS, m] == 1.0
-    for i in range(b - a):
-        own, own_score, own_gain = down[i], s[i], g[i]
+def _near_ranks(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) -> None:
+    """Write r^ as far as the documents of this block make it."""
+    first = np.uint64(begin)
+    for i in range(np.uint64(n)):
+        own, own_score, own_gain = (
+            rows[DOWN, first + i],
+            rows[SCORES, first + i],
+            rows[GAIN, first + i],
+        )
         rank = 0.5  # 1 less G(0), the sum's own j = i
-        for j in range(len(s)):
+        for j in range(np.uint64(padded(n))):
+            gain = rows[GAIN, first + j]
             # The better document's lead; among equal grades, the own one.
-            lead = own_score - s[j] if own_gain >= g[j] else s[j] - own_score
+            lead = own_score - rows[SCORES, first + j]
+            lead = lead if own_gain >= gain else -lead
             if ratios:
-                sigmoid = (down[j] if own_gain >= g[j] else own) / (own + down[j])
+                other = rows[DOWN, first + j]
+                sigmoid = (other if own_gain >= gain else own) / (own + other)
             else:
                 sigmoid = logistic(alpha * lead)[0]
             hinge = sigmoid if lead >= 0.0 else 0.5 - 0.25 * alpha * lead  # (14), sign mended
-            rank += sigmoid if own_gain == g[j] else hinge  # (6), (12)
-            rank += 1.0 if own_gain < g[j] else 0.0  # (13), (15)
-        rows[RANKS, a + i] = rank
+            rank += sigmoid if own_gain == gain else hinge  # (6), (12)
+            rank += 1.0 if own_gain < gain else 0.0  # (13), (15)
+        rows[RANKS, first + i] = rank
+    for i in range(np.uint64(n), np.uint64(padded(n))):
+        rows[RANKS, first + i] = 1.0
 
 
 @kernel
-def _near_pulls(m: int, a: int, b: int, alpha: float, rows: Floats) -> None:
-    """Write pulls / alpha and their magnitudes over the documents of block m, a..b - 1."""
-    last = a + padded(b - a)
-    s, g, down, c = rows[SCORES, a:last], rows[GAIN, a:last], rows[DOWN, a:last], rows[C, a:last]
-    ratios = rows[RATIOS, m] == 1.0
-    for i in range(b - a):
-        own, own_score, own_gain, own_c = down[i], s[i], g[i], c[i]
+def _near_pulls(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) -> None:
+    """Write pulls / alpha and their magnitudes over the documents of this block."""
+    first = np.uint64(begin)
+    for i in range(np.uint64(n)):
+        own, own_score, own_gain = (
+            rows[DOWN, first + i],
+            rows[SCORES, first + i],
+            rows[GAIN, first + i],
+        )
+        own_c = rows[C, first + i]
         pull = 0.0
         curvature = -0.5 * own_c  # without the sum's own j = i
-        for j in range(len(s)):
-            lead = own_score - s[j] if own_gain >= g[j] else s[j] - own_score
+        for j in range(np.uint64(padded(n))):
+            gain, c = rows[GAIN, first + j], rows[C, first + j]
+            lead = own_score - rows[SCORES, first + j]
+            lead = lead if own_gain >= gain else -lead
             if ratios:
-                share = 1.0 / (own + down[j])
-                rho = own * down[j] * share * share
+                other = rows[DOWN, first + j]
+                share = 1.0 / (own + other)
+                rho = own * other * share * share
             else:
                 rho = logistic(alpha * lead)[1]
-            hinge = (own_c + c[j]) * (rho if lead >= 0.0 else 0.25)  # -A' / alpha
-            worse = -hinge if own_gain < g[j] else (own_c - c[j]) * rho
-            pull += hinge if own_gain > g[j] else worse
-            curvature += (own_c + c[j]) * rho if own_gain == g[j] else hinge
-        rows[PULLS, a + i] = pull
-        rows[CURVATURES, a + i] = curvature
+            hinge = (own_c + c) * (rho if lead >= 0.0 else 0.25)  # -A' / alpha
+            worse = -hinge if own_gain < gain else (own_c - c) * rho
+            pull += hinge if own_gain > gain else worse
+            curvature += (own_c + c) * rho if own_gain == gain else hinge
+        rows[PULLS, first + i] = pull
+        rows[CURVATURES, first + i] = curvature
 
 
 @kernel
@@ -203,7 +250,6 @@ def _far(
     pulling: bool,
     levels: Floats,
     runs: Integers,
-    edges: Integers,
     rows: Floats,
     sums: Floats,
 ) -> None:
@@ -299,14 +345,25 @@ def _mixed(ones: Floats, others: Floats, c: float, z: float) -> float:
 
 @step
 def _smooth_ranks(
-    alpha: float, levels: Floats, runs: Integers, edges: Integers, rows: Floats, sums: Floats
+    blocks: int, columns: int, alpha: float, levels: Floats, runs: Integers, work: Work
 ) -> None:
-    """Write r^."""
-    for m in range(len(runs)):
-        _near_ranks(m, edges[m], edges[m + 1], alpha, rows)
-    if len(runs) > 1:
-        _far(alpha, True, False, levels, runs, edges, rows, sums)
-        _far(alpha, False, False, levels, runs, edges, rows, sums)
+    """Write r^, and the exponentials of the blocks."""
+    rows, bits, places, sums = work
+    linked = len(runs) > 1
+    for m in range(blocks):
+        a, n = places[BEGIN, m], places[SIZE, m]
+        top = rows[TOP, m] if linked else rows[SCORES, a]
+        places[RATIOS, m] = exponents(rows, SCORES, POWERS, a, n, alpha, top)
+    exponentials(rows, bits, POWERS, DOWN, 0, strided(columns))
+    for m in range(blocks):
+        _near_ranks(rows, places[BEGIN, m], places[SIZE, m], alpha, places[RATIOS, m] != 0)
+    if linked:
+        for m in range(blocks):
+            a, n, ratios = places[BEGIN, m], places[SIZE, m], places[RATIOS, m] != 0
+            to_bottom(rows, SCORES, DOWN, UP, a, n, alpha, rows[TOP, m], rows[BOTTOM, m], ratios)
+        rows[C, :columns] = 0.0  # not known yet
+        _far(alpha, True, False, levels, runs, rows, sums)
+        _far(alpha, False, False, levels, runs, rows, sums)
 
 
 @kernel
@@ -324,27 +381,34 @@ def _cut(gains: Floats, ranks: Floats, k: int) -> float:
 
 
 @step
-def _loss_query(scores: Floats, labels: Floats, params: Params, work: Work) -> float:
-    k, alpha, beta, normalize = params
-    rows, _, places, sums = work
-    n = len(scores)
-    ideal = read_grades(labels, k if k > 0 else n, rows[GAINS], places[COUNTS])
-    if ideal == 0.0:
-        return 0.0
-    levels = np.empty(MAX_LEVELS)
-    runs = _place(scores, alpha, work, levels)
-    _smooth_ranks(alpha, levels[: runs.shape[1] - 1], runs, places[EDGES], rows, sums)
-    ranks, gains = rows[RANKS, :n], rows[GAIN, :n]
-    cut = _cut(gains, ranks, k)
-    z = ideal if normalize else 1.0
-    loss = 0.0
-    for i in range(n):
-        loss -= gains[i] / z * weighted_discount(ranks[i], cut, beta)[0]  # (8)
-    return loss
+def _loss_batch(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    work: Work,
+    loss: Floats,
+) -> None:
+    k, alpha, beta, _ = params
+    rows, _, places, _ = work
+    every = np.empty(MAX_LEVELS)
+    blocks, columns, runs = _place(first, last, boundaries, scores, labels, params, every, work)
+    _smooth_ranks(blocks, columns, alpha, every[: runs.shape[1] - 1], runs, work)
+    for m in range(1 if len(runs) > 1 else blocks):
+        q, a = places[QUERY, m], places[BEGIN, m]
+        b = a + boundaries[q + 1] - boundaries[q]
+        cut = _cut(rows[GAIN, a:b], rows[RANKS, a:b], k)
+        for i in range(a, b):
+            loss[q] += rows[WORTH, i] * weighted_discount(rows[RANKS, i], cut, beta)[0]  # (8)
 
 
 @step
-def _grad_hess_query(
+def _grad_hess_batch(
+    first: int,
+    last: int,
+    boundaries: Integers,
     scores: Floats,
     labels: Floats,
     params: Params,
@@ -353,43 +417,55 @@ def _grad_hess_query(
     grad: Floats,
     hess: Floats,
 ) -> None:
-    k, alpha, beta, normalize = params
+    k, alpha, beta, _ = params
     rows, bits, places, sums = work
-    n = len(scores)
-    ideal = read_grades(labels, k if k > 0 else n, rows[GAINS], places[COUNTS])
-    if ideal == 0.0:
-        return
     every = np.empty(MAX_LEVELS)
-    runs = _place(scores, alpha, work, every)
-    levels, edges, order = every[: runs.shape[1] - 1], places[EDGES], places[ORDER]
-    _smooth_ranks(alpha, levels, runs, edges, rows, sums)
-    ranks, gains = rows[RANKS, :n], rows[GAIN, :n]
+    blocks, columns, runs = _place(first, last, boundaries, scores, labels, params, every, work)
+    levels = every[: runs.shape[1] - 1]
+    linked = len(runs) > 1
+    queries = 1 if linked else blocks
+    _smooth_ranks(blocks, columns, alpha, levels, runs, work)
+    width = strided(columns)
+    discount_slopes(rows, bits, RANKS, POWERS, C, width)
+    if k > 0:
+        for m in range(queries):
+            q, a = places[QUERY, m], places[BEGIN, m]
+            n = boundaries[q + 1] - boundaries[q]
+            cut = _cut(rows[GAIN, a : a + n], rows[RANKS, a : a + n], k)
+            cut_off(rows, RANKS, POWERS, C, a, n, cut, beta)
+    for i in range(np.uint64(width)):
+        rows[C, i] *= rows[WORTH, i]
+    for m in range(blocks):
+        _near_pulls(rows, places[BEGIN, m], places[SIZE, m], alpha, places[RATIOS, m] != 0)
+    if linked:
+        _far(alpha, True, True, levels, runs, rows, sums)
+        _far(alpha, False, True, levels, runs, rows, sums)
+    for m in range(queries):
+        q, begin = places[QUERY, m], places[BEGIN, m]
+        a, n = boundaries[q], boundaries[q + 1] - boundaries[q]
+        for column in range(begin, begin + n):
+            i = a + places[ORDER, column]
+            grad[i] = -alpha * rows[PULLS, column]
+            if hessian == GAUSS_NEWTON:
+                curvature = 0.5 * alpha * alpha * rows[CURVATURES, column]
+                hess[i] = max(curvature, HESSIAN_FLOOR)
+        if hessian == EXACT:
+            _exact_query(begin, begin + n, params, work, hess[a : a + n])
+
+
+@kernel
+def _exact_query(begin: int, end: int, params: Params, work: Work, hess: Floats) -> None:
+    """Write the exact Hessian of a query."""
+    k, alpha, beta, _ = params
+    rows, _, places, _ = work
+    s, gains, c = rows[SCORES, begin:end], rows[GAIN, begin:end], rows[C, begin:end]
+    ranks, bend = rows[RANKS, begin:end], rows[BEND, begin:end]
     cut = _cut(gains, ranks, k)
-    rows[RANKS, n : padded(n)] = 1.0
-    weighted_discounts(rows, bits, RANKS, POWERS, C, padded(n), cut, beta)
-    scale = -1.0 / (ideal if normalize else 1.0)
-    c = rows[C, :n]
-    for i in range(n):
-        c[i] *= scale * gains[i]
-    rows[C, n : n + LANES] = 0.0
-    for m in range(len(runs)):
-        _near_pulls(m, edges[m], edges[m + 1], alpha, rows)
-    if len(runs) > 1:
-        _far(alpha, True, True, levels, runs, edges, rows, sums)
-        _far(alpha, False, True, levels, runs, edges, rows, sums)
-    for i in range(n):
-        grad[order[i]] = -alpha * rows[PULLS, i]
-    if hessian == GAUSS_NEWTON:
-        for i in range(n):
-            curvature = 0.5 * alpha * alpha * rows[CURVATURES, i]
-            hess[order[i]] = max(curvature, HESSIAN_FLOOR)
-    elif hessian == EXACT:
-        bend = rows[BEND, :n]  # e of this page
-        for i in range(n):
-            bend[i] = scale * gains[i] * weighted_discount(ranks[i], cut, beta)[1]
-        for i in range(n):
-            hess[order[i]] = _exact_curvature(i, rows[SCORES, :n], gains, alpha, c, bend)
-        floor_indefinite(hess)
+    for i in range(len(s)):
+        bend[i] = rows[WORTH, begin + i] * weighted_discount(ranks[i], cut, beta)[1]  # e
+    for i in range(len(s)):
+        hess[places[ORDER, begin + i]] = _exact_curvature(i, s, gains, alpha, c, bend)
+    floor_indefinite(hess)
 
 
 @kernel
@@ -425,9 +501,11 @@ def _loss_queries(
     loss: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = _loss_query(scores[a:b], labels[a:b], params, work)
+    begin = first
+    while begin < last:
+        end = batch_end(begin, last, boundaries)
+        _loss_batch(begin, end, boundaries, scores, labels, params, work, loss)
+        begin = end
 
 
 @kernel
@@ -443,9 +521,11 @@ def _grad_hess_queries(
     hess: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, work, grad[a:b], hess[a:b])
+    begin = first
+    while begin < last:
+        end = batch_end(begin, last, boundaries)
+        _grad_hess_batch(begin, end, boundaries, scores, labels, params, hessian, work, grad, hess)
+        begin = end
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,17 +59,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base import GRADES, Contract, Objective
-from .blocks import block_exponentials
+from .blocks import exponents
 from .numerics import (
     EXACT,
     GAUSS_NEWTON,
     HESSIAN_FLOOR,
     all_equal,
+    exponentials,
     floor_indefinite,
     kernel,
     logistic,
     order_by_score,
-    padded,
+    strided,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .soft_indicators import (
@@ -122,9 +123,10 @@ def _shares(
 def _exponentials(scores: Floats, sigma: float) -> tuple[Floats, bool]:
     """Return E, and whether its ratios keep their digits."""
     n = len(scores)
-    rows = np.empty((3, padded(n)))
+    rows = np.zeros((3, strided(n)))
     rows[0, :n] = scores
-    ratios = block_exponentials(rows, rows.view(np.int64), 0, 1, 2, 0, n, 1.0 / sigma, scores[0])
+    ratios = exponents(rows, 0, 1, 0, n, 1.0 / sigma, scores[0])
+    exponentials(rows, rows.view(np.int64), 1, 2, 0, strided(n))
     return rows[2, :n], ratios
 
 
