@@ -179,19 +179,22 @@ def block_sums(
     Scores descend; `above` and `below` have a row for each block.
     """
     last = len(above) - 1
-    above[0] = 0.0
+    for k in range(TERMS):
+        above[0, k] = 0.0
+        below[last, k] = 0.0
     for m in range(last):
         a, b = m * BLOCK, (m + 1) * BLOCK
         sums = above[m + 1]
-        sums[:] = above[m]
+        for k in range(TERMS):
+            sums[k] = above[m, k]
         decay(sums, down[b - 1])
         include(weights[a:b], up[a:b], powers, sums)
         decay(sums, math.exp(-alpha * (scores[b - 1] - scores[b])))
-    below[last] = 0.0
     for m in range(last, 0, -1):
         a, b = m * BLOCK, min((m + 1) * BLOCK, len(scores))
         sums = below[m - 1]
-        sums[:] = below[m]
+        for k in range(TERMS):
+            sums[k] = below[m, k]
         decay(sums, down[b - 1])
         include(weights[a:b], down[a:b], powers, sums)
         decay(sums, math.exp(-alpha * (scores[a - 1] - scores[a])))
@@ -258,7 +261,8 @@ def group_levels(
     for m in range(blocks):
         a, b = edges[m], edges[m + 1]
         counts = runs[m]
-        counts[:] = 0
+        for level in range(known):
+            counts[level] = 0
         for i in range(b - a):
             gain = gains[order[a + i]]
             level = 0

@@ -254,6 +254,32 @@ def _near_rows(
 
 
 @kernel
+def _near_cross(begin: int, top: int, end: int, rows: Floats) -> None:
+    """Add the pairs of documents begin..top - 1 with top..end - 1 to both."""
+    start, stop = np.uint64(top), np.uint64(end)
+    for j in range(start, stop):
+        rows[PULLS, j] = 0.0
+        rows[CURVATURES, j] = 0.0
+    for i in range(np.uint64(begin), np.uint64(top)):
+        own, own_gain, own_discount = rows[DOWN, i], rows[GAIN, i], rows[DISCOUNT, i]
+        pull = 0.0
+        curvature = 0.0
+        for j in range(start, stop):
+            other = rows[DOWN, j]
+            below = 1.0 / (own + other)
+            gap = own_gain - rows[GAIN, j]
+            weight = gap * abs(own_discount - rows[DISCOUNT, j]) * below
+            signed = weight * (other if gap > 0.0 else own)
+            slope = abs(weight) * below * other * own
+            pull += signed
+            curvature += slope
+            rows[PULLS, j] -= signed
+            rows[CURVATURES, j] += slope
+        rows[PULLS, i] += pull
+        rows[CURVATURES, i] += curvature
+
+
+@kernel
 def _near(
     begin: int,
     end: int,
@@ -270,6 +296,10 @@ def _near(
     Documents before column `top` are at rank T or above; padding may reach to column `last`.
     """
     whole = min(max(top, begin), end)
+    if begin < whole < end and ratios and not norm:
+        _near_rows(begin, whole, rows, begin, whole, sigma, norm, offset, ratios)
+        _near_cross(begin, whole, last, rows)
+        return 0.0
     total = _near_rows(begin, whole, rows, begin, last, sigma, norm, offset, ratios)
     if whole < end:  # of a pair, one document is at rank T or above
         total += _near_rows(whole, end, rows, begin, whole, sigma, norm, offset, ratios)

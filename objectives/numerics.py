@@ -145,8 +145,9 @@ def discount(rank: float) -> float:
 
 @kernel
 def padded(n: int) -> int:
-    """Smallest multiple of `LANES` that holds n."""
-    return (n + LANES - 1) // LANES * LANES
+    """Multiple of `LANES` that holds n, and of `STRIDE` where that takes hardly more."""
+    width = (n + LANES - 1) // LANES * LANES
+    return width + LANES if n > STRIDE and width % STRIDE == STRIDE - LANES else width
 
 
 @kernel
@@ -155,31 +156,38 @@ def strided(n: int) -> int:
     return (n + STRIDE - 1) // STRIDE * STRIDE
 
 
-@kernel
+@step
 def _order_short(scores: Floats, n: int, order: Integers, counts: Integers) -> None:
     """Rank every document by counting the better ones: no branches, so fastest for short lists."""
     for i in range(n):
         counts[i] = 0
     for i in range(n, padded(n)):
         scores[i] = -math.inf
-    for i in range(n):
-        own = scores[i]
-        better = 0
+    for i in range(0, n, 2):  # two at a time hide each other's waiting
+        one, two = scores[i], scores[i + 1]
+        better_one, better_two = 0, 0
         for j in range(np.uint64(padded(n))):
-            better += 1 if scores[j] > own else 0
-        order[better + counts[better]] = i  # ties: one place further each
-        counts[better] += 1
+            better_one += 1 if scores[j] > one else 0
+            better_two += 1 if scores[j] > two else 0
+        order[better_one + counts[better_one]] = i  # ties: one place further each
+        counts[better_one] += 1
+        if i + 1 < n:
+            order[better_two + counts[better_two]] = i + 1
+            counts[better_two] += 1
 
 
 @kernel
 def _order_long(scores: Floats, order: Integers, places: Integers, counts: Integers) -> bool:
     """Sort into as many buckets as documents, then by insertion; False where that would be slow."""
     n = len(scores)
-    top, bottom = scores.max(), scores.min()
+    top, bottom = scores[0], scores[0]
+    for i in range(n):
+        top, bottom = max(top, scores[i]), min(bottom, scores[i])
     scale = (n - 1) / (top - bottom)
     if not (0.0 < scale < math.inf):  # all tied, or differences that are no longer finite
         return False
-    counts[: n + 1] = 0
+    for bucket in range(n + 1):
+        counts[bucket] = 0
     for i in range(n):
         bucket = int((top - scores[i]) * scale)
         places[i] = bucket
@@ -230,7 +238,7 @@ def _order_any(scores: Floats, n: int, order: Integers, work: Integers) -> None:
         width *= 2
 
 
-@kernel
+@step
 def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
     """Write the document at each position, best of the first n first; ties keep input order.
 
@@ -247,7 +255,8 @@ def order_by_score(scores: Floats) -> Integers:
     """Document at each position, best first; ties keep input order."""
     n = len(scores)
     room = np.empty(padded(n))
-    room[:n] = scores
+    for i in range(n):
+        room[i] = scores[i]
     order = np.empty(n, np.int64)
     write_order(room, n, order, np.empty((2, n + 1), np.int64))
     return order
@@ -263,6 +272,8 @@ def rank_discount(rank: int) -> float:
 def discount_sum(first: int, last: int) -> float:
     """Sum of the discounts of the ranks first + 1 .. last."""
     tabled = len(DISCOUNTS)
+    if last <= tabled:  # nearly always
+        return float(DISCOUNT_SUMS[last] - DISCOUNT_SUMS[first])
     total: float = DISCOUNT_SUMS[min(last, tabled)] - DISCOUNT_SUMS[min(first, tabled)]
     for rank in range(max(first, tabled) + 1, last + 1):
         total += discount(float(rank))
@@ -299,6 +310,14 @@ def ideal_dcg(gains: Floats, k: int) -> float:
 
 
 @kernel
+def _read_real_grades(labels: Floats, k: int, gains: Floats) -> float:
+    for i in range(len(labels)):
+        gains[i] = np.exp2(labels[i]) - 1.0
+    known = gains[: len(labels)]
+    return 0.0 if all_equal(known) else ideal_dcg(known, k)
+
+
+@step
 def read_grades(labels: Floats, k: int, gains: Floats, counts: Integers) -> float:
     """Write the gains; return the ideal DCG at k, or 0 where all grades are equal.
 
@@ -311,9 +330,7 @@ def read_grades(labels: Floats, k: int, gains: Floats, counts: Integers) -> floa
     for i in range(n):
         grade = int(labels[i])
         if grade >= len(GAINS) or grade != labels[i]:
-            real = np.exp2(labels) - 1.0
-            gains[:n] = real
-            return 0.0 if all_equal(real) else ideal_dcg(real, k)
+            return _read_real_grades(labels, k, gains)
         counts[grade] += 1
         gains[i] = GAINS[grade]
         best = max(best, grade)
@@ -331,7 +348,10 @@ def read_grades(labels: Floats, k: int, gains: Floats, counts: Integers) -> floa
 @kernel
 def all_equal(values: Floats) -> bool:
     """Whether every value is the same (also of an empty list)."""
-    return bool(np.all(values[1:] == values[:-1]))
+    others = 0
+    for i in range(len(values)):
+        others += 1 if values[i] != values[0] else 0
+    return others == 0
 
 
 @kernel

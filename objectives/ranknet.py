@@ -151,7 +151,8 @@ def _place(
         places[QUERY, blocks] = q
         known = 0 if n <= FEW else distinct(labels[a:b], levels)
         if known > 0:
-            rows[SCORES, :n] = scores[a:b]
+            for i in range(n):
+                rows[SCORES, i] = scores[a + i]
             write_order(rows[SCORES], n, order, places[SPARE:])
             runs = _group(scores[a:b], labels[a:b], levels[:known], work)
             blocks = len(runs)

@@ -168,7 +168,8 @@ def _place(
                 rows[SCORES, columns + i] = scores[a + i]
                 rows[GAIN, columns + i] *= scale
         else:
-            rows[SCORES, :n] = scores[a : a + n]
+            for i in range(n):
+                rows[SCORES, i] = scores[a + i]
             write_order(rows[SCORES], n, order, places[SPARE:])
             for position in range(n):
                 i = order[position]
@@ -228,14 +229,18 @@ def _far_ranks(blocks: int, alpha: float, work: Work) -> None:
         a, size = places[BEGIN, m], places[SIZE, m]
         top, bottom = rows[SCORES, a], rows[SCORES, a + size - 1]
         to_bottom(rows, SCORES, DOWN, UP, a, size, alpha, top, bottom, places[RATIOS, m] != 0)
-    rows[ONES, :n] = 1.0
+    for i in range(n):
+        rows[ONES, i] = 1.0
     above, below = sums[ABOVE, :blocks], sums[BELOW, :blocks]
     s = rows[SCORES, :n]
     block_sums(rows[ONES], s, alpha, rows[DOWN], rows[UP], rows[POWERS], above, below)
     for m in range(blocks):
         a, b = m * BLOCK, min((m + 1) * BLOCK, n)
         down, up, ranks = rows[DOWN, a:b], rows[UP, a:b], rows[RANKS, a:b]
-        _add_ranks(LOGISTIC * above[m], LOGISTIC * below[m], a, down, up, ranks)
+        for k in range(TERMS):
+            above[m, k] *= LOGISTIC[k]
+            below[m, k] *= LOGISTIC[k]
+        _add_ranks(above[m], below[m], a, down, up, ranks)
 
 
 @kernel
@@ -283,7 +288,10 @@ def _far_pulls(blocks: int, alpha: float, work: Work) -> None:
         a, b = m * BLOCK, min((m + 1) * BLOCK, n)
         pulls, both = rows[PULLS, a:b], rows[BOTH, a:b]
         for sides in ((ABOVE, ABOVE_C, DOWN), (BELOW, BELOW_C, UP)):
-            ones, of_c = SLOPE * sums[sides[0], m], SLOPE * sums[sides[1], m]
+            ones, of_c = sums[sides[0], m], sums[sides[1], m]
+            for k in range(TERMS):  # of ones, the coefficients are there since the ranks
+                ones[k] *= k + 1.0
+                of_c[k] *= SLOPE[k]
             _add_pulls(ones, of_c, rows[sides[2], a:b], c[a:b], pulls, both)
 
 

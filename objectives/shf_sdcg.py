@@ -142,7 +142,8 @@ def _place(
         places[QUERY, blocks] = q
         known = 0 if n <= BLOCK else distinct(gains[:n], levels)
         if known > 0:
-            rows[SCORES, :n] = scores[a:b]
+            for i in range(n):
+                rows[SCORES, i] = scores[a + i]
             write_order(rows[SCORES], n, order, places[SPARE:])
             runs = _group(n, scores[a:b], levels[:known], work)
             blocks = len(runs)
@@ -361,7 +362,8 @@ def _smooth_ranks(
         for m in range(blocks):
             a, n, ratios = places[BEGIN, m], places[SIZE, m], places[RATIOS, m] != 0
             to_bottom(rows, SCORES, DOWN, UP, a, n, alpha, rows[TOP, m], rows[BOTTOM, m], ratios)
-        rows[C, :columns] = 0.0  # not known yet
+        for i in range(columns):
+            rows[C, i] = 0.0  # not known yet
         _far(alpha, True, False, levels, runs, rows, sums)
         _far(alpha, False, False, levels, runs, rows, sums)
 
