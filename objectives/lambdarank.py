@@ -372,9 +372,10 @@ def _far(
 
 @step
 def _sum_linked(
-    boundaries: Integers, scores: Floats, top: int, sigma: float, known: int, work: Work
+    boundaries: Integers, scores: Floats, top: int, params: Params, known: int, work: Work
 ) -> None:
     """Write the sums over all pairs of one query, in blocks with equal gains side by side."""
+    _, sigma, norm = params
     rows, bits, places, sums = work
     a, b = boundaries[places[QUERY, 0]], boundaries[places[QUERY, 0] + 1]
     n = b - a
@@ -394,11 +395,11 @@ def _sum_linked(
     for m in range(blocks):
         begin, end, ratios = edges[m], edges[m + 1], places[RATIOS, m] != 0
         last = padded(n) if ratios and end == n else end
-        _near(begin, end, last, top, rows, sigma, False, 0.0, ratios)
+        _near(begin, end, last, top, rows, sigma, norm, 0.0, ratios)
         best, worst = rows[TOP, m], rows[BOTTOM, m]
         to_bottom(rows, SCORES, DOWN, UP, begin, end - begin, sigma, best, worst, ratios)
-    _far(top, sigma, True, levels, runs, edges, rows, sums)
-    _far(top, sigma, False, levels, runs, edges, rows, sums)
+    for from_above in (True, False):  # a loop, so that `_far` is compiled once for both
+        _far(top, sigma, from_above, levels, runs, edges, rows, sums)
 
 
 @step
@@ -453,7 +454,7 @@ def _grad_hess_batch(
     # The divisor 0.01 + |s_i - s_j| is no sum of exponentials: all pairs one by one.
     known = 0 if norm or min(n // 2, top) <= FEW else distinct(rows[GAINS, :n], sums[0, :, 0])
     if known > 0:
-        _sum_linked(boundaries, scores, top, sigma, known, work)
+        _sum_linked(boundaries, scores, top, params, known, work)
     else:
         _sum_pairs(queries, columns, boundaries, scores, params, work)
     for query in range(queries):

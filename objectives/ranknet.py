@@ -293,8 +293,8 @@ def _grad_hess_batch(
         if linked:
             to_bottom(rows, SCORES, DOWN, UP, a, n, sigma, rows[TOP, m], rows[BOTTOM, m], ratios)
     if linked:
-        _far(sigma, True, runs, rows, sums)
-        _far(sigma, False, runs, rows, sums)
+        for from_above in (True, False):  # a loop, so that `_far` is compiled once for both
+            _far(sigma, from_above, runs, rows, sums)
     for m in range(1 if linked else blocks):
         q, begin = places[QUERY, m], places[BEGIN, m]
         a, b = boundaries[q], boundaries[q + 1]

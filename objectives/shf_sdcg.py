@@ -364,8 +364,8 @@ def _smooth_ranks(
             to_bottom(rows, SCORES, DOWN, UP, a, n, alpha, rows[TOP, m], rows[BOTTOM, m], ratios)
         for i in range(columns):
             rows[C, i] = 0.0  # not known yet
-        _far(alpha, True, False, levels, runs, rows, sums)
-        _far(alpha, False, False, levels, runs, rows, sums)
+        for from_above in (True, False):  # a loop, so that `_far` is compiled once for both
+            _far(alpha, from_above, False, levels, runs, rows, sums)
 
 
 @kernel
@@ -440,8 +440,8 @@ def _grad_hess_batch(
     for m in range(blocks):
         _near_pulls(rows, places[BEGIN, m], places[SIZE, m], alpha, places[RATIOS, m] != 0)
     if linked:
-        _far(alpha, True, True, levels, runs, rows, sums)
-        _far(alpha, False, True, levels, runs, rows, sums)
+        for from_above in (True, False):
+            _far(alpha, from_above, True, levels, runs, rows, sums)
     for m in range(queries):
         q, begin = places[QUERY, m], places[BEGIN, m]
         a, n = boundaries[q], boundaries[q + 1] - boundaries[q]
