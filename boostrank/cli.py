@@ -37,7 +37,7 @@ except ImportError as missing:
     ) from missing
 
 from boostrank import bench as timings
-from boostrank import plot
+from boostrank import plot, report
 from boostrank.compare import (
     CHOSEN_BY,
     HOSTS,
@@ -286,6 +286,7 @@ def _caption(
         f"{settings.leaves} leaves, LightGBM at least {settings.min_docs} documents in a leaf, "
         f"XGBoost min_child_weight 1, {_counted(settings.threads, 'thread', 'threads')}, "
         f"seed {settings.seed}.",
+        "Convention": f"{CONVENTIONS[settings.convention]}.",
         "Difference and p": f"NDCG@10 against {baseline}, two-sided paired randomisation test "
         f"over {_counted(tested, 'query', 'queries')}, {RESAMPLES:,} resamples, not corrected "
         f"for the {len(rows) - 1} comparisons.",
@@ -431,7 +432,7 @@ def compare(
     out: Annotated[
         Path,
         typer.Option(
-            help="Folder for the CSV files, the figures and the results to resume from.",
+            help="Folder for the report, CSV files, figures and the results to resume from.",
             rich_help_panel=_OUTPUT,
         ),
     ] = Path("out/compare"),
@@ -445,7 +446,7 @@ def compare(
     ] = False,
     json_: Json = False,
 ) -> None:
-    """Train objectives on hosts over folds: a table, CSV files and figures.
+    """Train objectives on hosts over folds: a table, a report to open in a browser, CSV files.
 
     The hosts' own objectives and regression are always among the rows. All get the same trees; the
     best round of each is chosen on the validation part, and its figures come from the test part.
@@ -512,10 +513,14 @@ def compare(
     plot.draw_rounds(rows, out / "validation.png")
     plot.draw_test(rows, out / "test.png")
     caption = _caption(source, parts, rows, settings, keep_order)
+    command = _command_line(context, rounds=rounds)
+    report.write_report(
+        out / "report.html", rows, failures, parts=parts, about=caption, command=command
+    )
     if json_:
         _print_json(
             {
-                "command": _command_line(context, rounds=rounds),
+                "command": command,
                 "about": caption,
                 "settings": asdict(settings),
                 "baseline": str(first),
@@ -539,7 +544,7 @@ def compare(
             console.print(f"{subject}: {text}", soft_wrap=True)
         console.print(
             f"Written: {records.summary}, {records.queries}, {results.path}, "
-            f"{out / 'validation.png'}, {out / 'test.png'}.",
+            f"{out / 'validation.png'}, {out / 'test.png'}, {out / 'report.html'}.",
             soft_wrap=True,
         )
     if failures:

@@ -10,6 +10,7 @@ The hosts are imported where they are used; the paired test needs SciPy.
 import csv
 import hashlib
 import json
+import platform
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -122,10 +123,14 @@ def import_host(name: str) -> Any:
 
 
 def versions(hosts: Iterable[str]) -> dict[str, str]:
-    """Return the versions of boostrank and of hosts, which are loaded."""
+    """Return the versions of boostrank, of hosts, which are loaded, and of what all rely on."""
     # Not from the metadata: the module xgboost comes from xgboost or from xgboost-cpu.
-    return {"boostrank": version("boostrank")} | {
-        host: str(import_host(host).__version__) for host in hosts
+    return {
+        "boostrank": version("boostrank"),
+        **{host: str(import_host(host).__version__) for host in hosts},
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "python": platform.python_version(),
     }
 
 
@@ -848,8 +853,7 @@ class Results:
             "host": learner.host,
             "objective": str(learner.objective),
             "fold": fold,
-            "versions": versions([learner.host])
-            | {module.__name__: module.__version__ for module in (np, numba)},
+            "versions": versions([learner.host]),
             **self._common,
         }
 

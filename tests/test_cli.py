@@ -1,6 +1,7 @@
 """The command line: what it prints, writes and refuses."""
 
 import csv
+import html
 import json
 import re
 import shlex
@@ -187,6 +188,21 @@ def test_the_caption_says_what_was_done(compared: tuple[Any, Path]) -> None:
         assert words in result.stdout
     # No progress bar where no one watches.
     assert result.stderr == ""
+
+
+def test_the_report_says_the_same(compared: tuple[Any, Path]) -> None:
+    result, out = compared
+    assert str(out / "report.html") in result.stdout
+    text = html.unescape((out / "report.html").read_text(encoding="utf-8"))
+    for words in (
+        "30 queries, 300 documents, 5 features; documents in file order",
+        "boostrank compare --objective sdcg:k=3,lambdarank --hosts lightgbm,xgboost",
+        "--rounds 8 --learning-rate 0.3 --leaves 4",
+        "NDCG@10 of each test query against lightgbm:lambdarank.",
+    ):
+        assert words in text
+    for line in _lines(out / "summary.csv"):
+        assert f">{float(line['ndcg@10']):.4f} <" in text
 
 
 def test_figures_are_written_and_the_process_keeps_its_backend(
