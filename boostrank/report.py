@@ -151,6 +151,7 @@ def _figures(ranked: Sequence[Row], baseline: Row) -> list[_Figure]:
 
     def leaderboard(axes: "Axes") -> None:
         plot.leaderboard(ranked, ax=axes)
+        axes.set_ylim(-0.7, len(ranked) - 0.3)
         axes.set_xlabel("test NDCG@10")  # the rest is said beside it
 
     def paired(axes: "Axes") -> None:

@@ -18,7 +18,7 @@ from typing import Any, Self
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-SECONDS = 60
+SECONDS = 120
 
 # Chromium reads commands from descriptor 3 and answers on 4.
 _LAUNCH = """
