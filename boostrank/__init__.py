@@ -16,7 +16,8 @@ registry   the objectives as users hold them, found by name
 metrics    measures under the conventions of the field's tools
 datasets   LETOR files, synthetic data, folds
 compare    trains objectives over folds and tests the differences
-plot       the figures of a comparison
+plot       figures of comparisons, objectives and benchmarks
+report     a comparison as one HTML file
 bench      gradient times against the hosts' own
 cli        the command line
 linear     SmoothRank and the perceptron, for linear scores

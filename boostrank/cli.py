@@ -1,15 +1,17 @@
 """The command line: compare, train, predict, evaluate, objectives, bench.
 
-It parses, calls the engine and prints. Errors of the package are one line on standard error and
-exit code 2; ``boostrank --debug`` shows where they come from.
+It parses, calls the engine and prints. Errors are one line on standard error; ``boostrank --debug``
+shows where they come from. Standard output has results only, and nothing but JSON with ``--json``.
 """
 
 import ast
 import csv
+import json
 import math
-from collections.abc import Iterable
-from dataclasses import MISSING, fields
-from importlib.metadata import version
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,24 +37,28 @@ except ImportError as missing:
     ) from missing
 
 from boostrank import bench as timings
-from boostrank import plot
+from boostrank import plot, report
 from boostrank.compare import (
     CHOSEN_BY,
     HOSTS,
     METRICS,
     RESAMPLES,
+    Failure,
     FoldResult,
     Learner,
     Records,
+    Results,
     Row,
     Settings,
     check_folds,
     learners,
     load_model,
     run_folds,
+    versions,
 )
 from boostrank.datasets import RankingData, load_letor, load_letor_parts, make_ranking
 from boostrank.hosts import HostObjective
+from boostrank.metrics import CONVENTIONS
 from boostrank.metrics import evaluate as evaluate_scores
 from boostrank.objectives import PRESETS, REGISTRY
 from boostrank.objectives.validation import Floats, check_choice, check_count
@@ -63,8 +69,15 @@ N_PARTS = 5
 EMBEDDED = {"n_queries": 120, "n_docs": 20, "n_features": 10}
 # What the published comparisons have; enough to see who overfits.
 PRESET_ROUNDS = 300
+_PRESETS = ("accuracy",)
 # Tables that go into a file are not cut to a terminal's width.
 FILE_WIDTH = 160
+
+FAILED, WRONG, INTERRUPTED = 1, 2, 130
+EXIT_CODES = """
+**Exit codes**: 0 done; 1 rows of `compare` have failed (the others are there), or an error that
+nobody foresaw; 2 wrong use or bad data; 130 stopped with Ctrl-C.
+"""
 
 
 class _Commands(TyperGroup):
@@ -74,39 +87,107 @@ class _Commands(TyperGroup):
         """Run the command."""
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:  # of `boostrank ... | head`
+            raise
         except (ValueError, TypeError, OSError, ImportError) as error:
             if ctx.params["debug"]:
                 raise
-            typer.echo(f"boostrank: {' '.join(str(error).split())}", err=True)
-            raise typer.Exit(2) from error
+            typer.echo(f"boostrank: {_one_line(error)}", err=True)
+            raise typer.Exit(WRONG) from error
+        except KeyboardInterrupt:
+            typer.echo("boostrank: interrupted", err=True)
+            raise typer.Exit(INTERRUPTED) from None
 
 
-app = typer.Typer(cls=_Commands, no_args_is_help=True, pretty_exceptions_enable=False)
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
-@app.callback()
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+@app.callback(
+    epilog=f"""
+**Examples**, in the order of a first visit:
+
+    boostrank compare
+    boostrank compare -o shf-sdcg,lambdarank S1.txt S2.txt S3.txt S4.txt S5.txt
+    boostrank train train.txt.gz -o shf-sdcg -p k=10 --model model.txt
+    boostrank predict model.txt test.txt.gz --out scores.txt
+    boostrank evaluate scores.txt test.txt.gz
+
+`boostrank COMMAND --help` explains each. `boostrank --install-completion`, once, lets the Tab key
+complete commands, options and names in bash, zsh, fish and PowerShell.
+
+{EXIT_CODES}"""
+)
 def _group(
-    debug: Annotated[bool, typer.Option(help="Show where an error comes from.")] = False,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Show where an error comes from. Stands before the command."),
+    ] = False,
 ) -> None:
-    """Learning-to-rank objectives for LightGBM and XGBoost."""
+    """Learning-to-rank objectives for LightGBM and XGBoost.
 
+    Begin with `boostrank compare`: without files it makes data of its own.
+    """
+
+
+def _completion(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [before + comma + name for name in names() if name.startswith(last)]
+
+    return complete
+
+
+# Headings of the options.
+_LEARNERS, _DATA, _TREES, _OUTPUT = "What is trained", "Data and metrics", "Trees", "Output"
 
 Data = Annotated[
     list[Path], typer.Argument(help="Svmlight files with qid (LETOR), .gz too; read as one.")
 ]
-Rounds = Annotated[int, typer.Option(help="Trees.")]
-LearningRate = Annotated[float, typer.Option(help="Shrinkage of a tree.")]
-Leaves = Annotated[int, typer.Option(help="Leaves of a tree.")]
-MinDocs = Annotated[int, typer.Option(help="Fewest documents in a leaf (LightGBM only).")]
-Threads = Annotated[int, typer.Option(help="Threads of host and objective.")]
-Seed = Annotated[int, typer.Option(help="Of shuffling, splitting, hosts and tests.")]
+Rounds = Annotated[int, typer.Option(help="Trees.", rich_help_panel=_TREES)]
+LearningRate = Annotated[float, typer.Option(help="Shrinkage of a tree.", rich_help_panel=_TREES)]
+Leaves = Annotated[int, typer.Option(help="Leaves of a tree.", rich_help_panel=_TREES)]
+MinDocs = Annotated[
+    int,
+    typer.Option(help="Fewest documents in a leaf (LightGBM only).", rich_help_panel=_TREES),
+]
+Threads = Annotated[
+    int, typer.Option(help="Threads of host and objective.", rich_help_panel=_TREES)
+]
+Seed = Annotated[
+    int,
+    typer.Option(help="Of shuffling, splitting, hosts and tests.", rich_help_panel=_TREES),
+]
 KeepOrder = Annotated[
     bool,
     typer.Option(
-        "--keep-order", help="Keep the files' order of documents, which may be a ranker's."
+        "--keep-order",
+        help="Keep the files' order of documents, which may be a ranker's.",
+        rich_help_panel=_DATA,
     ),
 ]
-Convention = Annotated[str, typer.Option(help="Whose rules the metrics follow.")]
+Convention = Annotated[
+    str,
+    typer.Option(
+        help=f"Whose rules the metrics follow: {', '.join(CONVENTIONS)}.",
+        autocompletion=_completion(lambda: CONVENTIONS),
+        rich_help_panel=_DATA,
+    ),
+]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print the result as JSON, and nothing else.", rich_help_panel=_OUTPUT
+    ),
+]
 
 
 def _value(text: str) -> Any:
@@ -185,7 +266,7 @@ def _caption(
     rows: list[Row],
     settings: Settings,
     keep_order: bool,
-) -> str:
+) -> dict[str, str]:
     baseline = next(row.learner for row in rows if row.baseline is None)
     tested = int((~np.isnan(rows[0].pooled(CHOSEN_BY))).sum())
     size = ", ".join(
@@ -197,33 +278,29 @@ def _caption(
     )
     folds = ", ".join(str(fold.fold) for fold in rows[0].folds)
     order = "in file order" if keep_order else f"shuffled within queries (seed {settings.seed})"
-    versions = _versions(dict.fromkeys(row.learner.host for row in rows))
-    return "\n".join(
-        (
-            f"Data: {source}; {size}; documents {order}.",
-            f"Figures: means of the test parts of folds {folds}, convention {settings.convention}, "
-            + ("all rounds." if settings.fixed_rounds else "rounds chosen by validation NDCG@10."),
-            f"Trees: {settings.rounds} rounds, learning rate {settings.learning_rate:g}, "
-            f"{settings.leaves} leaves, LightGBM at least {settings.min_docs} documents in a leaf, "
-            f"XGBoost min_child_weight 1, {_counted(settings.threads, 'thread', 'threads')}, "
-            f"seed {settings.seed}.",
-            f"Difference and p: NDCG@10 against {baseline}, two-sided paired randomisation test "
-            f"over {_counted(tested, 'query', 'queries')}, {RESAMPLES:,} resamples, not corrected "
-            f"for the {len(rows) - 1} comparisons.",
-            f"Versions: {versions}.",
-        )
-    )
-
-
-def _version(package: str) -> str:
-    if package == "boostrank":
-        return version(package)
-    # Not from the metadata: the module xgboost comes from xgboost or from xgboost-cpu.
-    return str(__import__(package).__version__)
+    return {
+        "Data": f"{source}; {size}; documents {order}.",
+        "Figures": f"means of the test parts of folds {folds}, convention {settings.convention}, "
+        + ("all rounds." if settings.fixed_rounds else "rounds chosen by validation NDCG@10."),
+        "Trees": f"{settings.rounds} rounds, learning rate {settings.learning_rate:g}, "
+        f"{settings.leaves} leaves, LightGBM at least {settings.min_docs} documents in a leaf, "
+        f"XGBoost min_child_weight 1, {_counted(settings.threads, 'thread', 'threads')}, "
+        f"seed {settings.seed}.",
+        "Convention": f"{CONVENTIONS[settings.convention]}.",
+        "Difference and p": f"NDCG@10 against {baseline}, two-sided paired randomisation test "
+        f"over {_counted(tested, 'query', 'queries')}, {RESAMPLES:,} resamples, not corrected "
+        f"for the {len(rows) - 1} comparisons.",
+        "Versions": f"{_versions(dict.fromkeys(row.learner.host for row in rows))}.",
+        "Machine": f"{timings.machine()}.",
+    }
 
 
 def _versions(hosts: Iterable[str]) -> str:
-    return ", ".join(f"{name} {_version(name)}" for name in ("boostrank", *hosts))
+    return ", ".join(f"{name} {version}" for name, version in versions(hosts).items())
+
+
+def _best_first(rows: list[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: -row.mean(CHOSEN_BY))
 
 
 def _table(rows: list[Row]) -> Table:
@@ -232,7 +309,7 @@ def _table(rows: list[Row]) -> Table:
         table.add_column(heading, no_wrap=True)
     for heading in (*(metric.upper() for metric in METRICS), "s/round", "difference", "p"):
         table.add_column(heading, justify="right")
-    for row in sorted(rows, key=lambda row: -row.mean(CHOSEN_BY)):
+    for row in _best_first(rows):
         test = (
             ("baseline", "")
             if row.baseline is None
@@ -269,8 +346,24 @@ def _read_parts(
     return source, parts
 
 
-@app.command()
+@app.command(
+    epilog=f"""
+**Examples**
+
+    boostrank compare
+    boostrank compare -o shf-sdcg,lambdarank S1.txt S2.txt S3.txt S4.txt S5.txt
+    boostrank compare -o sdcg:k=10,alpha=2 --hosts lightgbm train.txt.gz
+    boostrank compare --baseline xgboost:rank:ndcg --out out/mine
+    boostrank compare --out out/mine --resume
+    boostrank compare -o shf-sdcg --json > result.json
+
+Ctrl-C loses at most the fold that is being trained: `--resume` goes on from the others. A result is
+used again only if data, fold, objective, settings, versions, sources and machine are the same.
+
+{EXIT_CODES}"""
+)
 def compare(
+    context: typer.Context,
     data: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -285,29 +378,49 @@ def compare(
             "-o",
             help="Only these (and regression and the hosts' own): sdcg,gbrank or "
             "sdcg:k=10,alpha=2. May be repeated.",
+            autocompletion=_completion(objective_names),
+            rich_help_panel=_LEARNERS,
         ),
     ] = None,
-    hosts: Annotated[str, typer.Option(help="Which hosts, with commas.")] = ",".join(HOSTS),
+    hosts: Annotated[
+        str,
+        typer.Option(
+            help="Which hosts, with commas.",
+            autocompletion=_completion(lambda: HOSTS),
+            rich_help_panel=_LEARNERS,
+        ),
+    ] = ",".join(HOSTS),
     baseline: Annotated[
         str | None,
         typer.Option(
             help="What rows are tested against: a built-in such as xgboost:rank:ndcg, or "
-            "objective@host. By default the first host's first built-in, lightgbm:lambdarank."
+            "objective@host. By default the first host's first built-in, lightgbm:lambdarank.",
+            rich_help_panel=_LEARNERS,
         ),
     ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
             help="In place of --objective and the number of rounds: accuracy, what the README's "
-            "ranking tables hold."
+            "ranking tables hold.",
+            autocompletion=_completion(lambda: _PRESETS),
+            rich_help_panel=_LEARNERS,
         ),
     ] = None,
-    folds: Annotated[str, typer.Option(help="Which folds, with commas.")] = "1,2,3,4,5",
+    folds: Annotated[
+        str, typer.Option(help="Which folds, with commas.", rich_help_panel=_DATA)
+    ] = "1,2,3,4,5",
     rounds: Annotated[
-        int | None, typer.Option(help=f"Trees; {Settings.rounds}, or as the preset has it.")
+        int | None,
+        typer.Option(
+            help=f"Trees; {Settings.rounds}, or as the preset has it.", rich_help_panel=_TREES
+        ),
     ] = None,
     fixed_rounds: Annotated[
-        bool, typer.Option("--fixed-rounds", help="Test all trees: choose no round.")
+        bool,
+        typer.Option(
+            "--fixed-rounds", help="Test all trees: choose no round.", rich_help_panel=_TREES
+        ),
     ] = False,
     learning_rate: LearningRate = Settings.learning_rate,
     leaves: Leaves = Settings.leaves,
@@ -316,14 +429,30 @@ def compare(
     seed: Seed = Settings.seed,
     convention: Convention = Settings.convention,
     keep_order: KeepOrder = False,
-    out: Annotated[Path, typer.Option(help="Folder for CSV files and figures.")] = Path(
-        "out/compare"
-    ),
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Folder for the report, CSV files, figures and the results to resume from.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = Path("out/compare"),
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on from what an earlier run left in --out; otherwise it is replaced.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = False,
+    json_: Json = False,
 ) -> None:
-    """Train objectives on hosts over folds, with a table, CSV files and figures.
+    """Train objectives on hosts over folds: a table, a report to open in a browser, CSV files.
 
     The hosts' own objectives and regression are always among the rows. All get the same trees; the
-    best round of each is chosen on the validation part.
+    best round of each is chosen on the validation part, and its figures come from the test part.
+    Every row is tested against the baseline, query by query.
+
+    Without files it makes data of its own, small enough for a first look.
     """
     if rounds is None:
         rounds = Settings.rounds if preset is None else PRESET_ROUNDS
@@ -338,7 +467,7 @@ def compare(
         fixed_rounds=fixed_rounds,
     )
     if preset is not None:
-        check_choice("preset", preset, ("accuracy",))
+        check_choice("preset", preset, _PRESETS)
         if objective:
             raise ValueError("pass either --preset or --objective: a preset names the objectives")
     named = accuracy_objectives(rounds) if preset else _objectives(objective or [], rounds)
@@ -347,42 +476,136 @@ def compare(
     first = by_name[check_choice("baseline", baseline or str(chosen[0]), by_name)]
     numbers = check_folds(_numbers(folds), N_PARTS)
     source, parts = _read_parts(data or [], settings, keep_order)
+    results = Results(out, parts, settings, timings.machine(), resume=resume)
     records = Records(out)
 
     # The baseline first: every other row is complete, with its test, as soon as it is trained.
     queue = [first, *(learner for learner in chosen if learner is not first)]
     rows: list[Row] = []
+    failures: list[Failure] = []
+    known = {learner: {n: results.find(learner, n) for n in numbers} for learner in queue}
+    if resume:
+        _tell_resumed(known, results)
     try:
-        with _progress(len(queue) * len(numbers)) as progress:
+        missing = sum(result is None for each in known.values() for result in each.values())
+        with _progress("rounds", missing * rounds) as progress:
             for learner in queue:
-                results = _advance(progress, learner, parts, settings, numbers)
-                rows.append(Row(learner, results, rows[0] if rows else None, seed))
-                records.add(rows[-1])
+                try:
+                    done = _run(progress, learner, parts, settings, known[learner], results)
+                except Exception as error:
+                    # Without the baseline there is nothing to test against.
+                    if learner is first or context.find_root().params["debug"]:
+                        raise
+                    failures.append(Failure(learner, _one_line(error)))
+                    records.add(failures[-1])
+                    typer.echo(f"boostrank: {learner} failed: {_one_line(error)}", err=True)
+                else:
+                    rows.append(Row(learner, done, rows[0] if rows else None, seed))
+                    records.add(rows[-1])
     except KeyboardInterrupt:
         typer.echo(
-            f"boostrank: interrupted; {len(rows)} of {len(queue)} rows are in {records.summary}",
+            f"boostrank: interrupted; {len(rows)} of {len(queue)} rows are in {records.summary}; "
+            "--resume goes on from there",
             err=True,
         )
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
     plot.draw_rounds(rows, out / "validation.png")
     plot.draw_test(rows, out / "test.png")
-    console = _console()
-    console.print(_table(rows))
-    console.print(_caption(source, parts, rows, settings, keep_order), soft_wrap=True)
-    console.print(
-        f"Written: {records.summary}, {records.queries}, {out / 'validation.png'}, "
-        f"{out / 'test.png'}.",
-        soft_wrap=True,
+    caption = _caption(source, parts, rows, settings, keep_order)
+    command = _command_line(context, rounds=rounds)
+    report.write_report(
+        out / "report.html", rows, failures, parts=parts, about=caption, command=command
     )
+    if json_:
+        _print_json(
+            {
+                "command": command,
+                "about": caption,
+                "settings": asdict(settings),
+                "baseline": str(first),
+                "rows": [_as_json(row) for row in _best_first(rows)],
+                "failures": [
+                    {
+                        "objective": failure.learner.label,
+                        "host": failure.learner.host,
+                        "error": failure.error,
+                    }
+                    for failure in failures
+                ],
+            }
+        )
+    else:
+        console = _console()
+        console.print(_table(rows))
+        for failure in failures:
+            console.print(f"Failed: {failure.learner}: {failure.error}", soft_wrap=True)
+        for subject, text in caption.items():
+            console.print(f"{subject}: {text}", soft_wrap=True)
+        console.print(
+            f"Written: {records.summary}, {records.queries}, {results.path}, "
+            f"{out / 'validation.png'}, {out / 'test.png'}, {out / 'report.html'}.",
+            soft_wrap=True,
+        )
+    if failures:
+        raise typer.Exit(FAILED)
 
 
-def _progress(total: int) -> Progress:
+def _tell_resumed(known: dict[Learner, dict[int, FoldResult | None]], results: Results) -> None:
+    used = sum(result is not None for each in known.values() for result in each.values())
+    text = f"boostrank: {used} of {sum(map(len, known.values()))} results are in {results.path}"
+    if results.stale:
+        differing = sorted({name for each in results.stale for name in each})
+        text += f"; {len(results.stale)} are not used: made with other {', '.join(differing)}"
+    typer.echo(text, err=True)
+
+
+def _command_line(context: typer.Context, **values: Any) -> str:
+    """Return a command that does the same again, with every default spelled out."""
+    options, arguments = ["boostrank", str(context.info_name)], []
+    for param in context.command.params:
+        value = (context.params | values).get(str(param.name))
+        if param.name in ("resume", "json_") or value is None or value is False:
+            continue
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if param.param_type_name == "argument":
+                arguments.append(str(each))
+            else:
+                options += [param.opts[0]] if each is True else [param.opts[0], str(each)]
+    return shlex.join(options + arguments)
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _as_json(row: Row) -> dict[str, Any]:
+    return {
+        "objective": row.learner.label,
+        "host": row.learner.host,
+        "parameters": str(row.learner.objective),
+        "metrics": {metric: row.mean(metric) for metric in METRICS},
+        "intervals": {metric: list(map(_number, row.interval(metric))) for metric in METRICS},
+        "difference": row.difference,
+        "difference_interval": list(map(_number, row.difference_interval)),
+        "p_value": row.p_value,
+        "best_rounds": {fold.fold: fold.best_round for fold in row.folds},
+        "seconds_per_round": row.seconds_per_round,
+    }
+
+
+def _progress(unit: str, total: int) -> Progress:
+    """Return a bar with the time left, or nothing where no one watches."""
     console = Console(stderr=True)
     progress = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn(unit),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
@@ -394,26 +617,52 @@ def _progress(total: int) -> Progress:
     return progress
 
 
-def _advance(
+def _run(
     progress: Progress,
     learner: Learner,
     parts: list[RankingData],
     settings: Settings,
-    folds: list[int],
+    known: dict[int, FoldResult | None],
+    results: Results,
 ) -> tuple[FoldResult, ...]:
+    """Train what is not known yet, and keep each fold on disk as soon as it is done."""
     task = progress.task_ids[0]
+    missing = [fold for fold, result in known.items() if result is None]
+    end = progress.tasks[0].completed + len(missing) * settings.rounds
     progress.update(task, description=str(learner))
-    results = []
-    for result in run_folds(learner, parts, settings, folds):
-        results.append(result)
-        progress.advance(task)
-    return tuple(results)
+    try:
+        if missing:
+            for result in run_folds(
+                learner, parts, settings, missing, lambda: progress.advance(task)
+            ):
+                results.add(learner, result)
+                known[result.fold] = result
+    finally:
+        progress.update(task, completed=end)  # also where it failed on the way
+    return tuple(result for result in known.values() if result is not None)
 
 
-@app.command()
+@app.command(
+    epilog=f"""
+**Examples**
+
+    boostrank train train.txt.gz -o shf-sdcg --model model.txt
+    boostrank train train.txt.gz -o sdcg -p k=10 -p alpha=2 --model model.txt
+    boostrank train train.txt.gz -o gbrank --host xgboost --model model.json
+
+{EXIT_CODES}"""
+)
 def train(
     data: Data,
-    objective: Annotated[str, typer.Option("--objective", "-o", help="See 'objectives'.")],
+    objective: Annotated[
+        str,
+        typer.Option(
+            "--objective",
+            "-o",
+            help="See 'boostrank objectives'.",
+            autocompletion=_completion(objective_names),
+        ),
+    ],
     model: Annotated[
         Path, typer.Option(help="Where to write it, in the host's own format (XGBoost: .json too).")
     ],
@@ -421,7 +670,9 @@ def train(
         list[str] | None,
         typer.Option("--param", "-p", help="Of the objective: k=10. May be repeated."),
     ] = None,
-    host: Annotated[str, typer.Option(help="lightgbm or xgboost.")] = "lightgbm",
+    host: Annotated[
+        str, typer.Option(help="lightgbm or xgboost.", autocompletion=_completion(lambda: HOSTS))
+    ] = "lightgbm",
     rounds: Rounds = Settings.rounds,
     learning_rate: LearningRate = Settings.learning_rate,
     leaves: Leaves = Settings.leaves,
@@ -448,9 +699,13 @@ def train(
     if not model.parent.is_dir():
         raise FileNotFoundError(f"the folder of --model does not exist: {model.parent}")
     read = load_letor(data)
-    trained, seconds = kind.train(
-        made, read if keep_order else read.shuffle_within_queries(seed), settings
-    )
+    with _progress("rounds", rounds) as progress:
+        trained, seconds = kind.train(
+            made,
+            read if keep_order else read.shuffle_within_queries(seed),
+            settings,
+            lambda: progress.advance(progress.task_ids[0]),
+        )
     trained.save(model)
     typer.echo(
         f"{model}: {_counted(trained.n_trees, 'tree', 'trees')} of {host} with {made!r}, "
@@ -458,7 +713,14 @@ def train(
     )
 
 
-@app.command()
+@app.command(
+    epilog=f"""
+**Example**
+
+    boostrank predict model.txt test.txt.gz --out scores.txt
+
+{EXIT_CODES}"""
+)
 def predict(
     model: Annotated[Path, typer.Argument(help="As 'train' or the host itself writes it.")],
     data: Data,
@@ -489,12 +751,29 @@ def _read_scores(path: Path) -> Floats:
     return np.array(scores, dtype=np.float64)
 
 
-@app.command()
+@app.command(
+    epilog=f"""
+**Examples**
+
+    boostrank evaluate scores.txt test.txt.gz
+    boostrank evaluate scores.txt test.txt.gz --metrics ndcg@1,ndcg@10,mrr --convention trec
+    boostrank evaluate scores.txt test.txt.gz --json
+
+{EXIT_CODES}"""
+)
 def evaluate(
     scores: Annotated[Path, typer.Argument(help="One score a line, as 'predict' writes them.")],
     data: Data,
-    metrics: Annotated[str, typer.Option(help="Which, with commas.")] = "ndcg@10,map",
+    metrics: Annotated[
+        str,
+        typer.Option(
+            help="Which, with commas: dcg@k, ndcg@k, map, map@k, precision@k, recall@k, mrr, "
+            "err@k, with any k.",
+            rich_help_panel=_DATA,
+        ),
+    ] = "ndcg@10,map",
     convention: Convention = Settings.convention,
+    json_: Json = False,
 ) -> None:
     """Measure scores. Where the convention keeps the order of ties, it is the files' order."""
     names = _words(metrics)
@@ -504,20 +783,31 @@ def evaluate(
         raise ValueError(
             f"{scores} has {len(values)} scores, but the data has {len(read.y)} documents"
         )
-    for name, value in evaluate_scores(
-        values, read.y, read.group, names, convention=convention
-    ).items():
+    measured = evaluate_scores(values, read.y, read.group, names, convention=convention)
+    if json_:
+        _print_json(
+            {
+                "metrics": {name: _number(value) for name, value in measured.items()},
+                "convention": convention,
+                "queries": len(read.group),
+                "documents": len(read.y),
+            }
+        )
+        return
+    for name, value in measured.items():
         typer.echo(f"{name}\t{value:.6f}")
 
 
+def _parameters(name: str) -> dict[str, Any]:
+    return {entry.name: entry.default for entry in fields(REGISTRY[name])} | PRESETS.get(name, {})
+
+
 def _signature(name: str) -> str:
-    cls = REGISTRY[name]
-    defaults = {entry.name: entry.default for entry in fields(cls)} | PRESETS.get(name, {})
     params = ", ".join(
         param if default is MISSING else f"{param}={default!r}"
-        for param, default in defaults.items()
+        for param, default in _parameters(name).items()
     )
-    return f"{cls.__name__}({params})"
+    return f"{REGISTRY[name].__name__}({params})"
 
 
 def _promise(name: str) -> str:
@@ -529,9 +819,34 @@ def _promise(name: str) -> str:
     )
 
 
-@app.command()
-def objectives() -> None:
+def _summary(name: str) -> str:
+    return (REGISTRY[name].__doc__ or "").partition("\n")[0]
+
+
+@app.command(epilog=EXIT_CODES)
+def objectives(json_: Json = False) -> None:
     """List the objectives with their parameters and what their derivatives claim to be."""
+    if json_:
+        _print_json(
+            [
+                {
+                    "name": name,
+                    "class": REGISTRY[name].__name__,
+                    "summary": _summary(name),
+                    "required": [
+                        param for param, default in _parameters(name).items() if default is MISSING
+                    ],
+                    "defaults": {
+                        param: default
+                        for param, default in _parameters(name).items()
+                        if default is not MISSING
+                    },
+                    "contract": asdict(make_objective(name, {}, rounds=1).contract),
+                }
+                for name in objective_names()
+            ]
+        )
+        return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("name", no_wrap=True)
     for heading in ("class and parameters", "contract", "what it is"):
@@ -541,12 +856,21 @@ def objectives() -> None:
             name,
             _signature(name),
             _promise(name),
-            (REGISTRY[name].__doc__ or "").splitlines()[0],
+            _summary(name),
         )
     _console().print(table)
 
 
-@app.command()
+@app.command(
+    epilog=f"""
+**Examples**
+
+    boostrank bench
+    boostrank bench --docs 20,120 --repeats 5
+    boostrank bench --train --threads 2
+
+{EXIT_CODES}"""
+)
 def bench(
     docs: Annotated[str, typer.Option(help="Documents a query, with commas.")] = (
         "20,120,1000,9000,100000"
@@ -574,16 +898,26 @@ def bench(
     if train and huge:
         raise ValueError("--train and --huge are two benchmarks: give one of them")
     if huge:
-        with Console(stderr=True).status("") as status:
-            calls = timings.measure_huge(status.update, threads=threads, seed=seed)
-            _bench_table(console, out / "huge.csv", calls, timings.HugeCall)
+        names = objective_names()
+        with _progress("objectives", len(names)) as progress:
+            task = progress.task_ids[0]
+            calls = timings.measure_huge(
+                lambda name: progress.update(task, description=name), threads=threads, seed=seed
+            )
+            _bench_table(console, out / "huge.csv", _counting(progress, calls), timings.HugeCall)
         explained = "One call each, memory in bytes a document beside the host's own"
     elif train:
-        rounds = timings.measure_training(rounds=repeats, threads=threads, seed=seed)
-        _bench_table(console, out / "training.csv", rounds, timings.Training)
+        with _progress("pairs", 2) as progress:
+            rounds = timings.measure_training(rounds=repeats, threads=threads, seed=seed)
+            _bench_table(
+                console, out / "training.csv", _counting(progress, rounds), timings.Training
+            )
         explained = f"Seconds a round; ratio: ours / built-in; medians of {repeats} paired rounds"
     else:
-        lists = list(timings.measure(lengths, repeats=repeats, threads=threads, seed=seed))
+        total = sum(len(timings.timed_pairs(length)) for length in lengths)
+        with _progress("pairs", total) as progress:
+            measured = timings.measure(lengths, repeats=repeats, threads=threads, seed=seed)
+            lists = list(_counting(progress, measured))
         _bench_table(console, out / "bench.csv", lists, timings.Timing)
         explained = (
             "Nanoseconds a document; ratio: built-in / ours; speedup: ours on all cores; "
@@ -595,6 +929,12 @@ def bench(
         f"{timings.machine()}. {_versions(HOSTS)}. Written to {out}.",
         soft_wrap=True,
     )
+
+
+def _counting(progress: Progress, rows: Iterable[Any]) -> Iterator[Any]:
+    for row in rows:
+        progress.advance(progress.task_ids[0])
+        yield row
 
 
 def _bench_table(console: Console, path: Path, rows: Iterable[Any], kind: type) -> None:
@@ -621,4 +961,15 @@ def _cell(value: Any) -> str:
 
 def main() -> None:
     """Run the command line."""
-    app(prog_name="boostrank")
+    try:
+        app(prog_name="boostrank")
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        # Nothing that a user did: those errors have become exit codes before.
+        typer.echo(
+            f"boostrank: {type(error).__name__}: {_one_line(error)}; this should not happen: "
+            "'boostrank --debug ...' shows where",
+            err=True,
+        )
+        sys.exit(FAILED)

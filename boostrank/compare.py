@@ -8,18 +8,23 @@ The hosts are imported where they are used; the paired test needs SciPy.
 """
 
 import csv
+import hashlib
+import json
+import platform
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numba
 import numpy as np
 
+from boostrank import objectives
 from boostrank.datasets import Fold, RankingData, letor_folds
 from boostrank.hosts import HostObjective
 from boostrank.metrics import evaluate
@@ -35,6 +40,10 @@ from boostrank.registry import make_objective, objective_names
 #: What is reported of every learner. The best round is chosen by `CHOSEN_BY`.
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
 CHOSEN_BY = "ndcg@10"
+#: Rank cut-offs of the figure.
+CUTOFFS = tuple(range(1, 11))
+# All that is measured on the test part.
+_MEASURED = tuple(dict.fromkeys((*(f"ndcg@{k}" for k in CUTOFFS), *METRICS)))
 
 RESAMPLES = 10_000
 # The resampled signs of this many queries at a time: 80 MB.
@@ -113,6 +122,18 @@ def import_host(name: str) -> Any:
         ) from error
 
 
+def versions(hosts: Iterable[str]) -> dict[str, str]:
+    """Return the versions of boostrank, of hosts, which are loaded, and of what all rely on."""
+    # Not from the metadata: the module xgboost comes from xgboost or from xgboost-cpu.
+    return {
+        "boostrank": version("boostrank"),
+        **{host: str(import_host(host).__version__) for host in hosts},
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "python": platform.python_version(),
+    }
+
+
 def _first_line(error: Exception) -> str:
     """XGBoost's message without its stack trace."""
     return str(error).partition("\n")[0]
@@ -132,7 +153,11 @@ class Model(ABC):
     @classmethod
     @abstractmethod
     def train(
-        cls, objective: HostObjective | str, data: RankingData, settings: Settings
+        cls,
+        objective: HostObjective | str,
+        data: RankingData,
+        settings: Settings,
+        on_round: Callable[[], object] | None = None,
     ) -> tuple[Self, float]:
         """Train, and return the model with the seconds that it took without building the data.
 
@@ -142,6 +167,8 @@ class Model(ABC):
             Ours, or the name of one of `builtins`.
         data : RankingData
         settings : Settings
+        on_round : callable, optional
+            Called after each round, to show progress.
         """
 
     @classmethod
@@ -180,7 +207,11 @@ class LightGBMModel(Model):
 
     @classmethod
     def train(
-        cls, objective: HostObjective | str, data: RankingData, settings: Settings
+        cls,
+        objective: HostObjective | str,
+        data: RankingData,
+        settings: Settings,
+        on_round: Callable[[], object] | None = None,
     ) -> tuple[Self, float]:
         """Train on `data`; see `Model.train`."""
         lightgbm = import_host("lightgbm")
@@ -202,7 +233,12 @@ class LightGBMModel(Model):
                 data.X, label=data.y, group=data.group, params=params
             ).construct()
             started = time.perf_counter()
-            booster = lightgbm.train(params | {"objective": objective}, dataset, settings.rounds)
+            booster = lightgbm.train(
+                params | {"objective": objective},
+                dataset,
+                settings.rounds,
+                callbacks=None if on_round is None else [lambda _: on_round()],
+            )
         except lightgbm.basic.LightGBMError as error:
             raise ValueError(f"lightgbm cannot train {objective}: {error}") from error
         return cls(booster, settings.threads), time.perf_counter() - started
@@ -252,6 +288,15 @@ class LightGBMModel(Model):
             yield scores
 
 
+def _xgboost_callback(on_round: Callable[[], object]) -> Any:
+    def after_iteration(self: Any, model: Any, epoch: int, evals_log: Any) -> bool:
+        on_round()
+        return False  # go on
+
+    base = import_host("xgboost").callback.TrainingCallback
+    return type("OnRound", (base,), {"after_iteration": after_iteration})()
+
+
 class XGBoostModel(Model):
     """An XGBoost booster growing trees leaf by leaf, as LightGBM does.
 
@@ -267,7 +312,11 @@ class XGBoostModel(Model):
 
     @classmethod
     def train(
-        cls, objective: HostObjective | str, data: RankingData, settings: Settings
+        cls,
+        objective: HostObjective | str,
+        data: RankingData,
+        settings: Settings,
+        on_round: Callable[[], object] | None = None,
     ) -> tuple[Self, float]:
         """Train on `data`; see `Model.train`."""
         xgboost = import_host("xgboost")
@@ -290,7 +339,11 @@ class XGBoostModel(Model):
         started = time.perf_counter()
         try:
             booster = xgboost.train(
-                params, dataset, settings.rounds, obj=objective if ours else None
+                params,
+                dataset,
+                settings.rounds,
+                obj=objective if ours else None,
+                callbacks=None if on_round is None else [_xgboost_callback(on_round)],
             )
         except xgboost.core.XGBoostError as error:
             raise ValueError(f"xgboost cannot train {objective}: {_first_line(error)}") from error
@@ -463,8 +516,8 @@ class FoldResult:
         The first maximum of `curve`, from 1; the last round where `Settings.fixed_rounds`.
     qid : int64 array (n_test_queries,)
     figures : dict of str to float64 array (n_test_queries,)
-        `METRICS` of every test query with the best round's trees; NaN where the convention leaves
-        the query out.
+        `METRICS`, and NDCG at all of `CUTOFFS`, of every test query with the best round's trees;
+        NaN where the convention leaves the query out.
     seconds_per_round : float
     """
 
@@ -476,7 +529,13 @@ class FoldResult:
     seconds_per_round: float
 
 
-def run_fold(learner: Learner, fold: Fold, number: int, settings: Settings) -> FoldResult:
+def run_fold(
+    learner: Learner,
+    fold: Fold,
+    number: int,
+    settings: Settings,
+    on_round: Callable[[], object] | None = None,
+) -> FoldResult:
     """Train a learner on one fold, choose its best round and test it.
 
     Parameters
@@ -486,6 +545,8 @@ def run_fold(learner: Learner, fold: Fold, number: int, settings: Settings) -> F
     number : int
         The fold's, for the result.
     settings : Settings
+    on_round : callable, optional
+        Called after each boosting round.
 
     Returns
     -------
@@ -496,7 +557,9 @@ def run_fold(learner: Learner, fold: Fold, number: int, settings: Settings) -> F
         # Loads or compiles the kernels, which is no part of a round.
         learner.objective.grad_hess([0.0, 0.0], [1, 0], [2], round=1)
     with kernel_threads(settings.threads):
-        model, seconds = HOSTS[learner.host].train(learner.objective, fold.train, settings)
+        model, seconds = HOSTS[learner.host].train(
+            learner.objective, fold.train, settings, on_round
+        )
 
     validation, test = fold.validation, fold.test
 
@@ -517,7 +580,7 @@ def run_fold(learner: Learner, fold: Fold, number: int, settings: Settings) -> F
             model.predict(test.X, best_round),
             test.y,
             test.group,
-            METRICS,
+            _MEASURED,
             convention=settings.convention,
             per_query=True,
         ),
@@ -534,7 +597,11 @@ def check_folds(folds: Sequence[int], n_folds: int) -> list[int]:
 
 
 def run_folds(
-    learner: Learner, parts: Sequence[RankingData], settings: Settings, folds: Sequence[int]
+    learner: Learner,
+    parts: Sequence[RankingData],
+    settings: Settings,
+    folds: Sequence[int],
+    on_round: Callable[[], object] | None = None,
 ) -> Iterator[FoldResult]:
     """Run a learner over folds, in LETOR's rotation.
 
@@ -546,6 +613,8 @@ def run_folds(
     settings : Settings
     folds : sequence of int
         Which folds, from 1.
+    on_round : callable, optional
+        Called after each boosting round.
 
     Yields
     ------
@@ -567,7 +636,7 @@ def run_folds(
     # Made anew for every learner: all folds at once would hold the data several times over.
     for number, fold in enumerate(letor_folds(parts), start=1):
         if number in folds:
-            yield run_fold(learner, fold, number, settings)
+            yield run_fold(learner, fold, number, settings, on_round)
 
 
 def paired_p_value(a: Floats, b: Floats, *, seed: int) -> float:
@@ -613,6 +682,15 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int) -> float:
     return float(test.pvalue)
 
 
+def _half_width(folds: Sequence[Floats]) -> float:
+    """Half the normal 95 % interval of a mean over folds of means over queries."""
+    variances = []
+    for values in folds:
+        values = values[~np.isnan(values)]
+        variances.append(values.var(ddof=1) / len(values) if len(values) > 1 else np.nan)
+    return 1.96 * float(np.sqrt(np.sum(variances))) / len(folds)
+
+
 @dataclass(frozen=True, eq=False)
 class Row:
     """One learner over all folds, against the baseline.
@@ -653,11 +731,7 @@ class Row:
 
     def interval(self, metric: str) -> tuple[float, float]:
         """Return the normal 95 % interval of `mean`, from the spread of queries in their folds."""
-        variances = []
-        for fold in self.folds:
-            values = fold.figures[metric][~np.isnan(fold.figures[metric])]
-            variances.append(values.var(ddof=1) / len(values) if len(values) > 1 else np.nan)
-        half = 1.96 * float(np.sqrt(np.sum(variances))) / len(self.folds)
+        half = _half_width([fold.figures[metric] for fold in self.folds])
         return self.mean(metric) - half, self.mean(metric) + half
 
     @property
@@ -666,6 +740,21 @@ class Row:
         return (
             0.0 if self.baseline is None else self.mean(CHOSEN_BY) - self.baseline.mean(CHOSEN_BY)
         )
+
+    @property
+    def differences(self) -> tuple[Floats, ...]:
+        """NDCG@10 less the baseline's, of every test query, fold by fold."""
+        own = [fold.figures[CHOSEN_BY] for fold in self.folds]
+        if self.baseline is None:
+            return tuple(values - values for values in own)
+        theirs = (fold.figures[CHOSEN_BY] for fold in self.baseline.folds)
+        return tuple(a - b for a, b in zip(own, theirs, strict=True))
+
+    @property
+    def difference_interval(self) -> tuple[float, float]:
+        """Return the normal 95 % interval of `difference`, queries paired."""
+        half = _half_width(self.differences)
+        return self.difference - half, self.difference + half
 
     @property
     def seconds_per_round(self) -> float:
@@ -680,11 +769,162 @@ class Row:
         return np.asarray(np.mean(padded, axis=0))
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A learner that could not be trained or tested.
+
+    Attributes
+    ----------
+    learner : Learner
+    error : str
+        One line.
+    """
+
+    learner: Learner
+    error: str
+
+
+class Results:
+    """What is done of a comparison, fold by fold, on disk: ``results.jsonl``.
+
+    A line holds a `FoldResult` and everything that determines it: data, fold, host, objective with
+    all its parameters, settings, versions, and the machine, which times and rounding depend on. A
+    result counts only where all of that is equal.
+
+    Parameters
+    ----------
+    folder : Path
+        Made where it is absent.
+    parts : sequence of RankingData
+        As the learners see them.
+    settings : Settings
+    machine : str
+        Its name.
+    resume : bool
+        Whether what is in the file is used, or replaced.
+
+    Attributes
+    ----------
+    path : Path
+    stale : list of list of str
+        For each result that `find` did not use, what it was made with that is different now.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be made, or the file not be read or written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        parts: Sequence[RankingData],
+        settings: Settings,
+        machine: str,
+        *,
+        resume: bool,
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "results.jsonl"
+        self.stale: list[list[str]] = []
+        self._common = {
+            "data": _digest(
+                array.tobytes() for part in parts for array in (part.X, part.y, part.qid)
+            ),
+            **asdict(settings),
+            "machine": machine,
+            # The version stands still between releases; the sources do not.
+            "sources": _digest(path.read_bytes() for path in _sources()),
+        }
+        self._lines: list[dict[str, Any]] = []
+        if resume and self.path.exists():
+            for line in self.path.read_text(encoding="utf-8").splitlines():
+                try:
+                    self._lines.append(json.loads(line))
+                except json.JSONDecodeError:
+                    continue  # cut off while it was written
+        # A line that was cut off must not swallow the next one.
+        whole = self.path.with_suffix(".part")
+        whole.write_text("".join(map(_line, self._lines)), encoding="utf-8")
+        whole.replace(self.path)
+
+    def _key(self, learner: Learner, fold: int) -> dict[str, Any]:
+        return {
+            "host": learner.host,
+            "objective": str(learner.objective),
+            "fold": fold,
+            "versions": versions([learner.host]),
+            **self._common,
+        }
+
+    def find(self, learner: Learner, fold: int) -> FoldResult | None:
+        """Return what is on disk of a learner in a fold."""
+        key = self._key(learner, fold)
+        others = []
+        for line in self._lines:
+            differing = [name for name, value in key.items() if line["key"].get(name) != value]
+            if not differing:
+                return _fold_result(fold, line["result"])
+            if not {"host", "objective", "fold"} & set(differing):
+                others.append(differing)
+        if others:
+            self.stale.append(min(others, key=len))
+        return None
+
+    def add(self, learner: Learner, result: FoldResult) -> None:
+        """Append a result."""
+        line = {
+            "key": self._key(learner, result.fold),
+            "result": {
+                "curve": result.curve.tolist(),
+                "best_round": result.best_round,
+                "qid": result.qid.tolist(),
+                "figures": {
+                    name: [None if np.isnan(value) else value for value in values.tolist()]
+                    for name, values in result.figures.items()
+                },
+                "seconds_per_round": result.seconds_per_round,
+            },
+        }
+        # Closed each time: what is written stays, whatever stops the run.
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(_line(line))
+
+
+def _line(value: dict[str, Any]) -> str:
+    return json.dumps(value, allow_nan=False) + "\n"
+
+
+def _digest(pieces: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(hashlib.sha256(piece).digest())  # so that where one ends counts too
+    return digest.hexdigest()
+
+
+def _sources() -> list[Path]:
+    folders = (Path(__file__).parent, Path(objectives.__file__).parent)
+    return [path for folder in folders for path in sorted(folder.glob("*.py"))]
+
+
+def _fold_result(fold: int, stored: dict[str, Any]) -> FoldResult:
+    return FoldResult(
+        fold=fold,
+        curve=np.array(stored["curve"], dtype=np.float64),
+        best_round=stored["best_round"],
+        qid=np.array(stored["qid"], dtype=np.int64),
+        figures={
+            name: np.array(values, dtype=np.float64) for name, values in stored["figures"].items()
+        },
+        seconds_per_round=stored["seconds_per_round"],
+    )
+
+
 class Records:
     """The two CSV files of a comparison, written as its rows finish.
 
     ``summary.csv`` has a line for each learner, ``queries.csv`` one for each learner and test
-    query. Numbers have all their digits; NaN is empty.
+    query. Numbers have all their digits; NaN is empty, and so are the figures beside an error.
 
     Parameters
     ----------
@@ -713,14 +953,19 @@ class Records:
                     "difference",
                     "p_value",
                     "best_rounds",
+                    "error",
                 ]
             ],
         )
         self._write(self.queries, "w", [["objective", "host", "fold", "qid", *METRICS]])
 
-    def add(self, row: Row) -> None:
-        """Append a row that is done."""
+    def add(self, row: Row | Failure) -> None:
+        """Append a row that is done, or has failed."""
         name = [row.learner.label, row.learner.host]
+        if isinstance(row, Failure):
+            empty = [""] * (len(METRICS) + 4)
+            self._write(self.summary, "a", [[*name, *empty, row.error]])
+            return
         self._write(
             self.summary,
             "a",
@@ -732,6 +977,7 @@ class Records:
                     row.difference,
                     row.p_value,
                     " ".join(str(fold.best_round) for fold in row.folds),
+                    "",
                 ]
             ],
         )
@@ -751,6 +997,6 @@ class Records:
 
     @staticmethod
     def _write(path: Path, mode: str, lines: Iterable[list[Any]]) -> None:
-        # Closed each time: what is written stays, whatever stops the run.
+        # As in `Results`.
         with path.open(mode, newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows(lines)

@@ -51,12 +51,16 @@ class Directness:
 
     Attributes
     ----------
+    surrogate, measure : float64 arrays (n_queries,)
+        E^ and E.
     differences : float64 array (n_queries,)
         |(1 - E^) - (1 - E)|, which is |E^ - E|. NaN for queries left out.
     epsilon : float
         The largest of them; NaN if all queries are left out.
     """
 
+    surrogate: Floats
+    measure: Floats
     differences: Floats
     epsilon: float
 
@@ -112,7 +116,8 @@ def directness(
     Returns
     -------
     Directness
-        With `differences` (n_queries,), their largest, `epsilon`, and the method `guarantee`.
+        With `surrogate`, `measure` and `differences` (n_queries,), the largest difference,
+        `epsilon`, and the method `guarantee`.
         Queries with nothing to rank are left out: without relevant documents the measure has no
         value there, and with equal grades no order is better than another.
 
@@ -144,7 +149,8 @@ def directness(
         if len(set(y[a:b])) < 2:
             differences[q] = np.nan
     counted = differences[~np.isnan(differences)]
-    return Directness(differences, float(counted.max()) if len(counted) else math.nan)
+    epsilon = float(counted.max()) if len(counted) else math.nan
+    return Directness(surrogate, value, differences, epsilon)
 
 
 def soft_ndcg_bound(sigma: float, delta: float, n_docs: int, n_grades: int) -> float:

@@ -116,6 +116,16 @@ class Convention:
     #: Whether a weighted mean of ndcg adds 1, not the weight, for queries without relevant ones.
     ndcg_adds_one: bool = False
 
+    def __str__(self) -> str:
+        gain = "2^y - 1" if self.gain is _exponential_gain else "y"
+        discount = "1/log2(1 + r)" if self.discount is _discount else "1, then 1/log2(r)"
+        ties = "averaged" if self.average_ties else "in the order of the data"
+        barren = "left out" if np.isnan(self.no_relevant) else f"count {self.no_relevant:g} in NDCG"
+        return (
+            f"gain {gain}, discount {discount}, ties {ties}, queries without relevant documents "
+            f"{barren}"
+        )
+
 
 CONVENTIONS: dict[str, Convention] = {
     "standard": Convention(_exponential_gain, _discount, no_relevant=np.nan),

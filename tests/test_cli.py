@@ -1,8 +1,14 @@
 """The command line: what it prints, writes and refuses."""
 
 import csv
+import html
+import json
+import re
+import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +17,7 @@ import matplotlib
 import numpy as np
 import pytest
 import xgboost
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import boostrank
@@ -183,6 +190,21 @@ def test_the_caption_says_what_was_done(compared: tuple[Any, Path]) -> None:
     assert result.stderr == ""
 
 
+def test_the_report_says_the_same(compared: tuple[Any, Path]) -> None:
+    result, out = compared
+    assert str(out / "report.html") in result.stdout
+    text = html.unescape((out / "report.html").read_text(encoding="utf-8"))
+    for words in (
+        "30 queries, 300 documents, 5 features; documents in file order",
+        "boostrank compare --objective sdcg:k=3,lambdarank --hosts lightgbm,xgboost",
+        "--rounds 8 --learning-rate 0.3 --leaves 4",
+        "NDCG@10 of each test query against lightgbm:lambdarank.",
+    ):
+        assert words in text
+    for line in _lines(out / "summary.csv"):
+        assert f">{float(line['ndcg@10']):.4f} <" in text
+
+
 def test_figures_are_written_and_the_process_keeps_its_backend(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,10 +281,145 @@ def test_interrupted_rows_stay_on_disk(
     )
     assert result.exit_code == 130
     assert result.stderr.splitlines() == [
-        f"boostrank: interrupted; 1 of 3 rows are in {tmp_path / 'summary.csv'}"
+        f"boostrank: interrupted; 1 of 3 rows are in {tmp_path / 'summary.csv'}; --resume goes on "
+        "from there"
     ]
     assert [line["objective"] for line in _lines(tmp_path / "summary.csv")] == ["xgboost:rank:ndcg"]
     assert len(_lines(tmp_path / "queries.csv")) == 30
+
+
+def test_after_ctrl_c_the_rest_is_trained_and_nothing_twice(
+    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    args = [
+        *("compare", *files, "-o", "regression", "--hosts", "lightgbm", *SMALL),
+        *("--rounds", 40, "--folds", "1,2,3"),
+    ]
+    assert _run(*args, "--out", tmp_path / "whole").exit_code == 0
+    out = tmp_path / "out"
+    # A terminal's Ctrl-C: the signal, in the middle of a training that takes long.
+    slow = (
+        "import time; from boostrank import cli, compare; add = compare.Results.add\n"
+        "def slow(*args):\n    add(*args); time.sleep(0.5)\n"
+        "compare.Results.add = slow; cli.main()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", slow, *map(str, args), "--out", out],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    results = out / "results.jsonl"
+    deadline = time.monotonic() + 60
+    while not (results.exists() and results.read_text().count("\n") > 1):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    (line,) = stderr.splitlines()
+    assert re.match("boostrank: interrupted; [0-2] of 3 rows are in .*; --resume goes on", line)
+
+    done = results.read_text().count("\n")
+    assert 2 <= done < 9
+    trained = []
+    run_fold = compare.run_fold
+
+    def counted(learner: compare.Learner, fold: Any, number: int, *rest: Any) -> Any:
+        trained.append((str(learner), number))
+        return run_fold(learner, fold, number, *rest)
+
+    monkeypatch.setattr(compare, "run_fold", counted)
+    result = _run(*args, "--out", out, "--resume")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == f"boostrank: {done} of 9 results are in {results}\n"
+    assert len(trained) == 9 - done
+    assert (out / "queries.csv").read_text() == (tmp_path / "whole" / "queries.csv").read_text()
+    for mine, whole in zip(
+        _lines(out / "summary.csv"), _lines(tmp_path / "whole" / "summary.csv"), strict=True
+    ):
+        assert mine | {"seconds_per_round": ""} == whole | {"seconds_per_round": ""}
+
+    # Other settings: nothing of it is used, and it is said why; without --resume all is gone.
+    result = _run(*args, "--out", out, "--resume", "--leaves", 5)
+    assert result.stderr == (
+        f"boostrank: 0 of 9 results are in {results}; 9 are not used: made with other leaves\n"
+    )
+    assert len(trained) == 9 - done + 9
+    result = _run(*args, "--out", out, "--folds", 1)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert results.read_text().count("\n") == 3
+
+
+def test_a_row_that_fails_leaves_the_others_and_the_baseline_must_not(
+    parts: list[RankingData], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Grades that LightGBM's lambdarank refuses, and all others take.
+    halves = [
+        _write(tmp_path / f"H{i}.txt", RankingData(part.X, part.y + 0.5 * (part.y > 0), part.qid))
+        for i, part in enumerate(parts, start=1)
+    ]
+    args = ["compare", *halves, "-o", "gbrank", "--hosts", "lightgbm", *SMALL, "--folds", 1]
+    assert "lightgbm cannot train lambdarank" in _fails(*args, "--out", tmp_path)
+    args += ["--baseline", "regression@lightgbm", "--out", tmp_path]
+    result = _run(*args)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(
+        "boostrank: lightgbm:lambdarank failed: lightgbm cannot train lambdarank"
+    )
+    error = line.partition(" failed: ")[2]
+    assert f"Failed: lightgbm:lambdarank: {error}" in result.stdout
+    lines = _lines(tmp_path / "summary.csv")
+    failed = _row(lines, "lightgbm:lambdarank", "lightgbm")
+    assert failed["error"] == error
+    assert failed["ndcg@10"] == failed["p_value"] == ""
+    others = ["regression", "lightgbm:rank_xendcg", "gbrank"]
+    assert [line["objective"] for line in lines if not line["error"]] == others
+    result = _run(*args, "--json")
+    assert result.exit_code == 1
+    printed = json.loads(result.stdout)
+    assert sorted(row["objective"] for row in printed["rows"]) == sorted(others)
+    assert printed["failures"] == [
+        {"objective": "lightgbm:lambdarank", "host": "lightgbm", "error": error}
+    ]
+    assert isinstance(_run("--debug", *args).exception, ValueError)
+
+
+def test_compare_as_json_and_its_command_does_the_same_again(
+    files: list[Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "a folder"
+    result = _run(
+        *("compare", *files[:3], "-o", "sdcg:k=3,alpha=2", "--hosts", "xgboost", "--rounds", 3),
+        *("--folds", "1,4", "--fixed-rounds", "--seed", 3, "--out", out, "--json"),
+    )
+    assert (result.exit_code, result.stderr) == (0, "")
+    printed = json.loads(result.stdout)
+    summary = _lines(out / "summary.csv")
+    assert len(printed["rows"]) == len(summary) == 4
+    for row in printed["rows"]:
+        line = _row(summary, row["objective"], row["host"])
+        for metric, value in row["metrics"].items():
+            assert value == float(line[metric])
+            low, high = row["intervals"][metric]
+            assert low < value < high
+        assert (row["difference"], row["p_value"]) == (
+            float(line["difference"]),
+            float(line["p_value"]),
+        )
+        assert row["best_rounds"] == {"1": 3, "4": 3}
+    assert printed["baseline"] == "xgboost:rank:ndcg"
+    assert printed["settings"]["rounds"] == 3
+    assert "alpha=2.0" in next(
+        row["parameters"] for row in printed["rows"] if row["objective"] == "sdcg:k=3,alpha=2"
+    )
+
+    program, *again = shlex.split(printed["command"])
+    assert program == "boostrank"
+    (out / "summary.csv").unlink()
+    assert _run(*again).exit_code == 0
+    for before, after in zip(summary, _lines(out / "summary.csv"), strict=True):
+        assert before | {"seconds_per_round": ""} == after | {"seconds_per_round": ""}
 
 
 def test_objectives_with_parameters() -> None:
@@ -280,7 +437,9 @@ def test_the_preset_names_objectives_and_rounds(
 ) -> None:
     seen = []
 
-    def run_fold(learner: compare.Learner, fold: Any, number: int, settings: Any) -> None:
+    def run_fold(
+        learner: compare.Learner, fold: Any, number: int, settings: Any, on_round: Any
+    ) -> None:
         seen.append((learner, settings.rounds, settings.fixed_rounds))
         raise KeyboardInterrupt
 
@@ -366,6 +525,14 @@ def test_train_predict_evaluate(host: str, files: list[Path], tmp_path: Path) ->
         np.loadtxt(scores), test.y, test.group, ("ndcg@10", "map", "mrr"), convention="letor3"
     )
     assert result.stdout.splitlines() == [f"{name}\t{v:.6f}" for name, v in expected.items()]
+    result = _run("evaluate", scores, files[3], "--metrics", "ndcg@10,map,mrr", "--json")
+    expected = boostrank.evaluate(np.loadtxt(scores), test.y, test.group, ("ndcg@10", "map", "mrr"))
+    assert json.loads(result.stdout) == {
+        "metrics": expected,
+        "convention": "standard",
+        "queries": 6,
+        "documents": 60,
+    }
 
 
 def test_train_refuses(files: list[Path], tmp_path: Path) -> None:
@@ -428,9 +595,126 @@ def test_objectives_lists_all() -> None:
     assert "gradient frozen, Hessian exact" in result.stdout  # LambdaRank's
 
 
+def test_objectives_as_json() -> None:
+    listed = {each["name"]: each for each in json.loads(_run("objectives", "--json").stdout)}
+    assert tuple(listed) == boostrank.objective_names()
+    for name, each in listed.items():
+        required = dict.fromkeys(each["required"], 7)
+        made = boostrank.objective(name, **required, **each["defaults"])
+        assert made == boostrank.objective(name, **required)
+        assert type(made).__name__ == each["class"]
+        assert each["contract"]["gradient"] == made.contract.gradient
+    assert listed["reg-shf-sdcg"]["required"] == ["total_rounds"]
+
+
+COMMANDS = ("compare", "train", "predict", "evaluate", "objectives", "bench")
+
+
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_help_has_exit_codes_and_examples_that_parse(command: str | None) -> None:
+    result = _run(*[command] * (command is not None), "--help")
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert "Exit codes: 0 done; 1 " in text
+    for words in ("2 wrong use or bad data", "130 stopped with Ctrl-C"):
+        assert words in text
+    examples = re.findall(r"^  boostrank (\w+)\b(.*)$", result.stdout, re.MULTILINE)
+    assert examples or command == "objectives"
+    known = get_command(cli.app).commands
+    for name, rest in examples:
+        assert command in (None, name)
+        # Parsed as far as it goes without running.
+        known[name].make_context(name, shlex.split(rest.partition(">")[0]))
+    assert command is not None or [name for name, _ in examples] == [
+        *("compare", "compare", "train", "predict", "evaluate")
+    ]
+
+
+def test_a_bar_with_the_time_left_for_who_watches(files: list[Path], tmp_path: Path) -> None:
+    for args in (
+        ("compare", *files, "-o", "regression", "--hosts", "xgboost", "--rounds", 2),
+        ("train", files[0], "-o", "gbrank", "--rounds", 2, "--model", tmp_path / "model"),
+    ):
+        out = ["--out", tmp_path] if args[0] == "compare" else []
+        result = CliRunner().invoke(
+            cli.app, [*map(str, args), *map(str, out)], env={"FORCE_COLOR": "1", "COLUMNS": "100"}
+        )
+        assert result.exit_code == 0, result.output
+        bar = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", result.stderr)
+        n_rounds = 2 * 3 * 5 if args[0] == "compare" else 2
+        assert f"{n_rounds}/{n_rounds} rounds" in bar
+        assert re.search(r"left \d:\d\d:\d\d", bar)
+        assert "rounds 0:" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("comp", ["compare"]),
+        ("compare --fol", ["--folds"]),
+        ("compare -o shf", ["shf-sdcg"]),
+        ("compare -o sdcg,gb", ["sdcg,gbrank"]),
+        ("train -o rankn", ["ranknet"]),
+        ("compare --hosts xg", ["xgboost"]),
+        ("compare --preset a", ["accuracy"]),
+        ("evaluate --convention letor", ["letor3", "letor4"]),
+    ],
+    ids=lambda value: value.split()[-1] if isinstance(value, str) else "",
+)
+def test_the_tab_key_completes(typed: str, offered: list[str]) -> None:
+    words = f"boostrank {typed}"
+    result = CliRunner().invoke(
+        cli.app,
+        [],
+        prog_name="boostrank",
+        env={
+            "_BOOSTRANK_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        },
+    )
+    assert result.stdout.split() == offered
+
+
 def test_debug_shows_where_an_error_comes_from() -> None:
     result = _run("--debug", "compare", "--rounds", "0")
     assert isinstance(result.exception, ValueError)
+
+
+def test_an_error_that_nobody_foresaw_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("over\nand out")
+
+    monkeypatch.setattr(cli, "objective_names", broken)
+    monkeypatch.setattr(sys, "argv", ["boostrank", "objectives"])
+    with pytest.raises(SystemExit) as exit:
+        cli.main()
+    assert exit.value.code == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("boostrank: RuntimeError: over and out; this should not happen")
+    monkeypatch.setattr(sys, "argv", ["boostrank", "--debug", "objectives"])
+    with pytest.raises(RuntimeError, match="over"):
+        cli.main()
+
+
+def test_ctrl_c_in_any_command(monkeypatch: pytest.MonkeyPatch, files: list[Path]) -> None:
+    def interrupted(path: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "load_letor", interrupted)
+    result = _run("train", files[0], "-o", "gbrank", "--model", "model")
+    assert (result.exit_code, result.stderr) == (130, "boostrank: interrupted\n")
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    run = subprocess.run(
+        f"{shlex.quote(sys.executable)} -c 'from boostrank.cli import main; main()' objectives "
+        "--json | head -1",
+        shell=True, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert (run.stdout, run.stderr) == ("[\n", "")
 
 
 def test_the_console_script_has_no_traceback() -> None:

@@ -3,7 +3,7 @@
 import csv
 import itertools
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import lightgbm
@@ -15,7 +15,7 @@ from scipy.stats import permutation_test
 
 import boostrank
 from boostrank import compare
-from boostrank.compare import FoldResult, Learner, Records, Row, Settings
+from boostrank.compare import FoldResult, Learner, Records, Results, Row, Settings
 from boostrank.datasets import Fold, RankingData, letor_folds, make_ranking
 
 SETTINGS = Settings(rounds=12, learning_rate=0.3, leaves=5, min_docs=3)
@@ -235,6 +235,15 @@ def test_threads_are_put_back(fold: Fold) -> None:
     assert numba.get_num_threads() == before
 
 
+@pytest.mark.parametrize("learner", LEARNERS[:4], ids=str)
+def test_every_round_is_told_and_changes_nothing(learner: Learner, fold: Fold) -> None:
+    rounds = []
+    watched = compare.run_fold(learner, fold, 1, SETTINGS, lambda: rounds.append(len(rounds)))
+    assert len(rounds) == SETTINGS.rounds
+    alone = compare.run_fold(learner, fold, 1, SETTINGS)
+    np.testing.assert_array_equal(watched.curve, alone.curve)
+
+
 # The paired test -----------------------------------------------------------------------------
 
 
@@ -314,6 +323,12 @@ def test_a_row_is_the_mean_of_fold_means_and_the_baseline_differs_by_nothing() -
     # Variances of the fold means: 0.04/3 and 0.08/2, of their mean a quarter of the sum.
     half = 1.96 * np.sqrt((0.04 / 3 + 0.08 / 2) / 4)
     assert base.interval("ndcg@10") == pytest.approx((0.4 - half, 0.4 + half))
+    # Every query gains the same: paired, there is no spread at all.
+    assert better.difference_interval == pytest.approx((0.1, 0.1))
+    worse = Row(LEARNERS[2], (_result(1, [0.0, 0.0, 0.0]), _result(2, [0.8, np.nan, 0.4])), base, 0)
+    np.testing.assert_allclose(np.concatenate(worse.differences), [0, -0.2, -0.4, 0, np.nan, 0])
+    half = 1.96 * np.sqrt((0.04 / 3 + 0.0) / 4)
+    assert worse.difference_interval == pytest.approx((-0.1 - half, -0.1 + half))
 
 
 def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
@@ -332,8 +347,135 @@ def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
         ("1", "1", ""),
         ("2", "0", str(1 / 3)),
     ]
+    records.add(compare.Failure(LEARNERS[2], "no, said the host"))
+    with records.summary.open() as file:
+        line = list(csv.DictReader(file))[1]
+    assert (line["objective"], line["map"], line["error"]) == (
+        "lambdarank",
+        "",
+        "no, said the host",
+    )
     Records(tmp_path / "new" / "folder")  # an earlier run's lines are not mixed with new ones
     assert len(records.summary.read_text().splitlines()) == 1
+
+
+# What is on disk, to go on from -----------------------------------------------------------------
+
+
+def _results(folder: Path, parts: list[RankingData], **changes: object) -> Results:
+    args = {"settings": SETTINGS, "machine": "this one", "resume": True} | changes
+    return Results(folder, parts, **args)
+
+
+STORED = _result(1, [0.1, np.nan, 1 / 3], 0.25)
+
+
+@pytest.fixture
+def stored(parts: list[RankingData], tmp_path: Path) -> Path:
+    _results(tmp_path, parts, resume=False).add(LEARNERS[2], STORED)
+    return tmp_path
+
+
+def test_a_result_comes_back_from_disk_to_the_last_bit(
+    stored: Path, parts: list[RankingData]
+) -> None:
+    found = _results(stored, parts).find(LEARNERS[2], 1)
+    assert found is not None
+    for name, values in STORED.figures.items():
+        np.testing.assert_array_equal(found.figures[name], values)
+    np.testing.assert_array_equal(found.curve, STORED.curve)
+    np.testing.assert_array_equal(found.qid, STORED.qid)
+    assert (found.fold, found.best_round, found.seconds_per_round) == (1, 1, 0.25)
+    # How the user wrote an objective is not what it is.
+    same = Learner("LambdaRank()", "lightgbm", boostrank.LambdaRank())
+    assert _results(stored, parts).find(same, 1) is not None
+
+
+@pytest.mark.parametrize(
+    ("learner", "fold"),
+    [
+        (LEARNERS[3], 1),
+        (LEARNERS[0], 1),
+        (Learner("lambdarank", "lightgbm", boostrank.LambdaRank(truncation=5)), 1),
+        (Learner("lambdarank", "lightgbm", boostrank.LambdaRank(seed=1)), 1),
+        (LEARNERS[2], 2),
+    ],
+    ids=["host", "built-in", "parameter", "host-parameter", "fold"],
+)
+def test_a_result_is_that_of_its_learner_and_fold_alone(
+    learner: Learner, fold: int, stored: Path, parts: list[RankingData]
+) -> None:
+    results = _results(stored, parts)
+    assert results.find(learner, fold) is None
+    assert results.stale == []
+
+
+OTHER_SETTINGS = {
+    "rounds": 13,
+    "learning_rate": 0.2,
+    "leaves": 6,
+    "min_docs": 4,
+    "threads": 2,
+    "seed": 1,
+    "convention": "trec",
+    "fixed_rounds": True,
+}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *(each.name for each in fields(Settings)),
+        *("X", "y", "qid", "order", "parts", "machine", "versions", "sources"),
+    ],
+)
+def test_a_stale_result_is_not_used(
+    changed: str, stored: Path, parts: list[RankingData], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(vars(numba.config), "NUMBA_NUM_THREADS", 2)  # on one core, too
+    expected, changes = changed, {}
+    first = parts[0]
+    if changed in OTHER_SETTINGS:
+        changes["settings"] = replace(SETTINGS, **{changed: OTHER_SETTINGS[changed]})
+    elif changed == "machine":
+        changes["machine"] = "another one"
+    elif changed == "versions":
+        monkeypatch.setattr(compare, "versions", lambda hosts: dict.fromkeys(hosts, "9.9"))
+    elif changed == "sources":
+        monkeypatch.setattr(compare, "_sources", lambda: [Path(__file__)])
+    else:
+        expected = "data"
+        X, y, qid = first.X.copy(), first.y.copy(), first.qid.copy()
+        if changed == "X":
+            X[3, 2] = np.nextafter(X[3, 2], np.inf)
+        elif changed == "y":
+            y[0] += 1
+        elif changed == "qid":
+            qid += 1000
+        data = RankingData(X, y, qid)
+        parts = [data.shuffle_within_queries(1) if changed == "order" else data, *parts[1:]]
+        if changed == "parts":
+            parts = parts[::-1]
+    results = _results(stored, parts, **changes)
+    assert results.find(LEARNERS[2], 1) is None
+    assert results.stale == [[expected]]
+
+
+def test_a_line_that_was_cut_off_is_lost_and_no_other(
+    stored: Path, parts: list[RankingData]
+) -> None:
+    path = stored / "results.jsonl"
+    whole = path.read_text()
+    path.write_text(whole + whole[: len(whole) // 2])
+    results = _results(stored, parts)
+    results.add(LEARNERS[3], STORED)
+    again = _results(stored, parts)
+    assert again.find(LEARNERS[2], 1) is not None
+    assert again.find(LEARNERS[3], 1) is not None
+    assert len(path.read_text().splitlines()) == 2
+    # Without resuming, an earlier run's results are gone.
+    assert _results(stored, parts, resume=False).find(LEARNERS[2], 1) is None
+    assert path.read_text() == ""
 
 
 # Models ----------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def test_import_loads_no_host_and_changes_nothing():
         "    return (dict(os.environ), warnings.filters[:], logging.root.handlers[:],\n"
         "            threading.active_count(), numba.config.THREADING_LAYER, numpy.geterr())\n"
         "extras = {'lightgbm', 'xgboost', 'dask', 'sklearn', 'scipy', 'typer', 'rich', "
-        "'matplotlib'}\n"
+        "'matplotlib', 'jinja2'}\n"
         "loaded = extras & set(sys.modules)\n"  # Numba itself loads SciPy where it is installed
         "before = state()\n"
         "import boostrank\n"
@@ -86,7 +86,7 @@ def test_wheel_holds_every_file(tmp_path):
     expected = {f"boostrank/{path.name}" for path in ROOT.glob("boostrank/*.py")}
     expected |= {f"boostrank/objectives/{path.name}" for path in ROOT.glob("objectives/*.py")}
     assert {name for name in names if name.endswith(".py")} == expected
-    assert "boostrank/py.typed" in names
+    assert {"boostrank/py.typed", "boostrank/report.html"} <= names
 
 
 @pytest.mark.parametrize("name", MODULES)

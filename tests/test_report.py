@@ -1,0 +1,324 @@
+"""The HTML report: what it says, and that it works in a browser."""
+
+import base64
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import browser
+import numpy as np
+import pytest
+
+import boostrank
+from boostrank.compare import CUTOFFS, METRICS, Failure, FoldResult, Learner, Row
+from boostrank.datasets import RankingData, make_ranking
+from boostrank.report import write_report
+
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;$^$"
+LONG = "sdcg:k=10,alpha=2.5,beta=0.75,hessian=exact,perturb=gumbel,seed=12345"
+ABOUT = {"Data": f"{EVIL}.txt; 20 queries.", "Convention": "gain 2^y - 1.", "Trees": "seed 0."}
+COMMAND = f"boostrank compare '{EVIL}.txt' --seed 0 --out {'folder/' * 40}"
+
+
+@pytest.fixture(scope="module")
+def parts() -> list[RankingData]:
+    return make_ranking(20, 6, 2, seed=3).split(5, seed=0)
+
+
+def _row(label: str, host: str, objective: Any, better: float, baseline: Row | None) -> Row:
+    rng = np.random.default_rng(7)
+    folds = []
+    for fold in (1, 3):
+        base = rng.uniform(0.3, 0.6, size=4)
+        base[fold] = np.nan  # left out by the convention
+        gains = better * np.array([1.0, -0.25, 0.0, 1.0])
+        names = dict.fromkeys((*(f"ndcg@{k}" for k in CUTOFFS), *METRICS))
+        folds.append(
+            FoldResult(
+                fold=fold,
+                curve=np.linspace(0.3, 0.5 + better, 30),
+                best_round=10 * fold,
+                qid=np.arange(4),
+                figures=dict.fromkeys(names, base + gains),
+                seconds_per_round=0.0015,
+            )
+        )
+    return Row(Learner(label, host, objective), tuple(folds), baseline, 0)
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    first = _row("lightgbm:lambdarank", "lightgbm", "lambdarank", 0.0, None)
+    return [
+        first,
+        _row("lightgbm:rank_xendcg", "lightgbm", "rank_xendcg", -0.02, first),
+        _row("shf-sdcg", "xgboost", boostrank.SHFSDCG(), 0.03, first),
+        _row(EVIL, "xgboost", boostrank.SDCG(), 0.01, first),
+        _row(LONG, "lightgbm", boostrank.SDCG(k=10), 0.02, first),
+    ]
+
+
+@pytest.fixture(scope="module")
+def path(
+    rows: list[Row], parts: list[RankingData], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    failures = [Failure(Learner(f"gbrank:{EVIL}", "xgboost", boostrank.GBRank()), f"no {EVIL}")]
+    write_report(path, rows, failures, parts=parts, about=ABOUT, command=COMMAND)
+    return path
+
+
+class _Reader(HTMLParser):
+    """Elements, attributes and texts, as a browser reads them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.tables: list[list[list[str]]] = []
+        self._in_cell = False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+            self._in_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self._in_cell = False
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+        if self._in_cell:
+            self.tables[-1][-1][-1] += data
+
+
+@pytest.fixture(scope="module")
+def read(path: Path) -> _Reader:
+    return _Reader(path.read_text(encoding="utf-8"))
+
+
+def test_names_and_messages_never_become_markup(read: _Reader) -> None:
+    tags = [tag for tag, _ in read.elements]
+    assert tags.count("script") == 1
+    assert all(attributes["src"].startswith("data:") for tag, attributes in read.elements
+               if tag == "img")  # fmt: skip
+    assert not any(name.startswith("on") for _, attributes in read.elements for name in attributes)
+    text = "".join(read.texts)
+    # File name, command, objective in table and summary, learner that failed, error.
+    assert text.count(EVIL) >= 6
+    assert COMMAND in text
+
+
+def test_nothing_is_fetched(read: _Reader) -> None:
+    for tag, attributes in read.elements:
+        assert tag not in ("link", "iframe", "object", "embed")
+        for name in ("src", "href"):
+            assert (attributes.get(name) or "#").startswith(("data:", "#"))
+    policy = next(a["content"] for _, a in read.elements if "http-equiv" in a)
+    assert policy.startswith("default-src 'none';")
+    assert not re.search(r"url\(|@import", "".join(read.texts))
+
+
+def test_the_table_has_the_rows_best_first(read: _Reader, rows: list[Row]) -> None:
+    heading, *lines = read.tables[0]
+    assert [text.strip() for text in heading[:6]] == [
+        *("objective", "host", "NDCG@10", "difference", "p", "better / equal / worse")
+    ]
+    ranked = sorted(rows, key=lambda row: -row.mean("ndcg@10"))
+    assert [line[0].strip() for line in lines] == [row.learner.label for row in ranked]
+    for line, row in zip(lines, ranked, strict=True):
+        for column, metric in ((2, "ndcg@10"), (6, "ndcg@1"), (9, "map")):
+            half = (row.interval(metric)[1] - row.interval(metric)[0]) / 2
+            assert line[column].split() == [f"{row.mean(metric):.4f}", "±", f"{half:.4f}"]
+        if row.baseline is None:
+            assert [text.strip() for text in line[3:6]] == ["baseline", "", ""]
+        else:
+            assert line[3].split()[0] == f"{row.difference:+.4f}"
+            assert line[4].strip() == f"{row.p_value:.4f}"
+        assert line[-2:] == ["1.50", "10, 30"]
+    best = next(line for line in lines if line[0].strip() == "shf-sdcg")
+    # Of four queries one is left out in each fold: one that loses, and one that wins.
+    assert best[5] == "3 / 2 / 1"
+
+
+def test_folds_are_those_that_were_trained_on(read: _Reader, parts: list[RankingData]) -> None:
+    _, *lines = read.tables[1]
+    assert [[" ".join(text.split()) for text in line] for line in lines] == [
+        [fold, "12 queries 72 documents", *["4 queries 24 documents"] * 2] for fold in ("1", "3")
+    ]
+
+
+def test_figures_are_pictures_with_words(read: _Reader, rows: list[Row]) -> None:
+    images = [attributes for tag, attributes in read.elements if tag == "img"]
+    # Test, a learning curve for each host, two by cut-off, and the queries of all but the baseline.
+    assert len(images) == 1 + 2 + 2 + len(rows) - 1
+    for image in images:
+        kind, content = (image["src"] or "").split(",")
+        assert kind == "data:image/svg+xml;base64"
+        svg = base64.b64decode(content)
+        assert b"<svg" in svg[:1000]
+        assert len(image["alt"] or "") > 40
+    assert "lightgbm:lambdarank" in (images[-1]["alt"] or "")
+
+
+def test_a_baseline_alone_and_a_test_part_of_one_query(
+    tmp_path: Path, parts: list[RankingData]
+) -> None:
+    one = FoldResult(
+        fold=1,
+        curve=np.array([0.5]),
+        best_round=1,
+        qid=np.array([1]),
+        figures=dict.fromkeys((*(f"ndcg@{k}" for k in CUTOFFS), *METRICS), np.array([0.5])),
+        seconds_per_round=0.001,
+    )
+    row = Row(Learner("regression", "xgboost", boostrank.Regression()), (one,), None, 0)
+    write_report(tmp_path / "r.html", [row], parts=parts, about={}, command="boostrank compare")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "the baseline itself" in text
+    assert "There is nothing but the baseline" in text
+    assert "nan" not in re.sub(r"base64,[^\"]*", "", text)
+
+
+# In a browser ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Page]:
+    if browser.CHROMIUM is None:
+        pytest.skip("no chromium, chromium-browser or google-chrome is installed")
+    with browser.Page(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+LOOKS = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
+
+CONTRAST = """(() => {
+  const rgb = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const light = (colour) => rgb(colour).map((part) => part / 255)
+    .map((part) => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+  const page = getComputedStyle(document.body).backgroundColor;
+  return [...document.querySelectorAll("p, td, th, small, a, dt, dd, summary, figcaption")]
+    .map((element) => {
+      const [a, b] = [light(getComputedStyle(element).color), light(page)];
+      return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    }).reduce((a, b) => Math.min(a, b));
+})()"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS, ids=lambda value: str(value))
+def test_it_can_be_read_wide_and_on_a_phone_light_and_dark(
+    width: int, scheme: str, page: browser.Page, path: Path, tmp_path: Path
+) -> None:
+    page.look(width=width, scheme=scheme)
+    page.open(path.as_uri())
+    assert page.evaluate("innerWidth") == width
+    # What is too wide scrolls in its own box; the page does not.
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.querySelector('.scroll').scrollWidth") > 300
+    if width == 390:
+        assert page.evaluate(
+            "(() => { const box = document.querySelector('.scroll');"
+            " return box.scrollWidth > box.clientWidth; })()"
+        )
+        assert page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") >= 16
+    assert page.evaluate(CONTRAST) >= 4.5
+    brightness = page.evaluate(
+        "Math.max(...getComputedStyle(document.body).backgroundColor.match(/\\d+/g))"
+    )
+    turned = page.evaluate("getComputedStyle(document.querySelector('img')).filter")
+    if scheme == "light":
+        assert (brightness, turned) == (255, "none")
+    else:
+        assert brightness < 50
+        assert "invert(1)" in turned
+    assert page.evaluate(
+        "[...document.images].every((image) => image.complete && image.naturalWidth > 100)"
+    )
+    # `pytest --basetemp=out/pictures tests/test_report.py` keeps them, to be looked at.
+    assert len(page.picture(tmp_path / f"{width}-{scheme}.png")) > 10_000
+
+    told = [event["method"] for event in page.events]
+    for trouble in (
+        *("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"),
+        "Page.javascriptDialogOpening",
+    ):
+        assert trouble not in told
+    asked = [event["params"]["request"]["url"] for event in page.events
+             if event["method"] == "Network.requestWillBeSent"]  # fmt: skip
+    assert asked[0] == path.as_uri()
+    assert all(url.startswith("data:") for url in asked[1:])
+
+
+FIRST = "[...document.querySelectorAll('table.sortable tbody tr')].map((row) => row.cells[{}].{})"
+
+
+def test_headings_sort_by_mouse_and_by_keyboard(
+    page: browser.Page, path: Path, rows: list[Row]
+) -> None:
+    page.look(width=1280, scheme="light")
+    page.open(path.as_uri())
+
+    def column(index: int) -> list[str]:
+        return page.evaluate(FIRST.format(index, "textContent.trim()"))
+
+    def sorted_by() -> list[list[str]]:
+        return page.evaluate(
+            "[...document.querySelectorAll('[aria-sort]')].map((heading) =>"
+            " [heading.textContent, heading.getAttribute('aria-sort')])"
+        )
+
+    buttons = "document.querySelectorAll('table.sortable thead button')"
+    labels = [row.learner.label for row in rows]
+    by_map = sorted(labels, key=lambda label: rows[labels.index(label)].mean("map"))
+    assert column(0) == by_map[::-1]
+    assert sorted_by() == [["NDCG@10", "descending"]]
+    place = page.evaluate(
+        f"(() => {{ const box = {buttons}[9].getBoundingClientRect();"
+        " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+    )
+    for expected, order in ((by_map, "ascending"), (by_map[::-1], "descending")):
+        for kind in ("mousePressed", "mouseReleased"):
+            page.call(
+                "Input.dispatchMouseEvent",
+                type=kind, x=place[0], y=place[1], button="left", clickCount=1,
+            )  # fmt: skip
+        assert column(0) == expected
+        assert sorted_by() == [["MAP", order]]
+    # By the keyboard, and by name.
+    page.evaluate(f"{buttons}[0].focus()")
+    page.press("Enter")
+    assert column(0) == page.evaluate(f"{sorted(labels)}.sort((a, b) => a.localeCompare(b))")
+    page.press("Space")
+    assert sorted_by() == [["objective", "descending"]]
+    # The baseline has no p: it stays last, up and down.
+    page.evaluate(f"{buttons}[4].focus()")
+    for _ in range(2):
+        page.press("Enter")
+        assert column(4)[-1] == ""
+        assert "" not in column(4)[:-1]
+
+
+def test_without_javascript_it_is_a_plain_table(
+    page: browser.Page, path: Path, rows: list[Row]
+) -> None:
+    page.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        page.open(path.as_uri())
+        assert page.evaluate("document.querySelectorAll('button').length") == 0
+        assert page.evaluate("document.querySelectorAll('table.sortable tbody tr').length") == len(
+            rows
+        )
+        assert "A click on a heading sorts" not in page.evaluate("document.body.innerText")
+    finally:
+        page.call("Emulation.setScriptExecutionDisabled", value=False)
