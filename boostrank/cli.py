@@ -7,10 +7,12 @@ exit code 2; ``boostrank --debug`` shows where they come from.
 import ast
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from importlib.metadata import version
 from pathlib import Path
+from threading import Timer
 from typing import Annotated, Any
 
 import numpy as np
@@ -63,6 +65,8 @@ N_PARTS = 5
 EMBEDDED = {"n_queries": 120, "n_docs": 20, "n_features": 10}
 # What the published comparisons have; enough to see who overfits.
 PRESET_ROUNDS = 300
+# Seconds after which a call of the largest benchmark is named.
+LONG_CALL = 10
 # Tables that go into a file are not cut to a terminal's width.
 FILE_WIDTH = 160
 
@@ -574,8 +578,8 @@ def bench(
     if train and huge:
         raise ValueError("--train and --huge are two benchmarks: give one of them")
     if huge:
-        with Console(stderr=True).status("") as status:
-            calls = timings.measure_huge(status.update, threads=threads, seed=seed)
+        with _calls() as begin:
+            calls = timings.measure_huge(begin, threads=threads, seed=seed)
             _bench_table(console, out / "huge.csv", calls, timings.HugeCall)
         explained = "One call each, memory in bytes a document beside the host's own"
     elif train:
@@ -595,6 +599,25 @@ def bench(
         f"{timings.machine()}. {_versions(HOSTS)}. Written to {out}.",
         soft_wrap=True,
     )
+
+
+@contextmanager
+def _calls() -> Iterator[Callable[[str], None]]:
+    """Say on standard error which call is under way once it has taken `LONG_CALL` seconds."""
+    timer = Timer(LONG_CALL, int)
+
+    def begin(name: str) -> None:
+        nonlocal timer
+        timer.cancel()
+        note = f"boostrank: {name} has taken {LONG_CALL} s and goes on"
+        timer = Timer(LONG_CALL, typer.echo, [note], {"err": True})
+        timer.daemon = True
+        timer.start()
+
+    try:
+        yield begin
+    finally:
+        timer.cancel()
 
 
 def _bench_table(console: Console, path: Path, rows: Iterable[Any], kind: type) -> None:
