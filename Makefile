@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 HOST_TESTS = $(wildcard $(foreach name,hosts edge_cases entry_points estimators dask, \
 	tests/test_$(name).py))
 
-.PHONY: help demo test test-min test-max lint type bench notebooks clean
+.PHONY: help demo test test-min test-max lint type fuzz bench notebooks clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -47,6 +47,10 @@ type: $(INSTALLED) ## static types
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/typed .
 	cd .cache/typed && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../pyproject.toml \
 		--python-executable ../../$(BIN)/python -p boostrank
+
+# Six tests, each with fifty times the cases of `make test`: 127,500, others in every run.
+fuzz: $(INSTALLED) ## over 100,000 random cases: arguments, data files, what hosts take
+	$(BIN)/python -m pytest -n auto --hypothesis-profile fuzz tests/test_fuzz*.py
 
 bench: $(INSTALLED) ## our objectives against the hosts' built-ins, as ratios
 	$(BIN)/boostrank bench --out out/bench

@@ -11,8 +11,10 @@ import math
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, asdict, fields
 from pathlib import Path
+from threading import Timer
 from typing import Annotated, Any
 
 import numpy as np
@@ -70,6 +72,8 @@ EMBEDDED = {"n_queries": 120, "n_docs": 20, "n_features": 10}
 # What the published comparisons have; enough to see who overfits.
 PRESET_ROUNDS = 300
 _PRESETS = ("accuracy",)
+# Seconds after which a call of the largest benchmark is named.
+LONG_CALL = 10
 # Tables that go into a file are not cut to a terminal's width.
 FILE_WIDTH = 160
 
@@ -898,13 +902,9 @@ def bench(
     if train and huge:
         raise ValueError("--train and --huge are two benchmarks: give one of them")
     if huge:
-        names = objective_names()
-        with _progress("objectives", len(names)) as progress:
-            task = progress.task_ids[0]
-            calls = timings.measure_huge(
-                lambda name: progress.update(task, description=name), threads=threads, seed=seed
-            )
-            _bench_table(console, out / "huge.csv", _counting(progress, calls), timings.HugeCall)
+        with _calls() as begin:
+            calls = timings.measure_huge(begin, threads=threads, seed=seed)
+            _bench_table(console, out / "huge.csv", calls, timings.HugeCall)
         explained = "One call each, memory in bytes a document beside the host's own"
     elif train:
         with _progress("pairs", 2) as progress:
@@ -935,6 +935,25 @@ def _counting(progress: Progress, rows: Iterable[Any]) -> Iterator[Any]:
     for row in rows:
         progress.advance(progress.task_ids[0])
         yield row
+
+
+@contextmanager
+def _calls() -> Iterator[Callable[[str], None]]:
+    """Say on standard error which call is under way once it has taken `LONG_CALL` seconds."""
+    timer = Timer(LONG_CALL, int)
+
+    def begin(name: str) -> None:
+        nonlocal timer
+        timer.cancel()
+        note = f"boostrank: {name} has taken {LONG_CALL} s and goes on"
+        timer = Timer(LONG_CALL, typer.echo, [note], {"err": True})
+        timer.daemon = True
+        timer.start()
+
+    try:
+        yield begin
+    finally:
+        timer.cancel()
 
 
 def _bench_table(console: Console, path: Path, rows: Iterable[Any], kind: type) -> None:

@@ -377,7 +377,9 @@ class XGBoostModel(Model):
         return int(self.booster.num_boosted_rounds())
 
     def _matrix(self, X: Floats) -> Any:
-        return import_host("xgboost").DMatrix(X, nthread=self.threads)
+        # Our data has no names: features go by position, also where the model knows names.
+        names = self.booster.feature_names
+        return import_host("xgboost").DMatrix(X, feature_names=names, nthread=self.threads)
 
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
         """Scores; see `Model.predict`."""

@@ -72,9 +72,10 @@ from .numerics import (
     order_by_score,
     strided,
 )
-from .schedules import Schedule, check_positive_or_schedule
+from .schedules import Schedule
 from .soft_indicators import (
     band,
+    check_width,
     in_order,
     pull_rank,
     relevance,
@@ -378,7 +379,7 @@ class SmoothAP(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(
-            sigma=check_positive_or_schedule("sigma", self.sigma),
+            sigma=check_width(self.sigma),
             form=check_choice("form", self.form, FORMS),
         )
 

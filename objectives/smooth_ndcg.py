@@ -45,8 +45,8 @@ import numpy as np
 
 from .base import GRADES, Contract, Objective
 from .numerics import all_equal, ideal_dcg, kernel, rank_discount
-from .schedules import Schedule, check_positive_or_schedule
-from .soft_indicators import smooth_measure, smooth_measure_grad_hess
+from .schedules import Schedule
+from .soft_indicators import check_width, smooth_measure, smooth_measure_grad_hess
 from .validation import Floats, Integers, check_cutoff, check_flag
 
 Params = tuple[int, float, bool]  # k (0: none), sigma, normalize
@@ -187,7 +187,7 @@ class SmoothNDCG(Objective):
         super().__post_init__()
         self._set(
             k=check_cutoff("k", self.k),
-            sigma=check_positive_or_schedule("sigma", self.sigma),
+            sigma=check_width(self.sigma),
             normalize=check_flag("normalize", self.normalize),
         )
 

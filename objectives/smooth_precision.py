@@ -43,8 +43,8 @@ import numpy as np
 
 from .base import GRADES, Contract, Objective
 from .numerics import all_equal, kernel
-from .schedules import Schedule, check_positive_or_schedule
-from .soft_indicators import relevance, smooth_measure, smooth_measure_grad_hess
+from .schedules import Schedule
+from .soft_indicators import check_width, relevance, smooth_measure, smooth_measure_grad_hess
 from .validation import Floats, Integers, check_count
 
 Params = tuple[int, float]  # k, sigma
@@ -154,7 +154,7 @@ class SmoothPrecision(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(k=check_count("k", self.k), sigma=check_positive_or_schedule("sigma", self.sigma))
+        self._set(k=check_count("k", self.k), sigma=check_width(self.sigma))
 
     @property
     def contract(self) -> Contract:

@@ -44,6 +44,7 @@ Cost
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +57,7 @@ from .numerics import (
     kernel,
     order_by_score,
 )
+from .schedules import Schedule, check_positive_or_schedule
 from .validation import Floats, Integers
 
 # e^-40 = 4e-18: less than a rounding error of E_j, which is at least 1.
@@ -72,6 +74,17 @@ DECAYS = np.exp(-np.arange(STEPS * BAND + 2) / STEPS)
 # way: it needs a list in order to begin with. 1, 10, 30, 100 brought .35, .38, .41, .41 validation
 # NDCG@10 on OHSUMED and .52, .65, .69, .67 on MQ2008 (SmoothNDCG, best round of 60 at 0.1).
 START = 30.0
+
+# The compiler makes a factor 8/sigma of (11): infinity times 0 would be no place in DECAYS.
+LEAST_WIDTH = 1e-300
+
+
+def check_width(value: Any) -> float | Schedule:
+    """Return sigma: a number of at least `LEAST_WIDTH`, or a schedule."""
+    sigma = check_positive_or_schedule("sigma", value)
+    if not isinstance(sigma, Schedule) and sigma < LEAST_WIDTH:
+        raise ValueError(f"sigma must be at least {LEAST_WIDTH}, got {value!r}")
+    return sigma
 
 
 @kernel

@@ -11,6 +11,8 @@ ROOT = Path(__file__).resolve().parent.parent
 _sources = hashlib.sha256()
 for _source in sorted((*ROOT.glob("objectives/*.py"), *ROOT.glob("boostrank/*.py"))):
     _sources.update(_source.read_bytes())
+# Nor does it tell kernels that check their indices from others.
+_sources.update(os.environ.get("NUMBA_BOUNDSCHECK", "").encode())
 os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / _sources.hexdigest()[:16])
 
 import numpy as np  # noqa: E402

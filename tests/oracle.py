@@ -515,11 +515,18 @@ def slam_gauss_newton(scores, grades, *, measure="ndcg", margin=1.0, ties="input
 
 
 def _indicator_gauss_newton(scores, values, weights, sigma, band=40.0):
-    """Return sum over ranks of |lambda| sqrt(2/sigma), for the document and for the rank's own."""
+    """Return sum over ranks of |lambda| sqrt(2/sigma), for the document and for the rank's own.
+
+    Where all scores are equal, a step moves the document farthest from the mean by 30 sqrt(sigma).
+    """
     n = len(scores)
     hess = np.zeros(n)
     if nothing_to_rank(values):
         return hess
+    if len(set(scores)) == 1:
+        steepest = np.sqrt(2.0 / sigma) * np.exp(-0.5)
+        farthest = max(abs(values - np.mean(values)))
+        return np.full(n, steepest * sum(weights[:n]) * farthest / n / (30.0 * np.sqrt(sigma)))
     h = soft_indicators(scores, sigma, band)
     at = np.argsort(ranks(scores))
     for j, b in enumerate(weights[:n]):

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import boostrank
-from boostrank import bench
+from boostrank import bench, cli
 from boostrank.cli import app
 
 
@@ -60,6 +60,43 @@ def test_huge_command(monkeypatch, tmp_path):
     assert "soft-ndcg" in done.stdout
     done = CliRunner().invoke(app, ["bench", "--huge", "--train", "--out", str(tmp_path)])
     assert done.exit_code == 2
+
+
+def test_a_long_call_of_the_huge_benchmark_is_named(monkeypatch, tmp_path):
+    timers = []
+
+    class Timer:
+        def __init__(self, seconds, *call):
+            self.seconds, self.call, self.running = seconds, call, False
+            timers.append(self)
+
+        def start(self):
+            self.running = True
+
+        def cancel(self):
+            self.running = False
+
+    def pass_ten_seconds():
+        for timer in timers:
+            if timer.running:
+                call, args, kwargs = timer.call
+                call(*args, **kwargs)
+                timer.running = False
+
+    def measure_huge(begin, **_):
+        for name in ("sdcg", "slam-map", "ranknet"):
+            begin(name)
+            if name == "slam-map":
+                pass_ten_seconds()
+            yield bench.HugeCall(name, 20, 1.0, 24.0)
+
+    monkeypatch.setattr(bench, "measure_huge", measure_huge)
+    monkeypatch.setattr(cli, "Timer", Timer)
+    done = CliRunner().invoke(app, ["bench", "--huge", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert done.stderr == "boostrank: slam-map has taken 10 s and goes on\n"
+    assert timers[-1].seconds == 10.0
+    assert not any(timer.running for timer in timers)
 
 
 def test_command(monkeypatch, tmp_path):

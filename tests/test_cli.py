@@ -3,6 +3,7 @@
 import csv
 import html
 import json
+import pickle
 import re
 import shlex
 import signal
@@ -15,6 +16,7 @@ from typing import Any
 import lightgbm
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from typer.main import get_command
@@ -556,16 +558,80 @@ def test_a_malformed_line_is_named(tmp_path: Path) -> None:
     assert "line 2" in line
 
 
-def test_predict_refuses(files: list[Path], parts: list[RankingData], tmp_path: Path) -> None:
-    model, out = tmp_path / "model.txt", tmp_path / "scores.txt"
-    assert _run("train", files[0], "-o", "gbrank", "--model", model, *SMALL).exit_code == 0
-    part = parts[1]
-    narrow = _write(tmp_path / "narrow.txt", RankingData(part.X[:, :4], part.y, part.qid))
-    line = _fails("predict", model, narrow, "--out", out)
-    assert "was trained on 5 features, but" in line
-    assert "narrow.txt has 4" in line
-    assert "is no model of LightGBM" in _fails("predict", files[0], files[0], "--out", out)
+MODELS = pytest.mark.parametrize(
+    ("host", "name"), [("lightgbm", "m.txt"), ("xgboost", "m.json"), ("xgboost", "m.ubj")]
+)
+
+
+@MODELS
+def test_predict_refuses_another_number_of_features(
+    host: str, name: str, files: list[Path], parts: list[RankingData], tmp_path: Path
+) -> None:
+    model, out = tmp_path / name, tmp_path / "scores.txt"
+    trained = _run("train", files[0], "-o", "gbrank", "--host", host, "--model", model, *SMALL)
+    assert trained.exit_code == 0, trained.output
+    X, y, qid = parts[1].X, parts[1].y, parts[1].qid
+    for width, other in (4, X[:, :4]), (7, np.hstack([X, X[:, :2]])):
+        data = _write(tmp_path / "other.txt", RankingData(other, y, qid))
+        line = _fails("predict", model, data, "--out", out)
+        assert line.endswith(f"{name} was trained on 5 features, but {data} has {width}")
     assert not out.exists()
+    assert _run("predict", model, files[1], "--out", out).exit_code == 0
+
+
+def test_predict_refuses_what_is_no_model(files: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "scores.txt"
+    assert "is no model of LightGBM" in _fails("predict", files[0], files[0], "--out", out)
+    model = tmp_path / "model.pickle"
+    model.write_bytes(pickle.dumps(print))
+    assert "is no model of LightGBM" in _fails("predict", model, files[0], "--out", out)
+    assert not out.exists()
+
+
+@MODELS
+def test_a_model_of_the_host_itself_that_knows_names_of_features(
+    host: str, name: str, files: list[Path], parts: list[RankingData], tmp_path: Path
+) -> None:
+    model, out = tmp_path / name, tmp_path / "scores.txt"
+    X = pd.DataFrame(parts[0].X, columns=list("edcba"))
+    if host == "lightgbm":
+        params = {"num_threads": 1, "min_data_in_leaf": 3, "verbosity": -1}
+        booster = lightgbm.train(params, lightgbm.Dataset(X, parts[0].y), 4)
+        want = booster.predict(parts[1].X)
+    else:
+        booster = xgboost.train({"nthread": 1}, xgboost.DMatrix(X, parts[0].y), 4)
+        want = booster.inplace_predict(parts[1].X, validate_features=False)
+    booster.save_model(model)
+    assert _run("predict", model, files[1], "--out", out).exit_code == 0
+    np.testing.assert_array_equal(np.loadtxt(out), want)
+
+
+@MODELS
+def test_a_model_needs_its_host_alone(
+    host: str, name: str, files: list[Path], parts: list[RankingData], tmp_path: Path
+) -> None:
+    """The host reads it and predicts with it where boostrank cannot be imported."""
+    model, out, data = tmp_path / name, tmp_path / "scores.txt", tmp_path / "data.npy"
+    _run("train", files[0], "-o", "slam-map", "--host", host, "--model", model, *SMALL)
+    _run("predict", model, files[1], "--out", out)
+    np.save(data, parts[1].X)
+    predict = {
+        "lightgbm": "lightgbm.Booster(model_file=model).predict(X)",
+        "xgboost": "xgboost.Booster(model_file=model).inplace_predict(X)",
+    }[host]
+    code = f"""
+import sys
+import {host}, numpy
+sys.modules["boostrank"] = None
+X = numpy.load(sys.argv[2])
+model = sys.argv[1]
+print(*{predict}.tolist())
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code, model, data], capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    np.testing.assert_array_equal([float(x) for x in run.stdout.split()], np.loadtxt(out))
 
 
 def test_evaluate_refuses(files: list[Path], tmp_path: Path) -> None:

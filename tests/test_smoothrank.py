@@ -376,6 +376,21 @@ def test_the_band_moves_down_over_gaps_and_ties(objective, rng):
         assert got == pytest.approx(want, rel=1e-14)
 
 
+@every_objective
+def test_a_sigma_whose_reciprocal_is_infinite_is_refused(objective):
+    """The kernels multiply by 1/sigma, and by 0: a document is at no distance of itself."""
+    scores, grades = [0.5, -3.0, 0.5, 2.0, 6.0], [1, 0, 0, 2, 0]
+    for sigma in (5e-324, 1e-310, 1e-308):
+        with pytest.raises(ValueError, match="sigma must be at least 1e-300"):
+            objective.replace(sigma=sigma)
+        fading = objective.replace(sigma=Schedule("geometric", 4, first=1.0, last=sigma))
+        assert np.isfinite(fading.loss(scores, grades, [5], round=1)).all()
+        with pytest.raises(ValueError, match="sigma must be at least"):
+            fading.loss(scores, grades, [5], round=4)
+    least = objective.replace(sigma=1e-300).loss(scores, grades, [5])
+    np.testing.assert_allclose(least, objective.replace(sigma=1e-9).loss(scores, grades, [5]))
+
+
 def test_the_series_for_gaussians_is_as_good_as_an_exponential():
     """One document with a gain: h_2 is e/(1 + e) at rank 1, over all of the band."""
     for gap in np.arange(1, int(1024 * np.sqrt(BAND)), 3) / 1024:  # whose squares are exact
