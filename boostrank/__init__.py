@@ -16,6 +16,7 @@ registry   the objectives as users hold them, found by name
 metrics    measures under the conventions of the field's tools
 datasets   LETOR files, synthetic data, folds
 compare    trains objectives over folds and tests the differences
+tune       parameters by repeated cross-validation
 plot       the figures of a comparison
 bench      gradient times against the hosts' own
 cli        the command line

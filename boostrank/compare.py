@@ -132,7 +132,11 @@ class Model(ABC):
     @classmethod
     @abstractmethod
     def train(
-        cls, objective: HostObjective | str, data: RankingData, settings: Settings
+        cls,
+        objective: HostObjective | str,
+        data: RankingData,
+        settings: Settings,
+        more: Mapping[str, Any] | None = None,
     ) -> tuple[Self, float]:
         """Train, and return the model with the seconds that it took without building the data.
 
@@ -142,6 +146,8 @@ class Model(ABC):
             Ours, or the name of one of `builtins`.
         data : RankingData
         settings : Settings
+        more : mapping, optional
+            The host's own parameters, which go before `settings`.
         """
 
     @classmethod
@@ -180,7 +186,11 @@ class LightGBMModel(Model):
 
     @classmethod
     def train(
-        cls, objective: HostObjective | str, data: RankingData, settings: Settings
+        cls,
+        objective: HostObjective | str,
+        data: RankingData,
+        settings: Settings,
+        more: Mapping[str, Any] | None = None,
     ) -> tuple[Self, float]:
         """Train on `data`; see `Model.train`."""
         lightgbm = import_host("lightgbm")
@@ -196,6 +206,7 @@ class LightGBMModel(Model):
             "deterministic": True,
             "force_col_wise": True,
             "verbosity": -1,
+            **(more or {}),
         }
         try:
             dataset = lightgbm.Dataset(
@@ -267,7 +278,11 @@ class XGBoostModel(Model):
 
     @classmethod
     def train(
-        cls, objective: HostObjective | str, data: RankingData, settings: Settings
+        cls,
+        objective: HostObjective | str,
+        data: RankingData,
+        settings: Settings,
+        more: Mapping[str, Any] | None = None,
     ) -> tuple[Self, float]:
         """Train on `data`; see `Model.train`."""
         xgboost = import_host("xgboost")
@@ -282,6 +297,7 @@ class XGBoostModel(Model):
             "max_depth": 0,
             "nthread": settings.threads,
             "seed": settings.seed,
+            **(more or {}),
         }
         # The data is cut into bins here; a plain DMatrix would do it in the first round.
         dataset = xgboost.QuantileDMatrix(
