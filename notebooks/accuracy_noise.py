@@ -9,7 +9,8 @@ round on the fourth and tests on the last. It prints the tables of ``docs/accura
 and per query the differences from the recommended mixture with their normal 95 % intervals.
 
 ``perturb`` looks at validation parts only: SHF-SDCG with Gumbel noise, five seeds of it, less
-SHF-SDCG without, per query, over LETOR files or, without any, a noisy synthetic set.
+SHF-SDCG without, per query, over five LETOR partitions, over other files dealt into five parts, or,
+without any, over synthetic data with noise and without.
 
 What is trained once is kept in ``out/accuracy_noise``. LightGBM trains everything but XGBoost's
 own; both grow trees of 15 leaves (LightGBM: at least 20 documents in each) on one thread.
@@ -23,10 +24,10 @@ import numpy as np
 
 import boostrank as br
 from boostrank.compare import HOSTS, Settings, kernel_threads
-from boostrank.datasets import Fold, letor_folds, load_letor_parts, make_ranking
+from boostrank.datasets import Fold, letor_folds, load_letor, load_letor_parts, make_ranking
 
 OUT = Path("out/accuracy_noise")
-RATES, STEP = (0.05, 0.1), 10
+RATES, STEP = (0.05, 0.1, 0.2), 10
 N_SEEDS = 5
 # Rounds of each kind of run: larger data is fitted more slowly.
 ROUNDS = {"larger": 1000, "perturb": 300}
@@ -44,9 +45,9 @@ LEARNERS: dict[str, Any] = {
 }
 
 
-def noisy(n_queries: int) -> list[Fold]:
+def synthetic(n_queries: int, noise: float = 1.0) -> list[Fold]:
     """Return the only fold of a synthetic set."""
-    data = make_ranking(n_queries, 20, 20, seed=7, noise=1.0)
+    data = make_ranking(n_queries, 20, 20, seed=7, noise=noise)
     return list(letor_folds(data.split(5, seed=0)))[:1]
 
 
@@ -80,7 +81,7 @@ def interval(difference: Any) -> str:
 
 def larger(n_queries: int) -> None:
     """Print the tables of one synthetic set."""
-    (fold,) = noisy(n_queries)
+    (fold,) = synthetic(n_queries)
     chosen: dict[str, Any] = {}
     for name, objective in LEARNERS.items():
         runs = {}
@@ -104,11 +105,17 @@ def larger(n_queries: int) -> None:
 
 def perturb(paths: list[str]) -> None:
     """Print what noise does for SHF-SDCG on validation parts."""
-    if paths:
-        parts = [part.shuffle_within_queries(0) for part in load_letor_parts(paths)]
-        data, folds = Path(paths[0]).resolve().parent.name, list(letor_folds(parts))
-    else:
-        data, folds = "noisy", noisy(2000)
+    if not paths:
+        gains("noisy", synthetic(2000))
+        gains("clean", synthetic(2000, noise=0.0))
+        return
+    parts = load_letor_parts(paths) if len(paths) == 5 else load_letor(paths).split(5, seed=0)
+    shuffled = [part.shuffle_within_queries(0) for part in parts]
+    gains(Path(paths[0]).resolve().parent.name, list(letor_folds(shuffled)))
+
+
+def gains(data: str, folds: list[Fold]) -> None:
+    """Print the gains of noise over folds."""
     plain = br.SHFSDCG()
     objectives = {"none": plain} | {
         f"gumbel{seed}": plain.replace(perturb="gumbel", seed=seed) for seed in range(N_SEEDS)
@@ -128,11 +135,11 @@ def perturb(paths: list[str]) -> None:
         # What the mean over seeds gains, and what each gains: the spread is that of the draws.
         for m in (100, 200, 300):
             at = {name: values[m // STEP - 1] for name, values in pooled.items()}
-            gains = [at[name] - at["none"] for name in objectives if name != "none"]
+            more = [at[name] - at["none"] for name in objectives if name != "none"]
             print(
                 f"{data} rate {rate} trees {m}: without {np.nanmean(at['none']):.4f}, "
-                f"noise {interval(np.mean(gains, axis=0))}, "
-                f"seeds {[f'{np.nanmean(gain):+.4f}' for gain in gains]}"
+                f"noise {interval(np.mean(more, axis=0))}, "
+                f"seeds {[f'{np.nanmean(gain):+.4f}' for gain in more]}"
             )
 
 
