@@ -26,9 +26,10 @@ Gradient (exact)
     diag(rho) - rho rho^T:
         a_i = grad_i / (1 - rho_i),  b_i = rho_i (sum_j a_j - a_i),
         c_i = rho_i (sum_j b_j / (1 - rho_j) - b_i / (1 - rho_i)),  grad_i + b_i + c_i
-    That is no derivative of a loss, a step for every document by itself where trees take one for
-    a leaf, and no better: NDCG@10 on the validation parts of OHSUMED and MQ2008, 300 trees, is
-    .4326 and .7022 with the gradient, .4293 and .7047 with both terms.
+    That is no derivative of a loss, and a step for every document by itself where trees take one
+    for a leaf. Neither is better by more than chance: NDCG@10 on the validation parts of OHSUMED
+    and MQ2008, 300 trees, is .4326 and .7022 with the gradient, .4293 and .7047 with both terms at
+    a learning rate of 0.025, and .4118 and .6965 against .4169 and .6986 at 0.05.
 
 Hessians
     exact         (default) rho_i (1 - rho_i); never negative. Floored, as all, at 1e-10.
