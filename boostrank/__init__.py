@@ -16,6 +16,7 @@ registry   the objectives as users hold them, found by name
 metrics    measures under the conventions of the field's tools
 datasets   LETOR files, synthetic data, folds
 compare    trains objectives over folds and tests the differences
+tune       parameters by repeated cross-validation
 plot       figures of comparisons, objectives and benchmarks
 report     a comparison as one HTML file
 bench      gradient times against the hosts' own
@@ -33,6 +34,7 @@ from boostrank.registry import (
     SDCG,
     SHFSDCG,
     SLAM,
+    XENDCG,
     FRank,
     GBRank,
     LambdaRank,
@@ -55,6 +57,7 @@ __all__ = [
     "SDCG",
     "SHFSDCG",
     "SLAM",
+    "XENDCG",
     "FRank",
     "GBRank",
     "HostObjective",

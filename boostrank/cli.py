@@ -1,4 +1,4 @@
-"""The command line: compare, train, predict, evaluate, objectives, bench.
+"""The command line: compare, tune, train, predict, evaluate, objectives, bench.
 
 It parses, calls the engine and prints. Errors are one line on standard error; ``boostrank --debug``
 shows where they come from. Standard output has results only, and nothing but JSON with ``--json``.
@@ -40,6 +40,7 @@ except ImportError as missing:
 
 from boostrank import bench as timings
 from boostrank import plot, report
+from boostrank import tune as tuning
 from boostrank.compare import (
     CHOSEN_BY,
     HOSTS,
@@ -650,6 +651,128 @@ def _run(
     epilog=f"""
 **Examples**
 
+    boostrank tune train.txt.gz -o shf-sdcg --trials 50
+    boostrank tune train.txt.gz -o shf-sdcg -o lightgbm:lambdarank --out out/mine
+
+{EXIT_CODES}"""
+)
+def tune(
+    data: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Svmlight files with qid (LETOR), .gz too; read as one. None: embedded."
+        ),
+    ] = None,
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--objective",
+            "-o",
+            help="What to tune, each with as many trials: shf-sdcg, gbrank:normalize=True (that "
+            "is kept), or a built-in such as lightgbm:lambdarank. May be repeated. By default "
+            "shf-sdcg.",
+        ),
+    ] = None,
+    hosts: Annotated[str, typer.Option(help="Hosts of our objectives, with commas.")] = "lightgbm",
+    trials: Annotated[int, typer.Option(help="Sets of parameters, the first the defaults.")] = 50,
+    rounds: Annotated[int, typer.Option(help="Trees to choose from.")] = PRESET_ROUNDS,
+    folds: Annotated[int, typer.Option(help="Folds of whole queries.")] = N_PARTS,
+    repeats: Annotated[int, typer.Option(help="How often folds are dealt anew.")] = 3,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Stop trials below the median after a repeat.")
+    ] = False,
+    n_jobs: Annotated[int, typer.Option(help="Folds trained at a time.")] = 1,
+    seed: Seed = Settings.seed,
+    convention: Convention = Settings.convention,
+    keep_order: KeepOrder = False,
+    out: Annotated[Path, typer.Option(help="Folder for the trials; run again to go on.")] = Path(
+        "out/tune"
+    ),
+) -> None:
+    """Tune objectives with their trees on repeated cross-validation over whole queries.
+
+    Prints each learner's defaults and best trial, and the best as Python to paste; all trials are
+    in a CSV. An interrupted search goes on where it stopped.
+    """
+    words = _words(",".join(objective or ["shf-sdcg"]))
+    named = [word for word in words if word not in tuning.BUILTINS]
+    chosen = [
+        Learner(label, host, made)
+        for label, made in (_objectives(named, rounds) or {}).items()
+        for host in dict.fromkeys(check_choice("host", host, HOSTS) for host in _words(hosts))
+    ]
+    for word in dict.fromkeys(word for word in words if word in tuning.BUILTINS):
+        host, _, name = word.partition(":")
+        chosen.append(Learner(word, host, name))
+    if data:
+        source, read = ", ".join(path.name for path in data), load_letor(data)
+    else:
+        source, read = "embedded, random cubic polynomials", make_ranking(**EMBEDDED, seed=seed)
+    if not keep_order:
+        read = read.shuffle_within_queries(seed)
+
+    tuned = []
+    try:
+        with _progress("trials", len(chosen) * trials) as progress:
+            task = progress.task_ids[0]
+            for learner in chosen:
+                progress.update(task, description=str(learner))
+                tuned.append(
+                    tuning.tune(
+                        read,
+                        learner,
+                        out,
+                        n_trials=trials,
+                        rounds=rounds,
+                        n_folds=folds,
+                        n_repeats=repeats,
+                        prune=prune,
+                        n_jobs=n_jobs,
+                        seed=seed,
+                        convention=convention,
+                        done=lambda _: progress.advance(task),
+                    )
+                )
+                tuning.write_trials(out / tuning.TRIALS, tuned)
+    except KeyboardInterrupt:
+        typer.echo("boostrank: interrupted; the same command goes on where it stopped", err=True)
+        raise typer.Exit(130) from None
+
+    table = Table(box=box.MARKDOWN)
+    for heading in ("learner", "trial", "rounds", CHOSEN_BY.upper(), "95 %", "difference", "95 %"):
+        table.add_column(heading, no_wrap=True)
+    for one in tuned:
+        for what, trial in (("defaults", one.default), (f"best, {one.best.number}", one.best)):
+            figures = [*trial.interval(), *trial.interval(tuned[0].best)]
+            mean, low, high, difference, least, most = figures
+            table.add_row(
+                str(one.learner),
+                what,
+                str(trial.rounds),
+                *(f"{mean:.4f}", f"{low:.4f} to {high:.4f}"),
+                *(f"{difference:+.4f}", f"{least:+.4f} to {most:+.4f}"),
+            )
+    console = _console()
+    console.print(table)
+    order = "in file order" if keep_order else f"shuffled within queries (seed {seed})"
+    console.print(
+        f"Data: {source}; {_counted(len(read.group), 'query', 'queries')}, documents {order}. "
+        f"{_counted(trials, 'trial', 'trials')} each, seed {seed}, {folds} folds, {repeats} times, "
+        f"{rounds} rounds, of which the fewest within one standard error of the best; convention "
+        f"{convention}; {_counted(n_jobs, 'fold', 'folds')} at a time. Differences: to the first "
+        "learner's best. The best of many trials is too good where it was chosen: test it on other "
+        f"queries. Versions: {_versions(dict.fromkeys(learner.host for learner in chosen))}.",
+        soft_wrap=True,
+    )
+    for one in tuned:
+        console.print(f"\n# {one.learner}\n{one.snippet}", soft_wrap=True)
+    console.print(f"\nWritten: {out / tuning.TRIALS}, {out / tuning.STUDIES}.", soft_wrap=True)
+
+
+@app.command(
+    epilog=f"""
+**Examples**
+
     boostrank train train.txt.gz -o shf-sdcg --model model.txt
     boostrank train train.txt.gz -o sdcg -p k=10 -p alpha=2 --model model.txt
     boostrank train train.txt.gz -o gbrank --host xgboost --model model.json
@@ -708,7 +831,7 @@ def train(
             made,
             read if keep_order else read.shuffle_within_queries(seed),
             settings,
-            lambda: progress.advance(progress.task_ids[0]),
+            on_round=lambda: progress.advance(progress.task_ids[0]),
         )
     trained.save(model)
     typer.echo(

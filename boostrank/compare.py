@@ -157,6 +157,7 @@ class Model(ABC):
         objective: HostObjective | str,
         data: RankingData,
         settings: Settings,
+        more: Mapping[str, Any] | None = None,
         on_round: Callable[[], object] | None = None,
     ) -> tuple[Self, float]:
         """Train, and return the model with the seconds that it took without building the data.
@@ -167,6 +168,8 @@ class Model(ABC):
             Ours, or the name of one of `builtins`.
         data : RankingData
         settings : Settings
+        more : mapping, optional
+            The host's own parameters, which go before `settings`.
         on_round : callable, optional
             Called after each round, to show progress.
         """
@@ -211,6 +214,7 @@ class LightGBMModel(Model):
         objective: HostObjective | str,
         data: RankingData,
         settings: Settings,
+        more: Mapping[str, Any] | None = None,
         on_round: Callable[[], object] | None = None,
     ) -> tuple[Self, float]:
         """Train on `data`; see `Model.train`."""
@@ -227,6 +231,7 @@ class LightGBMModel(Model):
             "deterministic": True,
             "force_col_wise": True,
             "verbosity": -1,
+            **(more or {}),
         }
         try:
             dataset = lightgbm.Dataset(
@@ -316,6 +321,7 @@ class XGBoostModel(Model):
         objective: HostObjective | str,
         data: RankingData,
         settings: Settings,
+        more: Mapping[str, Any] | None = None,
         on_round: Callable[[], object] | None = None,
     ) -> tuple[Self, float]:
         """Train on `data`; see `Model.train`."""
@@ -331,6 +337,7 @@ class XGBoostModel(Model):
             "max_depth": 0,
             "nthread": settings.threads,
             "seed": settings.seed,
+            **(more or {}),
         }
         # The data is cut into bins here; a plain DMatrix would do it in the first round.
         dataset = xgboost.QuantileDMatrix(
@@ -560,7 +567,7 @@ def run_fold(
         learner.objective.grad_hess([0.0, 0.0], [1, 0], [2], round=1)
     with kernel_threads(settings.threads):
         model, seconds = HOSTS[learner.host].train(
-            learner.objective, fold.train, settings, on_round
+            learner.objective, fold.train, settings, on_round=on_round
         )
 
     validation, test = fold.validation, fold.test

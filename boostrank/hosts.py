@@ -296,7 +296,7 @@ _HOST_PARAMETERS = """
         anew in every round. The others get a gradient of zero. In place of LightGBM's
         ``bagging_by_query``, which works with its own objectives only.
     seed : int, default 0
-        Seed of both draws: equal seeds draw equal queries and equal noise, on either host.
+        Seed of all draws: equal seeds draw equal queries and equal noise, on either host.
     start_round : int, optional
         Round of the first tree that a host adds, for schedules and draws.
         Default None: after the rounds of the model that is trained on, if there is one. 1 begins
@@ -409,6 +409,7 @@ class HostObjective(Objective):
             "follows a schedule": self.scheduled,
             "samples queries in every round": self.query_fraction < 1.0,
             "draws noise in every round": self.perturb is not None,
+            "draws targets in every round": self._draws,
         }
         if _register_with_xgboost(type(self)) or not any(changes.values()):
             return self._xgboost_round(0)
@@ -457,11 +458,14 @@ class HostObjective(Objective):
             # XGBoost may shape the predictions of a machine without documents as (0, 0).
             scores = preds if np.size(preds) else np.zeros(0)
             if self.perturb is not None:
-                # The third number keeps this draw apart from that of the queries.
+                # The third number keeps this draw apart from those of targets and queries.
                 rng = np.random.default_rng((self.seed, round, 1))
                 scores = scores + _NOISE[self.perturb](rng, self.perturb_scale, np.shape(scores))
             checked = self._checked(scores, host.labels, host.group)
             parts = self._parts(round)
+            if self._draws:
+                rng = np.random.default_rng((self.seed, round, 2))
+                parts = tuple((factor, part._drawn(rng, len(scores))) for factor, part in parts)
             pairs = buffers = _buffers.take(len(parts), len(checked[0]))
             for (_, part), (grad, hess) in zip(parts, pairs, strict=True):
                 part._evaluate(*checked, round, grad, hess)

@@ -50,6 +50,10 @@ class ListNet(HostObjective, objectives.ListNet): ...
 
 
 @dataclass(frozen=True, kw_only=True)
+class XENDCG(HostObjective, objectives.XENDCG): ...
+
+
+@dataclass(frozen=True, kw_only=True)
 class SmoothNDCG(HostObjective, objectives.SmoothNDCG): ...
 
 

@@ -52,6 +52,7 @@ from .smooth_ap import SmoothAP
 from .smooth_ndcg import SmoothNDCG
 from .smooth_precision import SmoothPrecision
 from .soft_ndcg import SoftNDCG
+from .xe_ndcg import XENDCG
 
 #: Every objective by its name; Mix, which is made of others, has none.
 REGISTRY: dict[str, type[Objective]] = {
@@ -65,6 +66,7 @@ REGISTRY: dict[str, type[Objective]] = {
     FRank.name: FRank,
     RankBoost.name: RankBoost,
     ListNet.name: ListNet,
+    XENDCG.name: XENDCG,
     SmoothNDCG.name: SmoothNDCG,
     SmoothPrecision.name: SmoothPrecision,
     SmoothAP.name: SmoothAP,
@@ -83,6 +85,7 @@ __all__ = [
     "SDCG",
     "SHFSDCG",
     "SLAM",
+    "XENDCG",
     "Contract",
     "FRank",
     "GBRank",

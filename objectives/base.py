@@ -142,6 +142,15 @@ class Objective(ABC):
         """Return the parameters that a round changes."""
         return {name: value(round) for name, value in self._schedules().items()}
 
+    @property
+    def _draws(self) -> bool:
+        """Whether every round of a booster draws something anew, for `_drawn`."""
+        return False
+
+    def _drawn(self, rng: np.random.Generator, n_docs: int) -> "Objective":
+        """Return this objective with what it draws for the documents of one round of a booster."""
+        return self
+
     def _parts(self, round: int | None) -> tuple[tuple[float, "Objective"], ...]:
         """Return weights and objectives that the loss of a round is the sum of."""
         return ((1.0, self._at(round)),)

@@ -64,14 +64,10 @@ def _softmax(values: Floats, p: Floats) -> tuple[int, float]:
 
 
 @kernel
-def _list_query(scores: Floats, labels: Floats, grad: Floats, hess: Floats) -> float:
-    """Write gradient and Hessian and return the loss."""
-    if all_equal(labels):
-        return 0.0
+def cross_entropy(scores: Floats, target: Floats, grad: Floats, hess: Floats) -> float:
+    """Write gradient and Hessian and return the loss, for a target that adds up to 1."""
     n = len(scores)
-    target = np.empty(n)
     p = np.empty(n)
-    _softmax(labels, target)
     top, others = _softmax(scores, p)
     loss = math.log1p(others)
     for i in range(n):
@@ -80,6 +76,16 @@ def _list_query(scores: Floats, labels: Floats, grad: Floats, hess: Floats) -> f
         hess[i] = p[i] * (1.0 - p[i])
     hess[top] = p[top] * others / (1.0 + others)
     return loss
+
+
+@kernel
+def _list_query(scores: Floats, labels: Floats, grad: Floats, hess: Floats) -> float:
+    """Write gradient and Hessian and return the loss."""
+    if all_equal(labels):
+        return 0.0
+    target = np.empty(len(labels))
+    _softmax(labels, target)
+    return cross_entropy(scores, target, grad, hess)
 
 
 @kernel

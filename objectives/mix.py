@@ -61,6 +61,10 @@ class Mixture(Objective):
         )
 
     @property
+    def _draws(self) -> bool:
+        return any(objective._draws for objective in self._mixed()[1:])
+
+    @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
         first, second = (objective.contract for objective in self._mixed()[1:])

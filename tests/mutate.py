@@ -43,7 +43,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "gbrank": (("gbrank",), ("pairwise",)),
     "hinge": PAIRWISE,
     "lambdarank": (("lambdarank",), ("blocks", "claims", "pairwise")),
-    "listnet": (("listnet",), ("pairwise",)),
+    "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
     "numerics": (
         ("sdcg", "lambdarank", "ranknet"),
         ("blocks", "claims", "pairwise", "smoothrank", "softrank_slam"),
@@ -64,6 +64,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "soft_ndcg": (("soft-ndcg",), ("softrank_slam",)),
     "threads": (("ranknet",), ("processes",)),
     "validation": (("gbrank", "slam", "smooth-precision", "scheduled"), ("schedules",)),
+    "xe_ndcg": (("xe-ndcg",), ("hosts",)),
 }
 # Faults that no test can catch, as printed, and why.
 EQUIVALENT: dict[str, str] = {}

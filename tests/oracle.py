@@ -269,6 +269,16 @@ def listnet(scores, grades, **_):
     return sum(p * (log_sum - s) for p, s in zip(softmax(grades), scores, strict=True))
 
 
+def xe_ndcg(scores, grades, *, gamma=None, **_):
+    """Cross entropy with shares of 2^y - gamma; without draws, gamma is its mean."""
+    if nothing_to_rank(grades):
+        return 0.0
+    kept = 1.0 - (0.5 if gamma is None else gamma)
+    parts = [math.expm1(y * math.log(2.0)) + kept for y in grades]  # 2^y - 1, even of small grades
+    log_sum = np.logaddexp.reduce(scores)
+    return sum(p / sum(parts) * (log_sum - s) for p, s in zip(parts, scores, strict=True))
+
+
 def beats(lead, sigma):
     """Return pi, the chance that a score leading by `lead` is still ahead when both are blurred."""
     return 0.5 * math.erfc(-lead / (2.0 * sigma))
@@ -748,6 +758,9 @@ ORACLES = {
         kinks=lambda parameters: (0.0, -WORST_LEAD),
     ),
     "listnet": Oracle(listnet, _exact(listnet), _exact(listnet), ({},)),
+    "xe-ndcg": Oracle(
+        xe_ndcg, _exact(xe_ndcg), _exact(xe_ndcg), ({}, {"gamma": 0.0}, {"gamma": 1.0})
+    ),
     "soft-ndcg": Oracle(
         soft_ndcg,
         _exact_floored(soft_ndcg),

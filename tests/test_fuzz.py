@@ -40,6 +40,7 @@ PARAMETERS = {
     "target": st.sampled_from(["grade", "gain"]),
     "ties": st.sampled_from(["input", "score"]),
     "form": st.sampled_from(["sigmoid", "indicator"]),
+    "gamma": st.sampled_from([None, 0.0, 0.25, 1.0]),
     "measure": st.sampled_from(["ndcg", *(f"ndcg@{k}" for k in (1, 2, 4, 9))]),
     **dict.fromkeys(("alpha", "beta", "sigma", "margin"), SCALES),
     **dict.fromkeys(("normalize", "norm"), st.booleans()),

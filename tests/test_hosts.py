@@ -6,11 +6,13 @@ import pickle
 import subprocess
 import sys
 import weakref
+from types import SimpleNamespace
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from scipy.stats import ks_2samp
 from training import LIGHTGBM, ROUNDS, XGBOOST, loop_lightgbm, loop_xgboost, trees
 
 import boostrank
@@ -108,7 +110,7 @@ def test_xgboost_calls_with_two_and_three_arguments_agree(objective, data):
     matrix = xgb.DMatrix(X, y, group=group)
     preds = np.random.default_rng(0).normal(size=len(y)).astype(np.float32)
     three = objective(0, preds, matrix)
-    if objective.scheduled:
+    if objective.scheduled or objective.name == "xe-ndcg":
         with pytest.raises(ValueError, match="boosting round is not known"):
             objective(preds, matrix)
     else:
@@ -213,6 +215,98 @@ def test_lambdarank_is_lightgbms(norm, truncation, start):
         np.testing.assert_allclose(first, second, rtol=1e-4, atol=1e-4 * np.abs(second).max())
 
 
+def lightgbm_draws(seed, group):
+    """The first number of each document that LightGBM's generator draws: one generator a query."""
+    for query, size in enumerate(group):
+        state = seed + query
+        for _ in range(size):
+            state = (214013 * state + 2531011) % 2**32
+            yield (state >> 16 & 0x7FFF) / 32768.0
+
+
+def with_terms_to_the_third_order(grad, scores, group):
+    """LightGBM's series for the Newton step: see objectives/xe_ndcg.py."""
+    query = np.repeat(np.arange(len(group)), group)
+
+    def summed(values):
+        return np.bincount(query, values)[query]
+
+    rho = np.exp(scores)
+    rho /= summed(rho)
+    first = grad / (1.0 - rho)
+    second = rho * (summed(first) - first)
+    third = rho * (summed(second / (1.0 - rho)) - second / (1.0 - rho))
+    return grad + second + third
+
+
+@pytest.mark.parametrize("start", ["tied", "spread"])
+def test_xe_ndcg_is_lightgbms(start):
+    """The first tree equals the built-in's, leaf by leaf, with its draws in place of ours.
+
+    Known differences: the built-in goes on with terms that are no part of the gradient, and learns
+    from queries whose grades are all equal.
+    """
+    rng = np.random.default_rng(7)
+    group = rng.integers(2, 20, 50)
+    y = rng.integers(0, 5, group.sum()).astype(float)
+    y[np.cumsum(group) - 1], y[np.cumsum(group) - 2] = 4.0, 0.0
+    X = rng.normal(size=(len(y), 3)) + 0.3 * y[:, None]
+    init_score = np.zeros(len(y)) if start == "tied" else rng.normal(size=len(y))
+    gamma = np.array(list(lightgbm_draws(11, group)))
+    ours = boostrank.XENDCG()._drawn(SimpleNamespace(random=lambda n: gamma[:n]), len(y))
+    grad, hess = ours.grad_hess(init_score, y, group)
+    grad = with_terms_to_the_third_order(grad, init_score, group)
+    params = {**LIGHTGBM, "num_leaves": 31, "learning_rate": 1.0, "objective_seed": 11}
+
+    def first_tree(objective):
+        rows = lgb.Dataset(X, y, group=group, init_score=init_score)
+        booster = lgb.train({**params, "objective": objective}, rows, 1)
+        return booster.predict(X, raw_score=True)
+
+    want = first_tree("rank_xendcg")
+    assert len(np.unique(want)) > 20
+    got = first_tree(lambda *_: (grad.astype(np.float32), hess.astype(np.float32)))
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
+    other = first_tree(boostrank.XENDCG(gamma=0.5))
+    assert np.abs(other - want).max() > 0.1 * np.abs(want).max()
+
+
+def test_xe_ndcg_draws_uniform_numbers_anew_in_every_round():
+    """Gradients tell: of a tied pair of grades 1 and 0, the first is due (2 - a) / (3 - a - b)."""
+    n = 20_000
+    y, group, scores = np.tile([1.0, 0.0], n), np.full(n, 2), np.zeros(2 * n, np.float32)
+    matrix = xgb.DMatrix(scores[:, None], y, group=group)
+    objective = boostrank.XENDCG(rescale=False, seed=4)
+
+    def targets(objective, round):
+        return 0.5 - objective(round - 1, scores, matrix)[0][::2].astype(float)
+
+    first = targets(objective, 1)
+    rng = np.random.default_rng(1)
+    a, b = rng.random((2, n))
+    assert ks_2samp(first, (2 - a) / (3 - a - b)).pvalue > 0.01
+    np.testing.assert_array_equal(targets(objective, 1), first)
+    for other in (targets(objective, 2), targets(objective.replace(seed=5), 1)):
+        assert abs(np.corrcoef(first, other)[0, 1]) < 0.03
+    fixed = targets(objective.replace(gamma=0.25), 1)
+    np.testing.assert_allclose(fixed, 1.75 / 2.5, rtol=1e-6)
+    # A part of a mixture draws too, from the mixture's seed.
+    mix = boostrank.Mix(boostrank.XENDCG(), boostrank.RankNet(), 1.0, rescale=False, seed=4)
+    np.testing.assert_array_equal(targets(mix, 1), first)
+    # Outside a host nothing is drawn.
+    grad, _ = objective.grad_hess(scores, y, group, round=1)
+    np.testing.assert_array_equal(grad[::2], 0.5 - 1.5 / 2.0)
+
+
+def test_a_function_around_xe_ndcg_hides_the_round_from_xgboost(data):
+    X, y, group = data
+    objective = boostrank.XENDCG()
+    with pytest.raises(ValueError, match="xe-ndcg draws targets in every round"):
+        xgb.train(
+            XGBOOST, xgb.DMatrix(X, y, group=group), 2, obj=lambda preds, d: objective(preds, d)
+        )
+
+
 @pytest.mark.parametrize("start", ["tied", "spread"])
 def test_ranknet_is_xgboosts_pairwise(start):
     """The first tree equals that of rank:pairwise on all pairs, without its normalisations.
@@ -260,6 +354,8 @@ def test_hessians_average_one_and_never_vanish(objective, data):
 def test_without_rescaling_a_host_gets_what_grad_hess_returns(objective, data):
     _, y, group = data
     scores = np.random.default_rng(2).normal(size=len(y))
+    if objective.name == "xe-ndcg":
+        objective = objective.replace(gamma=0.5)  # no draws
     raw = objective.replace(rescale=False)
     grad, hess = objective.grad_hess(scores, y, group, round=1)
     mean = hess[grad != 0].mean()

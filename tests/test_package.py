@@ -38,7 +38,7 @@ def test_import_loads_no_host_and_changes_nothing():
         "    return (dict(os.environ), warnings.filters[:], logging.root.handlers[:],\n"
         "            threading.active_count(), numba.config.THREADING_LAYER, numpy.geterr())\n"
         "extras = {'lightgbm', 'xgboost', 'dask', 'sklearn', 'scipy', 'typer', 'rich', "
-        "'matplotlib', 'jinja2'}\n"
+        "'matplotlib', 'jinja2', 'optuna'}\n"
         "loaded = extras & set(sys.modules)\n"  # Numba itself loads SciPy where it is installed
         "before = state()\n"
         "import boostrank\n"
@@ -133,12 +133,12 @@ def test_readme_scripts_run(tmp_path):
 
 
 def test_readme_shell_commands_exist():
-    """Every boostrank and make command that the README names."""
+    """Every boostrank and make command that the README and the page on ranking name."""
     from typer.main import get_command
 
     from boostrank.cli import app
 
-    text = (ROOT / "README.md").read_text()
+    text = "\n".join((ROOT / name).read_text() for name in ("README.md", "docs/accuracy.md"))
     shell = "\n".join(re.findall(r"```(?:sh|bash|console)\n(.*?)```", text, re.DOTALL))
     commands = get_command(app).commands
     used = re.findall(r"^(?:\$ )?boostrank (\w+)(.*)$", shell, re.MULTILINE)

@@ -38,6 +38,7 @@ def parts_of(objective, round):
 
 def host_gradients(objective, scores, y, group, round, weight=1.0):
     """Gradients as the hosts should get them; `weight` is one a document."""
+    objective = objective._drawn(np.random.default_rng((objective.seed, round, 2)), len(y))
     parts = parts_of(objective, round)
     grad, hess = objective.grad_hess(scores, y, group, round=round)
     share = objective.hessian_share

@@ -1,0 +1,152 @@
+"""Noisy data: the recipe on larger synthetic sets, and whether SHF-SDCG should learn with noise.
+
+    python notebooks/accuracy_noise.py larger 2000 10000
+    python notebooks/accuracy_noise.py perturb S1.txt.gz S2.txt.gz S3.txt.gz S4.txt.gz S5.txt.gz
+
+``larger`` makes random polynomials with as much noise as signal (`make_ranking`, noise=1), 20
+documents a query, deals their queries into five parts, trains on three, chooses learning rate and
+round on the fourth and tests on the last. It prints the tables of ``docs/accuracy.md``: NDCG@10,
+and per query the differences from the recommended mixture with their normal 95 % intervals.
+
+``perturb`` looks at validation parts only: SHF-SDCG with Gumbel noise, five seeds of it, less
+SHF-SDCG without, per query, over five LETOR partitions, over other files dealt into five parts, or,
+without any, over synthetic data with noise and without.
+
+What is trained once is kept in ``out/accuracy_noise``. LightGBM trains everything but XGBoost's
+own; both grow trees of 15 leaves (LightGBM: at least 20 documents in each) on one thread.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import boostrank as br
+from boostrank.compare import HOSTS, Settings, kernel_threads
+from boostrank.datasets import Fold, letor_folds, load_letor, load_letor_parts, make_ranking
+
+OUT = Path("out/accuracy_noise")
+RATES, STEP = (0.05, 0.1, 0.2), 10
+N_SEEDS = 5
+# Rounds of each kind of run: larger data is fitted more slowly.
+ROUNDS = {"larger": 1000, "perturb": 300}
+MIX = br.Mix(br.RankNet(), br.SHFSDCG(), 0.5, perturb="gumbel")
+LEARNERS: dict[str, Any] = {
+    "mix": MIX,
+    "shf-sdcg": br.SHFSDCG(),
+    "shf-sdcg:perturb=gumbel": br.SHFSDCG(perturb="gumbel"),
+    "reg-shf-sdcg": br.RegSHFSDCG(total_rounds=ROUNDS["larger"]),
+    "lambdarank": br.LambdaRank(),
+    "xe-ndcg": br.XENDCG(),
+    "lightgbm:lambdarank": "lambdarank",
+    "lightgbm:rank_xendcg": "rank_xendcg",
+    "xgboost:rank:ndcg": "rank:ndcg",
+}
+
+
+def synthetic(n_queries: int, noise: float = 1.0) -> list[Fold]:
+    """Return the only fold of a synthetic set."""
+    data = make_ranking(n_queries, 20, 20, seed=7, noise=noise)
+    return list(letor_folds(data.split(5, seed=0)))[:1]
+
+
+def curves(key: str, objective: Any, fold: Fold, rate: float, rounds: int) -> dict[str, Any]:
+    """Return NDCG@10 of every validation and test query after each `STEP` trees."""
+    path = OUT / f"{key}-{rate}.npz".replace(":", "-")
+    if not path.exists():
+        host = "xgboost" if key.split()[-1].startswith("xgboost:") else "lightgbm"
+        settings = Settings(rounds=rounds, learning_rate=rate)
+        with kernel_threads(1):
+            model, _ = HOSTS[host].train(objective, fold.train, settings)
+        figures = {}
+        for name in ("validation", "test"):
+            part = getattr(fold, name)
+            figures[name] = [
+                br.evaluate(scores, part.y, part.group, per_query=True)["ndcg@10"]
+                for m, scores in enumerate(model.staged(part.X), start=1)
+                if m % STEP == 0
+            ]
+        OUT.mkdir(parents=True, exist_ok=True)
+        np.savez(path, **figures)
+    return dict(np.load(path))
+
+
+def interval(difference: Any) -> str:
+    """Return a mean with its normal 95 % interval; queries that are left out are NaN."""
+    known = difference[~np.isnan(difference)]
+    mean, half = known.mean(), 1.96 * known.std(ddof=1) / len(known) ** 0.5
+    return " ".join(f"{value:+.4f}" for value in (mean, mean - half, mean + half))
+
+
+def larger(n_queries: int) -> None:
+    """Print the tables of one synthetic set."""
+    (fold,) = synthetic(n_queries)
+    chosen: dict[str, Any] = {}
+    for name, objective in LEARNERS.items():
+        runs = {}
+        for rate in RATES:
+            key = f"larger {n_queries} {name}"
+            runs[rate] = curves(key, objective, fold, rate, ROUNDS["larger"])
+        means = {rate: np.nanmean(run["validation"], axis=1) for rate, run in runs.items()}
+        for how in ("best round", "all rounds"):
+            place = {r: int(m.argmax()) if how == "best round" else -1 for r, m in means.items()}
+            rate = max(RATES, key=lambda r: means[r][place[r]])
+            at = STEP * (place[rate] % len(means[rate]) + 1)
+            chosen[name, how] = rate, at, runs[rate]["test"][place[rate]]
+        print(name, {rate: mean[24::25].round(4) for rate, mean in means.items()})
+    for how in ("best round", "all rounds"):
+        print(f"| {n_queries:,} queries, {how} | rate | trees | NDCG@10 | mix less this |")
+        for name in LEARNERS:
+            rate, at, figures = chosen[name, how]
+            mean, less = np.nanmean(figures), interval(chosen["mix", how][2] - figures)
+            print(f"| {name} | {rate} | {at} | {mean:.4f} | {less} |")
+
+
+def perturb(paths: list[str]) -> None:
+    """Print what noise does for SHF-SDCG on validation parts."""
+    if not paths:
+        gains("noisy", synthetic(2000))
+        gains("clean", synthetic(2000, noise=0.0))
+        return
+    parts = load_letor_parts(paths) if len(paths) == 5 else load_letor(paths).split(5, seed=0)
+    shuffled = [part.shuffle_within_queries(0) for part in parts]
+    gains(Path(paths[0]).resolve().parent.name, list(letor_folds(shuffled)))
+
+
+def gains(data: str, folds: list[Fold]) -> None:
+    """Print the gains of noise over folds."""
+    plain = br.SHFSDCG()
+    objectives = {"none": plain} | {
+        f"gumbel{seed}": plain.replace(perturb="gumbel", seed=seed) for seed in range(N_SEEDS)
+    }
+    for rate in (0.025, 0.05):
+        runs = {
+            name: [
+                curves(f"perturb {data} {k} {name}", objective, fold, rate, ROUNDS["perturb"])
+                for k, fold in enumerate(folds)
+            ]
+            for name, objective in objectives.items()
+        }
+        pooled = {
+            name: np.concatenate([run["validation"] for run in of], axis=1)
+            for name, of in runs.items()
+        }
+        # What the mean over seeds gains, and what each gains: the spread is that of the draws.
+        for m in (100, 200, 300):
+            at = {name: values[m // STEP - 1] for name, values in pooled.items()}
+            more = [at[name] - at["none"] for name in objectives if name != "none"]
+            print(
+                f"{data} rate {rate} trees {m}: without {np.nanmean(at['none']):.4f}, "
+                f"noise {interval(np.mean(more, axis=0))}, "
+                f"seeds {[f'{np.nanmean(gain):+.4f}' for gain in more]}"
+            )
+
+
+if __name__ == "__main__":
+    command, *rest = sys.argv[1:]
+    if command == "larger":
+        for size in rest:
+            larger(int(size))
+    else:
+        perturb(rest)

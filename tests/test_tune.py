@@ -1,0 +1,426 @@
+"""Tuning: what a trial is, that it goes on where it stopped, and what is reported of it."""
+
+import csv
+import json
+import sys
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from typer.testing import CliRunner
+
+import boostrank
+from boostrank import cli, tune
+from boostrank.compare import HOSTS, Learner
+from boostrank.datasets import RankingData, make_ranking
+
+SMALL: dict[str, Any] = {"n_trials": 3, "rounds": 6, "n_folds": 3, "n_repeats": 2}
+LEARNERS = [
+    Learner("ranknet", "lightgbm", boostrank.RankNet()),
+    Learner("ranknet", "xgboost", boostrank.RankNet()),
+    Learner("lightgbm:lambdarank", "lightgbm", "lambdarank"),
+    Learner("xgboost:rank:ndcg", "xgboost", "rank:ndcg"),
+]
+every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=str)
+RANKNET = LEARNERS[0]
+
+
+@pytest.fixture(scope="module")
+def data() -> RankingData:
+    made = make_ranking(24, 10, 4, seed=3, noise=0.5)
+    y = made.y.copy()
+    y[:10] = 0.0  # a query that the convention leaves out
+    return RankingData(made.X, y, made.qid)
+
+
+@pytest.fixture
+def invented(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Put figures in place of training, the better the larger the learning rate; list the calls."""
+    calls = []
+
+    def figures(
+        learner: object, params: dict[str, Any], data: RankingData, *args: Any
+    ) -> np.ndarray:
+        calls.append(params)
+        steps = np.arange(len(args[2])) / 1e3
+        spread = np.arange(len(data.group))[:, None] / 1e3
+        return np.minimum(params["learning_rate"], 0.1) + steps + spread
+
+    monkeypatch.setattr(tune, "_figures", figures)
+    return calls
+
+
+def same(a: tune.Trial, b: tune.Trial) -> bool:
+    return (
+        (a.number, a.params, a.pruned, a.rounds) == (b.number, b.params, b.pruned, b.rounds)
+    ) and np.array_equal(a.figures, b.figures, equal_nan=True)
+
+
+# ---- the one-standard-error rule -----------------------------------------------------------------
+
+
+def test_one_standard_error_by_hand() -> None:
+    best = np.array([0.5, 0.6, 0.7, 0.8])
+    worse = np.array([0.0, 0.0, 0.1, 0.1])  # mean .05; spread .0577, of a mean .0289
+    noisy = np.array([-0.1, 0.1, 0.2, -0.1])  # mean .025; spread .15, of a mean .075
+    columns = [best - worse, best - noisy, best, best]
+    assert tune.one_standard_error(np.column_stack(columns)) == 1
+    assert tune.one_standard_error(np.column_stack([columns[0], best])) == 1
+    # Every query behind by the same: no error at all.
+    assert tune.one_standard_error(np.column_stack([best - 1e-9, best])) == 1
+    with_nan = np.vstack([np.column_stack(columns), [np.nan] * 4])
+    assert tune.one_standard_error(with_nan) == 1
+    assert tune.one_standard_error([[0.1, 0.3, 0.2]]) == 1
+
+
+# ---- trials --------------------------------------------------------------------------------------
+
+
+@every_learner
+def test_the_first_trial_is_plain_cross_validation_of_the_defaults(
+    learner: Learner, data: RankingData, tmp_path: Path
+) -> None:
+    trial = tune.tune(data, learner, tmp_path, **SMALL | {"n_trials": 1}, seed=4).default
+    stages = np.zeros((2, 6, 24))
+    for repeat in range(2):
+        for train, test in boostrank.group_folds(data.group, 3, seed=4 + repeat):
+            X, y = data.X[train], data.y[train]
+            group, queries = np.full(16, 10), test[::10] // 10
+            if learner.host == "lightgbm":
+                params = {
+                    "objective": learner.objective, "metric": "None", "learning_rate": 0.05,
+                    "num_leaves": 15, "min_data_in_leaf": 20, "num_threads": 1, "seed": 4,
+                    "deterministic": True, "force_col_wise": True, "verbosity": -1,
+                }  # fmt: skip
+                dataset = lightgbm.Dataset(X, y, group=group, params=params)
+                model = lightgbm.train(params, dataset, 6)
+                scores = [model.predict(data.X[test], num_iteration=m) for m in range(1, 7)]
+            else:
+                params = {
+                    "objective": learner.objective, "base_score": 0, "learning_rate": 0.05,
+                    "grow_policy": "lossguide", "max_leaves": 15, "max_depth": 0, "nthread": 1,
+                }  # fmt: skip
+                own = {} if learner.builtin else {"obj": learner.objective}
+                if own:
+                    params["objective"] = "rank:pairwise"
+                matrix = xgboost.QuantileDMatrix(X, y, group=group)
+                model = xgboost.train(params, matrix, 6, **own)
+                rows = xgboost.DMatrix(data.X[test])
+                scores = [model.predict(rows, iteration_range=(0, m)) for m in range(1, 7)]
+            for m, values in enumerate(scores):
+                stages[repeat, m, queries] = boostrank.evaluate(
+                    values, data.y[test], data.group[queries], ("ndcg@10",), per_query=True
+                )["ndcg@10"]
+    figures = stages.mean(axis=0).T
+    column = tune.one_standard_error(figures)
+    assert trial.rounds == column + 1
+    np.testing.assert_allclose(trial.figures, figures[:, column], rtol=1e-12)
+    assert np.isnan(trial.figures[0])
+    assert trial.mean == pytest.approx(np.nanmean(figures[:, column]))
+    space = tune.TREES[learner.host] | (
+        tune.BUILTINS[learner.label]
+        if isinstance(learner.objective, str)
+        else tune.objective_space(learner.objective)
+    )
+    assert trial.params == {name: entry.default for name, entry in space.items()}
+
+
+def test_folds_at_a_time_change_nothing(data: RankingData, tmp_path: Path) -> None:
+    one, three = (
+        tune.tune(data, RANKNET, tmp_path / str(n), **SMALL, n_jobs=n).trials for n in (1, 3)
+    )
+    assert len(one) == 3
+    assert all(map(same, one, three))
+    assert len({json.dumps(trial.params) for trial in one}) == 3
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_what_is_tried_reaches_objective_and_trees(
+    host: str, data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of trials with parameters of the one only, or of the other only, none are alike."""
+    learner = Learner("ranknet", host, boostrank.RankNet())
+    trees, objective = tune.TREES[host], tune.objective_space
+    monkeypatch.setitem(tune.TREES, host, {})
+    first = tune.tune(data, learner, tmp_path / "objective", **SMALL).trials
+    monkeypatch.setitem(tune.TREES, host, trees)
+    monkeypatch.setattr(tune, "objective_space", lambda _: {})
+    second = tune.tune(data, learner, tmp_path / "trees", **SMALL).trials
+    for trials, space in ((first, objective(boostrank.RankNet())), (second, trees)):
+        assert len({trial.mean for trial in trials}) == 3
+        assert all(trial.params.keys() == space.keys() for trial in trials)
+
+
+def test_the_seed_decides_what_is_tried(
+    data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
+) -> None:
+    runs = [
+        [trial.params for trial in tune.tune(data, RANKNET, tmp_path / f"{i}", seed=seed).trials]
+        for i, seed in enumerate((0, 0, 1))
+    ]
+    assert runs[0] == runs[1]
+    assert runs[0][0] == runs[2][0]  # the defaults
+    assert not any(a == b for a, b in zip(runs[0][1:], runs[2][1:], strict=True))
+
+
+@pytest.mark.parametrize("prune", [False, True])
+def test_an_interrupted_search_goes_on(
+    prune: bool, data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
+) -> None:
+    settings = {"n_trials": 16, "n_repeats": 3, "prune": prune}
+    whole = tune.tune(data, RANKNET, tmp_path / "whole", **settings).trials
+    n_calls = len(invented)
+    assert (n_calls < 3 * 16) == prune
+    assert any(trial.pruned for trial in whole) == prune
+
+    def interrupt(figures: Any, after: int) -> Any:
+        def interrupted(*args: Any) -> np.ndarray:
+            if len(invented) >= after:
+                raise KeyboardInterrupt
+            return figures(*args)
+
+        return interrupted
+
+    real, seen = tune._figures, []
+    invented.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        for after in (0, 1, 4, 20):  # in the first trial, within another, ...
+            patch.setattr(tune, "_figures", interrupt(real, after))
+            with pytest.raises(KeyboardInterrupt):
+                tune.tune(data, RANKNET, tmp_path, **settings)
+    done = tune.tune(data, RANKNET, tmp_path, **settings, done=seen.append).trials
+    assert all(map(same, done, whole))
+    assert all(map(same, seen, whole))
+    # What was done is not done again, but for repeats of trials that did not end.
+    assert n_calls <= len(invented) <= n_calls + 4 * 2
+    invented.clear()
+    more = tune.tune(data, RANKNET, tmp_path, **settings | {"n_trials": 17}).trials
+    assert all(map(same, more, whole))
+    assert len(more) == 17
+    assert 1 <= len(invented) <= 3
+
+
+def test_pruned_trials(data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]) -> None:
+    tuned = tune.tune(data, RANKNET, tmp_path, n_trials=30, n_repeats=2, prune=True)
+    whole: list[float] = []
+    for trial in tuned.trials:
+        below = len(whole) >= 5 and trial.mean < np.median(whole)
+        assert trial.pruned == below
+        if not below:
+            whole.append(trial.mean)
+    assert 5 < len(whole) < 30
+    assert not tuned.best.pruned
+    assert tuned.best.mean == max(trial.mean for trial in tuned.trials if not trial.pruned)
+    # Later searches know what is good: they look there.
+    rates = [trial.params["learning_rate"] for trial in tuned.trials]
+    assert np.median(rates[20:]) > np.median(rates[1:11])
+
+
+def test_learners_share_a_folder(
+    data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
+) -> None:
+    for learner in LEARNERS:
+        tune.tune(data, learner, tmp_path, n_trials=2)
+    for learner in LEARNERS:
+        assert len(tune.tune(data, learner, tmp_path, n_trials=2).trials) == 2
+    assert len(invented) == len(LEARNERS) * 2 * 3
+
+
+def test_trials_of_something_else_are_not_taken_for_these(
+    data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
+) -> None:
+    tune.tune(data, RANKNET, tmp_path, n_trials=1)
+    other = data.shuffle_within_queries(1)
+    changed = Learner("ranknet", "lightgbm", boostrank.RankNet(sigma=2.0))
+    message = "holds trials of ranknet@lightgbm on other data or with other settings: give another"
+    for args, settings in (
+        ((other, RANKNET), {}),
+        ((data, changed), {}),
+        ((data, RANKNET), {"rounds": 299}),
+        ((data, RANKNET), {"n_folds": 4}),
+        ((data, RANKNET), {"n_repeats": 2}),
+        ((data, RANKNET), {"seed": 1}),
+        ((data, RANKNET), {"prune": True}),
+        ((data, RANKNET), {"convention": "lightgbm"}),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tune.tune(*args, tmp_path, n_trials=1, **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"n_trials": 0}, ValueError, "n_trials must be at least 1"),
+        ({"n_repeats": 1.5}, TypeError, "n_repeats must be a whole number"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
+        ({"prune": 1}, TypeError, "prune must be True or False"),
+        ({"rounds": 0}, ValueError, "rounds must be at least 1"),
+        ({"n_folds": 25}, ValueError, "n_folds must be from 2 to the number of queries, 24"),
+        ({"convention": "nobody"}, ValueError, "convention"),
+        ({"seed": -1}, ValueError, "seed must not be negative"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_bad_settings_train_nothing(
+    settings: dict[str, Any],
+    error: type[Exception],
+    message: str,
+    data: RankingData,
+    tmp_path: Path,
+    invented: list[dict[str, Any]],
+) -> None:
+    with pytest.raises(error, match=message):
+        tune.tune(data, RANKNET, tmp_path / "new", **settings)
+    assert not invented
+    assert not (tmp_path / "new").exists()
+
+
+def test_data_without_relevant_documents(data: RankingData, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="data has no relevant document"):
+        tune.tune(RankingData(data.X, 0.0 * data.y, data.qid), RANKNET, tmp_path)
+
+
+def test_without_optuna(data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ImportError, match=r'pip install "boostrank\[tune\]"'):
+        tune.tune(data, RANKNET, tmp_path)
+
+
+# ---- what is searched ----------------------------------------------------------------------------
+
+
+def test_every_built_in_objective_has_its_parameters() -> None:
+    builtins = {f"{host}:{name}" for host, model in HOSTS.items() for name in model.builtins}
+    assert set(tune.BUILTINS) == builtins
+    assert set(tune.TREES) == set(HOSTS)
+
+
+@pytest.mark.parametrize("name", boostrank.objective_names())
+def test_every_objective_takes_what_is_searched(name: str) -> None:
+    params = {"total_rounds": 9} if name == "reg-shf-sdcg" else {}
+    objective = boostrank.objective(name, **params)
+    space = tune.objective_space(objective)
+    assert "perturb" in space
+    assert ("alpha" in space) == hasattr(objective, "alpha")
+    for parameter, entry in space.items():
+        assert entry.default == getattr(objective, parameter)
+        if isinstance(entry, tune.Span):
+            assert entry.low < entry.default < entry.high
+        else:
+            assert entry.default in entry.values
+        values = (entry.low, entry.high) if isinstance(entry, tune.Span) else entry.values
+        for value in values:
+            changed = objective.replace(**{parameter: value})
+            assert parameter in tune.objective_space(changed) or value != entry.default
+    assert {"k", "measure", "target", "hessian", "seed"}.isdisjoint(space)
+
+
+def test_a_parameter_that_is_no_default_is_kept() -> None:
+    assert "sigma" in tune.objective_space(boostrank.RankNet())
+    assert "sigma" not in tune.objective_space(boostrank.RankNet(sigma=2.0))
+    schedule = boostrank.Schedule("linear", 5, first=1.0, last=2.0)
+    assert "sigma" not in tune.objective_space(boostrank.RankNet(sigma=schedule))
+
+
+# ---- what is reported ----------------------------------------------------------------------------
+
+
+@every_learner
+def test_the_snippet_trains_the_best_trial(
+    learner: Learner, data: RankingData, tmp_path: Path
+) -> None:
+    tuned = tune.tune(data, learner, tmp_path, **SMALL)
+    best = tuned.best
+    trees = tune._split(learner, best.params)[1]
+    names: dict[str, Any] = {"boostrank": boostrank, "lightgbm": lightgbm, "xgboost": xgboost}
+    names["dataset"] = lightgbm.Dataset(data.X, data.y, group=data.group)
+    names["dmatrix"] = xgboost.DMatrix(data.X, data.y, group=data.group)
+    exec(tuned.snippet.replace('params = {"', 'params = {"verbosity": -1, "'), names)
+    assert trees.items() <= names["params"].items()
+    if not learner.builtin:
+        own = {k: v for k, v in best.params.items() if k not in trees}
+        code = tuned.snippet
+        made = eval(tune._code(learner.objective.replace(**own)), names)
+        assert made == learner.objective.replace(**own)
+        assert tune._code(made) in code
+    if learner.host == "lightgbm":
+        assert names["booster"].current_iteration() == best.rounds
+    else:
+        assert names["booster"].num_boosted_rounds() == best.rounds
+
+
+def test_the_snippet_of_a_mixture_is_python() -> None:
+    mix = boostrank.Mix(
+        boostrank.RankNet(sigma=2.0),
+        boostrank.RegSHFSDCG(total_rounds=9),
+        boostrank.Schedule("logistic", 9),
+        perturb="gumbel",
+    )
+    assert eval(tune._code(mix), {"boostrank": boostrank}) == mix
+
+
+def test_the_csv_holds_every_trial(data: RankingData, tmp_path: Path) -> None:
+    tuned = [tune.tune(data, learner, tmp_path, **SMALL) for learner in (RANKNET, LEARNERS[2])]
+    tune.write_trials(tmp_path / "trials.csv", tuned)
+    with (tmp_path / "trials.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    trials = [(one, trial) for one in tuned for trial in one.trials]
+    for line, (one, trial) in zip(lines, trials, strict=True):
+        assert line["learner"] == str(one.learner)
+        assert int(line["trial"]) == trial.number
+        assert int(line["rounds"]) == trial.rounds
+        assert json.loads(line["params"]) == trial.params
+        values = trial.figures[1:]  # the first query has nothing relevant
+        assert float(line["ndcg@10"]) == pytest.approx(values.mean())
+        error = values.std(ddof=1) / np.sqrt(23)
+        assert float(line["ndcg@10_high"]) == pytest.approx(values.mean() + 1.96 * error)
+        less = values - one.default.figures[1:]
+        assert float(line["difference"]) == pytest.approx(less.mean(), abs=1e-15)
+        low = less.mean() - 1.96 * less.std(ddof=1) / np.sqrt(23)
+        assert float(line["difference_low"]) == pytest.approx(low, abs=1e-15)
+
+
+def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ["tune", "-o", "gbrank:margin=2.0,lightgbm:lambdarank", "--hosts", "lightgbm,xgboost"]
+    command += ["--trials", "2", "--rounds", "4", "--folds", "3", "--repeats", "1"]
+    command += ["--out", str(tmp_path / "out")]
+    monkeypatch.setattr(cli, "EMBEDDED", {"n_queries": 12, "n_docs": 8, "n_features": 3})
+    calls: list[str] = []
+    real = tune._figures
+
+    def figures(learner: Learner, *args: Any) -> np.ndarray:
+        calls.append(str(learner))
+        if calls[-2:] == ["lightgbm:lambdarank"] * 2 and len(calls) == 6:
+            raise KeyboardInterrupt
+        return real(learner, *args)
+
+    monkeypatch.setattr(tune, "_figures", figures)
+    stopped = CliRunner().invoke(cli.app, command)
+    assert stopped.exit_code == 130
+    assert "the same command goes on where it stopped" in stopped.stderr
+    result = CliRunner().invoke(cli.app, command)
+    assert result.exit_code == 0, result.output
+    learners = ["gbrank:margin=2.0@lightgbm", "gbrank:margin=2.0@xgboost", "lightgbm:lambdarank"]
+    assert calls == [name for name in learners for _ in range(2)] + ["lightgbm:lambdarank"]
+    for name in learners:
+        assert f"# {name}\n" in result.output
+        assert sum(line.startswith(f"| {name} ") for line in result.output.splitlines()) == 2
+    assert result.output.count("boostrank.GBRank(margin=2.0") == 2
+    assert "3 folds, 1 times, 4 rounds" in result.output
+    with (tmp_path / "out" / "trials.csv").open(newline="") as file:
+        assert [line["learner"] for line in csv.DictReader(file)] == sorted(learners * 2)
+    refused = CliRunner().invoke(cli.app, [*command, "-o", "lightgbm:nothing"])
+    assert refused.exit_code == 2
+    assert "unknown objective 'lightgbm'" in refused.stderr
+
+
+def test_the_command_line_has_the_functions_defaults() -> None:
+    ours, theirs = signature(tune.tune).parameters, signature(cli.tune).parameters
+    names = {"n_trials": "trials", "n_folds": "folds", "n_repeats": "repeats"}
+    for name, parameter in ours.items():
+        if parameter.kind is parameter.KEYWORD_ONLY and name != "done":
+            assert theirs[names.get(name, name)].default == parameter.default
