@@ -197,6 +197,27 @@ def test_processes_compile_into_one_cache_at_once(alone, tmp_path):
     assert run(tmp_path, show, **cache) == [alone, "1"]
 
 
+def test_running_a_program_again_compiles_nothing(tmp_path):
+    program = """
+        import lightgbm, xgboost
+        from numba.core import event
+
+        X = rng.normal(size=(len(labels), 2))
+        with event.install_recorder("numba:compile") as compiled:
+            for objective in (boostrank.LambdaRank(), boostrank.SHFSDCG(k=10), boostrank.RankNet()):
+                objective.loss(scores, labels, group)
+                data = lightgbm.Dataset(X, labels, group=group)
+                params = {"objective": objective, "metric": "None", "verbosity": -1}
+                lightgbm.train(params, data, 2)
+                data = xgboost.DMatrix(X, labels, group=group)
+                xgboost.train({"objective": "rank:pairwise"}, data, 2, obj=objective)
+            boostrank.evaluate(scores, labels, group, ("ndcg@10", "map"))
+        print(sorted({str(found.data["dispatcher"]) for _, found in compiled.buffer}))
+        """
+    run(tmp_path, program)
+    assert run(tmp_path, program) == ["[]"]
+
+
 # ---- threads -------------------------------------------------------------------------------------
 
 
