@@ -28,8 +28,6 @@ STRIDE = 32
 SHORT_LIST = 64
 # Insertions after which sorting by buckets is given up: the scores lie in few heaps.
 MOVES_A_DOCUMENT = 8
-# Passes over a list that take about as long as sorting it.
-DISTINCT_GAINS = 8
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -283,28 +281,9 @@ def discount_sum(first: int, last: int) -> float:
 @kernel
 def ideal_dcg(gains: Floats, k: int) -> float:
     """Z_k: the k largest gains in order times the discounts."""
-    n = len(gains)
-    top = min(k, n)
     total = 0.0
-    filled = 0
-    last = math.inf
-    # Grades are few: a pass over the list for each distinct gain is faster than sorting.
-    for _ in range(DISTINCT_GAINS):
-        if filled >= top:
-            return total
-        largest = -math.inf
-        for i in range(n):
-            gain = gains[i] if gains[i] < last else -math.inf
-            largest = gain if gain > largest else largest
-        count = 0
-        for i in range(n):
-            count += 1 if gains[i] == largest else 0
-        for _ in range(min(count, top - filled)):
-            filled += 1
-            total += largest * rank_discount(filled)
-        last = largest
     order = order_by_score(gains)
-    for position in range(filled, top):
+    for position in range(min(k, len(gains))):
         total += gains[order[position]] * rank_discount(position + 1)
     return total
 
