@@ -49,7 +49,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("blocks", "claims", "pairwise", "smoothrank", "softrank_slam"),
     ),
     "rankboost": (("rankboost",), ("pairwise",)),
-    "ranknet": (("ranknet",), ("pairwise",)),
+    "ranknet": (("ranknet",), ("blocks", "pairwise")),
     "ranksvm": (("ranksvm",), ("pairwise",)),
     "reg_shf_sdcg": (("reg-shf-sdcg",), ("claims",)),
     "regression": (("reg",), ("claims",)),
