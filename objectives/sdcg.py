@@ -92,6 +92,8 @@ ABOVE, BELOW, ABOVE_C, BELOW_C = range(4)
 @kernel
 def _work(width: int) -> Work:
     rows = np.zeros((11, width))
+    for i in range(width):
+        rows[RANKS, i] = 1.0  # also where no document stands: its discount is finite
     places = np.zeros((8, width), np.int64)
     return rows, rows.view(np.int64), places, np.empty((4, width // BLOCK + 1, TERMS))
 

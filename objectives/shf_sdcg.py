@@ -107,6 +107,8 @@ ORDER, QUERY, BEGIN, SIZE, RATIOS, PLACES, EDGES, COUNTS, SPARE = range(9)  # SP
 @kernel
 def _work(width: int) -> Work:
     rows = np.zeros((14, width))
+    for i in range(width):
+        rows[RANKS, i] = 1.0  # also where no document stands: its discount is finite
     places = np.zeros((10, width), np.int64)
     return rows, rows.view(np.int64), places, np.empty((2, MAX_LEVELS, TERMS))
 
