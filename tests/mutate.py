@@ -215,6 +215,10 @@ class Copy:
             return waited(self._compiled(arguments), seconds)
         arguments += [f"tests/test_{file}.py" for file in FIRST]
         arguments += ["-k", f"({' or '.join(objectives)}) and {SLOW}"]
+        # Kernels that are not compiled warn where compiled ones do not, and pytest where it finds
+        # loaded what it would load itself.
+        for kind in ("RuntimeWarning", "pytest.PytestAssertRewriteWarning"):
+            arguments += ["-W", f"ignore::{kind}"]
         child = os.fork()
         if child == 0:
             self._uncompiled(arguments)
