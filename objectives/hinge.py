@@ -25,8 +25,7 @@ import math
 import numpy as np
 
 from .bisection import first_part, grade_levels, halve
-from .numerics import kernel, order_by_score, strict
-from .soft_indicators import in_order
+from .numerics import in_order, kernel, order_by_score, strict
 from .validation import Floats
 
 # Documents whose pairs, in vectors, take less time than a sort and its sweeps.

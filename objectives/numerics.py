@@ -261,6 +261,15 @@ def order_by_score(scores: Floats) -> Integers:
 
 
 @kernel
+def in_order(values: Floats, order: Integers) -> Floats:
+    """Return values by rank; a loop, as indexing by an array takes a second to compile."""
+    ranked = np.empty(len(values))
+    for rank in range(len(values)):
+        ranked[rank] = values[order[rank]]
+    return ranked
+
+
+@kernel
 def rank_discount(rank: int) -> float:
     """d(r) of a whole rank."""
     return DISCOUNTS[rank - 1] if rank <= len(DISCOUNTS) else discount(float(rank))

@@ -54,8 +54,7 @@ import numpy as np
 
 from .base import GRADES, Contract, Objective
 from .bisection import first_part, grade_levels, halve
-from .numerics import CONSTANT, EXACT, HESSIAN_FLOOR, kernel, order_by_score, strict
-from .soft_indicators import in_order
+from .numerics import CONSTANT, EXACT, HESSIAN_FLOOR, in_order, kernel, order_by_score, strict
 from .validation import Floats, Integers, check_flag
 
 Params = tuple[bool]  # normalize

@@ -81,6 +81,7 @@ from .numerics import (
     HESSIAN_FLOOR,
     exponentials,
     floor_indefinite,
+    in_order,
     kernel,
     logistic,
     order_by_score,
@@ -377,7 +378,7 @@ def _cut(gains: Floats, ranks: Floats, k: int) -> float:
         return math.inf
     n = len(gains)
     by_rank = order_by_score(-ranks)
-    by_gain = order_by_score(gains[by_rank])  # stable: smallest r^ first in a grade
+    by_gain = order_by_score(in_order(gains, by_rank))  # stable: smallest r^ first in a grade
     cut = float(k)
     for position in range(min(k, n)):
         cut = max(cut, ranks[by_rank[by_gain[position]]])

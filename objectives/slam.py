@@ -58,6 +58,7 @@ from .numerics import (
     all_equal,
     discount,
     ideal_dcg,
+    in_order,
     kernel,
     order_by_score,
 )
@@ -84,7 +85,7 @@ def _order_by_grade(scores: Floats, labels: Floats, by_score: bool) -> Integers:
     """Document at each position, highest grade first."""
     if by_score:
         order = order_by_score(scores)
-        return order[order_by_score(labels[order])]
+        return order[order_by_score(in_order(labels, order))]
     return order_by_score(labels)
 
 

@@ -67,6 +67,7 @@ from .numerics import (
     all_equal,
     exponentials,
     floor_indefinite,
+    in_order,
     kernel,
     logistic,
     order_by_score,
@@ -76,7 +77,6 @@ from .schedules import Schedule
 from .soft_indicators import (
     band,
     check_width,
-    in_order,
     pull_rank,
     relevance,
     soft_rank,

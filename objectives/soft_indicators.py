@@ -54,6 +54,7 @@ from .numerics import (
     GAUSS_NEWTON,
     HESSIAN_FLOOR,
     floor_indefinite,
+    in_order,
     kernel,
     order_by_score,
 )
@@ -95,15 +96,6 @@ def relevance(labels: Floats) -> Floats:
         if labels[i] > 0.0:
             relevant[i] = 1.0
     return relevant
-
-
-@kernel
-def in_order(values: Floats, order: Integers) -> Floats:
-    """Return values by rank; a loop, as indexing by an array takes a second to compile."""
-    ranked = np.empty(len(values))
-    for rank in range(len(values)):
-        ranked[rank] = values[order[rank]]
-    return ranked
 
 
 @kernel
