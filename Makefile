@@ -4,8 +4,10 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 HOST_TESTS = $(wildcard $(foreach name,hosts edge_cases entry_points estimators dask, \
 	tests/test_$(name).py))
+KERNEL_TESTS = $(foreach name,derivatives edge_cases blocks pairwise,tests/test_$(name).py)
 
-.PHONY: help demo test test-min test-max lint type fuzz bench notebooks clean
+.PHONY: help demo test test-min test-max lint type coverage boundscheck fuzz mutate bench notebooks \
+	clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -21,8 +23,16 @@ demo: $(INSTALLED) ## six objectives on both hosts, on embedded data: table, CSV
 	$(BIN)/boostrank compare --out out/demo \
 		--objective sdcg,shf-sdcg,reg-shf-sdcg,lambdarank,gbrank,regression
 
-test: $(INSTALLED) lint type ## lint, types and all tests
-	$(BIN)/python -m pytest -n auto
+test: lint type coverage boundscheck ## lint, types and all tests
+
+# Compiled kernels cannot be traced: they are counted in a second run, in the interpreter.
+coverage: $(INSTALLED) ## all tests, and the share of lines that they reach: at least 95 %
+	$(BIN)/python -m pytest -n auto --cov --cov-report= --cov-fail-under=0
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --cov --cov-append -m 'not compiled' \
+		-W ignore::RuntimeWarning $(KERNEL_TESTS)
+
+boundscheck: $(INSTALLED) ## tests of the kernels, which stop at an index out of bounds
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto $(KERNEL_TESTS)
 
 # Every version that pyproject.toml names, at its lowest. Old packages warn about new ones.
 test-min: ## host tests with the oldest supported versions
@@ -51,6 +61,9 @@ type: $(INSTALLED) ## static types
 # Six tests, each with fifty times the cases of `make test`: 127,500, others in every run.
 fuzz: $(INSTALLED) ## over 100,000 random cases: arguments, data files, what hosts take
 	$(BIN)/python -m pytest -n auto --hypothesis-profile fuzz tests/test_fuzz*.py
+
+mutate: $(INSTALLED) ## 4,000 faults planted in objectives/, one at a time (hours); the tests find them
+	$(BIN)/python tests/mutate.py
 
 bench: $(INSTALLED) ## our objectives against the hosts' built-ins, as ratios
 	$(BIN)/boostrank bench --out out/bench

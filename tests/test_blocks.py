@@ -4,6 +4,7 @@ The formulas are written out for whole matrices of pairs and import nothing of t
 straddle every length at which a kernel changes its way of computing.
 """
 
+import numba
 import numpy as np
 import pytest
 from boostrank.objectives import blocks, numerics
@@ -13,6 +14,8 @@ from boostrank import SDCG, SHFSDCG, LambdaRank, RankNet
 SHARES = [0.52, 0.32, 0.13, 0.022, 0.008]
 LENGTHS = (64, 65, 129, 221, 300, 700)
 SPREADS = ("normal", "tied", "two", "sorted", "reversed", "organ-pipe", "1e3", "1e12", "1e-12")
+if numba.config.DISABLE_JIT:  # just long enough for blocks
+    LENGTHS, SPREADS = (223,), ("normal", "two")
 
 
 def some_scores(spread, n, rng):
@@ -138,6 +141,7 @@ def test_smooth_dcg_of_long_lists(spread, kind, cls, rng):
         agree(hess, np.maximum(want_hess, 1e-10))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("cls", [SDCG, SHFSDCG, LambdaRank, RankNet])
 def test_short_and_long_lists_of_one_call_do_not_meet(cls, rng):
     # Short ones fill several batches, whose last query just fits or just does not.
@@ -177,6 +181,7 @@ def in_rows(kernel, x):
     return rows[2, 5:-4]
 
 
+@pytest.mark.compiled  # to the last bits only where multiplications and additions are fused
 def test_vector_exponentials_and_logarithms():
     x = np.concatenate([-np.geomspace(1e-300, 699.0, 1001), [0.0, -700.1, -1e300, -np.inf]])
     out = in_rows(numerics.exponentials, x)

@@ -257,6 +257,7 @@ VISIT_ALL_PAIRS = {"frank", "smooth-ap", "soft-ndcg"}
 
 
 @every_name
+@pytest.mark.compiled
 def test_a_million_queries_of_one_document_with_empty_ones_between(name):
     objective, m = example(name), rounds(name, ORACLES[name].parameters[-1])[0]
     group = np.ones(MILLION + 3, np.int64)
@@ -273,6 +274,7 @@ def test_a_million_queries_of_one_document_with_empty_ones_between(name):
     assert np.isfinite(loss).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", sorted(set(NAMES) - VISIT_ALL_PAIRS))
 def test_a_query_of_a_million_documents(name, rng):
     # LambdaRank's last set truncates, which spares it most pairs.
@@ -433,6 +435,7 @@ def test_inputs_of_any_kind_give_the_same_result_and_stay_as_they_are(name, para
 
 
 @every_objective
+@pytest.mark.compiled
 def test_any_number_of_threads_gives_the_same_bits(name, parameters, rng, monkeypatch):
     objective = build(name, parameters)
     sizes = np.array([5, 200, 1, 0, 120, 3, *[60] * 60, 0, 150, 17])

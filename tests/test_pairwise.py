@@ -174,7 +174,16 @@ def all_pairs(cls, scores, grades):
 
 
 @pytest.mark.parametrize("cls", [GBRank, RankSVM, RankBoost])
-@pytest.mark.parametrize("n", [2, 31, DIRECT, DIRECT + 1, 700])
+@pytest.mark.parametrize(
+    "n",
+    [
+        2,
+        31,
+        pytest.param(DIRECT, marks=pytest.mark.compiled),
+        DIRECT + 1,
+        pytest.param(700, marks=pytest.mark.compiled),
+    ],
+)
 def test_no_pair_is_lost_by_not_visiting_it(cls, n, rng):
     """On both sides of the length at which the hinges' form changes, and for all kinds of lists."""
     for grades in grades_of_all_kinds(rng, n):
@@ -187,6 +196,7 @@ def test_no_pair_is_lost_by_not_visiting_it(cls, n, rng):
             assert cls().loss(scores, grades, [n])[0] == same(float(loss), rel=1e-13, abs=1e-300)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("cls", [GBRank, RankSVM, RankBoost])
 def test_a_very_long_list(cls):
     """100,000 documents of grades 0 and 1 take turns, far beyond what all pairs could take."""
