@@ -35,7 +35,7 @@ MIX = br.Mix(br.RankNet(), br.SHFSDCG(), 0.5, perturb="gumbel")
 LEARNERS: dict[str, Any] = {
     "mix": MIX,
     "shf-sdcg": br.SHFSDCG(),
-    "shf-sdcg:perturb=gumbel": br.SHFSDCG(perturb="gumbel"),
+    "shf-sdcg:perturb=None": br.SHFSDCG(perturb=None),
     "reg-shf-sdcg": br.RegSHFSDCG(total_rounds=ROUNDS["larger"]),
     "lambdarank": br.LambdaRank(),
     "xe-ndcg": br.XENDCG(),
@@ -116,7 +116,7 @@ def perturb(paths: list[str]) -> None:
 
 def gains(data: str, folds: list[Fold]) -> None:
     """Print the gains of noise over folds."""
-    plain = br.SHFSDCG()
+    plain = br.SHFSDCG(perturb=None)
     objectives = {"none": plain} | {
         f"gumbel{seed}": plain.replace(perturb="gumbel", seed=seed) for seed in range(N_SEEDS)
     }
