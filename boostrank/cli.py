@@ -233,7 +233,7 @@ def _objectives(texts: list[str], rounds: int) -> dict[str, HostObjective] | Non
 
 
 def accuracy_objectives(rounds: int) -> dict[str, HostObjective]:
-    """Return what ``--preset accuracy`` compares: defaults, no noise, and the recommended mixture."""
+    """Return what ``--preset accuracy`` compares: defaults, SHF-SDCG without noise, the mixture."""
     made = _objectives(
         ["sdcg,shf-sdcg,shf-sdcg:perturb=None,reg-shf-sdcg,lambdarank,ranknet,gbrank"], rounds
     )

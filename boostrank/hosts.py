@@ -432,7 +432,7 @@ class HostObjective(Objective):
             "follows a schedule": self.scheduled,
             "samples queries in every round": self.query_fraction < 1.0,
             "draws targets in every round": self._draws,
-            "draws noise in every round (with perturb=None it draws none)": self.perturb is not None,
+            "draws noise in every round (perturb=None: none)": self.perturb is not None,
         }
         if _register_with_xgboost(type(self)) or not any(changes.values()):
             return self._xgboost_round(0)

@@ -28,7 +28,7 @@ def make_objective(name, **params):
 
 
 def test_gumbel():
-    """Its distribution, and that 0, which the exponential numbers hold about once in 2^53, passes."""
+    """Its distribution; and an exponential number of 0, one in about 2^53, is no failure."""
     draw = np.empty(200_000)
     _gumbel(np.random.default_rng(3), 2.0, draw)
     assert draw.mean() == pytest.approx(2.0 * np.euler_gamma, abs=0.02)  # 3.5 standard errors
@@ -130,7 +130,7 @@ def test_a_function_around_it_hides_the_round_from_xgboost(data):
     def train(objective):
         xgb.train(XGBOOST, matrix(data), 2, obj=lambda preds, rows: objective(preds, rows))
 
-    message = r"shf-sdcg draws noise in every round \(with perturb=None it draws none\)"
+    message = r"shf-sdcg draws noise in every round \(perturb=None: none\)"
     with pytest.raises(ValueError, match=message):
         train(boostrank.SHFSDCG())
     train(boostrank.SHFSDCG(perturb=None))
