@@ -233,9 +233,9 @@ def _objectives(texts: list[str], rounds: int) -> dict[str, HostObjective] | Non
 
 
 def accuracy_objectives(rounds: int) -> dict[str, HostObjective]:
-    """Return what ``--preset accuracy`` compares: defaults, noise, and the recommended mixture."""
+    """Return what ``--preset accuracy`` compares: defaults, SHF-SDCG without noise, the mixture."""
     made = _objectives(
-        ["sdcg,shf-sdcg,shf-sdcg:perturb=gumbel,reg-shf-sdcg,lambdarank,ranknet,gbrank"], rounds
+        ["sdcg,shf-sdcg,shf-sdcg:perturb=None,reg-shf-sdcg,lambdarank,ranknet,gbrank"], rounds
     )
     assert made is not None
     return made | {"mix": Mix(RankNet(), SHFSDCG(), 0.5, perturb="gumbel")}

@@ -2,6 +2,7 @@
 
     python notebooks/accuracy_noise.py larger 2000 10000
     python notebooks/accuracy_noise.py perturb S1.txt.gz S2.txt.gz S3.txt.gz S4.txt.gz S5.txt.gz
+    python notebooks/accuracy_noise.py pooled FOLDER FOLDER
 
 ``larger`` makes random polynomials with as much noise as signal (`make_ranking`, noise=1), 20
 documents a query, deals their queries into five parts, trains on three, chooses learning rate and
@@ -11,6 +12,9 @@ and per query the differences from the recommended mixture with their normal 95 
 ``perturb`` looks at validation parts only: SHF-SDCG with Gumbel noise, five seeds of it, less
 SHF-SDCG without, per query, over five LETOR partitions, over other files dealt into five parts, or,
 without any, over synthetic data with noise and without.
+
+``pooled`` reads five LETOR partitions from each folder and prints what the mixture has more than
+built-ins on the test parts, per query of all folders: the mean of five seeds, and each of them.
 
 What is trained once is kept in ``out/accuracy_noise``. LightGBM trains everything but XGBoost's
 own; both grow trees of 15 leaves (LightGBM: at least 20 documents in each) on one thread.
@@ -23,19 +27,19 @@ from typing import Any
 import numpy as np
 
 import boostrank as br
-from boostrank.compare import HOSTS, Settings, kernel_threads
+from boostrank.compare import HOSTS, Settings, kernel_threads, paired_p_value
 from boostrank.datasets import Fold, letor_folds, load_letor, load_letor_parts, make_ranking
 
 OUT = Path("out/accuracy_noise")
 RATES, STEP = (0.05, 0.1, 0.2), 10
 N_SEEDS = 5
 # Rounds of each kind of run: larger data is fitted more slowly.
-ROUNDS = {"larger": 1000, "perturb": 300}
+ROUNDS = {"larger": 1000, "perturb": 300, "pooled": 300}
 MIX = br.Mix(br.RankNet(), br.SHFSDCG(), 0.5, perturb="gumbel")
 LEARNERS: dict[str, Any] = {
     "mix": MIX,
     "shf-sdcg": br.SHFSDCG(),
-    "shf-sdcg:perturb=gumbel": br.SHFSDCG(perturb="gumbel"),
+    "shf-sdcg:perturb=None": br.SHFSDCG(perturb=None),
     "reg-shf-sdcg": br.RegSHFSDCG(total_rounds=ROUNDS["larger"]),
     "lambdarank": br.LambdaRank(),
     "xe-ndcg": br.XENDCG(),
@@ -51,8 +55,10 @@ def synthetic(n_queries: int, noise: float = 1.0) -> list[Fold]:
     return list(letor_folds(data.split(5, seed=0)))[:1]
 
 
-def curves(key: str, objective: Any, fold: Fold, rate: float, rounds: int) -> dict[str, Any]:
-    """Return NDCG@10 of every validation and test query after each `STEP` trees."""
+def curves(
+    key: str, objective: Any, fold: Fold, rate: float, rounds: int, step: int = STEP
+) -> dict[str, Any]:
+    """Return NDCG@10 of every validation and test query after each `step` trees."""
     path = OUT / f"{key}-{rate}.npz".replace(":", "-")
     if not path.exists():
         host = "xgboost" if key.split()[-1].startswith("xgboost:") else "lightgbm"
@@ -65,7 +71,7 @@ def curves(key: str, objective: Any, fold: Fold, rate: float, rounds: int) -> di
             figures[name] = [
                 br.evaluate(scores, part.y, part.group, per_query=True)["ndcg@10"]
                 for m, scores in enumerate(model.staged(part.X), start=1)
-                if m % STEP == 0
+                if m % step == 0
             ]
         OUT.mkdir(parents=True, exist_ok=True)
         np.savez(path, **figures)
@@ -116,7 +122,7 @@ def perturb(paths: list[str]) -> None:
 
 def gains(data: str, folds: list[Fold]) -> None:
     """Print the gains of noise over folds."""
-    plain = br.SHFSDCG()
+    plain = br.SHFSDCG(perturb=None)
     objectives = {"none": plain} | {
         f"gumbel{seed}": plain.replace(perturb="gumbel", seed=seed) for seed in range(N_SEEDS)
     }
@@ -143,10 +149,43 @@ def gains(data: str, folds: list[Fold]) -> None:
             )
 
 
+def pooled(folders: list[str]) -> None:
+    """Print the mixture's lead over built-ins."""
+    sets = {}
+    for folder in folders:
+        parts = load_letor_parts(sorted(Path(folder).glob("S[1-5].txt*")))
+        shuffled = [part.shuffle_within_queries(0) for part in parts]
+        sets[Path(folder).resolve().name] = list(letor_folds(shuffled))
+
+    def tested(name: str, objective: Any, rate: float) -> dict[str, Any]:
+        figures: dict[str, Any] = {"best round": [], "all rounds": []}
+        for data, folds in sets.items():
+            for k, fold in enumerate(folds):
+                key = f"pooled {data} {k} {name}"
+                run = curves(key, objective, fold, rate, ROUNDS["pooled"], step=1)
+                best = int(np.nanmean(run["validation"], axis=1).argmax())
+                figures["best round"].append(run["test"][best])
+                figures["all rounds"].append(run["test"][-1])
+        return {how: np.concatenate(values) for how, values in figures.items()}
+
+    seeds = [tested(f"mix{seed}", MIX.replace(seed=seed), 0.025) for seed in range(N_SEEDS)]
+    for name in ("lightgbm:lambdarank", "lightgbm:rank_xendcg", "xgboost:rank:ndcg"):
+        for rate in (0.05, 0.025):
+            theirs = tested(name, LEARNERS[name], rate)
+            for how, figures in theirs.items():
+                ours = [seed[how] for seed in seeds]
+                mean = np.mean(ours, axis=0)
+                each = [f"{np.nanmean(values - figures):+.4f}" for values in ours]
+                p_value = paired_p_value(mean, figures, seed=0)
+                print(f"{name} {rate} {how}: {interval(mean - figures)}, p {p_value:.3f}, {each}")
+
+
 if __name__ == "__main__":
     command, *rest = sys.argv[1:]
     if command == "larger":
         for size in rest:
             larger(int(size))
+    elif command == "pooled":
+        pooled(rest)
     else:
         perturb(rest)

@@ -15,6 +15,7 @@ import argparse
 import csv
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ import lightgbm
 import numba
 import numpy as np
 import xgboost
+from accuracy_noise import synthetic
 
 import boostrank as br
-from boostrank.datasets import Fold, letor_folds, load_letor_parts, make_ranking
+from boostrank.datasets import Fold, letor_folds, load_letor_parts
 
 LOG = Path(__file__).with_name("accuracy_log.csv")
 ROUNDS, STEP = 300, 25
@@ -224,6 +226,19 @@ CONFIGURATIONS: dict[str, Any] = {
 }
 
 
+# Mixtures with XE-NDCG, as boostrank has them.
+for other in (br.SHFSDCG(), br.RankNet(), br.LambdaRank()):
+    for tau in (0.25, 0.5, 0.75):
+        for perturb in (None, "gumbel"):
+            CONFIGURATIONS[f"Mix xe-ndcg {other.name} {tau} {perturb}"] = partial(
+                br.Mix, br.XENDCG(), other, tau, perturb=perturb
+            )
+CONFIGURATIONS["Mix ranknet shf-sdcg 0.5 gumbel"] = partial(
+    br.Mix, br.RankNet(), br.SHFSDCG(), 0.5, perturb="gumbel"
+)
+CONFIGURATIONS["XENDCG"] = br.XENDCG
+
+
 def staged_scores(configuration: Any, fold: Fold, trees: str) -> Any:
     """Train, and yield the validation part's scores after every `STEP` trees."""
     rate, leaves, docs = TREES[trees]
@@ -260,7 +275,7 @@ def main() -> None:
     """Run what the log does not have."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", help="its name in the log")
-    parser.add_argument("parts", nargs="*", help="five LETOR files; none: synthetic data, one fold")
+    parser.add_argument("parts", nargs="*", help="five LETOR files; none: noisy synthetic data")
     parser.add_argument("--only", nargs="*", default=list(CONFIGURATIONS))
     parser.add_argument("--trees", nargs="*", default=list(TREES))
     args = parser.parse_args()
@@ -269,7 +284,7 @@ def main() -> None:
         parts = [part.shuffle_within_queries(0) for part in load_letor_parts(args.parts)]
         folds = list(letor_folds(parts))
     else:
-        folds = list(letor_folds(make_ranking(2500, 20, 20, seed=5).split(5, seed=0)))[:1]
+        folds = synthetic(2000)
     with LOG.open(newline="") as file:
         done = {tuple(line[:3]) for line in csv.reader(file)}
     for name in args.only:

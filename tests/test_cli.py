@@ -453,7 +453,7 @@ def test_the_preset_names_objectives_and_rounds(
         assert learner.objective == boostrank.RegSHFSDCG(total_rounds=rounds)
         assert budget == [rounds, fixed]
     made = cli.accuracy_objectives(300)
-    assert made["shf-sdcg:perturb=gumbel"] == boostrank.SHFSDCG(perturb="gumbel")
+    assert made["shf-sdcg:perturb=None"] == boostrank.SHFSDCG(perturb=None)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ LIGHTGBM = {
     "verbosity": -1,
 }  # fmt: skip
 XGBOOST = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthread": 1}
-PARAMS = {"shf-sdcg": {}, "reg-shf-sdcg": {"total_rounds": ROUNDS}, "lambdarank": {}}
+# What is drawn is drawn by each machine for its own documents.
+PARAMS = {"shf-sdcg": {"perturb": None}, "reg-shf-sdcg": {"total_rounds": ROUNDS}, "lambdarank": {}}
 
 
 @pytest.fixture(params=PARAMS)
@@ -125,6 +126,17 @@ def test_xgboost_trains_as_on_one_machine(client, data, objective):
         assert difference(dask_xgboost(client, objective, *parts), expected, X) < 1e-6
 
 
+@pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
+def test_noise_is_the_same_again(client, data, train):
+    """With one partition a machine: LightGBM stacks several in any order, and draws in that."""
+    parts = partitioned(client, data, (30, 30))
+    noisy, again, plain = (
+        train(client, boostrank.SHFSDCG(**params), *parts) for params in ({}, {}, {"perturb": None})
+    )
+    assert difference(noisy, again, data[0]) < 1e-6
+    assert difference(noisy, plain, data[0]) > 1e-3
+
+
 def test_xgboost_machine_without_documents(client, data):
     """A machine that has only validation data calls the objective with nothing."""
     X, y, group = data
@@ -171,7 +183,7 @@ def test_an_error_in_a_worker_reaches_the_driver_and_frees_the_workers(client, d
 def test_lightgbm_trains_again_after_an_error(client, data):
     """What is left of the failed training must not take the next one's network down."""
     X, y, group = data
-    objective = boostrank.SHFSDCG()
+    objective = boostrank.SHFSDCG(perturb=None)
     parts = partitioned(client, data)
     for row in (0, -1):  # each machine fails once
         bad = y.copy()
@@ -198,7 +210,7 @@ def test_gradient_that_is_not_finite_stops_all_workers(client, data, train):
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_a_query_that_is_cut_is_two_queries_to_a_host_and_refused(client, data, host):
     X, y, group = data
-    objective = boostrank.SHFSDCG()
+    objective = boostrank.SHFSDCG(perturb=None)
     sizes = documents(group, (30, 30))
     sizes = [sizes[0] - 3, sizes[1] + 3]  # the last documents of query 29 on the other machine
     assert group[29] > 3
@@ -229,8 +241,9 @@ def test_repartitioned_by_query(client, data, train):
     )
     order = np.random.default_rng(0).permutation(len(rows))
     frame = by_query(dd.from_pandas(rows.iloc[order], npartitions=3, sort=False), "qid").persist()
-    booster = train[0](client, boostrank.SHFSDCG(), frame[features], frame["label"], frame["qid"])
-    expected = train[1](boostrank.SHFSDCG(), X, y, group)
+    objective = boostrank.SHFSDCG(perturb=None)
+    booster = train[0](client, objective, frame[features], frame["label"], frame["qid"])
+    expected = train[1](objective, X, y, group)
     X = X if train[1] is lightgbm else pd.DataFrame(X, columns=features)
     assert difference(booster, expected, X) < 1e-6
 

@@ -1,12 +1,16 @@
 """`perturb`: noise on the scores that a host asks about, drawn anew in every round."""
 
+from types import SimpleNamespace
+
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from scipy.stats import gumbel_r, kstest
 from training import LIGHTGBM, ROUNDS, XGBOOST, dataset, host_gradients, make_data, matrix, trees
 
 import boostrank
+from boostrank.hosts import _gumbel
 
 NAMES = ("shf-sdcg", "smooth-ndcg", "reg-shf-sdcg")
 KINDS = ("gumbel", "gaussian")
@@ -21,6 +25,17 @@ def make_objective(name, **params):
     if name == "reg-shf-sdcg":
         params["total_rounds"] = 2 * ROUNDS
     return boostrank.objective(name, **params)
+
+
+def test_gumbel():
+    """Its distribution; and an exponential number of 0, one in about 2^53, is no failure."""
+    draw = np.empty(200_000)
+    _gumbel(np.random.default_rng(3), 2.0, draw)
+    assert draw.mean() == pytest.approx(2.0 * np.euler_gamma, abs=0.02)  # 3.5 standard errors
+    assert draw.var() == pytest.approx(4.0 * np.pi**2 / 6.0, rel=0.02)
+    assert kstest(draw, gumbel_r(scale=2.0).cdf).pvalue > 0.01
+    _gumbel(SimpleNamespace(standard_exponential=lambda out: out.fill(0.0)), 1.0, draw)
+    assert np.isfinite(draw).all()
 
 
 def noise_of(objective, n, round):
@@ -56,7 +71,7 @@ def test_noise(kind):
 def test_training(data, name, kind):
     """All rounds, both hosts, goes on with the draws: a loop that adds the noise by hand."""
     objective = make_objective(name, perturb=kind, perturb_scale=0.5, seed=3)
-    plain = make_objective(name)
+    plain = make_objective(name, perturb=None)
 
     def by_hand(scores, m):
         noisy = scores + noise_of(objective, len(scores), m)
@@ -92,20 +107,37 @@ def test_noise_and_sample_are_drawn_apart(data):
 
 def test_grad_hess_knows_no_noise(data):
     scores = np.random.default_rng(0).normal(size=len(data.y))
-    noisy, plain = boostrank.SHFSDCG(perturb="gumbel"), boostrank.SHFSDCG()
+    noisy, plain = boostrank.SHFSDCG(perturb="gumbel"), boostrank.SHFSDCG(perturb=None)
     np.testing.assert_array_equal(
         noisy.grad_hess(scores, data.y, data.group), plain.grad_hess(scores, data.y, data.group)
     )
 
 
+def test_the_default_of_shf_sdcg(data):
+    """Alone in a host it learns with noise; as a part of a mixture with what that one has."""
+    for name in boostrank.objective_names():
+        assert make_objective(name).perturb == ("gumbel" if name == "shf-sdcg" else None)
+    shf, ranknet = boostrank.SHFSDCG(), boostrank.RankNet()
+    assert shf == boostrank.SHFSDCG(perturb="gumbel", perturb_scale=1.0, seed=0)
+    scores, rows = np.zeros(len(data.y), np.float32), matrix(data)
+    for perturb in (None, "gumbel"):
+        mix = boostrank.Mix(ranknet, shf, 0.0, perturb=perturb, rescale=False)
+        alone = shf.replace(perturb=perturb, rescale=False)
+        np.testing.assert_array_equal(mix(0, scores, rows)[0], alone(0, scores, rows)[0])
+
+
 def test_a_function_around_it_hides_the_round_from_xgboost(data):
-    objective = boostrank.SHFSDCG(perturb="gumbel")
-    with pytest.raises(ValueError, match="shf-sdcg draws noise in every round"):
+    def train(objective):
         xgb.train(XGBOOST, matrix(data), 2, obj=lambda preds, rows: objective(preds, rows))
+
+    message = r"shf-sdcg draws noise in every round \(perturb=None: none\)"
+    with pytest.raises(ValueError, match=message):
+        train(boostrank.SHFSDCG())
+    train(boostrank.SHFSDCG(perturb=None))
 
 
 def test_one_object_trains_the_same_twice(data):
-    objective = boostrank.SHFSDCG(perturb="gumbel")
+    objective = boostrank.SHFSDCG()
     one, two = (
         lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), ROUNDS) for _ in range(2)
     )

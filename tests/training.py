@@ -2,7 +2,7 @@
 
 A loop that calls `grad_hess` itself, divides by the mean Hessian of the documents that carry a
 gradient, and uses nothing of `boostrank.hosts` but its floor. A mixture's parts are called and
-divided one by one.
+divided one by one. Gumbel noise is minus the logarithm of exponential numbers.
 """
 
 import json
@@ -38,6 +38,10 @@ def parts_of(objective, round):
 
 def host_gradients(objective, scores, y, group, round, weight=1.0):
     """Gradients as the hosts should get them; `weight` is one a document."""
+    assert objective.perturb in (None, "gumbel")
+    if objective.perturb is not None:
+        rng = np.random.default_rng((objective.seed, round, 1))
+        scores = scores - objective.perturb_scale * np.log(rng.standard_exponential(len(y)))
     objective = objective._drawn(np.random.default_rng((objective.seed, round, 2)), len(y))
     parts = parts_of(objective, round)
     grad, hess = objective.grad_hess(scores, y, group, round=round)
