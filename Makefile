@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 HOST_TESTS = $(wildcard $(foreach name,hosts edge_cases entry_points estimators dask, \
 	tests/test_$(name).py))
 
-.PHONY: help demo test test-min test-max lint type fuzz bench notebooks clean
+.PHONY: help demo test test-min test-max lint type fuzz bench notebooks docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -61,5 +61,9 @@ notebooks: $(INSTALLED) ## execute every notebook
 		$(BIN)/jupyter nbconvert --to notebook --execute --inplace \
 			--ExecutePreprocessor.record_timing=False "$$notebook" || exit 1; done
 
+docs: $(INSTALLED) ## the documentation site, into out/docs, strictly
+	rm -rf out/docs
+	$(BIN)/python -m sphinx -q -W -b html -d .cache/docs docs out/docs
+
 clean: ## remove everything that was made here
-	rm -rf .venv .venv-min .venv-max .cache .hypothesis out build dist *.egg-info
+	rm -rf .venv .venv-min .venv-max .cache .hypothesis out build dist docs/objectives *.egg-info
