@@ -19,7 +19,6 @@ from latex2mathml.converter import convert
 from matplotlib.figure import Figure
 from sphinx.errors import ExtensionError
 
-import boostrank
 from boostrank import objectives, plot
 from boostrank.registry import make_objective
 
@@ -80,7 +79,7 @@ def typeset(match):
         return match[0]
     for pattern, latex in LATEX:
         formula = re.sub(pattern, latex, formula)
-    if formula.startswith(r"\mathrm{loss}"):
+    if formula.startswith((r"\mathrm{loss}", r"-\sum")):
         return f"\n\n.. math:: {formula}{stop}\n\n"
     return f":math:`{formula}`{stop}{space}"
 
@@ -117,11 +116,12 @@ def title(text, line="="):
 
 
 def literal(text):
-    return "::\n\n" + re.sub(r"^(?=.)", "    ", text, flags=re.MULTILINE) + "\n\n"
+    code = re.sub(r"^(?=.)", "    ", text, flags=re.MULTILINE)
+    return f".. code-block:: text\n    :class: mathematics\n\n{code}\n\n"
 
 
 def module_page(module):
-    """Lay out the docstring of a module of the mathematics: prose as such, the rest as it stands."""
+    """Lay out the docstring of a module: prose as such, the mathematics as it stands."""
     _, *sections = re.split(r"^(\S.*)\n(?=    \S)", module.__doc__.partition("\n")[2], flags=re.M)
     if not sections:
         return literal(module.__doc__.partition("\n")[2].strip("\n"))
@@ -163,13 +163,13 @@ def objective_page(names, cls):
     facts = {
         "class": f":class:`boostrank.{cls.__name__}`",
         "gradient": gradient,
-        "Hessian": f"{contract.hessian} (default), " + ", ".join(
-            choice for choice in cls.hessians if choice != contract.hessian
-        ),
+        "Hessian": f"{contract.hessian} (default), "
+        + ", ".join(choice for choice in cls.hessians if choice != contract.hessian),
         "labels": contract.labels,
         "time for a query": contract.cost,
     }
-    text += "".join(f":{name}: {fact}\n" for name, fact in facts.items()) + "\n"
+    text += ".. list-table::\n   :widths: 25 75\n   :stub-columns: 1\n\n"
+    text += "".join(f"   * - {name}\n     - {fact}\n" for name, fact in facts.items()) + "\n"
     for name, objective in made.items():
         draw(objective, MADE / f"{name}.svg")
         what = " in the middle round of 100" if objective.scheduled else ""
@@ -215,7 +215,9 @@ def make_pages(app):
         text += title(name, "-") + module.__doc__.partition("\n")[0] + "\n\n" + module_page(module)
     (MADE / "shared.rst").write_text(text)
     text = title("Notebooks")
-    text += "Each runs on embedded data, in a minute, and on LETOR files where its variable ``DATA``"
+    text += (
+        "Each runs on embedded data, in a minute, and on LETOR files where its variable ``DATA``"
+    )
     text += " names their folder.\n\n"
     for path in sorted(ROOT.glob("notebooks/*.ipynb")):
         cell = json.loads(path.read_text())["cells"][0]["source"]
@@ -269,7 +271,9 @@ def check_links(app, error):
             if not target.is_file() or unquote(url.fragment) not in there:
                 wrong.append(f"{path.relative_to(out)}: {link}")
     if wrong:
-        raise ExtensionError("links that lead nowhere, or load from elsewhere:\n" + "\n".join(wrong))
+        raise ExtensionError(
+            "links that lead nowhere, or load from elsewhere:\n" + "\n".join(wrong)
+        )
     print(
         f"{len(pages)} pages load nothing from elsewhere; all internal links lead somewhere. Of "
         f"{len(external)} external ones only the syntax was checked."

@@ -54,7 +54,9 @@ def test_shell_commands_exist():
     shell = "\n".join(re.findall(r"```(?:sh|bash|console)\n(.*?)```", text, re.DOTALL))
     shell = re.sub(r" +#.*", "", shell)
     group = get_command(app)
-    used = re.findall(r"^(?:\$ )?boostrank((?: --[a-z-]+)*)(?: ([a-z]+)(.*))?$", shell, re.MULTILINE)
+    used = re.findall(
+        r"^(?:\$ )?boostrank((?: --[a-z-]+)*)(?: ([a-z]+)(.*))?$", shell, re.MULTILINE
+    )
     assert {name for _, name, _ in used} >= set(group.commands)
     own = {option for param in group.params for option in param.opts}
     for before, name, rest in used:
@@ -64,6 +66,15 @@ def test_shell_commands_exist():
         assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)) <= options | {"--help"}
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert set(re.findall(r"^(?:\$ )?make ([\w-]+)", shell, re.MULTILINE)) <= set(targets)
+
+
+@pytest.mark.parametrize("folder", ["objectives", "boostrank", "tests", "docs", "notebooks"])
+def test_contributing_names_every_file(folder):
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    section = re.search(rf"^`{folder}/`.*?(?=^`\w+/`|^## )", text, re.DOTALL | re.MULTILINE)[0]
+    for suffix in ("py", "md", "csv", "html", "png", "css", "json"):
+        for path in ROOT.glob(f"{folder}/*.{suffix}"):
+            assert f"`{path.name}`" in section, path.name
 
 
 def anchors(path):
@@ -77,7 +88,9 @@ def anchors(path):
 def test_links_lead_somewhere(path):
     """In the repository; of other places only the syntax is looked at."""
     text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
-    links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:src|srcset|href)="([^"]+)"', text)
+    links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(
+        r'(?:src|srcset|href)="([^"]+)"', text
+    )
     for link in links:
         if "//" in link:
             assert re.fullmatch(r"https://[\w-]+(\.[\w-]+)+(/\S*)?", link)
