@@ -7,7 +7,7 @@ HOST_TESTS = $(wildcard $(foreach name,hosts edge_cases entry_points estimators 
 KERNEL_TESTS = $(foreach name,derivatives edge_cases blocks pairwise,tests/test_$(name).py)
 
 .PHONY: help demo test test-min test-max lint type coverage boundscheck fuzz mutate bench notebooks \
-	clean
+	docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -74,5 +74,9 @@ notebooks: $(INSTALLED) ## execute every notebook
 		$(BIN)/jupyter nbconvert --to notebook --execute --inplace \
 			--ExecutePreprocessor.record_timing=False "$$notebook" || exit 1; done
 
+docs: $(INSTALLED) ## the documentation site, into out/docs, strictly
+	rm -rf out/docs
+	$(BIN)/python -m sphinx -q -W -b html -d .cache/docs docs out/docs
+
 clean: ## remove everything that was made here
-	rm -rf .venv .venv-min .venv-max .cache .hypothesis out build dist *.egg-info
+	rm -rf .venv .venv-min .venv-max .cache .hypothesis out build dist docs/objectives *.egg-info

@@ -406,8 +406,8 @@ def compare(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="In place of --objective and the number of rounds: accuracy, what the README's "
-            "ranking tables hold.",
+            help="In place of --objective and the number of rounds: accuracy, what "
+            "docs/accuracy.md compares.",
             autocompletion=_completion(lambda: _PRESETS),
             rich_help_panel=_LEARNERS,
         ),

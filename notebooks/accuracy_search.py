@@ -1,4 +1,4 @@
-"""The search behind the README's ranking figures: validation parts only, every run in one CSV.
+"""The search behind docs/accuracy.md's first figures: validation parts only, every run in one CSV.
 
     python notebooks/accuracy_search.py ohsumed S1.txt.gz S2.txt.gz S3.txt.gz S4.txt.gz S5.txt.gz
 

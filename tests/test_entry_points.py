@@ -1,4 +1,4 @@
-"""Every way to train of the README's table, each against plain reference training.
+"""Every way to train of the table in docs/training.md, each against plain reference training.
 
 A way is a function that trains with the objective as a user would and by the loop of `training`;
 both must give the same trees, to the last bit.
@@ -13,6 +13,7 @@ from pathlib import Path
 import lightgbm as lgb
 import numpy as np
 import pytest
+import test_dask
 import xgboost as xgb
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -37,7 +38,7 @@ from boostrank.xgboost import XGBRanker
 # LightGBM 4.6 warns of feature names that it made itself.
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "training.md"
 NAMES = ("shf-sdcg", "reg-shf-sdcg", "lambdarank")
 LGBM_RANKER = {"num_leaves": 7, "min_child_samples": 5, "n_jobs": 1, "verbosity": -1}
 XGB_RANKER = {"max_depth": 3, "n_jobs": 1}
@@ -537,12 +538,16 @@ def _(make, d, tmp_path):
 # --- The table ------------------------------------------------------------------------------------
 
 
-def test_the_readmes_table_is_these_tests():
-    section = README.read_text().partition("## Every way to train\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| (.+?) \|(.+)\|$", section, re.MULTILINE)
+def test_the_pages_table_is_these_tests():
+    rows = re.findall(r"^\| (.+?) \|(.+)\|$", PAGE.read_text(), re.MULTILINE)
     header, *rows = [(title, [cell.strip() for cell in cells.split("|")]) for title, cells in rows]
     assert header[1] == ["SHF-SDCG", "REG-SHF-SDCG", "LambdaRank"]
     hosts = {}
     for host, title in WAYS:
         hosts.setdefault(title, []).append(host)
+    # tests/test_dask.py, compared to float precision: machines bin and add in another order.
+    assert tuple(test_dask.PARAMS) == NAMES
+    for host in ("LightGBM", "XGBoost"):
+        assert callable(getattr(test_dask, f"test_{host.lower()}_trains_as_on_one_machine"))
+        hosts.setdefault("Dask, on two machines", []).append(host)
     assert rows == [(title, [", ".join(names)] * len(NAMES)) for title, names in hosts.items()]

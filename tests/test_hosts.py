@@ -6,12 +6,14 @@ import pickle
 import subprocess
 import sys
 import weakref
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from boostrank.objectives import Contract
 from scipy.stats import ks_2samp
 from training import LIGHTGBM, ROUNDS, XGBOOST, loop_lightgbm, loop_xgboost, trees
 
@@ -473,3 +475,39 @@ def test_objective_by_name():
         boostrank.objective("shf_sdgc")
     with pytest.raises(TypeError, match="margin"):
         boostrank.objective("sdcg", margin=1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own(HostObjective):
+    """Squared error, as a user of boostrank would write it."""
+
+    name = "own"
+    hessian: str = "constant"
+
+    @property
+    def contract(self):
+        return Contract("exact", "constant", shift_invariant=False, labels="any", cost="O(n)")
+
+    def _loss(self, scores, labels, boundaries, loss):
+        raise NotImplementedError
+
+    def _grad_hess(self, scores, labels, boundaries, grad, hess):
+        grad += 2.0 * (scores - labels)
+
+
+def test_a_users_own_objective(data):
+    """It stays what it was written as, can be pickled, and trains as ours do."""
+    assert (Own.__module__, Own.__doc__) == (
+        __name__,
+        "Squared error, as a user of boostrank would write it.",
+    )
+    objective = pickle.loads(pickle.dumps(Own()))
+    assert objective == Own()
+    X, y, group = data
+    ours = boostrank.Regression(hessian="constant")
+    booster = lgb.train(
+        {**LIGHTGBM, "objective": objective}, lgb.Dataset(X, y, group=group), ROUNDS
+    )
+    assert trees(booster) == trees(train_lightgbm(ours, X, y, group))
+    booster = xgb.train(XGBOOST, xgb.DMatrix(X, y, group=group), ROUNDS, obj=objective)
+    assert trees(booster) == trees(train_xgboost(ours, X, y, group))

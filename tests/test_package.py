@@ -1,4 +1,4 @@
-"""The package as it is installed: files, imports, documentation that runs."""
+"""The package as it is installed: files, imports, docstrings whose examples run."""
 
 import ast
 import doctest
@@ -103,48 +103,3 @@ def test_public_docstrings_are_whole(name):
     if name != "objective_names":
         for section in ("Parameters\n", "Raises\n"):
             assert section in thing.__doc__
-
-
-def readme_code(script):
-    """Python blocks of the README: those that are a script of their own, or the others."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    blocks = [block for block in blocks if ("__main__" in block) == script]
-    assert blocks
-    return blocks
-
-
-def test_readme_code_runs(tmp_path, monkeypatch):
-    """All Python blocks of the README, one after the other, as a reader would paste them."""
-    blocks = readme_code(script=False)
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), names)
-
-
-def test_readme_scripts_run(tmp_path):
-    for block in readme_code(script=True):
-        (tmp_path / "script.py").write_text(block)
-        done = subprocess.run(
-            [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.count("[") >= 2  # both hosts' predictions
-
-
-def test_readme_shell_commands_exist():
-    """Every boostrank and make command that the README and the page on ranking name."""
-    from typer.main import get_command
-
-    from boostrank.cli import app
-
-    text = "\n".join((ROOT / name).read_text() for name in ("README.md", "docs/accuracy.md"))
-    shell = "\n".join(re.findall(r"```(?:sh|bash|console)\n(.*?)```", text, re.DOTALL))
-    commands = get_command(app).commands
-    used = re.findall(r"^(?:\$ )?boostrank (\w+)(.*)$", shell, re.MULTILINE)
-    assert used
-    for name, rest in used:
-        options = {option for param in commands[name].params for option in param.opts}
-        assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)) <= options | {"--help"}
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert set(re.findall(r"^(?:\$ )?make ([\w-]+)", shell, re.MULTILINE)) <= set(targets)

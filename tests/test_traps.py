@@ -212,7 +212,7 @@ def test_quantized_gradients_in_an_update_loop(data):
     """A Booster made without an objective takes squared error's Hessians for granted.
 
     It cannot be told from a Booster made with "objective": "none", as `lightgbm.train` makes it:
-    the README says so.
+    docs/hosts.md says so.
     """
     objective, quantized = boostrank.SHFSDCG(), {"use_quantized_grad": True}
 
@@ -324,7 +324,7 @@ def test_a_plain_function_is_not_told_the_iteration(data):
 
 
 def test_cv_drops_weights(data):
-    """Nothing tells an objective that there were any: the README says so."""
+    """Nothing tells an objective that there were any: docs/hosts.md says so."""
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(data.group)).astype(np.float32)
     seen = []
 
@@ -363,7 +363,7 @@ def test_cv_takes_no_other_folds(data, kwargs):
 
 
 def test_a_batch_of_external_memory_cuts_a_query(data, tmp_path):
-    """It becomes two queries, and nothing in the DMatrix tells: the README says so."""
+    """It becomes two queries, and nothing in the DMatrix tells: docs/hosts.md says so."""
     whole = xgb.DMatrix(Batches(data, tmp_path / "whole"))
     cut = xgb.DMatrix(Batches(data, tmp_path / "cut", cut=True))
     assert len(whole.get_uint_info("group_ptr")) - 1 == len(data.group)

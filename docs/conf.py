@@ -1,0 +1,287 @@
+"""The site: settings, the pages that are made from docstrings, and the check of what was built.
+
+``make docs`` builds it. Nothing is fetched, neither now nor by whoever reads it: formulas become
+MathML, figures are drawn here, fonts are the reader's own.
+"""
+
+import json
+import re
+import sys
+from collections import defaultdict
+from html.parser import HTMLParser
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import matplotlib
+from docutils import nodes
+from latex2mathml.converter import convert
+from matplotlib.figure import Figure
+from sphinx.errors import ExtensionError
+
+from boostrank import objectives, plot
+from boostrank.registry import make_objective
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+MADE = DOCS / "objectives"
+
+project = "boostrank"
+copyright = "the boostrank authors"
+version = release = metadata.version("boostrank")
+html_title = f"boostrank {version}"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+html_copy_source = False
+myst_heading_anchors = 3
+default_role = "py:obj"
+autodoc_typehints = "none"  # the docstrings say more
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+# ---- formulas ------------------------------------------------------------------------------------
+
+GREEK = {"alpha", "beta", "gamma", "sigma", "tau", "rho", "phi", "Phi"}
+FUNCTIONS = {"exp", "ln", "log2", "max", "sqrt", "sum"}
+WORDS = {"over", "of", "loss", "rank", "margin", "first", "second"}
+ATOM = r"[A-Za-z0-9]+(?:_[a-z]+)?"
+LATEX = (
+    (r"\b(sum|max) over (.+?) of\b", r"\1_{\2}"),
+    (r"sqrt\((\w+)\)", r"sqrt{\1}"),
+    (rf"(?<![\w)^])({ATOM}) ?/ ?({ATOM})(?![\w(^])", r"\\frac{\1}{\2}"),
+    (r"s_d\(j\)", "s_{d(j)}"),
+    (r"_(\w+)", r"_{\1}"),
+    (rf"(?<![A-Za-z\\])({'|'.join(sorted(GREEK | FUNCTIONS))})(?![A-Za-z])", r"\\\1"),
+    (r"\\log2", r"\\log_2"),
+    (r"\b(loss|rank|margin|first|second)\b", r"\\mathrm{\1}"),
+    ("<=", r"\\le "),
+    (r" \* ", r"\\, "),
+)
+
+
+def is_formula(literal):
+    """Tell a formula from Python: its words are letters and names of mathematics."""
+    words = re.findall(r"log2|[A-Za-z]+", literal)
+    known = GREEK | FUNCTIONS | WORDS
+    return "=" not in re.sub(" <?= ", "", literal) and all(
+        len(word) == 1 or word in known for word in words
+    )
+
+
+def typeset(match):
+    """Turn a literal of a docstring that is a formula into one, losses on lines of their own."""
+    formula, stop, space = " ".join(match[1].split()), match[2], match[3]
+    if not is_formula(formula):
+        return match[0]
+    for pattern, latex in LATEX:
+        formula = re.sub(pattern, latex, formula)
+    if formula.startswith((r"\mathrm{loss}", r"-\sum")):
+        return f"\n\n.. math:: {formula}{stop}\n\n"
+    return f":math:`{formula}`{stop}{space}"
+
+
+def escaped(text):
+    """Keep absolute values from being substitutions, and NDCG@10 from being an address."""
+    pieces = re.split("(``.+?``)", text, flags=re.DOTALL)
+    pieces[::2] = (re.sub(r"([|@])", r"\\\1", piece) for piece in pieces[::2])
+    return "".join(pieces)
+
+
+def typeset_docstring(app, what, name, thing, options, lines):
+    text, examples, rest = "\n".join(lines).partition("\nExamples\n")
+    text = escaped(text)
+    if what == "class" and issubclass(thing, objectives.Objective):
+        text = re.sub(r"``(.+?)``([,.;:]?)(\s?)", typeset, text, flags=re.DOTALL)
+    lines[:] = (text + examples + rest).split("\n")
+
+
+def visit_math(self, node):
+    display = "block" if isinstance(node, nodes.math_block) else "inline"
+    self.body.append(convert(node.astext(), display=display))
+    raise nodes.SkipNode
+
+
+# ---- pages ---------------------------------------------------------------------------------------
+
+PROSE = {"Source", "Degenerate queries", "Numerics", "Cost", "Draws", "Scale", "Tied scores"}
+SHARED = ("blocks", "bisection", "hinge", "soft_indicators", "numerics", "threads")
+
+
+def title(text, line="="):
+    return f"{text}\n{line * len(text)}\n\n"
+
+
+def literal(text):
+    code = re.sub(r"^(?=.)", "    ", text, flags=re.MULTILINE)
+    return f".. code-block:: text\n    :class: mathematics\n\n{code}\n\n"
+
+
+def module_page(module):
+    """Lay out the docstring of a module: prose as such, the mathematics as it stands."""
+    _, *sections = re.split(r"^(\S.*)\n(?=    \S)", module.__doc__.partition("\n")[2], flags=re.M)
+    if not sections:
+        return literal(module.__doc__.partition("\n")[2].strip("\n"))
+    text = ""
+    for name, body in zip(sections[::2], sections[1::2], strict=True):
+        body = re.sub("^    ", "", body, flags=re.MULTILINE).strip("\n")
+        text += f".. rubric:: {name}\n\n"
+        prose = name in PROSE and "\n " not in body
+        text += f"{escaped(body).replace('_', chr(92) + '_')}\n\n" if prose else literal(body)
+    return text
+
+
+def draw(objective, path):
+    """Draw what a pair feels, and a relevant document at every rank."""
+    with matplotlib.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": path.name}):
+        figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        drawn = {"gradient": objective}
+        plot.gradient_by_difference(drawn, round=50, hessian=True, ax=left)
+        plot.gradient_by_rank(drawn, round=50, hessian=True, ax=right)
+        left.set_title("one document of grade 1, one of 0", fontsize="medium")
+        right.set_title("one of grade 1 among 20", fontsize="medium")
+        left.legend(left.lines[:2], ("gradient", "Hessian"), frameon=False)
+        figure.savefig(path, metadata={"Date": None})
+
+
+def objective_page(names, cls):
+    """Write the page of a class, which goes by several names where they stand for parameters."""
+    made = {name: make_objective(name, {}, 100) for name in names}
+    contract = next(iter(made.values())).contract
+    gradient = {
+        "exact": "exact",
+        "frozen": f"exact with this held fixed: {contract.frozen}",
+        "subgradient": "a subgradient: the loss has kinks",
+    }[contract.gradient]
+    module = sys.modules[cls.__module__]
+    text = title(" and ".join(names))
+    text += f"{module.__doc__.partition(chr(10))[0]}\n\n"
+    facts = {
+        "class": f":class:`boostrank.{cls.__name__}`",
+        "gradient": gradient,
+        "Hessian": f"{contract.hessian} (default), "
+        + ", ".join(choice for choice in cls.hessians if choice != contract.hessian),
+        "labels": contract.labels,
+        "time for a query": contract.cost,
+    }
+    text += ".. list-table::\n   :widths: 25 75\n   :stub-columns: 1\n\n"
+    text += "".join(f"   * - {name}\n     - {fact}\n" for name, fact in facts.items()) + "\n"
+    for name, objective in made.items():
+        draw(objective, MADE / f"{name}.svg")
+        what = " in the middle round of 100" if objective.scheduled else ""
+        text += (
+            f".. figure:: {name}.svg\n   :alt: gradient and Hessian of {name}, by score difference "
+            f"and by rank\n\n   How ``{name}`` pulls{what}: minus the gradient of the better "
+            "document, by its lead in score, and of a\n   relevant one, by its rank.\n\n"
+        )
+    text += title("Use", "-") + f".. autoclass:: boostrank.{cls.__name__}\n\n"
+    text += title("Mathematics", "-")
+    text += f"As ``objectives/{Path(module.__file__).name}`` states it, beside its kernels:\n\n"
+    (MADE / f"{names[0]}.rst").write_text(text + module_page(module))
+
+
+def make_pages(app):
+    MADE.mkdir(exist_ok=True)
+    classes = defaultdict(list)
+    for name, cls in objectives.REGISTRY.items():
+        classes[cls].append(name)
+    rows = ""
+    for cls, names in classes.items():
+        objective_page(names, cls)
+        line = cls.__doc__.partition("\n")[0].replace("``", "")
+        rows += f"   * - :doc:`{names[0]}`\n     - {line}\n"
+    text = title("Objectives")
+    text += (
+        "Each page is made from the docstrings of the class and of its file of mathematics; the "
+        "figures are drawn\nwhen the pages are. :doc:`../choosing` helps with which.\n\n"
+        ".. list-table::\n   :widths: 30 70\n\n" + rows
+    )
+    (MADE / "index.rst").write_text(
+        text + "\nAny two of them mix, by a schedule or in fixed shares: :doc:`mix`.\n\n"
+        ".. toctree::\n   :hidden:\n\n   "
+        + "\n   ".join([*(names[0] for names in classes.values()), "mix", "shared"])
+    )
+    mix = sys.modules["boostrank.objectives.mix"]
+    text = title("Mix") + ".. autoclass:: boostrank.Mix\n\n" + title("Mathematics", "-")
+    text += module_page(mix) + ".. autoclass:: boostrank.Schedule\n"
+    (MADE / "mix.rst").write_text(text)
+    text = title("What they share")
+    for name in SHARED:
+        module = sys.modules[f"boostrank.objectives.{name}"]
+        text += title(name, "-") + module.__doc__.partition("\n")[0] + "\n\n" + module_page(module)
+    (MADE / "shared.rst").write_text(text)
+    text = title("Notebooks")
+    text += (
+        "Each runs on embedded data, in a minute, and on LETOR files where its variable ``DATA``"
+    )
+    text += " names their folder.\n\n"
+    for path in sorted(ROOT.glob("notebooks/*.ipynb")):
+        cell = json.loads(path.read_text())["cells"][0]["source"]
+        heading, _, rest = "".join(cell).partition("\n")
+        first = escaped(rest.strip().partition("\n\n")[0].replace("`", "``"))
+        text += f":download:`{heading.strip('# ')} <../../notebooks/{path.name}>`\n    "
+        text += first.replace("\n", "\n    ") + "\n\n"
+    (MADE / "notebooks.rst").write_text(text)
+
+
+# ---- check ---------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """The names in a page, what it links to and what it loads."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.names, self.links, self.loads = {""}, set(), set()
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.names |= {found.get("id"), found.get("name")} - {None}
+        if tag == "a" and "href" in found:
+            self.links.add(found["href"])
+        elif tag == "link" and found.get("rel") in ("stylesheet", "icon", "preload"):
+            self.loads.add(found["href"])
+        elif found.get("src"):
+            self.loads.add(found["src"])
+
+
+def check_links(app, error):
+    """Refuse links that lead nowhere and pages that load anything from elsewhere."""
+    if error or app.builder.name != "html":
+        return
+    out = Path(app.outdir)
+    pages = {path: Page(path) for path in out.rglob("*.html")}
+    wrong = []
+    external = set()
+    for path, page in pages.items():
+        for link in page.links | page.loads:
+            url = urlsplit(link)
+            if url.scheme or url.netloc:
+                external.add(link)
+                if link in page.loads or url.scheme != "https" or "." not in url.netloc:
+                    wrong.append(f"{path.relative_to(out)}: {link}")
+                continue
+            target = (path.parent / unquote(url.path)).resolve() if url.path else path
+            there = pages[target].names if target in pages else {""}
+            if not target.is_file() or unquote(url.fragment) not in there:
+                wrong.append(f"{path.relative_to(out)}: {link}")
+    if wrong:
+        raise ExtensionError(
+            "links that lead nowhere, or load from elsewhere:\n" + "\n".join(wrong)
+        )
+    print(
+        f"{len(pages)} pages load nothing from elsewhere; all internal links lead somewhere. Of "
+        f"{len(external)} external ones only the syntax was checked."
+    )
+
+
+def setup(app):
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
+    app.connect("autodoc-process-docstring", typeset_docstring, priority=400)
+    app.connect("builder-inited", make_pages)
+    app.connect("build-finished", check_links)

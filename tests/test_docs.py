@@ -1,0 +1,114 @@
+"""README and pages: their code runs, their commands exist, their links lead somewhere."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+DOCUMENTS = sorted(ROOT.glob("*.md")) + PAGES[1:]
+
+
+def code(path, script):
+    """Python blocks of a page: those that are a script of their own, or the others."""
+    blocks = re.findall(r"^ *```python\n(.*?)^ *```", path.read_text(), re.DOTALL | re.MULTILINE)
+    return [dedent(block) for block in blocks if ("__main__" in block) == script]
+
+
+def with_code(script):
+    pages = [path for path in PAGES if code(path, script)]
+    return pytest.mark.parametrize("path", pages, ids=lambda path: path.stem)
+
+
+@with_code(script=False)
+def test_code_runs(path, tmp_path, monkeypatch):
+    """All Python blocks of a page, one after the other, as a reader would paste them."""
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__pasted__"}
+    for block in code(path, script=False):
+        exec(compile(block, path.name, "exec"), names)
+
+
+@with_code(script=True)
+def test_scripts_run(path, tmp_path):
+    for block in code(path, script=True):
+        (tmp_path / "script.py").write_text(block)
+        done = subprocess.run(
+            [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("[") >= 2  # both hosts' predictions
+
+
+def test_shell_commands_exist():
+    """Every boostrank and make command that a document names, with its options."""
+    from typer.main import get_command
+
+    from boostrank.cli import app
+
+    text = "\n".join(path.read_text() for path in DOCUMENTS)
+    shell = "\n".join(re.findall(r"```(?:sh|bash|console)\n(.*?)```", text, re.DOTALL))
+    shell = re.sub(r" +#.*", "", shell)
+    group = get_command(app)
+    used = re.findall(
+        r"^(?:\$ )?boostrank((?: --[a-z-]+)*)(?: ([a-z]+)(.*))?$", shell, re.MULTILINE
+    )
+    assert {name for _, name, _ in used} >= set(group.commands)
+    own = {option for param in group.params for option in param.opts}
+    for before, name, rest in used:
+        assert set(before.split()) <= own
+        params = group.commands[name].params if name else []
+        options = {option for param in params for option in param.opts}
+        assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)) <= options | {"--help"}
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"^(?:\$ )?make ([\w-]+)", shell, re.MULTILINE)) <= set(targets)
+
+
+@pytest.mark.parametrize("folder", ["objectives", "boostrank", "tests", "docs", "notebooks"])
+def test_contributing_names_every_file(folder):
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    section = re.search(rf"^`{folder}/`.*?(?=^`\w+/`|^## )", text, re.DOTALL | re.MULTILINE)[0]
+    for suffix in ("py", "md", "csv", "html", "png", "css", "json"):
+        for path in ROOT.glob(f"{folder}/*.{suffix}"):
+            assert f"`{path.name}`" in section, path.name
+
+
+def anchors(path):
+    """Names that GitHub gives to the headings of a page."""
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
+def test_links_lead_somewhere(path):
+    """In the repository; of other places only the syntax is looked at."""
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(
+        r'(?:src|srcset|href)="([^"]+)"', text
+    )
+    for link in links:
+        if "//" in link:
+            assert re.fullmatch(r"https://[\w-]+(\.[\w-]+)+(/\S*)?", link)
+            continue
+        file, _, anchor = link.partition("#")
+        target = path.parent / file if file else path
+        if file.startswith("objectives/"):  # made with the site, which checks such links
+            continue
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_site_builds(tmp_path):
+    """Strictly: no warning, no link that leads nowhere, nothing loaded from elsewhere."""
+    done = subprocess.run(
+        [*(sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", "-d", tmp_path / "trees"),
+         ROOT / "docs", tmp_path / "site"],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "all internal links lead somewhere" in done.stdout
