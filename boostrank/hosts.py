@@ -211,16 +211,15 @@ class _Buffers(threading.local):
     def take(self, k: int, n: int) -> Floats:
         """Return k pairs of rows of length n, with anything in them, to be put back into `arrays`.
 
-        A call that fails keeps them: other threads may still write there.
+        A call that fails keeps them, as its noise: other threads may still work there.
         """
         arrays, self.arrays = self.arrays, np.empty((1, 2, 0))
         return arrays if arrays.shape == (k, 2, n) else np.empty((k, 2, n))
 
-    def for_noise(self, n: int) -> Floats:
-        """Return a row of length n, with anything in it."""
-        if len(self.noise) != n:
-            self.noise = np.empty(n)
-        return self.noise
+    def take_noise(self, n: int) -> Floats:
+        """Return a row of length n, with anything in it, to be put back into `noise`."""
+        noise, self.noise = self.noise, np.empty(0)
+        return noise if len(noise) == n else np.empty(n)
 
 
 _buffers = _Buffers()
@@ -378,7 +377,10 @@ class HostObjective(Objective):
         _register_with_xgboost(type(self))
 
     def _check_part(self, name: str, part: Any) -> None:
-        """Refuse a part of a mixture with settings for a host, which would not be followed."""
+        """Refuse a part of a mixture with settings for a host, which would not be followed.
+
+        What is its class's default is no setting.
+        """
         if not isinstance(part, HostObjective):
             return
         defaults = {entry.name: entry.default for entry in fields(part)}
@@ -485,7 +487,7 @@ class HostObjective(Objective):
             if self.perturb is not None:
                 # The third number keeps this draw apart from those of targets and queries.
                 rng = np.random.default_rng((self.seed, round, 1))
-                noise = _buffers.for_noise(n_docs)
+                noise = _buffers.take_noise(n_docs)
                 _NOISE[self.perturb](rng, self.perturb_scale, noise)
                 scores = np.add(scores, noise, out=noise)
             parts = self._parts(round)
@@ -495,6 +497,8 @@ class HostObjective(Objective):
             pairs = buffers = _buffers.take(len(parts), n_docs)
             for (_, part), (grad, hess) in zip(parts, pairs, strict=True):
                 part._evaluate(scores, labels, boundaries, round, grad, hess)
+            if self.perturb is not None:
+                _buffers.noise = scores
             del scores, labels  # copies, often: memory for what follows
         share = parts[0][1].hessian_share
         means = self._mean_hessians(host.host, pairs)

@@ -10,7 +10,7 @@ from scipy.stats import gumbel_r, kstest
 from training import LIGHTGBM, ROUNDS, XGBOOST, dataset, host_gradients, make_data, matrix, trees
 
 import boostrank
-from boostrank.hosts import _gumbel
+from boostrank.hosts import _buffers, _gumbel
 
 NAMES = ("shf-sdcg", "smooth-ndcg", "reg-shf-sdcg")
 KINDS = ("gumbel", "gaussian")
@@ -134,6 +134,24 @@ def test_a_function_around_it_hides_the_round_from_xgboost(data):
     with pytest.raises(ValueError, match=message):
         train(boostrank.SHFSDCG())
     train(boostrank.SHFSDCG(perturb=None))
+
+
+def test_a_call_that_fails_keeps_its_noise(data, monkeypatch):
+    """Its threads may still read it."""
+    objective, scores, rows = boostrank.SHFSDCG(), np.zeros(len(data.y), np.float32), matrix(data)
+    objective(0, scores, rows)
+    kept = _buffers.noise
+    assert len(kept) == len(scores)
+    objective(0, scores, rows)
+    assert _buffers.noise is kept
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(boostrank.SHFSDCG, "_grad_hess_queries", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        objective(0, scores, rows)
+    assert _buffers.noise is not kept
 
 
 def test_one_object_trains_the_same_twice(data):
