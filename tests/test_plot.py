@@ -325,6 +325,8 @@ def test_every_line_of_a_benchmark_has_a_look_of_its_own(ax):
     plot.time_per_document(timings, ax=ax)
     looks = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}
     assert len(looks) == len(ax.lines) == 11
+    ours = [line.get_label().startswith("boostrank") for line in ax.lines]
+    assert [line.get_color() != plot.GREY for line in ax.lines] == ours
 
 
 @pytest.mark.parametrize("draw", [plot.draw_rounds, plot.draw_test])
