@@ -479,7 +479,7 @@ def gradient_by_difference(
     round : int, optional
         Boosting round, for scheduled objectives.
     hessian : bool, default False
-        Draw the Hessian, too, with dashes.
+        Draw the Hessian, too, as a broad pale line.
     scaled : bool, default False
         Divide each line by its largest size: then objectives compare in form alone.
     ax : matplotlib Axes, optional
@@ -543,7 +543,7 @@ def gradient_by_rank(
     round : int, optional
         Boosting round, for scheduled objectives.
     hessian : bool, default False
-        Draw the Hessian, too, with dashes.
+        Draw the Hessian, too, as a broad pale line.
     scaled : bool, default False
         Divide each line by its largest size: then objectives compare in form alone.
     ax : matplotlib Axes, optional
@@ -610,23 +610,22 @@ def _pulls(
         grad, hess = objective.grad_hess(*arguments, round=round)
         lines[label] = (-grad[rows], hess[rows])
     axes = _prepared(ax)
+    tiny = np.finfo(np.float64).tiny
     for label, look in _looks(lines).items():
-        for values, name, style in zip(
-            lines[label], (label, f"{label}: Hessian"), (look["linestyle"], "--"), strict=True
-        ):
-            largest = np.abs(values).max()
+        pull, curvature = lines[label]
+        if scaled:
+            pull, curvature = (v / max(np.abs(v).max(), tiny) for v in lines[label])
+        axes.plot(x, pull, marker=marker, markersize=3, linewidth=1.4, label=label, **look)
+        if hessian:  # seen beneath the other even where both have the same form
             axes.plot(
                 x,
-                values / largest if scaled and largest > 0 else values,
+                curvature,
                 color=look["color"],
-                linestyle=style,
-                marker=marker,
-                markersize=3,
-                linewidth=1.4,
-                label=name,
+                alpha=0.35,
+                linewidth=5,
+                zorder=1.5,
+                label=f"{label}: Hessian",
             )
-            if not hessian:
-                break
     axes.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
     return axes
 
@@ -748,8 +747,11 @@ def time_per_document(timings: Sequence[Timing], *, ax: "Axes | None" = None) ->
             times = lines.setdefault(label, {})
             times[timing.docs] = min(nanoseconds, times.get(timing.docs, math.inf))
     axes = _prepared(ax)
-    ours_first = sorted(lines, key=lambda label: label in hosts)
-    for label, look in _looks(ours_first, grey=hosts).items():
+    looks = _looks(label for label in lines if label not in hosts)
+    for host in _HOST_MARKERS:
+        theirs = [label for label in lines if hosts.get(label) == host]
+        looks |= _looks(theirs, grey=theirs)
+    for label, look in looks.items():
         lengths = sorted(lines[label])
         axes.plot(
             lengths,

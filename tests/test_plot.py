@@ -11,7 +11,7 @@ from matplotlib import colors, pyplot
 from matplotlib.figure import Figure
 
 import boostrank
-from boostrank import plot
+from boostrank import bench, plot
 from boostrank.bench import Timing
 from boostrank.compare import METRICS, FoldResult, Learner, Row
 
@@ -318,6 +318,15 @@ def test_time_per_document(ax):
     }
     assert [line.get_color() == plot.GREY for line in ax.lines] == [False, False, True, True]
     assert ax.get_xscale() == ax.get_yscale() == "log"
+
+
+def test_every_line_of_a_benchmark_has_a_look_of_its_own(ax):
+    timings = [Timing(20, pair.label, pair.host, 1.0, 2.0, 2.0, 1.0) for pair in bench.pairs(20)]
+    plot.time_per_document(timings, ax=ax)
+    looks = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}
+    assert len(looks) == len(ax.lines) == 11
+    ours = [line.get_label().startswith("boostrank") for line in ax.lines]
+    assert [line.get_color() != plot.GREY for line in ax.lines] == ours
 
 
 @pytest.mark.parametrize("draw", [plot.draw_rounds, plot.draw_test])
