@@ -292,9 +292,11 @@ class Objective(ABC):
         s = check_scores(scores)
         return s, check_labels(labels, len(s)), check_group(group, len(s))
 
-    # What a subclass with kernels provides: its two drivers and the parameters they take.
+    # What a subclass with kernels provides: its drivers and the parameters they take.
     _loss_queries: ClassVar[Callable[..., None]]
     _grad_hess_queries: ClassVar[Callable[..., None]]
+    # Writes an exact Hessian that shares little with the gradient: compiled where asked for.
+    _exact_queries: ClassVar[Callable[..., None] | None] = None
 
     def _params(self) -> tuple[Any, ...]:
         raise NotImplementedError
@@ -311,3 +313,6 @@ class Objective(ABC):
         driver = type(self)._grad_hess_queries
         code = HESSIANS[self.hessian]
         over_queries(driver, boundaries, scores, labels, self._params(), code, grad, hess)
+        driver_of_exact = type(self)._exact_queries
+        if self.hessian == "exact" and driver_of_exact is not None:
+            over_queries(driver_of_exact, boundaries, scores, labels, self._params(), hess)

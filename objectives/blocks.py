@@ -27,7 +27,7 @@ import math
 
 import numpy as np
 
-from .numerics import STRIDE, kernel, padded, strided
+from .numerics import STRIDE, kernel, padded, part, step, strided
 from .validation import Floats, Integers
 
 BLOCK = 64
@@ -64,7 +64,7 @@ LOGISTIC = np.array(
 SLOPE = LOGISTIC * np.arange(1.0, TERMS + 1.0)
 
 
-@kernel
+@step
 def scratch_width(first: int, last: int, boundaries: Integers) -> int:
     """Row length that serves every batch of these queries, with `STRIDE` of padding behind it."""
     longest = 0
@@ -73,7 +73,18 @@ def scratch_width(first: int, last: int, boundaries: Integers) -> int:
     return max(strided(longest), BATCH) + STRIDE
 
 
-@kernel
+@step
+def scratch(n_rows: int, n_places: int, width: int) -> tuple[Floats, Integers, Integers]:
+    """Return rows of zeros, the same as whole numbers, and rows of whole zeros."""
+    rows = np.empty((n_rows + n_places, width))
+    for row in range(n_rows + n_places):
+        for column in range(width):
+            rows[row, column] = 0.0
+    bits = rows.view(np.int64)
+    return rows[:n_rows], bits[:n_rows], bits[n_rows:]
+
+
+@step
 def batch_end(first: int, last: int, boundaries: Integers) -> int:
     """Query behind the batch that begins with `first`: one long query, or short ones that fit."""
     columns = 0
@@ -87,7 +98,7 @@ def batch_end(first: int, last: int, boundaries: Integers) -> int:
     return last
 
 
-@kernel
+@part
 def exponents(
     rows: Floats, scores: int, out: int, begin: int, n: int, alpha: float, top: float
 ) -> bool:
@@ -107,7 +118,7 @@ def exponents(
     return outside == 0
 
 
-@kernel
+@part
 def to_bottom(
     rows: Floats,
     scores: int,
@@ -131,7 +142,7 @@ def to_bottom(
             rows[up, first + i] = math.exp(-alpha * (rows[scores, first + i] - bottom))
 
 
-@kernel
+@part
 def decay(sums: Floats, z: float) -> None:
     """Multiply the k-th sum by z^k."""
     power = 1.0
@@ -140,7 +151,7 @@ def decay(sums: Floats, z: float) -> None:
         sums[k] *= power
 
 
-@kernel
+@part
 def include(weights: Floats, z: Floats, powers: Floats, sums: Floats) -> None:
     """Add w_j z_j^k to the k-th sum."""
     for j in range(len(z)):
@@ -163,7 +174,7 @@ def series(coefficients: Floats, z: float) -> float:
     return value * z
 
 
-@kernel
+@part
 def block_sums(
     weights: Floats,
     scores: Floats,
@@ -206,7 +217,7 @@ MAX_LEVELS = 32
 DOCUMENTS_A_LEVEL = 24
 
 
-@kernel
+@part
 def distinct(gains: Floats, levels: Floats) -> int:
     """Write the distinct gains, ascending; return how many, or 0 where they are too many."""
     known = 0
@@ -227,7 +238,7 @@ def distinct(gains: Floats, levels: Floats) -> int:
     return known
 
 
-@kernel
+@part
 def block_edges(n: int, top: int, edges: Integers) -> int:
     """Write where blocks begin, and n; one begins at `top`. Return how many there are."""
     blocks = 0
@@ -241,7 +252,7 @@ def block_edges(n: int, top: int, edges: Integers) -> int:
     return blocks
 
 
-@kernel
+@part
 def group_levels(
     order: Integers,
     gains: Floats,
@@ -285,7 +296,7 @@ def group_levels(
         counts[0] = a
 
 
-@kernel
+@step
 def include_both(
     weights: Floats, z: Floats, powers: Floats, sums: Floats, weighted: Floats
 ) -> None:
@@ -304,7 +315,7 @@ def include_both(
         weighted[k] += total_weighted
 
 
-@kernel
+@part
 def carry(
     run: Integers,
     weights: Floats,

@@ -55,13 +55,14 @@ from .numerics import (
     floor_indefinite,
     kernel,
     logistic,
+    part,
 )
 from .validation import Floats, Integers, check_flag
 
 Params = tuple[bool]  # normalize
 
 
-@kernel
+@part
 def _pairs_query(
     scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
 ) -> float:

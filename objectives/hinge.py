@@ -25,7 +25,7 @@ import math
 import numpy as np
 
 from .bisection import first_part, grade_levels, halve
-from .numerics import in_order, kernel, order_by_score, strict
+from .numerics import in_order, order_by_score, part, strict
 from .validation import Floats
 
 # Documents whose pairs, in vectors, take less time than a sort and its sweeps.
@@ -40,7 +40,7 @@ def _violation(margin: float, better: float, worse: float) -> float:
     return margin - (better - worse)
 
 
-@kernel
+@part
 def _all_pairs(
     scores: Floats, labels: Floats, margin: float, squared: bool, grad: Floats, hess: Floats
 ) -> tuple[float, float]:
@@ -153,7 +153,7 @@ def _sweeps(
     return loss, pairs
 
 
-@kernel
+@part
 def hinge_pairs(
     scores: Floats,
     labels: Floats,

@@ -55,6 +55,7 @@ from .blocks import (
     distinct,
     exponents,
     group_levels,
+    scratch,
     scratch_width,
     to_bottom,
 )
@@ -65,6 +66,7 @@ from .numerics import (
     kernel,
     logistic,
     padded,
+    part,
     rank_discount,
     read_grades,
     step,
@@ -89,14 +91,13 @@ GAINS, SCORES, GAIN, DISCOUNT, DOWN, UP, POWERS, PULLS, CURVATURES, TOP, BOTTOM 
 ORDER, RANKS, QUERY, BEGIN, EDGES, RATIOS, COUNTS, SPARE = range(8)  # SPARE: two rows
 
 
-@kernel
-def _work(width: int) -> Work:
-    rows = np.zeros((11, width))
-    places = np.zeros((9, width), np.int64)
-    return rows, rows.view(np.int64), places, np.empty((2, MAX_LEVELS, TERMS))
-
-
 @step
+def _work(width: int) -> Work:
+    rows, bits, places = scratch(11, 9, width)
+    return rows, bits, places, np.empty((2, MAX_LEVELS, TERMS))
+
+
+@part
 def _sort(
     first: int,
     last: int,
@@ -150,46 +151,13 @@ def _place(query: int, boundaries: Integers, scores: Floats, work: Work) -> None
         rows[DISCOUNT, column] = 0.0
 
 
-@kernel
+@part
 def _norm_factor(total: float) -> float:
     """log2(1 + L)/L, also of a tiny L."""
     return math.log1p(total) / (math.log(2.0) * total) if total > 0.0 else 1.0
 
 
-@step
-def _loss_batch(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    work: Work,
-    loss: Floats,
-) -> None:
-    truncation, sigma, norm = params
-    rows, _, places, _ = work
-    queries, _ = _sort(first, last, boundaries, scores, labels, truncation, work)
-    for query in range(queries):
-        _place(query, boundaries, scores, work)
-        q, begin = places[QUERY, query], places[BEGIN, query]
-        n = boundaries[q + 1] - boundaries[q]
-        end = begin + n
-        s, g, d = rows[SCORES, begin:end], rows[GAIN, begin:end], rows[DISCOUNT, begin:end]
-        spread = norm and s[0] != s[-1]
-        total = 0.0  # L
-        for i in range(min(truncation, n) if truncation > 0 else n):
-            for j in range(i + 1, n):
-                weight = abs(g[i] - g[j]) * (d[i] - d[j])
-                # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
-                weight = weight / (0.01 + abs(s[i] - s[j])) if spread else weight
-                x = sigma * (s[i] - s[j]) if g[i] > g[j] else sigma * (s[j] - s[i])
-                loss[q] += weight * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))
-                total += 2.0 * sigma * weight * logistic(x)[0]
-        loss[q] *= _norm_factor(total) if norm else 1.0
-
-
-@kernel
+@part
 def _near_rows(
     first: int,
     last: int,
@@ -253,7 +221,7 @@ def _near_rows(
     return total
 
 
-@kernel
+@part
 def _near_cross(begin: int, top: int, end: int, rows: Floats) -> None:
     """Add the pairs of documents begin..top - 1 with top..end - 1 to both."""
     start, stop = np.uint64(top), np.uint64(end)
@@ -279,7 +247,7 @@ def _near_cross(begin: int, top: int, end: int, rows: Floats) -> None:
         rows[CURVATURES, i] += curvature
 
 
-@kernel
+@part
 def _near(
     begin: int,
     end: int,
@@ -306,7 +274,7 @@ def _near(
     return total
 
 
-@kernel
+@part
 def _far(
     top: int,
     sigma: float,
@@ -320,10 +288,17 @@ def _far(
     """Add the pairs of every document with those of all blocks above it, or below."""
     blocks, known = len(runs), len(levels)
     entry, exit = (rows[DOWN], rows[UP]) if from_above else (rows[UP], rows[DOWN])
-    count, discounts = np.zeros(known), np.zeros(known)
+    count, discounts = np.empty(known), np.empty(known)
     ones, of_discounts = np.empty(TERMS), np.empty(TERMS)
-    nobody = np.zeros(known + 1, np.int64)
-    sums[:, :known] = 0.0
+    nobody = np.empty(known + 1, np.int64)
+    nobody[0] = 0
+    for level in range(known):
+        count[level] = 0.0
+        discounts[level] = 0.0
+        nobody[level + 1] = 0
+        for k in range(TERMS):
+            sums[0, level, k] = 0.0
+            sums[1, level, k] = 0.0
     for turn in range(blocks):
         m = turn if from_above else blocks - 1 - turn
         wanted = from_above or edges[m] < top
@@ -331,8 +306,9 @@ def _far(
             a, b = runs[m, level], runs[m, level + 1]
             if turn == 0 or a == b or not wanted:
                 continue
-            ones[:] = 0.0
-            of_discounts[:] = 0.0
+            for k in range(TERMS):
+                ones[k] = 0.0
+                of_discounts[k] = 0.0
             wrong = 0.0
             wrong_discounts = 0.0
             for other in range(known):
@@ -367,10 +343,11 @@ def _far(
         for level in range(known):
             a, b = run[level], run[level + 1]
             count[level] += b - a
-            discounts[level] += rows[DISCOUNT, a:b].sum()
+            for i in range(a, b):
+                discounts[level] += rows[DISCOUNT, i]
 
 
-@step
+@part
 def _sum_linked(
     boundaries: Integers, scores: Floats, top: int, params: Params, known: int, work: Work
 ) -> None:
@@ -380,7 +357,9 @@ def _sum_linked(
     a, b = boundaries[places[QUERY, 0]], boundaries[places[QUERY, 0] + 1]
     n = b - a
     order, edges = places[ORDER, :n], places[EDGES]
-    levels = sums[0, :known, 0].copy()
+    levels = np.empty(known)
+    for level in range(known):
+        levels[level] = sums[0, level, 0]
     blocks = block_edges(n, top, edges)
     for m in range(blocks):
         rows[TOP, m] = scores[a + order[edges[m]]]
@@ -431,42 +410,6 @@ def _sum_pairs(
                 rows[CURVATURES, column] *= factor
 
 
-@step
-def _grad_hess_batch(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    work: Work,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    truncation, sigma, norm = params
-    rows, _, places, sums = work
-    queries, columns = _sort(first, last, boundaries, scores, labels, truncation, work)
-    if queries == 0:
-        return
-    n = boundaries[first + 1] - boundaries[first]  # of one query, or of the first short one
-    top = min(truncation, n) if truncation > 0 else n
-    # The divisor 0.01 + |s_i - s_j| is no sum of exponentials: all pairs one by one.
-    known = 0 if norm or min(n // 2, top) <= FEW else distinct(rows[GAINS, :n], sums[0, :, 0])
-    if known > 0:
-        _sum_linked(boundaries, scores, top, params, known, work)
-    else:
-        _sum_pairs(queries, columns, boundaries, scores, params, work)
-    for query in range(queries):
-        q, begin = places[QUERY, query], places[BEGIN, query]
-        a = boundaries[q]
-        for column in range(begin, begin + boundaries[q + 1] - a):
-            i = a + places[ORDER, column]
-            grad[i] = -sigma * rows[PULLS, column]
-            if hessian != CONSTANT:
-                hess[i] = max(sigma * sigma * rows[CURVATURES, column], HESSIAN_FLOOR)
-
-
 @kernel
 def _loss_queries(
     first: int,
@@ -478,11 +421,30 @@ def _loss_queries(
     loss: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    begin = first
-    while begin < last:
-        end = batch_end(begin, last, boundaries)
-        _loss_batch(begin, end, boundaries, scores, labels, params, work, loss)
-        begin = end
+    truncation, sigma, norm = params
+    rows, _, places, _ = work
+    start = first
+    while start < last:
+        stop = batch_end(start, last, boundaries)
+        queries, _ = _sort(start, stop, boundaries, scores, labels, truncation, work)
+        for query in range(queries):
+            _place(query, boundaries, scores, work)
+            q, begin = places[QUERY, query], places[BEGIN, query]
+            n = boundaries[q + 1] - boundaries[q]
+            end = begin + n
+            s, g, d = rows[SCORES, begin:end], rows[GAIN, begin:end], rows[DISCOUNT, begin:end]
+            spread = norm and s[0] != s[-1]
+            total = 0.0  # L
+            for i in range(min(truncation, n) if truncation > 0 else n):
+                for j in range(i + 1, n):
+                    weight = abs(g[i] - g[j]) * (d[i] - d[j])
+                    # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
+                    weight = weight / (0.01 + abs(s[i] - s[j])) if spread else weight
+                    x = sigma * (s[i] - s[j]) if g[i] > g[j] else sigma * (s[j] - s[i])
+                    loss[q] += weight * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))
+                    total += 2.0 * sigma * weight * logistic(x)[0]
+            loss[q] *= _norm_factor(total) if norm else 1.0
+        start = stop
 
 
 @kernel
@@ -498,11 +460,30 @@ def _grad_hess_queries(
     hess: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    begin = first
-    while begin < last:
-        end = batch_end(begin, last, boundaries)
-        _grad_hess_batch(begin, end, boundaries, scores, labels, params, hessian, work, grad, hess)
-        begin = end
+    truncation, sigma, norm = params
+    rows, _, places, sums = work
+    start = first
+    while start < last:
+        stop = batch_end(start, last, boundaries)
+        queries, columns = _sort(start, stop, boundaries, scores, labels, truncation, work)
+        n = boundaries[start + 1] - boundaries[start]  # of one query, or of the first short one
+        top = min(truncation, n) if truncation > 0 else n
+        # The divisor 0.01 + |s_i - s_j| is no sum of exponentials: all pairs one by one.
+        one_by_one = queries == 0 or norm or min(n // 2, top) <= FEW
+        known = 0 if one_by_one else distinct(rows[GAINS, :n], sums[0, :, 0])
+        if known > 0:
+            _sum_linked(boundaries, scores, top, params, known, work)
+        else:
+            _sum_pairs(queries, columns, boundaries, scores, params, work)
+        for query in range(queries):
+            q, begin = places[QUERY, query], places[BEGIN, query]
+            a = boundaries[q]
+            for column in range(begin, begin + boundaries[q + 1] - a):
+                i = a + places[ORDER, column]
+                grad[i] = -sigma * rows[PULLS, column]
+                if hessian != CONSTANT:
+                    hess[i] = max(sigma * sigma * rows[CURVATURES, column], HESSIAN_FLOOR)
+        start = stop
 
 
 @dataclass(frozen=True, kw_only=True)

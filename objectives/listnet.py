@@ -44,13 +44,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base import GRADES, Contract, Objective
-from .numerics import CONSTANT, HESSIAN_FLOOR, all_equal, kernel
+from .numerics import CONSTANT, HESSIAN_FLOOR, all_equal, kernel, part
 from .validation import Floats, Integers
 
 Params = tuple[()]
 
 
-@kernel
+@part
 def _softmax(values: Floats, p: Floats) -> tuple[int, float]:
     """Write the softmax; return a largest value's position and the sum of e^{v - max} elsewhere."""
     top = int(np.argmax(values))
@@ -63,7 +63,7 @@ def _softmax(values: Floats, p: Floats) -> tuple[int, float]:
     return top, others
 
 
-@kernel
+@part
 def cross_entropy(scores: Floats, target: Floats, grad: Floats, hess: Floats) -> float:
     """Write gradient and Hessian and return the loss, for a target that adds up to 1."""
     n = len(scores)
@@ -78,7 +78,7 @@ def cross_entropy(scores: Floats, target: Floats, grad: Floats, hess: Floats) ->
     return loss
 
 
-@kernel
+@part
 def _list_query(scores: Floats, labels: Floats, grad: Floats, hess: Floats) -> float:
     """Write gradient and Hessian and return the loss."""
     if all_equal(labels):

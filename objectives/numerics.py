@@ -47,6 +47,7 @@ INDEFINITE_FLOOR = 0.1
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
+    "no_cfunc_wrapper": True,  # to be called from C: nobody does, and it takes time to compile
     # Sums may be split over vector lanes; NaN and infinity keep their meaning.
     "fastmath": {"contract", "nsz", "reassoc", "arcp"},
 }
@@ -63,6 +64,14 @@ def _compiled(function: F, **options: Any) -> F:
 def kernel(function: F) -> F:
     """Compile a function without the interpreter lock, cached on disk where that is possible."""
     return _compiled(function, **OPTIONS)
+
+
+def part(function: F) -> F:
+    """Compile like `kernel`, without what Python needs to call it: a fifth of the time.
+
+    Only kernels call it. Called from Python, it crashes the process.
+    """
+    return _compiled(function, **OPTIONS, no_cpython_wrapper=True)
 
 
 def strict(function: F) -> F:
@@ -135,20 +144,20 @@ def logarithms(rows: Floats, bits: Integers, x: int, out: int, begin: int, n: in
         rows[out, first + i] = power * LN_2 + 2.0 * root * series if finite else math.inf
 
 
-@kernel
+@part
 def discount(rank: float) -> float:
     """d(r) = 1/log2(1 + r); 0 at an infinite rank."""
     return math.log(2.0) / math.log1p(rank)
 
 
-@kernel
+@part
 def padded(n: int) -> int:
     """Multiple of `LANES` that holds n, and of `STRIDE` where that takes hardly more."""
     width = (n + LANES - 1) // LANES * LANES
     return width + LANES if n > STRIDE and width % STRIDE == STRIDE - LANES else width
 
 
-@kernel
+@part
 def strided(n: int) -> int:
     """Smallest multiple of `STRIDE` that holds n."""
     return (n + STRIDE - 1) // STRIDE * STRIDE
@@ -174,7 +183,7 @@ def _order_short(scores: Floats, n: int, order: Integers, counts: Integers) -> N
             counts[better_two] += 1
 
 
-@kernel
+@part
 def _order_long(scores: Floats, order: Integers, places: Integers, counts: Integers) -> bool:
     """Sort into as many buckets as documents, then by insertion; False where that would be slow."""
     n = len(scores)
@@ -211,7 +220,7 @@ def _order_long(scores: Floats, order: Integers, places: Integers, counts: Integ
     return True
 
 
-@kernel
+@part
 def _order_any(scores: Floats, n: int, order: Integers, work: Integers) -> None:
     """Merge ever longer runs. NumPy's stable sort takes three seconds to compile."""
     for i in range(n):
@@ -236,6 +245,13 @@ def _order_any(scores: Floats, n: int, order: Integers, work: Integers) -> None:
         width *= 2
 
 
+@part
+def write_long_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
+    """Write what `write_order` writes, for lists beyond `SHORT_LIST`."""
+    if not _order_long(scores[:n], order, work[0], work[1]):
+        _order_any(scores, n, order, work[0])
+
+
 @step
 def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
     """Write the document at each position, best of the first n first; ties keep input order.
@@ -244,8 +260,17 @@ def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None
     """
     if n <= SHORT_LIST:
         _order_short(scores, n, order, work[0])
-    elif not _order_long(scores[:n], order, work[0], work[1]):
-        _order_any(scores, n, order, work[0])
+    else:
+        write_long_order(scores, n, order, work)
+
+
+@step
+def merged_order(scores: Floats) -> Integers:
+    """Return what `order_by_score` does: quicker to compile and slower, for what is rare."""
+    n = len(scores)
+    places = np.empty((2, n), np.int64)
+    _order_any(scores, n, places[0], places[1])
+    return places[0]
 
 
 @kernel
@@ -260,7 +285,7 @@ def order_by_score(scores: Floats) -> Integers:
     return order
 
 
-@kernel
+@step
 def in_order(values: Floats, order: Integers) -> Floats:
     """Return values by rank; a loop, as indexing by an array takes a second to compile."""
     ranked = np.empty(len(values))
@@ -269,13 +294,13 @@ def in_order(values: Floats, order: Integers) -> Floats:
     return ranked
 
 
-@kernel
+@part
 def rank_discount(rank: int) -> float:
     """d(r) of a whole rank."""
     return DISCOUNTS[rank - 1] if rank <= len(DISCOUNTS) else discount(float(rank))
 
 
-@kernel
+@part
 def discount_sum(first: int, last: int) -> float:
     """Sum of the discounts of the ranks first + 1 .. last."""
     tabled = len(DISCOUNTS)
@@ -287,22 +312,21 @@ def discount_sum(first: int, last: int) -> float:
     return total
 
 
-@kernel
-def ideal_dcg(gains: Floats, k: int) -> float:
-    """Z_k: the k largest gains in order times the discounts."""
+@step
+def ideal_dcg(gains: Floats, order: Integers, k: int) -> float:
+    """Z_k: the k largest gains, which `order` has first, times the discounts."""
     total = 0.0
-    order = order_by_score(gains)
     for position in range(min(k, len(gains))):
         total += gains[order[position]] * rank_discount(position + 1)
     return total
 
 
-@kernel
+@part
 def _read_real_grades(labels: Floats, k: int, gains: Floats) -> float:
     for i in range(len(labels)):
         gains[i] = np.exp2(labels[i]) - 1.0
     known = gains[: len(labels)]
-    return 0.0 if all_equal(known) else ideal_dcg(known, k)
+    return 0.0 if all_equal(known) else ideal_dcg(known, merged_order(known), k)
 
 
 @step
@@ -333,7 +357,7 @@ def read_grades(labels: Floats, k: int, gains: Floats, counts: Integers) -> floa
     return total
 
 
-@kernel
+@part
 def all_equal(values: Floats) -> bool:
     """Whether every value is the same (also of an empty list)."""
     others = 0
@@ -342,7 +366,7 @@ def all_equal(values: Floats) -> bool:
     return others == 0
 
 
-@kernel
+@part
 def logistic(x: float) -> tuple[float, float]:
     """G = 1/(1 + e^x) and its slope -G' = G (1 - G), neither by a cancelling difference."""
     e = math.exp(-abs(x))
@@ -353,7 +377,7 @@ def logistic(x: float) -> tuple[float, float]:
     return below, above * below
 
 
-@kernel
+@part
 def floor_indefinite(hess: Floats) -> None:
     """Floor a query's diagonal at `INDEFINITE_FLOOR` of its mean magnitude, in place."""
     total = 0.0

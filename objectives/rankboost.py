@@ -54,7 +54,7 @@ import numpy as np
 
 from .base import GRADES, Contract, Objective
 from .bisection import first_part, grade_levels, halve
-from .numerics import CONSTANT, EXACT, HESSIAN_FLOOR, in_order, kernel, order_by_score, strict
+from .numerics import CONSTANT, EXACT, HESSIAN_FLOOR, in_order, kernel, order_by_score, part, strict
 from .validation import Floats, Integers, check_flag
 
 Params = tuple[bool]  # normalize
@@ -63,7 +63,7 @@ Params = tuple[bool]  # normalize
 WORST_LEAD = -36.0
 
 
-@kernel
+@part
 def _factorised(
     scores: Floats, level: Integers, begins: Integers, grad: Floats, hess: Floats
 ) -> float:
@@ -173,7 +173,7 @@ def _sweeps(
     return loss
 
 
-@kernel
+@part
 def _pairs_query(
     scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
 ) -> float:

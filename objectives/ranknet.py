@@ -54,6 +54,7 @@ from .blocks import (
     distinct,
     exponents,
     group_levels,
+    scratch,
     scratch_width,
     series,
     to_bottom,
@@ -67,9 +68,10 @@ from .numerics import (
     logistic,
     order_by_score,
     padded,
+    part,
     step,
     strided,
-    write_order,
+    write_long_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .validation import Floats, Integers, check_flag
@@ -89,14 +91,13 @@ SCORES, GRADE, DOWN, UP, POWERS, PULLS, CURVATURES, TOP, BOTTOM = range(9)
 ORDER, QUERY, BEGIN, SIZE, RATIOS, PLACES, EDGES, SPARE = range(8)  # SPARE: two rows
 
 
-@kernel
+@step
 def _work(width: int) -> Work:
-    rows = np.zeros((9, width))
-    places = np.zeros((9, width), np.int64)
-    return rows, rows.view(np.int64), places, np.empty((2, MAX_LEVELS, TERMS))
+    rows, bits, places = scratch(9, 9, width)
+    return rows, bits, places, np.empty((2, MAX_LEVELS, TERMS))
 
 
-@kernel
+@part
 def _count_pairs(labels: Floats) -> int:
     """Pairs of different grade."""
     n = len(labels)
@@ -110,7 +111,7 @@ def _count_pairs(labels: Floats) -> int:
     return pairs
 
 
-@kernel
+@part
 def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     sigma, normalize = params
     loss = 0.0
@@ -123,7 +124,7 @@ def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     return loss / pairs if normalize and pairs > 0 else loss
 
 
-@step
+@part
 def _place(
     first: int,
     last: int,
@@ -153,7 +154,7 @@ def _place(
         if known > 0:
             for i in range(n):
                 rows[SCORES, i] = scores[a + i]
-            write_order(rows[SCORES], n, order, places[SPARE:])
+            write_long_order(rows[SCORES], n, order, places[SPARE:])
             runs = _group(scores[a:b], labels[a:b], levels[:known], work)
             blocks = len(runs)
         else:
@@ -174,7 +175,7 @@ def _place(
     return blocks, columns, runs
 
 
-@kernel
+@part
 def _group(scores: Floats, labels: Floats, levels: Floats, work: Work) -> Integers:
     """Cut one sorted query into blocks with equal grades side by side; return where each begins."""
     rows, _, places, _ = work
@@ -191,7 +192,7 @@ def _group(scores: Floats, labels: Floats, levels: Floats, work: Work) -> Intege
     return runs
 
 
-@kernel
+@part
 def _near(rows: Floats, begin: int, n: int, sigma: float, ratios: bool) -> None:
     """Write the sums over pairs inside a block."""
     first = np.uint64(begin)
@@ -220,7 +221,7 @@ def _near(rows: Floats, begin: int, n: int, sigma: float, ratios: bool) -> None:
         rows[CURVATURES, first + i] = curvature
 
 
-@kernel
+@part
 def _far(
     sigma: float,
     from_above: bool,
@@ -232,9 +233,13 @@ def _far(
     blocks, known = len(runs), runs.shape[1] - 1
     near, far = (rows[DOWN], rows[UP]) if from_above else (rows[UP], rows[DOWN])
     sign = -1.0 if from_above else 1.0
-    count = np.zeros(known)
+    count = np.empty(known)
     values, slopes = np.empty(TERMS), np.empty(TERMS)
-    sums[:, :known] = 0.0
+    for level in range(known):
+        count[level] = 0.0
+        for k in range(TERMS):
+            sums[0, level, k] = 0.0
+            sums[1, level, k] = 0.0
     for turn in range(blocks):
         m = turn if from_above else blocks - 1 - turn
         for level in range(known):
@@ -265,48 +270,6 @@ def _far(
             count[level] += runs[m, level + 1] - runs[m, level]
 
 
-@step
-def _grad_hess_batch(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    work: Work,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    sigma, normalize = params
-    rows, bits, places, sums = work
-    every = np.empty(MAX_LEVELS)
-    blocks, columns, runs = _place(first, last, boundaries, scores, labels, every, work)
-    linked = len(runs) > 1
-    for m in range(blocks):
-        a, n, top = places[BEGIN, m], places[SIZE, m], rows[TOP, m]
-        places[RATIOS, m] = exponents(rows, SCORES, POWERS, a, n, sigma, top)
-    exponentials(rows, bits, POWERS, DOWN, 0, strided(columns))
-    for m in range(blocks):
-        a, n, ratios = places[BEGIN, m], places[SIZE, m], places[RATIOS, m] != 0
-        _near(rows, a, n, sigma, ratios)
-        if linked:
-            to_bottom(rows, SCORES, DOWN, UP, a, n, sigma, rows[TOP, m], rows[BOTTOM, m], ratios)
-    if linked:
-        for from_above in (True, False):  # a loop, so that `_far` is compiled once for both
-            _far(sigma, from_above, runs, rows, sums)
-    for m in range(1 if linked else blocks):
-        q, begin = places[QUERY, m], places[BEGIN, m]
-        a, b = boundaries[q], boundaries[q + 1]
-        scale = 1.0 / _count_pairs(labels[a:b]) if normalize else 1.0
-        for column in range(begin, begin + b - a):
-            i = a + places[ORDER, column]
-            grad[i] = -sigma * scale * rows[PULLS, column]
-            if hessian != CONSTANT:
-                curvature = sigma * sigma * scale * rows[CURVATURES, column]
-                hess[i] = max(curvature, HESSIAN_FLOOR)
-
-
 @kernel
 def _loss_queries(
     first: int,
@@ -335,11 +298,39 @@ def _grad_hess_queries(
     hess: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    begin = first
-    while begin < last:
-        end = batch_end(begin, last, boundaries)
-        _grad_hess_batch(begin, end, boundaries, scores, labels, params, hessian, work, grad, hess)
-        begin = end
+    sigma, normalize = params
+    rows, bits, places, sums = work
+    every = np.empty(MAX_LEVELS)
+    start = first
+    while start < last:
+        stop = batch_end(start, last, boundaries)
+        blocks, columns, runs = _place(start, stop, boundaries, scores, labels, every, work)
+        linked = len(runs) > 1
+        for m in range(blocks):
+            a, n, top = places[BEGIN, m], places[SIZE, m], rows[TOP, m]
+            places[RATIOS, m] = exponents(rows, SCORES, POWERS, a, n, sigma, top)
+        exponentials(rows, bits, POWERS, DOWN, 0, strided(columns))
+        for m in range(blocks):
+            a, n, ratios = places[BEGIN, m], places[SIZE, m], places[RATIOS, m] != 0
+            _near(rows, a, n, sigma, ratios)
+            if linked:
+                to_bottom(
+                    rows, SCORES, DOWN, UP, a, n, sigma, rows[TOP, m], rows[BOTTOM, m], ratios
+                )
+        if linked:
+            for from_above in (True, False):  # a loop, so that `_far` is compiled once for both
+                _far(sigma, from_above, runs, rows, sums)
+        for m in range(1 if linked else blocks):
+            q, begin = places[QUERY, m], places[BEGIN, m]
+            a, b = boundaries[q], boundaries[q + 1]
+            scale = 1.0 / _count_pairs(labels[a:b]) if normalize else 1.0
+            for column in range(begin, begin + b - a):
+                i = a + places[ORDER, column]
+                grad[i] = -sigma * scale * rows[PULLS, column]
+                if hessian != CONSTANT:
+                    curvature = sigma * sigma * scale * rows[CURVATURES, column]
+                    hess[i] = max(curvature, HESSIAN_FLOOR)
+        start = stop
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,12 +56,12 @@ from .blocks import (
     batch_end,
     block_sums,
     exponents,
+    scratch,
     scratch_width,
     series,
     to_bottom,
 )
 from .numerics import (
-    EXACT,
     GAUSS_NEWTON,
     HESSIAN_FLOOR,
     LN_2,
@@ -71,10 +71,11 @@ from .numerics import (
     logarithms,
     logistic,
     padded,
+    part,
     read_grades,
     step,
     strided,
-    write_order,
+    write_long_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .validation import Floats, Integers, check_cutoff, check_flag
@@ -89,16 +90,15 @@ ORDER, QUERY, BEGIN, SIZE, RATIOS, COUNTS, SPARE = range(7)  # SPARE: two rows
 ABOVE, BELOW, ABOVE_C, BELOW_C = range(4)
 
 
-@kernel
+@step
 def _work(width: int) -> Work:
-    rows = np.zeros((11, width))
+    rows, bits, places = scratch(11, 8, width)
     for i in range(width):
         rows[RANKS, i] = 1.0  # also where no document stands: its discount is finite
-    places = np.zeros((8, width), np.int64)
-    return rows, rows.view(np.int64), places, np.empty((4, width // BLOCK + 1, TERMS))
+    return rows, bits, places, np.empty((4, width // BLOCK + 1, TERMS))
 
 
-@kernel
+@part
 def discount_slopes(
     rows: Floats, bits: Integers, ranks: int, logs: int, out: int, columns: int
 ) -> None:
@@ -111,7 +111,7 @@ def discount_slopes(
         rows[out, i] = -LN_2 / (log * log * rows[out, i])
 
 
-@kernel
+@part
 def cut_off(
     rows: Floats, ranks: int, logs: int, out: int, begin: int, n: int, cut: float, beta: float
 ) -> None:
@@ -122,7 +122,7 @@ def cut_off(
         rows[out, first + i] = rows[out, first + i] * w0 - LN_2 / rows[logs, first + i] * beta * rho
 
 
-@kernel
+@part
 def weighted_discount(rank: float, cut: float, beta: float) -> tuple[float, float]:
     """d(r) W(r) and its second derivative; an infinite `cut` means W = 1."""
     log = math.log1p(rank)
@@ -137,7 +137,7 @@ def weighted_discount(rank: float, cut: float, beta: float) -> tuple[float, floa
     return d0 * w0, d2 * w0 + 2.0 * d1 * w1 + d0 * w2
 
 
-@step
+@part
 def _place(
     first: int,
     last: int,
@@ -172,7 +172,7 @@ def _place(
         else:
             for i in range(n):
                 rows[SCORES, i] = scores[a + i]
-            write_order(rows[SCORES], n, order, places[SPARE:])
+            write_long_order(rows[SCORES], n, order, places[SPARE:])
             for position in range(n):
                 i = order[position]
                 order[position] = a + i
@@ -190,7 +190,7 @@ def _place(
     return blocks, columns
 
 
-@kernel
+@part
 def _near_ranks(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) -> None:
     """Write r^ as far as the documents of this block make it."""
     first = np.uint64(begin)
@@ -245,7 +245,7 @@ def _far_ranks(blocks: int, alpha: float, work: Work) -> None:
         _add_ranks(above[m], below[m], a, down, up, ranks)
 
 
-@kernel
+@part
 def _add_ranks(
     above: Floats, below: Floats, n_above: int, down: Floats, up: Floats, ranks: Floats
 ) -> None:
@@ -254,7 +254,7 @@ def _add_ranks(
         ranks[i] += n_above - series(above, down[i]) + series(below, up[i])
 
 
-@kernel
+@part
 def _near_pulls(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) -> None:
     """Write sum_j (c_i - c_j) rho_ij and sum_j (c_i + c_j) rho_ij over this block."""
     first = np.uint64(begin)
@@ -297,7 +297,7 @@ def _far_pulls(blocks: int, alpha: float, work: Work) -> None:
             _add_pulls(ones, of_c, rows[sides[2], a:b], c[a:b], pulls, both)
 
 
-@kernel
+@part
 def _add_pulls(
     ones: Floats, of_c: Floats, z: Floats, c: Floats, pulls: Floats, both: Floats
 ) -> None:
@@ -310,7 +310,7 @@ def _add_pulls(
 
 
 @step
-def _loss_batch(
+def _ranks_and_slopes(
     first: int,
     last: int,
     boundaries: Integers,
@@ -318,41 +318,12 @@ def _loss_batch(
     labels: Floats,
     params: Params,
     work: Work,
-    loss: Floats,
-) -> None:
+) -> tuple[int, bool]:
+    """Write r^ and c of a batch; return its blocks, and whether they are one query's."""
     k, alpha, beta, normalize = params
-    rows, _, places, _ = work
+    rows, bits, _, _ = work
     blocks, columns = _place(first, last, boundaries, scores, labels, k, normalize, work)
-    if blocks == 0:
-        return
-    linked = boundaries[first + 1] - boundaries[first] > BLOCK
-    _smooth_ranks(blocks, columns, linked, alpha, work)
-    cut = float(k) if k > 0 else math.inf
-    for m in range(blocks):
-        a, q = places[BEGIN, m], places[QUERY, m]
-        for i in range(a, a + places[SIZE, m]):
-            loss[q] += rows[GAIN, i] * weighted_discount(rows[RANKS, i], cut, beta)[0]  # (8)
-
-
-@step
-def _grad_hess_batch(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    work: Work,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    k, alpha, beta, normalize = params
-    rows, bits, places, _ = work
-    blocks, columns = _place(first, last, boundaries, scores, labels, k, normalize, work)
-    if blocks == 0:
-        return
-    linked = boundaries[first + 1] - boundaries[first] > BLOCK
+    linked = blocks > 0 and boundaries[first + 1] - boundaries[first] > BLOCK
     _smooth_ranks(blocks, columns, linked, alpha, work)
     width = strided(columns)
     discount_slopes(rows, bits, RANKS, POWERS, C, width)
@@ -360,42 +331,10 @@ def _grad_hess_batch(
         cut_off(rows, RANKS, POWERS, C, 0, width, float(k), beta)
     for i in range(np.uint64(width)):
         rows[C, i] *= rows[GAIN, i]
-    for m in range(blocks):
-        _near_pulls(rows, places[BEGIN, m], places[SIZE, m], alpha, places[RATIOS, m] != 0)
-    if linked:
-        _far_pulls(blocks, alpha, work)
-    for m in range(blocks):
-        a = places[BEGIN, m]
-        for i in range(a, a + places[SIZE, m]):
-            grad[places[ORDER, i]] = -alpha * rows[PULLS, i]
-            if hessian == GAUSS_NEWTON:
-                curvature = 0.5 * alpha * alpha * rows[BOTH, i]
-                hess[places[ORDER, i]] = max(curvature, HESSIAN_FLOOR)
-    if hessian == EXACT:
-        _exact_batch(blocks, linked, params, work, hess)
+    return blocks, linked
 
 
-@kernel
-def _exact_batch(blocks: int, linked: bool, params: Params, work: Work, hess: Floats) -> None:
-    """Write the exact Hessian."""
-    k, alpha, beta, _ = params
-    rows, _, places, _ = work
-    cut = float(k) if k > 0 else math.inf
-    for m in range(1 if linked else blocks):
-        a = places[BEGIN, m]
-        b = places[BEGIN, blocks - 1] + places[SIZE, blocks - 1] if linked else a + places[SIZE, m]
-        s, c, bend, ranks = rows[SCORES, a:b], rows[C, a:b], rows[BEND, a:b], rows[RANKS, a:b]
-        curvatures = rows[BOTH, a:b]
-        for i in range(b - a):
-            bend[i] = rows[GAIN, a + i] * weighted_discount(ranks[i], cut, beta)[1]  # e
-        for i in range(b - a):
-            curvatures[i] = _exact_curvature(i, s, alpha, c, bend)
-        floor_indefinite(curvatures)
-        for i in range(b - a):
-            hess[places[ORDER, a + i]] = curvatures[i]
-
-
-@kernel
+@part
 def _exact_curvature(i: int, s: Floats, alpha: float, c: Floats, bend: Floats) -> float:
     slope = 0.0  # sum_j rho_ij
     curvature = 0.0
@@ -420,11 +359,20 @@ def _loss_queries(
     loss: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    begin = first
-    while begin < last:
-        end = batch_end(begin, last, boundaries)
-        _loss_batch(begin, end, boundaries, scores, labels, params, work, loss)
-        begin = end
+    k, alpha, beta, normalize = params
+    rows, _, places, _ = work
+    start = first
+    while start < last:
+        stop = batch_end(start, last, boundaries)
+        blocks, columns = _place(start, stop, boundaries, scores, labels, k, normalize, work)
+        linked = blocks > 0 and boundaries[start + 1] - boundaries[start] > BLOCK
+        _smooth_ranks(blocks, columns, linked, alpha, work)
+        cut = float(k) if k > 0 else math.inf
+        for m in range(blocks):
+            a, q = places[BEGIN, m], places[QUERY, m]
+            for i in range(a, a + places[SIZE, m]):
+                loss[q] += rows[GAIN, i] * weighted_discount(rows[RANKS, i], cut, beta)[0]  # (8)
+        start = stop
 
 
 @kernel
@@ -440,11 +388,61 @@ def _grad_hess_queries(
     hess: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    begin = first
-    while begin < last:
-        end = batch_end(begin, last, boundaries)
-        _grad_hess_batch(begin, end, boundaries, scores, labels, params, hessian, work, grad, hess)
-        begin = end
+    alpha = params[1]
+    rows, _, places, _ = work
+    start = first
+    while start < last:
+        stop = batch_end(start, last, boundaries)
+        blocks, linked = _ranks_and_slopes(start, stop, boundaries, scores, labels, params, work)
+        for m in range(blocks):
+            _near_pulls(rows, places[BEGIN, m], places[SIZE, m], alpha, places[RATIOS, m] != 0)
+        if linked:
+            _far_pulls(blocks, alpha, work)
+        for m in range(blocks):
+            a = places[BEGIN, m]
+            for i in range(a, a + places[SIZE, m]):
+                grad[places[ORDER, i]] = -alpha * rows[PULLS, i]
+                if hessian == GAUSS_NEWTON:
+                    curvature = 0.5 * alpha * alpha * rows[BOTH, i]
+                    hess[places[ORDER, i]] = max(curvature, HESSIAN_FLOOR)
+        start = stop
+
+
+@kernel
+def _exact_queries(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    hess: Floats,
+) -> None:
+    work = _work(scratch_width(first, last, boundaries))
+    k, alpha, beta, _ = params
+    rows, _, places, _ = work
+    start = first
+    while start < last:
+        stop = batch_end(start, last, boundaries)
+        blocks, linked = _ranks_and_slopes(start, stop, boundaries, scores, labels, params, work)
+        cut = float(k) if k > 0 else math.inf
+        for m in range(1 if linked else blocks):
+            a = places[BEGIN, m]
+            b = (
+                places[BEGIN, blocks - 1] + places[SIZE, blocks - 1]
+                if linked
+                else a + places[SIZE, m]
+            )
+            s, c, bend, ranks = rows[SCORES, a:b], rows[C, a:b], rows[BEND, a:b], rows[RANKS, a:b]
+            curvatures = rows[BOTH, a:b]
+            for i in range(b - a):
+                bend[i] = rows[GAIN, a + i] * weighted_discount(ranks[i], cut, beta)[1]  # e
+            for i in range(b - a):
+                curvatures[i] = _exact_curvature(i, s, alpha, c, bend)
+            floor_indefinite(curvatures)
+            for i in range(b - a):
+                hess[places[ORDER, a + i]] = curvatures[i]
+        start = stop
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -522,6 +520,7 @@ class SDCG(Objective):
 
     _loss_queries = _loss_queries
     _grad_hess_queries = _grad_hess_queries
+    _exact_queries = _exact_queries
 
     def _params(self) -> tuple[Any, ...]:
         return self.k or 0, self.alpha, self.beta, self.normalize

@@ -71,12 +71,12 @@ from .blocks import (
     distinct,
     exponents,
     group_levels,
+    scratch,
     scratch_width,
     series,
     to_bottom,
 )
 from .numerics import (
-    EXACT,
     GAUSS_NEWTON,
     HESSIAN_FLOOR,
     exponentials,
@@ -84,12 +84,13 @@ from .numerics import (
     in_order,
     kernel,
     logistic,
-    order_by_score,
+    merged_order,
     padded,
+    part,
     read_grades,
     step,
     strided,
-    write_order,
+    write_long_order,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .sdcg import Params, cut_off, discount_slopes, weighted_discount
@@ -105,16 +106,15 @@ TOP, BOTTOM = 12, 13
 ORDER, QUERY, BEGIN, SIZE, RATIOS, PLACES, EDGES, COUNTS, SPARE = range(9)  # SPARE: two rows
 
 
-@kernel
+@step
 def _work(width: int) -> Work:
-    rows = np.zeros((14, width))
+    rows, bits, places = scratch(14, 10, width)
     for i in range(width):
         rows[RANKS, i] = 1.0  # also where no document stands: its discount is finite
-    places = np.zeros((10, width), np.int64)
-    return rows, rows.view(np.int64), places, np.empty((2, MAX_LEVELS, TERMS))
+    return rows, bits, places, np.empty((2, MAX_LEVELS, TERMS))
 
 
-@step
+@part
 def _place(
     first: int,
     last: int,
@@ -147,7 +147,7 @@ def _place(
         if known > 0:
             for i in range(n):
                 rows[SCORES, i] = scores[a + i]
-            write_order(rows[SCORES], n, order, places[SPARE:])
+            write_long_order(rows[SCORES], n, order, places[SPARE:])
             runs = _group(n, scores[a:b], levels[:known], work)
             blocks = len(runs)
         else:
@@ -171,7 +171,7 @@ def _place(
     return blocks, columns, runs
 
 
-@kernel
+@part
 def _group(n: int, scores: Floats, levels: Floats, work: Work) -> Integers:
     """Cut one sorted query into blocks with equal gains side by side; return where each begins."""
     rows, _, places, _ = work
@@ -187,7 +187,7 @@ def _group(n: int, scores: Floats, levels: Floats, work: Work) -> Integers:
     return runs
 
 
-@kernel
+@part
 def _near_ranks(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) -> None:
     """Write r^ as far as the documents of this block make it."""
     first = np.uint64(begin)
@@ -216,7 +216,7 @@ def _near_ranks(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) ->
         rows[RANKS, first + i] = 1.0
 
 
-@kernel
+@part
 def _near_pulls(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) -> None:
     """Write pulls / alpha and their magnitudes over the documents of this block."""
     first = np.uint64(begin)
@@ -247,7 +247,7 @@ def _near_pulls(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) ->
         rows[CURVATURES, first + i] = curvature
 
 
-@kernel
+@part
 def _far(
     alpha: float,
     from_above: bool,
@@ -263,10 +263,14 @@ def _far(
     sign = -1.0 if from_above else 1.0
     coefficients = SLOPE if pulling else LOGISTIC
     # Of each level: documents, their c, and their distances to the edge at hand, summed.
-    count, of_c, distance = np.zeros(known), np.zeros(known), np.zeros(known)
+    count, of_c, distance = np.empty(known), np.empty(known), np.empty(known)
     ones, with_c = np.empty(TERMS), np.empty(TERMS)
     ones_both, with_c_both = np.empty(TERMS), np.empty(TERMS)
-    sums[:, :known] = 0.0
+    for level in range(known):
+        count[level], of_c[level], distance[level] = 0.0, 0.0, 0.0
+        for k in range(TERMS):
+            sums[0, level, k] = 0.0
+            sums[1, level, k] = 0.0
     for turn in range(blocks):
         m = turn if from_above else blocks - 1 - turn
         edge = rows[TOP, m] if from_above else rows[BOTTOM, m]
@@ -338,7 +342,7 @@ def _far(
             count[level] += b - a
 
 
-@kernel
+@part
 def _mixed(ones: Floats, others: Floats, c: float, z: float) -> float:
     """sum_k (c ones_k + others_k) z^k, k from 1."""
     value = 0.0
@@ -367,18 +371,22 @@ def _smooth_ranks(
             to_bottom(rows, SCORES, DOWN, UP, a, n, alpha, rows[TOP, m], rows[BOTTOM, m], ratios)
         for i in range(columns):
             rows[C, i] = 0.0  # not known yet
-        for from_above in (True, False):  # a loop, so that `_far` is compiled once for both
-            _far(alpha, from_above, False, levels, runs, rows, sums)
+        # A loop, and no literals: `_far` is compiled once.
+        for from_above in (True, False):
+            _far(alpha, from_above, np.bool_(False), levels, runs, rows, sums)
 
 
-@kernel
+@part
 def _cut(gains: Floats, ranks: Floats, k: int) -> float:
     """s_m of (17); infinite without a cut-off."""
     if k <= 0:
         return math.inf
     n = len(gains)
-    by_rank = order_by_score(-ranks)
-    by_gain = order_by_score(in_order(gains, by_rank))  # stable: smallest r^ first in a grade
+    lowest = np.empty(n)
+    for i in range(n):
+        lowest[i] = -ranks[i]
+    by_rank = merged_order(lowest)
+    by_gain = merged_order(in_order(gains, by_rank))  # stable: smallest r^ first in a grade
     cut = float(k)
     for position in range(min(k, n)):
         cut = max(cut, ranks[by_rank[by_gain[position]]])
@@ -386,94 +394,35 @@ def _cut(gains: Floats, ranks: Floats, k: int) -> float:
 
 
 @step
-def _loss_batch(
+def _ranks_and_slopes(
     first: int,
     last: int,
     boundaries: Integers,
     scores: Floats,
     labels: Floats,
     params: Params,
+    every: Floats,
     work: Work,
-    loss: Floats,
-) -> None:
+) -> tuple[int, Integers]:
+    """Write r^ and c of a batch, and the distinct gains; return its blocks and their levels."""
     k, alpha, beta, _ = params
-    rows, _, places, _ = work
-    every = np.empty(MAX_LEVELS)
+    rows, bits, places, _ = work
     blocks, columns, runs = _place(first, last, boundaries, scores, labels, params, every, work)
     _smooth_ranks(blocks, columns, alpha, every[: runs.shape[1] - 1], runs, work)
-    for m in range(1 if len(runs) > 1 else blocks):
-        q, a = places[QUERY, m], places[BEGIN, m]
-        b = a + boundaries[q + 1] - boundaries[q]
-        cut = _cut(rows[GAIN, a:b], rows[RANKS, a:b], k)
-        for i in range(a, b):
-            loss[q] += rows[WORTH, i] * weighted_discount(rows[RANKS, i], cut, beta)[0]  # (8)
-
-
-@step
-def _grad_hess_batch(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    work: Work,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    k, alpha, beta, _ = params
-    rows, bits, places, sums = work
-    every = np.empty(MAX_LEVELS)
-    blocks, columns, runs = _place(first, last, boundaries, scores, labels, params, every, work)
-    levels = every[: runs.shape[1] - 1]
-    linked = len(runs) > 1
-    queries = 1 if linked else blocks
-    _smooth_ranks(blocks, columns, alpha, levels, runs, work)
     width = strided(columns)
     discount_slopes(rows, bits, RANKS, POWERS, C, width)
     if k > 0:
-        for m in range(queries):
+        for m in range(1 if len(runs) > 1 else blocks):
             q, a = places[QUERY, m], places[BEGIN, m]
             n = boundaries[q + 1] - boundaries[q]
             cut = _cut(rows[GAIN, a : a + n], rows[RANKS, a : a + n], k)
             cut_off(rows, RANKS, POWERS, C, a, n, cut, beta)
     for i in range(np.uint64(width)):
         rows[C, i] *= rows[WORTH, i]
-    for m in range(blocks):
-        _near_pulls(rows, places[BEGIN, m], places[SIZE, m], alpha, places[RATIOS, m] != 0)
-    if linked:
-        for from_above in (True, False):
-            _far(alpha, from_above, True, levels, runs, rows, sums)
-    for m in range(queries):
-        q, begin = places[QUERY, m], places[BEGIN, m]
-        a, n = boundaries[q], boundaries[q + 1] - boundaries[q]
-        for column in range(begin, begin + n):
-            i = a + places[ORDER, column]
-            grad[i] = -alpha * rows[PULLS, column]
-            if hessian == GAUSS_NEWTON:
-                curvature = 0.5 * alpha * alpha * rows[CURVATURES, column]
-                hess[i] = max(curvature, HESSIAN_FLOOR)
-        if hessian == EXACT:
-            _exact_query(begin, begin + n, params, work, hess[a : a + n])
+    return blocks, runs
 
 
-@kernel
-def _exact_query(begin: int, end: int, params: Params, work: Work, hess: Floats) -> None:
-    """Write the exact Hessian of a query."""
-    k, alpha, beta, _ = params
-    rows, _, places, _ = work
-    s, gains, c = rows[SCORES, begin:end], rows[GAIN, begin:end], rows[C, begin:end]
-    ranks, bend = rows[RANKS, begin:end], rows[BEND, begin:end]
-    cut = _cut(gains, ranks, k)
-    for i in range(len(s)):
-        bend[i] = rows[WORTH, begin + i] * weighted_discount(ranks[i], cut, beta)[1]  # e
-    for i in range(len(s)):
-        hess[places[ORDER, begin + i]] = _exact_curvature(i, s, gains, alpha, c, bend)
-    floor_indefinite(hess)
-
-
-@kernel
+@part
 def _exact_curvature(i: int, s: Floats, g: Floats, alpha: float, c: Floats, bend: Floats) -> float:
     slope = 0.0  # dr^_i/ds_i over alpha
     curvature = 0.0
@@ -506,11 +455,21 @@ def _loss_queries(
     loss: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    begin = first
-    while begin < last:
-        end = batch_end(begin, last, boundaries)
-        _loss_batch(begin, end, boundaries, scores, labels, params, work, loss)
-        begin = end
+    k, alpha, beta, _ = params
+    rows, _, places, _ = work
+    every = np.empty(MAX_LEVELS)
+    start = first
+    while start < last:
+        stop = batch_end(start, last, boundaries)
+        blocks, columns, runs = _place(start, stop, boundaries, scores, labels, params, every, work)
+        _smooth_ranks(blocks, columns, alpha, every[: runs.shape[1] - 1], runs, work)
+        for m in range(1 if len(runs) > 1 else blocks):
+            q, a = places[QUERY, m], places[BEGIN, m]
+            b = a + boundaries[q + 1] - boundaries[q]
+            cut = _cut(rows[GAIN, a:b], rows[RANKS, a:b], k)
+            for i in range(a, b):
+                loss[q] += rows[WORTH, i] * weighted_discount(rows[RANKS, i], cut, beta)[0]  # (8)
+        start = stop
 
 
 @kernel
@@ -526,11 +485,68 @@ def _grad_hess_queries(
     hess: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    begin = first
-    while begin < last:
-        end = batch_end(begin, last, boundaries)
-        _grad_hess_batch(begin, end, boundaries, scores, labels, params, hessian, work, grad, hess)
-        begin = end
+    alpha = params[1]
+    rows, _, places, sums = work
+    every = np.empty(MAX_LEVELS)
+    start = first
+    while start < last:
+        stop = batch_end(start, last, boundaries)
+        blocks, runs = _ranks_and_slopes(
+            start, stop, boundaries, scores, labels, params, every, work
+        )
+        linked = len(runs) > 1
+        for m in range(blocks):
+            _near_pulls(rows, places[BEGIN, m], places[SIZE, m], alpha, places[RATIOS, m] != 0)
+        if linked:
+            levels = every[: runs.shape[1] - 1]
+            for from_above in (True, False):
+                _far(alpha, from_above, np.bool_(True), levels, runs, rows, sums)
+        for m in range(1 if linked else blocks):
+            q, begin = places[QUERY, m], places[BEGIN, m]
+            a, n = boundaries[q], boundaries[q + 1] - boundaries[q]
+            for column in range(begin, begin + n):
+                i = a + places[ORDER, column]
+                grad[i] = -alpha * rows[PULLS, column]
+                if hessian == GAUSS_NEWTON:
+                    curvature = 0.5 * alpha * alpha * rows[CURVATURES, column]
+                    hess[i] = max(curvature, HESSIAN_FLOOR)
+        start = stop
+
+
+@kernel
+def _exact_queries(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    hess: Floats,
+) -> None:
+    work = _work(scratch_width(first, last, boundaries))
+    k, alpha, beta, _ = params
+    rows, _, places, _ = work
+    every = np.empty(MAX_LEVELS)
+    start = first
+    while start < last:
+        stop = batch_end(start, last, boundaries)
+        blocks, runs = _ranks_and_slopes(
+            start, stop, boundaries, scores, labels, params, every, work
+        )
+        for m in range(1 if len(runs) > 1 else blocks):
+            q, begin = places[QUERY, m], places[BEGIN, m]
+            a, n = boundaries[q], boundaries[q + 1] - boundaries[q]
+            end = begin + n
+            s, gains, c = rows[SCORES, begin:end], rows[GAIN, begin:end], rows[C, begin:end]
+            ranks, bend = rows[RANKS, begin:end], rows[BEND, begin:end]
+            cut = _cut(gains, ranks, k)
+            for i in range(n):
+                bend[i] = rows[WORTH, begin + i] * weighted_discount(ranks[i], cut, beta)[1]  # e
+            of_query = hess[a : a + n]
+            for i in range(n):
+                of_query[places[ORDER, begin + i]] = _exact_curvature(i, s, gains, alpha, c, bend)
+            floor_indefinite(of_query)
+        start = stop
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -616,6 +632,7 @@ class SHFSDCG(Objective):
 
     _loss_queries = _loss_queries
     _grad_hess_queries = _grad_hess_queries
+    _exact_queries = _exact_queries
 
     def _params(self) -> tuple[Any, ...]:
         return self.k or 0, self.alpha, self.beta, self.normalize

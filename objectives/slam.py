@@ -61,6 +61,7 @@ from .numerics import (
     in_order,
     kernel,
     order_by_score,
+    part,
 )
 from .validation import Floats, Integers, check_choice, check_positive
 
@@ -80,7 +81,7 @@ def _cutoff(measure: Any) -> int | None:
     return int(match["k"]) if match["k"] else None
 
 
-@kernel
+@part
 def _order_by_grade(scores: Floats, labels: Floats, by_score: bool) -> Integers:
     """Document at each position, highest grade first."""
     if by_score:
@@ -101,7 +102,7 @@ def _weights(ordered: Floats, of_map: bool, k: int) -> Floats:
         return v
     gains = np.exp2(ordered) - 1.0
     top = min(k, n) if k > 0 else n
-    z = ideal_dcg(gains, top)
+    z = ideal_dcg(gains, order_by_score(gains), top)
     if z == 0.0:  # grades below 1e-16 have no gain
         return v
     for i in range(top):
@@ -112,7 +113,7 @@ def _weights(ordered: Floats, of_map: bool, k: int) -> Floats:
     return v
 
 
-@kernel
+@part
 def _hinges_query(
     scores: Floats, labels: Floats, params: Params, grad: Floats, hess: Floats
 ) -> float:

@@ -71,6 +71,7 @@ from .numerics import (
     kernel,
     logistic,
     order_by_score,
+    part,
     strided,
 )
 from .schedules import Schedule
@@ -91,7 +92,7 @@ Params = tuple[float, bool]  # sigma, whether the form is the indicator's
 FORMS = ("sigmoid", "indicator")
 
 
-@kernel
+@part
 def _shares(
     scores: Floats,
     sigma: float,
@@ -120,7 +121,7 @@ def _shares(
     above[i] = 0.0
 
 
-@kernel
+@part
 def _exponentials(scores: Floats, sigma: float) -> tuple[Floats, bool]:
     """Return E, and whether its ratios keep their digits."""
     n = len(scores)
@@ -131,7 +132,7 @@ def _exponentials(scores: Floats, sigma: float) -> tuple[Floats, bool]:
     return rows[2, :n], ratios
 
 
-@kernel
+@part
 def _smooth_ranks(
     scores: Floats, relevant: Floats, sigma: float, ranks: Floats, hits: Floats
 ) -> None:
@@ -152,7 +153,7 @@ def _smooth_ranks(
         hits[i] = hit
 
 
-@kernel
+@part
 def _sigmoid_grad_hess(
     scores: Floats, relevant: Floats, sigma: float, hessian: int, grad: Floats, hess: Floats
 ) -> None:
@@ -212,7 +213,7 @@ def _sigmoid_grad_hess(
             hess[i] = max(0.5 / sigma * size[i], HESSIAN_FLOOR)
 
 
-@kernel
+@part
 def _indicator_grad_hess(
     scores: Floats, relevant: Floats, sigma: float, hessian: int, grad: Floats, hess: Floats
 ) -> None:
@@ -247,7 +248,7 @@ def _indicator_grad_hess(
     write_ranked(order, ranked_grad, curvature, hessian, grad, hess)
 
 
-@kernel
+@part
 def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     relevant = relevance(labels)
     if all_equal(relevant):
@@ -275,7 +276,7 @@ def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     return -value / total
 
 
-@kernel
+@part
 def _grad_hess_query(
     scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
 ) -> None:

@@ -44,7 +44,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base import GRADES, Contract, Objective
-from .numerics import all_equal, ideal_dcg, kernel, rank_discount
+from .numerics import all_equal, ideal_dcg, kernel, order_by_score, part, rank_discount
 from .schedules import Schedule
 from .soft_indicators import check_width, smooth_measure, smooth_measure_grad_hess
 from .validation import Floats, Integers, check_cutoff, check_flag
@@ -63,7 +63,7 @@ def _weights(labels: Floats, params: Params) -> tuple[Floats, Floats]:
         return np.empty(0), np.empty(0)
     top = min(k, len(a)) if k > 0 else len(a)
     if normalize:
-        z = ideal_dcg(a, top)
+        z = ideal_dcg(a, order_by_score(a), top)
         for i in range(len(a)):
             a[i] /= z
     b = np.empty(top)
@@ -72,13 +72,13 @@ def _weights(labels: Floats, params: Params) -> tuple[Floats, Floats]:
     return a, b
 
 
-@kernel
+@part
 def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     a, b = _weights(labels, params)
     return -smooth_measure(scores, a, b, params[1]) if len(a) > 0 else 0.0
 
 
-@kernel
+@part
 def _grad_hess_query(
     scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
 ) -> None:

@@ -42,7 +42,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base import GRADES, Contract, Objective
-from .numerics import all_equal, kernel
+from .numerics import all_equal, kernel, part
 from .schedules import Schedule
 from .soft_indicators import check_width, relevance, smooth_measure, smooth_measure_grad_hess
 from .validation import Floats, Integers, check_count
@@ -50,7 +50,7 @@ from .validation import Floats, Integers, check_count
 Params = tuple[int, float]  # k, sigma
 
 
-@kernel
+@part
 def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     k, sigma = params
     relevant = relevance(labels)
@@ -59,7 +59,7 @@ def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     return -smooth_measure(scores, relevant, np.full(min(k, len(scores)), 1.0 / k), sigma)
 
 
-@kernel
+@part
 def _grad_hess_query(
     scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
 ) -> None:

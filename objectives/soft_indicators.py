@@ -55,8 +55,8 @@ from .numerics import (
     HESSIAN_FLOOR,
     floor_indefinite,
     in_order,
-    kernel,
     order_by_score,
+    part,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .validation import Floats, Integers
@@ -88,7 +88,7 @@ def check_width(value: Any) -> float | Schedule:
     return sigma
 
 
-@kernel
+@part
 def relevance(labels: Floats) -> Floats:
     """Return l = 1(y > 0)."""
     relevant = np.zeros(len(labels))
@@ -98,7 +98,7 @@ def relevance(labels: Floats) -> Floats:
     return relevant
 
 
-@kernel
+@part
 def _gaussian(x: float) -> float:
     """e^-x for 0 <= x <= BAND, in operations that vectors have: a table times a series."""
     nearest = np.int32(STEPS * x + 0.5)
@@ -110,7 +110,7 @@ def _gaussian(x: float) -> float:
     return result
 
 
-@kernel
+@part
 def band(t: Floats, j: int, sigma: float, first: int, stop: int) -> tuple[int, int]:
     """Move the band on to rank j, from that of a rank before it (0, 0 at the start)."""
     while (t[first] - t[j]) * (t[first] - t[j]) / sigma > BAND:
@@ -120,7 +120,7 @@ def band(t: Floats, j: int, sigma: float, first: int, stop: int) -> tuple[int, i
     return first, stop
 
 
-@kernel
+@part
 def soft_rank(t: Floats, a: Floats, own: float, sigma: float, e: Floats) -> tuple[float, float]:
     """Write e_ij of one rank, whose score is `own`, for the i of its band; return E_j and m_j."""
     scale = 1.0 / sigma
@@ -135,7 +135,7 @@ def soft_rank(t: Floats, a: Floats, own: float, sigma: float, e: Floats) -> tupl
     return total, weighted / total
 
 
-@kernel
+@part
 def _pull(
     t: Floats,
     a: Floats,
@@ -160,7 +160,7 @@ def _pull(
     return total, magnitude
 
 
-@kernel
+@part
 def _bend(
     t: Floats,
     a: Floats,
@@ -193,7 +193,7 @@ def _bend(
     return own_slope, own_slope_total, own_bend
 
 
-@kernel
+@part
 def pull_rank(
     t: Floats,
     a: Floats,
@@ -237,14 +237,14 @@ def pull_rank(
         curvature[j] -= weight * (before[2] + after[2] - 2.0 * own_slope * (before[1] + after[1]))
 
 
-@kernel
+@part
 def steepest(curvature: Floats, sigma: float) -> None:
     """Turn sums of |lambda| into Gauss-Newton's curvature, in place."""
     for i in range(len(curvature)):
         curvature[i] *= math.sqrt(2.0 / sigma)
 
 
-@kernel
+@part
 def start_if_tied(
     t: Floats,
     a: Floats,
@@ -267,7 +267,7 @@ def start_if_tied(
         curvature[i] = scale * reach / (START * math.sqrt(sigma))
 
 
-@kernel
+@part
 def write_ranked(
     order: Integers,
     ranked_grad: Floats,
@@ -285,7 +285,7 @@ def write_ranked(
             hess[order[rank]] = max(curvature[rank], HESSIAN_FLOOR)
 
 
-@kernel
+@part
 def smooth_measure(scores: Floats, a: Floats, b: Floats, sigma: float) -> float:
     """Return A of one query; `a` has a value for each document, `b` for each rank that counts."""
     order = order_by_score(scores)
@@ -300,7 +300,7 @@ def smooth_measure(scores: Floats, a: Floats, b: Floats, sigma: float) -> float:
     return value
 
 
-@kernel
+@part
 def smooth_measure_grad_hess(
     scores: Floats, a: Floats, b: Floats, sigma: float, hessian: int, grad: Floats, hess: Floats
 ) -> None:

@@ -65,6 +65,8 @@ from .numerics import (
     floor_indefinite,
     ideal_dcg,
     kernel,
+    order_by_score,
+    part,
 )
 from .schedules import Schedule, check_positive_or_schedule
 from .validation import Floats, Integers
@@ -76,7 +78,7 @@ Params = tuple[float]  # sigma
 SATURATED = 6.0
 
 
-@kernel
+@part
 def _discounts(n: int) -> Floats:
     """1/log2(2 + r) for r = 0..n - 1 documents ahead."""
     result = np.empty(n)
@@ -120,14 +122,14 @@ def _beaten_by(
         after[m + 1] = before[m] * wins
 
 
-@kernel
+@part
 def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     gains = np.exp2(labels) - 1.0
     if all_equal(gains):
         return 0.0
     (sigma,) = params
     n = len(scores)
-    z = ideal_dcg(gains, n)
+    z = ideal_dcg(gains, order_by_score(gains), n)
     discounts = _discounts(n)
     rivals = np.empty(n, dtype=np.int64)
     states = np.empty((n, n))
@@ -144,7 +146,7 @@ def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     return 1.0 - value  # (c)
 
 
-@kernel
+@part
 def _mean_step(p: Floats, a: Floats, n: int) -> float:
     """sum_r p(r) (a(r + 1) - a(r)); four sums side by side, for one waits for each addition."""
     t0 = t1 = t2 = t3 = 0.0
@@ -159,7 +161,7 @@ def _mean_step(p: Floats, a: Floats, n: int) -> float:
     return (t0 + t1) + (t2 + t3)
 
 
-@kernel
+@part
 def _slopes(
     states: Floats, rivals: Integers, scores: Floats, j: int, sigma: float, a: Floats, e: Floats
 ) -> None:
@@ -174,7 +176,7 @@ def _slopes(
             a[r] = a[r + 1] * wins + a[r] * loses
 
 
-@kernel
+@part
 def _curvature_of_own_score(
     scores: Floats, j: int, sigma: float, rivals: Integers, discounts: Floats
 ) -> float:
@@ -209,7 +211,7 @@ def _curvature_of_own_score(
     return 2.0 * total
 
 
-@kernel
+@part
 def _grad_hess_query(
     scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
 ) -> None:
@@ -218,7 +220,7 @@ def _grad_hess_query(
         return
     (sigma,) = params
     n = len(scores)
-    z = ideal_dcg(gains, n)
+    z = ideal_dcg(gains, order_by_score(gains), n)
     discounts = _discounts(n)
     rivals = np.empty(n, dtype=np.int64)
     states = np.empty((n, n))

@@ -56,7 +56,7 @@ import numpy as np
 
 from .base import GRADES, Contract, Objective
 from .listnet import cross_entropy
-from .numerics import CONSTANT, HESSIAN_FLOOR, LN_2, all_equal, kernel
+from .numerics import CONSTANT, HESSIAN_FLOOR, LN_2, all_equal, kernel, part
 from .validation import Floats, Integers, check_share
 
 MEAN_GAMMA = 0.5
@@ -65,7 +65,7 @@ MEAN_GAMMA = 0.5
 Params = tuple[Floats]
 
 
-@kernel
+@part
 def _xe_query(scores: Floats, labels: Floats, gamma: Floats, grad: Floats, hess: Floats) -> float:
     """Write gradient and Hessian and return the loss."""
     if all_equal(labels):
@@ -80,7 +80,7 @@ def _xe_query(scores: Floats, labels: Floats, gamma: Floats, grad: Floats, hess:
     return cross_entropy(scores, target, grad, hess)
 
 
-@kernel
+@part
 def _of_query(gamma: Floats, a: int, b: int) -> Floats:
     """Return what belongs to the documents a..b-1."""
     return gamma[a:b] if len(gamma) > 1 else gamma

@@ -89,6 +89,19 @@ def test_wheel_holds_every_file(tmp_path):
     assert {"boostrank/py.typed", "boostrank/report.html"} <= names
 
 
+@pytest.mark.compiled
+def test_python_calls_no_part_of_a_kernel():
+    """A `part` has no way in from Python: calling it crashes the process."""
+    modules = [importlib.import_module(name) for name in MODULES if ".objectives." not in name]
+    within_reach = [thing for module in modules for thing in vars(module).values()]
+    for objective in objectives.REGISTRY.values():
+        names = ("_loss_queries", "_grad_hess_queries", "_exact_queries")
+        within_reach += [getattr(objective, name, None) for name in names]
+    kernels = [thing for thing in within_reach if hasattr(thing, "targetoptions")]
+    assert len(kernels) > 2 * len(objectives.REGISTRY) - 5
+    assert not [thing for thing in kernels if "no_cpython_wrapper" in thing.targetoptions]
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name):
     result = doctest.testmod(importlib.import_module(name))
