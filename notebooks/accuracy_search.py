@@ -22,7 +22,7 @@ import csv
 import time
 from collections.abc import Callable
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -366,25 +366,35 @@ def paired(sets: list[str]) -> None:
         at = (rounds or best[data, name, trees]) // STEP - 1
         return np.load(OUT / f"{data} {name} {trees}.npy")[at]
 
-    names = {
-        line[1:]
-        for line in best
-        if line[1].startswith(("interleave", "standardized"))
-        and all((OUT / f"{data} {line[1]} {line[2]}.npy").exists() for data in sets)
-    }
-    for rounds in (None, ROUNDS):
+    def complete(name: str, trees: str) -> bool:
+        return all((OUT / f"{data} {name} {trees}.npy").exists() for data in sets)
+
+    for kind, rounds in product(("interleave", "standardized"), (None, ROUNDS)):
+        tried = sorted({key[1:] for key in best if key[1].startswith(kind) and complete(*key[1:])})
+        if not tried:
+            continue
         theirs = {
             data: np.mean([figures(data, name, "half", rounds) for name in MIXTURES], axis=0)
             for data in sets
         }
-        lines = []
-        for name, trees in names:
-            more = {data: figures(data, name, trees, rounds) - theirs[data] for data in sets}
-            gain = np.concatenate(list(more.values()))
-            each = ", ".join(f"{data} {interval(values)}" for data, values in more.items())
-            lines.append((np.nanmean(gain), f"{name}, {trees}: {interval(gain)}; {each}"))
-        print(f"{len(lines)} interleavings, {'all' if rounds else 'best'} rounds")
-        print(*(text for _, text in sorted(lines, reverse=True)), sep="\n")
+        means = [f"{data} {np.nanmean(values):.4f}" for data, values in theirs.items()]
+        print(f"{kind}, {len(tried)}, {'all' if rounds else 'best'} rounds; the mixture:", *means)
+        gains = [[figures(data, *key, rounds) - theirs[data] for data in sets] for key in tried]
+        table = np.array([np.concatenate(gain) for gain in gains])
+        table = table[:, ~np.isnan(table[0])]
+        of = table.mean(axis=1)
+        for i in np.argsort(-of):
+            print(*tried[i], *map(interval, (table[i], *gains[i])), sep=", ")
+        for trees in sorted({trees for _, trees in tried}):
+            rows = [i for i, key in enumerate(tried) if key[1] == trees]
+            print(f"mean of {len(rows)}, {trees}: {of[rows].mean():+.4f}")
+        # What the best of them on one half of the queries has on that half, and on the other.
+        rng, halves = np.random.default_rng(0), []
+        for _ in range(1000):
+            one, other = np.array_split(rng.permutation(table.shape[1]), 2)
+            half = table[:, one].mean(axis=1)
+            halves.append((half.max(), table[half.argmax(), other].mean()))
+        print("chosen on half of the queries: there, on the other half", np.mean(halves, axis=0))
 
 
 def main() -> None:
