@@ -3,7 +3,7 @@
     python notebooks/accuracy_search.py ohsumed S1.txt.gz S2.txt.gz S3.txt.gz S4.txt.gz S5.txt.gz
 
 adds a line to ``accuracy_log.csv`` beside this file for every configuration and tree setting that
-has none yet; ``--only`` names configurations. Figures are NDCG@10 (standard convention), means over
+has none yet; ``--only`` names configurations, by patterns. Figures are NDCG@10 (standard convention), means over
 the five validation parts, of 100, 200 and 300 trees and of the best of 25, 50, ..., 300 trees, one
 number for all five. LightGBM trains everything but XGBoost's own. Test parts are never looked at.
 
@@ -13,14 +13,15 @@ a mixture, XE-NDCG, sub-models that take turns) is in this file.
     python notebooks/accuracy_search.py paired ohsumed mq2008
 
 prints what every interleaving in the log has more than the recommended mixture at its learning rate
-of .025, per query of the named sets, as far as they were run here: that needs the figures of each
-query, which are kept in ``out/accuracy_search``.
+of .025, per query of the named sets. That needs the figures of each query, which every run leaves in
+``out/accuracy_search``; ``--again`` makes those of what the log has, and adds no line.
 """
 
 import argparse
 import csv
 import time
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from functools import partial
 from itertools import combinations, product
 from pathlib import Path
@@ -261,8 +262,8 @@ class Interleaving:
     from seeds of their own.
     """
 
-    def __init__(self, *names: str, standardized: bool = False) -> None:
-        self.subs = [(name, names[:j].count(name)) for j, name in enumerate(names)]
+    def __init__(self, *names: str, seed: int = 0, standardized: bool = False) -> None:
+        self.subs = [(name, seed + names[:j].count(name)) for j, name in enumerate(names)]
         self.standardized = standardized
 
     def staged(self, fold: Fold, trees: str, key: str) -> Any:
@@ -312,6 +313,11 @@ for names in TURNS:
     CONFIGURATIONS[" ".join(("interleave", *names))] = Interleaving(*names)
     # What a booster cannot do, to see whether the scale of the sub-models' scores matters.
     CONFIGURATIONS[" ".join(("standardized", *names))] = Interleaving(*names, standardized=True)
+# Ahead of the mixture on both sets with one seed, so tried with others.
+AHEAD = ["interleave xe-ndcg ranknet-gumbel shf-sdcg"]
+for seed in range(1, N_SEEDS):
+    AHEAD.append(f"{AHEAD[0]} seed={seed}")
+    CONFIGURATIONS[AHEAD[-1]] = Interleaving(*AHEAD[0].split()[1:], seed=seed)
 
 
 def boosted(configuration: Any, fold: Fold, trees: str, rounds: int = ROUNDS) -> Any:
@@ -361,33 +367,38 @@ def paired(sets: list[str]) -> None:
     """Print what interleavings have more than the mixture, its figures the mean of its seeds."""
     with LOG.open(newline="") as file:
         best = {tuple(line[:3]): int(line[7]) for line in list(csv.reader(file))[1:]}
+    kept = {
+        key[1:]
+        for key in best
+        if all((OUT / f"{data} {key[1]} {key[2]}.npy").exists() for data in sets)
+    }
 
-    def figures(data: str, name: str, trees: str, rounds: int | None) -> Any:
-        at = (rounds or best[data, name, trees]) // STEP - 1
-        return np.load(OUT / f"{data} {name} {trees}.npy")[at]
+    def figures(data: str, names: list[str], trees: str, rounds: int | None) -> Any:
+        marks = [(rounds or best[data, name, trees]) // STEP - 1 for name in names]
+        runs = [np.load(OUT / f"{data} {name} {trees}.npy") for name in names]
+        return np.mean([run[mark] for run, mark in zip(runs, marks, strict=True)], axis=0)
 
-    def complete(name: str, trees: str) -> bool:
-        return all((OUT / f"{data} {name} {trees}.npy").exists() for data in sets)
+    def gains(names: list[str], trees: str, rounds: int | None) -> list[Any]:
+        """Return those of all sets, and of each."""
+        each = [
+            figures(data, names, trees, rounds) - figures(data, MIXTURES, "half", rounds)
+            for data in sets
+        ]
+        return [np.concatenate(each), *each]
 
     for kind, rounds in product(("interleave", "standardized"), (None, ROUNDS)):
-        tried = sorted({key[1:] for key in best if key[1].startswith(kind) and complete(*key[1:])})
-        if not tried:
-            continue
-        theirs = {
-            data: np.mean([figures(data, name, "half", rounds) for name in MIXTURES], axis=0)
-            for data in sets
-        }
-        means = [f"{data} {np.nanmean(values):.4f}" for data, values in theirs.items()]
-        print(f"{kind}, {len(tried)}, {'all' if rounds else 'best'} rounds; the mixture:", *means)
-        gains = [[figures(data, *key, rounds) - theirs[data] for data in sets] for key in tried]
-        table = np.array([np.concatenate(gain) for gain in gains])
+        tried = sorted(key for key in kept if key[0].startswith(kind) and key[0] not in AHEAD[1:])
+        print(f"{kind}, {len(tried)} of them, {'all' if rounds else 'best'} rounds; the mixture:")
+        print({data: f"{np.nanmean(figures(data, MIXTURES, 'half', rounds)):.4f}" for data in sets})
+        all_gains = [gains([name], trees, rounds) for name, trees in tried]
+        table = np.array([gain[0] for gain in all_gains])
         table = table[:, ~np.isnan(table[0])]
-        of = table.mean(axis=1)
-        for i in np.argsort(-of):
-            print(*tried[i], *map(interval, (table[i], *gains[i])), sep=", ")
+        means = table.mean(axis=1)
+        for i in np.argsort(-means):
+            print(*tried[i], *map(interval, all_gains[i]), sep=", ")
         for trees in sorted({trees for _, trees in tried}):
             rows = [i for i, key in enumerate(tried) if key[1] == trees]
-            print(f"mean of {len(rows)}, {trees}: {of[rows].mean():+.4f}")
+            print(f"mean of {len(rows)}, {trees}: {means[rows].mean():+.4f}")
         # What the best of them on one half of the queries has on that half, and on the other.
         rng, halves = np.random.default_rng(0), []
         for _ in range(1000):
@@ -395,6 +406,9 @@ def paired(sets: list[str]) -> None:
             half = table[:, one].mean(axis=1)
             halves.append((half.max(), table[half.argmax(), other].mean()))
         print("chosen on half of the queries: there, on the other half", np.mean(halves, axis=0))
+        if kind == "interleave":
+            seeds = map(interval, gains(AHEAD, "seven", rounds))
+            print(AHEAD[0], "seven, mean of seeds", *seeds, sep=", ")
 
 
 def main() -> None:
@@ -402,7 +416,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", help="its name in the log; or paired")
     parser.add_argument("parts", nargs="*", help="five LETOR files; none: noisy synthetic data")
-    parser.add_argument("--only", nargs="*", default=list(CONFIGURATIONS))
+    parser.add_argument("--only", nargs="*", default=["*"])
+    parser.add_argument("--again", action="store_true", help="run what the log has")
     parser.add_argument("--trees", nargs="*", default=list(TREES)[:2])
     args = parser.parse_args()
     if args.data == "paired":
@@ -417,9 +432,9 @@ def main() -> None:
         folds = synthetic(2000)
     with LOG.open(newline="") as file:
         done = {tuple(line[:3]) for line in csv.reader(file)}
-    for name in args.only:
+    for name in [n for n in CONFIGURATIONS if any(fnmatchcase(n, only) for only in args.only)]:
         for trees in args.trees:
-            if (args.data, name, trees) in done:
+            if ((args.data, name, trees) in done) != args.again:
                 continue
             started = time.perf_counter()
             curves = []
@@ -433,6 +448,8 @@ def main() -> None:
                     ]
                 )
             np.save(OUT / f"{args.data} {name} {trees}.npy", np.concatenate(curves, axis=1))
+            if args.again:
+                continue
             curve = np.mean([np.nanmean(values, axis=1) for values in curves], axis=0)
             figures = [f"{curve[m // STEP - 1]:.4f}" for m in (100, 200, 300)]
             best = [f"{curve.max():.4f}", STEP * (int(curve.argmax()) + 1)]
