@@ -3,18 +3,19 @@
     python notebooks/accuracy_search.py ohsumed S1.txt.gz S2.txt.gz S3.txt.gz S4.txt.gz S5.txt.gz
 
 adds a line to ``accuracy_log.csv`` beside this file for every configuration and tree setting that
-has none yet; ``--only`` names configurations, by patterns. Figures are NDCG@10 (standard convention), means over
-the five validation parts, of 100, 200 and 300 trees and of the best of 25, 50, ..., 300 trees, one
-number for all five. LightGBM trains everything but XGBoost's own. Test parts are never looked at.
+has none yet; ``--only`` names configurations, by patterns. Figures are NDCG@10 (standard
+convention), means over the five validation parts, of 100, 200 and 300 trees and of the best of 25,
+50, ..., 300 trees, one number for all five. LightGBM trains everything but XGBoost's own. Test
+parts are never looked at.
 
 What was tried and is no parameter of boostrank (gradients normalised by query, noise on one part of
 a mixture, XE-NDCG, sub-models that take turns) is in this file.
 
     python notebooks/accuracy_search.py paired ohsumed mq2008
 
-prints what every interleaving in the log has more than the recommended mixture at its learning rate
-of .025, per query of the named sets. That needs the figures of each query, which every run leaves in
-``out/accuracy_search``; ``--again`` makes those of what the log has, and adds no line.
+prints what every interleaving in the log has more than the recommended mixture at its learning
+rate of .025, per query of the named sets. That needs the figures of each query, which every run
+leaves in ``out/accuracy_search``; ``--again`` makes those of what the log has, and adds no line.
 """
 
 import argparse
