@@ -3,19 +3,28 @@
     python notebooks/accuracy_search.py ohsumed S1.txt.gz S2.txt.gz S3.txt.gz S4.txt.gz S5.txt.gz
 
 adds a line to ``accuracy_log.csv`` beside this file for every configuration and tree setting that
-has none yet; ``--only`` names configurations. Figures are NDCG@10 (standard convention), means over
-the five validation parts, of 100, 200 and 300 trees and of the best of 25, 50, ..., 300 trees, one
-number for all five. LightGBM trains everything but XGBoost's own. Test parts are never looked at.
+has none yet; ``--only`` names configurations, by patterns. Figures are NDCG@10 (standard
+convention), means over the five validation parts, of 100, 200 and 300 trees and of the best of 25,
+50, ..., 300 trees, one number for all five. LightGBM trains everything but XGBoost's own. Test
+parts are never looked at.
 
 What was tried and is no parameter of boostrank (gradients normalised by query, noise on one part of
-a mixture, XE-NDCG) is in this file.
+a mixture, XE-NDCG, sub-models that take turns) is in this file.
+
+    python notebooks/accuracy_search.py paired ohsumed mq2008
+
+prints what every interleaving in the log has more than the recommended mixture at its learning
+rate of .025, per query of the named sets. That needs the figures of each query, which every run
+leaves in ``out/accuracy_search``; ``--again`` makes those of what the log has, and adds no line.
 """
 
 import argparse
 import csv
 import time
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from functools import partial
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +32,20 @@ import lightgbm
 import numba
 import numpy as np
 import xgboost
-from accuracy_noise import synthetic
+from accuracy_noise import N_SEEDS, interval, synthetic
 
 import boostrank as br
 from boostrank.datasets import Fold, letor_folds, load_letor_parts
 
-LOG = Path(__file__).with_name("accuracy_log.csv")
+LOG, OUT = Path(__file__).with_name("accuracy_log.csv"), Path("out/accuracy_search")
 ROUNDS, STEP = 300, 25
 # Learning rate, leaves, documents in a leaf (XGBoost: min_child_weight 1).
-TREES = {"a": (0.05, 15, 20), "half": (0.025, 15, 20)}
+TREES = {
+    "a": (0.05, 15, 20),
+    "half": (0.025, 15, 20),
+    "seven": (0.07, 15, 20),
+    "double": (0.1, 15, 20),
+}
 
 
 class Part:
@@ -233,15 +247,103 @@ for other in (br.SHFSDCG(), br.RankNet(), br.LambdaRank()):
             CONFIGURATIONS[f"Mix xe-ndcg {other.name} {tau} {perturb}"] = partial(
                 br.Mix, br.XENDCG(), other, tau, perturb=perturb
             )
-CONFIGURATIONS["Mix ranknet shf-sdcg 0.5 gumbel"] = partial(
-    br.Mix, br.RankNet(), br.SHFSDCG(), 0.5, perturb="gumbel"
-)
+MIX = br.Mix(br.RankNet(), br.SHFSDCG(), 0.5, perturb="gumbel")
+MIXTURES = ["Mix ranknet shf-sdcg 0.5 gumbel"]
+MIXTURES += [f"{MIXTURES[0]} seed={seed}" for seed in range(1, N_SEEDS)]
+for seed, name in enumerate(MIXTURES):
+    CONFIGURATIONS[name] = partial(MIX.replace, seed=seed)
 CONFIGURATIONS["XENDCG"] = br.XENDCG
 
 
-def staged_scores(configuration: Any, fold: Fold, trees: str) -> Any:
-    """Train, and yield the validation part's scores after every `STEP` trees."""
+class Interleaving:
+    """Sub-models in one booster: round m fits number m mod K at its own score; their sum ranks.
+
+    So each learns what it learns by itself from its share of the trees. It is trained by itself,
+    once for all interleavings, and the values of its trees are kept. Sub-models of one loss draw
+    from seeds of their own.
+    """
+
+    def __init__(self, *names: str, seed: int = 0, standardized: bool = False) -> None:
+        self.subs = [(name, seed + names[:j].count(name)) for j, name in enumerate(names)]
+        self.standardized = standardized
+
+    def staged(self, fold: Fold, trees: str, key: str) -> Any:
+        """Yield the validation part's scores after every `STEP` trees."""
+        subs = [self.values(name, seed, fold, trees, key) for name, seed in self.subs]
+        for m in range(STEP, ROUNDS + 1, STEP):
+            # Round 1 is the first one's; each has had m / K rounds, the first ones rounded up.
+            shares = [(m - j + len(subs) - 1) // len(subs) for j in range(len(subs))]
+            scores = [v[:n].sum(axis=0) for v, n in zip(subs, shares, strict=True)]
+            if self.standardized:
+                scores = [s / max(s.std(), 1e-300) for s in scores]
+            yield np.sum(scores, axis=0)
+
+    def values(self, name: str, seed: int, fold: Fold, trees: str, key: str) -> Any:
+        """Return what each tree says of the validation part's documents."""
+        path = OUT / f"{key} {name} {seed} {trees}.npz"
+        if not path.exists():
+            booster = boosted(SUB_MODELS[name].replace(seed=seed), fold, trees, ROUNDS // 2)
+            X = fold.validation.X
+            values = [
+                booster.predict(X, start_iteration=m, num_iteration=1, num_threads=1)
+                for m in range(ROUNDS // 2)
+            ]
+            np.savez_compressed(path, values=np.array(values, np.float32))
+        return np.load(path)["values"].astype(float)
+
+
+SUB_MODELS: dict[str, Any] = {
+    "xe-ndcg": br.XENDCG(),
+    "lambdarank": br.LambdaRank(),
+    "gbrank": br.GBRank(),
+    "ranknet-gumbel": br.RankNet(perturb="gumbel"),
+    "shf-sdcg": br.SHFSDCG(),  # with Gumbel noise, its default
+    "mix": MIX,
+    # By pairs with `mix` and `xe-ndcg` only:
+    "lambdarank-plain": br.LambdaRank(norm=False),
+    "ranknet": br.RankNet(),
+    "gbrank-gumbel": br.GBRank(perturb="gumbel"),
+    "sdcg-gumbel": br.SDCG(perturb="gumbel"),
+    "listnet": br.ListNet(),
+}
+FIRST = list(SUB_MODELS)[:6]
+TURNS = [names for k in (2, 3, 4) for names in combinations(FIRST, k)]
+TURNS += [(first, other) for first in ("mix", "xe-ndcg") for other in list(SUB_MODELS)[6:]]
+TURNS += [(name,) * k for name in ("xe-ndcg", "shf-sdcg", "mix") for k in (2, 3, 4)]
+for names in TURNS:
+    CONFIGURATIONS[" ".join(("interleave", *names))] = Interleaving(*names)
+    # What a booster cannot do, to see whether the scale of the sub-models' scores matters.
+    CONFIGURATIONS[" ".join(("standardized", *names))] = Interleaving(*names, standardized=True)
+# Ahead of the mixture on both sets with one seed, so tried with others.
+AHEAD = ["interleave xe-ndcg ranknet-gumbel shf-sdcg"]
+for seed in range(1, N_SEEDS):
+    AHEAD.append(f"{AHEAD[0]} seed={seed}")
+    CONFIGURATIONS[AHEAD[-1]] = Interleaving(*AHEAD[0].split()[1:], seed=seed)
+
+
+def boosted(configuration: Any, fold: Fold, trees: str, rounds: int = ROUNDS) -> Any:
+    """Train LightGBM."""
     rate, leaves, docs = TREES[trees]
+    train = fold.train
+    params = {
+        "metric": "None", "learning_rate": rate, "num_leaves": leaves, "min_data_in_leaf": docs,
+        "num_threads": 1, "seed": 0, "deterministic": True, "force_col_wise": True, "verbosity": -1,
+    }  # fmt: skip
+    data = lightgbm.Dataset(train.X, label=train.y, group=train.group, params=params)
+    if isinstance(configuration, dict):
+        return lightgbm.train(params | configuration, data, rounds)
+    booster = lightgbm.Booster(params | {"objective": "none"}, data)
+    for _ in range(rounds):
+        booster.update(fobj=configuration)
+    return booster
+
+
+def staged_scores(configuration: Any, fold: Fold, trees: str, key: str) -> Any:
+    """Train, and yield the validation part's scores after every `STEP` trees."""
+    if isinstance(configuration, Interleaving):
+        yield from configuration.staged(fold, trees, key)
+        return
+    rate, leaves, _ = TREES[trees]
     train, X = fold.train, fold.validation.X
     marks = range(0, ROUNDS, STEP)
     if isinstance(configuration, str):
@@ -254,31 +356,75 @@ def staged_scores(configuration: Any, fold: Fold, trees: str) -> Any:
         for m in marks:
             yield model.predict(rows, output_margin=True, iteration_range=(0, m + STEP))
         return
-    params = {
-        "metric": "None", "learning_rate": rate, "num_leaves": leaves, "min_data_in_leaf": docs,
-        "num_threads": 1, "seed": 0, "deterministic": True, "force_col_wise": True, "verbosity": -1,
-    }  # fmt: skip
-    data = lightgbm.Dataset(train.X, label=train.y, group=train.group, params=params)
-    if isinstance(configuration, dict):
-        booster = lightgbm.train(params | configuration, data, ROUNDS)
-    else:
-        booster, gradients = lightgbm.Booster(params | {"objective": "none"}, data), configuration()
-        for _ in range(ROUNDS):
-            booster.update(fobj=gradients)
+    builtin = isinstance(configuration, dict)
+    booster = boosted(configuration if builtin else configuration(), fold, trees)
     scores = np.zeros(len(X))
     for m in marks:
         scores = scores + booster.predict(X, start_iteration=m, num_iteration=STEP, num_threads=1)
         yield scores
 
 
+def paired(sets: list[str]) -> None:
+    """Print what interleavings have more than the mixture, its figures the mean of its seeds."""
+    with LOG.open(newline="") as file:
+        best = {tuple(line[:3]): int(line[7]) for line in list(csv.reader(file))[1:]}
+    kept = {
+        key[1:]
+        for key in best
+        if all((OUT / f"{data} {key[1]} {key[2]}.npy").exists() for data in sets)
+    }
+
+    def figures(data: str, names: list[str], trees: str, rounds: int | None) -> Any:
+        marks = [(rounds or best[data, name, trees]) // STEP - 1 for name in names]
+        runs = [np.load(OUT / f"{data} {name} {trees}.npy") for name in names]
+        return np.mean([run[mark] for run, mark in zip(runs, marks, strict=True)], axis=0)
+
+    def gains(names: list[str], trees: str, rounds: int | None) -> list[Any]:
+        """Return those of all sets, and of each."""
+        each = [
+            figures(data, names, trees, rounds) - figures(data, MIXTURES, "half", rounds)
+            for data in sets
+        ]
+        return [np.concatenate(each), *each]
+
+    for kind, rounds in product(("interleave", "standardized"), (None, ROUNDS)):
+        tried = sorted(key for key in kept if key[0].startswith(kind) and key[0] not in AHEAD[1:])
+        print(f"{kind}, {len(tried)} of them, {'all' if rounds else 'best'} rounds; the mixture:")
+        print({data: f"{np.nanmean(figures(data, MIXTURES, 'half', rounds)):.4f}" for data in sets})
+        all_gains = [gains([name], trees, rounds) for name, trees in tried]
+        table = np.array([gain[0] for gain in all_gains])
+        table = table[:, ~np.isnan(table[0])]
+        means = table.mean(axis=1)
+        for i in np.argsort(-means):
+            print(*tried[i], *map(interval, all_gains[i]), sep=", ")
+        for trees in sorted({trees for _, trees in tried}):
+            rows = [i for i, key in enumerate(tried) if key[1] == trees]
+            print(f"mean of {len(rows)}, {trees}: {means[rows].mean():+.4f}")
+        # What the best of them on one half of the queries has on that half, and on the other.
+        rng, halves = np.random.default_rng(0), []
+        for _ in range(1000):
+            one, other = np.array_split(rng.permutation(table.shape[1]), 2)
+            half = table[:, one].mean(axis=1)
+            halves.append((half.max(), table[half.argmax(), other].mean()))
+        print("chosen on half of the queries: there, on the other half", np.mean(halves, axis=0))
+        if kind == "interleave":
+            seeds = map(interval, gains(AHEAD, "seven", rounds))
+            print(AHEAD[0], "seven, mean of seeds", *seeds, sep=", ")
+
+
 def main() -> None:
     """Run what the log does not have."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", help="its name in the log")
+    parser.add_argument("data", help="its name in the log; or paired")
     parser.add_argument("parts", nargs="*", help="five LETOR files; none: noisy synthetic data")
-    parser.add_argument("--only", nargs="*", default=list(CONFIGURATIONS))
-    parser.add_argument("--trees", nargs="*", default=list(TREES))
+    parser.add_argument("--only", nargs="*", default=["*"])
+    parser.add_argument("--again", action="store_true", help="run what the log has")
+    parser.add_argument("--trees", nargs="*", default=list(TREES)[:2])
     args = parser.parse_args()
+    if args.data == "paired":
+        paired(args.parts)
+        return
+    OUT.mkdir(parents=True, exist_ok=True)
     numba.set_num_threads(1)
     if args.parts:
         parts = [part.shuffle_within_queries(0) for part in load_letor_parts(args.parts)]
@@ -287,19 +433,25 @@ def main() -> None:
         folds = synthetic(2000)
     with LOG.open(newline="") as file:
         done = {tuple(line[:3]) for line in csv.reader(file)}
-    for name in args.only:
+    for name in [n for n in CONFIGURATIONS if any(fnmatchcase(n, only) for only in args.only)]:
         for trees in args.trees:
-            if (args.data, name, trees) in done:
+            if ((args.data, name, trees) in done) != args.again:
                 continue
             started = time.perf_counter()
-            curves = [
-                [
-                    br.evaluate(scores, fold.validation.y, fold.validation.group)["ndcg@10"]
-                    for scores in staged_scores(CONFIGURATIONS[name], fold, trees)
-                ]
-                for fold in folds
-            ]
-            curve = np.mean(curves, axis=0)
+            curves = []
+            for k, fold in enumerate(folds):
+                rows = fold.validation
+                staged = staged_scores(CONFIGURATIONS[name], fold, trees, f"{args.data} {k}")
+                curves.append(
+                    [
+                        br.evaluate(s, rows.y, rows.group, ["ndcg@10"], per_query=True)["ndcg@10"]
+                        for s in staged
+                    ]
+                )
+            np.save(OUT / f"{args.data} {name} {trees}.npy", np.concatenate(curves, axis=1))
+            if args.again:
+                continue
+            curve = np.mean([np.nanmean(values, axis=1) for values in curves], axis=0)
             figures = [f"{curve[m // STEP - 1]:.4f}" for m in (100, 200, 300)]
             best = [f"{curve.max():.4f}", STEP * (int(curve.argmax()) + 1)]
             line = [args.data, name, trees, *figures, *best, round(time.perf_counter() - started)]
