@@ -6,6 +6,7 @@ import numpy as np
 import oracle
 import pytest
 from boostrank.objectives import FRank, GBRank, LambdaRank, ListNet, RankBoost, RankNet, RankSVM
+from boostrank.objectives.bisection import first_part, grade_levels, halve
 from boostrank.objectives.hinge import DIRECT
 
 PAIRWISE = (RankNet, RankSVM, FRank, RankBoost)
@@ -142,6 +143,7 @@ def orders(rng, n):
     yield np.where(scores > 0, 0.5, -0.75)
     yield np.full(n, 1 / 3)
     yield 30 * scores
+    yield 18 * scores.round()  # many leads at RankBoost's seam
     yield 1e-12 * scores
     yield 1e12 * scores
     yield 1e17 + 64 * scores.round()  # a margin added to these is lost
@@ -154,6 +156,27 @@ def grades_of_all_kinds(rng, n):
     yield rng.integers(0, 2, n) + 99
     yield rng.integers(0, 9, n) / 2
     yield rng.permutation(n) / 7
+
+
+def test_grades_are_cut_where_they_halve_the_documents_best(rng):
+    """A worse cut would give the same pairs, later."""
+    n = 40
+    for grades in grades_of_all_kinds(rng, n):
+        level, documents, scratch = np.empty(n, np.int64), np.arange(n), np.empty(n, np.int64)
+        begins = grade_levels(grades.astype(float), level)
+        parts, waiting, pairs = first_part(len(begins) - 1), 1, 0
+        while waiting > 0:
+            waiting, start, cut, stop = halve(parts, waiting, begins, level, documents, scratch)
+            if cut == stop:
+                continue
+            better, worse = documents[start:cut], documents[cut:stop]
+            assert (np.diff(better) > 0).all()
+            assert (np.diff(worse) > 0).all()
+            assert grades[better].min() > grades[worse].max()
+            pairs += len(better) * len(worse)
+            cuts = np.array([at for at in n - begins if start < at < stop])
+            assert abs(2 * cut - start - stop) == np.abs(2 * cuts - start - stop).min()
+        assert pairs == (grades[:, None] > grades).sum()
 
 
 def all_pairs(cls, scores, grades):
