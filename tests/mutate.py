@@ -38,9 +38,9 @@ PATIENCE_AT_WORK, PATIENCE = 2, 10
 MEMORY = 6 << 30
 SMOOTH = (("smooth-ndcg", "smooth-precision", "smooth-ap"), ("smoothrank",))
 PAIRWISE = (("gbrank", "ranksvm", "rankboost"), ("pairwise",))
-# File -> the objectives that use it, and test files of its own.
+# File -> the objectives that use it, or words of tests' names, and test files of its own.
 KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "base": (("reg-shf-sdcg", "slam"), ("hosts", "schedules")),
+    "base": (("reg-shf-sdcg", "slam", "cannot_hold"), ("hosts", "schedules")),
     "bisection": PAIRWISE,
     "blocks": (("sdcg", "lambdarank", "smooth-ap"), ("blocks", "smoothrank")),
     "frank": (("frank",), ("pairwise",)),
@@ -84,7 +84,11 @@ EQUIVALENT = {
         "documents of equal grade are passed over above"
     ),
     "mix: super().__post_init__() => pass": "a mixture's Hessian is of a known kind by itself",
+    "reg_shf_sdcg: super().__post_init__() => pass": "its parts check the Hessian",
     "smooth_ndcg: if len(a) > 0: => if len(a) > 1:": "one document has nothing to rank",
+    "threads: if n_chunks <= 1: => if n_chunks < 1:": "one chunk is all there is",
+    "threads: shares = np.linspace(0.0, total, n_chunks + 1)[1:-1]"
+    " => shares = np.linspace(1.0, total, n_chunks + 1)[1:-1]": "a cut one pair further on",
 }
 # The same of many, as regular expressions of what stands in their place.
 ALIKE = {
@@ -92,10 +96,12 @@ ALIKE = {
     r"(SHORT_LIST|MOVES_A_DOCUMENT|FEW|DIRECT|TABLE|MAX_LEVELS|DOCUMENTS_A_LEVEL) = \d+": (
         "where one way takes over from another: both agree"
     ),
+    r"(rows|places) = np\.zeros\(\(\d+, \w+(\(n\))?\).*": "more rows of scratch than are used",
     r"(LANES|STRIDE|BLOCK|BATCH) = \d+": "lengths of scratch and of what is done at once",
     r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*": (
         "how work is shared out: any share gives the same"
     ),
+    r"threads = .* if total (> 2|>= 3) \* _COST_WORTH_A_THREAD else 1": "another threshold",
 }
 
 SWAPS: dict[type[ast.AST], tuple[str, ...]] = {
