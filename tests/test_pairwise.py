@@ -219,6 +219,19 @@ def test_no_pair_is_lost_by_not_visiting_it(cls, n, rng):
             assert cls().loss(scores, grades, [n])[0] == same(float(loss), rel=1e-13, abs=1e-300)
 
 
+@pytest.mark.parametrize("cls", [GBRank, RankSVM, RankBoost])
+@pytest.mark.parametrize("n", [DIRECT + 1, pytest.param(9001, marks=pytest.mark.compiled)])
+def test_long_lists_are_averaged_over_all_their_pairs(cls, n, rng):
+    scores = rng.normal(size=n)
+    for grades in (rng.integers(0, 5, n), rng.permutation(n) / 7):
+        pairs = (n**2 - (np.unique(grades, return_counts=True)[1] ** 2).sum()) // 2
+        query = scores, grades, [n]
+        assert cls(normalize=True).loss(*query)[0] == same(cls().loss(*query)[0] / pairs)
+        mean, total = (cls(normalize=normalize).grad_hess(*query) for normalize in (True, False))
+        np.testing.assert_allclose(mean[0], total[0] / pairs, rtol=1e-12)
+        np.testing.assert_allclose(mean[1], np.maximum(total[1] / pairs, oracle.FLOOR), rtol=1e-12)
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("cls", [GBRank, RankSVM, RankBoost])
 def test_a_very_long_list(cls):

@@ -104,6 +104,29 @@ def test_multiprocessing_after_use(method, alone, tmp_path):
     assert got == [alone] * 6
 
 
+def test_a_forked_child_has_threads_of_its_own(tmp_path):
+    program = """
+        from boostrank.objectives.threads import over_queries
+
+        def meet():
+            barrier, met = threading.Barrier(3, timeout=30), threading.local()
+
+            def driver(first, last, boundaries):
+                if not hasattr(met, "others"):
+                    met.others = barrier.wait()
+
+            over_queries(driver, np.arange(61) * 400)
+
+        meet()
+        child = os.fork()
+        meet()
+        if child == 0:
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """
+    assert run(tmp_path, program) == ["0"]
+
+
 def test_joblib_after_use(alone, tmp_path):
     got = run(
         tmp_path,
