@@ -279,6 +279,8 @@ class Copy:
             path.write_text(fault.source)
             # Numba knows the sound file by its time.
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            # Python would take the next fault of the same second and length for this one.
+            shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
 
     def _tests(self, fault: Fault, compiled: bool, limits: Limits) -> str | None:
         objectives, own = KNOWN_BY[fault.name]
