@@ -62,7 +62,7 @@ type: $(INSTALLED) ## static types
 fuzz: $(INSTALLED) ## over 100,000 random cases: arguments, data files, what hosts take
 	$(BIN)/python -m pytest -n auto --hypothesis-profile fuzz tests/test_fuzz*.py
 
-mutate: $(INSTALLED) ## 4,000 faults planted in objectives/, one at a time (hours); the tests find them
+mutate: $(INSTALLED) ## 4,500 faults planted in objectives/, one at a time (hours); the tests find them
 	$(BIN)/python tests/mutate.py
 
 bench: $(INSTALLED) ## our objectives against the hosts' built-ins, as ratios

@@ -3,6 +3,8 @@
 The oracle's loss, with the frozen quantities frozen, is differentiated by central differences.
 """
 
+from dataclasses import FrozenInstanceError
+
 import numpy as np
 import pytest
 from boostrank.objectives import REGISTRY
@@ -105,3 +107,5 @@ def test_contract_kinds():
         assert contract.cost.startswith("O(")
         assert contract.labels
         assert contract.shift_invariant == (name not in {"regression", "reg-shf-sdcg"})
+        with pytest.raises(FrozenInstanceError):
+            contract.gradient = "exact"

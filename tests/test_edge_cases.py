@@ -568,7 +568,7 @@ def test_a_scheduled_parameter_is_its_value_in_each_round(name):
 NAN, INF = float("nan"), float("inf")
 # What each parameter refuses; a parameter missing here fails a test.
 COUNT = [(0, ValueError), (-3, ValueError), (2.5, TypeError), (3.0, TypeError), (NAN, TypeError)]
-COUNT += [("3", TypeError), (True, TypeError), ([3], TypeError)]
+COUNT += [("3", TypeError), (True, TypeError), ([3], TypeError), (2**53 + 1, ValueError)]
 POSITIVE = [(0, ValueError), (-0.5, ValueError), (NAN, ValueError), (INF, ValueError)]
 POSITIVE += [(-INF, ValueError), ("1", TypeError), (None, TypeError), (True, TypeError)]
 POSITIVE += [(1j, TypeError), ([1.0], TypeError)]
@@ -601,6 +601,8 @@ def test_bad_parameters_are_refused(name):
     cls = REGISTRY[name]
     good = ORACLES[name].parameters[-1]
     for parameter in fields(cls):
+        if REFUSED[parameter.name] is COUNT:
+            assert getattr(cls(**{**good, parameter.name: 2**53}), parameter.name) == 2**53
         message = f"^(unknown {parameter.name}|{parameter.name} must be) "
         for value, error in REFUSED[parameter.name]:
             with pytest.raises(error, match=message):

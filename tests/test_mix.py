@@ -84,6 +84,19 @@ def test_oracle(first, second, m):
     np.testing.assert_allclose(hess, np.concatenate(want_hess), rtol=1e-8)
 
 
+def test_a_mixture_of_mixtures_weighs_every_part():
+    a, b, c = boostrank.RankNet(), boostrank.SDCG(), boostrank.GBRank()
+    query = SCORES[0], GRADES[0], [4]
+    for mix, shares in (
+        (Mix(Mix(a, b, 0.2), c, 0.3), (0.06, 0.24, 0.7)),
+        (Mix(c, Mix(a, b, 0.2), 0.3), (0.14, 0.56, 0.3)),
+    ):
+        for what in ("loss", "grad_hess"):
+            parts = (np.array(getattr(part, what)(*query)) for part in (a, b, c))
+            want = sum(share * part for share, part in zip(shares, parts, strict=True))
+            np.testing.assert_allclose(getattr(mix, what)(*query), want, rtol=1e-12)
+
+
 def test_contract_is_that_of_the_lesser_part():
     mix = Mix(boostrank.Regression(), boostrank.LambdaRank(), 0.5)
     assert (mix.contract.gradient, mix.contract.hessian) == ("frozen", "exact")

@@ -6,6 +6,7 @@ import numpy as np
 import oracle
 import pytest
 from boostrank.objectives import FRank, GBRank, LambdaRank, ListNet, RankBoost, RankNet, RankSVM
+from boostrank.objectives.bisection import first_part, grade_levels, halve
 from boostrank.objectives.hinge import DIRECT
 
 PAIRWISE = (RankNet, RankSVM, FRank, RankBoost)
@@ -142,6 +143,7 @@ def orders(rng, n):
     yield np.where(scores > 0, 0.5, -0.75)
     yield np.full(n, 1 / 3)
     yield 30 * scores
+    yield 18 * scores.round()  # many leads at RankBoost's seam
     yield 1e-12 * scores
     yield 1e12 * scores
     yield 1e17 + 64 * scores.round()  # a margin added to these is lost
@@ -154,6 +156,27 @@ def grades_of_all_kinds(rng, n):
     yield rng.integers(0, 2, n) + 99
     yield rng.integers(0, 9, n) / 2
     yield rng.permutation(n) / 7
+
+
+def test_grades_are_cut_where_they_halve_the_documents_best(rng):
+    """A worse cut would give the same pairs, later."""
+    n = 40
+    for grades in grades_of_all_kinds(rng, n):
+        level, documents, scratch = np.empty(n, np.int64), np.arange(n), np.empty(n, np.int64)
+        begins = grade_levels(grades.astype(float), level)
+        parts, waiting, pairs = first_part(len(begins) - 1), 1, 0
+        while waiting > 0:
+            waiting, start, cut, stop = halve(parts, waiting, begins, level, documents, scratch)
+            if cut == stop:
+                continue
+            better, worse = documents[start:cut], documents[cut:stop]
+            assert (np.diff(better) > 0).all()
+            assert (np.diff(worse) > 0).all()
+            assert grades[better].min() > grades[worse].max()
+            pairs += len(better) * len(worse)
+            cuts = np.array([at for at in n - begins if start < at < stop])
+            assert abs(2 * cut - start - stop) == np.abs(2 * cuts - start - stop).min()
+        assert pairs == (grades[:, None] > grades).sum()
 
 
 def all_pairs(cls, scores, grades):
@@ -194,6 +217,19 @@ def test_no_pair_is_lost_by_not_visiting_it(cls, n, rng):
             rtol = 1e-13 if cls is RankBoost else 0.0  # the others' are counts
             np.testing.assert_allclose(hess, np.maximum(curvature, oracle.FLOOR), rtol=rtol)
             assert cls().loss(scores, grades, [n])[0] == same(float(loss), rel=1e-13, abs=1e-300)
+
+
+@pytest.mark.parametrize("cls", [GBRank, RankSVM, RankBoost])
+@pytest.mark.parametrize("n", [DIRECT + 1, pytest.param(9001, marks=pytest.mark.compiled)])
+def test_long_lists_are_averaged_over_all_their_pairs(cls, n, rng):
+    scores = rng.normal(size=n)
+    for grades in (rng.integers(0, 5, n), rng.permutation(n) / 64):
+        pairs = (n**2 - (np.unique(grades, return_counts=True)[1] ** 2).sum()) // 2
+        query = scores, grades, [n]
+        assert cls(normalize=True).loss(*query)[0] == same(cls().loss(*query)[0] / pairs)
+        mean, total = (cls(normalize=normalize).grad_hess(*query) for normalize in (True, False))
+        np.testing.assert_allclose(mean[0], total[0] / pairs, rtol=1e-12)
+        np.testing.assert_allclose(mean[1], np.maximum(total[1] / pairs, oracle.FLOOR), rtol=1e-12)
 
 
 @pytest.mark.compiled

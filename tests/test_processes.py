@@ -13,6 +13,7 @@ import boostrank.objectives.threads
 import numba
 import numpy as np
 import pytest
+from boostrank.objectives.threads import _CHUNKS_PER_THREAD as CHUNKS_PER_THREAD
 from boostrank.objectives.threads import over_queries
 
 import boostrank
@@ -101,6 +102,29 @@ def test_multiprocessing_after_use(method, alone, tmp_path):
         """,
     )
     assert got == [alone] * 6
+
+
+def test_a_forked_child_has_threads_of_its_own(tmp_path):
+    program = """
+        from boostrank.objectives.threads import over_queries
+
+        def meet():
+            barrier, met = threading.Barrier(3, timeout=30), threading.local()
+
+            def driver(first, last, boundaries):
+                if not hasattr(met, "others"):
+                    met.others = barrier.wait()
+
+            over_queries(driver, np.arange(61) * 400)
+
+        meet()
+        child = os.fork()
+        meet()
+        if child == 0:
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """
+    assert run(tmp_path, program) == ["0"]
 
 
 def test_joblib_after_use(alone, tmp_path):
@@ -295,6 +319,24 @@ def test_every_query_is_computed_once(n_threads):
 
     over_queries(driver, BOUNDARIES, seen)
     assert (seen == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("threads", "queries", "documents", "chunks"),
+    [(3, 60, 10, 1), (3, 60, 400, 3 * CHUNKS_PER_THREAD), (1, 60, 400, 1), (1, 100, 400, 2)],
+    ids=["little-work", "three-threads", "one-thread", "deaf-for-too-long"],
+)
+def test_work_is_cut_into_even_chunks_where_that_pays(
+    threads, queries, documents, chunks, monkeypatch
+):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
+    seen = []
+    over_queries(
+        lambda first, last, _: seen.append(last - first), np.arange(queries + 1) * documents
+    )
+    assert len(seen) == chunks
+    assert sum(seen) == queries
+    assert max(seen) <= queries / chunks + 1
 
 
 def test_an_error_in_any_thread_is_raised(n_threads):
