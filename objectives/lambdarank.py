@@ -347,7 +347,7 @@ def _far(
                 discounts[level] += rows[DISCOUNT, i]
 
 
-@part
+@step
 def _sum_linked(
     boundaries: Integers, scores: Floats, top: int, params: Params, known: int, work: Work
 ) -> None:

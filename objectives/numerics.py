@@ -245,7 +245,7 @@ def _order_any(scores: Floats, n: int, order: Integers, work: Integers) -> None:
         width *= 2
 
 
-@part
+@step
 def write_long_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
     """Write what `write_order` writes, for lists beyond `SHORT_LIST`."""
     if not _order_long(scores[:n], order, work[0], work[1]):

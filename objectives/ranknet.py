@@ -175,7 +175,7 @@ def _place(
     return blocks, columns, runs
 
 
-@part
+@step
 def _group(scores: Floats, labels: Floats, levels: Floats, work: Work) -> Integers:
     """Cut one sorted query into blocks with equal grades side by side; return where each begins."""
     rows, _, places, _ = work

@@ -171,7 +171,7 @@ def _place(
     return blocks, columns, runs
 
 
-@part
+@step
 def _group(n: int, scores: Floats, levels: Floats, work: Work) -> Integers:
     """Cut one sorted query into blocks with equal gains side by side; return where each begins."""
     rows, _, places, _ = work
