@@ -96,7 +96,12 @@ ALIKE = {
     r"(SHORT_LIST|MOVES_A_DOCUMENT|FEW|DIRECT|TABLE|MAX_LEVELS|DOCUMENTS_A_LEVEL) = \d+": (
         "where one way takes over from another: both agree"
     ),
-    r"(rows|places) = np\.zeros\(\(\d+, \w+(\(n\))?\).*": "more rows of scratch than are used",
+    r"((rows|places) = np\.zeros\(\(|rows, bits, places = scratch\().*": (
+        "more rows of scratch than are used"
+    ),
+    r"(pass|rows\[RANKS, i\] = 2\.0) # also where no document stands.*": (
+        "of no document, and there is nothing to divide by zero: what is made of it is not read"
+    ),
     r"(LANES|STRIDE|BLOCK|BATCH) = \d+": "lengths of scratch and of what is done at once",
     r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*": (
         "how work is shared out: any share gives the same"
@@ -226,7 +231,7 @@ def dependents(name: str) -> set[str]:
     imports = {}
     for path in (ROOT / "objectives").glob("*.py"):
         source = path.read_text()
-        if "@kernel" in source:
+        if re.search("^@(kernel|part|step)", source, re.MULTILINE):
             nodes = [node for node in ast.walk(ast.parse(source)) if type(node) is ast.ImportFrom]
             imports[path.stem] = {node.module for node in nodes}
     found, more = set(), {name} & imports.keys()
