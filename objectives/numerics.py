@@ -268,9 +268,9 @@ def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None
 def merged_order(scores: Floats) -> Integers:
     """Return what `order_by_score` does: quicker to compile and slower, for what is rare."""
     n = len(scores)
-    places = np.empty((2, n), np.int64)
-    _order_any(scores, n, places[0], places[1])
-    return places[0]
+    order, work = np.empty(n, np.int64), np.empty(n, np.int64)
+    _order_any(scores, n, order, work)
+    return order
 
 
 @kernel

@@ -251,7 +251,7 @@ def _near_pulls(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) ->
 def _far(
     alpha: float,
     from_above: bool,
-    pulling: bool,
+    pulling: bool | np.bool_,
     levels: Floats,
     runs: Integers,
     rows: Floats,
