@@ -9,14 +9,14 @@ where most have one of two grades.
 
 import numpy as np
 
-from .numerics import order_by_score, part
+from .numerics import kernel, order_by_score
 from .validation import Floats, Integers
 
 # Whole grades below this are counted in a table, as all are that people give; others are sorted.
 TABLE = 64
 
 
-@part
+@kernel
 def grade_levels(labels: Floats, level: Integers) -> Integers:
     """Write each document's place among the distinct grades, 0 the lowest.
 
@@ -53,7 +53,7 @@ def grade_levels(labels: Floats, level: Integers) -> Integers:
     return begins
 
 
-@part
+@kernel
 def first_part(levels: int) -> Integers:
     """Return the stack of parts to be halved, the whole query in it: pairs of lowest and last."""
     parts = np.empty(2 * levels + 2, dtype=np.int64)
@@ -62,7 +62,7 @@ def first_part(levels: int) -> Integers:
     return parts
 
 
-@part
+@kernel
 def halve(
     parts: Integers,
     waiting: int,
