@@ -76,7 +76,7 @@ def scratch_width(first: int, last: int, boundaries: Integers) -> int:
 @step
 def scratch(n_rows: int, n_places: int, width: int) -> tuple[Floats, Integers, Integers]:
     """Return rows of zeros, the same as whole numbers, and rows of whole zeros."""
-    rows = np.empty((n_rows + n_places, width))
+    rows = np.empty((n_rows + n_places, width))  # np.zeros takes longer to compile
     for row in range(n_rows + n_places):
         for column in range(width):
             rows[row, column] = 0.0
@@ -294,6 +294,15 @@ def group_levels(
         for level in range(known, 0, -1):
             counts[level] = counts[level - 1]
         counts[0] = a
+
+
+@step
+def clear(sums: Floats, known: int) -> None:
+    """Begin with the sums of every level at zero; a slice takes longer to compile."""
+    for both in range(2):
+        for level in range(known):
+            for k in range(TERMS):
+                sums[both, level, k] = 0.0
 
 
 @step

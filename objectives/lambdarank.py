@@ -52,6 +52,7 @@ from .blocks import (
     batch_end,
     block_edges,
     carry,
+    clear,
     distinct,
     exponents,
     group_levels,
@@ -296,9 +297,7 @@ def _far(
         count[level] = 0.0
         discounts[level] = 0.0
         nobody[level + 1] = 0
-        for k in range(TERMS):
-            sums[0, level, k] = 0.0
-            sums[1, level, k] = 0.0
+    clear(sums, known)
     for turn in range(blocks):
         m = turn if from_above else blocks - 1 - turn
         wanted = from_above or edges[m] < top

@@ -51,6 +51,7 @@ from .blocks import (
     batch_end,
     block_edges,
     carry,
+    clear,
     distinct,
     exponents,
     group_levels,
@@ -237,9 +238,7 @@ def _far(
     values, slopes = np.empty(TERMS), np.empty(TERMS)
     for level in range(known):
         count[level] = 0.0
-        for k in range(TERMS):
-            sums[0, level, k] = 0.0
-            sums[1, level, k] = 0.0
+    clear(sums, known)
     for turn in range(blocks):
         m = turn if from_above else blocks - 1 - turn
         for level in range(known):

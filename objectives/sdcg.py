@@ -209,9 +209,23 @@ def _near_ranks(rows: Floats, begin: int, n: int, alpha: float, ratios: bool) ->
 
 
 @step
-def _smooth_ranks(blocks: int, columns: int, linked: bool, alpha: float, work: Work) -> None:
-    """Write r^, and the exponentials and sums of the blocks, which are one query's if `linked`."""
+def _smooth_ranks(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    work: Work,
+) -> tuple[int, int, bool]:
+    """Write r^ of a batch, and the exponentials and sums of its blocks.
+
+    Returns its blocks and columns, and whether the blocks are one query's.
+    """
+    k, alpha, _, normalize = params
     rows, bits, places, _ = work
+    blocks, columns = _place(first, last, boundaries, scores, labels, k, normalize, work)
+    linked = blocks > 0 and boundaries[first + 1] - boundaries[first] > BLOCK
     for m in range(blocks):
         a, n = places[BEGIN, m], places[SIZE, m]
         places[RATIOS, m] = exponents(rows, SCORES, POWERS, a, n, alpha, rows[SCORES, a])
@@ -220,6 +234,7 @@ def _smooth_ranks(blocks: int, columns: int, linked: bool, alpha: float, work: W
         _near_ranks(rows, places[BEGIN, m], places[SIZE, m], alpha, places[RATIOS, m] != 0)
     if linked:
         _far_ranks(blocks, alpha, work)
+    return blocks, columns, linked
 
 
 @step
@@ -320,11 +335,9 @@ def _ranks_and_slopes(
     work: Work,
 ) -> tuple[int, bool]:
     """Write r^ and c of a batch; return its blocks, and whether they are one query's."""
-    k, alpha, beta, normalize = params
+    k, _, beta, _ = params
     rows, bits, _, _ = work
-    blocks, columns = _place(first, last, boundaries, scores, labels, k, normalize, work)
-    linked = blocks > 0 and boundaries[first + 1] - boundaries[first] > BLOCK
-    _smooth_ranks(blocks, columns, linked, alpha, work)
+    blocks, columns, linked = _smooth_ranks(first, last, boundaries, scores, labels, params, work)
     width = strided(columns)
     discount_slopes(rows, bits, RANKS, POWERS, C, width)
     if k > 0:
@@ -359,14 +372,12 @@ def _loss_queries(
     loss: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    k, alpha, beta, normalize = params
+    k, _, beta, _ = params
     rows, _, places, _ = work
     start = first
     while start < last:
         stop = batch_end(start, last, boundaries)
-        blocks, columns = _place(start, stop, boundaries, scores, labels, k, normalize, work)
-        linked = blocks > 0 and boundaries[start + 1] - boundaries[start] > BLOCK
-        _smooth_ranks(blocks, columns, linked, alpha, work)
+        blocks, _, _ = _smooth_ranks(start, stop, boundaries, scores, labels, params, work)
         cut = float(k) if k > 0 else math.inf
         for m in range(blocks):
             a, q = places[BEGIN, m], places[QUERY, m]
@@ -428,11 +439,8 @@ def _exact_queries(
         cut = float(k) if k > 0 else math.inf
         for m in range(1 if linked else blocks):
             a = places[BEGIN, m]
-            b = (
-                places[BEGIN, blocks - 1] + places[SIZE, blocks - 1]
-                if linked
-                else a + places[SIZE, m]
-            )
+            end = blocks - 1 if linked else m  # the query's last block
+            b = places[BEGIN, end] + places[SIZE, end]
             s, c, bend, ranks = rows[SCORES, a:b], rows[C, a:b], rows[BEND, a:b], rows[RANKS, a:b]
             curvatures = rows[BOTH, a:b]
             for i in range(b - a):

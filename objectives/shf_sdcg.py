@@ -68,6 +68,7 @@ from .blocks import (
     batch_end,
     block_edges,
     carry,
+    clear,
     distinct,
     exponents,
     group_levels,
@@ -268,9 +269,7 @@ def _far(
     ones_both, with_c_both = np.empty(TERMS), np.empty(TERMS)
     for level in range(known):
         count[level], of_c[level], distance[level] = 0.0, 0.0, 0.0
-        for k in range(TERMS):
-            sums[0, level, k] = 0.0
-            sums[1, level, k] = 0.0
+    clear(sums, known)
     for turn in range(blocks):
         m = turn if from_above else blocks - 1 - turn
         edge = rows[TOP, m] if from_above else rows[BOTTOM, m]
@@ -353,10 +352,19 @@ def _mixed(ones: Floats, others: Floats, c: float, z: float) -> float:
 
 @step
 def _smooth_ranks(
-    blocks: int, columns: int, alpha: float, levels: Floats, runs: Integers, work: Work
-) -> None:
-    """Write r^, and the exponentials of the blocks."""
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    params: Params,
+    every: Floats,
+    work: Work,
+) -> tuple[int, int, Integers]:
+    """Write r^ of a batch, and the exponentials of its blocks; return what `_place` does."""
+    alpha = params[1]
     rows, bits, places, sums = work
+    blocks, columns, runs = _place(first, last, boundaries, scores, labels, params, every, work)
     linked = len(runs) > 1
     for m in range(blocks):
         a, n = places[BEGIN, m], places[SIZE, m]
@@ -371,9 +379,11 @@ def _smooth_ranks(
             to_bottom(rows, SCORES, DOWN, UP, a, n, alpha, rows[TOP, m], rows[BOTTOM, m], ratios)
         for i in range(columns):
             rows[C, i] = 0.0  # not known yet
+        levels = every[: runs.shape[1] - 1]
         # A loop, and no literals: `_far` is compiled once.
         for from_above in (True, False):
             _far(alpha, from_above, np.bool_(False), levels, runs, rows, sums)
+    return blocks, columns, runs
 
 
 @part
@@ -405,10 +415,11 @@ def _ranks_and_slopes(
     work: Work,
 ) -> tuple[int, Integers]:
     """Write r^ and c of a batch, and the distinct gains; return its blocks and their levels."""
-    k, alpha, beta, _ = params
+    k, _, beta, _ = params
     rows, bits, places, _ = work
-    blocks, columns, runs = _place(first, last, boundaries, scores, labels, params, every, work)
-    _smooth_ranks(blocks, columns, alpha, every[: runs.shape[1] - 1], runs, work)
+    blocks, columns, runs = _smooth_ranks(
+        first, last, boundaries, scores, labels, params, every, work
+    )
     width = strided(columns)
     discount_slopes(rows, bits, RANKS, POWERS, C, width)
     if k > 0:
@@ -455,14 +466,15 @@ def _loss_queries(
     loss: Floats,
 ) -> None:
     work = _work(scratch_width(first, last, boundaries))
-    k, alpha, beta, _ = params
+    k, _, beta, _ = params
     rows, _, places, _ = work
     every = np.empty(MAX_LEVELS)
     start = first
     while start < last:
         stop = batch_end(start, last, boundaries)
-        blocks, columns, runs = _place(start, stop, boundaries, scores, labels, params, every, work)
-        _smooth_ranks(blocks, columns, alpha, every[: runs.shape[1] - 1], runs, work)
+        blocks, _, runs = _smooth_ranks(
+            start, stop, boundaries, scores, labels, params, every, work
+        )
         for m in range(1 if len(runs) > 1 else blocks):
             q, a = places[QUERY, m], places[BEGIN, m]
             b = a + boundaries[q + 1] - boundaries[q]
