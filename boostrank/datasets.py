@@ -21,7 +21,13 @@ from typing import Any, Literal, NamedTuple, Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.objectives.validation import MAX_GRADE, check_count, check_flag, check_group
+from boostrank.objectives.validation import (
+    MAX_GRADE,
+    check_count,
+    check_flag,
+    check_group,
+    check_seed,
+)
 
 __all__ = [
     "Fold",
@@ -45,15 +51,6 @@ MATRIX_BYTES_ALWAYS = 64 * 2**20
 
 # Shares of the grades 0..4 among the judgements of MSLR-WEB30K, a web search engine's.
 GRADE_SHARES = (0.52, 0.32, 0.13, 0.022, 0.008)
-
-
-def check_seed(seed: Any) -> int:
-    """Return a seed: a whole number, not negative."""
-    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
-        raise TypeError(f"seed must be a whole number, got {seed!r}; equal seeds give equal data")
-    if seed < 0:
-        raise ValueError(f"seed must not be negative, got {seed!r}")
-    return int(seed)
 
 
 def _numbers(name: str, values: Any, n_dims: int) -> npt.NDArray[Any]:

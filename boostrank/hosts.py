@@ -31,7 +31,6 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.collective import failing_together, mean_over_machines
-from boostrank.datasets import check_seed
 from boostrank.objectives import Objective
 from boostrank.objectives.numerics import kernel, strict
 from boostrank.objectives.validation import (
@@ -40,6 +39,7 @@ from boostrank.objectives.validation import (
     check_count,
     check_flag,
     check_positive,
+    check_seed,
     check_share,
     check_weight,
 )

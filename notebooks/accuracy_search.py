@@ -49,32 +49,46 @@ TREES = {
 
 
 class Part:
-    """Gradients of one loss: noise on the scores, a factor for each query, a mean Hessian of 1."""
+    """Gradients of one loss: noise on the scores, a factor for each query, a mean Hessian of 1.
+
+    The size of the noise may depend on the round and the scores; gradients and Hessians are means
+    of so many draws of it; grades may be replaced by others.
+    """
 
     def __init__(
         self,
         loss: Any,
         noise: str | None = None,
-        scale: float = 1.0,
+        scale: Any = 1.0,
         *,
         per_query: str | None = None,
         share: float | None = None,
+        draws: int = 1,
+        grades: Callable[[Any], Any] | None = None,
+        seed: int = 0,
     ) -> None:
-        self.loss, self.noise, self.scale = loss, noise, scale
-        self.per_query, self.share = per_query, share
+        self.loss, self.noise, self.scale, self.seed = loss, noise, scale, seed
+        self.per_query, self.share, self.draws, self.grades = per_query, share, draws, grades
 
     def __call__(self, s: Any, y: Any, group: Any, m: int) -> Any:
         """Return gradient and Hessian in round m."""
-        rng = np.random.default_rng((0, m, 1))
-        if self.noise == "gumbel":
-            s = s + self.scale * rng.gumbel(size=len(s))
-        elif self.noise == "gaussian":
-            s = s + self.scale * rng.normal(size=len(s))
-        if isinstance(self.loss, br.HostObjective):
-            grad, hess = self.loss.grad_hess(s, y, group, round=m)
-            share = self.loss.hessian_share if self.share is None else self.share
-        else:
-            (grad, hess), share = self.loss(s, y, group, rng), 0.0
+        rng = np.random.default_rng((self.seed, m, 1))
+        if self.grades:
+            y = self.grades(y)
+        scale = self.scale(s, m) if callable(self.scale) else self.scale
+        runs, share = [], 0.0
+        for _ in range(self.draws):
+            noisy = s
+            if self.noise == "gumbel":
+                noisy = s + scale * rng.gumbel(size=len(s))
+            elif self.noise == "gaussian":
+                noisy = s + scale * rng.normal(size=len(s))
+            if isinstance(self.loss, br.HostObjective):
+                runs.append(self.loss.grad_hess(noisy, y, group, round=m))
+                share = self.loss.hessian_share if self.share is None else self.share
+            else:
+                runs.append(self.loss(noisy, y, group, rng))
+        grad, hess = np.mean(runs, axis=0)
         if self.per_query:
             starts = np.cumsum(group) - group
             of = np.abs(grad) if self.per_query in ("sum", "sqrt") else np.where(grad != 0, hess, 0)
@@ -255,6 +269,54 @@ for seed, name in enumerate(MIXTURES):
 CONFIGURATIONS["XENDCG"] = br.XENDCG
 
 
+def noisy_two(*, of: tuple[Any, Any] = (RANKNET, SHF), tau: Any = 0.5, **noise: Any) -> Any:
+    """Return a maker of a mixture with noise on both."""
+    scale = noise.pop("scale", 1.0)
+    return two(tau, *(Part(loss, "gumbel", scale, **noise) for loss in of))
+
+
+def grades_of_linear_gains(y: Any) -> Any:
+    """Return grades whose gains 2^y' - 1 are the old grades."""
+    return np.log2(1.0 + y)
+
+
+# What else the mixture could be given.
+CONFIGURATIONS |= {
+    **{f"mixture draws={n}": noisy_two(draws=n) for n in (2, 4, 16)},
+    **{f"mixture draws=4 scale={s}": noisy_two(draws=4, scale=s) for s in (0.5, 2.0)},
+    **{f"mixture scale={s}": noisy_two(scale=s) for s in (0.5, 2.0)},
+    "mixture scale falling": noisy_two(scale=lambda s, m: 2.0 * (1.0 - m / ROUNDS)),
+    "mixture scale rising": noisy_two(scale=lambda s, m: 2.0 * m / ROUNDS),
+    "mixture scale of scores": noisy_two(scale=lambda s, m: max(0.1, s.std())),
+    **{
+        f"mixture query_fraction={share}": partial(MIX.replace, query_fraction=share)
+        for share in (0.25, 0.5, 0.75)
+    },
+    "mixture linear gains": noisy_two(grades=grades_of_linear_gains),
+    "mixture cubed gains": noisy_two(grades=lambda y: np.log2(1.0 + (2.0**y - 1.0) ** 3)),
+    **{f"mixture k={k}": noisy_two(of=(RANKNET, br.SHFSDCG(k=k))) for k in (5, 10, 20)},
+    **{f"mixture alpha={a}": noisy_two(of=(RANKNET, br.SHFSDCG(alpha=a))) for a in (0.5, 2.0, 4.0)},
+    **{f"mixture sigma={a}": noisy_two(of=(br.RankNet(sigma=a), SHF)) for a in (0.5, 2.0)},
+    **{f"mixture share={share}": noisy_two(share=share) for share in (0.3, 1.0)},
+    **{f"mixture warm={n}": noisy_two(tau=lambda m, n=n: float(m <= n)) for n in (25, 75, 150)},
+    **{
+        f"mixture warm={n} half": noisy_two(tau=lambda m, n=n: 1.0 if m <= n else 0.5)
+        for n in (25, 75)
+    },
+    "mixture per_query=sum": noisy_two(per_query="sum"),
+    **{
+        f"mixture thirds {other.name}": lambda other=other: Sum(
+            *((1 / 3, Part(loss, "gumbel")) for loss in (RANKNET, SHF, other))
+        )
+        for other in (GB, br.LambdaRank(), LAMBDA, br.XENDCG(), br.SDCG(), br.Regression())
+    },
+    "mixture lambdarank": noisy_two(of=(LAMBDA, SHF)),
+    "mixture lambdarank norm": noisy_two(of=(br.LambdaRank(), SHF)),
+    "mixture ranknet lambdarank": noisy_two(of=(RANKNET, LAMBDA)),
+    "mixture regression": noisy_two(of=(br.Regression(), SHF)),
+}
+
+
 class Interleaving:
     """Sub-models in one booster: round m fits number m mod K at its own score; their sum ranks.
 
@@ -387,8 +449,10 @@ def paired(sets: list[str]) -> None:
         ]
         return [np.concatenate(each), *each]
 
-    for kind, rounds in product(("interleave", "standardized"), (None, ROUNDS)):
+    for kind, rounds in product(("interleave", "standardized", "mixture"), (None, ROUNDS)):
         tried = sorted(key for key in kept if key[0].startswith(kind) and key[0] not in AHEAD[1:])
+        if not tried:
+            continue
         print(f"{kind}, {len(tried)} of them, {'all' if rounds else 'best'} rounds; the mixture:")
         print({data: f"{np.nanmean(figures(data, MIXTURES, 'half', rounds)):.4f}" for data in sets})
         all_gains = [gains([name], trees, rounds) for name, trees in tried]
@@ -424,6 +488,9 @@ def main() -> None:
     if args.data == "paired":
         paired(args.parts)
         return
+    names = [n for n in CONFIGURATIONS if any(fnmatchcase(n, only) for only in args.only)]
+    if not names:
+        parser.error(f"no configuration is called {' or '.join(args.only)}")
     OUT.mkdir(parents=True, exist_ok=True)
     numba.set_num_threads(1)
     if args.parts:
@@ -433,7 +500,7 @@ def main() -> None:
         folds = synthetic(2000)
     with LOG.open(newline="") as file:
         done = {tuple(line[:3]) for line in csv.reader(file)}
-    for name in [n for n in CONFIGURATIONS if any(fnmatchcase(n, only) for only in args.only)]:
+    for name in names:
         for trees in args.trees:
             if ((args.data, name, trees) in done) != args.again:
                 continue

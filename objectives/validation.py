@@ -165,6 +165,15 @@ def check_count(name: str, value: Any) -> int:
     return count
 
 
+def check_seed(seed: Any) -> int:
+    """Return a seed: a whole number, not negative."""
+    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
+        raise TypeError(f"seed must be a whole number, got {seed!r}; equal seeds give equal data")
+    if seed < 0:
+        raise ValueError(f"seed must not be negative, got {seed!r}")
+    return int(seed)
+
+
 def check_cutoff(name: str, value: Any) -> int | None:
     """Return a rank cut-off: None for the whole list, or a whole number of at least 1."""
     return None if value is None else check_count(name, value)
