@@ -56,7 +56,13 @@ def synthetic(n_queries: int, noise: float = 1.0) -> list[Fold]:
 
 
 def curves(
-    key: str, objective: Any, fold: Fold, rate: float, rounds: int, step: int = STEP
+    key: str,
+    objective: Any,
+    fold: Fold,
+    rate: float,
+    rounds: int,
+    step: int = STEP,
+    more: Any = None,
 ) -> dict[str, Any]:
     """Return NDCG@10 of every validation and test query after each `step` trees."""
     path = OUT / f"{key}-{rate}.npz".replace(":", "-")
@@ -64,7 +70,7 @@ def curves(
         host = "xgboost" if key.split()[-1].startswith("xgboost:") else "lightgbm"
         settings = Settings(rounds=rounds, learning_rate=rate)
         with kernel_threads(1):
-            model, _ = HOSTS[host].train(objective, fold.train, settings)
+            model, _ = HOSTS[host].train(objective, fold.train, settings, more)
         figures = {}
         for name in ("validation", "test"):
             part = getattr(fold, name)
@@ -157,21 +163,27 @@ def pooled(folders: list[str]) -> None:
         shuffled = [part.shuffle_within_queries(0) for part in parts]
         sets[Path(folder).resolve().name] = list(letor_folds(shuffled))
 
-    def tested(name: str, objective: Any, rate: float) -> dict[str, Any]:
+    def tested(name: str, objective: Any, rate: float, more: Any = None) -> dict[str, Any]:
         figures: dict[str, Any] = {"best round": [], "all rounds": []}
         for data, folds in sets.items():
             for k, fold in enumerate(folds):
                 key = f"pooled {data} {k} {name}"
-                run = curves(key, objective, fold, rate, ROUNDS["pooled"], step=1)
+                run = curves(key, objective, fold, rate, ROUNDS["pooled"], 1, more)
                 best = int(np.nanmean(run["validation"], axis=1).argmax())
                 figures["best round"].append(run["test"][best])
                 figures["all rounds"].append(run["test"][-1])
         return {how: np.concatenate(values) for how, values in figures.items()}
 
     seeds = [tested(f"mix{seed}", MIX.replace(seed=seed), 0.025) for seed in range(N_SEEDS)]
-    for name in ("lightgbm:lambdarank", "lightgbm:rank_xendcg", "xgboost:rank:ndcg"):
+    all_pairs = {"lambdarank_truncation_level": 10_000}
+    for name, built_in, more in (
+        ("lightgbm:lambdarank", "lambdarank", None),
+        ("lightgbm:lambdarank-all", "lambdarank", all_pairs),
+        ("lightgbm:rank_xendcg", "rank_xendcg", None),
+        ("xgboost:rank:ndcg", "rank:ndcg", None),
+    ):
         for rate in (0.05, 0.025):
-            theirs = tested(name, LEARNERS[name], rate)
+            theirs = tested(name, built_in, rate, more)
             for how, figures in theirs.items():
                 ours = [seed[how] for seed in seeds]
                 mean = np.mean(ours, axis=0)

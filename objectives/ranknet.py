@@ -170,7 +170,6 @@ def _place(
             rows[GRADE, columns + i] = labels[a + order[i]]
         end = columns + padded(n)
         for column in range(columns + n, end):
-            rows[SCORES, column] = 0.0
             rows[GRADE, column] = 0.0
         columns = end
     return blocks, columns, runs

@@ -33,6 +33,10 @@ ROOT = Path(__file__).resolve().parent.parent
 FIRST = ("derivatives", "oracle", "edge_cases")
 # Test files that take minutes without compiling, or are of processes and threads.
 COMPILED = ("hosts", "processes", "smoothrank")
+# A million documents of a query are soon done where work grows with their number, not with its
+# square: of the compiled tests the only ones that a fault in this would keep from ending.
+LINEAR = ("sdcg", "shf-sdcg", "lambdarank", "ranknet")
+MILLION = "tests/test_edge_cases.py::test_a_query_of_a_million_documents"
 # Beyond these many times the sound file's seconds, a fault makes an endless loop or a deadlock.
 PATIENCE_AT_WORK, PATIENCE = 2, 10
 MEMORY = 6 << 30
@@ -84,6 +88,10 @@ EQUIVALENT = {
         "documents of equal grade are passed over above"
     ),
     "mix: super().__post_init__() => pass": "a mixture's Hessian is of a known kind by itself",
+    "ranknet: if place > 0 and labels[order[place]] != labels[order[place - 1]]:"
+    " => if place >= 0 and labels[order[place]] != labels[order[place - 1]]:": (
+        "before the first document there are no better ones: none are counted"
+    ),
     "reg_shf_sdcg: super().__post_init__() => pass": "its parts check the Hessian",
     "smooth_ndcg: if len(a) > 0: => if len(a) > 1:": "one document has nothing to rank",
     "threads: if n_chunks <= 1: => if n_chunks < 1:": "one chunk is all there is",
@@ -290,7 +298,9 @@ class Copy:
     def _tests(self, fault: Fault, compiled: bool, limits: Limits) -> str | None:
         objectives, own = KNOWN_BY[fault.name]
         if compiled:
-            return self._compiled(fault, [f"tests/test_{file}.py" for file in own], limits)
+            tests = [f"tests/test_{file}.py" for file in own]
+            tests += [f"{MILLION}[{name}]" for name in objectives if name in LINEAR]
+            return self._compiled(fault, tests, limits)
         # NumPy warns of what compiled kernels compute in silence: that would catch nothing.
         common = ["-m", "not compiled"]
         for warning in ("RuntimeWarning", "pytest.PytestAssertRewriteWarning"):
