@@ -13,9 +13,10 @@ a mixture, XE-NDCG, sub-models that take turns) is in this file.
 
     python notebooks/accuracy_search.py paired ohsumed mq2008
 
-prints what every interleaving in the log has more than the recommended mixture at its learning
-rate of .025, per query of the named sets. That needs the figures of each query, which every run
-leaves in ``out/accuracy_search``; ``--again`` makes those of what the log has, and adds no line.
+prints what every interleaving and every other mixture of RankNet and SHF-SDCG in the log has more
+than the recommended one at its learning rate of .025, per query of the named sets. That needs the
+figures of each query, which every run leaves in ``out/accuracy_search``; ``--again`` makes those of
+what the log has, and adds no line.
 """
 
 import argparse
@@ -308,12 +309,22 @@ CONFIGURATIONS |= {
         f"mixture thirds {other.name}": lambda other=other: Sum(
             *((1 / 3, Part(loss, "gumbel")) for loss in (RANKNET, SHF, other))
         )
-        for other in (GB, br.LambdaRank(), LAMBDA, br.XENDCG(), br.SDCG(), br.Regression())
+        for other in (GB, LAMBDA, br.XENDCG(), br.SDCG(), br.Regression())
     },
     "mixture lambdarank": noisy_two(of=(LAMBDA, SHF)),
     "mixture lambdarank norm": noisy_two(of=(br.LambdaRank(), SHF)),
     "mixture ranknet lambdarank": noisy_two(of=(RANKNET, LAMBDA)),
     "mixture regression": noisy_two(of=(br.Regression(), SHF)),
+    # Ahead of the mixture in both ways with one seed, so tried with others.
+    **{
+        f"mixture k={k} seed={seed}": noisy_two(of=(RANKNET, br.SHFSDCG(k=k)), seed=seed)
+        for k in (10, 20)
+        for seed in range(1, N_SEEDS)
+    },
+    **{
+        f"mixture scale=2.0 seed={seed}": noisy_two(scale=2.0, seed=seed)
+        for seed in range(1, N_SEEDS)
+    },
 }
 
 
@@ -377,10 +388,15 @@ for names in TURNS:
     # What a booster cannot do, to see whether the scale of the sub-models' scores matters.
     CONFIGURATIONS[" ".join(("standardized", *names))] = Interleaving(*names, standardized=True)
 # Ahead of the mixture on both sets with one seed, so tried with others.
-AHEAD = ["interleave xe-ndcg ranknet-gumbel shf-sdcg"]
+TURNS_AHEAD = "interleave xe-ndcg ranknet-gumbel shf-sdcg"
 for seed in range(1, N_SEEDS):
-    AHEAD.append(f"{AHEAD[0]} seed={seed}")
-    CONFIGURATIONS[AHEAD[-1]] = Interleaving(*AHEAD[0].split()[1:], seed=seed)
+    CONFIGURATIONS[f"{TURNS_AHEAD} seed={seed}"] = Interleaving(*TURNS_AHEAD.split()[1:], seed=seed)
+AHEAD = {
+    TURNS_AHEAD: "seven",
+    "mixture k=10": "half",
+    "mixture k=20": "half",
+    "mixture scale=2.0": "half",
+}
 
 
 def boosted(configuration: Any, fold: Fold, trees: str, rounds: int = ROUNDS) -> Any:
@@ -450,7 +466,7 @@ def paired(sets: list[str]) -> None:
         return [np.concatenate(each), *each]
 
     for kind, rounds in product(("interleave", "standardized", "mixture"), (None, ROUNDS)):
-        tried = sorted(key for key in kept if key[0].startswith(kind) and key[0] not in AHEAD[1:])
+        tried = sorted(key for key in kept if key[0].startswith(kind) and "seed" not in key[0])
         if not tried:
             continue
         print(f"{kind}, {len(tried)} of them, {'all' if rounds else 'best'} rounds; the mixture:")
@@ -471,9 +487,10 @@ def paired(sets: list[str]) -> None:
             half = table[:, one].mean(axis=1)
             halves.append((half.max(), table[half.argmax(), other].mean()))
         print("chosen on half of the queries: there, on the other half", np.mean(halves, axis=0))
-        if kind == "interleave":
-            seeds = map(interval, gains(AHEAD, "seven", rounds))
-            print(AHEAD[0], "seven, mean of seeds", *seeds, sep=", ")
+        for name, trees in AHEAD.items():
+            if name.startswith(kind):
+                names = [name, *(f"{name} seed={seed}" for seed in range(1, N_SEEDS))]
+                print(name, trees, "mean of seeds", *map(interval, gains(names, trees, rounds)))
 
 
 def main() -> None:

@@ -88,6 +88,12 @@ EQUIVALENT = {
         "documents of equal grade are passed over above"
     ),
     "mix: super().__post_init__() => pass": "a mixture's Hessian is of a known kind by itself",
+    "numerics: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
+        "when sorting by buckets is given up: the other way sorts alike"
+    ),
+    "numerics: scale = (n - 1) / (top - bottom) => scale = (n - 2) / (top - bottom)": (
+        "other buckets, in the same order"
+    ),
     "ranknet: if place > 0 and labels[order[place]] != labels[order[place - 1]]:"
     " => if place >= 0 and labels[order[place]] != labels[order[place - 1]]:": (
         "before the first document there are no better ones: none are counted"
