@@ -372,7 +372,7 @@ def _sum_linked(
     exponentials(rows, bits, POWERS, DOWN, 0, strided(n))
     for m in range(blocks):
         begin, end, ratios = edges[m], edges[m + 1], places[RATIOS, m] != 0
-        last = padded(n) if ratios and end == n else end
+        last = begin + padded(end - begin) if ratios and end == n else end
         _near(begin, end, last, top, rows, sigma, norm, 0.0, ratios)
         best, worst = rows[TOP, m], rows[BOTTOM, m]
         to_bottom(rows, SCORES, DOWN, UP, begin, end - begin, sigma, best, worst, ratios)

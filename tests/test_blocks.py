@@ -71,6 +71,15 @@ def lambdarank(scores, grades, truncation):
     return -np.sum(better * weights * rho, axis=1), np.sum(weights * rho * other, axis=1)
 
 
+def ranknet(scores, grades, sigma):
+    x = sigma * (scores[:, None] - scores[None, :])
+    better = np.sign(grades[:, None] - grades[None, :])
+    rho, other = sigmoid_of(better * x), sigmoid_of(-better * x)
+    pairs = max(1, np.sum(better > 0))
+    grad = -sigma * np.sum(better * rho, axis=1) / pairs
+    return grad, sigma**2 * np.sum(better**2 * rho * other, axis=1) / pairs
+
+
 def slopes_of_discount(ranks):
     log = np.log1p(ranks)
     return -np.log(2.0) / (log**2 * (1.0 + ranks))
@@ -119,12 +128,9 @@ def test_ranknet_of_long_lists(spread, kind, rng):
     for n in LENGTHS:
         scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
         grad, hess = RankNet(sigma=0.7, normalize=True).grad_hess(scores, grades, [n])
-        x = 0.7 * (scores[:, None] - scores[None, :])
-        better = np.sign(grades[:, None] - grades[None, :])
-        rho, other = sigmoid_of(better * x), sigmoid_of(-better * x)
-        pairs = np.sum(better > 0)
-        agree(grad, -0.7 * np.sum(better * rho, axis=1) / pairs)
-        agree(hess, np.maximum(0.49 * np.sum(better**2 * rho * other, axis=1) / pairs, 1e-10))
+        want_grad, want_hess = ranknet(scores, grades, 0.7)
+        agree(grad, want_grad)
+        agree(hess, np.maximum(want_hess, 1e-10))
 
 
 @pytest.mark.parametrize("spread", SPREADS)
@@ -142,13 +148,47 @@ def test_smooth_dcg_of_long_lists(spread, kind, cls, rng):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("cls", [SDCG, SHFSDCG, LambdaRank, RankNet])
-def test_short_and_long_lists_of_one_call_do_not_meet(cls, rng):
+@pytest.mark.parametrize(
+    ("objective", "table"),
+    [
+        (LambdaRank(norm=False), lambda s, y: lambdarank(s, y, None)),
+        (LambdaRank(norm=False, truncation=30), lambda s, y: lambdarank(s, y, 30)),
+        (LambdaRank(norm=False, truncation=250), lambda s, y: lambdarank(s, y, 250)),
+        (RankNet(sigma=0.7, normalize=True), lambda s, y: ranknet(s, y, 0.7)),
+        (SDCG(alpha=0.7), lambda s, y: smooth_dcg(s, y, 0.7, False)[1:]),
+        (SHFSDCG(alpha=0.7), lambda s, y: smooth_dcg(s, y, 0.7, True)[1:]),
+    ],
+    ids=["lambdarank", "truncated-30", "truncated-250", "ranknet", "sdcg", "shf-sdcg"],
+)
+def test_lists_of_every_length(objective, table, rng):
+    """What is left beside blocks and vectors differs with the length, as does what is padded."""
+    group = np.repeat(np.arange(2, 360), 2)  # the second list finds the first one's scratch
+    scores, grades = rng.normal(size=group.sum()), some_grades("five", group.sum(), rng)
+    # Some so far apart that ratios do not serve; of few documents nothing would be left then.
+    scores *= np.repeat(np.where(group > 64, np.resize([1.0, 1.0, 300.0], len(group)), 1.0), group)
+    grades[np.cumsum(group) - group] = 1.0
+    grades[np.cumsum(group) - 1] = 2.0
+    grad, hess = objective.grad_hess(scores, grades, group)
+    end = 0
+    for n in group:
+        query = slice(end, end + n)
+        want_grad, want_hess = table(scores[query], grades[query])
+        agree(grad[query], want_grad)
+        agree(hess[query], np.maximum(want_hess, 1e-10))
+        end += n
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "objective",
+    [SDCG(), SHFSDCG(), LambdaRank(), LambdaRank(norm=False), RankNet()],
+    ids=["sdcg", "shf-sdcg", "lambdarank", "lambdarank-plain", "ranknet"],
+)
+def test_short_and_long_lists_of_one_call_do_not_meet(objective, rng):
     # Short ones fill several batches, whose last query just fits or just does not.
-    group = [1500, 3, 64, 700, 20, 65, 1, 300, *[64] * 9, *[30] * 17, *rng.integers(1, 65, 60)]
+    group = [1500, 3, 64, 700, 20, 65, 1, 276, *[64] * 9, *[30] * 17, *rng.integers(1, 65, 60)]
     group = np.array(group)
     scores, grades = rng.normal(size=group.sum()), some_grades("five", group.sum(), rng)
-    objective = cls()
     together = objective.grad_hess(scores, grades, group)
     begin = 0
     for n in group:
