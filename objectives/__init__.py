@@ -1,8 +1,9 @@
 """The mathematics: ranking losses with their gradients and Hessians, knowing no host.
 
 Installed as ``boostrank.objectives``. One objective is one file, always in the same order:
-docstring (source, definition, derivatives, Hessians, degenerate queries, numerics, cost), kernel
-of one query, loss of one query, drivers over queries, public class. The rooms beside them:
+docstring (source, definition, derivatives, Hessians, degenerate queries, numerics, cost), kernels
+of one query or of a batch of short ones, drivers over queries (loss, gradient), public class. The
+rooms beside them:
 
 base        the `Objective` class and its `Contract`
 schedules   parameters that change with the boosting round
@@ -14,9 +15,9 @@ hinge       the hinges on score differences that GBRank and RankSVM share
 soft_indicators  the smoothing that SmoothNDCG, SmoothPrecision and SmoothAP share
 threads     spreads queries over threads
 
-The drivers look alike in every file, and have to be written out there: a driver that is handed its
-kernel as an argument, or made by a factory, is never found again in Numba's disk cache and is
-compiled anew in every process.
+The drivers have the same parameters in every file, and have to be written out there: a driver that
+is handed its kernel as an argument, or made by a factory, is never found again in Numba's disk
+cache and is compiled anew in every process.
 
 Vocabulary: a *query* has n documents with scores s and grades y; a document's *gain* is
 g = 2^y - 1; its *rank* is its 1-based position under a stable sort by descending score; the

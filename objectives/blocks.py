@@ -102,7 +102,7 @@ def batch_end(first: int, last: int, boundaries: Integers) -> int:
 def exponents(
     rows: Floats, scores: int, out: int, begin: int, n: int, alpha: float, top: float
 ) -> bool:
-    """Write alpha (s_i - top) of n scores into row `out`, and -inf into its padding.
+    """Write alpha (s_i - top), cut at 150, of n scores into row `out`, and -inf into its padding.
 
     Returns whether ratios of e to these powers keep their digits. `top` is the largest score, or,
     where they serve for ratios only, any of them.
@@ -294,6 +294,32 @@ def group_levels(
         for level in range(known, 0, -1):
             counts[level] = counts[level - 1]
         counts[0] = a
+
+
+@step
+def grouped_blocks(
+    scores: Floats,
+    gains: Floats,
+    levels: Floats,
+    top: int,
+    order: Integers,
+    edges: Integers,
+    places: Integers,
+    tops: Floats,
+    bottoms: Floats,
+) -> Integers:
+    """Cut one sorted query into blocks with equal gains side by side; return where each begins.
+
+    `tops` and `bottoms` receive the first and the last score of every block; `top`, `edges` and
+    `places` are those of `block_edges` and `group_levels`.
+    """
+    blocks = block_edges(len(scores), top, edges)
+    runs = np.empty((blocks, len(levels) + 1), np.int64)
+    for m in range(blocks):
+        tops[m] = scores[order[edges[m]]]
+        bottoms[m] = scores[order[edges[m + 1] - 1]]
+    group_levels(order, gains, levels, edges, places, runs)
+    return runs
 
 
 @step

@@ -98,15 +98,15 @@ def _sweeps(
             continue
         if stop - start <= DIRECT:
             waiting -= 2  # all cuts at once
-            part = ranks[start:stop]
-            for place in range(len(part)):
-                s[place], y[place] = t[part[place]], ranked_y[part[place]]
+            short = ranks[start:stop]
+            for place in range(len(short)):
+                s[place], y[place] = t[short[place]], ranked_y[short[place]]
             part_loss, part_pairs = _all_pairs(
-                s[: len(part)], y[: len(part)], margin, squared, part_grad, part_hess
+                s[: len(short)], y[: len(short)], margin, squared, part_grad, part_hess
             )
-            for place in range(len(part)):
-                ranked_grad[part[place]] += part_grad[place]
-                ranked_hess[part[place]] += part_hess[place]
+            for place in range(len(short)):
+                ranked_grad[short[place]] += part_grad[place]
+                ranked_hess[short[place]] += part_hess[place]
             loss += part_loss
             pairs += part_pairs
             continue

@@ -50,12 +50,11 @@ from .blocks import (
     MAX_LEVELS,
     TERMS,
     batch_end,
-    block_edges,
     carry,
     clear,
     distinct,
     exponents,
-    group_levels,
+    grouped_blocks,
     scratch,
     scratch_width,
     to_bottom,
@@ -332,10 +331,8 @@ def _far(
         if turn + 1 == blocks:
             continue
         span = math.exp(-sigma * (rows[TOP, m] - rows[BOTTOM, m]))
-        if from_above:
-            gap = math.exp(-sigma * (rows[BOTTOM, m] - rows[TOP, m + 1]))
-        else:
-            gap = math.exp(-sigma * (rows[BOTTOM, m - 1] - rows[TOP, m]))
+        upper = m if from_above else m - 1
+        gap = math.exp(-sigma * (rows[BOTTOM, upper] - rows[TOP, upper + 1]))
         # Below rank T, documents count as partners only for those above it.
         run = nobody if from_above and edges[m + 1] > top else runs[m]
         carry(run, rows[DISCOUNT], exit, rows[POWERS], span, gap, sums)
@@ -359,12 +356,9 @@ def _sum_linked(
     levels = np.empty(known)
     for level in range(known):
         levels[level] = sums[0, level, 0]
-    blocks = block_edges(n, top, edges)
-    for m in range(blocks):
-        rows[TOP, m] = scores[a + order[edges[m]]]
-        rows[BOTTOM, m] = scores[a + order[edges[m + 1] - 1]]
-    runs = np.empty((blocks, known + 1), np.int64)
-    group_levels(order, rows[GAINS], levels, edges, places[RANKS], runs)
+    tops, bottoms, gains, ranks = rows[TOP], rows[BOTTOM], rows[GAINS], places[RANKS]
+    runs = grouped_blocks(scores[a:b], gains, levels, top, order, edges, ranks, tops, bottoms)
+    blocks = len(runs)
     _place(0, boundaries, scores, work)
     for m in range(blocks):
         begin, size = edges[m], edges[m + 1] - edges[m]
@@ -516,8 +510,9 @@ class LambdaRank(Objective):
     Notes
     -----
     The gradient is exact for fixed weights w (they jump where ranks change). O(n) memory. For a
-    query of n documents, O(n) time after sorting them with ``norm=False``; with `norm`, and for
-    queries of over 32 distinct grades, O(n^2), or O(n T) with truncation T.
+    query of n documents, O(n) time after sorting them with ``norm=False``; with `norm`, for the
+    loss, and for queries of over 32 distinct grades or under 24 documents for each, O(n^2), or
+    O(n T) with truncation T.
 
     Examples
     --------

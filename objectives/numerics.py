@@ -1,8 +1,8 @@
 """Small kernels that several objectives share.
 
 Numerics of this page: no division by zero is checked inside a kernel (``error_model="numpy"``;
-the check would keep loops from vectorising), exponentials take non-positive arguments only, so
-nothing overflows for any finite score, and 1 - G is never formed by subtraction where G is near 1.
+the check would keep loops from vectorising), exponentials take arguments of at most 150, so nothing
+overflows for any finite score, and 1 - G is never formed by subtraction where G is near 1.
 """
 
 import math
@@ -127,7 +127,7 @@ def exponentials(rows: Floats, bits: Integers, x: int, out: int, begin: int, n: 
 
 @kernel
 def logarithms(rows: Floats, bits: Integers, x: int, out: int, begin: int, n: int) -> None:
-    """Write ln x, x >= 1 or infinite, of row `x` into row `out`, off by 2e-16 of it."""
+    """Write ln x, x >= 1 or infinite, of row `x` into row `out`, off by 5e-16 of it."""
     first = np.uint64(begin)
     for i in range(np.uint64(n)):
         bits[out, first + i] = (bits[x, first + i] & MANTISSA) | EXPONENT_OF_ONE

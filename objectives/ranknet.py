@@ -49,12 +49,11 @@ from .blocks import (
     SLOPE,
     TERMS,
     batch_end,
-    block_edges,
     carry,
     clear,
     distinct,
     exponents,
-    group_levels,
+    grouped_blocks,
     scratch,
     scratch_width,
     series,
@@ -147,17 +146,24 @@ def _place(
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
         n = b - a
-        if all_equal(labels[a:b]):
+        grades = labels[a:b]
+        if all_equal(grades):
             continue
         order = places[ORDER, columns:]
         places[QUERY, blocks] = q
-        known = 0 if n <= FEW else distinct(labels[a:b], levels)
+        known = 0 if n <= FEW else distinct(grades, levels)
         if known > 0:
             for i in range(n):
                 rows[SCORES, i] = scores[a + i]
             write_long_order(rows[SCORES], n, order, places[SPARE:])
-            runs = _group(scores[a:b], labels[a:b], levels[:known], work)
+            edges, tops, bottoms = places[EDGES], rows[TOP], rows[BOTTOM]
+            runs = grouped_blocks(
+                scores[a:b], grades, levels[:known], n, order, edges, places[PLACES], tops, bottoms
+            )
             blocks = len(runs)
+            for m in range(blocks):
+                places[BEGIN, m] = edges[m]
+                places[SIZE, m] = edges[m + 1] - edges[m]
         else:
             for i in range(n):
                 order[i] = i
@@ -167,29 +173,12 @@ def _place(
             blocks += 1
         for i in range(n):
             rows[SCORES, columns + i] = scores[a + order[i]]
-            rows[GRADE, columns + i] = labels[a + order[i]]
+            rows[GRADE, columns + i] = grades[order[i]]
         end = columns + padded(n)
         for column in range(columns + n, end):
             rows[GRADE, column] = 0.0
         columns = end
     return blocks, columns, runs
-
-
-@step
-def _group(scores: Floats, labels: Floats, levels: Floats, work: Work) -> Integers:
-    """Cut one sorted query into blocks with equal grades side by side; return where each begins."""
-    rows, _, places, _ = work
-    n = len(scores)
-    order, edges = places[ORDER, :n], places[EDGES]
-    blocks = block_edges(n, n, edges)
-    runs = np.empty((blocks, len(levels) + 1), np.int64)
-    for m in range(blocks):
-        places[BEGIN, m] = edges[m]
-        places[SIZE, m] = edges[m + 1] - edges[m]
-        rows[TOP, m] = scores[order[edges[m]]]
-        rows[BOTTOM, m] = scores[order[edges[m + 1] - 1]]
-    group_levels(order, labels, levels, edges, places[PLACES], runs)
-    return runs
 
 
 @part
@@ -263,6 +252,7 @@ def _far(
         span = math.exp(-sigma * (rows[TOP, m] - rows[BOTTOM, m]))
         upper = m if from_above else m - 1
         gap = math.exp(-sigma * (rows[BOTTOM, upper] - rows[TOP, upper + 1]))
+        # Of the sums with weights, which others need, nothing is read here.
         carry(runs[m], rows[GRADE], far, rows[POWERS], span, gap, sums)
         for level in range(known):
             count[level] += runs[m, level + 1] - runs[m, level]
@@ -358,7 +348,8 @@ class RankNet(Objective):
     Notes
     -----
     Exact gradient; O(n) time and memory for a query of n documents after sorting them;
-    O(n^2) time for queries of over 32 distinct grades.
+    O(n^2) time for the loss, and for queries of over 32 distinct grades or under 24 documents for
+    each.
 
     Examples
     --------

@@ -93,8 +93,6 @@ ABOVE, BELOW, ABOVE_C, BELOW_C = range(4)
 @step
 def _work(width: int) -> Work:
     rows, bits, places = scratch(11, 8, width)
-    for i in range(width):
-        rows[RANKS, i] = 1.0  # also where no document stands: its discount is finite
     return rows, bits, places, np.empty((4, width // BLOCK + 1, TERMS))
 
 

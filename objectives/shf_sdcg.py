@@ -66,12 +66,11 @@ from .blocks import (
     SLOPE,
     TERMS,
     batch_end,
-    block_edges,
     carry,
     clear,
     distinct,
     exponents,
-    group_levels,
+    grouped_blocks,
     scratch,
     scratch_width,
     series,
@@ -110,8 +109,6 @@ ORDER, QUERY, BEGIN, SIZE, RATIOS, PLACES, EDGES, COUNTS, SPARE = range(9)  # SP
 @step
 def _work(width: int) -> Work:
     rows, bits, places = scratch(14, 10, width)
-    for i in range(width):
-        rows[RANKS, i] = 1.0  # also where no document stands: its discount is finite
     return rows, bits, places, np.empty((2, MAX_LEVELS, TERMS))
 
 
@@ -149,8 +146,14 @@ def _place(
             for i in range(n):
                 rows[SCORES, i] = scores[a + i]
             write_long_order(rows[SCORES], n, order, places[SPARE:])
-            runs = _group(n, scores[a:b], levels[:known], work)
+            edges, tops, bottoms = places[EDGES], rows[TOP], rows[BOTTOM]
+            runs = grouped_blocks(
+                scores[a:b], gains, levels[:known], n, order, edges, places[PLACES], tops, bottoms
+            )
             blocks = len(runs)
+            for m in range(blocks):
+                places[BEGIN, m] = edges[m]
+                places[SIZE, m] = edges[m + 1] - edges[m]
         else:
             for i in range(n):
                 order[i] = i
@@ -170,22 +173,6 @@ def _place(
             rows[WORTH, column] = 0.0
         columns = end
     return blocks, columns, runs
-
-
-@step
-def _group(n: int, scores: Floats, levels: Floats, work: Work) -> Integers:
-    """Cut one sorted query into blocks with equal gains side by side; return where each begins."""
-    rows, _, places, _ = work
-    order, edges = places[ORDER, :n], places[EDGES]
-    blocks = block_edges(n, n, edges)
-    runs = np.empty((blocks, len(levels) + 1), np.int64)
-    for m in range(blocks):
-        places[BEGIN, m] = edges[m]
-        places[SIZE, m] = edges[m + 1] - edges[m]
-        rows[TOP, m] = scores[order[edges[m]]]
-        rows[BOTTOM, m] = scores[order[edges[m + 1] - 1]]
-    group_levels(order, rows[GAINS], levels, edges, places[PLACES], runs)
-    return runs
 
 
 @part
@@ -323,12 +310,9 @@ def _far(
         if turn + 1 == blocks:
             continue
         height = rows[TOP, m] - rows[BOTTOM, m]
-        if from_above:
-            gap = rows[BOTTOM, m] - rows[TOP, m + 1]
-            leaving = rows[BOTTOM, m]
-        else:
-            gap = rows[BOTTOM, m - 1] - rows[TOP, m]
-            leaving = rows[TOP, m]
+        upper = m if from_above else m - 1
+        gap = rows[BOTTOM, upper] - rows[TOP, upper + 1]
+        leaving = rows[BOTTOM, m] if from_above else rows[TOP, m]
         span, jump = math.exp(-alpha * height), math.exp(-alpha * gap)
         carry(runs[m], rows[C], far, rows[POWERS], span, jump, sums)
         for level in range(known):
@@ -377,10 +361,9 @@ def _smooth_ranks(
         for m in range(blocks):
             a, n, ratios = places[BEGIN, m], places[SIZE, m], places[RATIOS, m] != 0
             to_bottom(rows, SCORES, DOWN, UP, a, n, alpha, rows[TOP, m], rows[BOTTOM, m], ratios)
-        for i in range(columns):
-            rows[C, i] = 0.0  # not known yet
         levels = every[: runs.shape[1] - 1]
-        # A loop, and no literals: `_far` is compiled once.
+        # What is made of c, not known yet, is not read. A loop, and no literals: `_far` is
+        # compiled once.
         for from_above in (True, False):
             _far(alpha, from_above, np.bool_(False), levels, runs, rows, sums)
     return blocks, columns, runs
@@ -414,7 +397,7 @@ def _ranks_and_slopes(
     every: Floats,
     work: Work,
 ) -> tuple[int, Integers]:
-    """Write r^ and c of a batch, and the distinct gains; return its blocks and their levels."""
+    """Write r^ and c of a batch, and the distinct gains; return its blocks, and `_place`'s runs."""
     k, _, beta, _ = params
     rows, bits, places, _ = work
     blocks, columns, runs = _smooth_ranks(
@@ -595,7 +578,7 @@ class SHFSDCG(Objective):
     -----
     The gradient is exact (with `k`: for a fixed worst rank, which is found anew at every call).
     O(n) time and memory for a query of n documents after sorting them; O(n^2) time for the exact
-    Hessian, and for queries of over 32 distinct grades.
+    Hessian, and for queries of over 32 distinct grades or under 24 documents for each.
 
     Examples
     --------

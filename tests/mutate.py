@@ -46,7 +46,7 @@ PAIRWISE = (("gbrank", "ranksvm", "rankboost"), ("pairwise",))
 KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "base": (("reg-shf-sdcg", "slam", "cannot_hold"), ("hosts", "schedules")),
     "bisection": PAIRWISE,
-    "blocks": (("sdcg", "lambdarank", "smooth-ap"), ("blocks", "smoothrank")),
+    "blocks": (("sdcg", "shf-sdcg", "lambdarank", "smooth-ap"), ("blocks", "smoothrank")),
     "frank": (("frank",), ("pairwise",)),
     "gbrank": (("gbrank",), ("pairwise",)),
     "hinge": PAIRWISE,
@@ -83,6 +83,14 @@ EQUIVALENT = {
     "bisection: low, high = lowest + 1, last - 1 => low, high = lowest - 1, last - 1": (
         "no level below the part begins at its middle or after it: the search finds the same"
     ),
+    "blocks: if q > first and (n > BLOCK or columns > BATCH):"
+    " => if q > first and (n >= BLOCK or columns > BATCH):": (
+        "where a batch ends: its queries do not meet"
+    ),
+    "blocks: longest = max(longest, boundaries[q + 1] - boundaries[q])"
+    " => longest = max(longest, boundaries[q + 1] + boundaries[q])": (
+        "scratch longer than the longest query"
+    ),
     "frank: better, worse = (i, j) if labels[i] > labels[j] else (j, i)"
     " => better, worse = (i, j) if labels[i] >= labels[j] else (j, i)": (
         "documents of equal grade are passed over above"
@@ -107,14 +115,10 @@ EQUIVALENT = {
 # The same of many, as regular expressions of what stands in their place.
 ALIKE = {
     r"(unused|curvature) = np\.(empty|zeros)\(b \+ a\)": "scratch longer than the query",
-    r"(SHORT_LIST|MOVES_A_DOCUMENT|FEW|DIRECT|TABLE|MAX_LEVELS|DOCUMENTS_A_LEVEL) = \d+": (
-        "where one way takes over from another: both agree"
-    ),
-    r"((rows|places) = np\.zeros\(\(|rows, bits, places = scratch\().*": (
+    r"(SHORT_LIST|MOVES_A_DOCUMENT|FEW|DIRECT|TABLE|MAX_LEVELS|DOCUMENTS_A_LEVEL) = \d+"
+    r"|LARGEST_EXPONENT = 151\.0": ("where one way takes over from another: both agree"),
+    r"(rows = np\.zeros\(\(|rows, bits, places = scratch\().*": (
         "more rows of scratch than are used"
-    ),
-    r"(pass|rows\[RANKS, i\] = 2\.0) # also where no document stands.*": (
-        "of no document, and there is nothing to divide by zero: what is made of it is not read"
     ),
     r"(LANES|STRIDE|BLOCK|BATCH) = \d+": "lengths of scratch and of what is done at once",
     r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*": (
