@@ -1,4 +1,4 @@
-# One list of commands, the same here, in README.md and in .ci/run.
+# One list of commands, the same here, in CONTRIBUTING.md and in .ci/run.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
@@ -47,7 +47,7 @@ test-max: ## host tests with the newest versions (PYTHON=python3.13: the newest 
 	.venv-max/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	.venv-max/bin/python -m pytest $(HOST_TESTS)
 
-lint: $(INSTALLED) ## style of code and documents
+lint: $(INSTALLED) ## style of code and notebooks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 

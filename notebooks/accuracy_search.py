@@ -120,7 +120,7 @@ class Sum:
 
 
 def xendcg(order: int, mean: bool = False) -> Callable[..., Any]:
-    """XE-NDCG (Bruch et al. 2021): its gradient, or LightGBM's with terms to the third order."""
+    """XE-NDCG (Bruch 2021): its gradient, or LightGBM's with terms to the third order."""
 
     def loss(s: Any, y: Any, group: Any, rng: Any) -> Any:
         starts = np.cumsum(group) - group

@@ -205,6 +205,15 @@ def test_grades_above_thirty_fail(data):
     assert ranker.booster_.num_trees() == 2
 
 
+def test_queries_of_over_ten_thousand_documents_fail():
+    n = 10_001
+    rows = {"X": np.arange(2.0 * n).reshape(n, 2), "y": np.arange(n) % 5, "group": [n]}
+    with pytest.raises(lgb.basic.LightGBMError, match="exceeds upper limit of 10000 for a query"):
+        lgb.LGBMRanker(n_estimators=2, n_jobs=1, verbosity=-1).fit(**rows)
+    ranker = LGBMRanker(objective="shf-sdcg", n_estimators=2, n_jobs=1, verbosity=-1)
+    assert ranker.fit(**rows).booster_.num_trees() == 2
+
+
 QUANTIZED = {**LIGHTGBM, "use_quantized_grad": True}
 
 
