@@ -14,6 +14,11 @@ CHOICES = [
     (name, parameters, hessian) for name, parameters in CASES for hessian in REGISTRY[name].hessians
 ]
 
+EXACT = [
+    (name, parameters)
+    for name, parameters in CASES
+    if REGISTRY[name](**parameters).contract.gradient == "exact"
+]
 KINKED = {"ranksvm", "slam-ndcg", "slam-map"}  # the gradient itself jumps: one subgradient there
 
 
@@ -56,6 +61,25 @@ def test_gradient_is_the_derivative_of_the_frozen_loss(name, parameters):
                 scores,
             )
             close(got, want, 1e-8, np.abs(want).max())
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("name", "parameters"), EXACT)
+def test_gradients_of_lists_of_every_length(name, parameters, rng):
+    """Vectors and blocks leave another rest with every length, and scratch is used again."""
+    objective, m = REGISTRY[name](**parameters), ORACLES[name].rounds(parameters)[0]
+    longest = 140 if objective.contract.cost in ("O(n^2)", "O(n^3)") else 330
+    group = np.repeat(rng.permutation(np.arange(2, longest)), 2)
+    scores, grades = rng.normal(size=group.sum()), rng.integers(0, 5, group.sum())
+    grad, _ = objective.grad_hess(scores, grades, group, round=m)
+    way = 1e-6 * rng.normal(size=len(scores))
+    ahead, behind = (
+        objective.loss(s, grades, group, round=m) for s in (scores + way, scores - way)
+    )
+    starts = np.cumsum(group) - group
+    want = np.add.reduceat(2.0 * grad * way, starts)
+    size = np.sqrt(np.add.reduceat(np.square(2.0 * grad * way), starts))
+    assert (np.abs(ahead - behind - want) <= 1e-3 * size + 1e-12).all()
 
 
 @pytest.mark.parametrize(("name", "parameters", "hessian"), CHOICES)
