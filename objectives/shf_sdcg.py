@@ -169,8 +169,7 @@ def _place(
         # What stands behind the last document is infinitely far below it, and worse.
         for column in range(columns + n, end):
             rows[SCORES, column] = -math.inf
-            rows[GAIN, column] = -1.0
-            rows[WORTH, column] = 0.0
+            rows[GAIN, column] = -1.0  # whatever c is there, nothing is made of it
         columns = end
     return blocks, columns, runs
 

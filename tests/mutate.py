@@ -95,6 +95,10 @@ EQUIVALENT = {
     " => better, worse = (i, j) if labels[i] >= labels[j] else (j, i)": (
         "documents of equal grade are passed over above"
     ),
+    "lambdarank: weight = gap * swap / (offset + abs(own_score - rows[SCORES, start + j]))"
+    " => weight = gap * swap / (offset + abs(((rows[SCORES, start + j]) - (own_score))))": (
+        "the magnitude of a difference"
+    ),
     "mix: super().__post_init__() => pass": "a mixture's Hessian is of a known kind by itself",
     "numerics: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
         "when sorting by buckets is given up: the other way sorts alike"
