@@ -36,6 +36,7 @@ N_SEEDS = 5
 # Rounds of each kind of run: larger data is fitted more slowly.
 ROUNDS = {"larger": 1000, "perturb": 300, "pooled": 300}
 MIX = br.Mix(br.RankNet(), br.SHFSDCG(), 0.5, perturb="gumbel")
+ALL_PAIRS = {"lambdarank_truncation_level": 10_000}
 LEARNERS: dict[str, Any] = {
     "mix": MIX,
     "shf-sdcg": br.SHFSDCG(),
@@ -175,13 +176,10 @@ def pooled(folders: list[str]) -> None:
         return {how: np.concatenate(values) for how, values in figures.items()}
 
     seeds = [tested(f"mix{seed}", MIX.replace(seed=seed), 0.025) for seed in range(N_SEEDS)]
-    all_pairs = {"lambdarank_truncation_level": 10_000}
-    for name, built_in, more in (
-        ("lightgbm:lambdarank", "lambdarank", None),
-        ("lightgbm:lambdarank-all", "lambdarank", all_pairs),
-        ("lightgbm:rank_xendcg", "rank_xendcg", None),
-        ("xgboost:rank:ndcg", "rank:ndcg", None),
-    ):
+    built_ins = ("lightgbm:lambdarank", "lightgbm:rank_xendcg", "xgboost:rank:ndcg")
+    rows = [(name, LEARNERS[name], None) for name in built_ins]
+    rows.insert(1, ("lightgbm:lambdarank-all", "lambdarank", ALL_PAIRS))
+    for name, built_in, more in rows:
         for rate in (0.05, 0.025):
             theirs = tested(name, built_in, rate, more)
             for how, figures in theirs.items():

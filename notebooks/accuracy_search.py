@@ -33,7 +33,7 @@ import lightgbm
 import numba
 import numpy as np
 import xgboost
-from accuracy_noise import N_SEEDS, interval, synthetic
+from accuracy_noise import ALL_PAIRS, N_SEEDS, interval, synthetic
 
 import boostrank as br
 from boostrank.datasets import Fold, letor_folds, load_letor_parts
@@ -162,10 +162,9 @@ NOISY_SUM = Part(SHF, "gumbel", per_query="sum")
 GB_NOISY, RANKNET_NOISY = Part(GB, "gumbel"), Part(RANKNET, "gumbel")
 GB_SQRT, LAMBDA_SUM = Part(GB, per_query="sqrt"), Part(LAMBDA, per_query="sum")
 XE, XE3 = Part(xendcg(1)), Part(xendcg(3))
-ALL_PAIRS = {"objective": "lambdarank", "lambdarank_truncation_level": 10_000}
 CONFIGURATIONS: dict[str, Any] = {
     "lgb:lambdarank30": {"objective": "lambdarank"},
-    "lgb:lambdarank-all": ALL_PAIRS,
+    "lgb:lambdarank-all": {"objective": "lambdarank"} | ALL_PAIRS,
     "lgb:rank_xendcg": {"objective": "rank_xendcg"},
     "lgb:regression": {"objective": "regression"},
     "xgb:rank:ndcg": "rank:ndcg",
@@ -272,16 +271,10 @@ CONFIGURATIONS["XENDCG"] = br.XENDCG
 
 def noisy_two(*, of: tuple[Any, Any] = (RANKNET, SHF), tau: Any = 0.5, **noise: Any) -> Any:
     """Return a maker of a mixture with noise on both."""
-    scale = noise.pop("scale", 1.0)
-    return two(tau, *(Part(loss, "gumbel", scale, **noise) for loss in of))
+    return two(tau, *(Part(loss, "gumbel", **noise) for loss in of))
 
 
-def grades_of_linear_gains(y: Any) -> Any:
-    """Return grades whose gains 2^y' - 1 are the old grades."""
-    return np.log2(1.0 + y)
-
-
-# What else the mixture could be given.
+# What else the mixture could be given. Other gains g come from grades log2(1 + g).
 CONFIGURATIONS |= {
     **{f"mixture draws={n}": noisy_two(draws=n) for n in (2, 4, 16)},
     **{f"mixture draws=4 scale={s}": noisy_two(draws=4, scale=s) for s in (0.5, 2.0)},
@@ -293,7 +286,7 @@ CONFIGURATIONS |= {
         f"mixture query_fraction={share}": partial(MIX.replace, query_fraction=share)
         for share in (0.25, 0.5, 0.75)
     },
-    "mixture linear gains": noisy_two(grades=grades_of_linear_gains),
+    "mixture linear gains": noisy_two(grades=lambda y: np.log2(1.0 + y)),
     "mixture cubed gains": noisy_two(grades=lambda y: np.log2(1.0 + (2.0**y - 1.0) ** 3)),
     **{f"mixture k={k}": noisy_two(of=(RANKNET, br.SHFSDCG(k=k))) for k in (5, 10, 20)},
     **{f"mixture alpha={a}": noisy_two(of=(RANKNET, br.SHFSDCG(alpha=a))) for a in (0.5, 2.0, 4.0)},
@@ -490,7 +483,8 @@ def paired(sets: list[str]) -> None:
         for name, trees in AHEAD.items():
             if name.startswith(kind):
                 names = [name, *(f"{name} seed={seed}" for seed in range(1, N_SEEDS))]
-                print(name, trees, "mean of seeds", *map(interval, gains(names, trees, rounds)))
+                seeds = map(interval, gains(names, trees, rounds))
+                print(name, trees, "mean of seeds", *seeds, sep=", ")
 
 
 def main() -> None:
