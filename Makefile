@@ -2,12 +2,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
-HOST_TESTS = $(wildcard $(foreach name,hosts edge_cases entry_points estimators dask, \
+HOST_TESTS = $(wildcard $(foreach name,hosts objective edge_cases entry_points estimators dask, \
 	tests/test_$(name).py))
 KERNEL_TESTS = $(foreach name,derivatives edge_cases blocks pairwise,tests/test_$(name).py)
+QUICK_TESTS = $(foreach name,objective derivatives edge_cases,tests/test_$(name).py)
+GOLDEN = tests/test_determinism.py::test_numbers_are_those_of_the_golden_file
+CODE = $(shell find boostrank objectives tests -name '*.py')
 
-.PHONY: help demo test test-min test-max lint type coverage boundscheck fuzz mutate bench notebooks \
-	docs clean
+PYTEST = $(BIN)/python -m pytest -q -n auto
+# Kernels as Python functions: nothing to compile, but no loop over long lists either.
+INTERPRETED = NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not compiled' -W ignore::RuntimeWarning
+
+.PHONY: help demo quick test check test-min test-max lint type coverage boundscheck fuzz mutate \
+	bench notebooks docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -16,23 +23,39 @@ help: ## show this list
 # The environment holds the 20 MB xgboost-cpu: xgboost itself brings 350 MB of GPU libraries.
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[dev]'
 	touch $@
 
-demo: $(INSTALLED) ## six objectives on both hosts, on embedded data: table, CSV and figures
+demo: $(INSTALLED) ## seven objectives on both hosts, on embedded data: table, CSV and figures
 	$(BIN)/boostrank compare --out out/demo \
-		--objective sdcg,shf-sdcg,reg-shf-sdcg,lambdarank,gbrank,regression
+		--objective blend,sdcg,shf-sdcg,reg-shf-sdcg,lambdarank,gbrank,regression
 
-test: lint type coverage boundscheck ## lint, types and all tests
+quick: lint ## style, and the mathematics in the interpreter: for every edit, under a minute
+	$(INTERPRETED) $(QUICK_TESTS)
+
+test: lint type ## what a change must pass: style, types and all tests, compiled
+	$(compiled_pass)
+
+check: coverage boundscheck ## after that: lines that the tests reach, and every index
+
+# The golden numbers first: each loss is compiled by one worker, and found by the others.
+define compiled_pass
+	$(PYTEST) --maxschedchunk 1 $(GOLDEN)
+	$(PYTEST) --dist worksteal --cov --cov-report= --cov-fail-under=0
+endef
+
+# What the compiled pass reached; `make test` has just written it.
+.cache/coverage: $(INSTALLED) $(CODE)
+	$(compiled_pass)
 
 # Compiled kernels cannot be traced: they are counted in a second run, in the interpreter.
-coverage: $(INSTALLED) ## all tests, and the share of lines that they reach: at least 95 %
-	$(BIN)/python -m pytest -n auto --cov --cov-report= --cov-fail-under=0
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --cov --cov-append -m 'not compiled' \
-		-W ignore::RuntimeWarning $(KERNEL_TESTS)
+coverage: .cache/coverage ## the share of lines that the tests reach: at least 95 %
+	$(INTERPRETED) --cov --cov-append $(KERNEL_TESTS)
 
 boundscheck: $(INSTALLED) ## tests of the kernels, which stop at an index out of bounds
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto $(KERNEL_TESTS)
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) --maxschedchunk 1 $(GOLDEN)
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) --dist worksteal $(KERNEL_TESTS)
 
 # Every version that pyproject.toml names, at its lowest. Old packages warn about new ones.
 test-min: ## host tests with the oldest supported versions
@@ -56,7 +79,7 @@ type: $(INSTALLED) ## static types
 	rm -rf .cache/typed build && mkdir -p .cache/typed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/typed .
 	cd .cache/typed && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../pyproject.toml \
-		--python-executable ../../$(BIN)/python -p boostrank
+		--cache-dir ../mypy --python-executable ../../$(BIN)/python -p boostrank
 
 # Six tests, each with fifty times the cases of `make test`: 127,500, others in every run.
 fuzz: $(INSTALLED) ## over 100,000 random cases: arguments, data files, what hosts take

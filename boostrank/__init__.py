@@ -6,74 +6,31 @@ An objective is one object that goes unchanged into either host::
     lightgbm.train({"objective": objective, "metric": "None"}, dataset)
     xgboost.train({"objective": "rank:pairwise", "base_score": 0}, dmatrix, obj=objective)
 
-hosts      how LightGBM and XGBoost call an objective
+objectives the mathematics: losses with their gradients and Hessians
+hosts      how LightGBM and XGBoost call an objective, and what they are handed
 lightgbm   LightGBM's ranker with our objectives and metrics
 xgboost    XGBoost's ranker with our objectives and metrics
-rankers    what both rankers share
-collective what the machines of a distributed training share
 dask       queries whole in Dask's partitions
-registry   the objectives as users hold them, found by name
+registry   objectives by their names
 metrics    measures under the conventions of the field's tools
 datasets   LETOR files, synthetic data, folds
-compare    trains objectives over folds and tests the differences
-tune       parameters by repeated cross-validation
 plot       figures of comparisons, objectives and benchmarks
-report     a comparison as one HTML file
-bench      gradient times against the hosts' own
-cli        the command line
+tune       parameters by repeated cross-validation
+lab        the workbench: compares, tunes, times and draws; the command line
 linear     SmoothRank and the perceptron, for linear scores
 directness how far an objective's value is from a measure's, and what follows from it
 """
 
 from boostrank.datasets import group_folds
 from boostrank.directness import directness, soft_ndcg_bound
-from boostrank.hosts import HostObjective
 from boostrank.metrics import evaluate, metric
-from boostrank.objectives import Schedule
-from boostrank.registry import (
-    SDCG,
-    SHFSDCG,
-    SLAM,
-    XENDCG,
-    FRank,
-    GBRank,
-    LambdaRank,
-    ListNet,
-    Mix,
-    RankBoost,
-    RankNet,
-    RankSVM,
-    Regression,
-    RegSHFSDCG,
-    SmoothAP,
-    SmoothNDCG,
-    SmoothPrecision,
-    SoftNDCG,
-    objective,
-    objective_names,
-)
+from boostrank.objectives import CLASSES, Mix, Schedule
+from boostrank.objectives.registry import *  # noqa: F403
+from boostrank.registry import objective, objective_names
 
 __all__ = [
-    "SDCG",
-    "SHFSDCG",
-    "SLAM",
-    "XENDCG",
-    "FRank",
-    "GBRank",
-    "HostObjective",
-    "LambdaRank",
-    "ListNet",
     "Mix",
-    "RankBoost",
-    "RankNet",
-    "RankSVM",
-    "RegSHFSDCG",
-    "Regression",
     "Schedule",
-    "SmoothAP",
-    "SmoothNDCG",
-    "SmoothPrecision",
-    "SoftNDCG",
     "directness",
     "evaluate",
     "group_folds",
@@ -82,3 +39,4 @@ __all__ = [
     "objective_names",
     "soft_ndcg_bound",
 ]
+__all__ += [cls.__name__ for cls in CLASSES]

@@ -6,7 +6,8 @@ Source
 Definition
     O_2 = 1 - E for a measure E, O_1 = 1 - E^ for the surrogate measure E^ that an objective
     optimises; epsilon = max over queries of |O_1 - O_2| at given scores.
-    Most objectives here are O_1 as they stand. The smooth measures of `MINUS_A_MEASURE` are -E^.
+    Most objectives here are O_1 as they stand, smooth measures are -E^: E^ is the contract's
+    `metric_offset` less the loss.
 
 Theorem 1
     With w_1 the minimiser of the mean of O_1, w_2 that of O_2, and epsilon_1, epsilon_2 the epsilon
@@ -37,11 +38,6 @@ from boostrank.objectives.validation import (
     check_labels,
     check_positive,
     check_scores,
-)
-
-#: Objectives whose loss is minus a smooth measure, and not one minus it.
-MINUS_A_MEASURE = frozenset(
-    {"sdcg", "shf-sdcg", "reg-shf-sdcg", "smooth-ndcg", "smooth-ap", "smooth-precision"}
 )
 
 
@@ -141,7 +137,7 @@ def directness(
     """
     loss = obj.loss(scores, labels, group, round=round)
     value = evaluate(scores, labels, group, (measure,), per_query=True)[measure]
-    surrogate = -loss if obj.name in MINUS_A_MEASURE else 1.0 - loss
+    surrogate = obj.contract.metric_offset - loss
     differences = np.abs(surrogate - value)
     s = check_scores(scores)
     y = check_labels(labels, len(s))

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import lightgbm
 
-from boostrank import rankers
-from boostrank.hosts import HostObjective
+from boostrank.hosts import rankers
 from boostrank.metrics import Metric
+from boostrank.objectives import Objective
 
 # LightGBM prefers these over n_estimators, from which schedules take their length.
 _ROUNDS_ALIASES = (
@@ -38,7 +38,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
 
     Parameters
     ----------
-    objective : str or objective, default "lambdarank"
+    objective : str or objective, default "blend"
         A name of `boostrank.objective_names` or an object such as ``boostrank.SHFSDCG(k=10)``.
         ``set_params(objective__k=5)`` changes a parameter of it, also in a grid search. Schedules
         are stretched over `n_estimators` (after `init_model`: over its rounds and these), whatever
@@ -63,7 +63,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
     def __init__(
         self,
         *,
-        objective: str | HostObjective = "lambdarank",
+        objective: str | Objective = "blend",
         metric: str | Sequence[str] = "None",
         **kwargs: Any,
     ) -> None:

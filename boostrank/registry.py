@@ -1,91 +1,11 @@
-"""The objectives as users hold them: the mathematics plus the hosts' protocols, found by name."""
+"""Objectives by their names."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
-from boostrank import objectives
-from boostrank.hosts import HostObjective
+from boostrank.objectives import REGISTRY, Objective
 from boostrank.objectives.validation import check_choice
-
-
-@dataclass(frozen=True, kw_only=True)
-class SDCG(HostObjective, objectives.SDCG): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class SHFSDCG(HostObjective, objectives.SHFSDCG):
-    # On validation parts of six data sets, 100 to 300 trees: never clearly worse, .01 to .04 better
-    # on those with noise (docs/accuracy.md).
-    perturb: str | None = "gumbel"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RegSHFSDCG(HostObjective, objectives.RegSHFSDCG): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class LambdaRank(HostObjective, objectives.LambdaRank): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class RankNet(HostObjective, objectives.RankNet): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class GBRank(HostObjective, objectives.GBRank): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class RankSVM(HostObjective, objectives.RankSVM): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class FRank(HostObjective, objectives.FRank): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class RankBoost(HostObjective, objectives.RankBoost): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class ListNet(HostObjective, objectives.ListNet): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class XENDCG(HostObjective, objectives.XENDCG): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmoothNDCG(HostObjective, objectives.SmoothNDCG): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmoothPrecision(HostObjective, objectives.SmoothPrecision): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmoothAP(HostObjective, objectives.SmoothAP): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class SoftNDCG(HostObjective, objectives.SoftNDCG): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class SLAM(HostObjective, objectives.SLAM): ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Regression(HostObjective, objectives.Regression): ...
-
-
-@dataclass(frozen=True)
-class Mix(HostObjective, objectives.Mix): ...
-
-
-_PLUGGABLE = {cls.__bases__[1]: cls for cls in HostObjective.__subclasses__()}
-_CLASSES = {name: _PLUGGABLE[cls] for name, cls in objectives.REGISTRY.items()}
 
 
 def objective_names() -> tuple[str, ...]:
@@ -101,10 +21,10 @@ def objective_names() -> tuple[str, ...]:
     >>> "shf-sdcg" in boostrank.objective_names()
     True
     """
-    return tuple(_CLASSES)
+    return tuple(REGISTRY)
 
 
-def objective(name: str, /, **params: Any) -> HostObjective:
+def objective(name: str, /, **params: Any) -> Objective:
     """Make an objective by its name.
 
     Parameters
@@ -116,7 +36,7 @@ def objective(name: str, /, **params: Any) -> HostObjective:
 
     Returns
     -------
-    HostObjective
+    Objective
 
     Raises
     ------
@@ -129,18 +49,18 @@ def objective(name: str, /, **params: Any) -> HostObjective:
     --------
     >>> import boostrank
     >>> boostrank.objective("sdcg", k=10)  # doctest: +NORMALIZE_WHITESPACE
-    SDCG(k=10, alpha=1.0, beta=1.0, normalize=True, hessian='gauss-newton', rescale=True,
-         perturb=None, perturb_scale=1.0, query_fraction=1.0, seed=0, start_round=None)
+    SDCG(k=10, alpha=1.0, beta=1.0, normalize=True, discount='linear', hessian='gauss-newton',
+         rescale=True, perturb=None, perturb_scale=1.0, query_fraction=1.0, seed=0,
+         start_round=None)
     """
-    made = _CLASSES[check_choice("objective", name, _CLASSES)](
-        **{**objectives.PRESETS.get(name, {}), **params}
-    )
+    cls = REGISTRY[check_choice("objective", name, REGISTRY)]
+    made = cls(**{**cls.presets.get(name, {}), **params})
     if made.name != name:
         raise ValueError(f"{made!r} is not {name!r} but {made.name!r}; ask for that by its name")
     return made
 
 
-def make_objective(name: str, params: Mapping[str, Any], rounds: int) -> HostObjective:
+def make_objective(name: str, params: Mapping[str, Any], rounds: int) -> Objective:
     """Make an objective; one that follows a schedule learns the number of rounds.
 
     Parameters
@@ -154,14 +74,14 @@ def make_objective(name: str, params: Mapping[str, Any], rounds: int) -> HostObj
 
     Returns
     -------
-    HostObjective
+    Objective
 
     Raises
     ------
     TypeError, ValueError
         As `boostrank.objective`.
     """
-    scheduled = name in _CLASSES and any(
-        entry.name == "total_rounds" for entry in fields(_CLASSES[name])
+    scheduled = name in REGISTRY and any(
+        field.name == "total_rounds" for field in fields(REGISTRY[name])
     )
     return objective(name, **({"total_rounds": rounds} if scheduled else {}) | dict(params))

@@ -8,17 +8,18 @@ import numpy as np
 import numpy.typing as npt
 import xgboost
 from xgboost.callback import EarlyStopping
-from xgboost.objective import Objective
 
-from boostrank import rankers
-from boostrank.hosts import HostObjective, read
+from boostrank.hosts import rankers, rounds
+from boostrank.hosts.data import read
+from boostrank.hosts.handover import hand_over
+from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
 
 
-class _DocumentWeights(Objective):
+class _DocumentWeights(xgboost.objective.Objective):
     """An objective with one weight a document, which a DMatrix with queries cannot hold."""
 
-    def __init__(self, objective: HostObjective, weight: Floats) -> None:
+    def __init__(self, objective: Objective, weight: Floats) -> None:
         self.objective = objective
         self.weight = weight
 
@@ -26,8 +27,7 @@ class _DocumentWeights(Objective):
         self, iteration: int, y_pred: Any, dtrain: xgboost.DMatrix
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         data = read(dtrain)._replace(weight=self.weight)
-        round = self.objective._xgboost_round(iteration)
-        return self.objective._for_host(y_pred, data, round)
+        return hand_over(self.objective, y_pred, data, rounds.of_xgboost(self.objective, iteration))
 
 
 class XGBRanker(xgboost.XGBRanker):
@@ -38,7 +38,7 @@ class XGBRanker(xgboost.XGBRanker):
 
     Parameters
     ----------
-    objective : str or objective, default "lambdarank"
+    objective : str or objective, default "blend"
         A name of `boostrank.objective_names` or an object such as ``boostrank.SHFSDCG(k=10)``.
         ``set_params(objective__k=5)`` changes a parameter of it, also in a grid search. Schedules
         are stretched over `n_estimators` (after `xgb_model`: over its rounds and these), whatever
@@ -61,7 +61,7 @@ class XGBRanker(xgboost.XGBRanker):
     5
     """
 
-    def __init__(self, *, objective: str | HostObjective = "lambdarank", **kwargs: Any) -> None:
+    def __init__(self, *, objective: str | Objective = "blend", **kwargs: Any) -> None:
         super().__init__(objective="rank:pairwise", **kwargs)
         self.objective = objective
 
@@ -187,7 +187,7 @@ class XGBRanker(xgboost.XGBRanker):
         rounds = self.get_num_boosting_rounds()
         done = 0 if xgb_model is None else xgb_model.num_boosted_rounds()
         self.objective_ = rankers.objective_for_fit(self.objective, rounds, done)
-        obj: HostObjective | _DocumentWeights = self.objective_
+        obj: Objective | _DocumentWeights = self.objective_
         weight = train.weight
         if weight is not None and len(weight) != len(train.group):
             obj, weight = _DocumentWeights(self.objective_, weight), None

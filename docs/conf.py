@@ -108,7 +108,13 @@ def visit_math(self, node):
 # ---- pages ---------------------------------------------------------------------------------------
 
 PROSE = {"Source", "Degenerate queries", "Numerics", "Cost", "Draws", "Scale", "Tied scores"}
-SHARED = ("blocks", "bisection", "hinge", "soft_indicators", "numerics", "threads")
+SHARED = (
+    "engine.far_field",
+    "engine.bisection",
+    "engine.hinge",
+    "engine.soft_indicators",
+    "engine.threads",
+)
 
 
 def title(text, line="="):

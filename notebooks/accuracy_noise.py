@@ -27,8 +27,11 @@ from typing import Any
 import numpy as np
 
 import boostrank as br
-from boostrank.compare import HOSTS, Settings, kernel_threads, paired_p_value
 from boostrank.datasets import Fold, letor_folds, load_letor, load_letor_parts, make_ranking
+from boostrank.lab.environment import kernel_threads
+from boostrank.lab.models import HOSTS
+from boostrank.lab.settings import Settings
+from boostrank.lab.stats import paired_p_value
 
 OUT = Path("out/accuracy_noise")
 RATES, STEP = (0.05, 0.1, 0.2), 10

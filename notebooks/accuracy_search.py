@@ -84,7 +84,7 @@ class Part:
                 noisy = s + scale * rng.gumbel(size=len(s))
             elif self.noise == "gaussian":
                 noisy = s + scale * rng.normal(size=len(s))
-            if isinstance(self.loss, br.HostObjective):
+            if isinstance(self.loss, br.objectives.Objective):
                 runs.append(self.loss.grad_hess(noisy, y, group, round=m))
                 share = self.loss.hessian_share if self.share is None else self.share
             else:

@@ -32,76 +32,22 @@ if __name__ != "boostrank.objectives":
         "(after 'pip install -e .' in a checkout)."
     )
 
-from typing import Any
-
-from .base import Contract, Objective
-from .frank import FRank
-from .gbrank import GBRank
-from .lambdarank import LambdaRank
-from .listnet import ListNet
+from . import registry
+from .base import Objective
+from .contract import Contract, Cost
+from .engine.driver import query_kernel
 from .mix import Mix
-from .rankboost import RankBoost
-from .ranknet import RankNet
-from .ranksvm import RankSVM
-from .reg_shf_sdcg import RegSHFSDCG
-from .regression import Regression
+from .registry import *  # noqa: F403
 from .schedules import Schedule
-from .sdcg import SDCG
-from .shf_sdcg import SHFSDCG
-from .slam import SLAM
-from .smooth_ap import SmoothAP
-from .smooth_ndcg import SmoothNDCG
-from .smooth_precision import SmoothPrecision
-from .soft_ndcg import SoftNDCG
-from .xe_ndcg import XENDCG
 
-#: Every objective by its name; Mix, which is made of others, has none.
+#: Classes of all registered objectives.
+CLASSES: tuple[type[Objective], ...] = tuple(
+    cls for cls in vars(registry).values() if isinstance(cls, type)
+)
+#: Each of them by its names.
 REGISTRY: dict[str, type[Objective]] = {
-    SDCG.name: SDCG,
-    SHFSDCG.name: SHFSDCG,
-    RegSHFSDCG.name: RegSHFSDCG,
-    LambdaRank.name: LambdaRank,
-    RankNet.name: RankNet,
-    GBRank.name: GBRank,
-    RankSVM.name: RankSVM,
-    FRank.name: FRank,
-    RankBoost.name: RankBoost,
-    ListNet.name: ListNet,
-    XENDCG.name: XENDCG,
-    SmoothNDCG.name: SmoothNDCG,
-    SmoothPrecision.name: SmoothPrecision,
-    SmoothAP.name: SmoothAP,
-    SoftNDCG.name: SoftNDCG,
-    "slam-ndcg": SLAM,
-    "slam-map": SLAM,
-    Regression.name: Regression,
+    name: cls for cls in CLASSES for name in (cls.name, *cls.presets)
 }
 
-#: Parameters that a name stands for, where a class has several names.
-PRESETS: dict[str, dict[str, Any]] = {"slam-map": {"measure": "map"}}
-
-__all__ = [
-    "PRESETS",
-    "REGISTRY",
-    "SDCG",
-    "SHFSDCG",
-    "SLAM",
-    "XENDCG",
-    "Contract",
-    "FRank",
-    "GBRank",
-    "LambdaRank",
-    "ListNet",
-    "Mix",
-    "Objective",
-    "RankBoost",
-    "RankNet",
-    "RankSVM",
-    "RegSHFSDCG",
-    "Regression",
-    "Schedule",
-    "SmoothAP",
-    "SmoothNDCG",
-    "SmoothPrecision",
-    "SoftNDCG",
-]
+__all__ = ["REGISTRY", "Contract", "Cost", "Mix", "Objective", "Schedule", "query_kernel"]
+__all__ += [cls.__name__ for cls in CLASSES]

@@ -1,17 +1,20 @@
 """The class every objective extends, and the contract that tests and documentation read."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+import inspect
+from abc import ABC
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from .numerics import HESSIAN_FLOOR, HESSIANS
+from .contract import Contract, HessianKind
+from .engine.curvature import HESSIAN_FLOOR, HESSIANS
+from .engine.driver import Kernel
+from .parameters import cutoff, flag, fraction, noise, positive, random_seed
 from .schedules import Schedule
-from .threads import over_queries
 from .validation import (
-    MAX_GRADE,
     Floats,
     Integers,
     check_choice,
@@ -23,62 +26,136 @@ from .validation import (
 )
 
 
-@dataclass(frozen=True)
-class Contract:
-    """What an objective's gradient and Hessian claim to be.
+class ShownSignature:
+    """What `inspect.signature` shows of an object that hosts call, and of its class.
 
-    Attributes
-    ----------
-    gradient : {"exact", "frozen", "subgradient"}
-        Derivative of the loss; derivative with the quantities named by `frozen` held constant; one
-        subgradient of a loss with kinks.
-    hessian : {"exact", "gauss-newton", "constant"}
-        Diagonal of the Hessian (of the loss with the same quantities frozen, floored positive);
-        a positive curvature whose formula the objective's page states; 1 everywhere.
-    shift_invariant : bool
-        Whether the loss depends on score differences only. Gradients then sum to zero inside every
-        query, and a query with nothing to rank (fewer than two documents, or all grades equal)
-        contributes exactly zero.
-    labels : str
-        The label domain.
-    cost : str
-        Time for a query of n documents.
-    frozen : str
-        What the derivatives hold constant; empty where nothing is.
+    A host's estimator counts the parameters that it sees on an object, which are the four it would
+    pass. The class shows its constructor, an objective's own parameters first.
     """
 
-    gradient: Literal["exact", "frozen", "subgradient"]
-    hessian: Literal["exact", "gauss-newton", "constant"]
-    shift_invariant: bool
-    labels: str
-    cost: str
-    frozen: str = ""
+    _call = inspect.Signature(
+        [
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+            for name in ("y_true", "y_pred", "weight", "group")
+        ]
+    )
 
-
-GRADES = f"finite grades, 0 <= y <= {MAX_GRADE:g}"
+    def __get__(self, instance: object, owner: type) -> inspect.Signature:
+        if instance is not None:
+            return self._call
+        constructor = inspect.signature(owner.__init__)  # type: ignore[misc]
+        _, *params = constructor.parameters.values()
+        params.sort(key=lambda param: param.name in HOST_PARAMETERS)
+        return constructor.replace(parameters=params)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Objective(ABC):
-    """A ranking loss: immutable, hashable, picklable; its parameters are its attributes."""
+    """A ranking loss: immutable, hashable, picklable; its parameters are its attributes.
+
+    Boosters call the object itself. The gradients that it hands to them are float32 and on one
+    scale: gradient and Hessian are divided by the mean Hessian of the documents that carry a
+    gradient, over all workers that train together. Newton steps do not change. Hessians are then
+    floored at the objective's `hessian_share` of their mean, before weights. `loss` and
+    `grad_hess` do none of this, and ignore the parameters below.
+
+    Parameters
+    ----------
+    rescale : bool, default True
+        Divide gradients and Hessians by the mean Hessian, so that a booster's thresholds
+        (``min_sum_hessian_in_leaf``, ``min_child_weight``, ``lambda_l2``) mean the same for every
+        objective, and the parts of a mixture are mixed on one scale. False hands over what
+        `grad_hess` returns.
+    perturb : {"gumbel", "gaussian"}, optional
+        Noise that is added to a booster's scores before gradients are taken from them, drawn again
+        in every round: the model learns from many rankings near its own. For losses that are smooth
+        in the scores. Default None: no noise, except "gumbel" for `SHFSDCG`. A mixture has its own,
+        default None, whatever its parts have as theirs.
+    perturb_scale : float, default 1.0
+        Scale of the noise, positive: that of Gumbel's distribution, or the standard deviation. It
+        is a difference of scores, like 1/alpha and `sigma`.
+    query_fraction : float, default 1.0
+        Share of the queries that each boosting round learns from, above 0 and at most 1, drawn
+        again in every round. The others get a gradient of zero. Use it in place of
+        ``bagging_by_query``, which works with a booster's built-in objectives only.
+    seed : int, default 0
+        Seed of all draws: equal seeds draw equal queries and equal noise for documents in equal
+        order, whatever the booster. Each of several workers draws for its own documents.
+    start_round : int, optional
+        Boosting round of the first tree that is added, for schedules and draws. Default None: after
+        the rounds of the model that is trained on, if there is one. 1 starts from the first round
+        there too.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter of another kind or out of its range.
+    """
 
     name: ClassVar[str]
+    #: Further names of the class, with the parameters that each of them stands for.
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     #: The choices of `hessian` with what each of them claims to be.
-    hessians: ClassVar[Mapping[str, Literal["exact", "gauss-newton", "constant"]]] = {
-        "gauss-newton": "gauss-newton",
+    hessians: ClassVar[Mapping[str, HessianKind]] = {
+        "gauss-newton": "surrogate",
         "exact": "exact",
         "constant": "constant",
     }
+    #: What holds for every choice of parameters.
+    claims: ClassVar[Contract] = Contract()
 
+    #: Whether noise on the scores changes what is learnt: not where gradients are linear in them.
+    perturbed: ClassVar[bool] = True
     #: Smallest Hessian that a booster should be handed, as a share of the mean over all documents
     #: with a gradient.
     hessian_share: ClassVar[float] = 0.0
 
-    if TYPE_CHECKING:  # every class declares it itself, last, so that repr shows it last
-        hessian: str
+    if TYPE_CHECKING:  # every class declares it itself, as the last of its own, with its default
+        hessian: str = ""
+
+    rescale: bool = flag(True)
+    perturb: str | None = noise(None)
+    perturb_scale: float = positive(1.0)
+    query_fraction: float = fraction(1.0)
+    seed: int = random_seed(0)
+    start_round: int | None = cutoff()
+
+    __signature__ = ShownSignature()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        # A class without its own gets one from `dataclass`, starting with inherited parameters.
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         check_choice("hessian", self.hessian, self.hessians)
+        for field in fields(self):
+            check = field.metadata.get("check")
+            if check is not None:
+                self._set(**{field.name: check(field.name, getattr(self, field.name))})
+
+    def __repr__(self) -> str:
+        values = (f"{field.name}={getattr(self, field.name)!r}" for field in listed(self))
+        return f"{type(self).__qualname__}({', '.join(values)})"
+
+    def __call__(self, *args: Any) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Gradient and Hessian as a booster asks for them; see `boostrank.hosts`.
+
+        Returns
+        -------
+        grad, hess : float32 arrays (n_docs,)
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments of no known host, data without queries or labels, bad labels, data that
+            splits queries or bags them, and for gradients that are not finite (the message names
+            the query).
+        """
+        # Imported here, and nowhere else in these files: the mathematics works without any host.
+        from ..hosts import gradient_for_host
+
+        return gradient_for_host(self, args)
 
     def _set(self, **values: Any) -> None:
         """Store checked parameters while the object is being built."""
@@ -143,22 +220,14 @@ class Objective(ABC):
         return {name: value(round) for name, value in self._schedules().items()}
 
     @property
-    def _draws(self) -> bool:
-        """Whether every round of a booster draws something anew, for `_drawn`."""
-        return False
-
-    def _drawn(self, rng: np.random.Generator, n_docs: int) -> "Objective":
-        """Return this objective with what it draws for the documents of one round of a booster."""
-        return self
-
-    def _parts(self, round: int | None) -> tuple[tuple[float, "Objective"], ...]:
-        """Return weights and objectives that the loss of a round is the sum of."""
-        return ((1.0, self._at(round)),)
+    def n_draws(self) -> int:
+        """How many uniform numbers of each document a booster's round draws for `_evaluate`."""
+        return 0
 
     @property
-    @abstractmethod
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
+        return replace(self.claims, hessian=self.hessians[self.hessian])
 
     def loss(
         self,
@@ -282,37 +351,62 @@ class Objective(ABC):
         round: int | None,
         grad: Floats,
         hess: Floats,
+        draws: Floats | None = None,
     ) -> None:
-        """Write gradient and Hessian of a round, from arguments that are checked."""
+        """Write gradient and Hessian of a round, from arguments that are checked.
+
+        `draws` (n_draws, n_docs) holds uniform numbers. Without them an objective takes their mean.
+        """
         grad[:] = 0.0
         hess[:] = 1.0 if self.hessian == "constant" else HESSIAN_FLOOR
-        self._at(round)._grad_hess(scores, labels, boundaries, grad, hess)
+        compute = self._at(round)._grad_hess
+        if draws is None:
+            compute(scores, labels, boundaries, grad, hess)
+        else:  # only an objective with `n_draws` is handed any
+            compute(scores, labels, boundaries, grad, hess, draws)
 
     def _checked(self, scores: Any, labels: Any, group: Any) -> tuple[Floats, Floats, Integers]:
         s = check_scores(scores)
         return s, check_labels(labels, len(s)), check_group(group, len(s))
 
-    # What a subclass with kernels provides: its drivers and the parameters they take.
-    _loss_queries: ClassVar[Callable[..., None]]
-    _grad_hess_queries: ClassVar[Callable[..., None]]
-    # Writes an exact Hessian that shares little with the gradient: compiled where asked for.
-    _exact_queries: ClassVar[Callable[..., None] | None] = None
+    #: The loss in compiled form.
+    kernel: ClassVar[Kernel]
 
-    def _params(self) -> tuple[Any, ...]:
-        raise NotImplementedError
+    def _params(self, draws: Floats | None = None) -> Any:
+        """Return what the kernel takes: fields by the names of its parameters.
+
+        0 stands for None, and its place among the choices for a word. `draws` (n_draws, n_docs) are
+        for an objective that has `n_draws`.
+        """
+        params: Any = self.kernel.params
+        values = {name: getattr(self, name) for name in params._fields}
+        for own in fields(self):
+            if own.name in values and "words" in own.metadata:
+                values[own.name] = own.metadata["words"].index(values[own.name])
+        return params(**{name: 0 if value is None else value for name, value in values.items()})
 
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         """Write the loss of every query into `loss` (zeros)."""
-        driver = type(self)._loss_queries
-        over_queries(driver, boundaries, scores, labels, self._params(), loss)
+        self.kernel.losses(self._params(), boundaries, scores, labels, loss)
 
     def _grad_hess(
-        self, scores: Floats, labels: Floats, boundaries: Integers, grad: Floats, hess: Floats
+        self,
+        scores: Floats,
+        labels: Floats,
+        boundaries: Integers,
+        grad: Floats,
+        hess: Floats,
+        draws: Floats | None = None,
     ) -> None:
         """Write into `grad` (zeros) and `hess` (1 where constant, else `HESSIAN_FLOOR`)."""
-        driver = type(self)._grad_hess_queries
-        code = HESSIANS[self.hessian]
-        over_queries(driver, boundaries, scores, labels, self._params(), code, grad, hess)
-        driver_of_exact = type(self)._exact_queries
-        if self.hessian == "exact" and driver_of_exact is not None:
-            over_queries(driver_of_exact, boundaries, scores, labels, self._params(), hess)
+        p, code = self._params(draws), HESSIANS[self.hessian]
+        self.kernel.derivatives(p, boundaries, scores, labels, code, grad, hess)
+
+
+#: Names of the parameters that every objective has for its host.
+HOST_PARAMETERS = tuple(field.name for field in fields(Objective))
+
+
+def listed(objective: Objective | type[Objective]) -> list[Field[Any]]:
+    """Return the fields of an objective or of its class: its own first, then those for hosts."""
+    return sorted(fields(objective), key=lambda field: field.name in HOST_PARAMETERS)

@@ -42,32 +42,27 @@ Cost
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
-import numpy as np
-
-from .base import GRADES, Contract, Objective
-from .numerics import (
-    CONSTANT,
-    EXACT,
-    GAUSS_NEWTON,
-    HESSIAN_FLOOR,
-    floor_indefinite,
-    kernel,
-    logistic,
-    part,
-)
-from .validation import Floats, Integers, check_flag
-
-Params = tuple[bool]  # normalize
+from .base import Objective
+from .contract import MAJORIZER_EXACT_OR_CONSTANT, Contract, Cost
+from .engine.curvature import EXACT, floor_indefinite
+from .engine.driver import query_kernel
+from .engine.vector import logistic
+from .parameters import flag
+from .validation import Floats
 
 
-@part
-def _pairs_query(
-    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
+class FRankParams(NamedTuple):
+    """What the kernel takes."""
+
+    normalize: bool
+
+
+@query_kernel(FRankParams)
+def _kernel(
+    p: FRankParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> float:
-    """Write gradient and Hessian (both zeros before) and return the loss."""
-    (normalize,) = params
     n = len(scores)
     pairs = 0
     loss = 0.0
@@ -89,50 +84,13 @@ def _pairs_query(
             curvature = 0.5 * pull * (3.0 * right - 1.0) if hessian == EXACT else bound
             hess[better] += curvature
             hess[worse] += curvature
-    if normalize and pairs > 0:
+    if p.normalize and pairs > 0:
         grad /= pairs
         hess /= pairs
         loss /= pairs
+    if hessian == EXACT:
+        floor_indefinite(hess)
     return loss
-
-
-@kernel
-def _loss_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    loss: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        unused = np.zeros(b - a)
-        loss[q] = _pairs_query(scores[a:b], labels[a:b], params, CONSTANT, unused, unused)
-
-
-@kernel
-def _grad_hess_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        curvature = np.zeros(b - a)
-        _pairs_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], curvature)
-        if hessian == EXACT:
-            floor_indefinite(curvature)
-            hess[a:b] = curvature
-        elif hessian == GAUSS_NEWTON:
-            hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +109,7 @@ class FRank(Objective):
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The exact diagonal is indefinite and ranked no better; the default one is that of the
         RankNet loss that bounds this one from above; constant is plain gradient boosting.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -169,27 +128,9 @@ class FRank(Objective):
     """
 
     name: ClassVar[str] = "frank"
+    kernel = _kernel
+    claims: ClassVar[Contract] = Contract(cost=Cost.QUADRATIC)
+    hessians = MAJORIZER_EXACT_OR_CONSTANT
 
-    normalize: bool = False
+    normalize: bool = flag(False)
     hessian: str = "gauss-newton"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(normalize=check_flag("normalize", self.normalize))
-
-    @property
-    def contract(self) -> Contract:
-        """What gradient and Hessian claim to be, the label domain and the cost."""
-        return Contract(
-            gradient="exact",
-            hessian=self.hessians[self.hessian],
-            shift_invariant=True,
-            labels=GRADES,
-            cost="O(n^2)",
-        )
-
-    _loss_queries = _loss_queries
-    _grad_hess_queries = _grad_hess_queries
-
-    def _params(self) -> tuple[Any, ...]:
-        return (self.normalize,)

@@ -30,55 +30,28 @@ Cost
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
-import numpy as np
-
-from .base import GRADES, Contract, Objective
-from .hinge import hinge_pairs
-from .numerics import CONSTANT, HESSIAN_FLOOR, kernel
-from .validation import Floats, Integers, check_flag, check_positive
-
-Params = tuple[float, bool]  # margin, normalize
+from .base import Objective
+from .contract import EXACT_OR_CONSTANT, Contract, Cost
+from .engine.driver import query_kernel
+from .engine.hinge import hinge_pairs
+from .parameters import flag, positive
+from .validation import Floats
 
 
-@kernel
-def _loss_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    loss: Floats,
-) -> None:
-    margin, normalize = params
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        unused = np.empty(b - a)
-        loss[q] = hinge_pairs(scores[a:b], labels[a:b], margin, True, normalize, unused, unused)
+class GBRankParams(NamedTuple):
+    """What the kernel takes."""
+
+    margin: float
+    normalize: bool
 
 
-@kernel
-def _grad_hess_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    margin, normalize = params
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        curvature = np.empty(b - a)
-        hinge_pairs(scores[a:b], labels[a:b], margin, True, normalize, grad[a:b], curvature)
-        if hessian != CONSTANT:
-            for i in range(b - a):
-                hess[a + i] = max(curvature[i], HESSIAN_FLOOR)
+@query_kernel(GBRankParams)
+def _kernel(
+    p: GBRankParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
+) -> float:
+    return hinge_pairs(scores, labels, p.margin, True, p.normalize, grad, hess)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +72,7 @@ class GBRank(Objective):
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two count the document's pairs within the margin; constant is plain gradient
         boosting.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -118,31 +92,10 @@ class GBRank(Objective):
     """
 
     name: ClassVar[str] = "gbrank"
+    kernel = _kernel
+    claims: ClassVar[Contract] = Contract(cost=Cost.N_LOG_N, convex=True)
+    hessians = EXACT_OR_CONSTANT
 
-    margin: float = 1.0
-    normalize: bool = False
+    margin: float = positive(1.0)
+    normalize: bool = flag(False)
     hessian: str = "exact"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            margin=check_positive("margin", self.margin),
-            normalize=check_flag("normalize", self.normalize),
-        )
-
-    @property
-    def contract(self) -> Contract:
-        """What gradient and Hessian claim to be, the label domain and the cost."""
-        return Contract(
-            gradient="exact",
-            hessian=self.hessians[self.hessian],
-            shift_invariant=True,
-            labels=GRADES,
-            cost="O(n log n)",
-        )
-
-    _loss_queries = _loss_queries
-    _grad_hess_queries = _grad_hess_queries
-
-    def _params(self) -> tuple[Any, ...]:
-        return self.margin, self.normalize

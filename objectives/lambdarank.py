@@ -39,167 +39,127 @@ Cost
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .base import GRADES, Contract, Objective
-from .blocks import (
-    LOGISTIC,
-    MAX_LEVELS,
-    TERMS,
-    batch_end,
-    carry,
-    clear,
-    distinct,
-    exponents,
-    grouped_blocks,
-    scratch,
-    scratch_width,
-    to_bottom,
-)
-from .numerics import (
-    CONSTANT,
-    HESSIAN_FLOOR,
-    exponentials,
-    kernel,
-    logistic,
-    padded,
-    part,
-    rank_discount,
-    read_grades,
-    step,
-    strided,
-    write_order,
-)
-from .schedules import Schedule, check_positive_or_schedule
-from .validation import Floats, Integers, check_cutoff, check_flag
-
-Params = tuple[int, float, bool]  # truncation (0: none), sigma, norm
-
+from .base import Objective
+from .contract import EXACT_OR_CONSTANT, Contract, Cost
+from .engine import columns as col
+from .engine import far_field as far
+from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
+from .engine.driver import batch_kernels
+from .engine.far_field import add_far_pairs, new_table
+from .engine.gains import rank_discount, read_grades
+from .engine.jit import jit_helper, jit_inline
+from .engine.order import order_by_score
+from .engine.vector import logistic, padded
+from .parameters import cutoff, flag, schedulable
+from .schedules import Schedule
+from .validation import Floats
 
 # Up to this truncation, or twice as many documents, all pairs one by one take less time.
-FEW = 110
-
-# Scratch of a batch: rows of its columns or blocks, the same as whole numbers, places, sums of the
-# levels.
-Work = tuple[Floats, Integers, Integers, Floats]
-GAINS, SCORES, GAIN, DISCOUNT, DOWN, UP, POWERS, PULLS, CURVATURES, TOP, BOTTOM = range(11)
-# Of each column its document and its rank - 1; of each query its number and first column, where its
-# blocks begin and whether ratios serve.
-ORDER, RANKS, QUERY, BEGIN, EDGES, RATIOS, COUNTS, SPARE = range(8)  # SPARE: two rows
+DIRECT_UP_TO = 110
 
 
-@step
-def _work(width: int) -> Work:
-    rows, bits, places = scratch(11, 9, width)
-    return rows, bits, places, np.empty((2, MAX_LEVELS, TERMS))
+class LambdaRankParams(NamedTuple):
+    """What the kernels take."""
+
+    truncation: int  # 0: none
+    sigma: float
+    norm: bool
 
 
-@part
-def _sort(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    truncation: int,
-    work: Work,
-) -> tuple[int, int]:
-    """Write order and gains / Z of a batch; return its queries and columns.
-
-    Degenerate queries are left out. Documents are counted from the first of their query.
-    """
-    rows, _, places, _ = work
-    queries = 0
-    columns = 0
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        n = b - a
-        top = min(truncation, n) if truncation > 0 else n
-        gains, order = rows[GAINS, columns:], places[ORDER, columns:]
-        z = read_grades(labels[a:b], top, gains, places[COUNTS])
-        if z == 0.0:
-            continue
-        for i in range(n):
-            gains[i] /= z
-            rows[PULLS, i] = scores[a + i]
-            places[RANKS, columns + i] = i
-        write_order(rows[PULLS], n, order, places[SPARE:])
-        places[QUERY, queries] = q
-        places[BEGIN, queries] = columns
-        queries += 1
-        columns += padded(n)
-    return queries, columns
-
-
-@step
-def _place(query: int, boundaries: Integers, scores: Floats, work: Work) -> None:
-    """Write scores, gains and discounts of a query by position, and the padding behind them."""
-    rows, _, places, _ = work
-    q, begin = places[QUERY, query], places[BEGIN, query]
-    a, n = boundaries[q], boundaries[q + 1] - boundaries[q]
-    for column in range(begin, begin + n):
-        i = places[ORDER, column]
-        rows[SCORES, column] = scores[a + i]
-        rows[GAIN, column] = rows[GAINS, begin + i]
-        rows[DISCOUNT, column] = rank_discount(places[RANKS, column] + 1)
-    for column in range(begin + n, begin + padded(n)):
-        rows[SCORES, column] = 0.0
-        rows[GAIN, column] = 0.0
-        rows[DISCOUNT, column] = 0.0
-
-
-@part
+@jit_helper
 def _norm_factor(total: float) -> float:
     """log2(1 + L)/L, also of a tiny L."""
     return math.log1p(total) / (math.log(2.0) * total) if total > 0.0 else 1.0
 
 
-@part
+@jit_helper
+def _loss(p: LambdaRankParams, scores: Floats, labels: Floats) -> float:
+    n = len(scores)
+    top = min(p.truncation, n) if p.truncation > 0 else n
+    gains = np.empty(n)
+    ideal = read_grades(labels, top, gains, np.empty(32, np.int64))
+    if ideal == 0.0:
+        return 0.0
+    order = order_by_score(scores)
+    spread = p.norm and scores[order[0]] != scores[order[n - 1]]
+    loss = 0.0
+    total = 0.0  # L
+    for a in range(top):
+        i = order[a]
+        for b in range(a + 1, n):
+            j = order[b]
+            lead = abs(scores[i] - scores[j])
+            weight = abs(gains[i] - gains[j]) / ideal
+            weight *= rank_discount(a + 1) - rank_discount(b + 1)  # w_ij
+            # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
+            weight = weight / (0.01 + lead) if spread else weight
+            x = p.sigma * (lead if gains[i] > gains[j] else -lead)
+            loss += weight * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))
+            total += 2.0 * p.sigma * weight * logistic(x)[0]
+    return loss * _norm_factor(total) if p.norm else loss
+
+
+@jit_inline
+def _packing(p: LambdaRankParams) -> Packing:
+    # The divisor 0.01 + |s_i - s_j| is no sum of exponentials: all pairs one by one.
+    few = p.norm or 0 < p.truncation <= DIRECT_UP_TO
+    direct_up_to = UNLIMITED if few else 2 * DIRECT_UP_TO + 1
+    return Packing(True, p.truncation, True, True, True, direct_up_to, p.truncation)
+
+
+@jit_helper
 def _near_rows(
-    first: int,
-    last: int,
-    rows: Floats,
-    begin: int,
-    end: int,
+    rows: tuple[int, int],
+    partners: tuple[int, int],
+    w: Columns,
     sigma: float,
     norm: bool,
     offset: float,
-    ratios: bool,
+    factorizable: bool,
 ) -> float:
-    """Sum the pairs of the documents first..last - 1 with begin..end - 1.
+    """Sum the pairs of the documents of some columns with those of others.
 
     With `norm`, weights are divided by `offset` plus the score difference, and their sum times rho
     is returned.
     """
-    start, partners = np.uint64(begin), np.uint64(end - begin)
+    from_top, scores, gains, discounts = (
+        w.real[col.FROM_TOP],
+        w.real[col.SCORE],
+        w.real[col.WORTH],
+        w.real[col.OWN],
+    )
+    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
+    start, count = np.uint64(partners[0]), np.uint64(partners[1] - partners[0])
     total = 0.0
-    for i in range(np.uint64(first), np.uint64(last)):
-        own, own_score = rows[DOWN, i], rows[SCORES, i]
-        own_gain, own_discount = rows[GAIN, i], rows[DISCOUNT, i]
+    for i in range(np.uint64(rows[0]), np.uint64(rows[1])):
+        own, own_score = from_top[i], scores[i]
+        own_gain, own_discount = gains[i], discounts[i]
         pull = 0.0
         magnitudes = 0.0
         curvature = 0.0
-        if not ratios:
-            for j in range(partners):
-                gap = own_gain - rows[GAIN, start + j]
-                lead = abs(own_score - rows[SCORES, start + j])
-                weight = abs(gap) * abs(own_discount - rows[DISCOUNT, start + j])
+        if not factorizable:
+            for j in range(count):
+                gap = own_gain - gains[start + j]
+                lead = abs(own_score - scores[start + j])
+                weight = abs(gap) * abs(own_discount - discounts[start + j])  # w_ij
                 weight = weight / (offset + lead) if norm else weight
-                right = (gap > 0.0) == (own_score > rows[SCORES, start + j])
+                right = (gap > 0.0) == (own_score > scores[start + j])
                 rho, slope = logistic(sigma * lead if right else -sigma * lead)
                 magnitudes += weight * rho
                 pull += weight * rho if gap > 0.0 else -weight * rho
                 curvature += weight * slope
         elif norm:
-            for j in range(partners):
-                other = rows[DOWN, start + j]
+            for j in range(count):
+                other = from_top[start + j]
                 below = 1.0 / (own + other)
-                gap = own_gain - rows[GAIN, start + j]
-                swap = abs(own_discount - rows[DISCOUNT, start + j]) * below
-                weight = gap * swap / (offset + abs(own_score - rows[SCORES, start + j]))
+                gap = own_gain - gains[start + j]
+                swap = abs(own_discount - discounts[start + j]) * below
+                weight = gap * swap / (offset + abs(own_score - scores[start + j]))
                 # rho of the better document is the other's share, and the other way round.
                 signed = weight * (other if gap > 0.0 else own)
                 pull += signed
@@ -207,276 +167,132 @@ def _near_rows(
                 curvature += abs(weight) * below * other
             curvature *= own
         else:
-            for j in range(partners):
-                other = rows[DOWN, start + j]
+            for j in range(count):
+                other = from_top[start + j]
                 below = 1.0 / (own + other)
-                gap = own_gain - rows[GAIN, start + j]
-                weight = gap * abs(own_discount - rows[DISCOUNT, start + j]) * below
-                pull += weight * (other if gap > 0.0 else own)
+                gap = own_gain - gains[start + j]
+                weight = (
+                    gap * abs(own_discount - discounts[start + j]) * below
+                )  # w_ij / (E_i + E_j)
+                pull += weight * (other if gap > 0.0 else own)  # w rho
                 curvature += abs(weight) * below * other
-            curvature *= own
-        rows[PULLS, i] = pull
-        rows[CURVATURES, i] = curvature
+            curvature *= own  # w rho (1 - rho)
+        pulls[i] = pull
+        curvatures[i] = curvature
         total += magnitudes
     return total
 
 
-@part
-def _near_cross(begin: int, top: int, end: int, rows: Floats) -> None:
-    """Add the pairs of documents begin..top - 1 with top..end - 1 to both."""
+@jit_helper
+def _near_cross(begin: int, top: int, end: int, w: Columns) -> None:
+    """Add the pairs of columns begin..top - 1 with top..end - 1 to both."""
+    from_top, gains, discounts = w.real[col.FROM_TOP], w.real[col.WORTH], w.real[col.OWN]
+    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
     start, stop = np.uint64(top), np.uint64(end)
     for j in range(start, stop):
-        rows[PULLS, j] = 0.0
-        rows[CURVATURES, j] = 0.0
+        pulls[j] = 0.0
+        curvatures[j] = 0.0
     for i in range(np.uint64(begin), np.uint64(top)):
-        own, own_gain, own_discount = rows[DOWN, i], rows[GAIN, i], rows[DISCOUNT, i]
+        own, own_gain, own_discount = from_top[i], gains[i], discounts[i]
         pull = 0.0
         curvature = 0.0
         for j in range(start, stop):
-            other = rows[DOWN, j]
+            other = from_top[j]
             below = 1.0 / (own + other)
-            gap = own_gain - rows[GAIN, j]
-            weight = gap * abs(own_discount - rows[DISCOUNT, j]) * below
+            gap = own_gain - gains[j]
+            weight = gap * abs(own_discount - discounts[j]) * below
             signed = weight * (other if gap > 0.0 else own)
             slope = abs(weight) * below * other * own
             pull += signed
             curvature += slope
-            rows[PULLS, j] -= signed
-            rows[CURVATURES, j] += slope
-        rows[PULLS, i] += pull
-        rows[CURVATURES, i] += curvature
+            pulls[j] -= signed
+            curvatures[j] += slope
+        pulls[i] += pull
+        curvatures[i] += curvature
 
 
-@part
-def _near(
-    begin: int,
-    end: int,
-    last: int,
-    top: int,
-    rows: Floats,
-    sigma: float,
-    norm: bool,
-    offset: float,
-    ratios: bool,
-) -> float:
+@jit_helper
+def _near(m: int, top: int, batch: Batch, p: LambdaRankParams, offset: float, w: Columns) -> float:
     """Write the sums over pairs inside a block; return sum w rho over its documents.
 
-    Documents before column `top` are at rank T or above; padding may reach to column `last`.
+    Documents before column `top` are at rank T or above.
     """
+    begin, size, factorizable = (
+        w.whole[col.BEGIN, m],
+        w.whole[col.SIZE, m],
+        w.whole[col.FACTORIZABLE, m] != 0,
+    )
+    end = begin + size
+    # Padding stands behind a query's last block only.
+    padding = factorizable and (m == batch.blocks - 1 or not batch.spans_blocks)
+    last = begin + padded(size) if padding else end
     whole = min(max(top, begin), end)
-    if begin < whole < end and ratios and not norm:
-        _near_rows(begin, whole, rows, begin, whole, sigma, norm, offset, ratios)
-        _near_cross(begin, whole, last, rows)
+    if begin < whole < end and factorizable and not p.norm:
+        _near_rows((begin, whole), (begin, whole), w, p.sigma, False, offset, True)
+        _near_cross(begin, whole, last, w)
         return 0.0
-    total = _near_rows(begin, whole, rows, begin, last, sigma, norm, offset, ratios)
+    total = _near_rows((begin, whole), (begin, last), w, p.sigma, p.norm, offset, factorizable)
     if whole < end:  # of a pair, one document is at rank T or above
-        total += _near_rows(whole, end, rows, begin, whole, sigma, norm, offset, ratios)
+        total += _near_rows((whole, end), (begin, whole), w, p.sigma, p.norm, offset, factorizable)
     return total
 
 
-@part
-def _far(
-    top: int,
-    sigma: float,
-    from_above: bool,
-    levels: Floats,
-    runs: Integers,
-    edges: Integers,
-    rows: Floats,
-    sums: Floats,
-) -> None:
-    """Add the pairs of every document with those of all blocks above it, or below."""
-    blocks, known = len(runs), len(levels)
-    entry, exit = (rows[DOWN], rows[UP]) if from_above else (rows[UP], rows[DOWN])
-    count, discounts = np.empty(known), np.empty(known)
-    ones, of_discounts = np.empty(TERMS), np.empty(TERMS)
-    nobody = np.empty(known + 1, np.int64)
-    nobody[0] = 0
-    for level in range(known):
-        count[level] = 0.0
-        discounts[level] = 0.0
-        nobody[level + 1] = 0
-    clear(sums, known)
-    for turn in range(blocks):
-        m = turn if from_above else blocks - 1 - turn
-        wanted = from_above or edges[m] < top
-        for level in range(known):
-            a, b = runs[m, level], runs[m, level + 1]
-            if turn == 0 or a == b or not wanted:
-                continue
-            for k in range(TERMS):
-                ones[k] = 0.0
-                of_discounts[k] = 0.0
-            wrong = 0.0
-            wrong_discounts = 0.0
-            for other in range(known):
-                gap = abs(levels[level] - levels[other])
-                for k in range(TERMS):
-                    ones[k] += gap * LOGISTIC[k] * sums[0, other, k]
-                    of_discounts[k] += gap * LOGISTIC[k] * sums[1, other, k]
-                if (level > other) == from_above:
-                    wrong += gap * count[other]
-                    wrong_discounts += gap * discounts[other]
-            sign = -1.0 if from_above else 1.0
-            z, d = entry[a:b], rows[DISCOUNT, a:b]
-            pulls, curvatures = rows[PULLS, a:b], rows[CURVATURES, a:b]
-            for i in range(b - a):
-                value = 0.0
-                slope = 0.0
-                for k in range(TERMS):
-                    slope = slope * z[i] + value
-                    value = value * z[i] + d[i] * ones[TERMS - 1 - k] - of_discounts[TERMS - 1 - k]
-                pulls[i] += value * z[i] + wrong_discounts - d[i] * wrong
-                curvatures[i] += sign * z[i] * (value + z[i] * slope)
-        if turn + 1 == blocks:
-            continue
-        span = math.exp(-sigma * (rows[TOP, m] - rows[BOTTOM, m]))
-        upper = m if from_above else m - 1
-        gap = math.exp(-sigma * (rows[BOTTOM, upper] - rows[TOP, upper + 1]))
-        # Below rank T, documents count as partners only for those above it.
-        run = nobody if from_above and edges[m + 1] > top else runs[m]
-        carry(run, rows[DISCOUNT], exit, rows[POWERS], span, gap, sums)
-        for level in range(known):
-            a, b = run[level], run[level + 1]
-            count[level] += b - a
-            for i in range(a, b):
-                discounts[level] += rows[DISCOUNT, i]
+@jit_inline
+def _tables(p: LambdaRankParams, levels: int) -> Floats:
+    return new_table(levels)
 
 
-@step
-def _sum_linked(
-    boundaries: Integers, scores: Floats, top: int, params: Params, known: int, work: Work
-) -> None:
-    """Write the sums over all pairs of one query, in blocks with equal gains side by side."""
-    _, sigma, norm = params
-    rows, bits, places, sums = work
-    a, b = boundaries[places[QUERY, 0]], boundaries[places[QUERY, 0] + 1]
-    n = b - a
-    order, edges = places[ORDER, :n], places[EDGES]
-    levels = np.empty(known)
-    for level in range(known):
-        levels[level] = sums[0, level, 0]
-    tops, bottoms, gains, ranks = rows[TOP], rows[BOTTOM], rows[GAINS], places[RANKS]
-    runs = grouped_blocks(scores[a:b], gains, levels, top, order, edges, ranks, tops, bottoms)
-    blocks = len(runs)
-    _place(0, boundaries, scores, work)
-    for m in range(blocks):
-        begin, size = edges[m], edges[m + 1] - edges[m]
-        places[RATIOS, m] = exponents(rows, SCORES, POWERS, begin, size, sigma, rows[TOP, m])
-    exponentials(rows, bits, POWERS, DOWN, 0, strided(n))
-    for m in range(blocks):
-        begin, end, ratios = edges[m], edges[m + 1], places[RATIOS, m] != 0
-        last = begin + padded(end - begin) if ratios and end == n else end
-        _near(begin, end, last, top, rows, sigma, norm, 0.0, ratios)
-        best, worst = rows[TOP, m], rows[BOTTOM, m]
-        to_bottom(rows, SCORES, DOWN, UP, begin, end - begin, sigma, best, worst, ratios)
-    for from_above in (True, False):  # a loop, so that `_far` is compiled once for both
-        _far(top, sigma, from_above, levels, runs, edges, rows, sums)
+@jit_inline
+def _fill(table: Floats, w: Columns, batch: Batch) -> None:
+    """Write the far field's numbers for the gaps between one query's gains."""
+    levels, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
+    for side in range(2):
+        sign = -1.0 if side == far.ABOVE else 1.0
+        for level in range(batch.runs.shape[1] - 1):
+            for other in range(batch.runs.shape[1] - 1):
+                gap = abs(levels[level] - levels[other]) * unit
+                # |d_i - d_j| is (d_i - d_j) times the sign; a wrong pair has 1 - rho for rho.
+                wrong = gap if (level > other) == (side == far.ABOVE) else 0.0
+                of_pair = table[:, side, level, other]
+                of_pair[far.OWN_MOMENT], of_pair[far.OTHER_MOMENT] = gap, -gap
+                of_pair[far.OWN_COUNT], of_pair[far.OTHER_SUM] = -wrong, wrong
+                of_pair[far.BEND_OWN_MOMENT] = sign * gap
+                of_pair[far.BEND_OTHER_MOMENT] = -sign * gap
 
 
-@step
-def _sum_pairs(
-    queries: int, columns: int, boundaries: Integers, scores: Floats, params: Params, work: Work
-) -> None:
-    """Write the sums over the pairs of every query, one by one; with `norm`, normalised."""
-    truncation, sigma, norm = params
-    rows, bits, places, _ = work
-    for query in range(queries):
-        _place(query, boundaries, scores, work)
-        q, begin = places[QUERY, query], places[BEGIN, query]
-        n = boundaries[q + 1] - boundaries[q]
-        best = rows[SCORES, begin]
-        places[RATIOS, query] = exponents(rows, SCORES, POWERS, begin, n, sigma, best)
-    exponentials(rows, bits, POWERS, DOWN, 0, strided(columns))
-    for query in range(queries):
-        q, begin, ratios = places[QUERY, query], places[BEGIN, query], places[RATIOS, query] != 0
-        n = boundaries[q + 1] - boundaries[q]
-        end = begin + n
-        last = begin + padded(n) if ratios else end
-        top = begin + (min(truncation, n) if truncation > 0 else n)
-        offset = 1.0 if rows[SCORES, begin] == rows[SCORES, end - 1] else 0.01
-        magnitudes = _near(begin, end, last, top, rows, sigma, norm, offset, ratios)
-        if norm:
-            factor = _norm_factor(sigma * magnitudes)
+@jit_inline
+def _derivatives(
+    p: LambdaRankParams, batch: Batch, table: Floats, w: Columns
+) -> tuple[float, float]:
+    for m in range(batch.blocks):
+        for column in range(w.whole[col.BEGIN, m], w.whole[col.BEGIN, m] + w.whole[col.SIZE, m]):
+            w.real[col.OWN, column] = rank_discount(w.whole[col.PLACE, column] + 1)
+    write_decays(w, batch, p.sigma)
+    for m in range(batch.blocks):
+        begin, end = w.whole[col.BEGIN, m], w.whole[col.BEGIN, m] + w.whole[col.SIZE, m]
+        first = 0 if batch.spans_blocks else begin
+        top = first + p.truncation if p.truncation > 0 else UNLIMITED
+        offset = 1.0 if w.real[col.SCORE, begin] == w.real[col.SCORE, end - 1] else 0.01
+        magnitudes = _near(m, top, batch, p, offset, w)
+        if p.norm:
+            factor = _norm_factor(p.sigma * magnitudes)
             for column in range(begin, end):
-                rows[PULLS, column] *= factor
-                rows[CURVATURES, column] *= factor
+                w.real[col.PULL, column] *= factor
+                w.real[col.CURVATURE, column] *= factor
+    if batch.spans_blocks:
+        _fill(table, w, batch)
+        top = p.truncation if p.truncation > 0 else batch.columns
+        add_far_pairs(p.sigma, table, batch, w, top, True)
+    return -p.sigma, p.sigma * p.sigma
 
 
-@kernel
-def _loss_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    loss: Floats,
-) -> None:
-    work = _work(scratch_width(first, last, boundaries))
-    truncation, sigma, norm = params
-    rows, _, places, _ = work
-    start = first
-    while start < last:
-        stop = batch_end(start, last, boundaries)
-        queries, _ = _sort(start, stop, boundaries, scores, labels, truncation, work)
-        for query in range(queries):
-            _place(query, boundaries, scores, work)
-            q, begin = places[QUERY, query], places[BEGIN, query]
-            n = boundaries[q + 1] - boundaries[q]
-            end = begin + n
-            s, g, d = rows[SCORES, begin:end], rows[GAIN, begin:end], rows[DISCOUNT, begin:end]
-            spread = norm and s[0] != s[-1]
-            total = 0.0  # L
-            for i in range(min(truncation, n) if truncation > 0 else n):
-                for j in range(i + 1, n):
-                    weight = abs(g[i] - g[j]) * (d[i] - d[j])
-                    # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
-                    weight = weight / (0.01 + abs(s[i] - s[j])) if spread else weight
-                    x = sigma * (s[i] - s[j]) if g[i] > g[j] else sigma * (s[j] - s[i])
-                    loss[q] += weight * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))
-                    total += 2.0 * sigma * weight * logistic(x)[0]
-            loss[q] *= _norm_factor(total) if norm else 1.0
-        start = stop
-
-
-@kernel
-def _grad_hess_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    work = _work(scratch_width(first, last, boundaries))
-    truncation, sigma, norm = params
-    rows, _, places, sums = work
-    start = first
-    while start < last:
-        stop = batch_end(start, last, boundaries)
-        queries, columns = _sort(start, stop, boundaries, scores, labels, truncation, work)
-        n = boundaries[start + 1] - boundaries[start]  # of one query, or of the first short one
-        top = min(truncation, n) if truncation > 0 else n
-        # The divisor 0.01 + |s_i - s_j| is no sum of exponentials: all pairs one by one.
-        one_by_one = queries == 0 or norm or min(n // 2, top) <= FEW
-        known = 0 if one_by_one else distinct(rows[GAINS, :n], sums[0, :, 0])
-        if known > 0:
-            _sum_linked(boundaries, scores, top, params, known, work)
-        else:
-            _sum_pairs(queries, columns, boundaries, scores, params, work)
-        for query in range(queries):
-            q, begin = places[QUERY, query], places[BEGIN, query]
-            a = boundaries[q]
-            for column in range(begin, begin + boundaries[q + 1] - a):
-                i = a + places[ORDER, column]
-                grad[i] = -sigma * rows[PULLS, column]
-                if hessian != CONSTANT:
-                    hess[i] = max(sigma * sigma * rows[CURVATURES, column], HESSIAN_FLOOR)
-        start = stop
+_kernel = batch_kernels(
+    LambdaRankParams,
+    packing=_packing,
+    tables=_tables,
+    derivatives=_derivatives,
+    query_loss=_loss,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -501,6 +317,7 @@ class LambdaRank(Objective):
         is the paper's loss.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the same here and never negative; constant is plain gradient boosting.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -524,34 +341,19 @@ class LambdaRank(Objective):
     """
 
     name: ClassVar[str] = "lambdarank"
+    kernel = _kernel
+    claims: ClassVar[Contract] = Contract(
+        gradient="frozen", frozen="the pair weights w: ranks and, with norm, the normalisations"
+    )
+    hessians = EXACT_OR_CONSTANT
 
-    truncation: int | None = None
-    sigma: float | Schedule = 1.0
-    norm: bool = True
+    truncation: int | None = cutoff()
+    sigma: float | Schedule = schedulable(1.0)
+    norm: bool = flag(True)
     hessian: str = "exact"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            truncation=check_cutoff("truncation", self.truncation),
-            sigma=check_positive_or_schedule("sigma", self.sigma),
-            norm=check_flag("norm", self.norm),
-        )
 
     @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
-        return Contract(
-            gradient="frozen",
-            hessian=self.hessians[self.hessian],
-            shift_invariant=True,
-            labels=GRADES,
-            cost="O(n)" if not self.norm else "O(n^2)" if self.truncation is None else "O(n T)",
-            frozen="the pair weights w: ranks and, with norm, the normalisations",
-        )
-
-    _loss_queries = _loss_queries
-    _grad_hess_queries = _grad_hess_queries
-
-    def _params(self) -> tuple[Any, ...]:
-        return self.truncation or 0, self.sigma, self.norm
+        all_pairs = Cost.QUADRATIC if self.truncation is None else Cost.N_TIMES_CUTOFF
+        return replace(super().contract, cost=all_pairs if self.norm else Cost.LINEAR)

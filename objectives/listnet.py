@@ -39,18 +39,23 @@ Cost
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .base import GRADES, Contract, Objective
-from .numerics import CONSTANT, HESSIAN_FLOOR, all_equal, kernel, part
-from .validation import Floats, Integers
+from .base import Objective
+from .contract import EXACT_OR_CONSTANT, Contract
+from .engine.driver import query_kernel
+from .engine.jit import jit_helper
+from .engine.order import all_equal
+from .validation import Floats
 
-Params = tuple[()]
+
+class ListNetParams(NamedTuple):
+    """The kernel takes none."""
 
 
-@part
+@jit_helper
 def _softmax(values: Floats, p: Floats) -> tuple[int, float]:
     """Write the softmax; return a largest value's position and the sum of e^{v - max} elsewhere."""
     top = int(np.argmax(values))
@@ -63,7 +68,7 @@ def _softmax(values: Floats, p: Floats) -> tuple[int, float]:
     return top, others
 
 
-@part
+@jit_helper
 def cross_entropy(scores: Floats, target: Floats, grad: Floats, hess: Floats) -> float:
     """Write gradient and Hessian and return the loss, for a target that adds up to 1."""
     n = len(scores)
@@ -78,50 +83,15 @@ def cross_entropy(scores: Floats, target: Floats, grad: Floats, hess: Floats) ->
     return loss
 
 
-@part
-def _list_query(scores: Floats, labels: Floats, grad: Floats, hess: Floats) -> float:
-    """Write gradient and Hessian and return the loss."""
+@query_kernel(ListNetParams)
+def _kernel(
+    p: ListNetParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
+) -> float:
     if all_equal(labels):
         return 0.0
     target = np.empty(len(labels))
     _softmax(labels, target)
     return cross_entropy(scores, target, grad, hess)
-
-
-@kernel
-def _loss_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    loss: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        unused = np.zeros(b - a)
-        loss[q] = _list_query(scores[a:b], labels[a:b], unused, unused)
-
-
-@kernel
-def _grad_hess_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        curvature = np.zeros(b - a)
-        _list_query(scores[a:b], labels[a:b], grad[a:b], curvature)
-        if hessian != CONSTANT:
-            hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +107,7 @@ class ListNet(Objective):
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the same here and never negative; constant is plain gradient boosting
         and ranked worse.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -156,22 +127,8 @@ class ListNet(Objective):
     """
 
     name: ClassVar[str] = "listnet"
+    kernel = _kernel
+    claims: ClassVar[Contract] = Contract(convex=True)
+    hessians = EXACT_OR_CONSTANT
 
     hessian: str = "exact"
-
-    @property
-    def contract(self) -> Contract:
-        """What gradient and Hessian claim to be, the label domain and the cost."""
-        return Contract(
-            gradient="exact",
-            hessian=self.hessians[self.hessian],
-            shift_invariant=True,
-            labels=GRADES,
-            cost="O(n)",
-        )
-
-    _loss_queries = _loss_queries
-    _grad_hess_queries = _grad_hess_queries
-
-    def _params(self) -> tuple[Any, ...]:
-        return ()

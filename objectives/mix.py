@@ -33,17 +33,79 @@ Cost
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .base import GRADES, Contract, Objective
-from .numerics import HESSIAN_FLOOR
+from .base import HOST_PARAMETERS, Objective
+from .contract import GRADES, Contract, HessianKind
+from .engine.curvature import HESSIAN_FLOOR
 from .schedules import Schedule
 from .validation import Floats, Integers, check_share
 
+# From the strongest claim to the weakest.
 _GRADIENTS = ("exact", "frozen", "subgradient")
+_HESSIANS: tuple[HessianKind, ...] = ("exact", "majorizer", "surrogate", "constant")
+
+
+def _mixed_kind(first: HessianKind, second: HessianKind) -> HessianKind:
+    if first == second:
+        return first
+    return "majorizer" if {first, second} == {"exact", "majorizer"} else "surrogate"
+
+
+def _joined(*texts: str) -> str:
+    return "; ".join(dict.fromkeys(filter(None, texts)))
+
+
+#: Weight and objective of each part of a sum.
+Parts = tuple[tuple[float, Objective], ...]
+
+
+def parts_of(objective: Objective, round: int | None) -> Parts:
+    """Return the sum that the loss of a round is: of mixtures all parts, of others themselves."""
+    at = objective._at(round)
+    if not isinstance(at, Mixture):
+        return ((1.0, at),)
+    share, first, second = at._mixed()
+    return (
+        *((share * weight, part) for weight, part in parts_of(first, round)),
+        *(((1.0 - share) * weight, part) for weight, part in parts_of(second, round)),
+    )
+
+
+def on_one_scale(
+    parts: Parts, derivatives: Floats, mean_hessians: Sequence[float], *, rescale: bool
+) -> Floats:
+    """Add the parts of a sum up, each with a mean Hessian of 1.
+
+    Parameters
+    ----------
+    parts : weights and objectives
+    derivatives : float64 array (n_parts, 2, n_docs)
+        Gradient and Hessian of each part. The sum is written over the first of them, and the others
+        are not left as they were.
+    mean_hessians : sequence of float
+        Mean Hessian of each part over the documents to which it gives a gradient.
+    rescale : bool
+        False adds the parts up as they are, equation (18). Their Hessians are floored all the same.
+
+    Returns
+    -------
+    float64 array (2, n_docs)
+        Gradient and Hessian of the sum.
+    """
+    for (weight, part), (grad, hess), mean in zip(parts, derivatives, mean_hessians, strict=True):
+        np.maximum(hess, part.hessian_share * mean, out=hess)
+        factor = weight / (mean if rescale else 1.0)
+        grad *= factor
+        hess *= factor
+    total: Floats = derivatives[0]
+    for pair in derivatives[1:]:
+        total += pair
+    return total
 
 
 class Mixture(Objective):
@@ -53,16 +115,10 @@ class Mixture(Objective):
     def _mixed(self) -> tuple[Any, Objective, Objective]:
         """Return the weight of the first objective, a number once `_at` has run, and both."""
 
-    def _parts(self, round: int | None) -> tuple[tuple[float, Objective], ...]:
-        share, first, second = self._at(round)._mixed()
-        return (
-            *((share * weight, part) for weight, part in first._parts(round)),
-            *(((1.0 - share) * weight, part) for weight, part in second._parts(round)),
-        )
-
     @property
-    def _draws(self) -> bool:
-        return any(objective._draws for objective in self._mixed()[1:])
+    def n_draws(self) -> int:
+        """How many uniform numbers of each document a booster's round draws, for all parts."""
+        return sum(part.n_draws for part in self._mixed()[1:])
 
     @property
     def contract(self) -> Contract:
@@ -71,28 +127,37 @@ class Mixture(Objective):
         kind = max(first.gradient, second.gradient, key=_GRADIENTS.index)
         return Contract(
             gradient=kind,
-            hessian=first.hessian if first.hessian == second.hessian else "gauss-newton",
+            hessian=_mixed_kind(first.hessian, second.hessian),
             shift_invariant=first.shift_invariant and second.shift_invariant,
             labels=GRADES,
-            cost=" + ".join(dict.fromkeys((first.cost, second.cost))),
-            frozen="; ".join(dict.fromkeys(filter(None, (first.frozen, second.frozen)))),
+            cost=max(first.cost, second.cost),
+            frozen=_joined(first.frozen, second.frozen),
+            kinks=_joined(first.kinks, second.kinks),
+            convex=first.convex and second.convex,
+            metric_offset=max(first.metric_offset, second.metric_offset),
         )
 
     # What overflows is refused by the caller; a share of none of it is not a number.
     @np.errstate(invalid="ignore")
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
-        for weight, objective in self._parts(None):
+        for weight, objective in parts_of(self, None):
             part = np.zeros_like(loss)
             objective._loss(scores, labels, boundaries, part)
             loss += weight * part  # (18)
 
     @np.errstate(invalid="ignore")
     def _grad_hess(
-        self, scores: Floats, labels: Floats, boundaries: Integers, grad: Floats, hess: Floats
+        self,
+        scores: Floats,
+        labels: Floats,
+        boundaries: Integers,
+        grad: Floats,
+        hess: Floats,
+        draws: Floats | None = None,
     ) -> None:
         hess[:] = 0.0
         part_grad, part_hess = np.empty_like(grad), np.empty_like(hess)
-        for weight, objective in self._parts(None):
+        for weight, objective in parts_of(self, None):
             objective._evaluate(scores, labels, boundaries, None, part_grad, part_hess)
             grad += weight * part_grad  # (18)
             hess += weight * part_hess
@@ -111,10 +176,11 @@ class Mix(Mixture):
     Parameters
     ----------
     first, second : Objective
-        Any two, also mixtures, each with its own `hessian`. What belongs to the host
-        (`query_fraction`, `perturb`, ...) is a parameter of the mixture, not of its parts.
+        Any two, also mixtures, each with its own `hessian`. Their parameters for hosts must be left
+        at the defaults, which the mixture's replace.
     schedule : float or Schedule
         tau, the weight of `first`, from 0 to 1, such as ``Schedule("logistic", total_rounds)``.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -135,12 +201,13 @@ class Mix(Mixture):
     >>> objective.grad_hess(scores, labels, group, round=1)[0].round(3).tolist()
     [-0.731, 0.731]
     >>> hard.grad_hess(scores, labels, group)[0].round(3).tolist()
-    [-0.049, 0.049]
+    [-0.197, 0.197]
     >>> objective.grad_hess(scores, labels, group, round=100)[0].round(3).tolist()
-    [-0.049, 0.049]
+    [-0.197, 0.197]
     """
 
     name: ClassVar[str] = "mix"
+    hessians: ClassVar[Mapping[str, HessianKind]] = {kind: kind for kind in _HESSIANS}
 
     first: Objective
     second: Objective
@@ -153,9 +220,20 @@ class Mix(Mixture):
                 raise TypeError(
                     f"{name} must be an objective such as boostrank.SHFSDCG(), got {value!r}"
                 )
+            self._check_part(name, value)
         if not isinstance(self.schedule, Schedule):
             self._set(schedule=check_share("schedule", self.schedule))
         super().__post_init__()
+
+    def _check_part(self, name: str, part: Objective) -> None:
+        """Refuse host parameters other than its class's defaults: a host would ignore them."""
+        for field in fields(part):
+            value = getattr(part, field.name)
+            if field.name in HOST_PARAMETERS and value != field.default:
+                raise ValueError(
+                    f"{name} must not have {field.name} of its own, got {value!r}: hosts call the "
+                    f"whole {self.name}; give it {field.name}="
+                )
 
     if not TYPE_CHECKING:  # no parameter, as elsewhere: it is chosen for each part
 

@@ -48,22 +48,32 @@ Cost
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .base import GRADES, Contract, Objective
-from .bisection import first_part, grade_levels, halve
-from .numerics import CONSTANT, EXACT, HESSIAN_FLOOR, in_order, kernel, order_by_score, part, strict
-from .validation import Floats, Integers, check_flag
+from .base import Objective
+from .contract import MAJORIZER_EXACT_OR_CONSTANT, Contract, Cost
+from .engine.bisection import first_part, grade_levels, halve
+from .engine.curvature import EXACT
+from .engine.driver import query_kernel
+from .engine.jit import jit_helper, jit_ordered
+from .engine.order import in_order, order_by_score
+from .parameters import flag
+from .validation import Floats, Integers
 
-Params = tuple[bool]  # normalize
+
+class RankBoostParams(NamedTuple):
+    """What the kernel takes."""
+
+    normalize: bool
+
 
 # The lead below which the exponential goes on as its tangent; the module says why there.
 WORST_LEAD = -36.0
 
 
-@part
+@jit_helper
 def _factorised(
     scores: Floats, level: Integers, begins: Integers, grad: Floats, hess: Floats
 ) -> float:
@@ -95,7 +105,7 @@ def _factorised(
     return loss
 
 
-@strict
+@jit_ordered
 def _sweeps(
     scores: Floats,
     labels: Floats,
@@ -173,12 +183,10 @@ def _sweeps(
     return loss
 
 
-@part
-def _pairs_query(
-    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
+@query_kernel(RankBoostParams)
+def _kernel(
+    p: RankBoostParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> float:
-    """Write gradient and curvature and return the loss."""
-    (normalize,) = params
     n = len(scores)
     if n == 0:
         return 0.0
@@ -191,49 +199,12 @@ def _pairs_query(
     pairs = 0.0
     for k in range(len(begins) - 1):
         pairs += float(begins[k]) * (begins[k + 1] - begins[k])
-    if normalize and pairs > 0.0:
+    if p.normalize and pairs > 0.0:
         for i in range(len(scores)):
             grad[i] /= pairs
             hess[i] /= pairs
         loss /= pairs
     return loss
-
-
-@kernel
-def _loss_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    loss: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        unused = np.empty(b - a)
-        loss[q] = _pairs_query(scores[a:b], labels[a:b], params, CONSTANT, unused, unused)
-
-
-@kernel
-def _grad_hess_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        curvature = np.empty(b - a)
-        _pairs_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], curvature)
-        if hessian != CONSTANT:
-            for i in range(b - a):
-                hess[a + i] = max(curvature[i], HESSIAN_FLOOR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,6 +224,7 @@ class RankBoost(Objective):
         The first two are the same but below a difference of -36, where the true curvature is zero
         and the default goes on with e^36; constant is plain gradient boosting, whose steps grow
         with the number of pairs unless `normalize`.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -272,27 +244,9 @@ class RankBoost(Objective):
     """
 
     name: ClassVar[str] = "rankboost"
+    kernel = _kernel
+    claims: ClassVar[Contract] = Contract(cost=Cost.N_LOG_N, convex=True)
+    hessians = MAJORIZER_EXACT_OR_CONSTANT
 
-    normalize: bool = False
+    normalize: bool = flag(False)
     hessian: str = "gauss-newton"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(normalize=check_flag("normalize", self.normalize))
-
-    @property
-    def contract(self) -> Contract:
-        """What gradient and Hessian claim to be, the label domain and the cost."""
-        return Contract(
-            gradient="exact",
-            hessian=self.hessians[self.hessian],
-            shift_invariant=True,
-            labels=GRADES,
-            cost="O(n log n)",
-        )
-
-    _loss_queries = _loss_queries
-    _grad_hess_queries = _grad_hess_queries
-
-    def _params(self) -> tuple[Any, ...]:
-        return (self.normalize,)

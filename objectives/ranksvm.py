@@ -34,57 +34,28 @@ Cost
     O(n log n).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, NamedTuple
 
-import numpy as np
-
-from .base import GRADES, Contract, Objective
-from .hinge import hinge_pairs
-from .numerics import CONSTANT, HESSIAN_FLOOR, kernel
-from .validation import Floats, Integers, check_flag
-
-Params = tuple[bool]  # normalize
+from .base import Objective
+from .contract import SURROGATE_OR_CONSTANT, Contract, Cost
+from .engine.driver import query_kernel
+from .engine.hinge import hinge_pairs
+from .parameters import flag
+from .validation import Floats
 
 
-@kernel
-def _loss_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    loss: Floats,
-) -> None:
-    (normalize,) = params
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        unused = np.empty(b - a)
-        loss[q] = hinge_pairs(scores[a:b], labels[a:b], 1.0, False, normalize, unused, unused)
+class RankSVMParams(NamedTuple):
+    """What the kernel takes."""
+
+    normalize: bool
 
 
-@kernel
-def _grad_hess_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    (normalize,) = params
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        curvature = np.empty(b - a)
-        hinge_pairs(scores[a:b], labels[a:b], 1.0, False, normalize, grad[a:b], curvature)
-        if hessian != CONSTANT:
-            for i in range(b - a):
-                hess[a + i] = max(curvature[i], HESSIAN_FLOOR)
+@query_kernel(RankSVMParams)
+def _kernel(
+    p: RankSVMParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
+) -> float:
+    return hinge_pairs(scores, labels, 1.0, False, p.normalize, grad, hess)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +74,7 @@ class RankSVM(Objective):
         The hinge has no curvature of its own: the first is the number of pairs with a loss that the
         document is in, which limits a Newton step to the margin; constant is plain gradient
         boosting, whose steps grow with the number of pairs unless `normalize`.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -123,31 +95,11 @@ class RankSVM(Objective):
     """
 
     name: ClassVar[str] = "ranksvm"
-    hessians: ClassVar[Mapping[str, Literal["exact", "gauss-newton", "constant"]]] = {
-        "gauss-newton": "gauss-newton",
-        "constant": "constant",
-    }
+    kernel = _kernel
+    claims: ClassVar[Contract] = Contract(
+        gradient="subgradient", cost=Cost.N_LOG_N, kinks="leads equal to the margin", convex=True
+    )
+    hessians = SURROGATE_OR_CONSTANT
 
-    normalize: bool = False
+    normalize: bool = flag(False)
     hessian: str = "gauss-newton"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(normalize=check_flag("normalize", self.normalize))
-
-    @property
-    def contract(self) -> Contract:
-        """What gradient and Hessian claim to be, the label domain and the cost."""
-        return Contract(
-            gradient="subgradient",
-            hessian=self.hessians[self.hessian],
-            shift_invariant=True,
-            labels=GRADES,
-            cost="O(n log n)",
-        )
-
-    _loss_queries = _loss_queries
-    _grad_hess_queries = _grad_hess_queries
-
-    def _params(self) -> tuple[Any, ...]:
-        return (self.normalize,)

@@ -36,6 +36,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .mix import Mixture
+from .parameters import noise, positive
 from .regression import Regression
 from .schedules import Schedule
 from .shf_sdcg import SHFSDCG
@@ -59,13 +60,17 @@ class RegSHFSDCG(Mixture):
         schedule is meaningless without it.
     k : int, optional
         Rank cut-off of the SHF-SDCG part, at least 1. Default None: the whole list.
-    alpha : float or Schedule, default 1.0
+    alpha : float or Schedule, default 5.0
         Steepness of sigmoid and hinge in score units, positive. Unlike in SHF-SDCG alone it is not
-        redundant: the regression part sets the scale of the scores.
+        redundant: the regression part sets the scale of the scores, which is that of grades. A
+        Newton step of SHF-SDCG is up to 2/alpha long. With alpha = 1 it is two grades, and what the
+        regression learnt is lost when SHF-SDCG takes over; with 3 to 20 it is not.
     beta : float or Schedule, default 1.0
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True
         Divide the SHF-SDCG part of every query by its ideal DCG.
+    discount : {"linear", "sqrt", "log2"}, default "linear"
+        As in `SHFSDCG`; the paper's is "log2".
     target : {"grade", "gain"}, default "grade"
         What the regression part fits.
     tau : float or Schedule, optional
@@ -73,6 +78,7 @@ class RegSHFSDCG(Mixture):
         `total_rounds`.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         As in `SHFSDCG`, mixed with the regression's by tau.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -92,19 +98,23 @@ class RegSHFSDCG(Mixture):
     >>> objective.grad_hess(scores, labels, group, round=1)[0].round(3).tolist()
     [-2.0, 2.0]
     >>> objective.grad_hess(scores, labels, group, round=100)[0].round(3).tolist()
-    [-0.062, 0.062]
+    [-1.25, 1.25]
     """
 
     name: ClassVar[str] = "reg-shf-sdcg"
 
     total_rounds: int
     k: int | None = None
-    alpha: float | Schedule = 1.0
+    alpha: float | Schedule = 5.0
     beta: float | Schedule = 1.0
     normalize: bool = True
+    discount: str = "linear"
     target: str = "grade"
     tau: float | Schedule | None = None
     hessian: str = "gauss-newton"
+    # SHF-SDCG's, in score units: 1/alpha.
+    perturb: str | None = noise("gumbel")
+    perturb_scale: float = positive(0.2)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -134,6 +144,7 @@ class RegSHFSDCG(Mixture):
             alpha=self.alpha,
             beta=self.beta,
             normalize=self.normalize,
+            discount=self.discount,
             hessian=self.hessian,
         )
         return self.tau, regression, ranking

@@ -28,8 +28,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from .base import GRADES, Contract, Objective
-from .validation import Floats, Integers, check_choice
+from .base import Objective
+from .contract import EXACT_OR_CONSTANT, Contract
+from .parameters import choice
+from .validation import Floats, Integers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,7 @@ class Regression(Objective):
         few best documents outweigh all others.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are 2, so that a Newton step is the mean residual; constant is 1.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -63,24 +66,12 @@ class Regression(Objective):
     """
 
     name: ClassVar[str] = "regression"
+    claims: ClassVar[Contract] = Contract(shift_invariant=False, convex=True, metric_offset=0.0)
+    hessians = EXACT_OR_CONSTANT
+    perturbed: ClassVar[bool] = False
 
-    target: str = "grade"
+    target: str = choice("grade", ("grade", "gain"))
     hessian: str = "exact"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("target", self.target, ("grade", "gain"))
-
-    @property
-    def contract(self) -> Contract:
-        """What gradient and Hessian claim to be, the label domain and the cost."""
-        return Contract(
-            gradient="exact",
-            hessian=self.hessians[self.hessian],
-            shift_invariant=False,
-            labels=GRADES,
-            cost="O(n)",
-        )
 
     def _residuals(self, scores: Floats, labels: Floats) -> Floats:
         targets = labels if self.target == "grade" else np.exp2(labels) - 1.0
@@ -95,7 +86,13 @@ class Regression(Objective):
 
     @np.errstate(over="ignore")
     def _grad_hess(
-        self, scores: Floats, labels: Floats, boundaries: Integers, grad: Floats, hess: Floats
+        self,
+        scores: Floats,
+        labels: Floats,
+        boundaries: Integers,
+        grad: Floats,
+        hess: Floats,
+        draws: Floats | None = None,
     ) -> None:
         grad += 2.0 * self._residuals(scores, labels)  # (18)
         hess[:] = 1.0 if self.hessian == "constant" else 2.0

@@ -53,29 +53,19 @@ Cost
     for a rank with each document within sqrt(40 sigma) of it in score.
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .base import GRADES, Contract, Objective
-from .blocks import exponents
-from .numerics import (
-    EXACT,
-    GAUSS_NEWTON,
-    HESSIAN_FLOOR,
-    all_equal,
-    exponentials,
-    floor_indefinite,
-    in_order,
-    kernel,
-    logistic,
-    order_by_score,
-    part,
-    strided,
-)
-from .schedules import Schedule
-from .soft_indicators import (
+from .base import Objective
+from .contract import Contract, Cost
+from .engine.columns import exponents
+from .engine.curvature import EXACT, GAUSS_NEWTON, floor_indefinite
+from .engine.driver import query_kernels
+from .engine.jit import jit_helper
+from .engine.order import all_equal, in_order, order_by_score
+from .engine.soft_indicators import (
     band,
     check_width,
     pull_rank,
@@ -85,14 +75,23 @@ from .soft_indicators import (
     steepest,
     write_ranked,
 )
-from .validation import Floats, Integers, check_choice
+from .engine.vector import exponentials, logistic, strided
+from .parameters import checked, choice
+from .schedules import Schedule
+from .validation import Floats
 
-Params = tuple[float, bool]  # sigma, whether the form is the indicator's
+
+class SmoothAPParams(NamedTuple):
+    """What the kernel takes."""
+
+    sigma: float
+    indicator: bool
+
 
 FORMS = ("sigmoid", "indicator")
 
 
-@part
+@jit_helper
 def _shares(
     scores: Floats,
     sigma: float,
@@ -121,18 +120,17 @@ def _shares(
     above[i] = 0.0
 
 
-@part
+@jit_helper
 def _exponentials(scores: Floats, sigma: float) -> tuple[Floats, bool]:
     """Return E, and whether its ratios keep their digits."""
     n = len(scores)
-    rows = np.zeros((3, strided(n)))
-    rows[0, :n] = scores
-    ratios = exponents(rows, 0, 1, 0, n, 1.0 / sigma, scores[0])
-    exponentials(rows, rows.view(np.int64), 1, 2, 0, strided(n))
-    return rows[2, :n], ratios
+    x, powers = np.zeros(strided(n)), np.zeros(strided(n))
+    factorised = exponents(scores, x, 0, n, 1.0 / sigma, scores[0])
+    exponentials(x, powers, strided(n))
+    return powers[:n], factorised
 
 
-@part
+@jit_helper
 def _smooth_ranks(
     scores: Floats, relevant: Floats, sigma: float, ranks: Floats, hits: Floats
 ) -> None:
@@ -153,7 +151,7 @@ def _smooth_ranks(
         hits[i] = hit
 
 
-@part
+@jit_helper
 def _sigmoid_grad_hess(
     scores: Floats, relevant: Floats, sigma: float, hessian: int, grad: Floats, hess: Floats
 ) -> None:
@@ -210,10 +208,10 @@ def _sigmoid_grad_hess(
         floor_indefinite(hess)
     elif hessian == GAUSS_NEWTON:
         for i in range(n):
-            hess[i] = max(0.5 / sigma * size[i], HESSIAN_FLOOR)
+            hess[i] = 0.5 / sigma * size[i]
 
 
-@part
+@jit_helper
 def _indicator_grad_hess(
     scores: Floats, relevant: Floats, sigma: float, hessian: int, grad: Floats, hess: Floats
 ) -> None:
@@ -248,15 +246,15 @@ def _indicator_grad_hess(
     write_ranked(order, ranked_grad, curvature, hessian, grad, hess)
 
 
-@part
-def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
+@jit_helper
+def _loss(p: SmoothAPParams, scores: Floats, labels: Floats) -> float:
     relevant = relevance(labels)
     if all_equal(relevant):
         return 0.0
-    sigma, indicator = params
+    sigma = p.sigma
     n = len(scores)
     value = 0.0
-    if indicator:
+    if p.indicator:
         order = order_by_score(scores)
         t, a = in_order(scores, order), in_order(relevant, order)
         e = np.empty(n)
@@ -276,50 +274,20 @@ def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
     return -value / total
 
 
-@part
-def _grad_hess_query(
-    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
+@jit_helper
+def _derivatives(
+    p: SmoothAPParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> None:
     relevant = relevance(labels)
     if all_equal(relevant):
         return
-    sigma, indicator = params
-    if indicator:
-        _indicator_grad_hess(scores, relevant, sigma, hessian, grad, hess)
+    if p.indicator:
+        _indicator_grad_hess(scores, relevant, p.sigma, hessian, grad, hess)
     else:
-        _sigmoid_grad_hess(scores, relevant, sigma, hessian, grad, hess)
+        _sigmoid_grad_hess(scores, relevant, p.sigma, hessian, grad, hess)
 
 
-@kernel
-def _loss_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    loss: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = _loss_query(scores[a:b], labels[a:b], params)
-
-
-@kernel
-def _grad_hess_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], hess[a:b])
+_kernel = query_kernels(SmoothAPParams, loss=_loss, derivatives=_derivatives)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,6 +316,7 @@ class SmoothAP(Objective):
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The exact diagonal is indefinite; constant is plain gradient boosting. Validation NDCG@10 as
         in `SmoothNDCG`: .455, .401, .401 on OHSUMED and .698, .698, .666 on MQ2008.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -372,31 +341,18 @@ class SmoothAP(Objective):
     """
 
     name: ClassVar[str] = "smooth-ap"
+    kernel = _kernel
+    claims: ClassVar[Contract] = Contract(cost=Cost.QUADRATIC, metric_offset=0.0)
 
-    sigma: float | Schedule = 1.0
-    form: str = "sigmoid"
+    sigma: float | Schedule = checked(check_width, 1.0)
+    form: str = choice("sigmoid", FORMS)
     hessian: str = "gauss-newton"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            sigma=check_width(self.sigma),
-            form=check_choice("form", self.form, FORMS),
-        )
+    def _params(self, draws: Floats | None = None) -> SmoothAPParams:
+        return SmoothAPParams(self.sigma, self.form == "indicator")  # type: ignore[arg-type]
 
     @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
-        return Contract(
-            gradient="exact",
-            hessian=self.hessians[self.hessian],
-            shift_invariant=True,
-            labels=GRADES,
-            cost="O(n^2)",
-        )
-
-    _loss_queries = _loss_queries
-    _grad_hess_queries = _grad_hess_queries
-
-    def _params(self) -> tuple[Any, ...]:
-        return self.sigma, self.form == "indicator"
+        kinks = "tied scores" if self.form == "indicator" else ""
+        return replace(super().contract, kinks=kinks)

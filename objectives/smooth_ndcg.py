@@ -38,31 +38,41 @@ Cost
     sqrt(40 sigma) of it in score.
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .base import GRADES, Contract, Objective
-from .numerics import all_equal, ideal_dcg, kernel, order_by_score, part, rank_discount
+from .base import Objective
+from .contract import Contract, Cost
+from .engine.driver import query_kernel
+from .engine.gains import ideal_dcg, rank_discount
+from .engine.jit import jit_helper
+from .engine.order import all_equal, order_by_score
+from .engine.soft_indicators import check_width, smooth_measure
+from .parameters import checked, flag
 from .schedules import Schedule
-from .soft_indicators import check_width, smooth_measure, smooth_measure_grad_hess
-from .validation import Floats, Integers, check_cutoff, check_flag
-
-Params = tuple[int, float, bool]  # k (0: none), sigma, normalize
+from .validation import Floats, check_cutoff
 
 
-@kernel
-def _weights(labels: Floats, params: Params) -> tuple[Floats, Floats]:
+class SmoothNDCGParams(NamedTuple):
+    """What the kernel takes."""
+
+    k: int
+    sigma: float
+    normalize: bool
+
+
+@jit_helper
+def _weights(labels: Floats, p: SmoothNDCGParams) -> tuple[Floats, Floats]:
     """Return a of documents and b of ranks that count; both empty where all gains are equal."""
-    k, _, normalize = params
     a = np.empty(len(labels))
     for i in range(len(a)):
         a[i] = np.exp2(labels[i]) - 1.0
     if all_equal(a):
         return np.empty(0), np.empty(0)
-    top = min(k, len(a)) if k > 0 else len(a)
-    if normalize:
+    top = min(p.k, len(a)) if p.k > 0 else len(a)
+    if p.normalize:
         z = ideal_dcg(a, order_by_score(a), top)
         for i in range(len(a)):
             a[i] /= z
@@ -72,51 +82,14 @@ def _weights(labels: Floats, params: Params) -> tuple[Floats, Floats]:
     return a, b
 
 
-@part
-def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
-    a, b = _weights(labels, params)
-    return -smooth_measure(scores, a, b, params[1]) if len(a) > 0 else 0.0
-
-
-@part
-def _grad_hess_query(
-    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
-) -> None:
-    a, b = _weights(labels, params)
-    if len(a) > 0:
-        smooth_measure_grad_hess(scores, a, b, params[1], hessian, grad, hess)
-
-
-@kernel
-def _loss_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    loss: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = _loss_query(scores[a:b], labels[a:b], params)
-
-
-@kernel
-def _grad_hess_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], hess[a:b])
+@query_kernel(SmoothNDCGParams)
+def _kernel(
+    p: SmoothNDCGParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
+) -> float:
+    a, b = _weights(labels, p)
+    if len(a) == 0:
+        return 0.0
+    return smooth_measure(scores, a, b, p.sigma, hessian, grad, hess)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +119,7 @@ class SmoothNDCG(Objective):
         The exact diagonal is indefinite; constant is plain gradient boosting. From a regression on
         (see Notes), OHSUMED prefers the first (.454, .443, .432), MQ2008 the second (.697, .704,
         .698).
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -177,33 +151,18 @@ class SmoothNDCG(Objective):
     """
 
     name: ClassVar[str] = "smooth-ndcg"
+    kernel = _kernel
+    claims: ClassVar[Contract] = Contract(
+        cost=Cost.N_TIMES_CUTOFF, kinks="tied scores", metric_offset=0.0
+    )
 
-    k: int | None = 50
-    sigma: float | Schedule = 1.0
-    normalize: bool = True
+    k: int | None = checked(check_cutoff, 50)
+    sigma: float | Schedule = checked(check_width, 1.0)
+    normalize: bool = flag(True)
     hessian: str = "gauss-newton"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(
-            k=check_cutoff("k", self.k),
-            sigma=check_width(self.sigma),
-            normalize=check_flag("normalize", self.normalize),
-        )
 
     @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
-        return Contract(
-            gradient="exact",
-            hessian=self.hessians[self.hessian],
-            shift_invariant=True,
-            labels=GRADES,
-            cost="O(n^2)" if self.k is None else "O(n min(n, k))",
-        )
-
-    _loss_queries = _loss_queries
-    _grad_hess_queries = _grad_hess_queries
-
-    def _params(self) -> tuple[Any, ...]:
-        return self.k or 0, self.sigma, self.normalize
+        cost = Cost.QUADRATIC if self.k is None else Cost.N_TIMES_CUTOFF
+        return replace(super().contract, cost=cost)

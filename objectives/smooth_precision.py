@@ -37,70 +37,41 @@ Cost
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .base import GRADES, Contract, Objective
-from .numerics import all_equal, kernel, part
+from .base import Objective
+from .contract import Contract, Cost
+from .engine.driver import query_kernel
+from .engine.order import all_equal
+from .engine.soft_indicators import check_width, relevance, smooth_measure
+from .parameters import checked, count
 from .schedules import Schedule
-from .soft_indicators import check_width, relevance, smooth_measure, smooth_measure_grad_hess
-from .validation import Floats, Integers, check_count
-
-Params = tuple[int, float]  # k, sigma
+from .validation import Floats
 
 
-@part
-def _loss_query(scores: Floats, labels: Floats, params: Params) -> float:
-    k, sigma = params
-    relevant = relevance(labels)
-    if all_equal(relevant):
-        return 0.0
-    return -smooth_measure(scores, relevant, np.full(min(k, len(scores)), 1.0 / k), sigma)
+class SmoothPrecisionParams(NamedTuple):
+    """What the kernel takes."""
+
+    k: int
+    sigma: float
 
 
-@part
-def _grad_hess_query(
-    scores: Floats, labels: Floats, params: Params, hessian: int, grad: Floats, hess: Floats
-) -> None:
-    k, sigma = params
-    relevant = relevance(labels)
-    if all_equal(relevant):
-        return
-    b = np.full(min(k, len(scores)), 1.0 / k)
-    smooth_measure_grad_hess(scores, relevant, b, sigma, hessian, grad, hess)
-
-
-@kernel
-def _loss_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
+@query_kernel(SmoothPrecisionParams)
+def _kernel(
+    p: SmoothPrecisionParams,
     scores: Floats,
     labels: Floats,
-    params: Params,
-    loss: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = _loss_query(scores[a:b], labels[a:b], params)
-
-
-@kernel
-def _grad_hess_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
     hessian: int,
     grad: Floats,
     hess: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        _grad_hess_query(scores[a:b], labels[a:b], params, hessian, grad[a:b], hess[a:b])
+) -> float:
+    relevant = relevance(labels)
+    if all_equal(relevant):
+        return 0.0
+    b = np.full(min(p.k, len(scores)), 1.0 / p.k)
+    return smooth_measure(scores, relevant, b, p.sigma, hessian, grad, hess)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +93,7 @@ class SmoothPrecision(Objective):
         constant; else as for `SmoothNDCG`. ``Schedule("halving", M)`` is the paper's annealing.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The exact diagonal is indefinite; constant is plain gradient boosting.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -147,28 +119,11 @@ class SmoothPrecision(Objective):
     """
 
     name: ClassVar[str] = "smooth-precision"
+    kernel = _kernel
+    claims: ClassVar[Contract] = Contract(
+        cost=Cost.N_TIMES_CUTOFF, kinks="tied scores", metric_offset=0.0
+    )
 
-    k: int = 10
-    sigma: float | Schedule = 1.0
+    k: int = count(10)
+    sigma: float | Schedule = checked(check_width, 1.0)
     hessian: str = "gauss-newton"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(k=check_count("k", self.k), sigma=check_width(self.sigma))
-
-    @property
-    def contract(self) -> Contract:
-        """What gradient and Hessian claim to be, the label domain and the cost."""
-        return Contract(
-            gradient="exact",
-            hessian=self.hessians[self.hessian],
-            shift_invariant=True,
-            labels=GRADES,
-            cost="O(n min(n, k))",
-        )
-
-    _loss_queries = _loss_queries
-    _grad_hess_queries = _grad_hess_queries
-
-    def _params(self) -> tuple[Any, ...]:
-        return self.k, self.sigma

@@ -49,79 +49,48 @@ Cost
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .base import GRADES, Contract, Objective
+from .base import Objective
+from .contract import EXACT_OR_CONSTANT, Contract
+from .engine.driver import query_kernel
+from .engine.jit import jit_inline
+from .engine.order import all_equal
+from .engine.vector import LN_2
 from .listnet import cross_entropy
-from .numerics import CONSTANT, HESSIAN_FLOOR, LN_2, all_equal, kernel, part
-from .validation import Floats, Integers, check_share
+from .validation import Floats, check_share
 
 MEAN_GAMMA = 0.5
 
-# gamma: that of every document, or one number for all.
-Params = tuple[Floats]
+
+class XENDCGParams(NamedTuple):
+    """What the kernels take: the gamma of every document, or one number for all."""
+
+    gammas: Floats
 
 
-@part
-def _xe_query(scores: Floats, labels: Floats, gamma: Floats, grad: Floats, hess: Floats) -> float:
-    """Write gradient and Hessian and return the loss."""
+@jit_inline
+def _of_query(p: XENDCGParams, a: int, b: int) -> XENDCGParams:
+    return XENDCGParams(p.gammas[a:b] if len(p.gammas) > 1 else p.gammas)
+
+
+@query_kernel(XENDCGParams, _of_query)
+def _kernel(
+    p: XENDCGParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
+) -> float:
     if all_equal(labels):
         return 0.0
     target = np.empty(len(labels))
     total = 0.0
     for i in range(len(labels)):
-        own = gamma[i] if len(gamma) > 1 else gamma[0]
-        target[i] = math.expm1(labels[i] * LN_2) + (1.0 - own)
+        gamma = p.gammas[i] if len(p.gammas) > 1 else p.gammas[0]
+        target[i] = math.expm1(labels[i] * LN_2) + (1.0 - gamma)
         total += target[i]
     target /= total
     return cross_entropy(scores, target, grad, hess)
-
-
-@part
-def _of_query(gamma: Floats, a: int, b: int) -> Floats:
-    """Return what belongs to the documents a..b-1."""
-    return gamma[a:b] if len(gamma) > 1 else gamma
-
-
-@kernel
-def _loss_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    loss: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        unused = np.zeros(b - a)
-        gamma = _of_query(params[0], a, b)
-        loss[q] = _xe_query(scores[a:b], labels[a:b], gamma, unused, unused)
-
-
-@kernel
-def _grad_hess_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    scores: Floats,
-    labels: Floats,
-    params: Params,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        curvature = np.zeros(b - a)
-        gamma = _of_query(params[0], a, b)
-        _xe_query(scores[a:b], labels[a:b], gamma, grad[a:b], curvature)
-        if hessian != CONSTANT:
-            hess[a:b] = np.maximum(curvature, HESSIAN_FLOOR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +109,7 @@ class XENDCG(Objective):
         as above. On validation parts the draws made little difference, up or down.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the same here and never negative; constant is plain gradient boosting.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -159,43 +129,24 @@ class XENDCG(Objective):
     """
 
     name: ClassVar[str] = "xe-ndcg"
+    kernel = _kernel
+    claims: ClassVar[Contract] = Contract(convex=True)
+    hessians = EXACT_OR_CONSTANT
 
     gamma: float | None = None
     hessian: str = "exact"
-
-    if TYPE_CHECKING:  # no parameter: what the kernels take
-        _gammas: Floats
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.gamma is not None:
             self._set(gamma=check_share("gamma", self.gamma))
-        self._set(_gammas=np.array([MEAN_GAMMA if self.gamma is None else self.gamma]))
 
     @property
-    def contract(self) -> Contract:
-        """What gradient and Hessian claim to be, the label domain and the cost."""
-        return Contract(
-            gradient="exact",
-            hessian=self.hessians[self.hessian],
-            shift_invariant=True,
-            labels=GRADES,
-            cost="O(n)",
-        )
+    def n_draws(self) -> int:
+        """How many uniform numbers of each document a booster's round draws."""
+        return 1 if self.gamma is None else 0
 
-    @property
-    def _draws(self) -> bool:
-        return self.gamma is None
-
-    def _drawn(self, rng: np.random.Generator, n_docs: int) -> Self:
-        if not self._draws:
-            return self
-        drawn = replace(self)
-        drawn._set(_gammas=rng.random(n_docs))
-        return drawn
-
-    _loss_queries = _loss_queries
-    _grad_hess_queries = _grad_hess_queries
-
-    def _params(self) -> tuple[Any, ...]:
-        return (self._gammas,)
+    def _params(self, draws: Floats | None = None) -> XENDCGParams:
+        if draws is not None:
+            return XENDCGParams(draws[0])
+        return XENDCGParams(np.array([MEAN_GAMMA if self.gamma is None else self.gamma]))

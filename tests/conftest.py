@@ -1,19 +1,34 @@
-"""Fixtures shared by all tests; the kernel cache is keyed by the sources before Numba loads."""
+"""Fixtures shared by all tests; the kernel cache is keyed by the kernels before Numba loads."""
 
+import ast
 import hashlib
 import os
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
+
+def _code(source: str) -> str:
+    """Return what a file computes: its syntax tree without comments and docstrings."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        match getattr(node, "body", None):
+            case [ast.Expr(ast.Constant(str())) as docstring, *_]:
+                docstring.value = ast.Constant("")
+    return ast.dump(tree)
+
+
 # Numba hashes only the file that defines a kernel: a helper edited in another file would leave its
-# callers' cached machine code stale.
-_sources = hashlib.sha256()
-for _source in sorted((*ROOT.glob("objectives/*.py"), *ROOT.glob("boostrank/*.py"))):
-    _sources.update(_source.read_bytes())
-# Nor does it tell kernels that check their indices from others.
-_sources.update(os.environ.get("NUMBA_BOUNDSCHECK", "").encode())
-os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / _sources.hexdigest()[:16])
+# callers' cached machine code stale. Kernels are in the engine and in files that import from it.
+_kernels = hashlib.sha256()
+for _path in sorted((*ROOT.glob("objectives/**/*.py"), *ROOT.glob("boostrank/**/*.py"))):
+    _source = _path.read_text()
+    if _path.parent.name == "engine" or re.search(r"^\s*from \S*engine\b", _source, re.MULTILINE):
+        _kernels.update(_code(_source).encode())
+# Nor does Numba tell kernels that check their indices from others.
+_kernels.update(os.environ.get("NUMBA_BOUNDSCHECK", "").encode())
+os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / _kernels.hexdigest()[:16])
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
@@ -24,12 +39,12 @@ settings.register_profile("fuzz", max_examples=5000, print_blob=True)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that changes golden files."""
-    parser.addoption("--overwrite", action="store_true", help="write golden files anew")
+    parser.addoption("--overwrite", action="store_true", help="rewrite the golden file")
 
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """Return the folder of the real data, which is not part of the project."""
+    """Return the folder of the real data, which are not part of the project."""
     folder = Path(os.environ.get("BOOSTRANK_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
         pytest.skip("no real data: neither ../shared/data nor $BOOSTRANK_DATA is a folder")

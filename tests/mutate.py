@@ -4,10 +4,11 @@
 
 Faults are made from the syntax tree: + for -, * for /, swapped operands of -, < for <= and for >=,
 a constant one off, sums in float32, a statement or a sign left out, `and` for `or`. Each is tried
-on a copy of the project: first without compiling (seconds), on the tests of derivatives, oracle and
-edge cases and on those that know the file; what survives, on the latter compiled, with the
-machine code of what the file has no part in. Survivors are printed; those that change nothing are
-listed in `EQUIVALENT` with the reason, and count as neither caught nor missed.
+on a copy of the project, with the tests of the base class, derivatives, oracle and edge cases that
+use the file and with test files that know it: first without compiling (seconds), then, if it
+survives, compiled. Survivors are printed. Those that change nothing are listed in `EQUIVALENT` and
+`ALIKE` with the reason, and count as neither caught nor missed. An entry there that no fault of the
+present sources matches is an error.
 """
 
 import argparse
@@ -30,64 +31,70 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-FIRST = ("derivatives", "oracle", "edge_cases")
+OBJECTIVES = ROOT / "objectives"
+FILES = {path.stem: path for path in OBJECTIVES.rglob("*.py") if path.stem != "__init__"}
+FIRST = ("objective", "derivatives", "oracle", "edge_cases")
 # Test files that take minutes without compiling, or are of processes and threads.
 COMPILED = ("hosts", "processes", "smoothrank")
-# A million documents of a query are soon done where work grows with their number, not with its
-# square: of the compiled tests the only ones that a fault in this would keep from ending.
-LINEAR = ("sdcg", "shf-sdcg", "lambdarank", "ranknet")
-MILLION = "tests/test_edge_cases.py::test_a_query_of_a_million_documents"
 # Beyond these many times the sound file's seconds, a fault makes an endless loop or a deadlock.
 PATIENCE_AT_WORK, PATIENCE = 2, 10
 MEMORY = 6 << 30
-SMOOTH = (("smooth-ndcg", "smooth-precision", "smooth-ap"), ("smoothrank",))
-PAIRWISE = (("gbrank", "ranksvm", "rankboost"), ("pairwise",))
-# File -> the objectives that use it, or words of tests' names, and test files of its own.
+SIGMOIDS = ("sdcg", "lambdarank", "ranknet")
+HINGES = (("gbrank", "ranksvm", "rankboost"), ("pairwise",))
+# File -> objectives that use it, or other words of tests' names, and test files besides the first
+# ones. Of a loss that is not here it is the objective alone.
 KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "base": (("reg-shf-sdcg", "slam", "cannot_hold"), ("hosts", "schedules")),
-    "bisection": PAIRWISE,
-    "blocks": (("sdcg", "shf-sdcg", "lambdarank", "smooth-ap"), ("blocks", "smoothrank")),
+    "base": (
+        ("reg-shf-sdcg", "slam", "beyond_float64"),
+        ("objective", "schedules", "hosts", "perturb", "sampling"),
+    ),
+    "bisection": HINGES,
+    "columns": (SIGMOIDS, ("blocks",)),
+    "contract": (("lambdarank", "mix", "million"), ("mix",)),
+    "curvature": (("frank", "sdcg", "soft-ndcg"), ()),
+    "driver": (("listnet", "frank", "sdcg", "ranknet"), ("objective",)),
+    "far_field": (SIGMOIDS, ("blocks",)),
     "frank": (("frank",), ("pairwise",)),
+    "gains": (("sdcg", "lambdarank", "slam"), ("blocks", "softrank_slam")),
     "gbrank": (("gbrank",), ("pairwise",)),
-    "hinge": PAIRWISE,
+    "hinge": HINGES,
+    "jit": (("gbrank", "ranknet"), ("pairwise", "processes")),
     "lambdarank": (("lambdarank",), ("blocks", "claims", "pairwise")),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
-    "mix": (("mix", "reg-shf-sdcg"), ("mix", "claims")),
-    "numerics": (
-        ("sdcg", "lambdarank", "ranknet"),
-        ("blocks", "claims", "pairwise", "smoothrank", "softrank_slam"),
-    ),
+    "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
+    "order": (("sdcg", "lambdarank", "slam", "order"), ("blocks",)),
+    "parameters": (("gbrank",), ("objective",)),
     "rankboost": (("rankboost",), ("pairwise",)),
     "ranknet": (("ranknet",), ("blocks", "pairwise")),
     "ranksvm": (("ranksvm",), ("pairwise",)),
-    "reg_shf_sdcg": (("reg-shf-sdcg",), ("claims",)),
+    "reg_shf_sdcg": (("reg-shf-sdcg",), ("objective", "claims")),
     "regression": (("reg",), ("claims",)),
-    "schedules": (("reg-shf-sdcg", "scheduled"), ("schedules", "claims", "smoothrank")),
+    "schedules": (("reg-shf-sdcg",), ("schedules", "objective", "claims")),
     "sdcg": (("sdcg",), ("blocks", "claims")),
-    "shf_sdcg": (("shf-sdcg",), ("blocks", "claims")),
+    "shf_sdcg": (("shf-sdcg",), ("blocks", "claims", "perturb")),
     "slam": (("slam",), ("softrank_slam",)),
     "smooth_ap": (("smooth-ap",), ("smoothrank",)),
     "smooth_ndcg": (("smooth-ndcg",), ("smoothrank",)),
     "smooth_precision": (("smooth-precision",), ("smoothrank",)),
-    "soft_indicators": SMOOTH,
+    "smooth_ranks": (("sdcg",), ("blocks", "claims")),
+    "soft_indicators": (("smooth",), ("smoothrank",)),
     "soft_ndcg": (("soft-ndcg",), ("softrank_slam",)),
-    "threads": (("ranknet",), ("processes",)),
-    "validation": (("gbrank", "slam", "smooth-precision", "scheduled"), ("schedules",)),
+    "threads": (("listnet",), ("processes",)),
+    "validation": (("gbrank", "slam"), ("objective", "schedules")),
+    "vector": (SIGMOIDS, ("blocks",)),
     "xe_ndcg": (("xe-ndcg",), ("hosts",)),
+    "yetirank": (("yetirank",), ("hosts",)),
 }
 # Faults that no test can catch, as printed, and why.
 EQUIVALENT = {
-    "base: @dataclass(frozen=True, kw_only=True) => @dataclass(frozen=True, kw_only=False)": (
-        "the class has no fields"
-    ),
     "bisection: low, high = lowest + 1, last - 1 => low, high = lowest - 1, last - 1": (
         "no level below the part begins at its middle or after it: the search finds the same"
     ),
-    "blocks: if q > first and (n > BLOCK or columns > BATCH):"
+    "columns: if q > first and (n > BLOCK or columns > BATCH):"
     " => if q > first and (n >= BLOCK or columns > BATCH):": (
         "where a batch ends: its queries do not meet"
     ),
-    "blocks: longest = max(longest, boundaries[q + 1] - boundaries[q])"
+    "columns: longest = max(longest, boundaries[q + 1] - boundaries[q])"
     " => longest = max(longest, boundaries[q + 1] + boundaries[q])": (
         "scratch longer than the longest query"
     ),
@@ -95,15 +102,10 @@ EQUIVALENT = {
     " => better, worse = (i, j) if labels[i] >= labels[j] else (j, i)": (
         "documents of equal grade are passed over above"
     ),
-    "lambdarank: weight = gap * swap / (offset + abs(own_score - rows[SCORES, start + j]))"
-    " => weight = gap * swap / (offset + abs(((rows[SCORES, start + j]) - (own_score))))": (
-        "the magnitude of a difference"
-    ),
-    "mix: super().__post_init__() => pass": "a mixture's Hessian is of a known kind by itself",
-    "numerics: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
+    "order: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
         "when sorting by buckets is given up: the other way sorts alike"
     ),
-    "numerics: scale = (n - 1) / (top - bottom) => scale = (n - 2) / (top - bottom)": (
+    "order: scale = (n - 1) / (top - bottom) => scale = (n - 2) / (top - bottom)": (
         "other buckets, in the same order"
     ),
     "ranknet: if place > 0 and labels[order[place]] != labels[order[place - 1]]:"
@@ -111,19 +113,14 @@ EQUIVALENT = {
         "before the first document there are no better ones: none are counted"
     ),
     "reg_shf_sdcg: super().__post_init__() => pass": "its parts check the Hessian",
-    "smooth_ndcg: if len(a) > 0: => if len(a) > 1:": "one document has nothing to rank",
     "threads: if n_chunks <= 1: => if n_chunks < 1:": "one chunk is all there is",
     "threads: shares = np.linspace(0.0, total, n_chunks + 1)[1:-1]"
     " => shares = np.linspace(1.0, total, n_chunks + 1)[1:-1]": "a cut one pair further on",
 }
 # The same of many, as regular expressions of what stands in their place.
 ALIKE = {
-    r"(unused|curvature) = np\.(empty|zeros)\(b \+ a\)": "scratch longer than the query",
     r"(SHORT_LIST|MOVES_A_DOCUMENT|FEW|DIRECT|TABLE|MAX_LEVELS|DOCUMENTS_A_LEVEL) = \d+"
     r"|LARGEST_EXPONENT = 151\.0": ("where one way takes over from another: both agree"),
-    r"(rows = np\.zeros\(\(|rows, bits, places = scratch\().*": (
-        "more rows of scratch than are used"
-    ),
     r"(LANES|STRIDE|BLOCK|BATCH) = \d+": "lengths of scratch and of what is done at once",
     r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*": (
         "how work is shared out: any share gives the same"
@@ -248,21 +245,6 @@ def computing(tree: ast.Module) -> Iterator[ast.AST]:
         stack.extend(ast.iter_child_nodes(node))
 
 
-def dependents(name: str) -> set[str]:
-    """Return the files of objectives/ whose machine code holds parts of one of them."""
-    imports = {}
-    for path in (ROOT / "objectives").glob("*.py"):
-        source = path.read_text()
-        if re.search("^@(kernel|part|step)", source, re.MULTILINE):
-            nodes = [node for node in ast.walk(ast.parse(source)) if type(node) is ast.ImportFrom]
-            imports[path.stem] = {node.module for node in nodes}
-    found, more = set(), {name} & imports.keys()
-    while more:
-        found |= more
-        more = {file for file, needs in imports.items() if needs & found} - found
-    return found
-
-
 class Limits(NamedTuple):
     """Seconds that tests may take: of the processor, and in all."""
 
@@ -278,8 +260,27 @@ class Limits(NamedTuple):
 
 def equivalent(fault: Fault) -> bool:
     """Whether a fault is known to change nothing."""
-    new = str(fault).partition(" => ")[2]
-    return str(fault) in EQUIVALENT or any(re.fullmatch(pattern, new) for pattern in ALIKE)
+    return str(fault) in EQUIVALENT or any(alike(pattern, fault) for pattern in ALIKE)
+
+
+def alike(pattern: str, fault: Fault) -> bool:
+    return re.fullmatch(pattern, str(fault).partition(" => ")[2]) is not None
+
+
+def outdated() -> list[str]:
+    """Return what `EQUIVALENT` and `ALIKE` hold that no fault of the sources is, and lost files."""
+    every = [fault for name, path in FILES.items() for fault in faults(name, path.read_text())]
+    texts = {str(fault) for fault in every}
+    return [
+        *(entry for entry in EQUIVALENT if entry not in texts),
+        *(pattern for pattern in ALIKE if not any(alike(pattern, fault) for fault in every)),
+        *(name for name in KNOWN_BY if name not in FILES),
+    ]
+
+
+def names_of(file: str) -> tuple[str, ...]:
+    """Return the names of the objectives that a file of objectives/ defines."""
+    return tuple(re.findall(r'name: ClassVar\[str\] = "([^"]+)"', FILES[file].read_text()))
 
 
 class Copy:
@@ -297,7 +298,7 @@ class Copy:
 
     def run(self, fault: Fault, compiled: bool, limits: Limits) -> str | None:
         """Return how the fault was caught, or None."""
-        path = self.root / "objectives" / f"{fault.name}.py"
+        path = self.root / FILES[fault.name].relative_to(ROOT)
         times = path.stat()
         path.write_text(fault.mutant)
         try:
@@ -310,16 +311,18 @@ class Copy:
             shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
 
     def _tests(self, fault: Fault, compiled: bool, limits: Limits) -> str | None:
-        objectives, own = KNOWN_BY[fault.name]
+        words, own = KNOWN_BY.get(fault.name, (names_of(fault.name), ()))
+        # Identifiers of tests hold names of objectives, or of their classes.
+        words = tuple(dict.fromkeys((*words, *(word.replace("-", "") for word in words))))
+        chosen = ["-k", " or ".join(words)]
         if compiled:
-            tests = [f"tests/test_{file}.py" for file in own]
-            tests += [f"{MILLION}[{name}]" for name in objectives if name in LINEAR]
-            return self._compiled(fault, tests, limits)
-        # NumPy warns of what compiled kernels compute in silence: that would catch nothing.
+            files = [f"tests/test_{file}.py" for file in (*FIRST, *own)]
+            return self._compiled(fault, [*files, *chosen], limits)
+        # NumPy warns of what compiled kernels compute silently: that would catch nothing.
         common = ["-m", "not compiled"]
         for warning in ("RuntimeWarning", "pytest.PytestAssertRewriteWarning"):
             common += ["-W", f"ignore::{warning}"]
-        runs = [[f"tests/test_{file}.py", "-k", " or ".join(objectives), *common] for file in FIRST]
+        runs = [[f"tests/test_{file}.py", *chosen, *common] for file in FIRST]
         runs += [[f"tests/test_{file}.py", *common] for file in own if file not in COMPILED]
         child = os.fork()
         if child == 0:
@@ -350,21 +353,23 @@ class Copy:
         import pytest
 
         for arguments in runs:  # one by one: most faults need not wait for all to be collected
-            code = int(pytest.main(self._arguments(arguments)))
-            if code:
-                return code
+            code = pytest.main(self._arguments(arguments))
+            if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+                return int(code)
         return 0
 
-    def _compiled(self, fault: Fault, files: list[str], limits: Limits) -> str | None:
-        """Run tests in a process of their own, with the machine code that the fault spares."""
+    def _compiled(self, fault: Fault, tests: list[str], limits: Limits) -> str | None:
+        """Run tests in a process of their own, with the machine code of the sound file.
+
+        Names of machine code hold a digest of the sources: what the fault changes is not found.
+        """
         runpy.run_path(str(self.root / "tests" / "conftest.py"))
         cache = Path(os.environ["NUMBA_CACHE_DIR"])
-        stale = shutil.ignore_patterns(*(f"{name}.*" for name in dependents(fault.name)))
-        shutil.copytree(self.sound, cache, ignore=stale, dirs_exist_ok=True)
+        shutil.copytree(self.sound, cache, dirs_exist_ok=True)
         environment = {**os.environ, "PYTHONPATH": str(self.root)}
         del environment["NUMBA_DISABLE_JIT"]
         child = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *self._arguments(files)],
+            [sys.executable, "-m", "pytest", *self._arguments(tests)],
             cwd=self.root,
             env=environment,
             stdout=subprocess.DEVNULL,
@@ -410,11 +415,14 @@ def waited(child: int, seconds: float) -> str | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="*", help="names in objectives/; all by default")
+    parser.add_argument("files", nargs="*", help="in objectives/; all by default")
     parser.add_argument("--sample", type=int, help="faults a file; all by default")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    names = [Path(file).stem for file in options.files] or list(KNOWN_BY)
+    names = [Path(file).stem for file in options.files] or list(FILES)
+    stale = outdated()
+    for entry in stale:
+        print(f"listed in mutate.py, but not in objectives/: {entry}")
 
     os.environ["NUMBA_DISABLE_JIT"] = "1"
     # Loaded once, for every fault's tests.
@@ -427,7 +435,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         copy = Copy(Path(folder) / "copy")
         for name in names:
-            source = (ROOT / "objectives" / f"{name}.py").read_text()
+            source = FILES[name].read_text()
             every = list(faults(name, source))
             if options.sample is not None and options.sample < len(every):
                 every = random.Random(options.seed).sample(every, options.sample)
@@ -453,7 +461,7 @@ def main() -> None:
                 flush=True,
             )
     print(f"{caught} of {tried} faults caught, {known} known to change nothing")
-    sys.exit(caught < tried)
+    sys.exit(caught < tried or bool(stale))
 
 
 if __name__ == "__main__":

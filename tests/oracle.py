@@ -117,40 +117,68 @@ def shf_width(scores, grades, alpha, k):
     return max(float(k), *(r[i] for i in best))
 
 
-def _sdcg_of_rank(rank, grade, z, beta, cut):
+def _cut_rank(rank, beta, cut):
+    """Return the integral of the weight (7) from 0 to the rank."""
+    if cut is None:
+        return rank
+    beyond = np.log1p(np.exp(-beta * abs(rank - cut))) - np.log1p(np.exp(-beta * cut))
+    return min(rank, cut) - beyond / beta
+
+
+def _cost_of_rank(rank, grade, z, beta, cut, discount_kind):
+    """Return f(r)."""
+    if discount_kind == "linear":
+        return gain(grade) / z * _cut_rank(rank, beta, cut)
+    if discount_kind == "sqrt":
+        return gain(grade) / z * 2.0 * np.sqrt(1.0 + _cut_rank(rank, beta, cut))
     weight = 1.0 if cut is None else G(beta, rank - cut)
     return -gain(grade) / z * discount(rank) * weight
 
 
-def _slope_of_rank(rank, grade, z, beta, cut):
-    """Return c = f'(r) of f(r) = -(g/Z) d(r) W(r)."""
+def _slope_of_rank(rank, grade, z, beta, cut, discount_kind):
+    """Return c = f'(r)."""
+    weight, slope_w = (1.0, 0.0) if cut is None else (G(beta, rank - cut), dG(beta, rank - cut))
+    if discount_kind == "linear":
+        return gain(grade) / z * weight
+    if discount_kind == "sqrt":
+        return gain(grade) / z * weight / np.sqrt(1.0 + _cut_rank(rank, beta, cut))
     d = discount(rank)
     slope_d = -d * d * np.log(2.0) / ((1.0 + rank) * np.log(2.0) ** 2)
-    weight, slope_w = (1.0, 0.0) if cut is None else (G(beta, rank - cut), dG(beta, rank - cut))
     return -gain(grade) / z * (slope_d * weight + d * slope_w)
 
 
 # ---- losses --------------------------------------------------------------------------------------
 
 
-def sdcg(scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, **_):
+def sdcg(scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, discount="linear", **_):
     if nothing_to_rank(grades):
         return 0.0
     z = ideal_dcg(grades, k) if normalize else 1.0
     return sum(
-        _sdcg_of_rank(r, y, z, beta, k)
+        _cost_of_rank(r, y, z, beta, k, discount)
         for r, y in zip(sdcg_ranks(scores, grades, alpha), grades, strict=True)
     )
 
 
-def shf_sdcg(scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, frozen_at=None, **_):
+def shf_sdcg(
+    scores,
+    grades,
+    *,
+    k=None,
+    alpha=1.0,
+    beta=1.0,
+    normalize=True,
+    discount="linear",
+    frozen_at=None,
+    **_,
+):
     if nothing_to_rank(grades):
         return 0.0
     z = ideal_dcg(grades, k) if normalize else 1.0
     at = scores if frozen_at is None else frozen_at
     cut = None if k is None else shf_width(at, grades, alpha, k)
     return sum(
-        _sdcg_of_rank(r, y, z, beta, cut)
+        _cost_of_rank(r, y, z, beta, cut, discount)
         for r, y in zip(shf_ranks(scores, grades, alpha), grades, strict=True)
     )
 
@@ -169,10 +197,12 @@ def tau_of_round(m, M):
     return 1.0 / (1.0 + np.exp(gamma * (m - M / 2.0)))
 
 
-def reg_shf_sdcg(scores, grades, *, total_rounds, round, target="grade", tau=None, **rest):
+def reg_shf_sdcg(
+    scores, grades, *, total_rounds, round, target="grade", tau=None, alpha=5.0, **rest
+):
     t = tau_of_round(round, total_rounds) if tau is None else tau
     return t * regression(scores, grades, target=target) + (1.0 - t) * shf_sdcg(
-        scores, grades, **rest
+        scores, grades, alpha=alpha, **rest
     )
 
 
@@ -277,6 +307,26 @@ def xe_ndcg(scores, grades, *, gamma=None, **_):
     parts = [math.expm1(y * math.log(2.0)) + kept for y in grades]  # 2^y - 1, even of small grades
     log_sum = np.logaddexp.reduce(scores)
     return sum(p / sum(parts) * (log_sum - s) for p, s in zip(parts, scores, strict=True))
+
+
+def query_rmse(scores, grades, **_):
+    if nothing_to_rank(grades):
+        return 0.0
+    residuals = [y - s for y, s in zip(grades, scores, strict=True)]
+    mean = math.fsum(residuals) / len(residuals)
+    return 0.5 * sum((r - mean) ** 2 for r in residuals)
+
+
+def yetirank(scores, grades, *, decay=0.85, frozen_at=None, **_):
+    """Logistic loss on neighbours in the order of the scores: without draws there is one order."""
+    n, total = len(scores), 0.0
+    rank = ranks(scores if frozen_at is None else frozen_at)
+    for i in range(n):
+        for j in range(n):
+            if grades[i] > grades[j] and abs(rank[i] - rank[j]) == 1:
+                w = (grades[i] - grades[j]) * decay ** (min(rank[i], rank[j]) - 1)
+                total += w * np.logaddexp(0.0, scores[j] - scores[i])
+    return total
 
 
 def beats(lead, sigma):
@@ -409,26 +459,41 @@ def smooth_ap(scores, grades, *, sigma=1.0, form="sigmoid", band=40.0, own=1.0, 
 # ---- Gauss-Newton curvatures, by the formula that each objective's file states -------------------
 
 
-def sdcg_gauss_newton(scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, **_):
-    """Return sum_j alpha (c_p + c_j) rho_pj alpha/2."""
+def sdcg_gauss_newton(
+    scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, discount="linear", **_
+):
+    """Return sum_j alpha (c_p + c_j) rho_pj alpha/2; |c_p - c_j| where c is the gain over Z."""
     n = len(scores)
     if nothing_to_rank(grades):
         return np.zeros(n)
     z = ideal_dcg(grades, k) if normalize else 1.0
     r = sdcg_ranks(scores, grades, alpha)
-    c = [_slope_of_rank(r[i], grades[i], z, beta, k) for i in range(n)]
+    c = [_slope_of_rank(r[i], grades[i], z, beta, k, discount) for i in range(n)]
     hess = np.zeros(n)
     for p in range(n):
         for j in range(n):
             if j != p:
-                hess[p] -= (c[p] + c[j]) * dG(alpha, scores[p] - scores[j]) * alpha / 2.0
+                weight = abs(c[p] - c[j]) if discount == "linear" and k is None else c[p] + c[j]
+                hess[p] -= weight * dG(alpha, scores[p] - scores[j]) * alpha / 2.0
     return hess
 
 
 def shf_sdcg_gauss_newton(
-    scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, frozen_at=None, **_
+    scores,
+    grades,
+    *,
+    k=None,
+    alpha=1.0,
+    beta=1.0,
+    normalize=True,
+    discount="linear",
+    frozen_at=None,
+    **_,
 ):
-    """Return sum_j (c_p + c_j) |slope of the pair's function| alpha/2."""
+    """Return sum_j (c_p + c_j) |slope of the pair's function| alpha/2.
+
+    Where c is the gain over Z, equal grades have no part in it.
+    """
     n = len(scores)
     if nothing_to_rank(grades):
         return np.zeros(n)
@@ -436,11 +501,11 @@ def shf_sdcg_gauss_newton(
     r = shf_ranks(scores, grades, alpha)
     at = scores if frozen_at is None else frozen_at
     cut = None if k is None else shf_width(at, grades, alpha, k)
-    c = [_slope_of_rank(r[i], grades[i], z, beta, cut) for i in range(n)]
+    c = [_slope_of_rank(r[i], grades[i], z, beta, cut, discount) for i in range(n)]
     hess = np.zeros(n)
     for p in range(n):
         for j in range(n):
-            if j == p:
+            if j == p or (grades[p] == grades[j] and discount == "linear" and k is None):
                 continue
             x = scores[p] - scores[j]
             better = x if grades[p] > grades[j] else -x  # the better one's lead
@@ -455,11 +520,29 @@ def regression_gauss_newton(scores, grades, **_):
 
 
 def reg_shf_sdcg_gauss_newton(
-    scores, grades, *, total_rounds, round, target="grade", tau=None, **rest
+    scores, grades, *, total_rounds, round, target="grade", tau=None, alpha=5.0, **rest
 ):
     t = tau_of_round(round, total_rounds) if tau is None else tau
-    shf = np.maximum(shf_sdcg_gauss_newton(scores, grades, **rest), FLOOR)
+    shf = np.maximum(shf_sdcg_gauss_newton(scores, grades, alpha=alpha, **rest), FLOOR)
     return t * 2.0 + (1.0 - t) * shf
+
+
+def blend(scores, grades, **_):
+    """Return a third of each part."""
+    parts = query_rmse(scores, grades), ranknet(scores, grades, sigma=2.0)
+    return (sum(parts) + shf_sdcg(scores, grades, alpha=2.0)) / 3.0
+
+
+def blend_gauss_newton(scores, grades, **_):
+    """Return a third of each part's."""
+    pairs = _exact(ranknet)(scores, grades, sigma=2.0)
+    top = shf_sdcg_gauss_newton(scores, grades, alpha=2.0)
+    return (query_rmse_majorizer(scores, grades) + pairs + top) / 3.0
+
+
+def query_rmse_majorizer(scores, grades, **_):
+    """Return 1, but nothing where there is nothing to rank."""
+    return np.full(len(scores), 0.0 if nothing_to_rank(grades) else 1.0)
 
 
 def _pair_curvature(scores, grades, curvature_of_lead, normalize):
@@ -649,15 +732,31 @@ def _exact_floored(loss):
     return exact
 
 
-def reg_shf_sdcg_exact(scores, grades, *, total_rounds, round, target="grade", tau=None, **rest):
+def reg_shf_sdcg_exact(
+    scores, grades, *, total_rounds, round, target="grade", tau=None, alpha=5.0, **rest
+):
     t = tau_of_round(round, total_rounds) if tau is None else tau
     squares = _exact(regression)(scores, grades, target=target)
     return t * squares + (1.0 - t) * np.maximum(
-        _exact_floored(shf_sdcg)(scores, grades, **rest), FLOOR
+        _exact_floored(shf_sdcg)(scores, grades, alpha=alpha, **rest), FLOOR
     )
 
 
 # ---- what is tried -------------------------------------------------------------------------------
+
+
+def _no_gradient(scores, grades, **_):
+    return np.zeros(len(scores))
+
+
+def _squares_gradient(scores, grades, *, target="grade", **_):
+    grades = np.asarray(grades)
+    return 2.0 * (np.asarray(scores) - (grades if target == "grade" else gain(grades)))
+
+
+def _weighted_squares_gradient(scores, grades, *, total_rounds, round, tau=None, **rest):
+    t = tau_of_round(round, total_rounds) if tau is None else tau
+    return t * _squares_gradient(scores, grades, **rest)
 
 
 def _no_rounds(parameters: dict[str, Any]) -> tuple[int | None, ...]:
@@ -681,9 +780,17 @@ class Oracle:
     exact: Callable[..., np.ndarray] | None  # None: the objective has no such choice
     gauss_newton: Callable[..., np.ndarray]
     parameters: Sequence[dict[str, Any]]
+    # Which of them take different paths through the kernels: the defaults and, if not said
+    # otherwise, the last one.
+    paths: Sequence[int] = (0, -1)
     rounds: Callable[[dict[str, Any]], tuple[int | None, ...]] = _no_rounds
+    # The gradient of a query in which there is nothing to rank.
+    without_pairs: Callable[..., np.ndarray] = _no_gradient
     # Score differences at which the second derivative jumps.
     kinks: Callable[[dict[str, Any]], tuple[float, ...]] = field(default=lambda parameters: (0.0,))
+    # Whether the kernel's curvature is `gauss_newton` there too: of SLAM's rivals with the same
+    # score either one may count.
+    curvature_at_kinks: bool = True
     # Of a loss that is one minus a number, digits below 1e-15 mean nothing.
     loss_atol: float = 1e-300
 
@@ -692,15 +799,31 @@ _SDCG_PARAMETERS = (
     {},
     {"alpha": 0.3},
     {"alpha": 2.0, "normalize": False},
+    {"discount": "sqrt", "alpha": 1.5},
     {"k": 1},
-    {"k": 3, "alpha": 1.5, "beta": 0.7},
-    {"k": 2, "beta": 2.5, "normalize": False},
+    {"k": 3, "alpha": 1.5, "beta": 0.7, "discount": "sqrt"},
+    {"discount": "log2"},
+    {"discount": "log2", "alpha": 0.3},
+    {"discount": "log2", "alpha": 2.0, "normalize": False},
+    {"discount": "log2", "k": 1},
+    {"discount": "log2", "k": 3, "alpha": 1.5, "beta": 0.7},
+    {"discount": "log2", "k": 2, "beta": 2.5, "normalize": False},
     {"k": 10},
 )
 
+_SDCG_PATHS = (0, 5, 6, 10, -1)  # each discount, with and without a cut-off
+
 ORACLES = {
-    "sdcg": Oracle(sdcg, _exact_floored(sdcg), sdcg_gauss_newton, _SDCG_PARAMETERS),
-    "shf-sdcg": Oracle(shf_sdcg, _exact_floored(shf_sdcg), shf_sdcg_gauss_newton, _SDCG_PARAMETERS),
+    "sdcg": Oracle(
+        sdcg, _exact_floored(sdcg), sdcg_gauss_newton, _SDCG_PARAMETERS, paths=_SDCG_PATHS
+    ),
+    "shf-sdcg": Oracle(
+        shf_sdcg,
+        _exact_floored(shf_sdcg),
+        shf_sdcg_gauss_newton,
+        _SDCG_PARAMETERS,
+        paths=_SDCG_PATHS,
+    ),
     "reg-shf-sdcg": Oracle(
         reg_shf_sdcg,
         reg_shf_sdcg_exact,
@@ -709,11 +832,13 @@ ORACLES = {
             {"total_rounds": 10},
             {"total_rounds": 1},
             {"total_rounds": 4, "tau": 0.3, "k": 2},
+            {"total_rounds": 3, "discount": "log2"},
             {"total_rounds": 2, "k": 2},
             {"total_rounds": 3, "target": "gain", "alpha": 2.0},
             {"total_rounds": 25, "k": 3, "alpha": 0.6, "beta": 1.7, "normalize": False},
         ),
         rounds=_first_middle_last,
+        without_pairs=_weighted_squares_gradient,
     ),
     "lambdarank": Oracle(
         lambdarank,
@@ -728,6 +853,7 @@ ORACLES = {
             {"truncation": 2, "sigma": 1.7, "norm": True},
             {"truncation": 10, "norm": True},
         ),
+        paths=(0, 1, 4, 5),  # norm and truncation, each with and without the other
     ),
     "gbrank": Oracle(
         gbrank,
@@ -757,9 +883,15 @@ ORACLES = {
         ({}, {"normalize": True}),
         kinks=lambda parameters: (0.0, -WORST_LEAD),
     ),
-    "listnet": Oracle(listnet, _exact(listnet), _exact(listnet), ({},)),
+    "listnet": Oracle(listnet, _exact(listnet), _exact(listnet), ({},), paths=(0,)),
     "xe-ndcg": Oracle(
         xe_ndcg, _exact(xe_ndcg), _exact(xe_ndcg), ({}, {"gamma": 0.0}, {"gamma": 1.0})
+    ),
+    "yetirank": Oracle(
+        yetirank,
+        _exact(yetirank),
+        _exact(yetirank),
+        ({}, {"decay": 0.5, "permutations": 1}),
     ),
     "soft-ndcg": Oracle(
         soft_ndcg,
@@ -807,6 +939,7 @@ ORACLES = {
             {"measure": "ndcg@2", "margin": 2.0, "ties": "score"},
         ),
         kinks=_zero_and_margin,
+        curvature_at_kinks=False,
     ),
     "slam-map": Oracle(
         slam,
@@ -814,9 +947,16 @@ ORACLES = {
         slam_gauss_newton,
         ({"measure": "map"}, {"measure": "map", "margin": 2.0, "ties": "score"}),
         kinks=_zero_and_margin,
+        curvature_at_kinks=False,
     ),
+    "blend": Oracle(blend, None, blend_gauss_newton, ({},), paths=(0,)),
+    "query-rmse": Oracle(query_rmse, _exact(query_rmse), query_rmse_majorizer, ({},), paths=(0,)),
     "regression": Oracle(
-        regression, _exact(regression), regression_gauss_newton, ({}, {"target": "gain"})
+        regression,
+        _exact(regression),
+        regression_gauss_newton,
+        ({}, {"target": "gain"}),
+        without_pairs=_squares_gradient,
     ),
 }
 

@@ -8,8 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 import boostrank
-from boostrank import bench, cli
-from boostrank.cli import app
+from boostrank.lab import bench
+from boostrank.lab.cli import bench as command
+from boostrank.lab.cli.app import app
 
 
 def test_measure(monkeypatch):
@@ -91,10 +92,10 @@ def test_a_long_call_of_the_huge_benchmark_is_named(monkeypatch, tmp_path):
             yield bench.HugeCall(name, 20, 1.0, 24.0)
 
     monkeypatch.setattr(bench, "measure_huge", measure_huge)
-    monkeypatch.setattr(cli, "Timer", Timer)
+    monkeypatch.setattr(command, "Timer", Timer)
     done = CliRunner().invoke(app, ["bench", "--huge", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    assert done.stderr == "boostrank: slam-map has taken 10 s and goes on\n"
+    assert done.stderr == "boostrank: slam-map has taken 10 s and is still running\n"
     assert timers[-1].seconds == 10.0
     assert not any(timer.running for timer in timers)
 

@@ -7,7 +7,10 @@ straddle every length at which a kernel changes its way of computing.
 import numba
 import numpy as np
 import pytest
-from boostrank.objectives import blocks, numerics
+from boostrank.objectives.engine import gains as gain_table
+from boostrank.objectives.engine import order, vector
+from boostrank.objectives.engine.far_field import LOGISTIC, SLOPE
+from numpy.polynomial.polynomial import polyval
 
 from boostrank import SDCG, SHFSDCG, LambdaRank, RankNet
 
@@ -80,12 +83,17 @@ def ranknet(scores, grades, sigma):
     return grad, sigma**2 * np.sum(better**2 * rho * other, axis=1) / pairs
 
 
-def slopes_of_discount(ranks):
+def cost_of_rank(ranks, discount):
+    """What a rank costs a document of gain 1, and its derivative."""
+    if discount == "linear":
+        return ranks, np.ones_like(ranks)
+    if discount == "sqrt":
+        return 2.0 * np.sqrt(1.0 + ranks), 1.0 / np.sqrt(1.0 + ranks)
     log = np.log1p(ranks)
-    return -np.log(2.0) / (log**2 * (1.0 + ranks))
+    return -np.log(2.0) / log, np.log(2.0) / (log**2 * (1.0 + ranks))
 
 
-def smooth_dcg(scores, grades, alpha, hinged):
+def smooth_dcg(scores, grades, alpha, hinged, discount):
     """Loss, gradient and Gauss-Newton curvature of SDCG, or SHF-SDCG where `hinged`."""
     gains = 2.0**grades - 1.0
     z = ideal(gains, len(gains))
@@ -96,13 +104,15 @@ def smooth_dcg(scores, grades, alpha, hinged):
     part = np.where(wrong, 0.5 - 0.25 * alpha * lead, sigmoid_of(alpha * lead)) + (better < 0)
     np.fill_diagonal(part, 0.0)
     ranks = 1.0 + part.sum(axis=1)
-    c = -gains / z * slopes_of_discount(ranks)
+    cost, cost_slope = cost_of_rank(ranks, discount)
+    c = gains / z * cost_slope
     slope = np.where(wrong, 0.25, sigmoid_of(alpha * x) * sigmoid_of(-alpha * x))
     np.fill_diagonal(slope, 0.0)
     both, difference = c[:, None] + c[None, :], c[:, None] - c[None, :]
     pull = np.where(better == 0, difference, better * both) * slope
-    loss = -np.sum(gains / z / np.log2(1.0 + ranks))
-    return loss, -alpha * pull.sum(axis=1), 0.5 * alpha**2 * np.sum(both * slope, axis=1)
+    weight = np.where(better == 0, np.abs(difference), both) if discount == "linear" else both
+    curvature = 0.5 * alpha**2 * np.sum(weight * slope, axis=1)
+    return np.sum(gains / z * cost), -alpha * pull.sum(axis=1), curvature
 
 
 def agree(got, want, tolerance=1e-10):
@@ -135,13 +145,14 @@ def test_ranknet_of_long_lists(spread, kind, rng):
 
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("kind", ["five", "thirty", "real"])
+@pytest.mark.parametrize("discount", ["linear", "sqrt", "log2"])
 @pytest.mark.parametrize("cls", [SDCG, SHFSDCG])
-def test_smooth_dcg_of_long_lists(spread, kind, cls, rng):
+def test_smooth_dcg_of_long_lists(spread, kind, discount, cls, rng):
     for n in LENGTHS:
         scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
-        objective = cls(alpha=0.7)
+        objective = cls(alpha=0.7, discount=discount)
         grad, hess = objective.grad_hess(scores, grades, [n])
-        loss, want_grad, want_hess = smooth_dcg(scores, grades, 0.7, cls is SHFSDCG)
+        loss, want_grad, want_hess = smooth_dcg(scores, grades, 0.7, cls is SHFSDCG, discount)
         agree(objective.loss(scores, grades, [n]), np.array([loss]))
         agree(grad, want_grad)
         agree(hess, np.maximum(want_hess, 1e-10))
@@ -155,10 +166,21 @@ def test_smooth_dcg_of_long_lists(spread, kind, cls, rng):
         (LambdaRank(norm=False, truncation=30), lambda s, y: lambdarank(s, y, 30)),
         (LambdaRank(norm=False, truncation=250), lambda s, y: lambdarank(s, y, 250)),
         (RankNet(sigma=0.7, normalize=True), lambda s, y: ranknet(s, y, 0.7)),
-        (SDCG(alpha=0.7), lambda s, y: smooth_dcg(s, y, 0.7, False)[1:]),
-        (SHFSDCG(alpha=0.7), lambda s, y: smooth_dcg(s, y, 0.7, True)[1:]),
+        (SDCG(alpha=0.7), lambda s, y: smooth_dcg(s, y, 0.7, False, "linear")[1:]),
+        (SHFSDCG(alpha=0.7), lambda s, y: smooth_dcg(s, y, 0.7, True, "linear")[1:]),
+        (SDCG(alpha=0.7, discount="log2"), lambda s, y: smooth_dcg(s, y, 0.7, False, "log2")[1:]),
+        (SHFSDCG(alpha=0.7, discount="log2"), lambda s, y: smooth_dcg(s, y, 0.7, True, "log2")[1:]),
     ],
-    ids=["lambdarank", "truncated-30", "truncated-250", "ranknet", "sdcg", "shf-sdcg"],
+    ids=[
+        "lambdarank",
+        "truncated-30",
+        "truncated-250",
+        "ranknet",
+        "sdcg",
+        "shf-sdcg",
+        "sdcg-log2",
+        "shf-sdcg-log2",
+    ],
 )
 def test_lists_of_every_length(objective, table, rng):
     """What is left beside blocks and vectors differs with the length, as does what is padded."""
@@ -184,7 +206,7 @@ def test_lists_of_every_length(objective, table, rng):
     [SDCG(), SHFSDCG(), LambdaRank(), LambdaRank(norm=False), RankNet()],
     ids=["sdcg", "shf-sdcg", "lambdarank", "lambdarank-plain", "ranknet"],
 )
-def test_short_and_long_lists_of_one_call_do_not_meet(objective, rng):
+def test_short_and_long_lists_of_one_call_do_not_affect_each_other(objective, rng):
     # Short ones fill several batches, whose last query just fits or just does not.
     group = [1500, 3, 64, 700, 20, 65, 1, 276, *[64] * 9, *[30] * 17, *rng.integers(1, 65, 60)]
     group = np.array(group)
@@ -200,35 +222,27 @@ def test_short_and_long_lists_of_one_call_do_not_meet(objective, rng):
 
 
 def test_a_sum_of_exponentials_is_the_logistic_function():
-    nodes = 0.5 + 0.5 * np.cos(np.pi * (2.0 * np.arange(blocks.TERMS) + 1.0) / (2.0 * blocks.TERMS))
-    at_nodes = np.polynomial.polynomial.polyval(nodes, blocks.LOGISTIC)
-    np.testing.assert_allclose(at_nodes, 1.0 / (1.0 + nodes), rtol=1e-14)
-    x = np.linspace(0.0, 40.0, 4001)
-    z = np.exp(-x)
-    got = [blocks.series(blocks.LOGISTIC, value) for value in z]
-    np.testing.assert_allclose(got, z / (1.0 + z), rtol=1e-13)
-    got = [blocks.series(blocks.SLOPE, value) for value in z]
-    np.testing.assert_allclose(got, z / (1.0 + z) ** 2, rtol=5e-11)
-
-
-def in_rows(kernel, x):
-    """Run a kernel on scratch rows that holds x in row 1, not from its first column."""
-    rows = np.full((3, len(x) + 9), -1.0)
-    rows[1, 5:-4] = x
-    kernel(rows, rows.view(np.int64), 1, 2, 5, len(x))
-    np.testing.assert_array_equal(rows[2, :5], -1.0)
-    np.testing.assert_array_equal(rows[2, -4:], -1.0)
-    return rows[2, 5:-4]
+    terms = len(LOGISTIC)
+    nodes = 0.5 + 0.5 * np.cos(np.pi * (2.0 * np.arange(terms) + 1.0) / (2.0 * terms))
+    np.testing.assert_allclose(polyval(nodes, LOGISTIC), 1.0 / (1.0 + nodes), rtol=1e-14)
+    z = np.exp(-np.linspace(0.0, 40.0, 4001))
+    np.testing.assert_allclose(z * polyval(z, LOGISTIC), z / (1.0 + z), rtol=1e-13)
+    np.testing.assert_allclose(z * polyval(z, SLOPE), z / (1.0 + z) ** 2, rtol=5e-11)
 
 
 @pytest.mark.compiled  # to the last bits only where multiplications and additions are fused
-def test_vector_exponentials_and_logarithms():
-    x = np.concatenate([-np.geomspace(1e-300, 699.0, 1001), [0.0, -700.1, -1e300, -np.inf]])
-    out = in_rows(numerics.exponentials, x)
-    np.testing.assert_allclose(out[:-3], np.exp(x[:-3]), rtol=3e-14)
-    np.testing.assert_array_equal(out[-3:], 0.0)
-    x = np.concatenate([1.0 + np.geomspace(1e-3, 1e300, 1001), [1.0, 2.0, np.inf]])
-    np.testing.assert_allclose(in_rows(numerics.logarithms, x), np.log(x), rtol=5e-16)
+@pytest.mark.parametrize("kernel", [vector.exponentials, vector.logarithms])
+def test_vector_exponentials_and_logarithms(kernel):
+    if kernel is vector.exponentials:
+        x = np.concatenate([-np.geomspace(1e-300, 699.0, 1001), [0.0, -700.1, -1e300, -np.inf]])
+        want, rtol = np.where(x < -700.0, 0.0, np.exp(x)), 3e-14
+    else:
+        x = np.concatenate([1.0 + np.geomspace(1e-3, 1e300, 1001), [1.0, 2.0, np.inf]])
+        want, rtol = np.log(x), 5e-16
+    out = np.full(len(x) + 4, -1.0)
+    kernel(x.copy(), out, len(x))  # which may work in place
+    np.testing.assert_allclose(out[: len(x)], want, rtol=rtol)
+    np.testing.assert_array_equal(out[len(x) :], -1.0)
 
 
 @pytest.mark.parametrize("spread", SPREADS)
@@ -236,7 +250,7 @@ def test_order_is_stable_and_by_descending_score(spread, rng):
     for n in (1, 2, 20, 64, 65, 1000):
         for scores in (some_scores(spread, n, rng), np.round(some_scores(spread, n, rng), 1)):
             want = np.argsort(-scores, kind="stable")
-            np.testing.assert_array_equal(numerics.order_by_score(scores), want)
+            np.testing.assert_array_equal(order.order_by_score(scores), want)
 
 
 def test_gains_and_ideal_of_whole_and_real_grades(rng):
@@ -244,14 +258,14 @@ def test_gains_and_ideal_of_whole_and_real_grades(rng):
         for k in (1, 2, 10):
             labels = np.array(grades, dtype=float)
             gains = np.empty(len(labels))
-            z = numerics.read_grades(labels, k, gains, np.empty(32, np.int64))
+            z = gain_table.read_grades(labels, k, gains, np.empty(32, np.int64))
             np.testing.assert_allclose(gains, 2.0**labels - 1.0, rtol=1e-12)
             assert z == pytest.approx(ideal(gains, k), rel=1e-13)
     n = 10_000  # beyond the table of discounts
     labels = rng.integers(0, 3, n).astype(float)
     gains = np.empty(n)
-    z = numerics.read_grades(labels, n, gains, np.empty(32, np.int64))
+    z = gain_table.read_grades(labels, n, gains, np.empty(32, np.int64))
     assert z == pytest.approx(ideal(2.0**labels - 1.0, n), rel=1e-12)
     for grade in (2.0, 0.5):
         counts = np.empty(32, np.int64)
-        assert numerics.read_grades(np.full(5, grade), 5, np.empty(5), counts) == 0.0
+        assert gain_table.read_grades(np.full(5, grade), 5, np.empty(5), counts) == 0.0

@@ -22,12 +22,12 @@ def two(objective, lead, grades=(2.0, 1.0)):
     return objective.grad_hess([lead, 0.0], list(grades), [2])[0]
 
 
-def cost_slopes(rank_function, lead, alpha, cut=None, beta=1.0, grades=(2.0, 1.0)):
-    """Return c_1, c_2: how the loss grows with each smooth rank."""
+def cost_slopes(rank_function, lead, alpha, grades=(2.0, 1.0)):
+    """Return c_1, c_2: how the loss of the paper's discount grows with each smooth rank."""
     z = oracle.ideal_dcg(grades)
     r = rank_function([lead, 0.0], grades, alpha)
     return [
-        oracle._slope_of_rank(rank, grade, z, beta, cut)
+        oracle._slope_of_rank(rank, grade, z, 1.0, None, "log2")
         for rank, grade in zip(r, grades, strict=True)
     ]
 
@@ -46,7 +46,9 @@ def test_equation_11_sdcgs_two_ranks_pull_against_each_other(alpha, lead):
     # So the public gradient holds the difference of the two costs.
     c1, c2 = cost_slopes(oracle.sdcg_ranks, lead, alpha)
     pull = (c1 - c2) * oracle.dG(alpha, lead)
-    np.testing.assert_allclose(two(SDCG(alpha=alpha), lead), [pull, -pull], rtol=1e-10)
+    np.testing.assert_allclose(
+        two(SDCG(alpha=alpha, discount="log2"), lead), [pull, -pull], rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -62,7 +64,8 @@ def test_equation_16_a_wrong_pair_moves_both_ranks_by_a_quarter_of_alpha(alpha, 
     assert c1 > 0
     assert c2 > 0
     pull = (c1 + c2) * alpha / 4
-    np.testing.assert_allclose(two(SHFSDCG(alpha=alpha), lead), [-pull, pull], rtol=1e-10)
+    got = two(SHFSDCG(alpha=alpha, discount="log2"), lead)
+    np.testing.assert_allclose(got, [-pull, pull], rtol=1e-10)
 
 
 def test_sdcgs_gradient_of_a_badly_wrong_pair_vanishes_and_shfs_does_not():
@@ -70,7 +73,9 @@ def test_sdcgs_gradient_of_a_badly_wrong_pair_vanishes_and_shfs_does_not():
         sdcg, shf = abs(two(SDCG(), lead)[0]), abs(two(SHFSDCG(), lead)[0])
         assert sdcg < 1e-6 * shf
     # Falling with the discount at a growing rank only: no exponential in it.
-    assert abs(two(SHFSDCG(), -1e4)[0]) > 1e-9
+    assert abs(two(SHFSDCG(discount="log2"), -1e4)[0]) > 1e-9
+    # Not even with that where the cost grows evenly with the rank.
+    assert two(SHFSDCG(), -1e4)[0] == pytest.approx(two(SHFSDCG(), -25.0)[0], rel=1e-12)
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -130,8 +135,8 @@ def test_well_separated_right_pairs_have_their_true_ranks():
     for smooth in (oracle.sdcg_ranks, oracle.shf_ranks):
         np.testing.assert_allclose(smooth(scores, grades, 1.0), oracle.ranks(scores), rtol=1e-14)
     for cls in (SDCG, SHFSDCG):
-        assert cls().loss(scores, grades, [5])[0] == pytest.approx(-1.0, rel=1e-12)
-        loss = cls(normalize=False).loss(scores, grades, [5])[0]
+        assert cls(discount="log2").loss(scores, grades, [5])[0] == pytest.approx(-1.0, rel=1e-12)
+        loss = cls(normalize=False, discount="log2").loss(scores, grades, [5])[0]
         assert loss == pytest.approx(-oracle.dcg(scores, grades), rel=1e-12)
 
 
@@ -141,10 +146,11 @@ def test_a_steep_sdcg_is_ndcg(rng):
         scores, grades = rng.permutation(n) / 10.0, rng.integers(0, 4, n).astype(float)
         grades[0] = 4.0  # something to rank
         ndcg = oracle.dcg(scores, grades) / oracle.ideal_dcg(grades)
-        assert SDCG(alpha=1e4).loss(scores, grades, [n])[0] == pytest.approx(-ndcg, rel=1e-12)
+        paper = SDCG(alpha=1e4, discount="log2")
+        assert paper.loss(scores, grades, [n])[0] == pytest.approx(-ndcg, rel=1e-12)
         # A steep cut-off gives NDCG@k, but for the document at rank k itself, whose W is 1/2.
         k = int(rng.integers(1, n + 1))
-        steep = SDCG(alpha=1e4, beta=1e4, k=k).loss(scores, grades, [n])[0]
+        steep = paper.replace(beta=1e4, k=k).loss(scores, grades, [n])[0]
         above = oracle.dcg(scores, grades, k - 1) + oracle.dcg(scores, grades, k)
         assert steep == pytest.approx(-above / 2 / oracle.ideal_dcg(grades, k), rel=1e-12)
 
@@ -158,6 +164,60 @@ def test_only_alpha_times_the_scores_matters(rng):
                 cls(alpha=1.0, k=k).loss(3.0 * scores, grades, [12]),
                 rtol=1e-12,
             )
+
+
+# ---- other discounts -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_a_linear_discount_makes_a_sum_over_pairs(alpha, rng):
+    """Up to a constant: sigmoids weighted by gaps for SDCG, hinges by sums for SHF-SDCG."""
+    for _ in range(20):
+        n = int(rng.integers(2, 12))
+        grades = rng.integers(0, 4, n).astype(float)
+        grades[:2] = 0.0, 4.0
+        z = oracle.ideal_dcg(grades)
+        ideal = sum(oracle.gain(y) / z * r for r, y in enumerate(sorted(grades)[::-1], 1))
+        sdcg = shf = ideal
+        scores = rng.normal(0, 2, n)
+        for i, j in product(range(n), repeat=2):
+            if grades[i] > grades[j]:
+                a, b = oracle.gain(grades[i]) / z, oracle.gain(grades[j]) / z
+                sdcg += (a - b) * oracle.G(alpha, scores[i] - scores[j])
+                shf += (a + b) * oracle.A(alpha, scores[i] - scores[j])
+        for cls, want in ((SDCG, sdcg), (SHFSDCG, shf)):
+            loss = cls(alpha=alpha).loss(scores, grades, [n])[0]
+            assert loss == pytest.approx(want, rel=1e-12)
+            steps = np.abs(np.divide(*cls(alpha=alpha).grad_hess(scores, grades, [n])))
+            assert steps.max() <= 2.0 / alpha + 1e-12
+
+
+@pytest.mark.parametrize("cls", [SDCG, SHFSDCG])
+@pytest.mark.parametrize("discount", ["linear", "sqrt"])
+def test_a_rank_beyond_the_cut_off_costs_no_less(cls, discount):
+    """The cost of a buried document never falls with its rank, as a product with W would."""
+    grades = np.array([3.0] + [0.0] * 30)
+    losses = [
+        cls(k=2, discount=discount).loss(
+            np.concatenate(([-depth], np.linspace(0.0, 3.0, 30))), grades, [31]
+        )[0]
+        for depth in np.linspace(-4.0, 3.0, 60)
+    ]
+    assert (np.diff(losses) > -1e-12).all()
+    assert losses[-1] > losses[0]
+
+
+def test_the_cut_rank_is_the_integral_of_the_weight():
+    for beta, cut in ((0.3, 2.0), (1.0, 5.0), (4.0, 1.0)):
+        x, weights = np.polynomial.legendre.leggauss(60)
+        for rank in (1.0, 3.0, 20.0):
+            at = rank / 2.0 * (x + 1.0)
+            want = (
+                rank
+                / 2.0
+                * sum(w * oracle.G(beta, r - cut) for w, r in zip(weights, at, strict=True))
+            )
+            assert oracle._cut_rank(rank, beta, cut) == pytest.approx(want, rel=1e-8)
 
 
 # ---- section 3.2: the cut-off --------------------------------------------------------------------
@@ -176,7 +236,7 @@ def test_the_top_documents_keep_at_least_half_their_weight(rng):
         assert sum(oracle.G(1.0, rank - s_m) >= 0.5 for rank in r) >= min(k, n)
 
 
-def test_sdcgs_cut_off_forgets_a_buried_document_and_shfs_does_not():
+def test_sdcgs_cutoff_ignores_a_document_far_below_it_and_shfs_does_not():
     """Section 3.2: the weight of a relevant document far below rank k."""
     scores = np.concatenate(([-3.0], np.linspace(0.0, 3.0, 60)))
     grades = np.array([3.0] + [0.0] * 60)
@@ -185,7 +245,7 @@ def test_sdcgs_cut_off_forgets_a_buried_document_and_shfs_does_not():
     assert shf > 1e-3
 
 
-def test_the_cut_off_narrows_to_k_once_the_list_is_ranked_right():
+def test_the_cutoff_narrows_to_k_once_the_list_is_ranked_right():
     grades = [3.0, 2.0, 2.0, 1.0, 0.0, 0.0]
     widths = []
     for spread in (-3.0, 0.0, 1.0, 3.0, 10.0, 50.0):
@@ -197,18 +257,21 @@ def test_the_cut_off_narrows_to_k_once_the_list_is_ranked_right():
     scores = [50.0 * (6 - i) for i in range(6)]
     for k in (1, 2, 3, 6):
         # Then W is the weight of (7): that of SDCG.
-        np.testing.assert_allclose(
-            SHFSDCG(k=k).loss(scores, grades, [6]), SDCG(k=k).loss(scores, grades, [6]), rtol=1e-12
-        )
+        for discount in ("linear", "sqrt", "log2"):
+            shf, sdcg = (
+                cls(k=k, discount=discount).loss(scores, grades, [6]) for cls in (SHFSDCG, SDCG)
+            )
+            np.testing.assert_allclose(shf, sdcg, rtol=1e-12)
 
 
-def test_ties_of_grade_at_the_cut_off_take_the_best_ranked():
+def test_ties_of_grade_at_the_cutoff_take_the_best_ranked():
     scores, grades = [0.0, 3.0, -2.0, 1.0], [2.0, 1.0, 1.0, 0.0]
     r = oracle.shf_ranks(scores, grades, 1.0)
     assert r[1] < r[2]
     assert oracle.shf_width(scores, grades, 1.0, 2) == max(r[0], r[1], 2.0)
     # The compiled code agrees: with the other choice this loss is another.
-    loss = oracle.ideal_dcg(grades, 2) * SHFSDCG(k=2).loss(scores, grades, [4])[0]
+    paper = SHFSDCG(k=2, discount="log2")
+    loss = oracle.ideal_dcg(grades, 2) * paper.loss(scores, grades, [4])[0]
 
     def by_width(s_m):
         return -sum(
@@ -282,7 +345,8 @@ def test_the_mixture_goes_from_regression_to_shf(k, target, hessian, rng):
 def test_the_ends_of_the_mixture(k, rng):
     """Without a schedule: tau = 1 is the regression and tau = 0 is SHF-SDCG, bit for bit."""
     query = rng.normal(size=12), rng.integers(0, 4, 12), [12]
-    for tau, alone in ((1.0, Regression(hessian="exact")), (0.0, SHFSDCG(k=k, hessian="exact"))):
+    ranking = SHFSDCG(k=k, alpha=5.0, hessian="exact")
+    for tau, alone in ((1.0, Regression(hessian="exact")), (0.0, ranking)):
         mixed = RegSHFSDCG(total_rounds=8, k=k, tau=tau, hessian="exact")
         assert not mixed.scheduled
         np.testing.assert_array_equal(mixed.loss(*query), alone.loss(*query))

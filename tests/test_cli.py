@@ -23,14 +23,22 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import boostrank
-from boostrank import cli, compare
 from boostrank.datasets import RankingData, letor_folds, load_letor, make_ranking
+from boostrank.lab import cli, compare
+from boostrank.lab.cli import data as cli_data
+from boostrank.lab.cli import objectives as objectives_command
+from boostrank.lab.cli.app import app
+from boostrank.lab.cli.parsing import accuracy_objectives, parse_objectives
+from boostrank.lab.learners import Learner
+from boostrank.lab.models import HOSTS
+from boostrank.lab.results import FoldResult
+from boostrank.lab.settings import METRICS, Settings
 
 SMALL = ["--rounds", "8", "--leaves", "4", "--min-docs", "3", "--learning-rate", "0.3"]
 
 
 def _run(*args: object) -> Any:
-    return CliRunner().invoke(cli.app, [str(arg) for arg in args])
+    return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
 def _fails(*args: object) -> str:
@@ -141,12 +149,12 @@ def test_the_csv_holds_what_plain_training_gives(
                     predict(fold.train, fold.test.X)[best],
                     fold.test.y,
                     fold.test.group,
-                    compare.METRICS,
+                    METRICS,
                 )
             )
         line = _row(lines, label, host)
         assert line["best_rounds"] == " ".join(map(str, rounds))
-        for metric in compare.METRICS:
+        for metric in METRICS:
             expected = np.mean([each[metric] for each in figures])
             assert float(line[metric]) == pytest.approx(expected, rel=1e-12)
 
@@ -228,7 +236,7 @@ def test_figures_are_written_and_the_process_keeps_its_backend(
     assert "against xgboost:rank:ndcg" in result.stdout
 
 
-def test_documents_are_shuffled_within_queries_unless_told_otherwise(
+def test_documents_are_shuffled_within_queries_by_default(
     files: list[Path], parts: list[RankingData], tmp_path: Path
 ) -> None:
     # All features constant: all scores tie, and the figures are those of the order of documents.
@@ -248,7 +256,7 @@ def test_documents_are_shuffled_within_queries_unless_told_otherwise(
         assert float(line["ndcg@10"]) == pytest.approx(expected, rel=1e-12)
 
 
-def test_any_other_number_of_files_is_dealt_into_five_parts(
+def test_any_other_number_of_files_is_split_into_five_parts(
     files: list[Path], tmp_path: Path
 ) -> None:
     result = _run(
@@ -261,7 +269,7 @@ def test_any_other_number_of_files_is_dealt_into_five_parts(
     for fold, part in (("1", 5), ("2", 1)):
         tested = {int(line["qid"]) for line in lines if line["fold"] == fold}
         assert tested == set(dealt[part - 1].qid.tolist())
-    assert "queries dealt into five parts" in result.stdout
+    assert "queries split into five parts" in result.stdout
     assert "against regression@xgboost" in result.stdout
     assert _row(_lines(tmp_path / "summary.csv"), "regression", "xgboost")["difference"] == "0.0"
 
@@ -271,7 +279,7 @@ def test_interrupted_rows_stay_on_disk(
 ) -> None:
     run_fold = compare.run_fold
 
-    def interrupted(learner: compare.Learner, *args: Any) -> compare.FoldResult:
+    def interrupted(learner: Learner, *args: Any) -> FoldResult:
         if learner.label == "xgboost:rank:pairwise":
             raise KeyboardInterrupt
         return run_fold(learner, *args)
@@ -283,14 +291,14 @@ def test_interrupted_rows_stay_on_disk(
     )
     assert result.exit_code == 130
     assert result.stderr.splitlines() == [
-        f"boostrank: interrupted; 1 of 3 rows are in {tmp_path / 'summary.csv'}; --resume goes on "
-        "from there"
+        f"boostrank: interrupted; 1 of 3 rows are in {tmp_path / 'summary.csv'}; --resume "
+        "continues from there"
     ]
     assert [line["objective"] for line in _lines(tmp_path / "summary.csv")] == ["xgboost:rank:ndcg"]
     assert len(_lines(tmp_path / "queries.csv")) == 30
 
 
-def test_after_ctrl_c_the_rest_is_trained_and_nothing_twice(
+def test_resuming_after_ctrl_c_trains_only_what_is_missing(
     files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     args = [
@@ -301,9 +309,12 @@ def test_after_ctrl_c_the_rest_is_trained_and_nothing_twice(
     out = tmp_path / "out"
     # A terminal's Ctrl-C: the signal, in the middle of a training that takes long.
     slow = (
-        "import time; from boostrank import cli, compare; add = compare.Results.add\n"
+        "import signal, time; from boostrank.lab import cli\n"
+        # Which a background shell ignores.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from boostrank.lab.records import ResultStore; add = ResultStore.add\n"
         "def slow(*args):\n    add(*args); time.sleep(0.5)\n"
-        "compare.Results.add = slow; cli.main()"
+        "ResultStore.add = slow; cli.main()"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", slow, *map(str, args), "--out", out],
@@ -319,14 +330,14 @@ def test_after_ctrl_c_the_rest_is_trained_and_nothing_twice(
     stderr = process.communicate(timeout=60)[1]
     assert process.returncode == 130
     (line,) = stderr.splitlines()
-    assert re.match("boostrank: interrupted; [0-2] of 3 rows are in .*; --resume goes on", line)
+    assert re.match("boostrank: interrupted; [0-2] of 3 rows are in .*; --resume continues", line)
 
     done = results.read_text().count("\n")
     assert 2 <= done < 9
     trained = []
     run_fold = compare.run_fold
 
-    def counted(learner: compare.Learner, fold: Any, number: int, *rest: Any) -> Any:
+    def counted(learner: Learner, fold: Any, number: int, *rest: Any) -> Any:
         trained.append((str(learner), number))
         return run_fold(learner, fold, number, *rest)
 
@@ -352,7 +363,7 @@ def test_after_ctrl_c_the_rest_is_trained_and_nothing_twice(
     assert results.read_text().count("\n") == 3
 
 
-def test_a_row_that_fails_leaves_the_others_and_the_baseline_must_not(
+def test_a_failing_row_stops_the_others_only_if_it_is_the_baseline(
     parts: list[RankingData], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Grades that LightGBM's lambdarank refuses, and all others take.
@@ -425,13 +436,13 @@ def test_compare_as_json_and_its_command_does_the_same_again(
 
 
 def test_objectives_with_parameters() -> None:
-    made = cli._objectives(["sdcg:k=3,alpha=2,lambdarank", "reg-shf-sdcg:target=gain"], 40)
+    made = parse_objectives(["sdcg:k=3,alpha=2,lambdarank", "reg-shf-sdcg:target=gain"], 40)
     assert made == {
         "sdcg:k=3,alpha=2": boostrank.SDCG(k=3, alpha=2),
         "lambdarank": boostrank.LambdaRank(),
         "reg-shf-sdcg:target=gain": boostrank.RegSHFSDCG(total_rounds=40, target="gain"),
     }
-    assert cli._objectives([], 40) is None
+    assert parse_objectives([], 40) is None
 
 
 def test_the_preset_names_objectives_and_rounds(
@@ -439,9 +450,7 @@ def test_the_preset_names_objectives_and_rounds(
 ) -> None:
     seen = []
 
-    def run_fold(
-        learner: compare.Learner, fold: Any, number: int, settings: Any, on_round: Any
-    ) -> None:
+    def run_fold(learner: Learner, fold: Any, number: int, settings: Any, on_round: Any) -> None:
         seen.append((learner, settings.rounds, settings.fixed_rounds))
         raise KeyboardInterrupt
 
@@ -452,14 +461,14 @@ def test_the_preset_names_objectives_and_rounds(
         learner, *budget = seen.pop()
         assert learner.objective == boostrank.RegSHFSDCG(total_rounds=rounds)
         assert budget == [rounds, fixed]
-    made = cli.accuracy_objectives(300)
+    made = accuracy_objectives(300)
     assert made["shf-sdcg:perturb=None"] == boostrank.SHFSDCG(perturb=None)
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["-o", "sdgc"], "unknown objective 'sdgc'; did you mean 'sdcg'? (known: sdcg, "),
+        (["-o", "sdgc"], "unknown objective 'sdgc'; did you mean 'sdcg'? (known: blend, sdcg, "),
         (["-o", "sdcg:q=1"], "'q'"),
         (["-o", "sdcg:k=0"], "k must be at least 1, got 0"),
         (["-o", "sdcg:k"], "written name=value, such as k=10; got 'k'"),
@@ -514,9 +523,9 @@ def test_train_predict_evaluate(host: str, files: list[Path], tmp_path: Path) ->
     assert repr(objective) in result.stdout
     assert _run("predict", model, files[3], "--out", scores).exit_code == 0
 
-    settings = compare.Settings(rounds=8, leaves=4, min_docs=3, learning_rate=0.3, seed=9)
+    settings = Settings(rounds=8, leaves=4, min_docs=3, learning_rate=0.3, seed=9)
     train = load_letor(files[:3]).shuffle_within_queries(9)
-    reference, _ = compare.HOSTS[host].train(objective, train, settings)
+    reference, _ = HOSTS[host].train(objective, train, settings)
     test = load_letor(files[3])
     np.testing.assert_array_equal(np.loadtxt(scores), reference.predict(test.X))
 
@@ -581,10 +590,10 @@ def test_predict_refuses_another_number_of_features(
 
 def test_predict_refuses_what_is_no_model(files: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "scores.txt"
-    assert "is no model of LightGBM" in _fails("predict", files[0], files[0], "--out", out)
+    assert "is not a model of LightGBM" in _fails("predict", files[0], files[0], "--out", out)
     model = tmp_path / "model.pickle"
     model.write_bytes(pickle.dumps(print))
-    assert "is no model of LightGBM" in _fails("predict", model, files[0], "--out", out)
+    assert "is not a model of LightGBM" in _fails("predict", model, files[0], "--out", out)
     assert not out.exists()
 
 
@@ -686,7 +695,7 @@ def test_help_has_exit_codes_and_examples_that_parse(command: str | None) -> Non
         assert words in text
     examples = re.findall(r"^  boostrank (\w+)\b(.*)$", result.stdout, re.MULTILINE)
     assert examples or command == "objectives"
-    known = get_command(cli.app).commands
+    known = get_command(app).commands
     for name, rest in examples:
         assert command in (None, name)
         # Parsed as far as it goes without running.
@@ -696,14 +705,14 @@ def test_help_has_exit_codes_and_examples_that_parse(command: str | None) -> Non
     ]
 
 
-def test_a_bar_with_the_time_left_for_who_watches(files: list[Path], tmp_path: Path) -> None:
+def test_a_progress_bar_shows_the_time_left(files: list[Path], tmp_path: Path) -> None:
     for args in (
         ("compare", *files, "-o", "regression", "--hosts", "xgboost", "--rounds", 2),
         ("train", files[0], "-o", "gbrank", "--rounds", 2, "--model", tmp_path / "model"),
     ):
         out = ["--out", tmp_path] if args[0] == "compare" else []
         result = CliRunner().invoke(
-            cli.app, [*map(str, args), *map(str, out)], env={"FORCE_COLOR": "1", "COLUMNS": "100"}
+            app, [*map(str, args), *map(str, out)], env={"FORCE_COLOR": "1", "COLUMNS": "100"}
         )
         assert result.exit_code == 0, result.output
         bar = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", result.stderr)
@@ -730,7 +739,7 @@ def test_a_bar_with_the_time_left_for_who_watches(files: list[Path], tmp_path: P
 def test_the_tab_key_completes(typed: str, offered: list[str]) -> None:
     words = f"boostrank {typed}"
     result = CliRunner().invoke(
-        cli.app,
+        app,
         [],
         prog_name="boostrank",
         env={
@@ -747,13 +756,13 @@ def test_debug_shows_where_an_error_comes_from() -> None:
     assert isinstance(result.exception, ValueError)
 
 
-def test_an_error_that_nobody_foresaw_is_one_line_too(
+def test_an_unexpected_error_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken() -> None:
         raise RuntimeError("over\nand out")
 
-    monkeypatch.setattr(cli, "objective_names", broken)
+    monkeypatch.setattr(objectives_command, "objective_names", broken)
     monkeypatch.setattr(sys, "argv", ["boostrank", "objectives"])
     with pytest.raises(SystemExit) as exit:
         cli.main()
@@ -769,14 +778,14 @@ def test_ctrl_c_in_any_command(monkeypatch: pytest.MonkeyPatch, files: list[Path
     def interrupted(path: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "load_letor", interrupted)
+    monkeypatch.setattr(cli_data, "load_letor", interrupted)
     result = _run("train", files[0], "-o", "gbrank", "--model", "model")
     assert (result.exit_code, result.stderr) == (130, "boostrank: interrupted\n")
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     run = subprocess.run(
-        f"{shlex.quote(sys.executable)} -c 'from boostrank.cli import main; main()' objectives "
+        f"{shlex.quote(sys.executable)} -c 'from boostrank.lab.cli import main; main()' objectives "
         "--json | head -1",
         shell=True, capture_output=True, text=True, check=True,
     )  # fmt: skip
@@ -785,7 +794,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 def test_the_console_script_has_no_traceback() -> None:
     run = subprocess.run(
-        [sys.executable, "-c", "from boostrank.cli import main; main()", "compare", "-o", "x"],
+        [sys.executable, "-c", "from boostrank.lab.cli import main; main()", "compare", "-o", "x"],
         capture_output=True,
         text=True,
         check=False,
@@ -796,7 +805,7 @@ def test_the_console_script_has_no_traceback() -> None:
 
 
 def test_without_its_packages_the_command_line_says_what_to_install() -> None:
-    code = "import sys; sys.modules['rich'] = None; from boostrank.cli import main; main()"
+    code = "import sys; sys.modules['rich'] = None; from boostrank.lab.cli import main; main()"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode != 0
     (line,) = run.stderr.splitlines()

@@ -1,4 +1,4 @@
-"""Training on two machines, compared with the same training on one; queries in partitions."""
+"""Training on two workers, compared with the same training on one; queries in partitions."""
 
 import gc
 import time
@@ -15,8 +15,8 @@ import xgboost.dask as dxgb
 from distributed import Client, LocalCluster
 
 import boostrank
-from boostrank.collective import _LightGBM
 from boostrank.dask import by_query, group_sizes
+from boostrank.hosts.undocumented import mean_over_lightgbm_workers
 
 ROUNDS = 5
 LIGHTGBM = {
@@ -24,8 +24,12 @@ LIGHTGBM = {
     "verbosity": -1,
 }  # fmt: skip
 XGBOOST = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthread": 1}
-# What is drawn is drawn by each machine for its own documents.
-PARAMS = {"shf-sdcg": {"perturb": None}, "reg-shf-sdcg": {"total_rounds": ROUNDS}, "lambdarank": {}}
+# What is drawn is drawn by each worker for its own documents.
+PARAMS = {
+    "shf-sdcg": {"perturb": None},
+    "reg-shf-sdcg": {"total_rounds": ROUNDS, "alpha": 1.0, "perturb": None},
+    "lambdarank": {},
+}
 
 
 @pytest.fixture(params=PARAMS)
@@ -44,17 +48,17 @@ def client():
 
 @pytest.fixture(scope="module")
 def data():
-    """Few values of each feature: both machines then know all bins that one machine has."""
+    """Few values of each feature: both workers then know all bins that one worker has."""
     rng = np.random.default_rng(4)
     group = rng.integers(1, 25, 60)
     X = np.clip(np.round(rng.normal(size=(group.sum(), 6)) * 4), -8, 8) / 4
     y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))), 0, 4)
-    y[: group[:30].sum()] = np.minimum(y[: group[:30].sum()], 1)  # the machines' Hessians differ
+    y[: group[:30].sum()] = np.minimum(y[: group[:30].sum()], 1)  # the workers' Hessians differ
     return X, y, group
 
 
-def on_machines(client, array, sizes):
-    """Partition an array: the first half of the partitions on one machine, the rest on another."""
+def on_workers(client, array, sizes):
+    """Partition an array: the first half of the partitions on one worker, the rest on another."""
     workers = sorted(client.scheduler_info()["workers"])
     parts = []
     for number, part in enumerate(np.split(array, np.cumsum(sizes)[:-1])):
@@ -73,7 +77,7 @@ def partitioned(client, data, queries=(15, 15, 10, 20)):
     X, y, group = data
     sizes = documents(group, queries)
     qid = np.repeat(np.arange(len(group)), group)
-    return [on_machines(client, array, sizes) for array in (X, y, qid)]
+    return [on_workers(client, array, sizes) for array in (X, y, qid)]
 
 
 def dask_lightgbm(client, objective, X, y, qid, **kwargs):
@@ -106,19 +110,19 @@ def difference(first, second, X):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_lightgbm_trains_as_on_one_machine(client, data, objective, weighted):
+def test_lightgbm_trains_as_on_one_worker(client, data, objective, weighted):
     X, y, group = data
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if weighted else None
     parts = partitioned(client, data)
     expected = lightgbm(objective, X, y, group, sample_weight=weight)
     if weighted:
-        weight = on_machines(client, weight, parts[1].chunks[0])
+        weight = on_workers(client, weight, parts[1].chunks[0])
     for _ in range(2):  # the object serves again
         booster = dask_lightgbm(client, objective, *parts, sample_weight=weight)
         assert difference(booster, expected, X) < 1e-6
 
 
-def test_xgboost_trains_as_on_one_machine(client, data, objective):
+def test_xgboost_trains_as_on_one_worker(client, data, objective):
     X, y, group = data
     parts = partitioned(client, data)
     expected = xgboost(objective, X, y, group)
@@ -128,7 +132,7 @@ def test_xgboost_trains_as_on_one_machine(client, data, objective):
 
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
 def test_noise_is_the_same_again(client, data, train):
-    """With one partition a machine: LightGBM stacks several in any order, and draws in that."""
+    """With one partition a worker: LightGBM stacks several in any order, and draws in that."""
     parts = partitioned(client, data, (30, 30))
     noisy, again, plain = (
         train(client, boostrank.SHFSDCG(**params), *parts) for params in ({}, {}, {"perturb": None})
@@ -137,8 +141,8 @@ def test_noise_is_the_same_again(client, data, train):
     assert difference(noisy, plain, data[0]) > 1e-3
 
 
-def test_xgboost_machine_without_documents(client, data):
-    """A machine that has only validation data calls the objective with nothing."""
+def test_xgboost_worker_without_documents(client, data):
+    """A worker that has only validation data calls the objective with nothing."""
     X, y, group = data
     here, there = sorted(client.scheduler_info()["workers"])
     qid = np.repeat(np.arange(len(group)), group)
@@ -176,7 +180,7 @@ def test_an_error_in_a_worker_reaches_the_driver_and_frees_the_workers(client, d
         ValueError, match=r"labels must be relevance grades.* got 2000.0 at row"
     ) as caught:
         train(client, boostrank.SHFSDCG(), *partitioned(client, (X, bad, group)))
-    assert "documents of one machine" in caught.value.__notes__[0]
+    assert "documents of one worker" in caught.value.__notes__[0]
     wait_for_workers(client)
 
 
@@ -185,7 +189,7 @@ def test_lightgbm_trains_again_after_an_error(client, data):
     X, y, group = data
     objective = boostrank.SHFSDCG(perturb=None)
     parts = partitioned(client, data)
-    for row in (0, -1):  # each machine fails once
+    for row in (0, -1):  # each worker fails once
         bad = y.copy()
         bad[row] = 2000
         with pytest.raises(ValueError, match="labels must be relevance grades"):
@@ -198,7 +202,7 @@ def test_lightgbm_trains_again_after_an_error(client, data):
 
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
 def test_gradient_that_is_not_finite_stops_all_workers(client, data, train):
-    """Found only once the machines have agreed on the scale."""
+    """Found only once the workers have agreed on the scale."""
     X, y, group = data
     bad = y.copy()
     bad[-1] = 1000
@@ -212,10 +216,10 @@ def test_a_query_that_is_cut_is_two_queries_to_a_host_and_refused(client, data, 
     X, y, group = data
     objective = boostrank.SHFSDCG(perturb=None)
     sizes = documents(group, (30, 30))
-    sizes = [sizes[0] - 3, sizes[1] + 3]  # the last documents of query 29 on the other machine
+    sizes = [sizes[0] - 3, sizes[1] + 3]  # the last documents of query 29 on the other worker
     assert group[29] > 3
     qid = np.repeat(np.arange(len(group)), group)
-    dX, dy, dq = (on_machines(client, array, sizes) for array in (X, y, qid))
+    dX, dy, dq = (on_workers(client, array, sizes) for array in (X, y, qid))
     pieces = np.insert(group, 30, 3)
     pieces[29] -= 3
     if host == "lightgbm":
@@ -300,4 +304,5 @@ def test_group_sizes(client):
 
 def test_lightgbm_shares_float64():
     numbers = np.array([np.pi, -1e-14 / 3, 1e38 / 3, 0.0, 123456789.123456789])
-    np.testing.assert_allclose(_LightGBM(1).mean(numbers), numbers, rtol=1e-15)
+    shared = [mean_over_lightgbm_workers(number, threads=1) for number in numbers]
+    np.testing.assert_allclose(shared, numbers, rtol=1e-15)

@@ -348,7 +348,7 @@ def test_wrong_query_file_is_named(tmp_path, sizes, place, what):
 def test_no_queries_at_all_is_named(tmp_path):
     path = write(tmp_path / "rank.train.gz", "#\n1 2:1\n0 1:1\n")
     with raises_value_error(
-        f"{path}, line 2: no qid, and there is no rank.train.query beside the file"
+        f"{path}, line 2: no qid, and there is no rank.train.query next to the file"
     ):
         load_letor(path)
 
@@ -502,7 +502,7 @@ def test_select_refuses(ragged, indices, error, message):
         ragged.select(indices)
 
 
-def test_split_deals_every_query_once(ragged):
+def test_split_uses_every_query_once(ragged):
     parts = ragged.split(5, seed=0)
     assert sorted(len(part.group) for part in parts) == [4, 4, 5, 5, 5]
     assert rows_of(RankingData.concat(parts)) == rows_of(ragged)
@@ -665,7 +665,7 @@ def test_group_folds_hold_whole_queries(seed, n_folds):
         assert sorted(np.concatenate([fold[part] for fold in folds])) == list(range(len(query)))
 
 
-def test_group_folds_turn_as_letors():
+def test_group_folds_rotate_as_letors():
     parts = make_ranking(10, 4, seed=0).split(5, seed=0)
     data = RankingData.concat(parts)
     folds = group_folds(data.group, 5, validation=True)
@@ -674,7 +674,7 @@ def test_group_folds_turn_as_letors():
             assert set(data.qid[part]) == set(expected.qid)
 
 
-def test_group_folds_deal_at_random():
+def test_group_folds_are_random():
     group = [2] * 20
     first, again, other = (group_folds(group, 4, seed=seed) for seed in (0, 0, 1))
     for (_, test), (_, same), (_, different) in zip(first, again, other, strict=True):

@@ -1,4 +1,4 @@
-"""Gradients and Hessians are what they claim to be, for every objective, choice and parameter set.
+"""Gradients and Hessians are what they claim to be, for every objective and parameter set.
 
 The oracle's loss, with the frozen quantities frozen, is differentiated by central differences.
 """
@@ -7,19 +7,16 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from boostrank.objectives import REGISTRY
-from oracle import CASES, FLOOR, ORACLES, REACH, gradient
+from boostrank.objectives import REGISTRY, Cost
+from cases import BY_PATH, every_name, every_path
+from oracle import CASES, FLOOR, ORACLES, REACH, gradient, hessian_diagonal
 
-CHOICES = [
-    (name, parameters, hessian) for name, parameters in CASES for hessian in REGISTRY[name].hessians
-]
-
-EXACT = [
-    (name, parameters)
+COMPUTED = [
+    (name, parameters, hessian)
     for name, parameters in CASES
-    if REGISTRY[name](**parameters).contract.gradient == "exact"
+    for hessian in REGISTRY[name].hessians
+    if hessian != "constant"
 ]
-KINKED = {"ranksvm", "slam-ndcg", "slam-map"}  # the gradient itself jumps: one subgradient there
 
 
 def queries(name, parameters):
@@ -63,12 +60,18 @@ def test_gradient_is_the_derivative_of_the_frozen_loss(name, parameters):
             close(got, want, 1e-8, np.abs(want).max())
 
 
+# Where something is frozen, differences of the loss are not the gradient: see test_blocks.py.
+DIFFERENTIABLE = [
+    param for param in BY_PATH if param.values[0].objective.contract.gradient != "frozen"
+]
+
+
 @pytest.mark.compiled
-@pytest.mark.parametrize(("name", "parameters"), EXACT)
-def test_gradients_of_lists_of_every_length(name, parameters, rng):
+@pytest.mark.parametrize("case", DIFFERENTIABLE)
+def test_gradients_of_lists_of_every_length(case, rng):
     """Vectors and blocks leave another rest with every length, and scratch is used again."""
-    objective, m = REGISTRY[name](**parameters), ORACLES[name].rounds(parameters)[0]
-    longest = 140 if objective.contract.cost in ("O(n^2)", "O(n^3)") else 330
+    objective, m = case.objective, case.rounds[0]
+    longest = 140 if objective.contract.cost >= Cost.QUADRATIC else 330
     group = np.repeat(rng.permutation(np.arange(2, longest)), 2)
     scores, grades = rng.normal(size=group.sum()), rng.integers(0, 5, group.sum())
     grad, _ = objective.grad_hess(scores, grades, group, round=m)
@@ -82,54 +85,124 @@ def test_gradients_of_lists_of_every_length(name, parameters, rng):
     assert (np.abs(ahead - behind - want) <= 1e-3 * size + 1e-12).all()
 
 
-@pytest.mark.parametrize(("name", "parameters", "hessian"), CHOICES)
+@pytest.mark.parametrize(("name", "parameters", "hessian"), COMPUTED)
 def test_hessian_is_what_it_claims_to_be(name, parameters, hessian):
     objective = REGISTRY[name](**parameters, hessian=hessian)
     kind = objective.contract.hessian
     assert kind == REGISTRY[name].hessians[hessian]
     entry = ORACLES[name]
+    formula = entry.exact if kind == "exact" else entry.gauss_newton
     for scores, grades in queries(name, parameters):
         for m in entry.rounds(parameters):
             _, got = objective.grad_hess(scores, grades, [len(scores)], round=m)
-            if kind == "constant":
-                np.testing.assert_array_equal(got, 1.0)
-                continue
-            formula = entry.exact if kind == "exact" else entry.gauss_newton
             want = np.maximum(formula(scores, grades, round=m, **parameters), FLOOR)
             close(got, want, 1e-8, max(1.0, want.max()))
+            if kind == "majorizer":
+                exact = hessian_diagonal(
+                    lambda s: entry.loss(s, grades, round=m, **parameters),  # noqa: B023
+                    scores,
+                )
+                assert (got >= exact - 1e-6).all()
 
 
-@pytest.mark.parametrize(("name", "parameters", "hessian"), CHOICES)
-def test_the_gradient_does_not_depend_on_the_hessian(name, parameters, hessian, rng):
+@every_name
+def test_a_constant_hessian_is_one(name, rng):
+    objective = REGISTRY[name](**ORACLES[name].parameters[0], hessian="constant")
+    assert objective.contract.hessian == "constant"
     scores, labels = rng.normal(size=30), rng.integers(0, 4, 30)
-    for m in ORACLES[name].rounds(parameters):
-        default, other = (
-            objective.grad_hess(scores, labels, [12, 18], round=m)[0]
-            for objective in (
-                REGISTRY[name](**parameters),
-                REGISTRY[name](**parameters, hessian=hessian),
-            )
-        )
-        np.testing.assert_array_equal(default, other)
+    _, hess = objective.grad_hess(scores, labels, [12, 18], round=1)
+    np.testing.assert_array_equal(hess, 1.0)
 
 
-def test_contract_kinds():
-    """What derivatives freeze is stated exactly where something is frozen."""
-    frozen = {
-        ("shf-sdcg", True): "s_m",
-        ("reg-shf-sdcg", True): "s_m",
-        ("lambdarank", True): "w",
-        ("lambdarank", False): "w",
-    }
-    for name, parameters in CASES:
-        contract = REGISTRY[name](**parameters).contract
-        what = frozen.get((name, parameters.get("k") is not None), "")
-        kind = "subgradient" if name in KINKED else "frozen" if what else "exact"
-        assert contract.gradient == kind, (name, parameters)
-        assert bool(contract.frozen) == bool(what), (name, parameters)
-        assert what in contract.frozen
-        assert contract.cost.startswith("O(")
-        assert contract.labels
-        assert contract.shift_invariant == (name not in {"regression", "reg-shf-sdcg"})
-        with pytest.raises(FrozenInstanceError):
-            contract.gradient = "exact"
+@every_path
+def test_the_gradient_does_not_depend_on_the_hessian(case, rng):
+    scores, labels = rng.normal(size=30), rng.integers(0, 4, 30)
+    for m in case.rounds:
+        want = case.objective.grad_hess(scores, labels, [12, 18], round=m)[0]
+        for hessian in case.objective.hessians:
+            other = case.objective.replace(hessian=hessian)
+            got = other.grad_hess(scores, labels, [12, 18], round=m)[0]
+            np.testing.assert_array_equal(got, want)
+
+
+# ---- the contract --------------------------------------------------------------------------------
+
+
+def along_a_path(case, points):
+    """Return losses and gradients at points between two lists of scores, and the way between."""
+    rng = np.random.default_rng(3)
+    n = 14
+    begin, end, grades = rng.normal(0, 2, n), rng.normal(0, 2, n), np.arange(n) % 4
+    share = (np.arange(points) + 0.5)[:, None] / points
+    scores = begin + share * (end - begin)
+    group = np.full(points, n)
+    query = scores.ravel(), np.tile(grades, points), group
+    m = case.rounds[-1]
+    grad, _ = case.objective.grad_hess(*query, round=m)
+    first, last = case.objective.loss(np.concatenate([begin, end]), [*grades] * 2, [n, n], round=m)
+    return first, last, grad.reshape(points, n), end - begin
+
+
+@every_path
+@pytest.mark.compiled
+def test_the_kind_of_the_gradient(case):
+    """The loss is the integral of its gradient, except where something is frozen.
+
+    The path crosses ties and kinks. A continuous gradient changes a quarter as much from one point
+    to the next where there are four times as many points; at kinks it jumps.
+    """
+    contract = case.objective.contract
+    first, last, coarse, way = along_a_path(case, 2000)
+    *_, fine, _ = along_a_path(case, 8000)
+    change, size = (fine @ way).mean() - (last - first), np.abs(fine @ way).mean()
+    assert (abs(change) > 1e-2 * size) == (contract.gradient == "frozen")
+    assert bool(contract.frozen) == (contract.gradient == "frozen")
+    if contract.gradient == "subgradient":
+        assert contract.kinks
+    if contract.gradient != "frozen":
+        jump, smaller = (np.abs(np.diff(grad, axis=0)).max() for grad in (coarse, fine))
+        assert (smaller > 0.5 * jump) == bool(contract.kinks)
+
+
+@every_path
+def test_only_a_convex_loss_lies_below_all_chords_and_above_all_tangents(case, rng):
+    """At kinks too: integral scores put many leads exactly at a margin."""
+    m = case.rounds[-1]
+    shares = np.array([0.0, 1.0, 0.2, 0.5, 0.9])
+    chords = tangents = True
+    for number in range(60):
+        n = int(rng.integers(2, 12))
+        begin, end = rng.normal(0, 2, n), rng.normal(0, 3, n)
+        if number % 2:
+            begin, end = begin.round(), end.round()
+        grades = rng.integers(0, 4, n)
+        scores = begin + shares[:, None] * (end - begin)
+        query = scores.ravel(), np.tile(grades, len(shares)), np.full(len(shares), n)
+        loss = case.objective.loss(*query, round=m)
+        grad, _ = case.objective.grad_hess(begin, grades, [n], round=m)
+        room = 1e-12 * (1.0 + np.abs(loss).max())
+        chords &= (loss <= (1 - shares) * loss[0] + shares * loss[1] + room).all()
+        tangents &= loss[1] >= loss[0] + grad @ (end - begin) - room
+    assert chords == tangents == case.objective.contract.convex
+
+
+STANDS_FOR_A_METRIC = [
+    param for param in BY_PATH if param.values[0].objective.contract.shift_invariant
+]
+
+
+@pytest.mark.parametrize("case", STANDS_FOR_A_METRIC)
+def test_the_best_order_has_the_best_value_of_the_metric(case):
+    """Where the loss is minus a metric it is below zero there, and nowhere else."""
+    labels = np.array([1.0, 0.0])
+    loss = case.objective.loss(1e3 * labels, labels, [2], round=case.rounds[-1])[0]
+    assert (loss < 0) == (case.objective.contract.metric_offset == 0)
+
+
+@every_path
+def test_the_contract_is_data(case):
+    contract = case.objective.contract
+    assert contract.labels
+    assert isinstance(contract.cost, Cost)
+    with pytest.raises(FrozenInstanceError):
+        contract.gradient = "exact"

@@ -48,7 +48,7 @@ def test_shell_commands_exist():
     """Every boostrank and make command that a document names, with its options."""
     from typer.main import get_command
 
-    from boostrank.cli import app
+    from boostrank.lab.cli.app import app
 
     text = "\n".join(path.read_text() for path in DOCUMENTS)
     shell = "\n".join(re.findall(r"```(?:sh|bash|console)\n(.*?)```", text, re.DOTALL))
@@ -68,13 +68,20 @@ def test_shell_commands_exist():
     assert set(re.findall(r"^(?:\$ )?make ([\w-]+)", shell, re.MULTILINE)) <= set(targets)
 
 
-@pytest.mark.parametrize("folder", ["objectives", "boostrank", "tests", "docs", "notebooks"])
+ROOMS = ["boostrank/lab", "boostrank/hosts"]  # with a section of their own
+FOLDERS = ["objectives", "boostrank", *ROOMS, "tests", "docs", "notebooks"]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_contributing_names_every_file(folder):
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    section = re.search(rf"^`{folder}/`.*?(?=^`\w+/`|^## )", text, re.DOTALL | re.MULTILINE)[0]
+    section = re.search(rf"^`{folder}/`.*?(?=^`[\w/]+/`|^## )", text, re.DOTALL | re.MULTILINE)[0]
     for suffix in ("py", "md", "csv", "html", "png", "css", "json"):
-        for path in ROOT.glob(f"{folder}/*.{suffix}"):
-            assert f"`{path.name}`" in section, path.name
+        for path in ROOT.glob(f"{folder}/**/*.{suffix}"):
+            name = path.relative_to(ROOT / folder).as_posix()
+            elsewhere = any(f"{folder}/{name}".startswith(f"{room}/") for room in ROOMS)
+            if (folder in ROOMS or not elsewhere) and not name.endswith("/__init__.py"):
+                assert f"`{name}`" in section, name
 
 
 def test_the_readmes_times_are_those_of_the_page():

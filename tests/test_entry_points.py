@@ -32,6 +32,7 @@ from training import (
 )  # fmt: skip
 
 import boostrank
+from boostrank import registry
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
@@ -56,7 +57,7 @@ def way(host, title):
 
 
 def make_objective(name, rounds=ROUNDS):
-    return boostrank.objective(name, **({"total_rounds": rounds} if name == "reg-shf-sdcg" else {}))
+    return registry.make_objective(name, {}, rounds)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def data():
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("host", "title"), WAYS)
-def test_way(host, title, name, data, tmp_path):
+def test_way_to_train(host, title, name, data, tmp_path):
     pairs = list(WAYS[host, title](partial(make_objective, name), data, tmp_path))
     assert pairs
     for booster, expected in pairs:
@@ -545,9 +546,9 @@ def test_the_pages_table_is_these_tests():
     hosts = {}
     for host, title in WAYS:
         hosts.setdefault(title, []).append(host)
-    # tests/test_dask.py, compared to float precision: machines bin and add in another order.
+    # tests/test_dask.py, compared to float precision: workers bin and add in another order.
     assert tuple(test_dask.PARAMS) == NAMES
     for host in ("LightGBM", "XGBoost"):
-        assert callable(getattr(test_dask, f"test_{host.lower()}_trains_as_on_one_machine"))
-        hosts.setdefault("Dask, on two machines", []).append(host)
+        assert callable(getattr(test_dask, f"test_{host.lower()}_trains_as_on_one_worker"))
+        hosts.setdefault("Dask, on two workers", []).append(host)
     assert rows == [(title, [", ".join(names)] * len(NAMES)) for title, names in hosts.items()]

@@ -438,7 +438,7 @@ def test_defaults_train():
     data = make_data()
     for ranker in (LGBMRanker(verbosity=-1, n_jobs=1), XGBRanker(n_jobs=1)):
         ranker.fit(data.X, data.y, group=data.group)
-        assert ranker.objective_ == boostrank.LambdaRank()
+        assert ranker.objective_ == boostrank.Blend()
         assert len(trees(booster(ranker))) > 50
 
 

@@ -322,7 +322,7 @@ def separable(rng, measure):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_corollary_6_on_separable_data_the_loss_is_bounded_for_ever(rng, measure):
+def test_corollary_6_on_separable_data_the_loss_stays_bounded(rng, measure):
     data, gamma = separable(rng, measure)
     bound = bound_factor(data, measure) / gamma**2
     model = Perceptron(measure).fit(data.X, data.y, group=data.group)
@@ -391,7 +391,7 @@ def test_what_is_beyond_the_measure_is_no_error():
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_queries_with_nothing_to_learn_are_passed_over(measure):
+def test_queries_with_nothing_to_learn_are_skipped(measure):
     X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]
     model = Perceptron(measure).fit(X, y, group=[2, 0, 2])
     assert (model.n_updates_, model.cumulative_loss_) == (0, 0.0)

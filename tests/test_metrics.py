@@ -133,7 +133,7 @@ def test_nothing_to_average_is_nan(convention, group):
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
-def test_a_query_does_not_see_the_others(convention):
+def test_a_query_does_not_depend_on_the_others(convention):
     scores, labels, group = ragged(2)
     scores, labels = scores * 1e308, labels.copy()
     labels[-1] = 4  # ERR's scale of grades is that of the call

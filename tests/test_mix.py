@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from boostrank.objectives import REGISTRY
+from boostrank.objectives.mix import on_one_scale
 from oracle import FLOOR, ORACLES, gradient, tau_of_round
 from training import (
     LIGHTGBM,
@@ -102,11 +103,13 @@ def test_contract_is_that_of_the_lesser_part():
     assert (mix.contract.gradient, mix.contract.hessian) == ("frozen", "exact")
     assert "w" in mix.contract.frozen
     assert not mix.contract.shift_invariant
+    mix = Mix(boostrank.RankSVM(), boostrank.SHFSDCG(k=3), 0.5)
+    assert (mix.contract.gradient, mix.contract.hessian) == ("subgradient", "surrogate")
     mix = Mix(boostrank.RankSVM(), boostrank.SHFSDCG(k=3, hessian="constant"), 0.5)
-    assert (mix.contract.gradient, mix.contract.hessian) == ("subgradient", "gauss-newton")
+    assert mix.contract.hessian == "surrogate"
     assert "s_m" in mix.contract.frozen
     assert mix.contract.shift_invariant
-    assert mix.hessian == "gauss-newton"
+    assert mix.hessian == "surrogate"
 
 
 # ---- in the hosts --------------------------------------------------------------------------------
@@ -114,6 +117,20 @@ def test_contract_is_that_of_the_lesser_part():
 
 def handed_over(objective, d, scores, round=1):
     return np.array(objective(round - 1, scores, matrix(d)))
+
+
+@pytest.mark.parametrize("rescale", [True, False])
+def test_on_one_scale(rescale):
+    """Two parts of a sum over two documents, with mean Hessians of 2 and 50."""
+    parts = ((0.25, boostrank.Regression()), (0.75, boostrank.SDCG()))
+    assert boostrank.SDCG.hessian_share == 0.1
+    derivatives = np.array([[[4.0, -4.0], [1.0, 3.0]], [[10.0, 20.0], [2.0, 98.0]]])
+    got = on_one_scale(parts, derivatives, [2.0, 50.0], rescale=rescale)
+    first, second = (2.0, 50.0) if rescale else (1.0, 1.0)
+    grad = [0.25 * 4 / first + 0.75 * 10 / second, 0.25 * -4 / first + 0.75 * 20 / second]
+    # The second part's Hessian of 2 lies below a tenth of its mean.
+    hess = [0.25 * 1 / first + 0.75 * 5 / second, 0.25 * 3 / first + 0.75 * 98 / second]
+    np.testing.assert_allclose(got, [grad, hess], rtol=1e-15)
 
 
 @every_pair
@@ -138,7 +155,7 @@ def test_parts_have_one_scale_in_a_host(data, first, second):
 def test_the_weight_of_squared_error_is_tau(data):
     """SHF-SDCG takes over in the middle of the rounds: its part of the step is 1 - tau."""
     scores = np.random.default_rng(5).normal(size=len(data.y)).astype(np.float32)
-    both = boostrank.RegSHFSDCG(total_rounds=100)
+    both = boostrank.RegSHFSDCG(total_rounds=100, alpha=1.0, discount="log2", perturb=None)
     ends = [handed_over(both.replace(tau=tau), data, scores) for tau in (1.0, 0.0)]
     steps = [grad / hess[grad != 0].mean() for grad, hess in ends]
     for m in (30, 50, 70):
@@ -150,7 +167,7 @@ def test_the_weight_of_squared_error_is_tau(data):
 
 def test_reg_shf_sdcg_is_a_mix(data):
     scores = np.random.default_rng(6).normal(size=len(data.y)).astype(np.float32)
-    named = boostrank.RegSHFSDCG(total_rounds=ROUNDS, k=3, alpha=2.0)
+    named = boostrank.RegSHFSDCG(total_rounds=ROUNDS, k=3, alpha=2.0, perturb=None)
     mix = Mix(
         boostrank.Regression(),
         boostrank.SHFSDCG(k=3, alpha=2.0),
@@ -237,6 +254,11 @@ def test_a_schedule_of_a_part_ends_too(data):
 def test_bad_arguments(arguments, error, message):
     with pytest.raises(error, match=message):
         Mix(*arguments)
+
+
+def test_a_mixture_checks_its_own_parameters_for_hosts():
+    with pytest.raises(ValueError, match="seed must not be negative"):
+        Mix(boostrank.SDCG(), boostrank.GBRank(), 0.5, seed=-1)
 
 
 def test_a_weight_out_of_range_is_refused_where_it_happens():

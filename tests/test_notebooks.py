@@ -19,7 +19,7 @@ def test_there_are_notebooks():
 
 @notebooks
 def test_it_runs(path, monkeypatch):
-    monkeypatch.setenv("BOOSTRANK_NOTEBOOK_BUDGET", "4")
+    monkeypatch.setenv("BOOSTRANK_NOTEBOOK_BUDGET", "1")
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": path.parent}}).execute()
 

@@ -1,16 +1,19 @@
 """`perturb`: noise on the scores that a host asks about, drawn anew in every round."""
 
+from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import ClassVar
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from boostrank.objectives import Contract, Objective
 from scipy.stats import gumbel_r, kstest
 from training import LIGHTGBM, ROUNDS, XGBOOST, dataset, host_gradients, make_data, matrix, trees
 
 import boostrank
-from boostrank.hosts import _buffers, _gumbel
+from boostrank import registry
 
 NAMES = ("shf-sdcg", "smooth-ndcg", "reg-shf-sdcg")
 KINDS = ("gumbel", "gaussian")
@@ -22,20 +25,7 @@ def data():
 
 
 def make_objective(name, **params):
-    if name == "reg-shf-sdcg":
-        params["total_rounds"] = 2 * ROUNDS
-    return boostrank.objective(name, **params)
-
-
-def test_gumbel():
-    """Its distribution; and an exponential number of 0, one in about 2^53, is no failure."""
-    draw = np.empty(200_000)
-    _gumbel(np.random.default_rng(3), 2.0, draw)
-    assert draw.mean() == pytest.approx(2.0 * np.euler_gamma, abs=0.02)  # 3.5 standard errors
-    assert draw.var() == pytest.approx(4.0 * np.pi**2 / 6.0, rel=0.02)
-    assert kstest(draw, gumbel_r(scale=2.0).cdf).pvalue > 0.01
-    _gumbel(SimpleNamespace(standard_exponential=lambda out: out.fill(0.0)), 1.0, draw)
-    assert np.isfinite(draw).all()
+    return registry.make_objective(name, params, 2 * ROUNDS)
 
 
 def noise_of(objective, n, round):
@@ -46,6 +36,18 @@ def noise_of(objective, n, round):
     )
     d = xgb.DMatrix(zeros[:, None], labels, group=group)
     return regression(round - 1, zeros, d)[0].astype(float)
+
+
+def test_gumbel(monkeypatch):
+    """Its distribution; and an exponential number of 0, one in about 2^53, is no failure."""
+    objective = boostrank.SDCG(perturb="gumbel", perturb_scale=2.0, seed=3)
+    draw = noise_of(objective, 200_000, 1)
+    assert draw.mean() == pytest.approx(2.0 * np.euler_gamma, abs=0.02)  # 3.5 standard errors
+    assert draw.var() == pytest.approx(4.0 * np.pi**2 / 6.0, rel=0.02)
+    assert kstest(draw, gumbel_r(scale=2.0).cdf).pvalue > 0.01
+    zeros = SimpleNamespace(standard_exponential=lambda out: out.fill(0.0))
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: zeros)
+    assert np.isfinite(noise_of(objective, 10, 1)).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,7 +77,7 @@ def test_training(data, name, kind):
 
     def by_hand(scores, m):
         noisy = scores + noise_of(objective, len(scores), m)
-        return host_gradients(plain, noisy, data.y, data.group, m)
+        return host_gradients(plain, noisy, data.y, data.group, m, noiseless=scores)
 
     first = lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), 2)
     booster = lgb.train(
@@ -105,7 +107,7 @@ def test_noise_and_sample_are_drawn_apart(data):
     np.testing.assert_array_equal(both(0, scores, rows)[0][sampled], noisy[sampled])
 
 
-def test_grad_hess_knows_no_noise(data):
+def test_grad_hess_adds_no_noise(data):
     scores = np.random.default_rng(0).normal(size=len(data.y))
     noisy, plain = boostrank.SHFSDCG(perturb="gumbel"), boostrank.SHFSDCG(perturb=None)
     np.testing.assert_array_equal(
@@ -115,8 +117,8 @@ def test_grad_hess_knows_no_noise(data):
 
 def test_the_default_of_shf_sdcg(data):
     """Alone in a host it learns with noise; as a part of a mixture with what that one has."""
-    for name in boostrank.objective_names():
-        assert make_objective(name).perturb == ("gumbel" if name == "shf-sdcg" else None)
+    noisy = {name for name in boostrank.objective_names() if make_objective(name).perturb}
+    assert noisy == {"blend", "reg-shf-sdcg", "shf-sdcg"}
     shf, ranknet = boostrank.SHFSDCG(), boostrank.RankNet()
     assert shf == boostrank.SHFSDCG(perturb="gumbel", perturb_scale=1.0, seed=0)
     scores, rows = np.zeros(len(data.y), np.float32), matrix(data)
@@ -136,22 +138,42 @@ def test_a_function_around_it_hides_the_round_from_xgboost(data):
     train(boostrank.SHFSDCG(perturb=None))
 
 
-def test_a_call_that_fails_keeps_its_noise(data, monkeypatch):
-    """Its threads may still read it."""
-    objective, scores, rows = boostrank.SHFSDCG(), np.zeros(len(data.y), np.float32), matrix(data)
-    objective(0, scores, rows)
-    kept = _buffers.noise
-    assert len(kept) == len(scores)
-    objective(0, scores, rows)
-    assert _buffers.noise is kept
+@dataclass(frozen=True, kw_only=True)
+class Watching(Objective):
+    """Keeps the scores that it is asked about, and can be interrupted."""
 
-    def interrupted(*args):
-        raise KeyboardInterrupt
+    name = "watching"
+    hessian: str = "constant"
+    interrupted: bool = False
+    seen: ClassVar[list[np.ndarray]] = []
 
-    monkeypatch.setattr(boostrank.SHFSDCG, "_grad_hess_queries", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        objective(0, scores, rows)
-    assert _buffers.noise is not kept
+    @property
+    def contract(self):
+        return Contract("exact", "constant", shift_invariant=False, labels="any", cost="O(n)")
+
+    def _loss(self, scores, labels, boundaries, loss):
+        raise NotImplementedError
+
+    def _grad_hess(self, scores, labels, boundaries, grad, hess):
+        self.seen.append(scores)
+        if self.interrupted:
+            raise KeyboardInterrupt
+        grad += scores
+
+
+def test_a_call_that_fails_keeps_its_noise(data):
+    """Its threads may still read it, so the next call must not write there."""
+    scores, rows = np.zeros(len(data.y), np.float32), matrix(data)
+    objective = Watching(perturb="gumbel")
+    for interrupted in (False, False, True):
+        try:
+            objective.replace(interrupted=interrupted)(0, scores, rows)
+        except KeyboardInterrupt:
+            assert interrupted
+    objective.replace(seed=1)(0, scores, rows)
+    first, second, failed, after = Watching.seen
+    assert np.shares_memory(first, second)  # memory is used again at all
+    assert not np.shares_memory(failed, after)
 
 
 def test_one_object_trains_the_same_twice(data):

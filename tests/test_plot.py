@@ -11,9 +11,13 @@ from matplotlib import colors, pyplot
 from matplotlib.figure import Figure
 
 import boostrank
-from boostrank import bench, plot
-from boostrank.bench import Timing
-from boostrank.compare import METRICS, FoldResult, Learner, Row
+from boostrank import plot
+from boostrank.lab import bench
+from boostrank.lab.bench import Timing
+from boostrank.lab.learners import Learner
+from boostrank.lab.plot import files
+from boostrank.lab.results import FoldResult, Row
+from boostrank.lab.settings import METRICS
 
 CURVES = {"ours": [0.3, 0.5, 0.4, 0.5], "theirs": [0.2, 0.4]}
 FIGURES = {
@@ -320,7 +324,7 @@ def test_time_per_document(ax):
     assert ax.get_xscale() == ax.get_yscale() == "log"
 
 
-def test_every_line_of_a_benchmark_has_a_look_of_its_own(ax):
+def test_every_line_of_a_benchmark_has_its_own_style(ax):
     timings = [Timing(20, pair.label, pair.host, 1.0, 2.0, 2.0, 1.0) for pair in bench.pairs(20)]
     plot.time_per_document(timings, ax=ax)
     looks = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}
@@ -329,7 +333,7 @@ def test_every_line_of_a_benchmark_has_a_look_of_its_own(ax):
     assert [line.get_color() != plot.GREY for line in ax.lines] == ours
 
 
-@pytest.mark.parametrize("draw", [plot.draw_rounds, plot.draw_test])
+@pytest.mark.parametrize("draw", [files.draw_rounds, files.draw_test])
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_files_have_no_background(draw, suffix, tmp_path):
     draw(ROWS, tmp_path / f"figure.{suffix}")
@@ -408,7 +412,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_named_and_draws_nothing(name):
+def test_bad_input_is_refused_before_anything_is_drawn(name):
     call, kind, message = BAD[name]
     with pytest.raises(kind, match=message):
         call()

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import boostrank
-from boostrank.compare import CUTOFFS, METRICS, Failure, FoldResult, Learner, Row
 from boostrank.datasets import RankingData, make_ranking
-from boostrank.report import write_report
+from boostrank.lab.learners import Learner
+from boostrank.lab.report import write_report
+from boostrank.lab.results import Failure, FoldResult, Row
+from boostrank.lab.settings import CUTOFFS, METRICS
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;$^$"
 LONG = "sdcg:k=10,alpha=2.5,beta=0.75,hessian=exact,perturb=gumbel,seed=12345"
@@ -185,7 +187,7 @@ def test_a_baseline_alone_and_a_test_part_of_one_query(
     write_report(tmp_path / "r.html", [row], parts=parts, about={}, command="boostrank compare")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "the baseline itself" in text
-    assert "There is nothing but the baseline" in text
+    assert "There are no rows other than the baseline" in text
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import oracle
 import pytest
 from boostrank.objectives import Schedule, SmoothAP, SmoothNDCG, SmoothPrecision
-from boostrank.objectives.soft_indicators import BAND
+from boostrank.objectives.engine.soft_indicators import BAND
 from oracle import discount
 
 SMOOTHED = [
@@ -177,7 +177,7 @@ def average_precision_error(scores, grades, **changes):
     return abs(smooth - exact_measure(SmoothAP(), scores, grades))
 
 
-def test_equation_9_tends_to_ap_with_the_erratum_mended_only(rng):
+def test_equation_9_tends_to_ap_only_with_the_erratum_corrected(rng):
     for _ in range(10):
         n = int(rng.integers(2, 12))
         scores, grades = example(rng, n, apart=0.1)
@@ -297,7 +297,7 @@ def test_only_the_first_k_ranks_count(rng):
         assert not objective.grad_hess(scores, grades, [12])[0][lowest].any()
 
 
-def test_a_cut_off_beyond_the_list_is_none(rng):
+def test_a_cutoff_beyond_the_list_changes_nothing(rng):
     scores, grades = example(rng, 12)
     for k in (12, 13, 50, 10**9):
         np.testing.assert_array_equal(
@@ -342,7 +342,7 @@ def test_only_relevance_counts_where_the_measure_is_binary(objective, rng):
 
 
 @every_indicator
-def test_the_band_leaves_out_nothing_that_shows(objective, rng):
+def test_the_band_leaves_out_only_negligible_terms(objective, rng):
     """Against the whole sum, where most pairs are outside of the band."""
     name = {"SmoothNDCG": "smooth_ndcg", "SmoothPrecision": "smooth_precision"}
     smooth = getattr(oracle, name.get(type(objective).__name__, "smooth_ap"))

@@ -6,16 +6,17 @@ from itertools import pairwise, permutations, product
 import numpy as np
 import oracle
 import pytest
-from boostrank.objectives import PRESETS, REGISTRY, SLAM, SoftNDCG
-from boostrank.objectives.slam import _weights
-from boostrank.objectives.soft_ndcg import SATURATED, _beaten_by, _rivals
+from boostrank.objectives import CLASSES, REGISTRY, SLAM, SoftNDCG
+from boostrank.objectives.soft_ndcg import SATURATED
 from scipy.special import erfinv
 
 import boostrank
-from boostrank.directness import MINUS_A_MEASURE, directness, soft_ndcg_bound
+from boostrank.directness import directness, soft_ndcg_bound
 
 MEASURES = ("ndcg", "ndcg@1", "ndcg@3", "ndcg@10", "map")
 TIES = ("input", "score")
+D2 = 1 / math.log2(3)  # the discount of rank 2; that of rank 3 is 1/2
+Z = 3 + D2  # the ideal DCG of grades 2, 1, 0
 
 
 def random_query(rng, n_grades=4, ties=False):
@@ -37,51 +38,34 @@ def one_minus(measure, scores, grades):
 # ---- SoftNDCG ------------------------------------------------------------------------------------
 
 
-def rank_distributions(scores, sigma):
-    """Return p_j(r) of every document from the compiled recursion."""
-    scores = np.asarray(scores, dtype=float)
+def losses_of_one_relevant_document(scores, sigma):
+    """Return the loss with document j as the only relevant one, for every j: 1 - E[discount]."""
     n = len(scores)
-    p = np.zeros((n, n))
-    for j in range(n):
-        rivals, states = np.empty(n, dtype=np.int64), np.empty((n, n))
-        undecided, ahead = _rivals(scores, j, sigma, rivals)
-        _beaten_by(scores, j, sigma, rivals, undecided, states)
-        p[j, ahead : ahead + undecided + 1] = states[undecided, : undecided + 1]
-    return p
+    return SoftNDCG(sigma=sigma).loss(np.tile(scores, n), np.eye(n).ravel(), np.full(n, n))
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 0.1, 1.0, 30.0])
-@pytest.mark.parametrize("n", [1, 2, 7, 60])
-def test_rank_distributions_are_distributions(n, sigma, rng):
+@pytest.mark.parametrize("n", [2, 7, 60])
+def test_rank_distributions_equal_the_oracles(n, sigma, rng):
     scores = rng.normal(size=n)
-    p = rank_distributions(scores, sigma)
-    assert (p >= 0).all()
-    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-13)  # sum_r p_j(r) = 1
-    # Its mean is the sum of the chances to be beaten; over all documents each pair adds one.
-    mean = p @ np.arange(n)
-    chances = [
-        sum(oracle.beats(scores[k] - scores[j], sigma) for k in range(n) if k != j)
-        for j in range(n)
-    ]
-    np.testing.assert_allclose(mean, chances, rtol=1e-12, atol=1e-14)
-    assert mean.sum() == pytest.approx(n * (n - 1) / 2)
-
-
-def test_rank_distributions_equal_the_oracles(rng):
-    scores = rng.normal(0, 3, 9)
-    for sigma in (0.05, 0.5, 5.0):
-        want = [
-            oracle.rank_distribution(oracle._chances(scores, j, sigma).values()) for j in range(9)
-        ]
-        np.testing.assert_allclose(rank_distributions(scores, sigma), want, atol=1e-14)
+    chances = [oracle._chances(scores, j, sigma).values() for j in range(n)]
+    want = [1.0 - oracle.expected_discount(c) for c in chances]
+    np.testing.assert_allclose(losses_of_one_relevant_document(scores, sigma), want, atol=1e-13)
+    # What they are: distributions, whose mean is the sum of the chances to be beaten. Over all
+    # documents each pair adds one to it.
+    p = np.array([oracle.rank_distribution(c) for c in chances])
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-13)
+    np.testing.assert_allclose(p @ np.arange(n), [sum(c) for c in chances], atol=1e-12)
+    assert (p @ np.arange(n)).sum() == pytest.approx(n * (n - 1) / 2)
 
 
 def test_rank_distribution_by_counting_all_outcomes():
     """Three documents: eight outcomes of the duels of the first with two others, by hand."""
     scores, sigma = [0.0, 0.4, -0.3], 0.6
     b, c = (oracle.beats(s, sigma) for s in scores[1:])
-    by_hand = [(1 - b) * (1 - c), b * (1 - c) + (1 - b) * c, b * c]
-    np.testing.assert_allclose(rank_distributions(scores, sigma)[0], by_hand, rtol=1e-14)
+    chances = [(1 - b) * (1 - c), b * (1 - c) + (1 - b) * c, b * c]
+    by_hand = 1.0 - sum(p / math.log2(2 + r) for r, p in enumerate(chances))
+    assert losses_of_one_relevant_document(scores, sigma)[0] == pytest.approx(by_hand, rel=1e-14)
 
 
 def test_the_chance_to_beat_is_that_of_two_blurred_scores(rng):
@@ -106,7 +90,7 @@ def test_without_blur_it_is_one_minus_ndcg(rng):
         assert (hess == oracle.FLOOR).all()
 
 
-def test_blurred_to_nothing_every_rank_is_binomial():
+def test_with_infinite_blur_ranks_are_binomial():
     """As sigma grows every duel becomes the toss of a coin."""
     n, grades = 6, np.array([3.0, 0, 1, 0, 0, 2])
     tosses = [math.comb(n - 1, r) / 2 ** (n - 1) for r in range(n)]
@@ -117,7 +101,7 @@ def test_blurred_to_nothing_every_rank_is_binomial():
 
 
 @pytest.mark.parametrize("sigma", [0.5, 1e-6])  # of the smaller one, Hessians stay above the floor
-def test_documents_too_far_apart_to_be_undecided_still_pull(sigma):
+def test_documents_far_apart_keep_the_gaussian_gradient(sigma):
     """Two documents of gain 1 and 0: the gradient is the Gaussian density, down to underflow."""
     for lead in sigma * np.array([0.0, 2.0, 1.99 * SATURATED, 2.01 * SATURATED, 30.0, 52.0]):
         density = math.exp(-((lead / (2 * sigma)) ** 2)) / (2 * sigma * math.sqrt(math.pi))
@@ -132,7 +116,7 @@ def test_documents_too_far_apart_to_be_undecided_still_pull(sigma):
             np.testing.assert_allclose(exact[1], max(bend, abs(bend) / 10, oracle.FLOOR), rtol=1e-9)
 
 
-def test_the_cut_off_of_the_recursion_is_not_seen(rng):
+def test_the_cutoff_of_the_recursion_is_negligible(rng):
     """Clusters: inside one all is undecided, between them nothing is; the oracle does not cut."""
     scores = np.concatenate([rng.normal(0, 0.5, 5), rng.normal(12, 2.5, 6), rng.normal(60, 1, 4)])
     grades = rng.integers(0, 4, len(scores)).astype(float)
@@ -214,7 +198,7 @@ def test_theorem_1_on_a_finite_set_of_rankers(rng):
     """Take the best ranker by the surrogate and by the measure: the guarantee covers the loss."""
     group = [8] * 20
     labels = rng.integers(0, 3, sum(group)).astype(float)
-    for obj in (SoftNDCG(sigma=0.3), boostrank.SDCG(alpha=4.0), SLAM()):
+    for obj in (SoftNDCG(sigma=0.3), boostrank.SDCG(alpha=4.0, discount="log2"), SLAM()):
         rankers = [labels + rng.normal(0, 1.5, len(labels)) for _ in range(30)]
         results = [directness(obj, s, labels, group) for s in rankers]
         ndcg = [boostrank.evaluate(s, labels, group, ("ndcg",))["ndcg"] for s in rankers]
@@ -223,21 +207,13 @@ def test_theorem_1_on_a_finite_set_of_rankers(rng):
         assert ndcg[best] - ndcg[first] <= results[first].guarantee(results[best])
 
 
-@pytest.mark.parametrize("name", sorted(REGISTRY))
-def test_losses_that_are_minus_a_measure_are_known(name):
-    """A ranking that is right by far has a loss of about -1 there, and of none else below zero."""
-    params = {"total_rounds": 1, "tau": 0.0} if name == "reg-shf-sdcg" else {}
-    labels = np.array([1.0, 0.0])
-    loss = boostrank.objective(name, **params).loss(1e3 * labels, labels, [2], round=1)[0]
-    assert (loss < 0) == (name in MINUS_A_MEASURE)
-
-
 def test_a_sharp_surrogate_is_direct(rng):
     scores, labels = rng.permutation(60) / 6.0, rng.integers(0, 3, 60).astype(float)
     group = [20, 20, 20]
-    blunt = directness(boostrank.SDCG(), scores, labels, group).epsilon
-    assert directness(boostrank.SDCG(alpha=300.0), scores, labels, group).epsilon < 1e-8 < blunt
-    unnormalised = boostrank.SDCG(alpha=300.0, normalize=False)
+    blunt = directness(boostrank.SDCG(discount="log2"), scores, labels, group).epsilon
+    sharp = boostrank.SDCG(alpha=300.0, discount="log2")
+    assert directness(sharp, scores, labels, group).epsilon < 1e-8 < blunt
+    unnormalised = sharp.replace(normalize=False)
     assert directness(unnormalised, scores, labels, group, "dcg").epsilon < 1e-8
 
 
@@ -279,13 +255,14 @@ def test_the_loss_bounds_the_measure(measure, ties, rng):
 @pytest.mark.parametrize("ties", TIES)
 def test_the_loss_bounds_the_measure_on_every_order_of_short_lists(measure, ties):
     """Gaps so small that every hinge is one: the bound at its closest."""
-    for grades in product((0.0, 1.0, 2.0), repeat=4):
-        if len(set(grades)) == 1:
-            continue
-        for order in permutations(range(4)):
-            scores = 1e-9 * np.array(order)
-            loss = SLAM(measure=measure, ties=ties).loss(scores, grades, [4])[0]
-            assert loss >= one_minus(measure, scores, grades) - 1e-8
+    orders = np.array(list(permutations(range(4))))
+    lists = [grades for grades in product((0.0, 1.0, 2.0), repeat=4) if len(set(grades)) > 1]
+    scores = np.tile(1e-9 * orders.ravel(), len(lists))
+    grades = np.repeat(lists, len(orders), axis=0).ravel()
+    group = np.full(len(lists) * len(orders), 4)
+    loss = SLAM(measure=measure, ties=ties).loss(scores, grades, group)
+    value = boostrank.evaluate(scores, grades, group, (measure,), per_query=True)[measure]
+    assert (loss >= 1.0 - value - 1e-8).all()
 
 
 def test_a_smaller_margin_is_no_bound():
@@ -311,71 +288,32 @@ def test_scores_tie_order_is_the_smaller_bound_and_input_order_of_it(measure, rn
     assert smaller > 20
 
 
-def along(objective, a, b, grades, shares):
-    scores = [(1 - t) * a + t * b for t in shares]
-    return objective.loss(
-        np.concatenate(scores), np.tile(grades, len(shares)), [len(a)] * len(shares)
-    )
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-def test_the_loss_is_convex_in_input_order(measure, rng):
-    shares = np.linspace(0, 1, 9)
-    for _ in range(100):
-        a, grades = random_query(rng, n_grades=3)
-        b = rng.normal(0, 2, len(a))
-        loss = along(SLAM(measure=measure), a, b, grades, shares)
-        chord = (1 - shares) * loss[0] + shares * loss[-1]
-        assert (loss <= chord + 1e-12 * (1 + chord)).all()
-        # The subgradient is one: the tangent stays below.
-        grad, _ = SLAM(measure=measure).grad_hess(a, grades, [len(a)])
-        assert loss[-1] >= loss[0] + grad @ (b - a) - 1e-12 * (1 + abs(loss[-1]))
-
-
-def test_the_subgradient_is_one_at_kinks_too(rng):
-    """Scores on a grid of half margins: every hinge has a kink somewhere."""
-    for _ in range(200):
-        a, grades = random_query(rng, n_grades=3)
-        a = (2 * a).round() / 2
-        grad, _ = SLAM().grad_hess(a, grades, [len(a)])
-        for b in (a + rng.normal(size=len(a)), (2 * rng.normal(size=len(a))).round() / 2):
-            loss = along(SLAM(), a, b, grades, [0.0, 1.0])
-            assert loss[1] >= loss[0] + grad @ (b - a) - 1e-12
-
-
-def test_with_the_best_scored_first_it_is_not_convex():
-    # Two equal documents over a third swap the larger weight half way.
-    a, b, grades = np.array([2.0, -2.0, 0.0]), np.array([-2.0, 2.0, 0.0]), [1.0, 1.0, 0.0]
-    loss = along(SLAM(ties="score"), a, b, grades, np.linspace(0, 1, 33))
-    second = loss[:-2] - 2 * loss[1:-1] + loss[2:]
-    assert second.min() < -1e-3
-
-
 @pytest.mark.parametrize("measure", MEASURES)
 def test_weights_sum_to_at_most_one_and_fall(measure, rng):
-    k = int(measure.partition("@")[2] or 0)
     for _ in range(200):
         _, grades = random_query(rng, n_grades=int(rng.integers(2, 6)))
-        v = _weights(np.sort(grades)[::-1].copy(), measure == "map", k)
-        np.testing.assert_allclose(
-            v, oracle.slam_weights(sorted(grades, reverse=True), measure), rtol=1e-12, atol=1e-16
-        )
+        v = np.array(oracle.slam_weights(sorted(grades, reverse=True), measure))
         assert (v >= 0).all()
         assert (np.diff(v) <= 1e-15).all()  # mistakes at the top cost most
         assert v.sum() <= 1 + 1e-14
-        if k:
+        if "@" in measure:
             assert v.sum() == pytest.approx(1.0)
 
 
-def test_weights_by_hand():
-    d2, d3 = 1 / math.log2(3), 1 / 2
-    z = 3 + d2
-    ndcg = [3 * (1 - d3) / z, 1 * (d2 - d3) / z, 0]
-    np.testing.assert_allclose(_weights(np.array([2.0, 1, 0]), False, 0), ndcg, rtol=1e-14)
-    np.testing.assert_allclose(_weights(np.array([2.0, 1, 0]), False, 1), [1, 0, 0], rtol=1e-14)
-    np.testing.assert_allclose(_weights(np.array([2.0, 1, 0]), False, 5), [3 / z, d2 / z, 0])
-    by_six = [1 / 2 - 1 / (2 * 3), 1 / 2 - 2 / (2 * 4), 0, 0]
-    np.testing.assert_allclose(_weights(np.array([1.0, 1, 0, 0]), True, 0), by_six, rtol=1e-14)
+@pytest.mark.parametrize(
+    ("grades", "measure", "by_hand"),
+    [
+        ([2, 1, 0], "ndcg", [3 * (1 - 1 / 2) / Z, 1 * (D2 - 1 / 2) / Z, 0]),
+        ([2, 1, 0], "ndcg@1", [1, 0, 0]),
+        ([2, 1, 0], "ndcg@5", [3 / Z, D2 / Z, 0]),
+        ([1, 1, 0, 0], "map", [1 / 2 - 1 / (2 * 3), 1 / 2 - 2 / (2 * 4), 0, 0]),
+    ],
+)
+def test_weights_by_hand(grades, measure, by_hand):
+    """With all scores equal every hinge is one: the loss is the sum of the weights."""
+    np.testing.assert_allclose(oracle.slam_weights(grades, measure), by_hand, rtol=1e-14)
+    loss = SLAM(measure=measure).loss(np.zeros(len(grades)), grades, [len(grades)])
+    np.testing.assert_allclose(loss, [sum(by_hand)], rtol=1e-14)
 
 
 def test_the_map_weights_are_the_smallest_possible():
@@ -437,8 +375,10 @@ def test_both_names_make_the_one_class():
     assert boostrank.objective("slam-ndcg", measure="ndcg@10").measure == "ndcg@10"
     assert boostrank.SLAM(measure="ndcg@10").name == "slam-ndcg"
     assert made.replace(measure="ndcg").name == "slam-ndcg"
-    for name, params in PRESETS.items():
-        assert REGISTRY[name](**params).name == name
+    for cls in CLASSES:
+        for name, params in cls.presets.items():
+            assert REGISTRY[name] is cls
+            assert cls(**params).name == name
 
 
 def test_a_name_and_a_measure_that_contradict_each_other_are_refused():

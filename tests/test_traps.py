@@ -27,7 +27,7 @@ from training import (
 )  # fmt: skip
 
 import boostrank
-from boostrank.hosts import _training_booster
+from boostrank.hosts.undocumented import training_booster, xgboost_calls_directly
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
@@ -94,28 +94,28 @@ def test_bagging_by_query(data):
     assert len(trees(lgb.train({**LIGHTGBM, **off}, dataset(data), ROUNDS))) == ROUNDS
 
 
-def test_cv_cuts_queries(data):
+def test_cv_splits_queries(data):
     naive = Shared()
     lgb.cv({**LIGHTGBM, "objective": naive}, dataset(data), 1, nfold=3, stratified=False)
     # Every query is in every fold, in part.
     assert sum(len(part.get_group()) for _, _, part in naive.seen) > 2 * len(data.group)
 
     params = {**LIGHTGBM, "objective": boostrank.SHFSDCG()}
-    with pytest.raises(ValueError, match=r"cuts \d+ queries apart.*group_folds\(group\)"):
+    with pytest.raises(ValueError, match=r"splits \d+ queries.*group_folds\(group\)"):
         lgb.cv(params, dataset(data), 1, nfold=3, stratified=False)
     folds = boostrank.group_folds(data.group, 3)
     history = lgb.cv(params, dataset(data), 2, folds=folds, feval=boostrank.metric("ndcg@10"))
     assert len(history["valid ndcg@10-mean"]) == 2
 
 
-def test_a_part_of_a_part_that_cuts_queries(data):
+def test_a_part_of_a_part_that_splits_queries(data):
     whole = dataset(data).construct()
     part = whole.subset(np.flatnonzero(data.qid < 30))
     lgb.train({**LIGHTGBM, "objective": boostrank.SHFSDCG()}, part, 1)
     cut = part.construct().subset(range(1, part.num_data()))
     rest = cut.construct().subset(np.arange(cut.num_data()))  # whole queries, of what is left
     for rows in (cut, rest):
-        message = r"cuts 1 queries apart: it holds \d+ of the \d+ documents of query 0"
+        message = r"splits 1 queries: it holds \d+ of the \d+ documents of query 0"
         with pytest.raises(ValueError, match=message):
             lgb.train({**LIGHTGBM, "objective": boostrank.SHFSDCG()}, rows, 1)
 
@@ -520,13 +520,13 @@ def test_the_booster_is_among_the_callers(data):
     found = []
 
     def naive(preds, rows):
-        found.append(_training_booster("lightgbm"))
+        found.append(training_booster("lightgbm"))
         return preds - rows.get_label(), np.ones(len(preds))
 
     rounds = []
 
     def xgboosts(preds, rows):
-        rounds.append(_training_booster("xgboost").num_boosted_rounds())
+        rounds.append(training_booster("xgboost").num_boosted_rounds())
         return preds - rows.get_label(), np.ones(len(preds))
 
     booster = lgb.Booster({**LIGHTGBM, "bagging_by_query": True}, dataset(data))
@@ -536,12 +536,24 @@ def test_the_booster_is_among_the_callers(data):
     assert booster.train_set.num_data() == len(data.y)
     more = lgb.Booster(model_str=booster.model_to_string())
     assert more.current_iteration() == booster.current_iteration() == 1
-    assert _training_booster("lightgbm") is None
+    assert training_booster("lightgbm") is None
     found.clear()
     model = xgb.train(XGBOOST, matrix(data), 2, obj=naive)
     more = xgb.train(XGBOOST, matrix(data), 2, obj=xgboosts, xgb_model=model)
     assert rounds == [2, 3], "XGBoost's Booster no longer tells how many rounds it has"
     assert len(trees(more)) == 4
+
+
+def test_xgboosts_booster_holds_the_objective(data):
+    direct = []
+
+    def naive(preds, rows):
+        direct.append(xgboost_calls_directly(naive))
+        return preds - rows.get_label(), np.ones(len(preds))
+
+    xgb.train(XGBOOST, matrix(data), 1, obj=naive)
+    xgb.train(XGBOOST, matrix(data), 1, obj=lambda preds, rows: naive(preds, rows))
+    assert direct == [True, False], "boostrank.hosts no longer finds the objective in XGBoost"
 
 
 def test_lightgbm_datasets_tell_what_is_refused(data):

@@ -1,4 +1,4 @@
-"""Tuning: what a trial is, that it goes on where it stopped, and what is reported of it."""
+"""Tuning: what a trial is, that it continues where it stopped, and what is reported of it."""
 
 import csv
 import json
@@ -14,9 +14,14 @@ import xgboost
 from typer.testing import CliRunner
 
 import boostrank
-from boostrank import cli, tune
-from boostrank.compare import HOSTS, Learner
 from boostrank.datasets import RankingData, make_ranking
+from boostrank.lab import search_space, tune
+from boostrank.lab.cli import data as cli_data
+from boostrank.lab.cli import tune as command_line
+from boostrank.lab.cli.app import app
+from boostrank.lab.learners import Learner
+from boostrank.lab.models import HOSTS
+from boostrank.registry import make_objective
 
 SMALL: dict[str, Any] = {"n_trials": 3, "rounds": 6, "n_folds": 3, "n_repeats": 2}
 LEARNERS = [
@@ -42,12 +47,10 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Put figures in place of training, the better the larger the learning rate; list the calls."""
     calls = []
 
-    def figures(
-        learner: object, params: dict[str, Any], data: RankingData, *args: Any
-    ) -> np.ndarray:
+    def figures(job: Any, params: dict[str, Any], folds: object) -> np.ndarray:
         calls.append(params)
-        steps = np.arange(len(args[2])) / 1e3
-        spread = np.arange(len(data.group))[:, None] / 1e3
+        steps = np.arange(len(job.marks)) / 1e3
+        spread = np.arange(len(job.data.group))[:, None] / 1e3
         return np.minimum(params["learning_rate"], 0.1) + steps + spread
 
     monkeypatch.setattr(tune, "_figures", figures)
@@ -121,10 +124,10 @@ def test_the_first_trial_is_plain_cross_validation_of_the_defaults(
     np.testing.assert_allclose(trial.figures, figures[:, column], rtol=1e-12)
     assert np.isnan(trial.figures[0])
     assert trial.mean == pytest.approx(np.nanmean(figures[:, column]))
-    space = tune.TREES[learner.host] | (
-        tune.BUILTINS[learner.label]
+    space = search_space.TREES[learner.host] | (
+        search_space.BUILTINS[learner.label]
         if isinstance(learner.objective, str)
-        else tune.objective_space(learner.objective)
+        else search_space.objective_space(learner.objective)
     )
     assert trial.params == {name: entry.default for name, entry in space.items()}
 
@@ -144,11 +147,11 @@ def test_what_is_tried_reaches_objective_and_trees(
 ) -> None:
     """Of trials with parameters of the one only, or of the other only, none are alike."""
     learner = Learner("ranknet", host, boostrank.RankNet())
-    trees, objective = tune.TREES[host], tune.objective_space
-    monkeypatch.setitem(tune.TREES, host, {})
+    trees, objective = search_space.TREES[host], search_space.objective_space
+    monkeypatch.setitem(search_space.TREES, host, {})
     first = tune.tune(data, learner, tmp_path / "objective", **SMALL).trials
-    monkeypatch.setitem(tune.TREES, host, trees)
-    monkeypatch.setattr(tune, "objective_space", lambda _: {})
+    monkeypatch.setitem(search_space.TREES, host, trees)
+    monkeypatch.setattr(search_space, "objective_space", lambda _: {})
     second = tune.tune(data, learner, tmp_path / "trees", **SMALL).trials
     for trials, space in ((first, objective(boostrank.RankNet())), (second, trees)):
         assert len({trial.mean for trial in trials}) == 3
@@ -168,7 +171,7 @@ def test_the_seed_decides_what_is_tried(
 
 
 @pytest.mark.parametrize("prune", [False, True])
-def test_an_interrupted_search_goes_on(
+def test_an_interrupted_search_continues(
     prune: bool, data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
 ) -> None:
     settings = {"n_trials": 16, "n_repeats": 3, "prune": prune}
@@ -230,7 +233,7 @@ def test_learners_share_a_folder(
     assert len(invented) == len(LEARNERS) * 2 * 3
 
 
-def test_trials_of_something_else_are_not_taken_for_these(
+def test_trials_of_another_search_are_not_reused(
     data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
 ) -> None:
     tune.tune(data, RANKNET, tmp_path, n_trials=1)
@@ -295,35 +298,34 @@ def test_without_optuna(data: RankingData, tmp_path: Path, monkeypatch: pytest.M
 
 def test_every_built_in_objective_has_its_parameters() -> None:
     builtins = {f"{host}:{name}" for host, model in HOSTS.items() for name in model.builtins}
-    assert set(tune.BUILTINS) == builtins
-    assert set(tune.TREES) == set(HOSTS)
+    assert set(search_space.BUILTINS) == builtins
+    assert set(search_space.TREES) == set(HOSTS)
 
 
 @pytest.mark.parametrize("name", boostrank.objective_names())
 def test_every_objective_takes_what_is_searched(name: str) -> None:
-    params = {"total_rounds": 9} if name == "reg-shf-sdcg" else {}
-    objective = boostrank.objective(name, **params)
-    space = tune.objective_space(objective)
+    objective = make_objective(name, {}, rounds=9)
+    space = search_space.objective_space(objective)
     assert "perturb" in space
     assert ("alpha" in space) == hasattr(objective, "alpha")
     for parameter, entry in space.items():
         assert entry.default == getattr(objective, parameter)
-        if isinstance(entry, tune.Span):
+        if isinstance(entry, search_space.Span):
             assert entry.low < entry.default < entry.high
         else:
             assert entry.default in entry.values
-        values = (entry.low, entry.high) if isinstance(entry, tune.Span) else entry.values
+        values = (entry.low, entry.high) if isinstance(entry, search_space.Span) else entry.values
         for value in values:
             changed = objective.replace(**{parameter: value})
-            assert parameter in tune.objective_space(changed) or value != entry.default
+            assert parameter in search_space.objective_space(changed) or value != entry.default
     assert {"k", "measure", "target", "hessian", "seed"}.isdisjoint(space)
 
 
 def test_a_parameter_that_is_no_default_is_kept() -> None:
-    assert "sigma" in tune.objective_space(boostrank.RankNet())
-    assert "sigma" not in tune.objective_space(boostrank.RankNet(sigma=2.0))
+    assert "sigma" in search_space.objective_space(boostrank.RankNet())
+    assert "sigma" not in search_space.objective_space(boostrank.RankNet(sigma=2.0))
     schedule = boostrank.Schedule("linear", 5, first=1.0, last=2.0)
-    assert "sigma" not in tune.objective_space(boostrank.RankNet(sigma=schedule))
+    assert "sigma" not in search_space.objective_space(boostrank.RankNet(sigma=schedule))
 
 
 # ---- what is reported ----------------------------------------------------------------------------
@@ -335,7 +337,7 @@ def test_the_snippet_trains_the_best_trial(
 ) -> None:
     tuned = tune.tune(data, learner, tmp_path, **SMALL)
     best = tuned.best
-    trees = tune._split(learner, best.params)[1]
+    trees = search_space.split_params(learner, best.params)[1]
     names: dict[str, Any] = {"boostrank": boostrank, "lightgbm": lightgbm, "xgboost": xgboost}
     names["dataset"] = lightgbm.Dataset(data.X, data.y, group=data.group)
     names["dmatrix"] = xgboost.DMatrix(data.X, data.y, group=data.group)
@@ -388,21 +390,21 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     command = ["tune", "-o", "gbrank:margin=2.0,lightgbm:lambdarank", "--hosts", "lightgbm,xgboost"]
     command += ["--trials", "2", "--rounds", "4", "--folds", "3", "--repeats", "1"]
     command += ["--out", str(tmp_path / "out")]
-    monkeypatch.setattr(cli, "EMBEDDED", {"n_queries": 12, "n_docs": 8, "n_features": 3})
+    monkeypatch.setattr(cli_data, "EMBEDDED", {"n_queries": 12, "n_docs": 8, "n_features": 3})
     calls: list[str] = []
     real = tune._figures
 
-    def figures(learner: Learner, *args: Any) -> np.ndarray:
-        calls.append(str(learner))
+    def figures(job: Any, *args: Any) -> np.ndarray:
+        calls.append(str(job.learner))
         if calls[-2:] == ["lightgbm:lambdarank"] * 2 and len(calls) == 6:
             raise KeyboardInterrupt
-        return real(learner, *args)
+        return real(job, *args)
 
     monkeypatch.setattr(tune, "_figures", figures)
-    stopped = CliRunner().invoke(cli.app, command)
+    stopped = CliRunner().invoke(app, command)
     assert stopped.exit_code == 130
-    assert "the same command goes on where it stopped" in stopped.stderr
-    result = CliRunner().invoke(cli.app, command)
+    assert "the same command continues where it stopped" in stopped.stderr
+    result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     learners = ["gbrank:margin=2.0@lightgbm", "gbrank:margin=2.0@xgboost", "lightgbm:lambdarank"]
     assert calls == [name for name in learners for _ in range(2)] + ["lightgbm:lambdarank"]
@@ -410,16 +412,16 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert f"# {name}\n" in result.output
         assert sum(line.startswith(f"| {name} ") for line in result.output.splitlines()) == 2
     assert result.output.count("boostrank.GBRank(margin=2.0") == 2
-    assert "3 folds, 1 times, 4 rounds" in result.output
+    assert "3 folds, 1 repeat, 4 rounds" in result.output
     with (tmp_path / "out" / "trials.csv").open(newline="") as file:
         assert [line["learner"] for line in csv.DictReader(file)] == sorted(learners * 2)
-    refused = CliRunner().invoke(cli.app, [*command, "-o", "lightgbm:nothing"])
+    refused = CliRunner().invoke(app, [*command, "-o", "lightgbm:nothing"])
     assert refused.exit_code == 2
     assert "unknown objective 'lightgbm'" in refused.stderr
 
 
 def test_the_command_line_has_the_functions_defaults() -> None:
-    ours, theirs = signature(tune.tune).parameters, signature(cli.tune).parameters
+    ours, theirs = signature(tune.tune).parameters, signature(command_line.tune).parameters
     names = {"n_trials": "trials", "n_folds": "folds", "n_repeats": "repeats"}
     for name, parameter in ours.items():
         if parameter.kind is parameter.KEYWORD_ONLY and name != "done":

@@ -1,8 +1,9 @@
 """Plain reference training: the documented gradients of a known round, handed to the host by hand.
 
-A loop that calls `grad_hess` itself, divides by the mean Hessian of the documents that carry a
-gradient, and uses nothing of `boostrank.hosts` but its floor. A mixture's parts are called and
-divided one by one. Gumbel noise is minus the logarithm of exponential numbers.
+A loop that calls `grad_hess` itself and divides by the mean Hessian of the documents that carry a
+gradient. A mixture's parts are called and divided one by one. Gumbel noise is minus the logarithm
+of exponential numbers. Only what the documentation says is used here, and nothing of
+`boostrank.hosts`.
 """
 
 import json
@@ -13,9 +14,10 @@ import numpy as np
 import xgboost as xgb
 
 import boostrank
-from boostrank.hosts import HOST_HESSIAN_FLOOR
 
 ROUNDS = 6
+# The smallest Hessian that a host gets, relative to their mean.
+HOST_HESSIAN_FLOOR = 1e-6
 LIGHTGBM = {
     "verbosity": -1, "metric": "None", "num_leaves": 7, "min_data_in_leaf": 5, "num_threads": 1,
 }  # fmt: skip
@@ -24,32 +26,52 @@ XGBOOST = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthre
 
 def parts_of(objective, round):
     """Weights and objectives that a mixture is made of."""
-    if objective.name == "reg-shf-sdcg":
+    if isinstance(objective, boostrank.RegSHFSDCG):
         tau = boostrank.Schedule("logistic", objective.total_rounds)
         names = {boostrank.Regression: ("target", "hessian")}
-        names[boostrank.SHFSDCG] = ("k", "alpha", "beta", "normalize", "hessian")
+        names[boostrank.SHFSDCG] = ("k", "alpha", "beta", "normalize", "discount", "hessian")
         first, second = (cls(**{n: getattr(objective, n) for n in names[cls]}) for cls in names)
-    elif objective.name == "mix":
+    elif isinstance(objective, boostrank.Mix):
         tau, first, second = objective.schedule, objective.first, objective.second
+    elif isinstance(objective, boostrank.Blend):
+        pairs, top = boostrank.RankNet(sigma=2.0), boostrank.SHFSDCG(alpha=2.0)
+        return [(1 / 3, part) for part in (boostrank.QueryRMSE(), pairs, top)]
     else:
         return [(1.0, objective)]
     return [(tau(round), first), (1.0 - tau(round), second)]
 
 
-def host_gradients(objective, scores, y, group, round, weight=1.0):
-    """Gradients as the hosts should get them; `weight` is one a document."""
+def grad_hess(objective, scores, y, group, round):
+    """Gradients of a round, with the numbers that it draws."""
+    if objective.n_draws == 0:
+        return objective.grad_hess(scores, y, group, round=round)
+    rng = np.random.default_rng((objective.seed, round, 2))
+    grad, hess = np.empty((2, len(y)))
+    arrays = np.asarray(scores, float), np.asarray(y, float), np.append(0, np.cumsum(group))
+    draws = rng.random((objective.n_draws, len(y)))
+    objective._evaluate(*arrays, round, grad, hess, draws)
+    return grad, hess
+
+
+def host_gradients(objective, scores, y, group, round, weight=1.0, noiseless=None):
+    """Gradients as the hosts should get them; `weight` is one per document.
+
+    Noise reaches all parts but squared errors, which see the scores before it, `noiseless`.
+    """
     assert objective.perturb in (None, "gumbel")
+    noiseless = scores if noiseless is None else noiseless
     if objective.perturb is not None:
         rng = np.random.default_rng((objective.seed, round, 1))
         scores = scores - objective.perturb_scale * np.log(rng.standard_exponential(len(y)))
-    objective = objective._drawn(np.random.default_rng((objective.seed, round, 2)), len(y))
     parts = parts_of(objective, round)
-    grad, hess = objective.grad_hess(scores, y, group, round=round)
+    grad, hess = grad_hess(objective, scores, y, group, round)
     share = objective.hessian_share
     if len(parts) > 1:
         grad, hess, share = 0.0, 0.0, 0.0
         for factor, part in parts:
-            g, h = part.grad_hess(scores, y, group, round=round)
+            squares = isinstance(part, boostrank.Regression | boostrank.QueryRMSE)
+            seen = noiseless if squares else scores
+            g, h = part.grad_hess(seen, y, group, round=round)
             mean = h[g != 0].mean()
             grad = grad + g * (factor / mean)
             hess = hess + np.maximum(h, part.hessian_share * mean) * (factor / mean)

@@ -1,0 +1,153 @@
+"""Folds of whole queries."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+
+from boostrank.datasets.ranking_data import RankingData
+from boostrank.objectives.validation import (
+    Integers,
+    check_count,
+    check_flag,
+    check_group,
+    check_seed,
+)
+
+
+class Fold(NamedTuple):
+    """One round of a cross-validation.
+
+    Attributes
+    ----------
+    train, validation, test : RankingData
+    """
+
+    train: RankingData
+    validation: RankingData
+    test: RankingData
+
+
+def letor_folds(parts: Sequence[RankingData]) -> Iterator[Fold]:
+    """Rotate partitions as LETOR does: the last tests, the one before validates, the rest train.
+
+    With LETOR's five partitions, fold 1 trains on S1, S2, S3, validates on S4 and tests on S5;
+    fold 2 trains on S2, S3, S4, validates on S5 and tests on S1; and so on. Every query is tested
+    on exactly once.
+
+    Parameters
+    ----------
+    parts : sequence of RankingData
+        At least three partitions, equally wide and without a common query, as `load_letor_parts`
+        and `RankingData.split` give them.
+
+    Returns
+    -------
+    iterator of Fold
+        As many as there are parts, each made on demand.
+
+    Raises
+    ------
+    ValueError
+        For fewer than three parts; also what `RankingData.concat` raises, while iterating.
+
+    Examples
+    --------
+    >>> from boostrank.datasets import letor_folds, make_ranking
+    >>> parts = make_ranking(10, 4, seed=0).split(5, seed=0)
+    >>> [len(fold.train.group) for fold in letor_folds(parts)]
+    [6, 6, 6, 6, 6]
+    """
+    parts = list(parts)
+    if len(parts) < 3:
+        raise ValueError(
+            "parts must be at least three partitions (to train, validate and test), got "
+            f"{len(parts)}; split one data set into five with data.split(5, seed=...)"
+        )
+    turns = (parts[first:] + parts[:first] for first in range(len(parts)))
+    return (Fold(RankingData.concat(turn[:-2]), turn[-2], turn[-1]) for turn in turns)
+
+
+@overload
+def group_folds(
+    group: Any, n_folds: int = ..., *, seed: int | None = ..., validation: Literal[False] = ...
+) -> list[tuple[Integers, Integers]]: ...
+
+
+@overload
+def group_folds(
+    group: Any, n_folds: int = ..., *, seed: int | None = ..., validation: Literal[True]
+) -> list[tuple[Integers, Integers, Integers]]: ...
+
+
+def group_folds(
+    group: Any, n_folds: int = 5, *, seed: int | None = None, validation: bool = False
+) -> list[tuple[Integers, Integers]] | list[tuple[Integers, Integers, Integers]]:
+    """Make the rows of folds that hold whole queries.
+
+    For ``folds=`` of `lightgbm.cv` and ``cv=`` of scikit-learn, whose own folds split queries.
+    (`xgboost.cv` makes such folds itself and takes no others.) Queries are split into as many parts
+    as folds, which rotate as LETOR's do: the last part tests and the rest train; with `validation`,
+    the one before the last validates. Then the first part moves to the end.
+
+    Parameters
+    ----------
+    group : array_like of integers (n_queries,)
+        Sizes of consecutive queries.
+    n_folds : int, default 5
+        At least 2, with `validation` 3, and at most the number of queries.
+    seed : int, optional
+        Split the queries at random; equal seeds give equal folds. Default None: each part holds
+        consecutive queries.
+    validation : bool, default False
+        Give each fold a validation part.
+
+    Returns
+    -------
+    list of (train, test), with `validation` of (train, validation, test)
+        Ascending rows, int64 arrays.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument of another kind or range.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> for train, test in boostrank.group_folds([2, 1, 2], 3):
+    ...     print(train, test)
+    [0 1 2] [3 4]
+    [2 3 4] [0 1]
+    [0 1 3 4] [2]
+    >>> import lightgbm
+    >>> from boostrank.datasets import make_ranking
+    >>> data = make_ranking(20, 10, seed=0)
+    >>> history = lightgbm.cv(
+    ...     {"objective": boostrank.SDCG(), "metric": "None", "verbosity": -1},
+    ...     lightgbm.Dataset(data.X, data.y, group=data.group),
+    ...     num_boost_round=3,
+    ...     folds=boostrank.group_folds(data.group, seed=0),
+    ...     feval=boostrank.metric("ndcg@10"),
+    ... )
+    >>> len(history["valid ndcg@10-mean"])
+    3
+    """
+    sizes = np.asarray(group)
+    # Nothing else tells how many documents there are.
+    boundaries = check_group(group, sizes.sum() if sizes.dtype.kind in "iuf" else 0)
+    n_queries = len(boundaries) - 1
+    least = 3 if check_flag("validation", validation) else 2
+    if not least <= check_count("n_folds", n_folds) <= n_queries:
+        raise ValueError(
+            f"n_folds must be from {least} to the number of queries, {n_queries}, got {n_folds}"
+        )
+    order = np.arange(n_queries)
+    if seed is not None:
+        order = np.random.default_rng(check_seed(seed)).permutation(n_queries)
+    query = np.repeat(np.arange(n_queries), np.diff(boundaries))
+    parts = [np.flatnonzero(np.isin(query, part)) for part in np.array_split(order, n_folds)]
+    turns = [parts[first:] + parts[:first] for first in range(n_folds)]
+    if validation:
+        return [(np.sort(np.concatenate(turn[:-2])), turn[-2], turn[-1]) for turn in turns]
+    return [(np.sort(np.concatenate(turn[:-1])), turn[-1]) for turn in turns]

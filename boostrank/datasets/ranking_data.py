@@ -1,0 +1,307 @@
+"""The one form of ranking data: features, grades and query ids, checked once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from boostrank.objectives.validation import (
+    MAX_GRADE,
+    Floats,
+    Integers,
+    check_count,
+    check_seed,
+)
+
+
+def _numbers(name: str, values: Any, n_dims: int) -> npt.NDArray[Any]:
+    array_ = np.asarray(values)
+    if array_.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name} must be a dense array of numbers, got {type(values).__name__} "
+            f"of dtype {array_.dtype}"
+        )
+    if array_.ndim != n_dims:
+        raise ValueError(f"{name} must be a {n_dims}-D array, got shape {array_.shape}")
+    return array_
+
+
+def query_starts(qid: Integers) -> tuple[Integers, int | None]:
+    """Return the first row of every run of equal ids, and the first row where an id comes back."""
+    starts = np.flatnonzero(np.append(True, qid[1:] != qid[:-1]))
+    first = np.unique(qid[starts], return_index=True)[1]
+    back = np.setdiff1d(np.arange(len(starts)), first)
+    return starts, int(starts[back[0]]) if len(back) else None
+
+
+def bad_grades(y: Floats) -> npt.NDArray[np.bool_]:
+    """Return which grades are not in 0..1000."""
+    good: npt.NDArray[np.bool_] = (y >= 0) & (y <= MAX_GRADE)
+    return ~good  # NaN too
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingData:
+    """Documents of consecutive queries, with features and grades.
+
+    Built from row-aligned query ids alone; the group sizes follow from them, so the two cannot
+    disagree. From group sizes: ``qid=np.repeat(np.arange(len(group)), group)``.
+
+    Parameters
+    ----------
+    X : array_like (n_docs, n_features)
+        Features; NaN is a missing value, infinities are refused (XGBoost refuses them too).
+    y : array_like (n_docs,)
+        Grades, finite and in 0..1000.
+    qid : array_like of integers (n_docs,)
+        Id of each document's query. A query's documents stand together.
+
+    Attributes
+    ----------
+    X : float64 array (n_docs, n_features), C order
+    y : float64 array (n_docs,)
+        float64 because the objectives and metrics compute gains from it in float64, and because
+        grades need not be whole.
+    group : int64 array (n_queries,)
+        Sizes of consecutive queries, as LightGBM takes them.
+    qid : int64 array (n_docs,)
+        As XGBoost takes it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument of another kind, shape or range, and for a query whose documents do not
+        stand together.
+
+    Examples
+    --------
+    >>> from boostrank.datasets import RankingData
+    >>> data = RankingData(X=[[0.5], [0.1], [0.9]], y=[2, 0, 1], qid=[7, 7, 8])
+    >>> data
+    RankingData(2 queries, 3 documents, 1 feature)
+    >>> data.group.tolist()
+    [2, 1]
+    """
+
+    X: Floats
+    y: Floats
+    group: Integers = field(init=False)
+    qid: Integers
+
+    def __post_init__(self) -> None:
+        X = np.ascontiguousarray(_numbers("X", self.X, 2), dtype=np.float64)
+        y = np.ascontiguousarray(_numbers("y", self.y, 1), dtype=np.float64)
+        qid = _numbers("qid", self.qid, 1)
+        if qid.dtype.kind not in "iu" or not np.can_cast(qid.dtype, np.int64):
+            raise TypeError(
+                f"qid must hold integers that fit int64, got dtype {qid.dtype}; number other ids "
+                "with np.unique(ids, return_inverse=True)[1]"
+            )
+        qid = np.ascontiguousarray(qid, dtype=np.int64)
+        if not len(X) == len(y) == len(qid):
+            raise ValueError(
+                "X, y and qid must have one row for each document, got "
+                f"{len(X)}, {len(y)} and {len(qid)} rows"
+            )
+        if X.size == 0:
+            raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
+        # fmin and fmax skip NaN and need no array of flags as large as X.
+        if np.isinf(np.fmin.reduce(X, axis=None)) or np.isinf(np.fmax.reduce(X, axis=None)):
+            row, column = np.argwhere(np.isinf(X))[0]
+            raise ValueError(
+                f"X must be finite, or NaN where a value is missing, got {X[row, column]} "
+                f"at row {row}, column {column}"
+            )
+        bad = bad_grades(y)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ValueError(
+                f"y must hold relevance grades between 0 and {MAX_GRADE:g}, got {y[row]:g} "
+                f"at row {row}; map missing judgements to 0 or drop their rows"
+            )
+        starts, back = query_starts(qid)
+        if back is not None:
+            raise ValueError(
+                f"qid must keep a query's rows together, but {qid[back]} comes back at row {back} "
+                "after another query; sort the rows by query first"
+            )
+        group = np.diff(starts, append=len(qid))
+        for name, value in {"X": X, "y": y, "group": group, "qid": qid}.items():
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{n} {one if n == 1 else many}"
+            for n, one, many in (
+                (len(self.group), "query", "queries"),
+                (len(self.y), "document", "documents"),
+                (self.X.shape[1], "feature", "features"),
+            )
+        ]
+        return f"RankingData({', '.join(parts)})"
+
+    def _rows(self, rows: Integers) -> Self:
+        return type(self)(self.X[rows], self.y[rows], self.qid[rows])
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """Return several data sets as one.
+
+        Parameters
+        ----------
+        parts : sequence of RankingData
+            At least one, with equally many features and no query id in common.
+
+        Returns
+        -------
+        RankingData
+            The queries of all parts in their order.
+
+        Raises
+        ------
+        ValueError
+            For no parts, different numbers of features, or a query id in two parts.
+
+        Examples
+        --------
+        >>> from boostrank.datasets import RankingData, make_ranking
+        >>> data = make_ranking(6, 4, seed=0)
+        >>> RankingData.concat(data.split(3, seed=0))
+        RankingData(6 queries, 24 documents, 50 features)
+        """
+        if len(parts) == 0:
+            raise ValueError("parts must hold at least one RankingData, got none")
+        widths = [part.X.shape[1] for part in parts]
+        if len(set(widths)) > 1:
+            raise ValueError(
+                f"parts must have equally many features, got {', '.join(map(str, widths))}; "
+                "load_letor and load_letor_parts make files of one data set equally wide"
+            )
+        ids, counts = np.unique(
+            np.concatenate([np.unique(part.qid) for part in parts]), return_counts=True
+        )
+        if (counts > 1).any():
+            raise ValueError(
+                f"parts must have no query in common, but query {ids[counts > 1][0]} is in "
+                f"{counts[counts > 1][0]} of them ({(counts > 1).sum()} such); "
+                "renumber qid if they are different queries"
+            )
+        return cls(
+            np.concatenate([part.X for part in parts]),
+            np.concatenate([part.y for part in parts]),
+            np.concatenate([part.qid for part in parts]),
+        )
+
+    def select(self, query_indices: Any) -> Self:
+        """Return whole queries, chosen by position.
+
+        Parameters
+        ----------
+        query_indices : array_like of integers (n_selected,)
+            Positions of queries, 0..n_queries - 1, each at most once, in the order wanted.
+
+        Returns
+        -------
+        RankingData
+
+        Raises
+        ------
+        TypeError, ValueError
+            For positions that are not integers, out of range or repeated, or for none at all.
+
+        Examples
+        --------
+        >>> from boostrank.datasets import RankingData
+        >>> data = RankingData(X=[[1], [2], [3]], y=[2, 0, 1], qid=[7, 7, 8])
+        >>> data.select([1, 0]).qid.tolist()
+        [8, 7, 7]
+        """
+        n_queries = len(self.group)
+        indices = np.asarray(query_indices)
+        if indices.ndim != 1 or len(indices) == 0:
+            raise ValueError(
+                f"query_indices must be a list of at least one position, got {query_indices!r}"
+            )
+        if indices.dtype.kind not in "iu":
+            raise TypeError(
+                f"query_indices must hold integers, got dtype {indices.dtype}; "
+                "use np.flatnonzero on flags"
+            )
+        bad = (indices < 0) | (indices >= n_queries)
+        if bad.any():
+            raise ValueError(
+                f"query_indices must lie in 0..{n_queries - 1}, got {indices[np.argmax(bad)]}"
+            )
+        if len(np.unique(indices)) < len(indices):
+            raise ValueError("query_indices must name each query at most once, got a repeated one")
+        ends = np.cumsum(self.group)
+        starts = ends - self.group
+        return self._rows(np.concatenate([np.arange(starts[i], ends[i]) for i in indices]))
+
+    def split(self, n_parts: int, seed: int) -> list[Self]:
+        """Split the queries at random into parts of equal size.
+
+        Parameters
+        ----------
+        n_parts : int
+            Number of parts, at least 1 and at most the number of queries.
+        seed : int
+            Equal seeds give equal parts.
+
+        Returns
+        -------
+        list of RankingData
+            Their numbers of queries differ by at most one; within a part the order is kept.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For an argument of another kind or range.
+
+        Examples
+        --------
+        >>> from boostrank.datasets import make_ranking
+        >>> [len(part.group) for part in make_ranking(7, 4, seed=0).split(3, seed=0)]
+        [3, 2, 2]
+        """
+        n_queries = len(self.group)
+        if check_count("n_parts", n_parts) > n_queries:
+            raise ValueError(
+                f"n_parts must be at most the number of queries, {n_queries}, got {n_parts}"
+            )
+        order = np.random.default_rng(check_seed(seed)).permutation(n_queries)
+        return [self.select(np.sort(order[part::n_parts])) for part in range(n_parts)]
+
+    def shuffle_within_queries(self, seed: int) -> Self:
+        """Return the same queries with the documents of each in random order.
+
+        Published files often list documents by the score of a good ranker (OHSUMED by BM25), and
+        measures that break ties by file order then flatter any model with tied scores: shuffle
+        before training and evaluating.
+
+        Parameters
+        ----------
+        seed : int
+            Equal seeds give equal orders.
+
+        Returns
+        -------
+        RankingData
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a seed that is not a whole number, or negative.
+
+        Examples
+        --------
+        >>> from boostrank.datasets import RankingData
+        >>> data = RankingData(X=[[1], [2], [3], [4]], y=[2, 0, 1, 0], qid=[7, 7, 7, 8])
+        >>> data.shuffle_within_queries(seed=0).X.ravel().tolist()
+        [2.0, 3.0, 1.0, 4.0]
+        """
+        keys = np.random.default_rng(check_seed(seed)).permutation(len(self.y))
+        query = np.repeat(np.arange(len(self.group)), self.group)
+        return self._rows(np.lexsort((keys, query)))

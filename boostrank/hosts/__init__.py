@@ -1,0 +1,34 @@
+"""How LightGBM and XGBoost call an objective, and what they are handed.
+
+Neither host is imported here. What a call means is told by its arguments:
+
+==============================================  ================================================
+call                                            made by
+==============================================  ================================================
+``(preds, Dataset)``                            ``lightgbm.train``, ``Booster.update(fobj=)``
+``(y_true, y_pred, weight, group)``             ``lightgbm.LGBMRanker(objective=)``
+``(iteration, preds, DMatrix)``                 ``xgboost.train(obj=)``
+``(preds, DMatrix)``                            ``xgboost.train(obj=)``, first call of a process
+==============================================  ================================================
+
+The path of one gradient::
+
+    host -> Objective.__call__ -> objective.gradient_for_host
+                                    data.read           labels, queries, weights
+                                    rounds.of_...       the boosting round
+                                    handover.hand_over  noise, parts, one scale, floor, weights,
+                                                        sampled queries, float32
+                                      collective        ... over all workers
+
+objective     what a call of an objective does
+data          reads a Dataset or a DMatrix, and refuses what a host would get wrong
+rounds        finds out the boosting round
+handover      from scores to the gradients that a host gets
+collective    what the workers of one distributed training share
+rankers       what the rankers of both hosts share
+undocumented  every undocumented feature of a host or of Numba that is relied on
+"""
+
+from boostrank.hosts.objective import gradient_for_host
+
+__all__ = ["gradient_for_host"]

@@ -1,0 +1,131 @@
+"""What the workers of one distributed training share: the scale of gradients, and errors.
+
+Each worker calls its own copy of the objective with its own queries. Scaled by a worker alone, its
+queries would weigh more or less than another's. And where one worker stops with an error, the
+others would wait for it.
+
+XGBoost has collective operations for this. LightGBM has none for Python, but its regression starts
+at the mean over all workers of each worker's mean label, so a model that is one constant shares a
+number. LightGBM does not tell an objective that there are other workers. So it is asked in every
+Dask worker, where one on its own shares with itself.
+"""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from boostrank.hosts.undocumented import mean_over_lightgbm_workers, training_booster
+from boostrank.objectives.validation import Floats
+
+# The driver reports the first error it hears of. Seconds: messages take milliseconds.
+_HEAD_START_OF_THE_CAUSE = 2.0
+
+
+class _Workers(Protocol):
+    def share_error(self, error: Exception | None) -> None:
+        """Raise where nothing went wrong (`error` is None) if something did elsewhere."""
+
+    def mean(self, numbers: Floats) -> Floats:
+        """Mean over the workers of each number."""
+
+
+class _XGBoost:
+    def __init__(self, collective: Any) -> None:
+        self.collective = collective
+
+    def share_error(self, error: Exception | None) -> None:
+        rank = -1 if error is None else self.collective.get_rank()
+        failed = int(self.collective.allreduce(np.array([rank]), self.collective.Op.MAX)[0])
+        if failed >= 0:
+            cause = self.collective.broadcast(error, failed)
+            if error is None:
+                raise cause
+
+    def mean(self, numbers: Floats) -> Floats:
+        total: Floats = self.collective.allreduce(numbers, self.collective.Op.SUM)
+        return total / int(self.collective.get_world_size())
+
+
+class _LightGBM:
+    def __init__(self, threads: int) -> None:
+        self.threads = threads  # as its Dask estimators set them
+
+    def share_error(self, error: Exception | None) -> None:
+        failed = float(error is not None)
+        if mean_over_lightgbm_workers(failed, self.threads) == 0.0:
+            return
+        # The error's traceback keeps the Booster that calls the objective, which frees the network
+        # when it is collected: that of the next training, if there is one by then.
+        booster = training_booster("lightgbm")
+        if booster is not None:
+            booster.free_network()
+        if error is None:
+            time.sleep(_HEAD_START_OF_THE_CAUSE)
+            raise RuntimeError(
+                "the objective failed on another worker of this training, whose error says why"
+            )
+
+    def mean(self, numbers: Floats) -> Floats:
+        return np.array([mean_over_lightgbm_workers(each, self.threads) for each in numbers])
+
+
+def _workers(host: str) -> _Workers | None:
+    """Return the workers that train together with this one, or None if there are none."""
+    if host == "xgboost":
+        collective = sys.modules.get("xgboost.collective")
+        return _XGBoost(collective) if collective and collective.is_distributed() else None
+    distributed = sys.modules.get("distributed")
+    if distributed is None or "lightgbm" not in sys.modules:
+        return None
+    try:
+        return _LightGBM(distributed.get_worker().state.nthreads)
+    except ValueError:  # not in a worker
+        return None
+
+
+@contextmanager
+def failing_together(host: str) -> Iterator[None]:
+    """Raise an error of one worker on all of them.
+
+    Parameters
+    ----------
+    host : {"lightgbm", "xgboost"}
+
+    Raises
+    ------
+    Exception
+        Where nothing was raised inside, but was on another worker: the same error (XGBoost), or a
+        RuntimeError that says so, later than the cause (LightGBM).
+    """
+    workers = _workers(host)
+    try:
+        yield
+    except Exception as error:
+        if workers:
+            error.add_note("Rows and queries are counted among the documents of one worker.")
+            workers.share_error(error)
+        raise
+    if workers:
+        workers.share_error(None)
+
+
+def mean_over_workers(host: str, numbers: Sequence[float]) -> Floats:
+    """Mean of each number over the workers that train together; on one alone, the numbers.
+
+    Parameters
+    ----------
+    host : {"lightgbm", "xgboost"}
+    numbers : sequence of float
+        Equally many on every worker.
+
+    Returns
+    -------
+    float64 array (len(numbers),)
+    """
+    workers = _workers(host)
+    values = np.array(numbers, dtype=np.float64)
+    return workers.mean(values) if workers else values

@@ -1,0 +1,115 @@
+"""Reads a LightGBM Dataset or an XGBoost DMatrix, and refuses what LightGBM would get wrong."""
+
+import warnings
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Host = Literal["lightgbm", "xgboost"]
+
+
+class HostData(NamedTuple):
+    """What a host's data set says.
+
+    Attributes
+    ----------
+    host : {"lightgbm", "xgboost"}
+    labels : float32 array (n_docs,)
+    group : integer array (n_queries,)
+        Sizes of consecutive queries.
+    weight : array or None
+        One for each document (LightGBM) or for each query (XGBoost).
+    """
+
+    host: Host
+    labels: npt.NDArray[Any]
+    group: npt.NDArray[Any]
+    weight: npt.NDArray[Any] | None
+
+
+def read(data: Any) -> HostData:
+    """Read labels, queries and weights from a LightGBM Dataset or an XGBoost DMatrix.
+
+    Parameters
+    ----------
+    data : lightgbm.Dataset or xgboost.DMatrix
+
+    Returns
+    -------
+    HostData
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    ValueError
+        If the data has no queries or no labels.
+    """
+    if hasattr(data, "get_uint_info"):
+        boundaries = data.get_uint_info("group_ptr")
+        # A worker of a distributed training may have no documents.
+        if len(boundaries) == 0 and data.num_row() > 0:
+            raise ValueError(
+                "group is missing: this DMatrix knows no queries; give it group=sizes or qid=ids"
+            )
+        weight = data.get_weight()
+        # Subtracting unsigned boundaries would wrap.
+        group = np.diff(boundaries.astype(np.int64))
+        return HostData("xgboost", data.get_label(), group, weight if len(weight) else None)
+    if hasattr(data, "get_field"):
+        group = data.get_group()
+        if group is None:
+            raise ValueError("group is missing: this Dataset knows no queries; give it group=sizes")
+        labels = data.get_label()
+        if labels is None:
+            raise ValueError("labels are missing: give the Dataset label=grades")
+        return HostData("lightgbm", np.asarray(labels), np.asarray(group), data.get_weight())
+    raise TypeError(f"expected a lightgbm.Dataset or an xgboost.DMatrix, got {type(data).__name__}")
+
+
+def check_lightgbm(booster: Any) -> None:
+    """Check what a LightGBM Booster trains on, and how.
+
+    Parameters
+    ----------
+    booster : lightgbm.Booster
+
+    Raises
+    ------
+    ValueError
+        For ``bagging_by_query``, and for a part of a Dataset that splits queries.
+
+    Warns
+    -----
+    UserWarning
+        If the Dataset has positions, which are ignored.
+    """
+    if str(booster.params.get("bagging_by_query")).lower() in ("true", "+", "1"):
+        raise ValueError(
+            "bagging_by_query does not work with an objective that is not LightGBM's own: it "
+            "silently trains on the first document alone. Leave it off and let the objective "
+            "sample the queries: objective.replace(query_fraction=0.5)"
+        )
+    if booster.train_set.get_position() is not None:
+        warnings.warn(
+            "the Dataset's position is ignored: only LightGBM's own lambdarank corrects for it",
+            stacklevel=7,  # the line of LightGBM that called the objective
+        )
+    _check_subset(booster.train_set)
+
+
+def _check_subset(data: Any) -> None:
+    """Refuse a subset of a Dataset, or of a subset, that holds only part of a query."""
+    while data.used_indices is not None:
+        whole = data.reference.get_group()
+        query = np.repeat(np.arange(len(whole)), whole)[data.used_indices]
+        part = np.bincount(query, minlength=len(whole))
+        cut = np.flatnonzero((part > 0) & (part < whole))
+        if len(cut):
+            raise ValueError(
+                f"this part of a Dataset splits {len(cut)} queries: it holds {part[cut[0]]} of "
+                f"the {whole[cut[0]]} documents of query {cut[0]}. Cross-validate over whole "
+                "queries: lightgbm.cv(..., folds=boostrank.group_folds(group))"
+            )
+        data = data.reference

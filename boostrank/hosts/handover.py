@@ -1,0 +1,220 @@
+"""From scores to the gradients that a host gets: one function for each step.
+
+Hessians are floored twice here: at the objective's `hessian_share` of their mean before weights, at
+`HOST_HESSIAN_FLOOR` of it after. The floors of what `grad_hess` returns are in
+``objectives/engine/curvature.py``.
+"""
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostrank.hosts.collective import failing_together, mean_over_workers
+from boostrank.hosts.data import Host, HostData
+from boostrank.objectives import Objective
+from boostrank.objectives.engine.jit import jit_entry, jit_ordered
+from boostrank.objectives.mix import Parts, on_one_scale, parts_of
+from boostrank.objectives.validation import Floats, check_weight
+
+Float32s = npt.NDArray[np.float32]
+
+# Relative to a mean Hessian of 1. Hosts silently stop splitting, or fail, on Hessians of zero; this
+# is small enough to leave every leaf with documents that carry a gradient as it is.
+HOST_HESSIAN_FLOOR = 1e-6
+
+# The last number of the seeds of what a round draws, so that nothing is drawn alike. The sample of
+# queries has none.
+_NOISE, _DRAWS = 1, 2
+
+
+class _Memory(threading.local):
+    """Arrays of this thread's last call, to be used again: fresh memory takes a fifth of a call.
+
+    A call that fails keeps its arrays: other threads may still be at work there.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Floats] = {}
+
+    def take(self, name: str, shape: tuple[int, ...]) -> Floats:
+        """Return an array of a shape, with anything in it."""
+        array = self._arrays.pop(name, None)
+        return array if array is not None and array.shape == shape else np.empty(shape)
+
+    def give_back(self, name: str, array: Floats) -> None:
+        self._arrays[name] = array
+
+
+_memory = _Memory()
+
+
+def hand_over(
+    objective: Objective, preds: npt.NDArray[Any], data: HostData, round: int
+) -> tuple[Float32s, Float32s]:
+    """Gradient and Hessian of a boosting round as a host gets them.
+
+    Parameters
+    ----------
+    objective : Objective
+    preds : array (n_docs,)
+        The host's scores.
+    data : HostData
+    round : int
+
+    Returns
+    -------
+    grad, hess : float32 arrays (n_docs,)
+
+    Raises
+    ------
+    TypeError, ValueError
+        For scores, labels, queries and weights that are refused; for gradients that are not finite.
+    """
+    with failing_together(data.host):
+        parts, derivatives = _evaluated(objective, preds, data, round)
+    means = _mean_hessians(data.host, derivatives)
+    share = parts[0][1].hessian_share
+    grad, hess = derivatives[0]
+    mean = means[0]
+    if len(parts) > 1:
+        grad, hess = on_one_scale(parts, derivatives, means, rescale=objective.rescale)
+        (mean,) = _mean_hessians(data.host, derivatives[:1])
+        share = 0.0
+    # The mean Hessian that the host gets.
+    scale = 1.0 if objective.rescale else mean
+    with failing_together(data.host):
+        weight = _document_weight(data, len(grad))
+        floors = share * scale, HOST_HESSIAN_FLOOR * scale
+        grad32, hess32 = np.empty(len(grad), np.float32), np.empty(len(grad), np.float32)
+        row = _to_float32(grad, hess, mean / scale, weight, *floors, grad32, hess32)
+        if row < 0 and mean / scale == np.inf and len(hess):  # no gradient would be left
+            row = int(np.argmax(hess))
+        if row >= 0:
+            raise objective._gradient_not_finite(row, np.append(0, np.cumsum(data.group)))
+    _memory.give_back("derivatives", derivatives)
+    if objective.query_fraction < 1.0:
+        left_out = np.repeat(_left_out(objective, len(data.group), round), data.group)
+        grad32[left_out] = 0.0
+        hess32[left_out] = HOST_HESSIAN_FLOOR * scale
+    return grad32, hess32
+
+
+def _evaluated(
+    objective: Objective, preds: npt.NDArray[Any], data: HostData, round: int
+) -> tuple[Parts, Floats]:
+    """Return the parts of a round's loss, with gradient and Hessian of each."""
+    # XGBoost may shape the predictions of a worker without documents as (0, 0).
+    scores = preds if np.size(preds) else np.zeros(0)
+    scores, labels, boundaries = objective._checked(scores, data.labels, data.group)
+    noisy = scores
+    if objective.perturb is not None:
+        noise = _noise(objective, len(scores), round)
+        noisy = np.add(scores, noise, out=noise)
+    parts = parts_of(objective, round)
+    draws = _draws(objective, parts, len(scores), round)
+    derivatives = _memory.take("derivatives", (len(parts), 2, len(scores)))
+    for (_, part), drawn, (grad, hess) in zip(parts, draws, derivatives, strict=True):
+        # Of a mixture, noise reaches the parts to which it makes a difference.
+        own = noisy if part.perturbed or len(parts) == 1 else scores
+        part._evaluate(own, labels, boundaries, round, grad, hess, drawn)
+    if objective.perturb is not None:
+        _memory.give_back("noise", noisy)
+    return parts, derivatives
+
+
+def _noise(objective: Objective, n_docs: int, round: int) -> Floats:
+    """Draw what is added to the scores."""
+    rng = np.random.default_rng((objective.seed, round, _NOISE))
+    noise = _memory.take("noise", (n_docs,))
+    if objective.perturb == "gaussian":
+        rng.standard_normal(out=noise)
+        noise *= objective.perturb_scale
+        return noise
+    # A third of the time of the generator's own, which takes logarithms one by one.
+    rng.standard_exponential(out=noise)
+    np.maximum(noise, np.finfo(np.float64).tiny, out=noise)  # 0 is drawn about once in 2^53
+    np.log(noise, out=noise)
+    noise *= -objective.perturb_scale
+    return noise
+
+
+def _draws(objective: Objective, parts: Parts, n_docs: int, round: int) -> list[Floats | None]:
+    """Draw the uniform numbers that each part asks for."""
+    if objective.n_draws == 0:
+        return [None] * len(parts)
+    rng = np.random.default_rng((objective.seed, round, _DRAWS))
+    return [rng.random((part.n_draws, n_docs)) if part.n_draws else None for _, part in parts]
+
+
+def _mean_hessians(host: Host, derivatives: Floats) -> Sequence[float]:
+    """Return the mean Hessian of each part over the documents of all workers with a gradient."""
+    sums = mean_over_workers(host, [n for pair in derivatives for n in _active_hessian(*pair)])
+    return [total / count if count else 1.0 for total, count in sums.reshape(-1, 2).tolist()]
+
+
+def _document_weight(data: HostData, n_docs: int) -> Floats:
+    """Return one weight per document, or none at all."""
+    if data.weight is None:
+        return np.empty(0)
+    weight = check_weight(data.weight, n_docs, len(data.group))
+    return weight if len(weight) == n_docs else np.repeat(weight, data.group)
+
+
+def _left_out(objective: Objective, n_queries: int, round: int) -> npt.NDArray[np.bool_]:
+    """Draw the queries that a round does not learn from."""
+    order = np.random.default_rng((objective.seed, round)).permutation(n_queries)
+    left_out = np.ones(n_queries, dtype=bool)
+    left_out[order[: max(1, int(objective.query_fraction * n_queries + 0.5))]] = False
+    return left_out
+
+
+@jit_entry
+def _active_hessian(grad: Floats, hess: Floats) -> tuple[float, float]:
+    """Return the sum of the Hessians, and the number, of the documents that carry a gradient."""
+    total = 0.0
+    count = 0.0
+    for i in range(len(grad)):
+        total += hess[i] if grad[i] != 0.0 else 0.0
+        count += 1.0 if grad[i] != 0.0 else 0.0
+    return total, count
+
+
+@jit_ordered
+def _in_order(value: float, unit: float, least: float, weight: float) -> float:
+    """Return a value in a unit, floored and weighted; the floor -inf is none.
+
+    The last bit of a float32 may depend on the order of these operations, which compilers would
+    choose differently.
+    """
+    return max(value / unit, least) * weight
+
+
+@jit_entry
+def _to_float32(
+    grad: Floats,
+    hess: Floats,
+    unit: float,
+    weight: Floats,
+    least: float,
+    floor: float,
+    grad32: Float32s,
+    hess32: Float32s,
+) -> int:
+    """Write what a host gets; return the first row that is not finite, or -1.
+
+    Hessians are at least `least` before weights and `floor` after. No weights are as good as ones.
+    """
+    broken = 0
+    for i in range(len(grad)):
+        factor = weight[i] if len(weight) > 0 else 1.0
+        grad32[i] = _in_order(grad[i], unit, -np.inf, factor)
+        hess32[i] = max(_in_order(hess[i], unit, least, factor), floor)
+        broken += 0 if np.isfinite(grad32[i]) and np.isfinite(hess32[i]) else 1
+    if broken > 0:
+        for i in range(len(grad)):
+            if not (np.isfinite(grad32[i]) and np.isfinite(hess32[i])):
+                return i
+    return -1

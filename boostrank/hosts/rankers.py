@@ -1,0 +1,281 @@
+"""What the rankers of both hosts share: queries from `group` or `qid`, weights, metrics, schedules.
+
+A ranker extends the host's own: everything that is not named here is the host's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from boostrank.datasets.ranking_data import query_starts
+from boostrank.metrics import Metric, evaluate, metric, per_query_weight
+from boostrank.objectives import Objective, Schedule
+from boostrank.objectives.validation import (
+    Floats,
+    Integers,
+    check_group,
+    check_labels,
+    check_weight,
+)
+from boostrank.registry import make_objective
+
+#: Measured on evaluation sets where `eval_metric` names nothing else, and by `score`.
+DEFAULT_METRIC = "ndcg@10"
+
+_O = TypeVar("_O", bound=Objective)
+
+
+class Rows(NamedTuple):
+    """Documents of consecutive queries, with what belongs to them.
+
+    Attributes
+    ----------
+    X, y : as passed, in the order of the queries
+    group : int64 array (n_queries,)
+    weight : float64 array (n_queries,) or (n_docs,), or None
+    offset : (n_docs,) or None
+        The scores that training starts from.
+    """
+
+    X: Any
+    y: Any
+    group: Integers
+    weight: Floats | None
+    offset: Any
+
+    @property
+    def document_weight(self) -> Floats | None:
+        """One weight a document; of weights a query, the query's."""
+        if self.weight is None or len(self.weight) != len(self.group):
+            return self.weight
+        return np.repeat(self.weight, self.group)
+
+    @property
+    def query_weight(self) -> Floats | None:
+        """One weight a query; of weights a document, the mean."""
+        if self.weight is None:
+            return None
+        return per_query_weight(self.weight, np.append(0, np.cumsum(self.group)))
+
+
+def _take(values: Any, order: Integers) -> Any:
+    if hasattr(values, "iloc"):
+        return values.iloc[order]
+    return values[order] if hasattr(values, "shape") else np.asarray(values)[order]
+
+
+def read_rows(
+    X: Any,
+    y: Any,
+    *,
+    group: Any,
+    qid: Any,
+    weight: Any = None,
+    offset: Any = None,
+    sort: bool = False,
+    prefix: str = "",
+) -> Rows:
+    """Check what a ranker is given.
+
+    Parameters
+    ----------
+    X, y : array_like (n_docs, n_features), (n_docs,)
+    group, qid : array_like
+        One of them: sizes of consecutive queries, or one id a document.
+    weight : array_like (n_queries,) or (n_docs,), optional
+    offset : array_like (n_docs,), optional
+    sort : bool
+        Bring the documents of each `qid` together, queries by ascending id.
+    prefix : str
+        ``"eval_"`` where the arguments are those of an evaluation set.
+
+    Returns
+    -------
+    Rows
+
+    Raises
+    ------
+    TypeError, ValueError
+        For labels out of their domain, both or none of group and qid, sizes or lengths that do not
+        fit, a query whose documents do not stand together.
+    """
+    n_docs = len(check_labels(y, np.size(y)))
+    if (group is None) == (qid is None):
+        raise ValueError(
+            f"pass either {prefix}group, the sizes of consecutive queries, or {prefix}qid, one id "
+            f"a document; got {'neither' if group is None else 'both'}"
+        )
+    if qid is None:
+        if sort:
+            raise ValueError("sort=True sorts by qid: pass qid, one id a document, for group")
+        sizes = np.diff(check_group(group, n_docs))
+    else:
+        ids = np.asarray(qid)
+        if ids.dtype.kind not in "iuUSO":
+            raise TypeError(f"{prefix}qid must hold integers or strings, got dtype {ids.dtype}")
+        if ids.shape != (n_docs,):
+            raise ValueError(
+                f"{prefix}qid must have one id for each of the {n_docs} documents, "
+                f"got shape {ids.shape}"
+            )
+        if sort:
+            order = np.argsort(ids, kind="stable")
+            ids = ids[order]
+            X, y = _take(X, order), _take(y, order)
+            weight, offset = (
+                _take(values, order) if values is not None and len(values) == n_docs else values
+                for values in (weight, offset)
+            )
+        starts, back = query_starts(ids)
+        if back is not None:
+            raise ValueError(
+                f"{prefix}qid must keep a query's rows together, but {ids[back]} comes back at "
+                f"row {back} after another query; pass sort=True to fit, or sort all row-aligned "
+                f'arrays yourself by np.argsort({prefix}qid, kind="stable")'
+            )
+        sizes = np.diff(starts, append=n_docs)
+    if weight is not None:
+        weight = check_weight(weight, n_docs, len(sizes))
+    return Rows(X, y, sizes, weight, offset)
+
+
+def read_eval_rows(
+    eval_set: Any, *, group: Any, qid: Any, weight: Any, offset: Any, sort: bool
+) -> list[Rows]:
+    """Check the evaluation sets: as `read_rows`, with a sequence of everything.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `read_rows`; for sequences of unequal lengths.
+    """
+    given = {"eval_group": group, "eval_qid": qid, "weights": weight, "start scores": offset}
+    if eval_set is None:
+        for name, values in given.items():
+            if values is not None:
+                raise ValueError(f"{name} of evaluation sets are given, but no eval_set")
+        return []
+    for name, values in given.items():
+        if values is not None and len(values) != len(eval_set):
+            raise ValueError(
+                f"{name} must be one sequence for each of the {len(eval_set)} sets in eval_set, "
+                f"got {len(values)}"
+            )
+    columns = [[None] * len(eval_set) if values is None else values for values in given.values()]
+    return [
+        read_rows(X, y, group=g, qid=q, weight=w, offset=o, sort=sort, prefix="eval_")
+        for (X, y), g, q, w, o in zip(eval_set, *columns, strict=True)
+    ]
+
+
+def read_metrics(eval_metric: Any) -> list[Metric]:
+    """Return metrics by their names.
+
+    Parameters
+    ----------
+    eval_metric : str, Metric, sequence of them, or None
+        None is NDCG@10.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, with the nearest known one.
+    TypeError
+        For anything else.
+    """
+    if eval_metric is None:
+        eval_metric = DEFAULT_METRIC
+    if isinstance(eval_metric, str | Metric):
+        eval_metric = [eval_metric]
+    if not isinstance(eval_metric, Sequence):
+        raise TypeError(
+            "eval_metric must be a name such as 'ndcg@10', a boostrank.metric, or a list of them, "
+            f"got {eval_metric!r}"
+        )
+    return [each if isinstance(each, Metric) else metric(each) for each in eval_metric]
+
+
+def set_objective(ranker: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Resolve ``objective__name=value`` among parameters to be set.
+
+    Parameters
+    ----------
+    ranker : estimator
+    params : dict
+
+    Returns
+    -------
+    dict
+        `params` with a new `objective` in the place of its parameters.
+    """
+    prefix = "objective__"
+    nested = {
+        key.removeprefix(prefix): value for key, value in params.items() if key.startswith(prefix)
+    }
+    if not nested:
+        return params
+    others = {key: value for key, value in params.items() if not key.startswith(prefix)}
+    objective = others.get("objective", ranker.objective)
+    # A schedule made here gets its own number of rounds in `fit`.
+    return others | {"objective": _made(objective, nested, rounds=1)}
+
+
+def _made(objective: Any, changes: dict[str, Any], rounds: int) -> Objective:
+    if isinstance(objective, str):
+        return make_objective(objective, changes, rounds)
+    if not isinstance(objective, Objective):
+        raise TypeError(
+            "objective must be one of boostrank's, by name or as an object such as "
+            f"boostrank.SHFSDCG(k=10); got {objective!r}"
+        )
+    return objective.replace(**changes)
+
+
+def objective_for_fit(objective: Any, rounds: int, done: int) -> Objective:
+    """Return the objective of one training.
+
+    Parameters
+    ----------
+    objective : str or Objective
+    rounds : int
+        To be trained.
+    done : int
+        Rounds of the model that is trained on.
+
+    Returns
+    -------
+    Objective
+        Its schedules end with the last round, counted from its `start_round`, or after `done`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything that is no objective or none of its names.
+    """
+    made = _made(objective, {}, rounds)
+    total = rounds + (done if made.start_round is None else made.start_round - 1)
+    return _stretched(made, total)
+
+
+def _stretched(objective: _O, total: int) -> _O:
+    """Return the objective with all its schedules ending with round `total`."""
+    changes: dict[str, Any] = {}
+    for field in fields(objective):
+        value = getattr(objective, field.name)
+        if field.name == "total_rounds":
+            changes[field.name] = total
+        elif isinstance(value, Schedule):
+            changes[field.name] = replace(value, total_rounds=total)
+        elif isinstance(value, Objective):  # a part of a mixture
+            changes[field.name] = _stretched(value, total)
+    return objective.replace(**changes)
+
+
+def score(ranker: Any, X: Any, y: Any, *, group: Any, qid: Any, sample_weight: Any) -> float:
+    """Return NDCG@10 of what a ranker predicts."""
+    rows = read_rows(X, y, group=group, qid=qid, weight=sample_weight, sort=qid is not None)
+    scores = ranker.predict(rows.X)
+    measured = evaluate(scores, rows.y, rows.group, (DEFAULT_METRIC,), weight=rows.weight)
+    return measured[DEFAULT_METRIC]

@@ -1,0 +1,162 @@
+"""Finds out the boosting round of a call.
+
+LightGBM does not tell it, but one Booster hands over one and the same array of predictions in every
+round, so the calls made with that array are counted. XGBoost tells it as the iteration. Neither
+says how many rounds a model that is trained on already has: its Booster does.
+"""
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy.typing as npt
+
+from boostrank.hosts.data import check_lightgbm
+from boostrank.hosts.undocumented import (
+    register_with_xgboost,
+    training_booster,
+    xgboost_calls_directly,
+)
+from boostrank.objectives import Objective
+
+
+class _Calls:
+    """Counts the calls of an objective with one array of predictions."""
+
+    def __init__(self) -> None:
+        # Re-entrant: collecting garbage while the lock is held may run `_forget` in this thread.
+        self._lock = threading.RLock()
+        self._counts: dict[tuple[int, Objective], tuple[weakref.ref[Any], int]] = {}
+
+    def count(
+        self, objective: Objective, preds: npt.NDArray[Any], before: Callable[[], int]
+    ) -> int:
+        """Count this call too; `before` says where to start, once for each array."""
+        key = (id(preds), objective)
+        with self._lock:
+            known = self._counts.get(key)
+            # The address of an array that is gone may have been given to another one.
+            if known is None or known[0]() is not preds:
+                known = weakref.ref(preds, lambda dead: self._forget(key, dead)), before()
+            count = known[1] + 1
+            self._counts[key] = known[0], count
+            return count
+
+    def _forget(self, key: tuple[int, Objective], dead: weakref.ref[Any]) -> None:
+        with self._lock:
+            known = self._counts.get(key)
+            if known is not None and known[0] is dead:
+                del self._counts[key]
+
+
+_calls = _Calls()
+
+
+def of_lightgbm(objective: Objective, preds: npt.NDArray[Any]) -> int:
+    """Return the round in which LightGBM hands over these predictions, and check its training.
+
+    Parameters
+    ----------
+    objective : Objective
+    preds : array
+        The very object that LightGBM passed.
+
+    Returns
+    -------
+    int
+        From 1.
+
+    Raises
+    ------
+    ValueError
+        As `data.check_lightgbm`; if no round of a schedule is left.
+    """
+
+    def before() -> int:
+        booster = training_booster("lightgbm")
+        if booster is not None:
+            check_lightgbm(booster)
+        if objective.start_round is not None:
+            return objective.start_round - 1
+        return 0 if booster is None else _continued(objective, booster.current_iteration())
+
+    return _calls.count(objective, preds, before)
+
+
+def of_xgboost(objective: Objective, iteration: int) -> int:
+    """Return the round of an iteration, which starts at 0 in every training.
+
+    Parameters
+    ----------
+    objective : Objective
+    iteration : int
+
+    Returns
+    -------
+    int
+        From 1.
+
+    Raises
+    ------
+    ValueError
+        If no round of a schedule is left.
+    """
+    if objective.start_round is not None:
+        return objective.start_round + iteration
+    booster = training_booster("xgboost")
+    if booster is None:
+        return iteration + 1
+    done: int = booster.num_boosted_rounds()
+    return 1 + (_continued(objective, done) if iteration == 0 else done)
+
+
+def of_xgboost_untold(objective: Objective) -> int:
+    """Return the round of a call without the iteration.
+
+    XGBoost tells the iteration to classes that are registered with it, and ours is registered by
+    the first such call, since nothing is changed in XGBoost when boostrank is imported or an
+    objective is made. What calls without it is therefore either XGBoost in its first iteration, or
+    a function around the objective.
+
+    Parameters
+    ----------
+    objective : Objective
+
+    Returns
+    -------
+    int
+        From 1.
+
+    Raises
+    ------
+    ValueError
+        For a function around an objective that needs the round; as `of_xgboost`.
+    """
+    needs = {
+        "follows a schedule": objective.scheduled,
+        "samples queries in every round": objective.query_fraction < 1.0,
+        "draws numbers in every round": objective.n_draws > 0,
+        "draws noise in every round (perturb=None: none)": objective.perturb is not None,
+    }
+    what = next((need for need, true in needs.items() if true), None)
+    if what is not None and not xgboost_calls_directly(objective):
+        raise ValueError(
+            f"the boosting round is not known: {objective.name} {what}, and XGBoost tells "
+            "the iteration only to the objective itself. Pass obj=objective, not a function around "
+            "it (or call objective(iteration, preds, dmatrix) in it), with xgboost >= 3.2"
+        )
+    register_with_xgboost()
+    return of_xgboost(objective, 0)
+
+
+def _continued(objective: Objective, done: int) -> int:
+    """Return the rounds done, after checking that they leave some of the schedules."""
+    ends = [schedule.total_rounds for schedule in objective._schedules().values()]
+    if done and ends and done >= max(ends):
+        raise ValueError(
+            f"the model that is trained on has {done} rounds already, and the schedule of this "
+            f"{objective.name} ends with round {max(ends)}; give it a total_rounds of all rounds, "
+            "old and new, or let it start again with start_round=1"
+        )
+    return done

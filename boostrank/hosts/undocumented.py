@@ -1,0 +1,145 @@
+"""Every undocumented feature of LightGBM, XGBoost, Dask or Numba that is relied on.
+
+Each has a test that names it when a new version changes it; without a word on the file, the tests
+are in ``tests/test_traps.py``.
+
+LightGBM
+
+- The array of predictions is the same object in every round of one Booster. Rounds are counted by
+  it (`rounds`). Without: nothing tells the round; `start_round` would have to be given.
+  Test: test_lightgbm_hands_over_one_array_for_each_booster.
+- The Booster that trains is the local variable ``self`` of a caller (`training_booster`). Without:
+  rounds start at 1 in continued training, and bagging by query, split queries and positions are
+  not noticed. Test: test_the_booster_is_among_the_callers.
+- ``Booster.params`` and ``Booster.train_set`` (`data.check_lightgbm`). Without: as the line above.
+  Test: test_the_booster_is_among_the_callers.
+- ``Dataset.used_indices`` and ``Dataset.reference`` (`data.check_lightgbm`). Without: split queries
+  are not noticed. Test: test_lightgbm_datasets_tell_what_is_refused.
+- The estimators count the parameters in `inspect.signature` of an objective
+  (`boostrank.objectives.base.ShownSignature`). Without: LGBMRanker refuses the objective.
+  Test: test_the_hosts_ranker_counts_arguments.
+- ``LGBMRanker._objective`` is what is trained (`boostrank.lightgbm`). Without: schedules do not
+  take their length from `n_estimators`.
+  Test: test_lightgbms_ranker_trains_its_private_objective.
+- A regression starts at the mean of the labels over all workers (`mean_over_lightgbm_workers`).
+  Without: gradients would be scaled by each worker alone.
+  Test: tests/test_dask.py, test_lightgbm_shares_float64.
+
+XGBoost
+
+- ``xgboost.objective.Objective``, "for participants in development", is told the iteration
+  (`register_with_xgboost`). Without: objectives that need the round refuse to train.
+  Test: test_xgboost_tells_registered_classes_the_iteration.
+- The objective is the local variable ``fobj`` of the Booster's method that calls it
+  (`xgboost_calls_directly`). Without: objectives that need the round refuse to train unless
+  `boostrank.xgboost` was imported before. Test: test_xgboosts_booster_holds_the_objective.
+- The Booster is the local variable ``self`` of a caller (`training_booster`). Without: rounds start
+  at 1 in continued training. Test: test_the_booster_is_among_the_callers.
+- ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`). Without:
+  a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
+
+Dask
+
+- ``distributed.get_worker().state.nthreads``, the threads of this worker (`collective`). Without:
+  LightGBM's workers do not share the scale of gradients.
+  Test: tests/test_dask.py, test_lightgbm_trains_as_on_one_worker.
+
+Numba
+
+- The options ``no_cfunc_wrapper`` and ``no_cpython_wrapper`` of `njit` (``objectives/engine``).
+  Without: compiling takes longer. Test: tests/test_package.py,
+  test_python_calls_no_part_of_a_kernel.
+"""
+
+import inspect
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from boostrank.objectives import Objective
+
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+
+def _booster_frames(host: str) -> Iterator[FrameType]:
+    """Return the frames of the callers that are methods of the host's Booster, innermost first."""
+    booster = getattr(sys.modules.get(host), "Booster", ())
+    frame = inspect.currentframe()
+    while frame is not None:
+        # Only methods are looked into: looking keeps all locals of a frame alive until it returns.
+        method = frame.f_code.co_varnames[:1] == ("self",)
+        if method and isinstance(frame.f_locals.get("self"), booster):
+            yield frame
+        frame = frame.f_back
+
+
+def training_booster(host: str) -> Any:
+    """Return the Booster that is asking for gradients, or None.
+
+    An objective is shown the data alone, and LightGBM's data need not hold the parameters of the
+    training. So the Booster is looked for among the callers.
+
+    Parameters
+    ----------
+    host : {"lightgbm", "xgboost"}
+
+    Returns
+    -------
+    lightgbm.Booster, xgboost.Booster or None
+    """
+    frame = next(_booster_frames(host), None)
+    return None if frame is None else frame.f_locals["self"]
+
+
+def xgboost_calls_directly(objective: Objective) -> bool:
+    """Tell whether it is XGBoost that calls the objective, rather than a function around it.
+
+    Parameters
+    ----------
+    objective : Objective
+
+    Returns
+    -------
+    bool
+    """
+    return any(frame.f_locals.get("fobj") is objective for frame in _booster_frames("xgboost"))
+
+
+def register_with_xgboost() -> None:
+    """Ask XGBoost, which must be loaded, to tell all objectives the iteration."""
+    base = getattr(sys.modules.get("xgboost.objective"), "Objective", None)
+    if base is not None and not issubclass(Objective, base):
+        base.register(Objective)
+
+
+def mean_over_lightgbm_workers(number: float, threads: int) -> float:
+    """Share a number with the other workers of a distributed LightGBM training.
+
+    Parameters
+    ----------
+    number : float
+        One beyond float32's range counts as the largest of it.
+    threads : int
+        LightGBM sets this for all models of the process.
+
+    Returns
+    -------
+    float
+        Mean of the workers' numbers.
+    """
+    lightgbm = sys.modules["lightgbm"]
+    # It sets the verbosity for all models too: of the training only messages go missing.
+    params = {"objective": "regression", "verbosity": -1, "num_threads": threads}
+    # Labels are float32. Three of them hold a float64 of their range, and their mean is a third of
+    # it. Beyond that range the gradients would not be finite.
+    number = float(np.clip(number, -_FLOAT32_MAX, _FLOAT32_MAX))
+    labels: list[float] = []
+    for _ in range(3):
+        labels.append(float(np.float32(number - sum(labels))))
+    data = lightgbm.Dataset(np.zeros((3, 1)), labels, params=params)
+    constant = lightgbm.Booster(params, data)
+    constant.update()
+    return 3.0 * float(constant.get_leaf_output(0, 0))

@@ -1,0 +1,440 @@
+"""Times objectives against the hosts' built-ins on this machine; prints nothing.
+
+A built-in's gradient cannot be called alone. Its time is that of a boosting round on data with one
+feature and trees of two leaves, less the time of the same round with squared error. Ours is the
+whole call that the host makes: predictions in, float32 gradients out. Both are timed in turn, many
+times; the figure is the median of the paired ratios, which a busy machine disturbs least.
+
+Neither side normalises scores or queries, except in the rows that say so: a divisor of
+0.01 + |s_i - s_j| is not a sum of exponentials, so its time grows with the square of the list.
+
+Whole trainings are timed round by round: one round of the built-in, then one with our objective.
+
+A huge data set is given to every objective once, without a host.
+"""
+
+import math
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from statistics import median
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from boostrank.datasets.synthetic import GRADE_SHARES
+from boostrank.lab.environment import import_host, kernel_threads
+from boostrank.objectives import SDCG, SHFSDCG, LambdaRank, Objective, SmoothNDCG
+from boostrank.registry import make_objective, objective_names
+
+#: Documents timed, in as many queries as that makes: a small training set. In lists beyond
+#: `LONG_LIST` a tenth of them, because a built-in would take seconds for all.
+TOTAL_DOCS = 360_000
+LONG_LIST = 1_000
+_ALL_CORES: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+#: The longest query that LightGBM's built-ins take; beyond it, our objectives are timed alone.
+LONGEST_BUILTIN = 10_000
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One of our objectives and the built-in that it is timed against.
+
+    Attributes
+    ----------
+    objective : Objective
+    host : {"lightgbm", "xgboost"}
+    builtin : str
+        Name of the built-in objective.
+    params : tuple of (str, value)
+        Parameters that make the built-in consider the same pairs, without normalisations.
+    label : str
+    """
+
+    objective: Objective
+    host: str
+    builtin: str
+    params: tuple[tuple[str, Any], ...]
+    label: str
+
+
+def pairs(docs: int) -> tuple[Pair, ...]:
+    """Return what is timed for queries of `docs` documents.
+
+    Parameters
+    ----------
+    docs : int
+        Documents per query, at least 2.
+
+    Returns
+    -------
+    tuple of Pair
+    """
+
+    def lightgbm(truncation: int, norm: bool) -> tuple[tuple[str, Any], ...]:
+        return (("lambdarank_norm", norm), ("lambdarank_truncation_level", truncation))
+
+    def xgboost(norm: bool) -> tuple[tuple[str, Any], ...]:
+        return (
+            ("lambdarank_pair_method", "topk"),
+            ("lambdarank_num_pair_per_sample", docs),
+            ("lambdarank_normalization", norm),
+            ("lambdarank_score_normalization", norm),
+        )
+
+    plain, normalised = LambdaRank(norm=False), LambdaRank(norm=True)
+    truncated = LambdaRank(norm=False, truncation=30)
+    everything, top = lightgbm(docs, False), lightgbm(30, False)
+    return (
+        Pair(plain, "lightgbm", "lambdarank", everything, "lambdarank, all pairs"),
+        Pair(truncated, "lightgbm", "lambdarank", top, "lambdarank, truncation 30"),
+        Pair(plain, "xgboost", "rank:ndcg", xgboost(False), "lambdarank, all pairs"),
+        Pair(SDCG(), "lightgbm", "lambdarank", everything, "sdcg against lambdarank"),
+        Pair(SHFSDCG(), "lightgbm", "lambdarank", everything, "shf-sdcg against lambdarank"),
+        Pair(SmoothNDCG(), "lightgbm", "lambdarank", everything, "smooth-ndcg against lambdarank"),
+        Pair(normalised, "lightgbm", "lambdarank", lightgbm(docs, True), "lambdarank, normalised"),
+        Pair(normalised, "xgboost", "rank:ndcg", xgboost(True), "lambdarank, normalised"),
+    )
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One line of the table.
+
+    Attributes
+    ----------
+    docs : int
+        Documents per query.
+    label, host : str
+    ours, builtin : float
+        Nanoseconds per document, medians; `builtin` is NaN beyond `LONGEST_BUILTIN`.
+    ratio : float
+        Built-in's time over ours, median of paired runs.
+    speedup : float
+        Our time over our time with all cores, median of paired runs.
+    """
+
+    docs: int
+    label: str
+    host: str
+    ours: float
+    builtin: float
+    ratio: float
+    speedup: float
+
+
+@dataclass(frozen=True)
+class Training:
+    """Time of whole boosting rounds.
+
+    Attributes
+    ----------
+    label, host : str
+    ours, builtin : float
+        Seconds per round, medians.
+    ratio : float
+        Our time over the built-in's, median of paired rounds.
+    """
+
+    label: str
+    host: str
+    ours: float
+    builtin: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class HugeCall:
+    """One call that a host would make.
+
+    Attributes
+    ----------
+    objective : str
+    n_docs : int
+    seconds : float
+        Of the whole call.
+    bytes : float
+        Peak memory per document, on top of the host's scores and labels.
+    """
+
+    objective: str
+    n_docs: int
+    seconds: float
+    bytes: float
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def _lightgbm_rounds(
+    pair: Pair, X: Any, y: Any, scores: Any, group: Any, threads: int
+) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
+    lightgbm = import_host("lightgbm")
+    common = {"num_leaves": 2, "verbosity": -1, "num_threads": threads, "metric": "None"}
+
+    def booster(**params: Any) -> Any:
+        data = lightgbm.Dataset(X, y, group=group, init_score=scores, params=common).construct()
+        return lightgbm.Booster(common | params, data)
+
+    builtin = booster(objective=pair.builtin, **dict(pair.params))
+    plain = booster(objective="regression", boost_from_average=False)
+    data = plain.train_set
+    preds = scores.copy()
+    return builtin.update, plain.update, lambda: pair.objective(preds, data)
+
+
+def _xgboost_rounds(
+    pair: Pair, X: Any, y: Any, scores: Any, group: Any, threads: int
+) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
+    xgboost = import_host("xgboost")
+    matrix = xgboost.QuantileDMatrix(
+        X, y, group=group, base_margin=scores, nthread=threads, max_bin=256
+    )
+    common = {"max_depth": 1, "nthread": threads, "base_score": 0, "disable_default_eval_metric": 1}
+
+    def update(**params: Any) -> Callable[[], object]:
+        booster = xgboost.Booster(common | params, [matrix])
+        rounds = iter(range(1_000_000))
+        return lambda: booster.update(matrix, next(rounds))
+
+    preds = scores.astype(np.float32)
+    return (
+        update(objective=pair.builtin, **dict(pair.params)),
+        update(objective="reg:squarederror"),
+        lambda: pair.objective(0, preds, matrix),
+    )
+
+
+def _labels(rng: np.random.Generator, total: int) -> Any:
+    return rng.choice(len(GRADE_SHARES), total, p=GRADE_SHARES).astype(np.float64)
+
+
+def timed_pairs(docs: int) -> tuple[Pair, ...]:
+    """Return the pairs that are timed at a list length: ours alone where no built-in can."""
+    if docs <= LONGEST_BUILTIN:
+        return pairs(docs)
+    return tuple(
+        pair
+        for pair in pairs(docs)
+        if pair.host == "lightgbm" and not getattr(pair.objective, "norm", False)
+    )
+
+
+def measure(
+    docs: Sequence[int], *, repeats: int = 15, threads: int = 1, seed: int = 0
+) -> Iterator[Timing]:
+    """Time every pair at every list length.
+
+    Parameters
+    ----------
+    docs : sequence of int
+        Documents per query.
+    repeats : int, default 15
+        Paired runs, of which the median counts.
+    threads : int, default 1
+        For host and objective alike.
+    seed : int, default 0
+        Of labels and scores.
+
+    Yields
+    ------
+    Timing
+    """
+    rng = np.random.default_rng(seed)
+    for n in docs:
+        n_queries = max(1, (TOTAL_DOCS if n <= LONG_LIST else TOTAL_DOCS // 10) // n)
+        total = n * n_queries
+        group = np.full(n_queries, n)
+        y = _labels(rng, total)
+        scores = rng.normal(size=total)
+        X = rng.normal(size=(total, 1))
+        for pair in timed_pairs(n):
+            runs = _paired_runs(pair, X, y, scores, group, repeats, threads)
+            timed_alone = n > LONGEST_BUILTIN
+            yield Timing(
+                docs=n,
+                label=pair.label,
+                host="" if timed_alone else pair.host,
+                ours=median(run.ours for run in runs) / total * 1e9,
+                builtin=math.nan
+                if timed_alone
+                else median(run.builtin for run in runs) / total * 1e9,
+                ratio=math.nan if timed_alone else median(run.builtin / run.ours for run in runs),
+                speedup=median(run.ours / run.ours_on_all_cores for run in runs),
+            )
+
+
+class _Run(NamedTuple):
+    """Seconds of one gradient each."""
+
+    builtin: float
+    ours: float
+    ours_on_all_cores: float
+
+
+def _paired_runs(
+    pair: Pair, X: Any, y: Any, scores: Any, group: Any, repeats: int, threads: int
+) -> list[_Run]:
+    if group[0] <= LONGEST_BUILTIN:
+        prepare = _lightgbm_rounds if pair.host == "lightgbm" else _xgboost_rounds
+        with kernel_threads(threads):
+            builtin_round, plain_round, ours = prepare(pair, X, y, scores, group, threads)
+    else:
+        builtin_round = plain_round = lambda: None
+        ours = partial(pair.objective, y, scores, None, group)
+    runs = []
+    for _ in range(repeats + 1):
+        with kernel_threads(threads):
+            full, plain, own = (_seconds(call) for call in (builtin_round, plain_round, ours))
+        with kernel_threads(_ALL_CORES):
+            runs.append(_Run(full - plain, own, _seconds(ours)))
+    return runs[1:]  # the first one compiles, and fills what is filled once
+
+
+def measure_training(
+    *,
+    n_docs: int = 360_000,
+    n_features: int = 136,
+    docs: int = 120,
+    n_leaves: int = 63,
+    rounds: int = 30,
+    threads: int = 2,
+    seed: int = 0,
+) -> Iterator[Training]:
+    """Time boosting rounds with our LambdaRank and with the built-in of the same pairs.
+
+    Parameters
+    ----------
+    n_docs, n_features : int, default 360,000 and 136
+        Size of the float32 data.
+    docs : int, default 120
+        Documents per query.
+    n_leaves : int, default 63
+        Leaves per tree.
+    rounds : int, default 30
+        Paired rounds, of which the median counts.
+    threads : int, default 2
+        For host and objective alike.
+    seed : int, default 0
+        Of the data.
+
+    Yields
+    ------
+    Training
+    """
+    rng = np.random.default_rng(seed)
+    group = np.full(n_docs // docs, docs)
+    total = int(group.sum())
+    X = rng.normal(size=(total, n_features)).astype(np.float32)
+    # Grades that some of the features explain, of the usual shares.
+    hidden = X[:, :10].sum(axis=1) + 2.0 * rng.normal(size=total).astype(np.float32)
+    cuts = np.quantile(hidden, np.cumsum(GRADE_SHARES)[:-1])
+    y = np.searchsorted(cuts, hidden).astype(np.float64)
+    for pair in (pairs(docs)[0], pairs(docs)[2]):
+        train = _lightgbm_training if pair.host == "lightgbm" else _xgboost_training
+        with kernel_threads(threads):
+            builtin, ours = train(pair, X, y, group, n_leaves, threads)
+            for call in (builtin, ours):
+                call()
+            runs = [(_seconds(builtin), _seconds(ours)) for _ in range(rounds)]
+        yield Training(
+            label=pair.label,
+            host=pair.host,
+            ours=median(ours for _, ours in runs),
+            builtin=median(builtin for builtin, _ in runs),
+            ratio=median(ours / builtin for builtin, ours in runs),
+        )
+
+
+def measure_huge(
+    begin: Callable[[str], object],
+    *,
+    n_docs: int = 20_000_000,
+    docs: int = 120,
+    threads: int = 2,
+    seed: int = 0,
+) -> Iterator[HugeCall]:
+    """Call every objective with a huge data set, as LightGBM does: time and memory of one call.
+
+    Parameters
+    ----------
+    begin : callable
+        Called with the name of each objective before it begins: some take minutes.
+    n_docs : int, default 20,000,000
+        Documents.
+    docs : int, default 120
+        Documents per query.
+    threads : int, default 2
+        For the objectives.
+    seed : int, default 0
+        Of labels and scores.
+
+    Yields
+    ------
+    HugeCall
+    """
+    rng = np.random.default_rng(seed)
+    group = np.full(n_docs // docs, docs)
+    total = int(group.sum())
+    labels = _labels(rng, total).astype(np.float32)
+    scores = rng.normal(size=total)
+    for name in objective_names():
+        begin(name)
+        objective = make_objective(name, {}, rounds=2)
+        with kernel_threads(threads):
+            objective(labels[:docs], scores[:docs], None, group[:1])  # compiles, or loads
+            tracemalloc.start()
+            seconds = _seconds(partial(objective, labels, scores, None, group))
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        yield HugeCall(objective=name, n_docs=total, seconds=seconds, bytes=peak / total)
+
+
+def _lightgbm_training(
+    pair: Pair, X: Any, y: Any, group: Any, n_leaves: int, threads: int
+) -> tuple[Callable[[], object], Callable[[], object]]:
+    lightgbm = import_host("lightgbm")
+    common = {
+        "num_leaves": n_leaves,
+        "verbosity": -1,
+        "num_threads": threads,
+        "metric": "None",
+        "force_col_wise": True,
+    }
+
+    def booster(**params: Any) -> Any:
+        data = lightgbm.Dataset(X, y, group=group, params=common)
+        return lightgbm.Booster(common | params, data)
+
+    builtin = booster(objective=pair.builtin, **dict(pair.params))
+    ours = booster(objective="none")
+    return builtin.update, lambda: ours.update(fobj=pair.objective)
+
+
+def _xgboost_training(
+    pair: Pair, X: Any, y: Any, group: Any, n_leaves: int, threads: int
+) -> tuple[Callable[[], object], Callable[[], object]]:
+    xgboost = import_host("xgboost")
+    matrix = xgboost.QuantileDMatrix(X, y, group=group, nthread=threads, max_bin=256)
+    common = {
+        "max_leaves": n_leaves,
+        "max_depth": 0,
+        "grow_policy": "lossguide",
+        "nthread": threads,
+        "base_score": 0,
+        "disable_default_eval_metric": 1,
+    }
+    builtin = xgboost.Booster(common | {"objective": pair.builtin} | dict(pair.params), [matrix])
+    ours = xgboost.Booster(common | {"objective": "rank:pairwise"}, [matrix])
+    rounds, our_rounds = count(), count()
+    return (
+        lambda: builtin.update(matrix, next(rounds)),
+        lambda: ours.update(matrix, next(our_rounds), fobj=pair.objective),
+    )

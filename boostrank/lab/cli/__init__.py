@@ -1,0 +1,38 @@
+"""The command line: compare, tune, train, predict, evaluate, objectives, bench.
+
+Each command parses its options, calls the engine and prints. Errors are one line on standard error;
+``boostrank --debug`` shows where they come from. Standard output has results only, and nothing but
+JSON with ``--json``.
+
+app         the group of commands, and what happens to errors
+options     options that several commands share
+parsing     what users write in options: objectives, parameters, lists
+data        files, or embedded data
+output      tables, notes, JSON and progress
+"""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from boostrank.lab.cli.app import app
+        from boostrank.lab.cli.output import FAILED, one_line
+    except ModuleNotFoundError as missing:
+        raise SystemExit(
+            'boostrank: the command line needs more packages: pip install "boostrank[cli]" '
+            f"({missing})"
+        ) from missing
+    try:
+        app(prog_name="boostrank")
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        # Not an error of the user's: those have become exit codes before.
+        print(
+            f"boostrank: {type(error).__name__}: {one_line(error)}; this should not happen: "
+            "'boostrank --debug ...' shows where",
+            file=sys.stderr,
+        )
+        sys.exit(FAILED)

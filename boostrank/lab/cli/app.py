@@ -1,0 +1,80 @@
+"""The group of commands: its help, its order, and what happens to errors."""
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from boostrank.lab.cli import bench, compare, evaluate, objectives, train, tune
+from boostrank.lab.cli.output import INTERRUPTED, WRONG, one_line
+
+EXIT_CODES = """
+**Exit codes**: 0 done; 1 rows of `compare` have failed (the others are there), or an unforeseen
+error; 2 wrong use or bad data; 130 stopped with Ctrl-C.
+"""
+
+
+class _Commands(TyperGroup):
+    """Prints errors of the package as one line."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # of `boostrank ... | head`
+            raise
+        except (ValueError, TypeError, OSError, ImportError) as error:
+            if ctx.params["debug"]:
+                raise
+            typer.echo(f"boostrank: {one_line(error)}", err=True)
+            raise typer.Exit(WRONG) from error
+        except KeyboardInterrupt:
+            typer.echo("boostrank: interrupted", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+@app.callback(
+    epilog=f"""
+**Examples**, in the order of a first visit:
+
+    boostrank compare
+    boostrank compare -o shf-sdcg,lambdarank S1.txt S2.txt S3.txt S4.txt S5.txt
+    boostrank train train.txt.gz -o shf-sdcg -p k=10 --model model.txt
+    boostrank predict model.txt test.txt.gz --out scores.txt
+    boostrank evaluate scores.txt test.txt.gz
+
+`boostrank COMMAND --help` explains each. `boostrank --install-completion`, once, lets the Tab key
+complete commands, options and names in bash, zsh, fish and PowerShell.
+
+{EXIT_CODES}"""
+)
+def _group(
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Show where an error comes from. Goes before the command."),
+    ] = False,
+) -> None:
+    """Learning-to-rank objectives for LightGBM and XGBoost.
+
+    Begin with `boostrank compare`: without files it makes its own data.
+    """
+
+
+for _command, _examples in (
+    (compare.compare, compare.EXAMPLES),
+    (tune.tune, tune.EXAMPLES),
+    (train.train, train.TRAIN_EXAMPLES),
+    (train.predict, train.PREDICT_EXAMPLES),
+    (evaluate.evaluate, evaluate.EXAMPLES),
+    (objectives.objectives, ""),
+    (bench.bench, bench.EXAMPLES),
+):
+    app.command(epilog=_examples + EXIT_CODES)(_command)

@@ -1,0 +1,141 @@
+"""`boostrank bench`: times of gradients or trainings, as a table, CSV and a figure."""
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from threading import Timer
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from boostrank.lab import bench as timings
+from boostrank.lab.cli.options import Seed, Threads
+from boostrank.lab.cli.output import (
+    counted,
+    make_console,
+    make_table,
+    progress_bar,
+    versions_in_words,
+)
+from boostrank.lab.cli.parsing import parse_words
+from boostrank.lab.environment import machine
+from boostrank.lab.models import HOSTS
+from boostrank.lab.plot.files import draw_lengths
+from boostrank.lab.settings import Settings
+from boostrank.objectives.validation import check_count
+
+# Seconds after which a call of the largest benchmark is named.
+LONG_CALL = 10
+
+EXAMPLES = """
+**Examples**
+
+    boostrank bench
+    boostrank bench --docs 20,120 --repeats 5
+    boostrank bench --train --threads 2
+"""
+
+
+def bench(
+    docs: Annotated[str, typer.Option(help="Documents per query, with commas.")] = (
+        "20,120,1000,9000,100000"
+    ),
+    repeats: Annotated[int, typer.Option(help="Paired runs; their median counts.")] = 15,
+    threads: Threads = Settings.threads,
+    train: Annotated[
+        bool, typer.Option("--train", help="Time whole boosting rounds instead (minutes).")
+    ] = False,
+    huge: Annotated[
+        bool,
+        typer.Option(
+            "--huge", help="Time and memory of one call with 20 million documents (minutes)."
+        ),
+    ] = False,
+    seed: Seed = Settings.seed,
+    out: Annotated[Path, typer.Option(help="Folder for CSV and figure.")] = Path("out/bench"),
+) -> None:
+    """Time our gradients against the hosts' own on this machine, as ratios."""
+    lengths = [check_count("docs", int(word)) for word in parse_words(docs)]
+    Settings(threads=threads, seed=seed)  # checks them
+    check_count("repeats", repeats)
+    out.mkdir(parents=True, exist_ok=True)
+    console = make_console()
+    if train and huge:
+        raise ValueError("--train and --huge are two benchmarks: give one of them")
+    if huge:
+        with _calls() as begin:
+            calls = timings.measure_huge(begin, threads=threads, seed=seed)
+            _print_and_write(console, out / "huge.csv", calls, timings.HugeCall)
+        explained = "One call each, memory in bytes per document on top of the host's own"
+    elif train:
+        with progress_bar("pairs", 2) as progress:
+            rounds = timings.measure_training(rounds=repeats, threads=threads, seed=seed)
+            counting = _counting(progress, rounds)
+            _print_and_write(console, out / "training.csv", counting, timings.Training)
+        explained = f"Seconds per round; ratio: ours / built-in; medians of {repeats} paired rounds"
+    else:
+        total = sum(len(timings.timed_pairs(length)) for length in lengths)
+        with progress_bar("pairs", total) as progress:
+            measured = timings.measure(lengths, repeats=repeats, threads=threads, seed=seed)
+            lists = list(_counting(progress, measured))
+        _print_and_write(console, out / "bench.csv", lists, timings.Timing)
+        explained = (
+            "Nanoseconds per document; ratio: built-in / ours; speedup: ours on all cores; "
+            f"medians of {repeats} paired runs"
+        )
+        draw_lengths(lists, out / "bench.png")
+    console.print(
+        f"{explained}. {counted(threads, 'thread', 'threads')}. "
+        f"{machine()}. {versions_in_words(HOSTS)}. Written to {out}.",
+        soft_wrap=True,
+    )
+
+
+def _counting(progress: Progress, rows: Iterable[Any]) -> Iterator[Any]:
+    for row in rows:
+        progress.advance(progress.task_ids[0])
+        yield row
+
+
+@contextmanager
+def _calls() -> Iterator[Callable[[str], None]]:
+    """Say on standard error which call is under way once it has taken `LONG_CALL` seconds."""
+    timer = Timer(LONG_CALL, int)
+
+    def begin(name: str) -> None:
+        nonlocal timer
+        timer.cancel()
+        note = f"boostrank: {name} has taken {LONG_CALL} s and is still running"
+        timer = Timer(LONG_CALL, typer.echo, [note], {"err": True})
+        timer.daemon = True
+        timer.start()
+
+    try:
+        yield begin
+    finally:
+        timer.cancel()
+
+
+def _print_and_write(console: Console, path: Path, rows: Iterable[Any], kind: type) -> None:
+    """Print the rows as they come, and write them as CSV."""
+    names = [entry.name for entry in fields(kind)]
+    table = make_table(names)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        for row in rows:
+            values = [getattr(row, name) for name in names]
+            writer.writerow(values)
+            table.add_row(*(_cell(value) for value in values))
+    console.print(table)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,354 @@
+"""`boostrank compare`: trains learners over folds, and reports every row against the baseline."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress
+
+from boostrank.datasets import RankingData
+from boostrank.lab.cli.compare_output import (
+    command_line,
+    failure_as_json,
+    in_words,
+    make_comparison_table,
+    row_as_json,
+)
+from boostrank.lab.cli.data import N_PARTS, read_parts
+from boostrank.lab.cli.options import (
+    DATA,
+    LEARNERS,
+    OUTPUT,
+    TREES,
+    Convention,
+    Json,
+    KeepOrder,
+    LearningRate,
+    Leaves,
+    MinDocs,
+    Seed,
+    Threads,
+    completion,
+)
+from boostrank.lab.cli.output import (
+    FAILED,
+    INTERRUPTED,
+    make_console,
+    one_line,
+    print_json,
+    progress_bar,
+)
+from boostrank.lab.cli.parsing import (
+    PRESET_ROUNDS,
+    PRESETS,
+    accuracy_objectives,
+    parse_folds,
+    parse_objectives,
+    parse_words,
+)
+from boostrank.lab.compare import check_folds, run_folds
+from boostrank.lab.environment import machine
+from boostrank.lab.learners import Learner, learners
+from boostrank.lab.models import HOSTS
+from boostrank.lab.plot.files import draw_rounds, draw_test
+from boostrank.lab.records import CsvFiles, ResultStore
+from boostrank.lab.report import write_report
+from boostrank.lab.results import Failure, FoldResult, Row
+from boostrank.lab.settings import CHOSEN_BY, Settings
+from boostrank.objectives.validation import check_choice
+from boostrank.registry import objective_names
+
+EXAMPLES = """
+**Examples**
+
+    boostrank compare
+    boostrank compare -o shf-sdcg,lambdarank S1.txt S2.txt S3.txt S4.txt S5.txt
+    boostrank compare -o sdcg:k=10,alpha=2 --hosts lightgbm train.txt.gz
+    boostrank compare --baseline xgboost:rank:ndcg --out out/mine
+    boostrank compare --out out/mine --resume
+    boostrank compare -o shf-sdcg --json > result.json
+
+Ctrl-C loses at most the fold that is being trained: `--resume` continues from the others. A result
+is used again only if data, fold, objective, settings, versions, sources and machine are the same.
+"""
+
+
+def compare(
+    context: typer.Context,
+    data: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Svmlight files with qid (LETOR), .gz too. Exactly five: LETOR's partitions in "
+            "its rotation. Otherwise read as one and split into five parts. None: embedded data."
+        ),
+    ] = None,
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--objective",
+            "-o",
+            help="Only these (and regression and the hosts' own): sdcg,gbrank or "
+            "sdcg:k=10,alpha=2. May be repeated.",
+            autocompletion=completion(objective_names),
+            rich_help_panel=LEARNERS,
+        ),
+    ] = None,
+    hosts: Annotated[
+        str,
+        typer.Option(
+            help="Which hosts, with commas.",
+            autocompletion=completion(lambda: HOSTS),
+            rich_help_panel=LEARNERS,
+        ),
+    ] = ",".join(HOSTS),
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            help="What rows are tested against: a built-in such as xgboost:rank:ndcg, or "
+            "objective@host. By default the first host's first built-in, lightgbm:lambdarank.",
+            rich_help_panel=LEARNERS,
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of --objective and the number of rounds: accuracy, what "
+            "docs/accuracy.md compares.",
+            autocompletion=completion(lambda: PRESETS),
+            rich_help_panel=LEARNERS,
+        ),
+    ] = None,
+    folds: Annotated[
+        str, typer.Option(help="Which folds, with commas.", rich_help_panel=DATA)
+    ] = "1,2,3,4,5",
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            help=f"Trees; {Settings.rounds}, or as the preset has it.", rich_help_panel=TREES
+        ),
+    ] = None,
+    fixed_rounds: Annotated[
+        bool,
+        typer.Option(
+            "--fixed-rounds", help="Test all trees: choose no round.", rich_help_panel=TREES
+        ),
+    ] = False,
+    learning_rate: LearningRate = Settings.learning_rate,
+    leaves: Leaves = Settings.leaves,
+    min_docs: MinDocs = Settings.min_docs,
+    threads: Threads = Settings.threads,
+    seed: Seed = Settings.seed,
+    convention: Convention = Settings.convention,
+    keep_order: KeepOrder = False,
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Folder for the report, CSV files, figures and the results to resume from.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = Path("out/compare"),
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue from what an earlier run left in --out; otherwise it is replaced.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """Train objectives on hosts over folds: a table, a report to open in a browser, CSV files.
+
+    The hosts' own objectives and regression are always among the rows. All get the same trees; the
+    best round of each is chosen on the validation part, and its figures come from the test part.
+    Every row is tested against the baseline, query by query.
+
+    Without files it makes its own data, small enough for a first look.
+    """
+    if rounds is None:
+        rounds = Settings.rounds if preset is None else PRESET_ROUNDS
+    settings = Settings(
+        rounds=rounds,
+        learning_rate=learning_rate,
+        leaves=leaves,
+        min_docs=min_docs,
+        threads=threads,
+        seed=seed,
+        convention=convention,
+        fixed_rounds=fixed_rounds,
+    )
+    queue = _choose_learners(objective or [], preset, parse_words(hosts), baseline, rounds)
+    numbers = check_folds(parse_folds(folds), N_PARTS)
+    source, parts = read_parts(data or [], seed, keep_order)
+    run = _Run(
+        queue=queue,
+        parts=parts,
+        settings=settings,
+        folds=numbers,
+        store=ResultStore(out, parts, settings, machine(), resume=resume),
+        files=CsvFiles(out),
+    )
+    if resume:
+        _tell_resumed(run)
+    try:
+        _train(run, debug=context.find_root().params["debug"])
+    except KeyboardInterrupt:
+        typer.echo(
+            f"boostrank: interrupted; {len(run.rows)} of {len(queue)} rows are in "
+            f"{run.files.summary}; --resume continues from there",
+            err=True,
+        )
+        raise typer.Exit(INTERRUPTED) from None
+
+    about = in_words(source, parts, run.rows, settings, keep_order)
+    command = command_line(context, rounds=rounds)
+    _draw(run, out, about, command)
+    if json_:
+        _print_as_json(run, about, command)
+    else:
+        _print(run, out, about)
+    if run.failures:
+        raise typer.Exit(FAILED)
+
+
+def _choose_learners(
+    objective: list[str],
+    preset: str | None,
+    hosts: list[str],
+    baseline: str | None,
+    rounds: int,
+) -> list[Learner]:
+    """Return the learners, the baseline first: so each later row is complete when it is trained."""
+    if preset is None:
+        named = parse_objectives(objective, rounds)
+    else:
+        check_choice("preset", preset, PRESETS)
+        if objective:
+            raise ValueError("pass either --preset or --objective: a preset names the objectives")
+        named = accuracy_objectives(rounds)
+    chosen = learners(named, hosts, rounds=rounds)
+    by_name = {str(learner): learner for learner in chosen}
+    first = by_name[check_choice("baseline", baseline or str(chosen[0]), by_name)]
+    return [first, *(learner for learner in chosen if learner is not first)]
+
+
+@dataclass
+class _Run:
+    """What is trained, and what has come out so far."""
+
+    #: The baseline first.
+    queue: list[Learner]
+    parts: list[RankingData]
+    settings: Settings
+    folds: list[int]
+    store: ResultStore
+    files: CsvFiles
+    #: By learner and fold; None where it has to be trained.
+    known: dict[Learner, dict[int, FoldResult | None]] = field(init=False)
+    rows: list[Row] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.known = {
+            learner: {fold: self.store.find(learner, fold) for fold in self.folds}
+            for learner in self.queue
+        }
+
+    @property
+    def n_known(self) -> int:
+        """How many results there are."""
+        return sum(result is not None for each in self.known.values() for result in each.values())
+
+    @property
+    def n_results(self) -> int:
+        """How many results there will be."""
+        return len(self.queue) * len(self.folds)
+
+
+def _tell_resumed(run: _Run) -> None:
+    text = f"boostrank: {run.n_known} of {run.n_results} results are in {run.store.path}"
+    stale = run.store.stale
+    if stale:
+        differing = sorted({name for each in stale for name in each})
+        text += f"; {len(stale)} are not used: made with other {', '.join(differing)}"
+    typer.echo(text, err=True)
+
+
+def _train(run: _Run, *, debug: bool) -> None:
+    """Train all learners; those that fail leave the others' rows."""
+    total = (run.n_results - run.n_known) * run.settings.rounds
+    with progress_bar("rounds", total) as progress:
+        for learner in run.queue:
+            try:
+                results = _train_learner(progress, run, learner)
+            except Exception as error:
+                # Without the baseline there is nothing to test against.
+                if learner is run.queue[0] or debug:
+                    raise
+                run.failures.append(Failure(learner, one_line(error)))
+                run.files.add(run.failures[-1])
+                typer.echo(f"boostrank: {learner} failed: {one_line(error)}", err=True)
+            else:
+                baseline = run.rows[0] if run.rows else None
+                run.rows.append(Row(learner, results, baseline, run.settings.seed))
+                run.files.add(run.rows[-1])
+
+
+def _train_learner(progress: Progress, run: _Run, learner: Learner) -> tuple[FoldResult, ...]:
+    """Train what is not known yet, and keep each fold on disk as soon as it is done."""
+    task = progress.task_ids[0]
+    known = run.known[learner]
+    missing = [fold for fold, result in known.items() if result is None]
+    end = progress.tasks[0].completed + len(missing) * run.settings.rounds
+    progress.update(task, description=str(learner))
+    try:
+        if missing:
+            for result in run_folds(
+                learner, run.parts, run.settings, missing, lambda: progress.advance(task)
+            ):
+                run.store.add(learner, result)
+                known[result.fold] = result
+    finally:
+        progress.update(task, completed=end)  # even where it failed on the way
+    return tuple(result for result in known.values() if result is not None)
+
+
+def _draw(run: _Run, out: Path, about: dict[str, str], command: str) -> None:
+    """Write the figures and the report."""
+    draw_rounds(run.rows, out / "validation.png")
+    draw_test(run.rows, out / "test.png")
+    write_report(
+        out / "report.html", run.rows, run.failures, parts=run.parts, about=about, command=command
+    )
+
+
+def _best_first(rows: list[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: -row.mean(CHOSEN_BY))
+
+
+def _print_as_json(run: _Run, about: dict[str, str], command: str) -> None:
+    print_json(
+        {
+            "command": command,
+            "about": about,
+            "settings": asdict(run.settings),
+            "baseline": str(run.queue[0]),
+            "rows": [row_as_json(row) for row in _best_first(run.rows)],
+            "failures": [failure_as_json(failure) for failure in run.failures],
+        }
+    )
+
+
+def _print(run: _Run, out: Path, about: dict[str, str]) -> None:
+    console = make_console()
+    console.print(make_comparison_table(_best_first(run.rows)))
+    for failure in run.failures:
+        console.print(f"Failed: {failure.learner}: {failure.error}", soft_wrap=True)
+    for subject, text in about.items():
+        console.print(f"{subject}: {text}", soft_wrap=True)
+    console.print(
+        f"Written: {run.files.summary}, {run.files.queries}, {run.store.path}, "
+        f"{out / 'validation.png'}, {out / 'test.png'}, {out / 'report.html'}.",
+        soft_wrap=True,
+    )

@@ -1,0 +1,61 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from boostrank.metrics import CONVENTIONS
+
+# Headings of the options.
+LEARNERS, DATA, TREES, OUTPUT = "What is trained", "Data and metrics", "Trees", "Output"
+
+
+def completion(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return what completes the last of several names with commas between."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [before + comma + name for name in names() if name.startswith(last)]
+
+    return complete
+
+
+Data = Annotated[
+    list[Path], typer.Argument(help="Svmlight files with qid (LETOR), .gz too; read as one.")
+]
+Rounds = Annotated[int, typer.Option(help="Trees.", rich_help_panel=TREES)]
+LearningRate = Annotated[float, typer.Option(help="Shrinkage per tree.", rich_help_panel=TREES)]
+Leaves = Annotated[int, typer.Option(help="Leaves per tree.", rich_help_panel=TREES)]
+MinDocs = Annotated[
+    int,
+    typer.Option(help="Fewest documents in a leaf (LightGBM only).", rich_help_panel=TREES),
+]
+Threads = Annotated[int, typer.Option(help="Threads of host and objective.", rich_help_panel=TREES)]
+Seed = Annotated[
+    int,
+    typer.Option(help="Of shuffling, splitting, hosts and tests.", rich_help_panel=TREES),
+]
+KeepOrder = Annotated[
+    bool,
+    typer.Option(
+        "--keep-order",
+        help="Keep the order of documents in the files, which may be a ranker's.",
+        rich_help_panel=DATA,
+    ),
+]
+Convention = Annotated[
+    str,
+    typer.Option(
+        help=f"Whose rules the metrics follow: {', '.join(CONVENTIONS)}.",
+        autocompletion=completion(lambda: CONVENTIONS),
+        rich_help_panel=DATA,
+    ),
+]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print the result as JSON, and nothing else.", rich_help_panel=OUTPUT
+    ),
+]

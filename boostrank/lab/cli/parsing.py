@@ -1,0 +1,75 @@
+"""What users write in options: objectives with parameters, and lists with commas between."""
+
+import ast
+from typing import Any
+
+from boostrank.objectives import Objective
+from boostrank.objectives.validation import check_choice
+from boostrank.registry import make_objective, objective_names
+
+PRESETS = ("accuracy",)
+#: As many as the published comparisons have; enough to see who overfits.
+PRESET_ROUNDS = 300
+
+
+def _value(text: str) -> Any:
+    """Read a parameter: a Python literal where it is one, otherwise a word."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def parse_params(pairs: list[str], objective: str) -> dict[str, Any]:
+    """Read ``k=10`` and the like."""
+    params = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not (key and equals and text):
+            raise ValueError(
+                f"a parameter of {objective} is written name=value, such as k=10; got {pair!r}"
+            )
+        params[key.strip()] = _value(text.strip())
+    return params
+
+
+def parse_objectives(texts: list[str], rounds: int) -> dict[str, Objective] | None:
+    """Read ``sdcg``, ``sdcg,lambdarank`` and ``sdcg:k=10,alpha=2``; None where nothing is named."""
+    labels: list[str] = []
+    for piece in ",".join(texts).split(",") if texts else []:
+        if labels and "=" in piece and ":" not in piece:  # one more parameter of the same
+            labels[-1] += f",{piece.strip()}"
+        else:
+            labels.append(piece.strip())
+    made = {}
+    for label in labels:
+        name, colon, rest = label.partition(":")
+        check_choice("objective", name, objective_names())
+        params = parse_params(rest.split(",") if colon else [], name)
+        made[label] = make_objective(name, params, rounds)
+    return made or None
+
+
+def accuracy_objectives(rounds: int) -> dict[str, Objective]:
+    """Return what ``--preset accuracy`` compares: defaults, and SHF-SDCG without noise."""
+    made = parse_objectives(
+        ["blend,sdcg,shf-sdcg,shf-sdcg:perturb=None,reg-shf-sdcg,lambdarank,ranknet,gbrank"],
+        rounds,
+    )
+    assert made is not None
+    return made
+
+
+def parse_folds(text: str) -> list[int]:
+    """Read numbers with commas between."""
+    try:
+        return [int(piece) for piece in text.split(",")]
+    except ValueError:
+        raise ValueError(
+            f"folds are numbers with commas between, such as 1,2; got {text!r}"
+        ) from None
+
+
+def parse_words(text: str) -> list[str]:
+    """Read words with commas between."""
+    return [piece.strip() for piece in text.split(",")]

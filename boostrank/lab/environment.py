@@ -1,0 +1,56 @@
+"""What a run depends on besides its data: installed hosts, threads, versions, the machine."""
+
+import platform
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+
+def import_host(name: str) -> Any:
+    """Return a host's module, or say how to install it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f'{name} is not installed: pip install "boostrank[{name}]", or leave it out by naming '
+            f"the other host ({error})"
+        ) from error
+
+
+@contextmanager
+def kernel_threads(threads: int) -> Iterator[None]:
+    """Let our kernels use this many threads inside the block."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def versions(hosts: Iterable[str]) -> dict[str, str]:
+    """Return the versions of boostrank, of the hosts named and of what all of them rely on."""
+    # Not from the metadata: the module xgboost comes from xgboost or from xgboost-cpu.
+    return {
+        "boostrank": version("boostrank"),
+        **{host: str(import_host(host).__version__) for host in hosts},
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def machine() -> str:
+    """Name this machine's processor, as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()}, {len(names)} cores"

@@ -1,0 +1,79 @@
+"""What is compared: one of our objectives on one host, or an objective built into a host."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from boostrank.lab.environment import import_host
+from boostrank.lab.models import HOSTS
+from boostrank.lab.settings import Settings
+from boostrank.objectives import Objective
+from boostrank.objectives.validation import check_choice
+from boostrank.registry import make_objective, objective_names
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One objective on one host.
+
+    Attributes
+    ----------
+    label : str
+        What the table calls the objective: ours as the user wrote it, a built-in one with its
+        host, such as ``lightgbm:lambdarank``.
+    host : str
+    objective : Objective or str
+        Ours, or the host's name of a built-in one.
+    """
+
+    label: str
+    host: str
+    objective: Objective | str
+
+    @property
+    def builtin(self) -> bool:
+        """Whether the objective is the host's own."""
+        return isinstance(self.objective, str)
+
+    def __str__(self) -> str:
+        return self.label if self.builtin else f"{self.label}@{self.host}"
+
+
+def learners(
+    objectives: Mapping[str, Objective] | None = None,
+    hosts: Sequence[str] = tuple(HOSTS),
+    *,
+    rounds: int = Settings.rounds,
+) -> list[Learner]:
+    """List what is compared.
+
+    Parameters
+    ----------
+    objectives : mapping of label to Objective, optional
+        Default None: all objectives with their defaults. Regression is always added.
+    hosts : sequence of str, default both
+    rounds : int, default 250
+        For the schedules of objectives made here.
+
+    Returns
+    -------
+    list of Learner
+        The hosts' own objectives, then every objective on every host.
+
+    Raises
+    ------
+    ValueError
+        For an unknown host, or none.
+    ImportError
+        For a host that is not installed.
+    """
+    if not hosts:
+        raise ValueError(f"hosts must name at least one of {', '.join(HOSTS)}")
+    chosen = dict.fromkeys(check_choice("host", host, HOSTS) for host in hosts)
+    for host in chosen:
+        import_host(host)
+    if objectives is None:
+        objectives = {name: make_objective(name, {}, rounds) for name in objective_names()}
+    ours = {"regression": make_objective("regression", {}, rounds)} | dict(objectives)
+    return [
+        Learner(f"{host}:{name}", host, name) for host in chosen for name in HOSTS[host].builtins
+    ] + [Learner(label, host, made) for label, made in ours.items() for host in chosen]

@@ -1,0 +1,121 @@
+"""What all figures share: colours and line styles, Axes with a legend, checks of arguments.
+
+Matplotlib is imported where something is drawn, pyplot only where a figure is made for the caller.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from boostrank.objectives.validation import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Four of Okabe and Ito's colours, and two more that colour-blind eyes tell apart from these as
+#: well as these from each other. All have a contrast of at least 3 to 1 with white and with black,
+#: which Okabe and Ito's paler ones do not.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#9F64FB", "#E0004B")
+#: For what others are compared with: baselines, the hosts' own objectives.
+GREY = "#767676"
+_OURS = ("-", ":", "-.")
+_THEIRS = ("--", ":", "-.")
+
+#: Matplotlib settings with which a picture can be read on a light page and on a dark one: for
+#: ``with matplotlib.rc_context(ANY_BACKGROUND):`` around drawing and saving.
+ANY_BACKGROUND: Mapping[str, Any] = {
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "legend.facecolor"), "none"),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), GREY),
+    **dict.fromkeys(("xtick.color", "ytick.color", "grid.color"), GREY),
+    "savefig.facecolor": "auto",
+}
+
+
+def load_matplotlib() -> Any:
+    """Return Matplotlib, or say how to install it."""
+    try:
+        import matplotlib.figure
+    except ImportError as error:
+        raise ImportError(
+            f'figures need Matplotlib: pip install "boostrank[plot]" ({error})'
+        ) from error
+    return matplotlib
+
+
+def start_axes(ax: "Axes | None") -> "Axes":
+    """Return Axes to draw into: the given ones, or those of a new figure."""
+    matplotlib = load_matplotlib()
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.subplots(layout="constrained")[1]
+    elif not isinstance(ax, matplotlib.axes.Axes):
+        raise TypeError(
+            f"ax must be Matplotlib's Axes, got {type(ax).__name__}; of several panels pass one, "
+            "such as panels[0]"
+        )
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def finish_axes(ax: "Axes", given: "Axes | None") -> "Axes":
+    """Add a legend where the Axes were made here and hold anything labelled."""
+    if given is None and ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+def check_labelled(name: str, values: Any, of_what: str) -> None:
+    """Refuse anything but a mapping that is not empty."""
+    if not isinstance(values, Mapping):
+        raise TypeError(
+            f"{name} must map labels to {of_what}, got {type(values).__name__}; "
+            f'for a single one pass {{"label": it}}'
+        )
+    if not values:
+        raise ValueError(f"{name} must hold at least one of {of_what}, got none")
+
+
+def check_curve(name: str, values: Any) -> Floats:
+    """Return one value for each round or query, as float64."""
+    try:
+        curve = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a 1-D array of numbers: {error}") from error
+    if curve.ndim != 1 or not len(curve):
+        raise ValueError(f"{name} must be 1-D and not empty, got shape {curve.shape}")
+    return curve
+
+
+def line_styles(labels: Iterable[str], grey: Collection[str] = ()) -> dict[str, dict[str, Any]]:
+    """Return colour and line style of each label, by its place among those of its kind."""
+    styles = {}
+    places = [0, 0]
+    for label in labels:
+        is_grey = label in grey
+        place = places[is_grey]
+        places[is_grey] += 1
+        if is_grey:
+            colour, style = GREY, _THEIRS[place % len(_THEIRS)]
+        else:
+            turn, place = divmod(place, len(COLOURS))
+            colour, style = COLOURS[place], _OURS[turn % len(_OURS)]
+        styles[label] = {"color": colour, "linestyle": style}
+    return styles
+
+
+def check_sequence(name: str, values: Any, kind: type) -> None:
+    """Refuse anything but a sequence of one kind that is not empty."""
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise TypeError(
+            f"{name} must be a sequence of {kind.__name__}, got {type(values).__name__}"
+        )
+    if not values:
+        raise ValueError(f"{name} must hold at least one {kind.__name__}, got none")
+    for value in values:
+        if not isinstance(value, kind):
+            raise TypeError(
+                f"{name} must hold {kind.__name__} only, got {type(value).__name__} among them"
+            )

@@ -1,0 +1,375 @@
+"""Figures of comparisons: curves by round, metrics by cut-off, single queries, the ranking."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from boostrank.lab.plot.axes import (
+    COLOURS,
+    GREY,
+    check_curve,
+    check_labelled,
+    check_sequence,
+    finish_axes,
+    line_styles,
+    start_axes,
+)
+from boostrank.lab.results import Row
+from boostrank.lab.settings import CHOSEN_BY
+from boostrank.lab.stats import SIGNIFICANT
+from boostrank.objectives.validation import Floats, Integers, check_choice, check_flag
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Marker and colour of each host's rows.
+_HOST_LOOKS = {"lightgbm": ("o", COLOURS[0]), "xgboost": ("s", COLOURS[1])}
+
+
+def learning_curves(
+    curves: Mapping[str, Any],
+    *,
+    grey: Collection[str] = (),
+    mark_best: bool = False,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw a metric by boosting round.
+
+    Parameters
+    ----------
+    curves : mapping of label to array_like (n_rounds,)
+        The metric after rounds 1, 2, ..., as a host records it with ``feval=`` or
+        ``custom_metric=``.
+    grey : collection of str, default ()
+        Labels to draw in grey: the hosts' own objectives, a baseline.
+    mark_best : bool, default False
+        Put a dot on the first maximum of each curve.
+    ax : matplotlib Axes, optional
+        Where to draw. Default None: a new figure, with a legend.
+
+    Returns
+    -------
+    matplotlib Axes
+        With one line for each curve, labelled.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument of another kind or empty; the message names it.
+    ImportError
+        Without Matplotlib.
+
+    Examples
+    --------
+    >>> from boostrank import plot
+    >>> curves = {"SHF-SDCG": [0.51, 0.58, 0.57], "lambdarank": [0.50, 0.56, 0.58]}
+    >>> ax = plot.learning_curves(curves, grey=["lambdarank"], mark_best=True)
+    >>> _ = ax.set_ylabel("validation NDCG@10")
+    """
+    check_labelled("curves", curves, "arrays")
+    check_flag("mark_best", mark_best)
+    checked = {name: check_curve(f"curves[{name!r}]", curve) for name, curve in curves.items()}
+    for label, curve in checked.items():
+        if np.isnan(curve).all():
+            raise ValueError(f"curves[{label!r}] must have a value, got NaN in every round")
+    for label in grey:
+        check_choice("label in grey", label, checked)
+    axes = start_axes(ax)
+    for label, look in line_styles(checked, grey).items():
+        curve = checked[label]
+        axes.plot(np.arange(1, len(curve) + 1), curve, linewidth=1.4, label=label, **look)
+        if mark_best:
+            best = int(np.nanargmax(curve))
+            axes.plot(best + 1, curve[best], "o", color=look["color"])
+    axes.set_xlabel("boosting round")
+    axes.locator_params(axis="x", integer=True)
+    axes.margins(x=0.01)
+    return finish_axes(axes, ax)
+
+
+def draw_host_curves(rows: Sequence[Row], ax: "Axes") -> None:
+    """Draw the learning curves of one host's rows, under the host's name."""
+    learning_curves(
+        {row.learner.label: row.curve for row in rows},
+        grey=[row.learner.label for row in rows if row.learner.builtin],
+        ax=ax,
+    )
+    ax.set_title(rows[0].learner.host)
+
+
+def curve_limits(rows: Sequence[Row]) -> tuple[float, float]:
+    """Return limits for learning curves: the first rounds would press all lines together."""
+    late = np.concatenate([row.curve[len(row.curve) // 10 :] for row in rows])
+    space = 0.05 * (late.max() - late.min()) + 1e-3
+    return late.min() - space, late.max() + space
+
+
+def metric_by_cutoff(
+    figures: Mapping[str, Mapping[str, Any]],
+    measure: str = "ndcg",
+    *,
+    baseline: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw a metric by rank cut-off, with 95 % intervals of the mean over queries.
+
+    Parameters
+    ----------
+    figures : mapping of label to mapping of str to array_like (n_queries,)
+        For each learner what ``boostrank.evaluate(..., ("ndcg@1", "ndcg@2"), per_query=True)``
+        returns, of the same queries. Queries with a NaN are left out.
+    measure : str, default "ndcg"
+        All its metrics are drawn, such as "ndcg@1" and "ndcg@2"; others are ignored.
+    baseline : str, optional
+        Label of the learner to subtract, query by query: the intervals are then those of paired
+        differences, which say far more than two overlapping intervals. Default None: subtract
+        nothing.
+    ax : matplotlib Axes, optional
+        Where to draw. Default None: a new figure, with a legend.
+
+    Returns
+    -------
+    matplotlib Axes
+        With dots for each learner, labelled, side by side at each cut-off. The intervals are
+        normal ones, 1.96 standard errors to each side.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument of another kind, metrics that are not there or that differ between learners,
+        or fewer than two queries with a value; the message names the argument.
+    ImportError
+        Without Matplotlib.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> from boostrank import plot
+    >>> labels, group = [1, 0, 0, 2, 1, 0], [3, 3]
+    >>> metrics = ("ndcg@1", "ndcg@3")
+    >>> figures = {
+    ...     "A": boostrank.evaluate([3, 2, 1, 1, 3, 2], labels, group, metrics, per_query=True),
+    ...     "B": boostrank.evaluate([1, 2, 3, 3, 2, 1], labels, group, metrics, per_query=True),
+    ... }
+    >>> plot.metric_by_cutoff(figures, baseline="B").get_ylabel()
+    'NDCG@k minus that of B, 95 % interval'
+    """
+    check_labelled("figures", figures, "what boostrank.evaluate(..., per_query=True) returns")
+    if baseline is not None:
+        check_choice("baseline", baseline, figures)
+    values = _by_cutoff(figures, measure)
+    cutoffs = np.array(list(next(iter(values.values()))))
+    drawn = [label for label in values if label != baseline]
+    theirs = None if baseline is None else values[baseline]
+    intervals = [_intervals(label, values[label], theirs) for label in drawn]
+    axes = start_axes(ax)
+    shifts = _side_by_side(cutoffs, len(drawn))
+    for shift, label, (means, halves) in zip(shifts, drawn, intervals, strict=True):
+        axes.errorbar(
+            cutoffs + shift,
+            means,
+            halves,
+            fmt="o",
+            markersize=4,
+            color=line_styles(drawn)[label]["color"],
+            label=label,
+        )
+    name = f"{measure.upper()}@k"
+    if baseline is None:
+        axes.set_ylabel(f"{name}, 95 % interval")
+    else:
+        axes.axhline(0.0, color=GREY, linewidth=1.0, label=baseline)
+        axes.set_ylabel(f"{name} minus that of {baseline}, 95 % interval")
+    axes.set_xlabel("k")
+    axes.set_xticks(cutoffs)
+    return finish_axes(axes, ax)
+
+
+def _side_by_side(cutoffs: Integers, n: int) -> Floats:
+    """Return shifts for n dots at each cut-off, within two thirds of the narrowest gap."""
+    gap: float = np.diff(cutoffs).min(initial=1) * 2 / 3 if len(cutoffs) > 1 else 2 / 3
+    shifts: Floats = gap * ((np.arange(n) + 0.5) / max(n, 1) - 0.5)
+    return shifts
+
+
+def _by_cutoff(
+    figures: Mapping[str, Mapping[str, Any]], measure: str
+) -> dict[str, dict[int, Floats]]:
+    """Return each label's values by ascending cut-off, the same cut-offs and queries for all."""
+    values: dict[str, dict[int, Floats]] = {}
+    for label, metrics in figures.items():
+        check_labelled(f"figures[{label!r}]", metrics, "arrays, by metric")
+        by_cutoff = {
+            int(name.partition("@")[2]): check_curve(f"figures[{label!r}][{name!r}]", each)
+            for name, each in metrics.items()
+            if name.partition("@")[0] == measure and name.partition("@")[2].isdecimal()
+        }
+        if not by_cutoff:
+            raise ValueError(
+                f"figures[{label!r}] must have metrics of the measure {measure!r} at a cut-off, "
+                f"such as '{measure}@10', got {', '.join(metrics)}"
+            )
+        values[label] = dict(sorted(by_cutoff.items()))
+    first, *others = values.values()
+    for label, other in zip(list(values)[1:], others, strict=True):
+        if list(other) != list(first) or len(other[min(other)]) != len(first[min(first)]):
+            raise ValueError(
+                f"figures must have the same metrics and queries for every label, but those of "
+                f"{label!r} are not those of {next(iter(values))!r}"
+            )
+    return values
+
+
+def _intervals(
+    label: str, values: Mapping[int, Floats], baseline: Mapping[int, Floats] | None
+) -> tuple[Floats, Floats]:
+    """Return means and half widths of 95 % intervals at each cut-off."""
+    means, halves = np.empty((2, len(values)))
+    for i, (k, each) in enumerate(values.items()):
+        counted = each - (0.0 if baseline is None else baseline[k])
+        counted = counted[~np.isnan(counted)]
+        if len(counted) < 2:
+            raise ValueError(
+                f"figures[{label!r}] must have at least two queries with a value at {k}, got "
+                f"{len(counted)}: one has no interval"
+            )
+        means[i] = counted.mean()
+        halves[i] = 1.96 * counted.std(ddof=1) / math.sqrt(len(counted))
+    return means, halves
+
+
+def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw by how much each query is better or worse than with a baseline, as sorted bars.
+
+    Parameters
+    ----------
+    values, baseline : array_like (n_queries,)
+        A metric of the same queries for two learners, as ``boostrank.evaluate(...,
+        per_query=True)`` returns it. Queries with a NaN in either are left out.
+    ax : matplotlib Axes, optional
+        Where to draw. Default None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the queries that lose on the left and those that win on the right; its x label counts
+        them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything but arrays of one length with a query that has both values; the message
+        names the argument.
+    ImportError
+        Without Matplotlib.
+
+    Examples
+    --------
+    >>> from boostrank import plot
+    >>> ax = plot.query_differences([0.9, 0.5, 0.7, 0.4], [0.6, 0.5, 0.8, 0.1])
+    >>> ax.get_xlabel()
+    'queries: 1 worse, 1 equal, 2 better'
+    """
+    mine, theirs = check_curve("values", values), check_curve("baseline", baseline)
+    if len(mine) != len(theirs):
+        raise ValueError(
+            f"baseline must have one value for each of the {len(mine)} queries of values, got "
+            f"{len(theirs)}"
+        )
+    differences = np.sort(mine - theirs)
+    differences = differences[~np.isnan(differences)]
+    if not len(differences):
+        raise ValueError("values and baseline must have a query with a value in both, got none")
+    axes = start_axes(ax)
+    edges = np.arange(len(differences) + 1)
+    worse, better = int((differences < 0).sum()), int((differences > 0).sum())
+    equal = len(differences) - worse - better
+    # One patch for all bars: a data set may have many thousands of queries.
+    for label, colour, bars in (
+        ("worse", COLOURS[1], slice(0, worse)),
+        ("better", COLOURS[0], slice(worse + equal, None)),
+    ):
+        heights = differences[bars]
+        if len(heights):
+            ends = edges[bars.start : bars.start + len(heights) + 1]
+            axes.stairs(heights, ends, fill=True, color=colour, label=label)
+    axes.axhline(0.0, color=GREY, linewidth=1.0)
+    axes.set_xlim(0, len(differences))
+    axes.set_xlabel(f"queries: {worse} worse, {equal} equal, {better} better")
+    axes.set_ylabel("difference from the baseline")
+    return finish_axes(axes, ax)
+
+
+def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
+    """Draw test NDCG@10 of the learners of a comparison, best on top, with 95 % intervals.
+
+    The intervals show how much queries differ, which the paired test takes out: learners that it
+    tells apart from the baseline are filled.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Of a comparison, as `boostrank compare` makes them.
+    ax : matplotlib Axes, optional
+        Where to draw. Default None: a new figure, with a legend.
+
+    Returns
+    -------
+    matplotlib Axes
+        With a dot and an interval for each row.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything but rows; the message names the argument.
+    ImportError
+        Without Matplotlib.
+
+    Examples
+    --------
+    >>> from boostrank import plot
+    >>> from boostrank.datasets import make_ranking
+    >>> from boostrank.lab.compare import run_folds
+    >>> from boostrank.lab.learners import learners
+    >>> from boostrank.lab.results import Row
+    >>> from boostrank.lab.settings import Settings
+    >>> parts = make_ranking(15, 8, n_features=3, seed=0).split(5, seed=0)
+    >>> (learner,) = learners({}, ["lightgbm"])[:1]
+    >>> folds = run_folds(learner, parts, Settings(rounds=2, min_docs=2), [1, 2])
+    >>> ax = plot.leaderboard([Row(learner, tuple(folds), None, 0)])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['lightgbm:lambdarank']
+    """
+    check_sequence("rows", rows, Row)
+    ranked = sorted(rows, key=lambda row: row.mean(CHOSEN_BY))
+    axes = start_axes(ax)
+    for height, row in enumerate(ranked):
+        marker, colour = _HOST_LOOKS[row.learner.host]
+        mean = row.mean(CHOSEN_BY)
+        axes.plot(row.interval(CHOSEN_BY), (height, height), color=colour, linewidth=1.2)
+        axes.plot(
+            mean,
+            height,
+            marker=marker,
+            markersize=7,
+            color=colour,
+            fillstyle="full" if row.p_value < SIGNIFICANT else "none",
+            linestyle="none",
+        )
+        if row.baseline is None:
+            axes.axvline(mean, color=GREY, linestyle="--", linewidth=1.0, zorder=0)
+    axes.set_yticks(range(len(ranked)), [row.learner.label for row in ranked])
+    axes.set_xlabel("test NDCG@10 with 95 % interval over queries, mean of the folds")
+    axes.grid(visible=False, axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    for host in dict.fromkeys(row.learner.host for row in rows):
+        marker, colour = _HOST_LOOKS[host]
+        axes.plot([], [], marker=marker, color=colour, fillstyle="none", label=host)
+    axes.plot([], [], "D", color=GREY, label=f"filled: p < {SIGNIFICANT:g} (paired test)")
+    baseline = next((row.learner.label for row in rows if row.baseline is None), None)
+    if baseline is not None:
+        axes.plot([], [], "--", color=GREY, linewidth=1.0, label=f"baseline {baseline}")
+    return finish_axes(axes, ax)

@@ -1,0 +1,81 @@
+"""The figures that the command line writes into files."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from boostrank.lab.bench import Timing
+from boostrank.lab.plot.axes import ANY_BACKGROUND, load_matplotlib
+from boostrank.lab.plot.benchmarks import time_per_document
+from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, leaderboard
+from boostrank.lab.results import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def _new_figure(width: float, height: float) -> "Figure":
+    # Without pyplot a figure draws itself with Agg, whatever backend the process has.
+    figure: Figure = load_matplotlib().figure.Figure(
+        figsize=(width, height), dpi=150, layout="constrained"
+    )
+    return figure
+
+
+def draw_rounds(rows: Sequence[Row], path: Path) -> None:
+    """Draw validation NDCG@10 by round, mean over folds, one panel for each host.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+    path : Path
+        Of the file; its suffix says which kind.
+    """
+    hosts = list(dict.fromkeys(row.learner.host for row in rows))
+    legend_lines = math.ceil(max(map([row.learner.host for row in rows].count, hosts)) / 2)
+    with load_matplotlib().rc_context(ANY_BACKGROUND):
+        figure = _new_figure(1.0 + 5.0 * len(hosts), 4.2 + 0.25 * legend_lines)
+        panels = figure.subplots(1, len(hosts), sharey=True, squeeze=False)[0]
+        for axes, host in zip(panels, hosts, strict=True):
+            mine = sorted(
+                (row for row in rows if row.learner.host == host),
+                key=lambda row: row.learner.builtin,
+            )
+            draw_host_curves(mine, axes)
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False)
+        panels[0].set_ylim(curve_limits(rows))
+        panels[0].set_ylabel("validation NDCG@10, mean of the folds")
+        figure.savefig(path)
+
+
+def draw_test(rows: Sequence[Row], path: Path) -> None:
+    """Draw test NDCG@10 of all learners; see `leaderboard`.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+    path : Path
+        Of the file; its suffix says which kind.
+    """
+    with load_matplotlib().rc_context(ANY_BACKGROUND):
+        figure = _new_figure(8.0, 1.9 + 0.3 * len(rows))
+        leaderboard(rows, ax=figure.subplots())
+        figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize="small")
+        figure.savefig(path)
+
+
+def draw_lengths(timings: Sequence[Timing], path: Path) -> None:
+    """Draw time for each document against the length of the list; see `time_per_document`.
+
+    Parameters
+    ----------
+    timings : sequence of Timing
+    path : Path
+        Of the file; its suffix says which kind.
+    """
+    with load_matplotlib().rc_context(ANY_BACKGROUND):
+        figure = _new_figure(10.0, 5.5)
+        time_per_document(timings, ax=figure.subplots())
+        figure.legend(loc="outside right center", frameon=False, fontsize="small")
+        figure.savefig(path)

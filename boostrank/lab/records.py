@@ -1,0 +1,213 @@
+"""The files of a comparison: results to resume from, and two CSV files."""
+
+import csv
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import boostrank
+from boostrank import objectives
+from boostrank.datasets import RankingData
+from boostrank.lab.environment import versions
+from boostrank.lab.learners import Learner
+from boostrank.lab.results import Failure, FoldResult, Row
+from boostrank.lab.settings import METRICS, Settings
+
+
+class ResultStore:
+    """The results of a comparison on disk, fold by fold: ``results.jsonl``.
+
+    A line holds a `FoldResult` and everything that determines it: data, fold, host, objective with
+    all its parameters, settings, versions, sources, and the machine, which times and rounding
+    depend on. A result is used again only where all of that is equal.
+
+    Parameters
+    ----------
+    folder : Path
+        Made where it is absent.
+    parts : sequence of RankingData
+        As the learners see them.
+    settings : Settings
+    machine : str
+        Its name.
+    resume : bool
+        Whether results that are in the file are used. Otherwise they are replaced.
+
+    Attributes
+    ----------
+    path : Path
+    stale : list of list of str
+        For each result that `find` did not use, what was different when it was made.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be made, or the file cannot be read or written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        parts: Sequence[RankingData],
+        settings: Settings,
+        machine: str,
+        *,
+        resume: bool,
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "results.jsonl"
+        self.stale: list[list[str]] = []
+        self._common = {
+            "data": _digest(
+                array.tobytes() for part in parts for array in (part.X, part.y, part.qid)
+            ),
+            **asdict(settings),
+            "machine": machine,
+            # The version stands still between releases; the sources do not.
+            "sources": _digest(path.read_bytes() for path in _sources()),
+        }
+        self._lines: list[dict[str, Any]] = []
+        if resume and self.path.exists():
+            for line in self.path.read_text(encoding="utf-8").splitlines():
+                try:
+                    self._lines.append(json.loads(line))
+                except json.JSONDecodeError:
+                    continue  # the run was stopped while it wrote this line
+        # A line that breaks off must not swallow the next one.
+        whole = self.path.with_suffix(".part")
+        whole.write_text("".join(map(_line, self._lines)), encoding="utf-8")
+        whole.replace(self.path)
+
+    def _key(self, learner: Learner, fold: int) -> dict[str, Any]:
+        return {
+            "host": learner.host,
+            "objective": str(learner.objective),
+            "fold": fold,
+            "versions": versions([learner.host]),
+            **self._common,
+        }
+
+    def find(self, learner: Learner, fold: int) -> FoldResult | None:
+        """Return the result of a learner in a fold, if it is on disk."""
+        key = self._key(learner, fold)
+        others = []
+        for line in self._lines:
+            differing = [name for name, value in key.items() if line["key"].get(name) != value]
+            if not differing:
+                return _fold_result(fold, line["result"])
+            if not {"host", "objective", "fold"} & set(differing):
+                others.append(differing)
+        if others:
+            self.stale.append(min(others, key=len))
+        return None
+
+    def add(self, learner: Learner, result: FoldResult) -> None:
+        """Append a result."""
+        line = {
+            "key": self._key(learner, result.fold),
+            "result": {
+                "curve": result.curve.tolist(),
+                "best_round": result.best_round,
+                "qid": result.qid.tolist(),
+                "figures": {
+                    name: [None if np.isnan(value) else value for value in values.tolist()]
+                    for name, values in result.figures.items()
+                },
+                "seconds_per_round": result.seconds_per_round,
+            },
+        }
+        # Closed each time: what is written stays, whatever stops the run.
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(_line(line))
+
+
+def _line(value: dict[str, Any]) -> str:
+    return json.dumps(value, allow_nan=False) + "\n"
+
+
+def _digest(pieces: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(hashlib.sha256(piece).digest())  # so that where one ends counts too
+    return digest.hexdigest()
+
+
+def _sources() -> list[Path]:
+    # An editable installation keeps the objectives outside the package's folder.
+    folders = (Path(boostrank.__file__).parent, Path(objectives.__file__).parent)
+    return sorted({path for folder in folders for path in folder.rglob("*.py")})
+
+
+def _fold_result(fold: int, stored: dict[str, Any]) -> FoldResult:
+    return FoldResult(
+        fold=fold,
+        curve=np.array(stored["curve"], dtype=np.float64),
+        best_round=stored["best_round"],
+        qid=np.array(stored["qid"], dtype=np.int64),
+        figures={
+            name: np.array(values, dtype=np.float64) for name, values in stored["figures"].items()
+        },
+        seconds_per_round=stored["seconds_per_round"],
+    )
+
+
+class CsvFiles:
+    """The two CSV files of a comparison, written as its rows finish.
+
+    ``summary.csv`` has a line for each learner, ``queries.csv`` one for each learner and test
+    query. Numbers have all their digits; NaN is empty, and so are the numbers next to an error.
+
+    Parameters
+    ----------
+    folder : Path
+        Made where it is absent; files of an earlier run in it are replaced.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be made or written to.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.summary = folder / "summary.csv"
+        self.queries = folder / "queries.csv"
+        measured = ("seconds_per_round", "difference", "p_value", "best_rounds")
+        self._write(self.summary, "w", [["objective", "host", *METRICS, *measured, "error"]])
+        self._write(self.queries, "w", [["objective", "host", "fold", "qid", *METRICS]])
+
+    def add(self, row: Row | Failure) -> None:
+        """Append a row that is done, or has failed."""
+        name = [row.learner.label, row.learner.host]
+        if isinstance(row, Failure):
+            empty = [""] * (len(METRICS) + 4)
+            self._write(self.summary, "a", [[*name, *empty, row.error]])
+            return
+        means = [row.mean(metric) for metric in METRICS]
+        best_rounds = " ".join(str(fold.best_round) for fold in row.folds)
+        tested = [row.seconds_per_round, row.difference, row.p_value, best_rounds]
+        self._write(self.summary, "a", [[*name, *means, *tested, ""]])
+        self._write(
+            self.queries,
+            "a",
+            (
+                [*name, fold.fold, qid, *("" if np.isnan(value) else value for value in values)]
+                for fold in row.folds
+                for qid, *values in zip(
+                    fold.qid.tolist(),
+                    *(fold.figures[metric].tolist() for metric in METRICS),
+                    strict=True,
+                )
+            ),
+        )
+
+    @staticmethod
+    def _write(path: Path, mode: str, lines: Iterable[list[Any]]) -> None:
+        # Closed each time, as in `ResultStore`.
+        with path.open(mode, newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(lines)

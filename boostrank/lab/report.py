@@ -1,0 +1,258 @@
+"""A comparison as one HTML file that needs nothing else: no server, no download, no JavaScript.
+
+JavaScript only adds sorting. Figures are SVG inside the page, black on a transparent background;
+the page inverts them where the reader prefers a dark one.
+"""
+
+import base64
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from boostrank import plot
+from boostrank.datasets import RankingData, letor_folds
+from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves
+from boostrank.lab.results import Failure, Row
+from boostrank.lab.settings import CHOSEN_BY, CUTOFFS, METRICS
+from boostrank.lab.stats import SIGNIFICANT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Inches. Text of the usual ten points can then be read on a phone without zooming.
+_WIDTH = 4.8
+# Beyond, points with intervals stand too close to be told apart.
+_MOST_AT_CUTOFFS = 5
+_LONG_LABEL = 22
+
+
+class _Figure(NamedTuple):
+    """A picture, and what it shows in words."""
+
+    source: str
+    shows: str
+
+
+def write_report(
+    path: Path,
+    rows: Sequence[Row],
+    failures: Sequence[Failure] = (),
+    *,
+    parts: Sequence[RankingData],
+    about: Mapping[str, str],
+    command: str,
+) -> None:
+    """Write the report of a comparison.
+
+    Parameters
+    ----------
+    path : Path
+        Of the HTML file.
+    rows : sequence of Row
+        The baseline and what is tested against it, over the same folds.
+    failures : sequence of Failure, default ()
+    parts : sequence of RankingData
+        What the folds are made of.
+    about : mapping of str to str
+        What was compared, and how: subjects and sentences.
+    command : str
+        The command that does the same again.
+
+    Raises
+    ------
+    ImportError
+        Without Jinja2 or Matplotlib: ``pip install "boostrank[cli]"``.
+    OSError
+        If the file cannot be written.
+    """
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError(
+            f'the report needs Jinja2: pip install "boostrank[cli]" ({error})'
+        ) from error
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    template = environment.from_string(
+        resources.files("boostrank.lab").joinpath("report.html").read_text(encoding="utf-8")
+    )
+    ranked = sorted(rows, key=lambda row: -row.mean(CHOSEN_BY))
+    baseline = next(row for row in rows if row.baseline is None)
+    html = template.render(
+        rows=ranked,
+        baseline=baseline,
+        failures=failures,
+        metrics=(CHOSEN_BY, *(metric for metric in METRICS if metric != CHOSEN_BY)),
+        chosen_by=CHOSEN_BY,
+        significant=SIGNIFICANT,
+        counts=_counts,
+        figures=_figures(ranked, baseline),
+        differences=[(row, _differences(row)) for row in ranked if row is not baseline],
+        folds=_splits(parts, [fold.fold for fold in baseline.folds]),
+        about=about,
+        command=command,
+    )
+    path.write_text(html, encoding="utf-8")
+
+
+def _counts(row: Row) -> list[int]:
+    """How many queries are better, equal and worse than with the baseline."""
+    differences = np.concatenate(row.differences)
+    return [int(each.sum()) for each in (differences > 0, differences == 0, differences < 0)]
+
+
+def _splits(
+    parts: Sequence[RankingData], folds: Sequence[int]
+) -> list[tuple[int, list[RankingData]]]:
+    """Return the data of each fold, without its features, which may be large."""
+    slim = [RankingData(np.zeros((len(part.y), 1)), part.y, part.qid) for part in parts]
+    return [
+        (number, list(fold))
+        for number, fold in enumerate(letor_folds(slim), start=1)
+        if number in folds
+    ]
+
+
+def _picture(
+    draw: "Callable[[Axes], object]",
+    shows: str,
+    *,
+    height: float,
+    width: float = _WIDTH,
+    legend: int,
+) -> _Figure:
+    """Draw into new Axes, with a legend of so many columns below."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    file = io.BytesIO()
+    # Labels are the user's words, no formulas.
+    with rc_context(
+        {"font.size": 10, "axes.titlesize": 10, "legend.fontsize": 9, "text.parse_math": False}
+    ):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        draw(figure.subplots())
+        if legend:
+            figure.legend(loc="outside lower center", ncols=legend, frameon=False)
+        figure.savefig(file, format="svg", transparent=True, dpi=200, metadata={"Date": None})
+    content = base64.b64encode(file.getvalue()).decode("ascii")
+    return _Figure(f"data:image/svg+xml;base64,{content}", shows)
+
+
+@dataclass(frozen=True)
+class _Size:
+    """How wide the page's figures are, and their legends, to hold the longest label."""
+
+    width: float
+    columns: int
+
+    def height(self, axes: float, labels: int) -> float:
+        """Return the height of a figure: that of its Axes and of a legend of so many labels."""
+        return axes + 0.2 * -(-labels // self.columns)
+
+
+def _figures(ranked: Sequence[Row], baseline: Row) -> list[_Figure]:
+    longest = max(len(row.learner.label) for row in ranked)
+    size = _Size(
+        width=_WIDTH + 0.08 * max(0, longest - _LONG_LABEL),
+        columns=1 if longest > _LONG_LABEL else 2,
+    )
+    return [
+        _leaderboard(ranked, baseline, size),
+        *_learning_curves(ranked, size),
+        *_by_cutoff(ranked, baseline, size),
+    ]
+
+
+def _leaderboard(ranked: Sequence[Row], baseline: Row, size: _Size) -> _Figure:
+    def draw(axes: "Axes") -> None:
+        plot.leaderboard(ranked, ax=axes)
+        axes.set_ylim(-0.7, len(ranked) - 0.3)
+        axes.set_xlabel("test NDCG@10")  # the caption says the rest
+
+    return _picture(
+        draw,
+        f"NDCG@10 of the test parts, best on top, with 95 % intervals over queries. Filled "
+        f"markers: the paired test tells the row from {baseline.learner} (p < {SIGNIFICANT:g}).",
+        width=size.width,
+        height=1.6 + 0.24 * len(ranked),
+        legend=size.columns,
+    )
+
+
+def _learning_curves(ranked: Sequence[Row], size: _Size) -> Iterator[_Figure]:
+    limits = curve_limits(ranked)
+    for host in dict.fromkeys(row.learner.host for row in ranked):
+        rows = [row for row in ranked if row.learner.host == host]
+
+        def draw(axes: "Axes", rows: Sequence[Row] = rows) -> None:
+            draw_host_curves(rows, axes)
+            axes.set_ylim(limits)
+            axes.set_ylabel("validation NDCG@10")
+
+        yield _picture(
+            draw,
+            f"Learning curves on {host}: NDCG@10 of the validation parts after each round, "
+            "mean of the folds. The host's own objectives are grey.",
+            width=size.width,
+            height=size.height(3.0, len(rows)),
+            legend=size.columns,
+        )
+
+
+def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figure]:
+    """Yield NDCG by cut-off and its paired difference, where there are intervals to draw."""
+    best = [row for row in ranked if row is not baseline][:_MOST_AT_CUTOFFS]
+    at_cutoffs = {
+        str(row.learner): {f"ndcg@{k}": row.pooled(f"ndcg@{k}") for k in CUTOFFS}
+        for row in (*best, baseline)
+    }
+    if np.isfinite(baseline.pooled(CHOSEN_BY)).sum() < 2:  # no interval
+        return
+
+    def draw_paired(axes: "Axes") -> None:
+        plot.metric_by_cutoff(at_cutoffs, baseline=str(baseline.learner), ax=axes)
+        axes.set_ylabel("difference in NDCG@k")
+
+    height = size.height(3.0, len(at_cutoffs))
+    yield _picture(
+        lambda axes: plot.metric_by_cutoff(at_cutoffs, ax=axes),
+        "NDCG by rank cut-off, mean over all test queries with its 95 % interval: the baseline "
+        "and the best of the others.",
+        width=size.width,
+        height=height,
+        legend=size.columns,
+    )
+    if best:
+        yield _picture(
+            draw_paired,
+            f"The same minus that of {baseline.learner}, query by query: 95 % intervals of the "
+            "paired differences.",
+            width=size.width,
+            height=height,
+            legend=size.columns,
+        )
+
+
+def _differences(row: Row) -> _Figure:
+    assert row.baseline is not None
+    values, baseline = row.pooled(CHOSEN_BY), row.baseline.pooled(CHOSEN_BY)
+
+    def bars(axes: "Axes") -> None:
+        plot.query_differences(values, baseline, ax=axes)
+        axes.set_ylabel("difference in NDCG@10")
+        for patch in axes.patches:
+            patch.set_rasterized(True)  # many thousands of queries take no more space than ten
+
+    return _picture(
+        bars,
+        f"NDCG@10 of each test query, {row.learner} minus {row.baseline.learner}, sorted.",
+        height=2.6,
+        legend=0,
+    )

@@ -1,0 +1,130 @@
+"""What a comparison finds: a learner in one fold, and over all folds against the baseline."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from boostrank.lab.learners import Learner
+from boostrank.lab.settings import CHOSEN_BY
+from boostrank.lab.stats import half_width, paired_p_value
+from boostrank.objectives.validation import Floats, Integers
+
+
+@dataclass(frozen=True, eq=False)
+class FoldResult:
+    """What one learner did in one fold.
+
+    Attributes
+    ----------
+    fold : int
+        From 1, as LETOR numbers them.
+    curve : float64 array (n_trees,)
+        NDCG@10 of the validation part after each tree.
+    best_round : int
+        The first maximum of `curve`, from 1; the last round where `Settings.fixed_rounds`.
+    qid : int64 array (n_test_queries,)
+    figures : dict of str to float64 array (n_test_queries,)
+        `METRICS`, and NDCG at all of `CUTOFFS`, of every test query with the best round's trees;
+        NaN where the convention leaves the query out.
+    seconds_per_round : float
+    """
+
+    fold: int
+    curve: Floats
+    best_round: int
+    qid: Integers
+    figures: dict[str, Floats]
+    seconds_per_round: float
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One learner over all folds, against the baseline.
+
+    Attributes
+    ----------
+    learner : Learner
+    folds : tuple of FoldResult
+    baseline : Row or None
+        None: this row is the baseline.
+    seed : int
+        Of the paired test.
+    p_value : float
+        See `paired_p_value`; over the test queries of all folds, by NDCG@10.
+    """
+
+    learner: Learner
+    folds: tuple[FoldResult, ...]
+    baseline: "Row | None"
+    seed: int
+    p_value: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        p_value = 1.0
+        if self.baseline is not None:
+            p_value = paired_p_value(
+                self.pooled(CHOSEN_BY), self.baseline.pooled(CHOSEN_BY), seed=self.seed
+            )
+        object.__setattr__(self, "p_value", p_value)
+
+    def pooled(self, metric: str) -> Floats:
+        """Return the values of the test queries of all folds."""
+        return np.concatenate([fold.figures[metric] for fold in self.folds])
+
+    def mean(self, metric: str) -> float:
+        """Return the mean over folds of the mean over queries."""
+        return float(np.mean([np.nanmean(fold.figures[metric]) for fold in self.folds]))
+
+    def interval(self, metric: str) -> tuple[float, float]:
+        """Return the normal 95 % interval of `mean`, from the spread of queries in their folds."""
+        half = half_width([fold.figures[metric] for fold in self.folds])
+        return self.mean(metric) - half, self.mean(metric) + half
+
+    @property
+    def difference(self) -> float:
+        """NDCG@10 minus that of the baseline."""
+        return (
+            0.0 if self.baseline is None else self.mean(CHOSEN_BY) - self.baseline.mean(CHOSEN_BY)
+        )
+
+    @property
+    def differences(self) -> tuple[Floats, ...]:
+        """NDCG@10 minus the baseline's, of every test query, fold by fold."""
+        own = [fold.figures[CHOSEN_BY] for fold in self.folds]
+        if self.baseline is None:
+            return tuple(values - values for values in own)
+        theirs = (fold.figures[CHOSEN_BY] for fold in self.baseline.folds)
+        return tuple(a - b for a, b in zip(own, theirs, strict=True))
+
+    @property
+    def difference_interval(self) -> tuple[float, float]:
+        """Return the normal 95 % interval of `difference`, queries paired."""
+        half = half_width(self.differences)
+        return self.difference - half, self.difference + half
+
+    @property
+    def seconds_per_round(self) -> float:
+        """Mean over folds."""
+        return float(np.mean([fold.seconds_per_round for fold in self.folds]))
+
+    @property
+    def curve(self) -> Floats:
+        """Validation NDCG@10 by round, mean over folds; a fold with fewer trees keeps its last."""
+        rounds = max(len(fold.curve) for fold in self.folds)
+        padded = [np.pad(fold.curve, (0, rounds - len(fold.curve)), "edge") for fold in self.folds]
+        return np.asarray(np.mean(padded, axis=0))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A learner that could not be trained or tested.
+
+    Attributes
+    ----------
+    learner : Learner
+    error : str
+        One line.
+    """
+
+    learner: Learner
+    error: str

@@ -1,0 +1,129 @@
+"""Which parameters are tuned, and where: of objectives, of trees, of the hosts' own objectives."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from boostrank.lab.learners import Learner
+from boostrank.lab.settings import Settings
+from boostrank.objectives import Objective, Schedule
+from boostrank.objectives.base import listed
+
+if TYPE_CHECKING:
+    import optuna
+
+
+@dataclass(frozen=True)
+class Span:
+    """A parameter's default and range, searched on a log scale where `log`."""
+
+    default: Any
+    low: float
+    high: float
+    log: bool = True
+
+    def suggest(self, trial: "optuna.Trial", name: str) -> Any:
+        """Return the value that a trial proposes."""
+        if isinstance(self.default, int):
+            return trial.suggest_int(name, int(self.low), int(self.high), log=self.log)
+        return trial.suggest_float(name, self.low, self.high, log=self.log)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A parameter's values, and its default."""
+
+    default: Any
+    values: tuple[Any, ...]
+
+    def suggest(self, trial: "optuna.Trial", name: str) -> Any:
+        """Return the value that a trial proposes."""
+        return trial.suggest_categorical(name, self.values)
+
+
+Space = Mapping[str, Span | Choice]
+
+# The five that matter most on each host, by its own names. The others stay as `boostrank compare`
+# has them.
+TREES: dict[str, Space] = {
+    "lightgbm": {
+        "learning_rate": Span(Settings.learning_rate, 0.01, 0.3),
+        "num_leaves": Span(Settings.leaves, 4, 63),
+        "min_data_in_leaf": Span(Settings.min_docs, 1, 100),
+        "lambda_l2": Choice(0.0, (0.0, 0.1, 1.0, 10.0)),
+        "feature_fraction": Span(1.0, 0.4, 1.0, log=False),
+    },
+    "xgboost": {
+        "learning_rate": Span(Settings.learning_rate, 0.01, 0.3),
+        "max_leaves": Span(Settings.leaves, 4, 63),
+        "min_child_weight": Span(1.0, 0.001, 100.0),
+        "reg_lambda": Choice(1.0, (0.0, 0.1, 1.0, 10.0)),
+        "colsample_bytree": Span(1.0, 0.4, 1.0, log=False),
+    },
+}
+_PAIRS: Space = {
+    "lambdarank_num_pair_per_sample": Choice(32, (5, 10, 32, 100)),
+    "lambdarank_normalization": Choice(True, (True, False)),
+}
+BUILTINS: dict[str, Space] = {
+    "lightgbm:lambdarank": {
+        "lambdarank_truncation_level": Choice(30, (5, 10, 30, 100)),
+        "lambdarank_norm": Choice(True, (True, False)),
+    },
+    "lightgbm:rank_xendcg": {},
+    "xgboost:rank:ndcg": _PAIRS,
+    "xgboost:rank:pairwise": _PAIRS,
+}
+# Parameters of our objectives. What an objective is for (`k`, `measure`, `target`) is for its user
+# to choose. Noise keeps its scale: alpha and sigma are relative to it.
+SCALES = ("alpha", "sigma", "margin")
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "norm": (True, False),
+    "normalize": (True, False),
+    "truncation": (None, 5, 10, 30),
+    "perturb": (None, "gumbel"),
+}
+
+
+def objective_space(objective: Objective) -> Space:
+    """Return what is searched of an objective: parameters that are at their defaults.
+
+    Parameters
+    ----------
+    objective : Objective
+
+    Returns
+    -------
+    mapping of str to Span or Choice
+    """
+    space: dict[str, Span | Choice] = {}
+    for entry in listed(objective):
+        value = getattr(objective, entry.name)
+        if value != entry.default or isinstance(value, Schedule):
+            continue
+        if entry.name in SCALES:
+            space[entry.name] = Span(value, value / 4.0, value * 4.0)
+        elif entry.name in CHOICES:
+            space[entry.name] = Choice(value, CHOICES[entry.name])
+    return space
+
+
+def learner_space(learner: Learner) -> Space:
+    """Return what is searched of a learner: its objective, ours or a host's own, and its trees."""
+    if isinstance(learner.objective, str):
+        own = BUILTINS[learner.label]
+    else:
+        own = objective_space(learner.objective)
+    return {**own, **TREES[learner.host]}
+
+
+def split_params(
+    learner: Learner, params: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what belongs to the objective and what to the host."""
+    made = learner.objective
+    own = set() if isinstance(made, str) else {entry.name for entry in fields(made)}
+    return (
+        {name: value for name, value in params.items() if name in own},
+        {name: value for name, value in params.items() if name not in own},
+    )

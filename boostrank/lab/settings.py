@@ -1,0 +1,64 @@
+"""The budget that all learners of a comparison share, and what is measured."""
+
+from dataclasses import dataclass
+
+import numba
+
+from boostrank.metrics import CONVENTIONS
+from boostrank.objectives.validation import check_choice, check_count, check_positive
+
+#: What is reported for every learner. The best round is chosen by `CHOSEN_BY`.
+METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
+CHOSEN_BY = "ndcg@10"
+#: Rank cut-offs of the figure.
+CUTOFFS = tuple(range(1, 11))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The budget that all learners share.
+
+    Parameters
+    ----------
+    rounds : int, default 250
+        Trees, as the SHF-SDCG paper has for OHSUMED.
+    learning_rate : float, default 0.05
+    leaves : int, default 15
+        Leaves per tree: small data sets of a hundred queries overfit with more.
+    min_docs : int, default 20
+        Fewest documents in a leaf. XGBoost does not count documents: see `XGBoostModel`.
+    threads : int, default 1
+        For host and objective alike. One, so that times compare.
+    seed : int, default 0
+    convention : str, default "standard"
+        Whose rules the metrics follow, as in `boostrank.evaluate`.
+    fixed_rounds : bool, default False
+        Test all trees instead of choosing the best round on the validation part.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a value of another kind or out of its range.
+    """
+
+    rounds: int = 250
+    learning_rate: float = 0.05
+    leaves: int = 15
+    min_docs: int = 20
+    threads: int = 1
+    seed: int = 0
+    convention: str = "standard"
+    fixed_rounds: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("rounds", "min_docs", "threads"):
+            check_count(name, getattr(self, name))
+        check_positive("learning_rate", self.learning_rate)
+        if check_count("leaves", self.leaves) < 2:
+            raise ValueError("leaves must be at least 2: a tree of one leaf ranks nothing")
+        cores: int = vars(numba.config)["NUMBA_NUM_THREADS"]
+        if self.threads > cores:
+            raise ValueError(f"threads must be at most {cores} on this machine, got {self.threads}")
+        if self.seed < 0:
+            raise ValueError(f"seed must not be negative, got {self.seed}")
+        check_choice("convention", self.convention, CONVENTIONS)

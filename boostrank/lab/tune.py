@@ -1,0 +1,443 @@
+"""The search behind `boostrank.tune`: what a trial is, how trials are run, kept and reported."""
+
+import csv
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from boostrank.datasets import RankingData, group_folds
+from boostrank.lab.environment import import_host, kernel_threads
+from boostrank.lab.learners import Learner
+from boostrank.lab.models import HOSTS
+from boostrank.lab.search_space import Space, learner_space, split_params
+from boostrank.lab.settings import CHOSEN_BY, Settings
+from boostrank.metrics import evaluate
+from boostrank.objectives import Objective, Schedule
+from boostrank.objectives.base import listed
+from boostrank.objectives.validation import Floats, check_count, check_flag
+
+if TYPE_CHECKING:
+    import optuna
+
+STUDIES = "studies.log"
+TRIALS = "trials.csv"
+# How often the metric is measured in a training, at equal distances.
+MARKS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One set of parameters and its result.
+
+    Attributes
+    ----------
+    number : int
+        From 0, the trial of the defaults.
+    params : dict
+        Of the objective and of the host.
+    pruned : bool
+        Stopped early: its figures are means over the repeats that were done.
+    rounds : int
+        By the one-standard-error rule.
+    figures : float64 array (n_queries,)
+        NDCG@10 of every query with that many rounds, mean over the repeats; NaN where the
+        convention leaves the query out.
+    """
+
+    number: int
+    params: dict[str, Any]
+    pruned: bool
+    rounds: int
+    figures: Floats
+
+    @property
+    def mean(self) -> float:
+        """Mean over queries."""
+        return float(np.nanmean(self.figures))
+
+    def interval(self, baseline: "Trial | None" = None) -> tuple[float, float, float]:
+        """Return mean and ends of the normal 95 % interval, of the difference to another trial."""
+        values = self.figures if baseline is None else self.figures - baseline.figures
+        known = values[~np.isnan(values)]
+        spread = float(np.std(known, ddof=1)) if len(known) > 1 else math.nan
+        mean, half = float(np.mean(known)), 1.96 * spread / math.sqrt(len(known))
+        return mean, mean - half, mean + half
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """A learner with all its trials.
+
+    Attributes
+    ----------
+    learner : Learner
+    trials : tuple of Trial
+        In the order in which they were done.
+    """
+
+    learner: Learner
+    trials: tuple[Trial, ...]
+
+    @property
+    def default(self) -> Trial:
+        """The trial of the defaults, which is the first."""
+        return self.trials[0]
+
+    @property
+    def best(self) -> Trial:
+        """The first of those with the best mean that were not pruned."""
+        return max((trial for trial in self.trials if not trial.pruned), key=lambda t: t.mean)
+
+    @property
+    def snippet(self) -> str:
+        """Python that trains on all of the data with the best trial's parameters."""
+        best, objective = self.best, self.learner.objective
+        ours, trees = split_params(self.learner, best.params)
+        name = _code(objective if isinstance(objective, str) else objective.replace(**ours))
+        if self.learner.host == "lightgbm":
+            params = {"objective": name, "metric": "'None'"}
+            call = f"lightgbm.train(params, dataset, {best.rounds})"
+        else:
+            params = {"objective": name if self.learner.builtin else "'rank:pairwise'"}
+            params |= {"base_score": "0", "grow_policy": "'lossguide'", "max_depth": "0"}
+            obj = "" if self.learner.builtin else f", obj={name}"
+            call = f"xgboost.train(params, dmatrix, {best.rounds}{obj})"
+        params |= {key: repr(value) for key, value in trees.items()}
+        lines = (f"    {key!r}: {value},".replace("'", '"') for key, value in params.items())
+        return "\n".join(["params = {", *lines, "}", f"booster = {call}".replace("'", '"')])
+
+
+def _code(value: Any) -> str:
+    """Return Python that makes a value; of an objective, only what is not at its default."""
+    if isinstance(value, Schedule):
+        return f"boostrank.{value!r}"
+    if not isinstance(value, Objective):
+        return repr(value)
+    changed = (
+        f"{entry.name}={_code(getattr(value, entry.name))}"
+        for entry in listed(value)
+        if getattr(value, entry.name) != entry.default
+    )
+    return f"boostrank.{type(value).__name__}({', '.join(changed)})"
+
+
+def one_standard_error(figures: Floats) -> int:
+    """Choose the earliest column that is as good as the best, by the one-standard-error rule.
+
+    As good means: its mean lies within one standard error of the best column's. The error is that
+    of the paired difference between the two, over queries. The error of a single mean is many times
+    as large, but it comes mostly from queries being easy or hard, which both columns share.
+
+    Parameters
+    ----------
+    figures : array_like (n_queries, n_columns)
+        NaN rows are left out.
+
+    Returns
+    -------
+    int
+        From 0.
+
+    Examples
+    --------
+    >>> from boostrank.tune import one_standard_error
+    >>> one_standard_error([[0.2, 0.5, 0.6], [0.1, 0.5, 0.4], [0.3, 0.6, 0.7]])
+    1
+    """
+    values = np.asarray(figures, dtype=np.float64)
+    values = values[~np.isnan(values).any(axis=1)]
+    best = int(np.argmax(values.mean(axis=0)))
+    behind = values[:, [best]] - values
+    error = behind.std(axis=0, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    return int(np.argmax(behind.mean(axis=0) <= error))
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What all trials of a search share."""
+
+    learner: Learner
+    space: Space
+    data: RankingData
+    settings: Settings
+    #: Folds of each repeat.
+    repeats: Sequence[Sequence[Any]]
+    n_jobs: int
+
+    @property
+    def marks(self) -> list[int]:
+        """Numbers of rounds after which the metric is measured."""
+        rounds = self.settings.rounds
+        return sorted({math.ceil(rounds * share / MARKS) for share in range(1, MARKS + 1)})
+
+
+def _figures(job: _Job, params: Mapping[str, Any], folds: Sequence[Any]) -> Floats:
+    """Return NDCG@10 of every query after each of the marks, tested in its fold."""
+    learner, data, settings, marks = job.learner, job.data, job.settings, job.marks
+    ours, trees = split_params(learner, params)
+    objective = learner.objective
+    if not isinstance(objective, str):
+        objective = objective.replace(**ours)
+    query = np.repeat(np.arange(len(data.group)), data.group)
+    result = np.empty((len(data.group), len(marks)))
+
+    def run(rows: Sequence[Any]) -> None:
+        train, test = (np.unique(query[part]) for part in rows)
+        part = data.select(test)
+        with kernel_threads(settings.threads):
+            model, _ = HOSTS[learner.host].train(objective, data.select(train), settings, trees)
+        stages, scores = model.staged(part.X), np.zeros(len(part.y))
+        for m in range(1, settings.rounds + 1):
+            scores = next(stages, scores)  # LightGBM stops where nothing can be split
+            if m in marks:
+                values = evaluate(
+                    scores,
+                    part.y,
+                    part.group,
+                    (CHOSEN_BY,),
+                    convention=settings.convention,
+                    per_query=True,
+                )
+                result[test, marks.index(m)] = values[CHOSEN_BY]
+
+    with ThreadPoolExecutor(job.n_jobs) as pool:
+        list(pool.map(run, folds))
+    return result
+
+
+@contextmanager
+def _quiet(optuna: Any) -> Iterator[None]:
+    """Keep Optuna from logging inside the block."""
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(before)
+
+
+def _import_optuna() -> Any:
+    try:
+        import optuna
+    except ImportError as error:
+        raise ImportError(
+            f'tuning needs Optuna: pip install "boostrank[tune]" ({error})'
+        ) from error
+    return optuna
+
+
+def tune(
+    data: RankingData,
+    learner: Learner,
+    out: Path,
+    *,
+    n_trials: int = 50,
+    rounds: int = 300,
+    n_folds: int = 5,
+    n_repeats: int = 3,
+    prune: bool = False,
+    n_jobs: int = 1,
+    seed: int = 0,
+    convention: str = "standard",
+    done: Callable[[Trial], None] | None = None,
+) -> Tuned:
+    """Tune a learner's objective and trees on repeated cross-validation.
+
+    Parameters
+    ----------
+    data : RankingData
+        All of it trains and validates in turn. Shuffle documents that are sorted by something
+        informative, such as a ranker's scores: tied scores keep their order.
+    learner : Learner
+        One of our objectives, whose parameters are searched where they are at their defaults, or
+        a host's own.
+    out : Path
+        Folder of the file that holds the trials, of one or several learners; made where it is
+        absent. Trials in it are not done again.
+    n_trials : int, default 50
+        Sets of parameters, the first of them the defaults.
+    rounds : int, default 300
+        Trees per training; the one-standard-error rule chooses how many of them count.
+    n_folds, n_repeats : int, default 5 and 3
+        Folds of whole queries, and number of cross-validation repeats; the seeds of the folds are
+        `seed`, ``seed + 1``, ...
+    prune : bool, default False
+        Stop a trial after a repeat in which it is below the median of those before it, from the
+        sixth trial on.
+    n_jobs : int, default 1
+        Folds trained at a time, each in one thread. Nothing else depends on it.
+    seed : int, default 0
+        Equal seeds try equal parameters, even if the search was interrupted.
+    convention : str, default "standard"
+        Whose rules NDCG@10 follows.
+    done : callable, optional
+        Called with every trial that is done, including those of an earlier run.
+
+    Returns
+    -------
+    Tuned
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument of another kind or out of its range, and where `out` holds trials of this
+        learner on other data or with other settings.
+    ImportError
+        Without Optuna or the learner's host.
+
+    Notes
+    -----
+    The best trial's NDCG@10 is the largest of many, so it is too optimistic: test it on other
+    queries.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import boostrank
+    >>> from boostrank.datasets import make_ranking
+    >>> from boostrank.tune import Learner, tune
+    >>> data = make_ranking(30, 10, 5, seed=0)
+    >>> learner = Learner("shf-sdcg", "lightgbm", boostrank.SHFSDCG())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tuned = tune(data, learner, Path(folder), n_trials=2, rounds=5, n_folds=2, n_repeats=1)
+    >>> len(tuned.trials), tuned.best.mean >= tuned.default.mean
+    (2, True)
+    """
+    optuna = _import_optuna()
+    import_host(learner.host)
+    for name, count in (("n_trials", n_trials), ("n_repeats", n_repeats), ("n_jobs", n_jobs)):
+        check_count(name, count)
+    check_flag("prune", prune)
+    settings = Settings(rounds=rounds, seed=seed, convention=convention)
+    repeats = [group_folds(data.group, n_folds, seed=seed + repeat) for repeat in range(n_repeats)]
+    if not (data.y > 0).any():
+        raise ValueError("data has no relevant document, so nothing can be chosen on it")
+    job = _Job(learner, learner_space(learner), data, settings, repeats, n_jobs)
+    report = done or (lambda trial: None)
+
+    out.mkdir(parents=True, exist_ok=True)
+    with _quiet(optuna):
+        study = _open_study(optuna, out, str(learner), prune)
+        _check_same(study, _fingerprint(data, learner, settings, n_folds, n_repeats, prune), out)
+        trials = [_read(i, frozen) for i, frozen in enumerate(_finished(study))]
+        for trial in trials:
+            report(trial)
+        for running in study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.RUNNING]):
+            study.tell(running.number, state=optuna.trial.TrialState.FAIL)  # it was interrupted
+        while len(trials) < n_trials:
+            # A new generator for each trial: a resumed search draws what an uninterrupted one does.
+            study.sampler = optuna.samplers.TPESampler(seed=_seed(seed, len(trials)))
+            _run_trial(optuna, study, job)
+            trials.append(_read(len(trials), _finished(study)[-1]))
+            report(trials[-1])
+    return Tuned(learner, tuple(trials))
+
+
+def _open_study(optuna: Any, out: Path, name: str, prune: bool) -> Any:
+    backend = optuna.storages.journal.JournalFileBackend(str(out / STUDIES))
+    return optuna.create_study(
+        storage=optuna.storages.JournalStorage(backend),
+        study_name=name,
+        direction="maximize",
+        pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
+        load_if_exists=True,
+    )
+
+
+def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
+    """Ask for parameters, the defaults first, and tell the study what they came to."""
+    if not _finished(study):
+        study.enqueue_trial({name: entry.default for name, entry in job.space.items()})
+    asked = study.ask()
+    params = {name: entry.suggest(asked, name) for name, entry in job.space.items()}
+    done: list[Floats] = []
+    for repeat, folds in enumerate(job.repeats):
+        done.append(_figures(job, params, folds))
+        figures = np.mean(done, axis=0)
+        column = one_standard_error(figures)
+        asked.report(float(np.nanmean(figures[:, column])), repeat)
+        if repeat + 1 < len(job.repeats) and asked.should_prune():
+            break
+    asked.set_user_attr("rounds", job.marks[column])
+    asked.set_user_attr("figures", figures[:, column].tolist())
+    if len(done) < len(job.repeats):
+        study.tell(asked, state=optuna.trial.TrialState.PRUNED)
+    else:
+        study.tell(asked, float(np.nanmean(figures[:, column])))
+
+
+def _seed(seed: int, number: int) -> int:
+    return int(np.random.default_rng((seed, number)).integers(2**32))
+
+
+def _finished(study: "optuna.Study") -> list[Any]:
+    return [t for t in study.get_trials(deepcopy=False) if t.state.name in ("COMPLETE", "PRUNED")]
+
+
+def _read(number: int, frozen: Any) -> Trial:
+    attributes = frozen.user_attrs
+    return Trial(
+        number=number,
+        params=dict(frozen.params),
+        pruned=frozen.state.name == "PRUNED",
+        rounds=attributes["rounds"],
+        figures=np.array(attributes["figures"], dtype=np.float64),
+    )
+
+
+def _fingerprint(data: RankingData, learner: Learner, settings: Settings, *rest: Any) -> str:
+    digest = hashlib.sha256(repr((learner.objective, settings, *rest)).encode())
+    for array in (data.X, data.y, data.group):
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _check_same(study: "optuna.Study", fingerprint: str, out: Path) -> None:
+    known = study.user_attrs.get("fingerprint")
+    if known is None:
+        study.set_user_attr("fingerprint", fingerprint)
+    elif known != fingerprint:
+        raise ValueError(
+            f"{out / STUDIES} holds trials of {study.study_name} on other data or with other "
+            "settings: give another folder, or the same data and settings to continue"
+        )
+
+
+def write_trials(path: Path, tuned: Sequence[Tuned]) -> None:
+    """Write all trials as CSV, with normal 95 % intervals.
+
+    Differences are to the defaults of the same learner, over the queries of all folds.
+
+    Parameters
+    ----------
+    path : Path
+    tuned : sequence of Tuned
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    ends = ("", "_low", "_high")
+    header = [
+        *("learner", "trial", "pruned", "rounds"),
+        *(f"{what}{end}" for what in (CHOSEN_BY, "difference") for end in ends),
+        "params",
+    ]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        for one in tuned:
+            for trial in one.trials:
+                name = [one.learner, trial.number, trial.pruned, trial.rounds]
+                values = [*trial.interval(), *trial.interval(one.default)]
+                writer.writerow([*name, *values, json.dumps(trial.params)])

@@ -1,0 +1,155 @@
+"""Values of measures, per query and as means."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from boostrank.metrics.conventions import find_convention
+from boostrank.metrics.measures import MEASURES, MetricName, Ranking, parse_name, ratio
+from boostrank.objectives.validation import (
+    Floats,
+    Integers,
+    check_flag,
+    check_group,
+    check_labels,
+    check_scores,
+    check_weight,
+)
+
+
+def _per_query(ranking: Ranking, name: MetricName) -> Floats:
+    """Values of one measure; NaN for queries that count in no mean."""
+    measure = MEASURES[name.measure]
+    values = measure.function(ranking, name.k)
+    no_relevant = 0.0 if name.minus else ranking.rules.no_relevant
+    if measure.normalised or np.isnan(no_relevant):
+        values[ranking.n_relevant == 0] = no_relevant
+    values[ranking.sizes == 0] = np.nan
+    return values
+
+
+def _mean(ranking: Ranking, name: MetricName, weight: Floats | None) -> float:
+    values = _per_query(ranking, name)
+    counted = ~np.isnan(values)
+    if weight is None:
+        return float(values[counted].mean()) if counted.any() else np.nan
+    factor = weight
+    if name.measure == "ndcg" and ranking.rules.ndcg_adds_one:
+        factor = np.where(ranking.n_relevant == 0, 1.0, weight)
+    total = weight[counted].sum()
+    return float((factor * values)[counted].sum() / total) if total > 0 else np.nan
+
+
+def per_query_weight(weight: Any, boundaries: Integers) -> Floats:
+    """Return one weight per query: of weights per document, the mean."""
+    sizes = np.diff(boundaries)
+    array = check_weight(weight, int(boundaries[-1]), len(sizes))
+    if len(array) != boundaries[-1]:
+        return array
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    return ratio(np.bincount(query, array, len(sizes)).astype(np.float64), sizes)
+
+
+@overload
+def evaluate(
+    scores: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    group: npt.ArrayLike,
+    metrics: Sequence[str] = ...,
+    *,
+    convention: str = ...,
+    weight: npt.ArrayLike | None = ...,
+    per_query: Literal[False] = ...,
+) -> dict[str, float]: ...
+
+
+@overload
+def evaluate(
+    scores: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    group: npt.ArrayLike,
+    metrics: Sequence[str] = ...,
+    *,
+    convention: str = ...,
+    weight: npt.ArrayLike | None = ...,
+    per_query: Literal[True],
+) -> dict[str, Floats]: ...
+
+
+def evaluate(
+    scores: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    group: npt.ArrayLike,
+    metrics: Sequence[str] = ("ndcg@10", "map"),
+    *,
+    convention: str = "standard",
+    weight: npt.ArrayLike | None = None,
+    per_query: bool = False,
+) -> dict[str, float] | dict[str, Floats]:
+    """Measure a ranking.
+
+    Parameters
+    ----------
+    scores : array (n_docs,)
+        Finite; larger is better.
+    labels : array (n_docs,)
+        Relevance grades, 0 <= y <= 1000.
+    group : array of int (n_queries,)
+        Sizes of consecutive queries. A query of size 0 counts in no mean.
+    metrics : sequence of str
+        ``dcg[@k] ndcg[@k] map[@k] mrr[@k] err[@k] precision@k recall@k meanndcg``. Without ``@k``
+        the whole list counts. meanndcg is the mean of NDCG@1 to NDCG@n, which the LETOR 4.0 script
+        prints. err takes the largest label passed as the top of the scale of grades.
+    convention : {"standard", "lightgbm", "xgboost", "sklearn", "trec", "letor3", "letor4"}
+        Whose rules apply; see the table of `boostrank.metrics`. The default is what most papers
+        print; it leaves queries without relevant documents out instead of counting them as 1 or 0,
+        which would only shift all rankers alike.
+    weight : array (n_queries,) or (n_docs,), optional
+        Weights of the queries in the means, finite and not negative. A query has the mean of its
+        documents' weights, as in LightGBM. Where both lengths are the same, weights are those of
+        documents. Default: all 1.
+    per_query : bool
+        Return one value per query, not weighted, instead of the mean.
+
+    Returns
+    -------
+    dict of str to float, or to float64 array (n_queries,)
+        By name, in the order of `metrics`. A mean is NaN if no query is left to average, or if the
+        weights of those left are all 0. Per query, NaN stands where a query counts in no mean: it
+        has no documents, or under ``standard`` no relevant ones.
+
+    Raises
+    ------
+    ValueError
+        For an unknown measure or convention (with the nearest known one), scores that are not
+        finite, labels out of their range, sizes or lengths that do not fit.
+    TypeError
+        For arguments of the wrong kind.
+
+    Examples
+    --------
+    Two queries, of three and of two documents; nothing is relevant in the second one.
+
+    >>> import boostrank
+    >>> query = [0.9, 0.5, 0.1, 0.3, 0.2], [0, 2, 1, 0, 0], [3, 2]
+    >>> boostrank.evaluate(*query, ("precision@2", "mrr"))
+    {'precision@2': 0.5, 'mrr': 0.5}
+    >>> boostrank.evaluate(*query, ("precision@2", "mrr"), convention="lightgbm")
+    {'precision@2': 0.25, 'mrr': 0.25}
+    >>> boostrank.evaluate(*query, ["ndcg@10"], per_query=True)
+    {'ndcg@10': array([0.6590018,       nan])}
+    """
+    rules = find_convention(convention)
+    if isinstance(metrics, str):
+        raise TypeError(f"metrics must be a sequence of names, got a string; write [{metrics!r}]")
+    names = {name: parse_name(name, convention) for name in metrics}
+    scores = check_scores(scores)
+    labels = check_labels(labels, len(scores))
+    boundaries = check_group(group, len(scores))
+    query_weight = None if weight is None else per_query_weight(weight, boundaries)
+    ranking = Ranking(scores, labels, boundaries, rules)
+    if check_flag("per_query", per_query):
+        return {text: _per_query(ranking, name) for text, name in names.items()}
+    return {text: _mean(ranking, name, query_weight) for text, name in names.items()}

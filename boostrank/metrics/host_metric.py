@@ -1,0 +1,118 @@
+"""Measures as LightGBM and XGBoost call them after each round."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boostrank.hosts.data import read
+from boostrank.metrics.conventions import find_convention
+from boostrank.metrics.evaluation import evaluate
+from boostrank.metrics.measures import parse_name
+from boostrank.objectives.base import ShownSignature
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measure that LightGBM and XGBoost can call after each round; made by `metric`."""
+
+    name: str
+    convention: str = "standard"
+
+    __signature__ = ShownSignature()
+
+    def __post_init__(self) -> None:
+        find_convention(self.convention)
+        parse_name(self.name, self.convention)
+
+    def __call__(self, *args: Any) -> tuple[str, float] | tuple[str, float, bool]:
+        """Value of the measure as a host asks for it.
+
+        Parameters
+        ----------
+        *args
+            ``(preds, lightgbm.Dataset)``, ``(preds, xgboost.DMatrix)`` or
+            ``(y_true, y_pred, weight, group)``.
+
+        Returns
+        -------
+        (name, value, True) for LightGBM, (name, value) for XGBoost
+            ``True`` says that higher is better.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments of no known host, and as `evaluate`.
+        """
+        match args:
+            case (preds, data):
+                host = read(data)
+                weight = host.weight
+                if host.host == "xgboost":
+                    if weight is not None:
+                        # Per query: `evaluate` could not tell where n_queries == n_docs.
+                        weight = np.repeat(weight, host.group)
+                    return self.name, self._value(preds, host.labels, host.group, weight)
+                return self.name, self._value(preds, host.labels, host.group, weight), True
+            case (labels, preds, weight, group):
+                return self.name, self._value(preds, labels, group, weight), True
+            case _:
+                raise TypeError(
+                    "a metric is called by LightGBM with (preds, Dataset) or (y_true, y_pred, "
+                    f"weight, group) and by XGBoost with (preds, DMatrix); got {len(args)} "
+                    "arguments. To measure scores yourself, use boostrank.evaluate"
+                )
+
+    def _value(self, scores: Any, labels: Any, group: Any, weight: Any) -> float:
+        values = evaluate(
+            scores, labels, group, (self.name,), convention=self.convention, weight=weight
+        )
+        return values[self.name]
+
+
+def metric(name: str, *, convention: str = "standard") -> Metric:
+    """Make a metric that a host evaluates after each round.
+
+    It goes into ``feval=`` of `lightgbm.train` and `lightgbm.cv`, ``eval_metric=`` of
+    `lightgbm.LGBMRanker` and ``custom_metric=`` of `xgboost.train` and `xgboost.cv`, and takes
+    labels, queries and weights from the data there. Switch off LightGBM's own metric of the same
+    name (``metric="None"``): LightGBM records results by name. For early stopping, LightGBM is
+    told that higher is better; XGBoost guesses it from the names ndcg, map and precision, and needs
+    ``EarlyStopping(maximize=True)`` for the others.
+
+    Parameters
+    ----------
+    name : str
+        One measure, as in `evaluate`; also the name under which the host reports it.
+    convention : str
+        Whose rules apply, as in `evaluate`.
+
+    Returns
+    -------
+    Metric
+        Immutable, hashable, picklable. Its value is NaN if no query is left to average (under
+        ``standard``, no query has a relevant document).
+
+    Raises
+    ------
+    ValueError
+        For an unknown measure or convention, with the nearest known one.
+
+    Examples
+    --------
+    >>> import lightgbm, numpy as np, boostrank
+    >>> X = np.arange(20.0).reshape(-1, 1)
+    >>> data = lightgbm.Dataset(X, label=np.arange(20) % 3, group=[10, 10])
+    >>> history = {}
+    >>> booster = lightgbm.train(
+    ...     {"objective": "lambdarank", "metric": "None", "verbosity": -1},
+    ...     data,
+    ...     num_boost_round=3,
+    ...     valid_sets=[data],
+    ...     feval=boostrank.metric("ndcg@10"),
+    ...     callbacks=[lightgbm.record_evaluation(history)],
+    ... )
+    >>> len(history["training"]["ndcg@10"])
+    3
+    """
+    return Metric(name, convention)

@@ -1,0 +1,246 @@
+"""What each measure is for ranked lists, and the names of metrics."""
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from boostrank.metrics.conventions import Convention
+from boostrank.objectives.engine.jit import jit_entry
+from boostrank.objectives.engine.order import order_by_score
+from boostrank.objectives.validation import Floats, Integers
+
+
+@jit_entry
+def _best_first(values: Floats, boundaries: Integers) -> Integers:
+    """Documents of each query, largest value first."""
+    order = np.empty(len(values), np.int64)
+    for q in range(len(boundaries) - 1):
+        a, b = boundaries[q], boundaries[q + 1]
+        order[a:b] = a + order_by_score(values[a:b])
+    return order
+
+
+@jit_entry
+def _running(values: Floats, boundaries: Integers) -> Floats:
+    """Cumulative sums inside each query."""
+    # Differences of one sum over all queries would cancel: gains span many magnitudes.
+    sums = np.empty(len(values))
+    for q in range(len(boundaries) - 1):
+        total = 0.0
+        for i in range(boundaries[q], boundaries[q + 1]):
+            total += values[i]
+            sums[i] = total
+    return sums
+
+
+@jit_entry
+def _stops(stop: Floats, end: Integers, boundaries: Integers) -> Floats:
+    """Probability that a user going down the list stops at each position.
+
+    ``stop`` holds the probability of stopping at a document that is reached, ``end`` the last
+    position of each document's run of ties, over whose orders the result is averaged. For a run of
+    m documents, P_j is the mean over all its subsets of j documents of the product of (1 - stop):
+    the user gets past j documents of the run. Over t documents instead of t - 1,
+    P_j <- P_j (t - j)/t + P_{j-1} (1 - stop_t) j/t.
+    """
+    result = np.empty(len(stop))
+    past = np.empty(len(stop) + 1)
+    for q in range(len(boundaries) - 1):
+        reach = 1.0
+        a = boundaries[q]
+        while a < boundaries[q + 1]:
+            m = end[a] - a + 1
+            past[0] = 1.0
+            for t in range(1, m + 1):
+                go_on = 1.0 - stop[a + t - 1]
+                past[t] = 0.0
+                for j in range(t, 0, -1):
+                    past[j] = (past[j] * (t - j) + past[j - 1] * go_on * j) / t
+            for j in range(m):
+                result[a + j] = reach * (past[j] - past[j + 1])
+            reach *= past[m]
+            a += m
+    return result
+
+
+class Ranking:
+    """What all measures of one call share; arrays over documents are in ranked order."""
+
+    def __init__(
+        self, scores: Floats, labels: Floats, boundaries: Integers, rules: Convention
+    ) -> None:
+        self.rules = rules
+        self.boundaries = boundaries
+        self.sizes: Integers = np.diff(boundaries)
+        self.n_queries = len(self.sizes)
+        self.query = np.repeat(np.arange(self.n_queries), self.sizes)
+        position = np.arange(len(scores), dtype=np.int64)
+        self.rank = (position - boundaries[self.query] + 1).astype(np.float64)
+        order = _best_first(scores, boundaries)
+        self.grades = labels[order]
+        self.relevant = (self.grades > rules.relevant_above).astype(np.float64)
+        self.n_relevant = self.total(self.relevant)
+        #: The last position of each document's run of ties; its own where ties keep their order.
+        self.end = position
+        if rules.average_ties:
+            new = np.ones(len(scores), dtype=np.bool_)
+            ranked = scores[order]
+            new[1:] = (ranked[1:] != ranked[:-1]) | (self.query[1:] != self.query[:-1])
+            self._run = np.cumsum(new) - 1
+            self._length = np.bincount(self._run)
+            self.end = (np.cumsum(self._length) - 1)[self._run]
+        self.gains = self._expected(rules.gain(self.grades))
+        self.ideal_gains = rules.gain(labels[_best_first(labels, boundaries)])
+        #: Probability that the document at each position is relevant: 0 or 1 without ties.
+        self.expected_relevant = self._expected(self.relevant)
+
+    def _expected(self, values: Floats) -> Floats:
+        """Means over runs of ties."""
+        if not self.rules.average_ties:
+            return values
+        means: Floats = np.bincount(self._run, values) / self._length
+        expected: Floats = means[self._run]
+        return expected
+
+    def total(self, values: Floats, k: int | None = None) -> Floats:
+        """Sum over the first k positions of each query."""
+        query = self.query
+        if k is not None:
+            within = self.rank <= k
+            query, values = query[within], values[within]
+        # Of no documents at all, bincount returns integers in spite of the weights.
+        return np.bincount(query, values, self.n_queries).astype(np.float64, copy=False)
+
+    @cached_property
+    def discount(self) -> Floats:
+        """Weight of each position."""
+        return self.rules.discount(self.rank)
+
+    @cached_property
+    def hits(self) -> Floats:
+        """Relevant documents down to each position, its run of ties included."""
+        return _running(self.relevant, self.boundaries)[self.end]
+
+
+def ratio(above: Floats, below: npt.NDArray[Any]) -> Floats:
+    """`above / below`; 0 where nothing is below, which `_per_query` then fills."""
+    ratio = np.zeros(len(above))
+    np.divide(above, below, out=ratio, where=below > 0)
+    return ratio
+
+
+def _dcg(ranking: Ranking, k: int | None) -> Floats:
+    return ranking.total(ranking.gains * ranking.discount, k)
+
+
+def _ndcg(ranking: Ranking, k: int | None) -> Floats:
+    value = ratio(_dcg(ranking, k), ranking.total(ranking.ideal_gains * ranking.discount, k))
+    if ranking.rules.short_ndcg_is_zero and k is not None:
+        value[ranking.sizes < k] = 0.0
+    return value
+
+
+def _mean_ndcg(ranking: Ranking, k: int | None) -> Floats:
+    """Mean of NDCG@1 to NDCG@n."""
+    dcg = _running(ranking.gains * ranking.discount, ranking.boundaries)
+    ideal = _running(ranking.ideal_gains * ranking.discount, ranking.boundaries)
+    return ratio(ranking.total(ratio(dcg, ideal)), ranking.sizes)
+
+
+def _average_precision(ranking: Ranking, k: int | None) -> Floats:
+    precision = ranking.hits / ranking.rank[ranking.end]
+    n_relevant = ranking.n_relevant
+    if k is not None and not ranking.rules.ap_over_all_relevant:
+        n_relevant = np.minimum(n_relevant, k)
+    return ratio(ranking.total(ranking.expected_relevant * precision, k), n_relevant)
+
+
+def _precision(ranking: Ranking, k: int | None) -> Floats:
+    assert k is not None
+    hits = ranking.total(ranking.expected_relevant, k)
+    if ranking.rules.short_precision_over_n:
+        return ratio(hits, np.minimum(ranking.sizes, k))
+    return hits / k
+
+
+def _recall(ranking: Ranking, k: int | None) -> Floats:
+    return ratio(ranking.total(ranking.expected_relevant, k), ranking.n_relevant)
+
+
+def _reciprocal_rank(ranking: Ranking, k: int | None) -> Floats:
+    stops = _stops(ranking.relevant, ranking.end, ranking.boundaries)
+    return ranking.total(stops / ranking.rank, k)
+
+
+def _expected_reciprocal_rank(ranking: Ranking, k: int | None) -> Floats:
+    """ERR of Chapelle et al. (2009): a user stops at grade y with probability (2^y - 1)/2^y_max."""
+    top = ranking.grades.max(initial=0.0)
+    stop = np.exp2(ranking.grades - top) - np.exp2(-top)
+    return ranking.total(_stops(stop, ranking.end, ranking.boundaries) / ranking.rank, k)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a measure is computed, and what its name may say."""
+
+    function: Callable[[Ranking, int | None], Floats]
+    #: Whether it is divided by the best the query allows, and so is 0/0 where nothing is relevant.
+    normalised: bool
+    cutoff: Literal["optional", "required", "none"] = "optional"
+
+
+MEASURES: dict[str, Measure] = {
+    "dcg": Measure(_dcg, normalised=False),
+    "ndcg": Measure(_ndcg, normalised=True),
+    "meanndcg": Measure(_mean_ndcg, normalised=True, cutoff="none"),
+    "map": Measure(_average_precision, normalised=True),
+    "precision": Measure(_precision, normalised=False, cutoff="required"),
+    "recall": Measure(_recall, normalised=True, cutoff="required"),
+    "mrr": Measure(_reciprocal_rank, normalised=False),
+    "err": Measure(_expected_reciprocal_rank, normalised=False),
+}
+
+_SYNTAX = re.compile(r"(?P<measure>[^@]*?)(?:@(?P<k>[1-9][0-9]*))?(?P<minus>-?)")
+
+
+@dataclass(frozen=True)
+class MetricName:
+    """A metric's name, taken apart."""
+
+    measure: str
+    k: int | None
+    minus: bool
+
+
+def parse_name(name: str, convention: str) -> MetricName:
+    """Take a metric's name apart, or say what is wrong with it."""
+    if not isinstance(name, str):
+        raise TypeError(f"a metric is named by a string such as 'ndcg@10', got {name!r}")
+    match = _SYNTAX.fullmatch(name)
+    if match is None or match["measure"] not in MEASURES:
+        word, at, rest = name.partition("@")
+        near = difflib.get_close_matches(word.lower(), MEASURES, n=1)
+        hint = ""
+        if near:
+            # Do not repeat a cut-off that cannot be read.
+            hint = f"; did you mean {near[0] + (at + rest if match else '@10')!r}?"
+        raise ValueError(f"unknown measure {name!r}{hint} (known: {', '.join(MEASURES)})")
+    cutoff = MEASURES[match["measure"]].cutoff
+    if cutoff == "required" and match["k"] is None:
+        raise ValueError(f"{name!r} needs a cut-off; write for example '{match['measure']}@10'")
+    if cutoff == "none" and match["k"] is not None:
+        raise ValueError(f"{name!r} takes no cut-off; write {match['measure']!r}")
+    if match["minus"] and convention != "xgboost":
+        raise ValueError(
+            f"the trailing minus of {name!r} is XGBoost's; it needs convention='xgboost', "
+            f"got {convention!r}"
+        )
+    return MetricName(
+        match["measure"], int(match["k"]) if match["k"] else None, bool(match["minus"])
+    )

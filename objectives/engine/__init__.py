@@ -1,0 +1,1 @@
+"""The compiled engine under the losses."""

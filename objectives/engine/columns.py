@@ -1,0 +1,340 @@
+"""Scratch of the losses of sigmoids: the documents of a batch of queries in named columns.
+
+A query of up to `BLOCK` documents is one block. Such queries are worked on in batches: they stand
+side by side, and what is done document by document is done to hundreds at once. A longer query is a
+batch of its own. Where the far field (`far_field`) takes part, it is sorted and cut into blocks,
+and the documents of one level, a distinct gain, stand together in each block.
+
+Each query is padded to whole lanes, so that loops over its documents have no remainder. Padding
+stands infinitely far below all documents and is worth less: it contributes nothing.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..validation import Floats, Integers
+from .gains import read_grades
+from .jit import jit_helper, jit_inline
+from .order import all_equal, write_order
+from .vector import STRIDE, exponentials, padded, strided
+
+BLOCK = 64
+# Columns of a batch of short queries: scratch of so many documents stays in the fastest memory.
+BATCH = 512
+# Each level has sums of its own in the far field. Beyond these many, or in lists that hold fewer
+# documents of each, all pairs one by one are faster.
+MAX_LEVELS = 32
+DOCUMENTS_PER_LEVEL = 24
+# e^-150 is 7e-66: products of four such numbers, and 1 over them, keep all their digits.
+LARGEST_EXPONENT = 150.0
+# More documents than a query can have.
+UNLIMITED = 1 << 62
+
+
+# Columns of `Columns.real`: by document of the batch,
+(
+    SCORE,
+    WORTH,  # gain / ideal DCG, or grade
+    OWN,  # what a document brings into its pairs
+    RANK,  # smooth rank
+    FROM_TOP,  # e^{alpha (s - top of the block)}
+    TO_BOTTOM,  # e^{alpha (bottom of the block - s)}
+    POWER,
+    PULL,
+    CURVATURE,
+    # by block,
+    TOP,  # best score
+    BOTTOM,  # worst score
+    UNIT,  # 1 / ideal DCG
+    CUT,  # rank at which the query is cut off
+    # and of one query.
+    KEY,  # gain by document
+    LEVEL,  # distinct gains, ascending
+    N_REAL,
+) = range(16)
+# Columns of `Columns.whole`: by document of the batch,
+(
+    DOCUMENT,  # its row
+    PLACE,  # rank - 1, in a sorted query
+    # by block,
+    QUERY,
+    BEGIN,  # first column
+    SIZE,  # documents
+    FACTORIZABLE,  # whether ratios of FROM_TOP keep their digits
+    # and of one query.
+    EDGES,  # where its blocks begin
+    COUNTS,
+    SPARE,  # two columns
+) = range(9)
+N_WHOLE = SPARE + 2
+
+
+class Columns(NamedTuple):
+    """Scratch of a batch. Kernels name the columns they use in their first lines."""
+
+    real: Floats
+    whole: Integers
+
+
+class Packing(NamedTuple):
+    """How queries become columns."""
+
+    by_gain: bool  # documents are worth gains over the ideal DCG; else grades
+    k: int  # cut-off of the ideal DCG, 0 for none
+    normalize: bool
+    sort: bool  # also the queries of one block
+    by_level: bool  # keep the levels apart in blocks
+    direct_up_to: int  # documents of the longest query that stays one block
+    split_at: int  # a block begins behind this rank, 0 for none
+
+
+class Batch(NamedTuple):
+    """What `pack` made of a batch."""
+
+    blocks: int
+    columns: int
+    runs: Integers  # (blocks, levels + 1) columns where each level begins; one row of no far field
+    spans_blocks: bool  # one long query in many blocks, rather than a block each
+
+
+@jit_helper
+def longest_query(first: int, last: int, boundaries: Integers) -> int:
+    """Return the documents of the longest query."""
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, boundaries[q + 1] - boundaries[q])
+    return longest
+
+
+@jit_inline
+def new_columns(longest: int) -> Columns:
+    """Return scratch that is wide enough for every batch of queries of up to `longest`."""
+    width = max(strided(longest), BATCH) + STRIDE
+    real, whole = np.empty((N_REAL, width)), np.empty((N_WHOLE, width), np.int64)
+    for column in range(width):  # np.zeros takes longer to compile
+        for kind in range(N_REAL):
+            real[kind, column] = 0.0
+        for kind in range(N_WHOLE):
+            whole[kind, column] = 0
+    return Columns(real, whole)
+
+
+@jit_inline
+def batch_end(first: int, last: int, boundaries: Integers) -> int:
+    """Query behind the batch that begins with `first`: one long query, or short ones that fit."""
+    columns = 0
+    for q in range(first, last):
+        n = boundaries[q + 1] - boundaries[q]
+        columns += padded(n)
+        if q > first and (n > BLOCK or columns > BATCH):
+            return q
+        if n > BLOCK:
+            return q + 1
+    return last
+
+
+@jit_helper
+def pack(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    packing: Packing,
+    w: Columns,
+) -> Batch:
+    """Write the documents of a batch by column; leave out queries with nothing to rank."""
+    score, worth, own, rank = w.real[SCORE], w.real[WORTH], w.real[OWN], w.real[RANK]
+    top, bottom, unit = w.real[TOP], w.real[BOTTOM], w.real[UNIT]
+    key, levels, spare = w.real[KEY], w.real[LEVEL], w.real[POWER]
+    document, place = w.whole[DOCUMENT], w.whole[PLACE]
+    query, begin, size, edges = w.whole[QUERY], w.whole[BEGIN], w.whole[SIZE], w.whole[EDGES]
+    runs = np.empty((1, 2), np.int64)
+    blocks = 0
+    columns = 0
+    for q in range(first, last):
+        a = boundaries[q]
+        n = boundaries[q + 1] - a
+        scale = 1.0
+        if packing.by_gain:
+            k = packing.k if packing.k > 0 else n
+            ideal = read_grades(labels[a : a + n], k, key, w.whole[COUNTS])
+            if ideal == 0.0:
+                continue
+            scale = 1.0 / ideal if packing.normalize else 1.0
+        else:
+            if all_equal(labels[a : a + n]):
+                continue
+            for i in range(n):
+                key[i] = labels[a + i]
+        n_levels = 0
+        if n > packing.direct_up_to:
+            n_levels = distinct(key[:n], levels) if packing.by_level else 1
+        if n_levels > 0 or packing.sort:
+            order = document[columns:]
+            for i in range(n):
+                spare[i] = scores[a + i]
+                place[columns + i] = i
+            write_order(spare, n, order, w.whole[SPARE:])
+            if n_levels > 0:
+                split_at = min(packing.split_at, n) if packing.split_at > 0 else n
+                blocks = _block_edges(n, split_at, edges)
+                runs = np.empty((blocks, n_levels + 1), np.int64)
+                for m in range(blocks):
+                    query[m], unit[m] = q, scale
+                    begin[m], size[m] = edges[m], edges[m + 1] - edges[m]
+                    top[m] = scores[a + order[edges[m]]]
+                    bottom[m] = scores[a + order[edges[m + 1] - 1]]
+                    runs[m, 0], runs[m, 1] = edges[m], edges[m + 1]
+                if packing.by_level:
+                    _group_levels(order, key, levels[:n_levels], edges, place, runs)
+            for column in range(columns, columns + n):
+                i = document[column]
+                document[column] = a + i
+                score[column] = scores[a + i]
+                worth[column] = scale * key[i]
+                own[column] = 1.0
+        else:
+            for i in range(n):
+                document[columns + i] = a + i
+                score[columns + i] = scores[a + i]
+                worth[columns + i] = scale * key[i]
+        if n_levels == 0:
+            query[blocks], unit[blocks], begin[blocks], size[blocks] = q, scale, columns, n
+            top[blocks] = score[columns]  # where nothing is sorted, any score will do
+            blocks += 1
+        end = columns + padded(n)
+        for column in range(columns + n, end):
+            score[column] = -math.inf
+            worth[column] = -1.0
+            own[column] = 0.0
+            rank[column] = 1.0
+        columns = end
+    return Batch(blocks, columns, runs, len(runs) > 1)
+
+
+@jit_helper
+def query_columns(w: Columns, batch: Batch, m: int) -> tuple[int, int]:
+    """Return where the query that begins with block m begins and ends."""
+    last = batch.blocks - 1 if batch.spans_blocks else m
+    return w.whole[BEGIN, m], w.whole[BEGIN, last] + w.whole[SIZE, last]
+
+
+@jit_helper
+def distinct(gains: Floats, levels: Floats) -> int:
+    """Write the distinct gains, ascending; return how many, or 0 where they are too many."""
+    known = 0
+    most = min(MAX_LEVELS, len(gains) // DOCUMENTS_PER_LEVEL)
+    for i in range(len(gains)):
+        gain = gains[i]
+        place = 0
+        while place < known and levels[place] < gain:
+            place += 1
+        if place < known and levels[place] == gain:
+            continue
+        if known == most:
+            return 0
+        for later in range(known, place, -1):
+            levels[later] = levels[later - 1]
+        levels[place] = gain
+        known += 1
+    return known
+
+
+@jit_helper
+def _block_edges(n: int, split_at: int, edges: Integers) -> int:
+    """Write where blocks begin, and n; one begins at `split_at`. Return how many there are."""
+    blocks = 0
+    begin = 0
+    while begin < n:
+        edges[blocks] = begin
+        blocks += 1
+        end = begin + BLOCK
+        begin = split_at if begin < split_at < end else end
+    edges[blocks] = n
+    return blocks
+
+
+@jit_helper
+def _group_levels(
+    order: Integers,
+    gains: Floats,
+    levels: Floats,
+    edges: Integers,
+    places: Integers,
+    runs: Integers,
+) -> None:
+    """Bring the documents of one level together in every block, and write where they begin.
+
+    `order` and `places` are rewritten, `gains` are by document.
+    """
+    blocks, known = len(runs), len(levels)
+    level_of = np.empty(BLOCK, np.int64)
+    documents = np.empty(BLOCK, np.int64)
+    for m in range(blocks):
+        a, b = edges[m], edges[m + 1]
+        counts = runs[m]
+        for level in range(known):
+            counts[level] = 0
+        for i in range(b - a):
+            gain = gains[order[a + i]]
+            level = 0
+            while levels[level] != gain:
+                level += 1
+            level_of[i] = level
+            documents[i] = order[a + i]
+            counts[level] += 1
+        begin = a
+        for level in range(known):
+            begin += counts[level]
+            counts[level] = begin - counts[level]
+        for i in range(b - a):
+            place = counts[level_of[i]]
+            counts[level_of[i]] += 1
+            order[place] = documents[i]
+            places[place] = a + i
+        for level in range(known, 0, -1):
+            counts[level] = counts[level - 1]
+        counts[0] = a
+
+
+@jit_helper
+def write_decays(w: Columns, batch: Batch, alpha: float) -> None:
+    """Write the exponentials of every block: ratios of them are those of its score differences."""
+    begin, size, factorizable = w.whole[BEGIN], w.whole[SIZE], w.whole[FACTORIZABLE]
+    tops, bottoms, scores, powers = w.real[TOP], w.real[BOTTOM], w.real[SCORE], w.real[POWER]
+    from_top, to_bottom = w.real[FROM_TOP], w.real[TO_BOTTOM]
+    for m in range(batch.blocks):
+        factorizable[m] = exponents(scores, powers, begin[m], size[m], alpha, tops[m])
+    exponentials(powers, from_top, strided(batch.columns))
+    for m in range(batch.blocks if batch.spans_blocks else 0):
+        first = np.uint64(begin[m])
+        if factorizable[m] != 0:
+            span = math.exp(-alpha * (tops[m] - bottoms[m]))
+            for i in range(np.uint64(size[m])):
+                to_bottom[first + i] = span / from_top[first + i]
+        else:
+            for i in range(np.uint64(size[m])):
+                to_bottom[first + i] = math.exp(-alpha * (scores[first + i] - bottoms[m]))
+
+
+@jit_helper
+def exponents(scores: Floats, out: Floats, begin: int, n: int, alpha: float, top: float) -> bool:
+    """Write alpha (s_i - top), cut at 150, of n scores, and minus infinity into their padding.
+
+    Returns whether ratios of e to these powers keep their digits. `top` is the largest score or,
+    where only ratios are used, any of them.
+    """
+    # Counted unsigned: an index that might be negative would keep loops from vectorising. And no
+    # slices: one takes as long as ten documents.
+    first = np.uint64(begin)
+    outside = 0
+    for i in range(np.uint64(n)):
+        x = alpha * (scores[first + i] - top)
+        out[first + i] = min(x, LARGEST_EXPONENT)
+        outside += 1 if abs(x) > LARGEST_EXPONENT else 0
+    for i in range(np.uint64(n), np.uint64(padded(n))):
+        out[first + i] = -math.inf
+    return outside == 0

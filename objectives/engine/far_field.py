@@ -1,0 +1,347 @@
+r"""Sums over all pairs of a list in linear time: a one-dimensional fast multipole scheme.
+
+The documents of a query stand in order of descending score, in blocks (`columns`). Pairs inside a
+block, the *near field*, are summed one by one, without an exponential each: with
+E_i = e^{alpha (s_i - s_top)},
+
+    1/(1 + e^{alpha (s_i - s_j)}) = E_j / (E_i + E_j).
+
+Between blocks, in the *far field*, the logistic function of a difference x >= 0 is a sum of
+decaying exponentials:
+
+    1/(1 + e^x) = z/(1 + z) = sum_k c_k z^k,  z = e^{-x},  k = 1..`TERMS`                     (*)
+
+with c the coefficients of the Chebyshev interpolation of 1/(1 + z) on [0, 1], off by 4e-14 at most;
+its slope -d/dx, sum_k k c_k z^k, is off by 1e-11. A document then needs only the *moments* of the
+blocks above its own, sum_j z_ij^k and sum_j w_j z_ij^k with z_ij = e^{-alpha (s_j - s_i)}: one
+number for each k and level, carried from block to block. Every factor is at most 1, so nothing
+overflows for any scores, and what underflows is nothing.
+
+What a loss makes of the moments is a `Table` of numbers for each pair of levels. With N documents
+of a level on the side at hand, W the sum of their w, D the sum of their distances, a document of
+weight w_i and z_i to the edge of its block receives
+
+    sum over levels of (w_i A S0 + B S1) . phi(z_i) + w_i P N + Q W + R (D + N d_i)          (**)
+
+S0 and S1 the moments without and with w, phi the terms of the logistic function or of its slope.
+"""
+
+import math
+
+import numpy as np
+
+from ..validation import Floats, Integers
+from .columns import (
+    BOTTOM,
+    CURVATURE,
+    FROM_TOP,
+    OWN,
+    POWER,
+    PULL,
+    RANK,
+    SCORE,
+    TO_BOTTOM,
+    TOP,
+    Batch,
+    Columns,
+)
+from .jit import jit_helper, jit_inline
+
+TERMS = 18
+# The c_k of (*): tests compute them again.
+LOGISTIC = np.array(
+    [
+        0.9999999999999668,
+        -0.9999999999784548,
+        0.9999999976623319,
+        -0.999999898841089,
+        0.9999976753631233,
+        -0.9999672384203038,
+        0.9996914612717265,
+        -0.9979458828367758,
+        0.9899453150099184,
+        -0.9627538426572009,
+        0.8932009186391967,
+        -0.7583103993315524,
+        0.5598844904949453,
+        -0.34008963762978045,
+        0.15983459956575632,
+        -0.05375347371658353,
+        0.011406572671954064,
+        -0.0011406572671954064,
+    ]
+)
+SLOPE = LOGISTIC * np.arange(1.0, TERMS + 1.0)
+
+ABOVE, BELOW = 0, 1  # the side from which a document receives
+
+
+# Numbers of (**) in a table [kind, side, level of the document, level of the others]. The first
+# five make what is added to a column of the loss's choice, the others what is added to CURVATURE.
+(
+    OWN_MOMENT,  # A
+    OTHER_MOMENT,  # B
+    OWN_COUNT,  # P
+    OTHER_SUM,  # Q
+    DISTANCE,  # R
+    BEND_OWN_MOMENT,
+    BEND_OTHER_MOMENT,
+    BEND_OWN_COUNT,
+    BEND_OTHER_SUM,
+    BEND_DISTANCE,
+) = range(10)
+
+
+@jit_inline
+def new_table(levels: int) -> Floats:
+    """Return a table of zeros for so many levels."""
+    table = np.empty((10, 2, levels, levels))
+    for kind in range(10):
+        for side in range(2):
+            for level in range(levels):
+                for other in range(levels):
+                    table[kind, side, level, other] = 0.0
+    return table
+
+
+@jit_inline
+def add_far_ranks(alpha: float, table: Floats, batch: Batch, w: Columns) -> None:
+    """Add to RANK what documents of other blocks contribute, by the logistic function."""
+    if batch.spans_blocks:
+        kinds = np.bool_(False), np.bool_(False), np.bool_(False)
+        _add_far(alpha, table, kinds, batch, w, RANK, batch.columns)
+
+
+@jit_inline
+def add_far_slopes(alpha: float, table: Floats, batch: Batch, w: Columns, weighted: bool) -> None:
+    """Add to PULL and CURVATURE what documents of other blocks contribute, both by the slope.
+
+    `weighted` is false where the table has no use for the moments S1 and all w are 1.
+    """
+    if batch.spans_blocks:
+        kinds = np.bool_(True), np.bool_(True), np.bool_(weighted)
+        _add_far(alpha, table, kinds, batch, w, PULL, batch.columns)
+
+
+@jit_inline
+def add_far_pairs(
+    alpha: float, table: Floats, batch: Batch, w: Columns, top: int, weighted: bool
+) -> None:
+    """Add the pairs with documents of other blocks: to PULL by the logistic function.
+
+    To CURVATURE they are added by its slope. Documents from column `top` on take part in pairs with
+    those before it only. `weighted` as in `add_far_slopes`.
+    """
+    if batch.spans_blocks:
+        kinds = np.bool_(False), np.bool_(True), np.bool_(weighted)
+        _add_far(alpha, table, kinds, batch, w, PULL, top)
+
+
+@jit_inline
+def _add_far(
+    alpha: float,
+    table: Floats,
+    kinds: tuple[bool | np.bool, bool | np.bool, bool | np.bool],
+    batch: Batch,
+    w: Columns,
+    column: int,
+    top: int,
+) -> None:
+    """Run both sweeps; `kinds`: whether by the slope, with curvatures, with the moments S1."""
+    levels = batch.runs.shape[1] - 1
+    moments = np.empty((2, levels, TERMS))
+    totals = np.empty((3, levels))  # of each level: documents, weights, distances to the edge
+    out = w.real[column]
+    for side in range(2):  # a loop, so that the sweep is compiled once for both
+        _sweep(side, alpha, table, kinds, top, batch.runs, w, out, moments, totals)
+
+
+@jit_helper
+def _sweep(
+    side: int,
+    alpha: float,
+    table: Floats,
+    kinds: tuple[bool | np.bool, bool | np.bool, bool | np.bool],
+    top: int,
+    runs: Integers,
+    w: Columns,
+    out: Floats,
+    moments: Floats,
+    totals: Floats,
+) -> None:
+    """Go through the blocks from one side, with the moments of those behind."""
+    blocks, levels = len(runs), runs.shape[1] - 1
+    slopes, bends, weighted = kinds
+    from_top, to_bottom = w.real[FROM_TOP], w.real[TO_BOTTOM]
+    near, far = (from_top, to_bottom) if side == ABOVE else (to_bottom, from_top)
+    tops, bottoms, scores, weights = w.real[TOP], w.real[BOTTOM], w.real[SCORE], w.real[OWN]
+    powers, curvature = w.real[POWER], w.real[CURVATURE]
+    ones, sums = moments[0], moments[1]
+    count, total_weight, distance = totals[0], totals[1], totals[2]
+    own, other = np.empty(TERMS), np.empty(TERMS)
+    spans, gaps = np.empty(TERMS), np.empty(TERMS)
+    for level in range(levels):
+        count[level], total_weight[level], distance[level] = 0.0, 0.0, 0.0
+        for k in range(TERMS):
+            ones[level, k] = 0.0
+            sums[level, k] = 0.0
+    for turn in range(blocks):
+        m = turn if side == ABOVE else blocks - 1 - turn
+        edge = tops[m] if side == ABOVE else bottoms[m]
+        receives = turn > 0 and (side == ABOVE or runs[m, 0] < top)
+        for level in range(levels if receives else 0):
+            a, b = runs[m, level], runs[m, level + 1]
+            if a == b:
+                continue
+            phi = SLOPE if slopes else LOGISTIC
+            at = OWN_MOMENT, side, level
+            mixed, constants = _combined(table, at, phi, ones, sums, totals, own, other)
+            _add(own, other, mixed, constants, weights, near, a, b, out)
+            if constants[2] != 0.0:
+                for i in range(a, b):
+                    out[i] += constants[2] * abs(edge - scores[i])
+            if bends:
+                at = BEND_OWN_MOMENT, side, level
+                mixed, constants = _combined(table, at, SLOPE, ones, sums, totals, own, other)
+                _add(own, other, mixed, constants, weights, near, a, b, curvature)
+        if turn + 1 == blocks:
+            continue
+        height = tops[m] - bottoms[m]
+        upper = m if side == ABOVE else m - 1
+        gap = bottoms[upper] - tops[upper + 1]
+        leaving = bottoms[m] if side == ABOVE else tops[m]
+        counts = side == BELOW or runs[m, levels] <= top
+        span, jump = math.exp(-alpha * height), math.exp(-alpha * gap)
+        for k in range(TERMS):
+            spans[k] = span * spans[k - 1] if k > 0 else span
+            gaps[k] = jump * gaps[k - 1] if k > 0 else jump
+        _carry(runs, m, counts, weighted, weights, far, powers, spans, gaps, ones, sums)
+        for level in range(levels):
+            a, b = runs[m, level], runs[m, level + 1]
+            lag = count[level] * (height + gap) if count[level] > 0.0 else 0.0
+            weight = 0.0
+            if counts:
+                for i in range(a, b):
+                    lag += abs(scores[i] - leaving) + gap
+                    weight += weights[i]
+                count[level] += b - a
+            distance[level] += lag
+            total_weight[level] += weight
+
+
+@jit_helper
+def _combined(
+    table: Floats,
+    at: tuple[int, int, int],
+    phi: Floats,
+    ones: Floats,
+    sums: Floats,
+    totals: Floats,
+    own: Floats,
+    other: Floats,
+) -> tuple[bool, tuple[float, float, float]]:
+    """Add up the moments of all levels for the documents of one.
+
+    `at` is the first of five kinds of numbers, the side and the level. Returns whether `other` is
+    not zero, and the constants of (**): one to be added, one for each unit of weight, one for each
+    of distance.
+    """
+    kind, side, level = at
+    rest, per_own, per_distance = 0.0, 0.0, 0.0
+    mixed = False
+    terms = np.uint64(len(own))  # a constant number of turns would be unrolled, not vectorised
+    for k in range(terms):
+        own[k] = 0.0
+        other[k] = 0.0
+    for source in range(len(ones)):
+        count, weight, distance = totals[0, source], totals[1, source], totals[2, source]
+        of_distance = table[kind + DISTANCE, side, level, source]
+        per_own += table[kind + OWN_COUNT, side, level, source] * count
+        rest += table[kind + OTHER_SUM, side, level, source] * weight + of_distance * distance
+        per_distance += of_distance * count
+        of_ones = table[kind + OWN_MOMENT, side, level, source]
+        of_sums = table[kind + OTHER_MOMENT, side, level, source]
+        if of_ones != 0.0:
+            for k in range(terms):
+                own[k] += of_ones * ones[source, k]
+        if of_sums != 0.0:
+            mixed = True
+            for k in range(terms):
+                other[k] += of_sums * sums[source, k]
+    for k in range(terms):
+        own[k] *= phi[k]
+        other[k] *= phi[k]
+    return mixed, (rest, per_own, per_distance)
+
+
+@jit_helper
+def _add(
+    own: Floats,
+    other: Floats,
+    mixed: bool,
+    constants: tuple[float, float, float],
+    weights: Floats,
+    z: Floats,
+    a: int,
+    b: int,
+    out: Floats,
+) -> None:
+    """Add (**) to the documents of one level in one block, columns a to b."""
+    rest, per_own, _ = constants
+    if mixed:
+        for i in range(np.uint64(a), np.uint64(b)):
+            value = 0.0
+            for k in range(TERMS):
+                value = value * z[i] + (weights[i] * own[TERMS - 1 - k] + other[TERMS - 1 - k])
+            out[i] += value * z[i] + weights[i] * per_own + rest
+    else:
+        for i in range(np.uint64(a), np.uint64(b)):
+            value = 0.0
+            for k in range(TERMS):
+                value = value * z[i] + own[TERMS - 1 - k]
+            out[i] += weights[i] * (value * z[i] + per_own) + rest
+
+
+@jit_helper
+def _carry(
+    runs: Integers,
+    m: int,
+    counts: bool,
+    weighted: bool | np.bool_,
+    weights: Floats,
+    z: Floats,
+    powers: Floats,
+    spans: Floats,
+    gaps: Floats,
+    ones: Floats,
+    sums: Floats,
+) -> None:
+    """Take the moments of every level through a block, and on to the edge of the next one.
+
+    `z` are decays to the edge at which the block is left, `spans` and `gaps` the powers of that of
+    the whole block and of that to the next. The block's own documents join where it `counts`.
+    """
+    for level in range(len(ones)):
+        a, b = np.uint64(runs[m, level]), np.uint64(runs[m, level + 1])
+        if a < b and counts:
+            for j in range(a, b):
+                powers[j] = 1.0
+            for k in range(TERMS):
+                one, weight = 0.0, 0.0
+                if weighted:
+                    for j in range(a, b):
+                        power = powers[j] * z[j]
+                        powers[j] = power
+                        one += power
+                        weight += weights[j] * power
+                else:
+                    for j in range(a, b):
+                        power = powers[j] * z[j]
+                        powers[j] = power
+                        one += power
+                ones[level, k] = (ones[level, k] * spans[k] + one) * gaps[k]
+                sums[level, k] = (sums[level, k] * spans[k] + weight) * gaps[k]
+        else:
+            for k in range(TERMS):
+                ones[level, k] *= spans[k] * gaps[k]
+                sums[level, k] *= spans[k] * gaps[k]

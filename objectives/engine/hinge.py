@@ -1,0 +1,177 @@
+"""Hinges on score differences, which GBRank and RankSVM share.
+
+Definition
+    pairs y_i > y_j, v = max(0, margin - (s_i - s_j))
+    squared      loss = 1/2 sum v^2, grad_i -= v, grad_j += v
+    not squared  loss = sum v, grad_i -= 1, grad_j += 1 for each v > 0
+    curvature    1 for each v > 0, at both
+
+Numerics
+    Lists of up to `DIRECT` documents go through all pairs. Longer ones are sorted, and each cut of
+    their grades (`bisection`) is swept twice, until `DIRECT` documents are left. While i goes down
+    in score, documents j only join those with v > 0, each with its v as the pair itself has it, and
+    every v grows by the step of s_i: with c of them so far, sum v += c step and
+    sum v^2 += step (2 sum v + c step). All terms are positive, so nothing cancels however far
+    scores are spread, and whether v > 0 is decided by the very same difference in both forms: they
+    count the same pairs and differ in the last bits of sums only.
+
+Cost
+    O(n log n). With five grades 24 ns a document in lists of 20, 35 in 120, 90 in 1,000 and 100 in
+    9,000; 190 and 275 in the last two where all grades differ.
+"""
+
+import math
+
+import numpy as np
+
+from ..validation import Floats
+from .bisection import first_part, grade_levels, halve
+from .jit import jit_helper, jit_ordered
+from .order import in_order, order_by_score
+
+# Documents whose pairs, in vectors, take less time than a sort and its sweeps.
+DIRECT = 256
+# Lists are filled up to a multiple of this: what vectors leave over would go one by one.
+STRIDE = 16
+
+
+@jit_ordered
+def _violation(margin: float, better: float, worse: float) -> float:
+    """Return what a pair's lead lacks; negative where it leads by more than the margin."""
+    return margin - (better - worse)
+
+
+@jit_helper
+def _all_pairs(
+    scores: Floats, labels: Floats, margin: float, squared: bool, grad: Floats, hess: Floats
+) -> tuple[float, float]:
+    n = len(scores)
+    s = np.zeros((n + STRIDE - 1) // STRIDE * STRIDE)
+    y = np.full(len(s), math.nan)  # neither better nor worse than any other
+    for i in range(n):
+        s[i] = scores[i]
+        y[i] = labels[i]
+    loss = 0.0
+    pairs = 0.0
+    for i in range(n):
+        own = s[i]
+        grade = y[i]
+        pull = 0.0
+        count = 0.0
+        total = 0.0
+        for j in range(len(s)):
+            sign = (1.0 if grade < y[j] else 0.0) - (1.0 if grade > y[j] else 0.0)
+            lacking = _violation(margin, sign * s[j], sign * own)
+            hinge = lacking if lacking > 0.0 and sign != 0.0 else 0.0
+            within = 1.0 if hinge > 0.0 else 0.0
+            pull += sign * (hinge if squared else within)
+            count += within
+            total += 0.5 * hinge * hinge if squared else hinge
+            pairs += sign * sign
+        grad[i] = pull
+        hess[i] = count
+        loss += total
+    return 0.5 * loss, 0.5 * pairs  # each pair was met twice
+
+
+@jit_ordered
+def _sweeps(
+    scores: Floats, labels: Floats, margin: float, squared: bool, grad: Floats, hess: Floats
+) -> tuple[float, float]:
+    n = len(scores)
+    order = order_by_score(scores)
+    t, ranked_y = in_order(scores, order), in_order(labels, order)
+    level = np.empty(n, dtype=np.int64)
+    begins = grade_levels(ranked_y, level)
+    s, y = np.empty(DIRECT), np.empty(DIRECT)
+    part_grad, part_hess = np.empty(DIRECT), np.empty(DIRECT)
+    parts = first_part(len(begins) - 1)
+    ranks, scratch = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for rank in range(n):
+        ranks[rank] = rank
+    ranked_grad, ranked_hess = np.zeros(n), np.zeros(n)
+    loss = 0.0
+    pairs = 0.0
+    waiting = 1
+    while waiting > 0:
+        waiting, start, cut, stop = halve(parts, waiting, begins, level, ranks, scratch)
+        if cut == stop:
+            continue
+        if stop - start <= DIRECT:
+            waiting -= 2  # all cuts at once
+            short = ranks[start:stop]
+            for place in range(len(short)):
+                s[place], y[place] = t[short[place]], ranked_y[short[place]]
+            part_loss, part_pairs = _all_pairs(
+                s[: len(short)], y[: len(short)], margin, squared, part_grad, part_hess
+            )
+            for place in range(len(short)):
+                ranked_grad[short[place]] += part_grad[place]
+                ranked_hess[short[place]] += part_hess[place]
+            loss += part_loss
+            pairs += part_pairs
+            continue
+        better, worse = ranks[start:cut], ranks[cut:stop]
+        pairs += len(better) * float(len(worse))
+        met = 0  # worse documents with v > 0
+        total = 0.0
+        squares = 0.0
+        before = t[better[0]]
+        for i in better:
+            step = before - t[i]
+            before = t[i]
+            squares += step * (2.0 * total + met * step)
+            total += met * step
+            while met < len(worse):
+                lacking = _violation(margin, t[i], t[worse[met]])
+                if lacking <= 0.0:
+                    break
+                total += lacking
+                squares += lacking * lacking
+                met += 1
+            loss += 0.5 * squares if squared else total
+            ranked_grad[i] -= total if squared else met
+            ranked_hess[i] += met
+        met = 0  # better documents, from the last
+        total = 0.0
+        before = t[worse[-1]]
+        for place in range(len(worse) - 1, -1, -1):
+            j = worse[place]
+            step = t[j] - before
+            before = t[j]
+            total += met * step
+            while met < len(better):
+                lacking = _violation(margin, t[better[len(better) - 1 - met]], t[j])
+                if lacking <= 0.0:
+                    break
+                total += lacking
+                met += 1
+            ranked_grad[j] += total if squared else met
+            ranked_hess[j] += met
+    for rank in range(n):
+        grad[order[rank]] = ranked_grad[rank]
+        hess[order[rank]] = ranked_hess[rank]
+    return loss, pairs
+
+
+@jit_helper
+def hinge_pairs(
+    scores: Floats,
+    labels: Floats,
+    margin: float,
+    squared: bool,
+    normalize: bool,
+    grad: Floats,
+    hess: Floats,
+) -> float:
+    """Write gradient and curvature of one query and return its loss, averaged if `normalize`."""
+    if len(scores) <= DIRECT:
+        loss, pairs = _all_pairs(scores, labels, margin, squared, grad, hess)
+    else:
+        loss, pairs = _sweeps(scores, labels, margin, squared, grad, hess)
+    if normalize and pairs > 0.0:
+        for i in range(len(scores)):
+            grad[i] /= pairs
+            hess[i] /= pairs
+        loss /= pairs
+    return loss

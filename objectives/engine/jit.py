@@ -1,0 +1,72 @@
+"""How kernels are compiled: four decorators, one for each way in which a function is used.
+
+No division by zero is checked inside a kernel (``error_model="numpy"``): the check would keep loops
+from vectorising.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,  # nobody calls kernels from C, and the way in takes time to compile
+    # Sums may be split over vector lanes; NaN and infinity keep their meaning.
+    "fastmath": {"contract", "nsz", "reassoc", "arcp"},
+}
+
+
+def _sources() -> str:
+    """Return a digest of this package's files and of the settings that change machine code."""
+    digest = hashlib.sha256(str(getattr(numba.config, "BOUNDSCHECK", None)).encode())
+    for path in sorted(Path(__file__).resolve().parent.parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+SOURCES = _sources()
+
+
+def jit_entry(function: F) -> F:
+    """Compile a function that Python calls, cached on disk where a folder can be written.
+
+    Numba looks at the file of the function alone when it decides whether machine code on disk is
+    still good. Its name on disk therefore holds a digest of all files that it may be made of.
+    """
+    name = function.__qualname__
+    function.__qualname__ = f"{name}-{SOURCES}"
+    try:
+        compiled = numba.njit(cache=True, **OPTIONS)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        compiled = numba.njit(**OPTIONS)(function)
+    function.__qualname__ = name
+    return compiled  # type: ignore[no-any-return]
+
+
+def jit_helper(function: F) -> F:
+    """Compile a function that only kernels call.
+
+    Called from Python, it crashes the process: without the way in, a fifth of the time is saved.
+    """
+    return numba.njit(**{**OPTIONS, "no_cpython_wrapper": True})(function)  # type: ignore[no-any-return]
+
+
+def jit_ordered(function: F) -> F:
+    """Compile like `jit_helper`, but keep the order of operations.
+
+    margin - (s_i - s_j) must not become (margin - s_i) + s_j, in which a large score swallows the
+    margin, and which the compiler hoists out of loops because it saves an operation.
+    """
+    # Fastmath is switched off by name: left out, it is taken over from the kernel that calls.
+    return numba.njit(**{**OPTIONS, "fastmath": False})(function)  # type: ignore[no-any-return]
+
+
+def jit_inline(function: F) -> F:
+    """Make a function part of the kernels that call it: compiled there, and not on its own too."""
+    return numba.njit(inline="always", **OPTIONS)(function)  # type: ignore[no-any-return]

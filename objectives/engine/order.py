@@ -1,0 +1,154 @@
+"""Sorting by score: counting for short lists, buckets for long ones, merging for what is left."""
+
+import math
+
+import numpy as np
+
+from ..validation import Floats, Integers
+from .jit import jit_entry, jit_helper, jit_inline
+from .vector import padded
+
+# Up to this many documents, counting the better ones is faster than sorting.
+SHORT_LIST = 64
+# Insertions per document after which sorting by buckets is given up: the scores lie in few heaps.
+MOVES_PER_DOCUMENT = 8
+
+
+@jit_inline
+def _order_short(scores: Floats, n: int, order: Integers, counts: Integers) -> None:
+    """Rank every document by counting the better ones: no branches, so fastest for short lists."""
+    for i in range(n):
+        counts[i] = 0
+    for i in range(n, padded(n)):
+        scores[i] = -math.inf
+    for i in range(0, n, 2):  # two at a time hide each other's waiting
+        one, two = scores[i], scores[i + 1]
+        better_one, better_two = 0, 0
+        for j in range(np.uint64(padded(n))):
+            better_one += 1 if scores[j] > one else 0
+            better_two += 1 if scores[j] > two else 0
+        order[better_one + counts[better_one]] = i  # ties: one place further each
+        counts[better_one] += 1
+        if i + 1 < n:
+            order[better_two + counts[better_two]] = i + 1
+            counts[better_two] += 1
+
+
+@jit_helper
+def _order_long(scores: Floats, order: Integers, places: Integers, counts: Integers) -> bool:
+    """Sort into as many buckets as documents, then by insertion; False where that would be slow."""
+    n = len(scores)
+    top, bottom = scores[0], scores[0]
+    for i in range(n):
+        top, bottom = max(top, scores[i]), min(bottom, scores[i])
+    scale = (n - 1) / (top - bottom)
+    if not (0.0 < scale < math.inf):  # all tied, or differences that are no longer finite
+        return False
+    for bucket in range(n + 1):
+        counts[bucket] = 0
+    for i in range(n):
+        bucket = int((top - scores[i]) * scale)
+        places[i] = bucket
+        counts[bucket + 1] += 1
+    for bucket in range(n):
+        counts[bucket + 1] += counts[bucket]
+    for i in range(n):
+        bucket = places[i]
+        order[counts[bucket]] = i
+        counts[bucket] += 1
+    moves = MOVES_PER_DOCUMENT * n
+    for place in range(1, n):
+        i = order[place]
+        own = scores[i]
+        hole = place
+        while hole > 0 and scores[order[hole - 1]] < own:
+            order[hole] = order[hole - 1]
+            hole -= 1
+        order[hole] = i
+        moves -= place - hole
+        if moves < 0:
+            return False
+    return True
+
+
+@jit_helper
+def _order_any(scores: Floats, n: int, order: Integers, work: Integers) -> None:
+    """Merge ever longer runs. NumPy's stable sort takes three seconds to compile."""
+    for i in range(n):
+        order[i] = i
+    width = 1
+    while width < n:
+        for begin in range(0, n, 2 * width):
+            middle, end = min(begin + width, n), min(begin + 2 * width, n)
+            left, right = begin, middle
+            for place in range(begin, end):
+                ahead = right >= end or (
+                    left < middle and not (scores[order[right]] > scores[order[left]])
+                )
+                if ahead:
+                    work[place] = order[left]
+                    left += 1
+                else:
+                    work[place] = order[right]
+                    right += 1
+        for place in range(n):
+            order[place] = work[place]
+        width *= 2
+
+
+@jit_inline
+def write_long_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
+    """Write what `write_order` writes, for lists beyond `SHORT_LIST`."""
+    if not _order_long(scores[:n], order, work[0], work[1]):
+        _order_any(scores, n, order, work[0])
+
+
+@jit_inline
+def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
+    """Write the document at each position, best of the first n first; ties keep input order.
+
+    `scores` is scratch with room for padding; `work` has two rows of at least n + 1.
+    """
+    if n <= SHORT_LIST:
+        _order_short(scores, n, order, work[0])
+    else:
+        write_long_order(scores, n, order, work)
+
+
+@jit_inline
+def merged_order(scores: Floats) -> Integers:
+    """Return what `order_by_score` does: quicker to compile and slower, for what is rare."""
+    n = len(scores)
+    order, work = np.empty(n, np.int64), np.empty(n, np.int64)
+    _order_any(scores, n, order, work)
+    return order
+
+
+@jit_entry
+def order_by_score(scores: Floats) -> Integers:
+    """Document at each position, best first; ties keep input order."""
+    n = len(scores)
+    room = np.empty(padded(n))
+    for i in range(n):
+        room[i] = scores[i]
+    order = np.empty(n, np.int64)
+    write_order(room, n, order, np.empty((2, n + 1), np.int64))
+    return order
+
+
+@jit_inline
+def in_order(values: Floats, order: Integers) -> Floats:
+    """Return values by rank; a loop, as indexing by an array takes a second to compile."""
+    ranked = np.empty(len(values))
+    for rank in range(len(values)):
+        ranked[rank] = values[order[rank]]
+    return ranked
+
+
+@jit_helper
+def all_equal(values: Floats) -> bool:
+    """Whether every value is the same (also of an empty list)."""
+    others = 0
+    for i in range(len(values)):
+        others += 1 if values[i] != values[0] else 0
+    return others == 0

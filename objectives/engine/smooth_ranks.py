@@ -1,0 +1,249 @@
+"""What SDCG and SHF-SDCG share once smooth ranks are known: what a rank costs, and its derivatives.
+
+Definition
+    f_i(r) = -(g_i / Z_k) D(r), c_i = f_i'(r^_i), e_i = f_i''(r^_i)
+    W(r) = G_beta(r - cut), 1 without a cut-off                                  (7)
+    R(r) = integral of W from 0 to r, r itself without a cut-off
+    D(r) = -R(r)                    discount "linear"
+           -2 sqrt(1 + R(r))                 "sqrt"
+           W(r) / log2(1 + r)                "log2"                              (8)
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..validation import Floats
+from . import columns as col
+from .columns import Batch, Columns, query_columns, write_decays
+from .curvature import floor_indefinite
+from .driver import Function, Kernel, batch_kernels, bind
+from .far_field import add_far_ranks, add_far_slopes
+from .jit import jit_helper, jit_inline
+from .vector import LN_2, logarithms, logistic, strided
+
+DISCOUNTS = ("linear", "sqrt", "log2")
+LINEAR, SQRT, LOG2 = range(3)
+
+
+class SmoothDCGParams(NamedTuple):
+    """What the kernels of SDCG and SHF-SDCG take."""
+
+    k: int  # 0: none
+    alpha: float
+    beta: float
+    normalize: bool
+    discount: int  # one of DISCOUNTS
+
+
+@jit_inline
+def by_gain_alone(p: SmoothDCGParams) -> bool:
+    """Return whether c is g / Z, the same at every rank."""
+    return p.discount == LINEAR and p.k == 0
+
+
+@jit_inline
+def slopes_of(p: SmoothDCGParams, w: Columns) -> Floats:
+    """Return the column that holds c: WORTH, or OWN once `write_slopes` has run."""
+    slopes: Floats = w.real[col.WORTH if by_gain_alone(p) else col.OWN]
+    return slopes
+
+
+@jit_helper
+def _cut_rank(rank: float, cut: float, beta: float) -> float:
+    """R(r)."""
+    beyond = math.log1p(math.exp(-beta * abs(rank - cut)))
+    return min(rank, cut) - (beyond - math.log1p(math.exp(-beta * cut))) / beta
+
+
+@jit_helper
+def _discount(rank: float, cut: float, p: SmoothDCGParams) -> tuple[float, float]:
+    """D(r) and its second derivative."""
+    w0, w1, w2 = 1.0, 0.0, 0.0
+    if p.k > 0:
+        w0, rho = logistic(p.beta * (rank - cut))  # (7)
+        w1 = -p.beta * rho
+        w2 = p.beta * p.beta * rho * (1.0 - 2.0 * w0)
+    if p.discount != LOG2:
+        within = _cut_rank(rank, cut, p.beta) if p.k > 0 else rank
+        if p.discount == LINEAR:
+            return -within, -w1
+        root = math.sqrt(1.0 + within)
+        return -2.0 * root, (0.5 * w0 * w0 / (1.0 + within) - w1) / root
+    log = math.log1p(rank)
+    d0 = LN_2 / log
+    d1 = -d0 / (log * (1.0 + rank))
+    d2 = d0 * (2.0 / log + 1.0) / (log * (1.0 + rank) ** 2)
+    return d0 * w0, d2 * w0 + 2.0 * d1 * w1 + d0 * w2
+
+
+@jit_helper
+def write_slopes(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
+    """Write c of every column into OWN, where it is not by gain alone."""
+    width = strided(batch.columns)
+    slopes, ranks, logs = w.real[col.OWN], w.real[col.RANK], w.real[col.POWER]
+    worth = w.real[col.WORTH]
+    if p.discount == LINEAR:
+        for i in range(np.uint64(width)):
+            slopes[i] = -1.0
+    elif p.discount == SQRT:
+        for i in range(np.uint64(width)):
+            slopes[i] = -1.0 / math.sqrt(1.0 + ranks[i])
+    else:
+        for i in range(np.uint64(width)):
+            slopes[i] = 1.0 + ranks[i]
+        logarithms(slopes, logs, width)
+        for i in range(np.uint64(width)):
+            slopes[i] = -LN_2 / (logs[i] * logs[i] * slopes[i])
+    if p.k > 0:
+        for m in range(1 if batch.spans_blocks else batch.blocks):
+            cut = w.real[col.CUT, m]
+            a, b = query_columns(w, batch, m)
+            for i in range(np.uint64(a), np.uint64(b)):
+                w0, rho = logistic(p.beta * (ranks[i] - cut))  # (7)
+                if p.discount == LOG2:
+                    slopes[i] = slopes[i] * w0 - LN_2 / logs[i] * p.beta * rho
+                elif p.discount == SQRT:
+                    slopes[i] = -w0 / math.sqrt(1.0 + _cut_rank(ranks[i], cut, p.beta))
+                else:
+                    slopes[i] = -w0
+    for i in range(np.uint64(width)):
+        slopes[i] *= -worth[i]
+
+
+@jit_helper
+def write_losses(p: SmoothDCGParams, batch: Batch, w: Columns, loss: Floats) -> None:
+    """Write the loss of every query, from ranks and cut-offs."""
+    for m in range(1 if batch.spans_blocks else batch.blocks):
+        a, b = query_columns(w, batch, m)
+        total = 0.0
+        for i in range(a, b):
+            total += w.real[col.WORTH, i] * _discount(w.real[col.RANK, i], w.real[col.CUT, m], p)[0]
+        loss[w.whole[col.QUERY, m]] = -total  # (8)
+
+
+@jit_helper
+def write_exact_curvatures(p: SmoothDCGParams, batch: Batch, w: Columns, hinged: bool) -> None:
+    """Write the exact diagonal, from ranks, cut-offs and c; `hinged` as in `_exact_curvature`."""
+    for m in range(1 if batch.spans_blocks else batch.blocks):
+        a, b = query_columns(w, batch, m)
+        e = np.zeros(b - a)
+        for i in range(a, b if not by_gain_alone(p) else a):  # else there are no ranks, and e is 0
+            second = _discount(w.real[col.RANK, i], w.real[col.CUT, m], p)[1]
+            e[i - a] = -w.real[col.WORTH, i] * second
+        _exact_curvature(w, slopes_of(p, w), a, b, p.alpha, e, hinged)
+
+
+@jit_helper
+def _exact_curvature(
+    w: Columns, c: Floats, a: int, b: int, alpha: float, e: Floats, hinged: bool
+) -> None:
+    """Write the exact diagonal of one query, columns a to b.
+
+    With `hinged`, pairs of different gain follow SHF-SDCG's (14).
+    """
+    scores, worth = w.real[col.SCORE], w.real[col.WORTH]
+    curvatures = w.real[col.CURVATURE, a:b]
+    for i in range(a, b):
+        slope = 0.0  # dr^_i/ds_i over alpha
+        total = 0.0
+        for j in range(a, b):
+            if j == i:
+                continue
+            lead = scores[i] - scores[j]
+            lead = -lead if hinged and worth[i] < worth[j] else lead
+            sigmoid, rho = logistic(alpha * lead)
+            g2 = rho * (1.0 - 2.0 * sigmoid)  # G'' / alpha^2
+            if not hinged or worth[i] == worth[j]:
+                slope -= rho
+                total += e[j - a] * rho * rho + (c[i] - c[j]) * g2
+            else:
+                steepness = rho if lead >= 0.0 else 0.25  # -A' / alpha
+                slope += -steepness if worth[i] > worth[j] else steepness
+                total += e[j - a] * steepness * steepness
+                total += (c[i] + c[j]) * (g2 if lead >= 0.0 else 0.0)
+        curvatures[i - a] = alpha * alpha * (total + e[i - a] * slope * slope)
+    floor_indefinite(curvatures)
+
+
+def smooth_rank_kernels(
+    *,
+    packing: Function,
+    tables: Function,
+    fill: Function,
+    near_ranks: Function,
+    write_cuts: Function,
+    near_pulls: Function,
+    hinged: bool,
+) -> Kernel:
+    """Make the kernel of SDCG or SHF-SDCG.
+
+    Parameters
+    ----------
+    packing, tables : compiled function
+        As in `batch_kernels`; two tables, of what blocks add to ranks and to pulls.
+    fill : compiled function
+        ``fill(p, table, batch, w)`` writes the table of the pulls for one query.
+    near_ranks, near_pulls : compiled function
+        ``(p, batch, w)``: write sums over the pairs inside each block into RANK, and into PULL and
+        CURVATURE.
+    write_cuts : compiled function
+        ``(p, batch, w)``: writes CUT of every query, from its ranks, where there is a cut-off.
+    hinged : bool
+        As in `_exact_curvature`.
+    """
+    write_ranks = jit_inline(bind(_write_ranks, near_ranks=near_ranks, write_cuts=write_cuts))
+    parts = {"write_ranks": write_ranks, "near_pulls": near_pulls, "fill": fill}
+    derivatives = jit_inline(bind(_derivatives, **parts))
+    return batch_kernels(
+        SmoothDCGParams,
+        packing=packing,
+        tables=tables,
+        derivatives=derivatives,
+        exact=jit_inline(bind(_exact_derivatives, derivatives=derivatives, hinged=hinged)),
+        batch_loss=jit_inline(bind(_loss, write_ranks=write_ranks)),
+    )
+
+
+# What these call is bound to them above.
+_unbound: Any = None
+fill = near_ranks = write_cuts = near_pulls = write_ranks = derivatives = hinged = _unbound
+
+
+def _write_ranks(p: SmoothDCGParams, batch: Batch, table: Floats, w: Columns) -> None:
+    near_ranks(p, batch, w)
+    add_far_ranks(p.alpha, table, batch, w)
+    if p.k > 0:
+        write_cuts(p, batch, w)
+
+
+def _derivatives(
+    p: SmoothDCGParams, batch: Batch, tables: tuple[Floats, Floats], w: Columns
+) -> tuple[float, float]:
+    ranks, pulls = tables
+    write_decays(w, batch, p.alpha)
+    if not by_gain_alone(p):
+        write_ranks(p, batch, ranks, w)
+        write_slopes(p, batch, w)
+    near_pulls(p, batch, w)
+    if batch.spans_blocks:
+        fill(p, pulls, batch, w)
+        add_far_slopes(p.alpha, pulls, batch, w, not by_gain_alone(p))
+    return -p.alpha, 0.5 * p.alpha * p.alpha
+
+
+def _exact_derivatives(
+    p: SmoothDCGParams, batch: Batch, tables: tuple[Floats, Floats], w: Columns
+) -> tuple[float, float]:
+    slope, _ = derivatives(p, batch, tables, w)
+    write_exact_curvatures(p, batch, w, hinged)
+    return slope, 1.0
+
+
+def _loss(
+    p: SmoothDCGParams, batch: Batch, tables: tuple[Floats, Floats], w: Columns, loss: Floats
+) -> None:
+    write_decays(w, batch, p.alpha)
+    write_ranks(p, batch, tables[0], w)
+    write_losses(p, batch, w, loss)

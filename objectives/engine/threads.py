@@ -1,0 +1,130 @@
+"""Spreads queries over threads.
+
+Serial kernels that release the interpreter lock run on an ordinary thread pool. Numba's own
+``prange`` is not used: its work-queue layer aborts the process when two Python threads enter it
+at once, and its OpenMP layer is killed in a forked child. A query is always computed whole by one
+thread, so results are bit-identical for any number of threads.
+"""
+
+import itertools
+import math
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from queue import SimpleQueue
+from typing import Any
+
+import numba
+import numpy as np
+
+from ..validation import Integers
+
+# A query costs as its number of pairs, a long one, in most kernels, as its documents.
+_LINEAR_FROM = 500.0
+# Below this many pairs, a few hundred microseconds of work, threads cost more than they save.
+_COST_WORTH_A_THREAD = 100_000
+# Several chunks a thread even out what these costs misjudge.
+_CHUNKS_PER_THREAD = 4
+# Python sees an interrupt between two chunks only: after a tenth of a second or less.
+_COST_DEAF_TO_SIGNALS = 10_000_000
+
+_lock = threading.Lock()
+_pools: dict[int, ThreadPoolExecutor] = {}
+_watching_forks = False
+
+
+def _forget_pools() -> None:
+    """Drop what a forked child inherited: the pool's threads do not exist there."""
+    global _lock
+    _lock = threading.Lock()
+    _pools.clear()
+
+
+def _ask_for_help(threads: int, task: Callable[[], None]) -> None:
+    """Hand a task to that many other threads, which may come to it late or never."""
+    global _watching_forks
+    with _lock:
+        if not _watching_forks and hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_forget_pools)
+            _watching_forks = True
+        if threads not in _pools:
+            _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="boostrank")
+        pool = _pools[threads]
+    try:
+        for _ in range(threads):
+            pool.submit(task)
+    except RuntimeError:
+        # The system has no more threads, or the main thread has ended before this one, and pools
+        # with it: who asks does the work.
+        return
+
+
+def over_queries(driver: Callable[..., None], boundaries: Integers, *args: Any) -> None:
+    """Run ``driver(first, last, boundaries, *args)`` over all queries.
+
+    Parameters
+    ----------
+    driver : compiled function
+        Computes the queries first..last-1 and writes into arrays among `args`.
+    boundaries : int64 array (n_queries + 1,)
+        Query q holds the documents boundaries[q]..boundaries[q + 1] - 1.
+    *args
+        Passed through.
+
+    Notes
+    -----
+    As many threads as ``numba.get_num_threads()`` says: all cores unless ``NUMBA_NUM_THREADS`` or
+    ``numba.set_num_threads`` says otherwise.
+
+    After an error, or an interrupt of the calling thread, other threads may still write into the
+    arrays for the length of a chunk: they are not to be used again.
+    """
+    n_queries = len(boundaries) - 1
+    sizes = np.diff(boundaries).astype(np.float64)
+    costs = np.cumsum(sizes * np.minimum(sizes, _LINEAR_FROM))
+    total = costs[-1] if n_queries else 0.0
+    threads = numba.get_num_threads() if total >= 2 * _COST_WORTH_A_THREAD else 1
+    n_chunks = math.ceil(total / _COST_DEAF_TO_SIGNALS)
+    if threads > 1:
+        n_chunks = max(n_chunks, threads * _CHUNKS_PER_THREAD)
+    if n_chunks <= 1:
+        driver(0, n_queries, boundaries, *args)
+        return
+    shares = np.linspace(0.0, total, n_chunks + 1)[1:-1]
+    cuts = np.unique(np.concatenate(([0], np.searchsorted(costs, shares), [n_queries])))
+    chunks: deque[Callable[[], None]] = deque(
+        partial(driver, first, last, boundaries, *args)
+        for first, last in itertools.pairwise(cuts.tolist())
+    )
+    unfinished = len(chunks)
+    finished: SimpleQueue[BaseException | None] = SimpleQueue()
+    try:
+        if threads > 1:
+            _ask_for_help(threads - 1, partial(_take_chunks, chunks, finished))
+        _take_chunks(chunks, finished)  # the calling thread works too: it need not be woken
+        for _ in range(unfinished):
+            error = finished.get()
+            if error is not None:
+                raise error
+    finally:
+        chunks.clear()
+
+
+def _take_chunks(
+    chunks: deque[Callable[[], None]], finished: SimpleQueue[BaseException | None]
+) -> None:
+    """Run chunks until none is left, and report each."""
+    while True:
+        try:
+            chunk = chunks.popleft()
+        except IndexError:
+            return
+        try:
+            chunk()
+        except BaseException as error:
+            finished.put(error)
+            raise
+        finished.put(None)

@@ -1,0 +1,86 @@
+"""Fields of objectives that state their own check: ``margin: float = positive(1.0)``.
+
+The base class runs the checks of all fields when an objective is built.
+"""
+
+from collections.abc import Callable
+from dataclasses import field
+from functools import partial
+from typing import Any
+
+from .schedules import check_positive_or_schedule
+from .validation import (
+    check_choice,
+    check_count,
+    check_cutoff,
+    check_flag,
+    check_positive,
+    check_seed,
+    check_share,
+)
+
+
+def checked(check: Callable[[str, Any], Any], default: Any) -> Any:
+    """Return a field whose value ``check(name, value)`` returns, or refuses."""
+    return field(default=default, metadata={"check": check})
+
+
+def positive(default: float) -> Any:
+    """Return a field for a positive number."""
+    return checked(check_positive, default)
+
+
+def schedulable(default: float) -> Any:
+    """Return a field for a positive number or a schedule of such."""
+    return checked(check_positive_or_schedule, default)
+
+
+def flag(default: bool) -> Any:
+    """Return a field for True or False."""
+    return checked(check_flag, default)
+
+
+def count(default: int) -> Any:
+    """Return a field for a whole number of at least 1."""
+    return checked(check_count, default)
+
+
+def cutoff() -> Any:
+    """Return a field for a rank cut-off: None, the default, for the whole list."""
+    return checked(check_cutoff, None)
+
+
+def choice(default: str, words: tuple[str, ...]) -> Any:
+    """Return a field for one of several words; kernels take its place among them."""
+    metadata = {"check": partial(_chosen, words), "words": words}
+    return field(default=default, metadata=metadata)
+
+
+def noise(default: str | None) -> Any:
+    """Return a field for the kind of noise that is added to a booster's scores, or None."""
+    return checked(_noise, default)
+
+
+def fraction(default: float) -> Any:
+    """Return a field for a share of the queries."""
+    return checked(_fraction, default)
+
+
+def random_seed(default: int) -> Any:
+    """Return a field for a seed."""
+    return checked(lambda name, value: check_seed(value), default)
+
+
+def _noise(name: str, value: Any) -> str | None:
+    return None if value is None else check_choice(name, value, ("gumbel", "gaussian"))
+
+
+def _fraction(name: str, value: Any) -> float:
+    number = check_share(name, value)
+    if number == 0.0:
+        raise ValueError(f"{name} must be above 0: there is nothing to learn from none")
+    return number
+
+
+def _chosen(words: tuple[str, ...], name: str, value: Any) -> str:
+    return check_choice(name, value, words)

@@ -1,0 +1,359 @@
+"""What the base class promises of every objective: arguments, weights, copies, errors.
+
+Three kinds of objectives stand for all, because no class replaces these methods, which
+`test_no_class_replaces_what_is_promised_here` asserts. What each class does itself is at the end:
+the checks of its parameters, and those that may be schedules.
+"""
+
+import copy
+import pickle
+from dataclasses import FrozenInstanceError, fields
+
+import boostrank.objectives
+import numpy as np
+import pytest
+from boostrank.objectives import REGISTRY, Objective, Schedule
+from cases import KINDS, every_kind, every_name, example
+from oracle import NAMES, ORACLES
+
+SCORES = np.array([3.0, -1.0, 0.0, 0.0, 2.0, 1.0, -2.0, 1.0])
+LABELS = np.array([1.0, 0.0, 2.0, 2.0, 0.0, 1.0, 3.0, 0.0])
+GROUP = np.array([3, 0, 1, 4])
+DATA = SCORES, LABELS, GROUP
+
+
+def test_no_class_replaces_what_is_promised_here():
+    promised = ("loss", "grad_hess", "replace", "scheduled", "__copy__", "__deepcopy__")
+    for build in (*REGISTRY.values(), *KINDS.values()):
+        cls = build if isinstance(build, type) else type(build())
+        for name in promised:
+            assert getattr(cls, name) is getattr(Objective, name), (cls, name)
+
+
+# ---- weights -------------------------------------------------------------------------------------
+
+
+@every_kind
+def test_weights_multiply(build, rng):
+    objective = build()
+    query, document = np.array([0.5, 7.0, 0.0, 1e3]), rng.uniform(0, 2, len(SCORES))
+    for m in (1, 2, 4):
+        grad, hess = objective.grad_hess(*DATA, round=m)
+        loss = objective.loss(*DATA, round=m)
+        each = np.repeat(query, GROUP)
+        for weight, factor in ((query, each), (each, each), (document, document)):
+            got = objective.grad_hess(*DATA, weight=weight, round=m)
+            np.testing.assert_array_equal(got[0], grad * factor)
+            np.testing.assert_array_equal(got[1], hess * factor)
+        got = objective.loss(*DATA, weight=query, round=m)
+        np.testing.assert_array_equal(got, loss * query)
+        with pytest.raises(ValueError, match=r"weight .* each of the 4 queries, got 8"):
+            objective.loss(*DATA, weight=document, round=m)
+
+
+# ---- arguments -----------------------------------------------------------------------------------
+
+
+@every_kind
+def test_inputs_of_any_type_give_the_same_result_and_stay_as_they_are(build):
+    objective = build()
+    weight = np.array([3.0, 1.0, 0.0, 2.0])
+    strided = np.column_stack([SCORES, LABELS])
+
+    def result(s, y, g, w):
+        loss = objective.loss(s, y, g, weight=w, round=2)
+        return *objective.grad_hess(s, y, g, weight=w, round=2), loss
+
+    given = tuple(a.copy() for a in (*DATA, weight))
+    want = result(*given)
+    read_only = tuple(a.copy() for a in given)
+    for a in read_only:
+        a.flags.writeable = False
+    variants = (
+        tuple(a.tolist() for a in given),
+        tuple(tuple(a.tolist()) for a in given),
+        (*(a.astype(np.float32) for a in given[:2]), GROUP.astype(np.int32), weight.tolist()),
+        tuple(a.astype(np.int64) for a in given),
+        (SCORES.astype(np.int8), LABELS.astype(np.uint8), GROUP.astype(float), weight),
+        (SCORES.astype(">f8"), LABELS, GROUP, weight),
+        (strided[:, 0], strided[:, 1], GROUP, weight),
+        (SCORES[::-1].copy()[::-1], LABELS, GROUP, weight),
+        read_only,
+    )
+    for variant in variants:
+        for got, expected in zip(result(*variant), want, strict=True):
+            assert got.dtype == np.float64
+            np.testing.assert_array_equal(got, expected)
+    for after, before in zip(given, (*DATA, weight), strict=True):
+        np.testing.assert_array_equal(after, before)
+
+
+@every_kind
+def test_results_do_not_share_memory(build):
+    objective = build()
+    first = objective.grad_hess([0.0, 1.0], [1, 0], [2], round=4)
+    kept = [a.copy() for a in first]
+    objective.grad_hess([5.0, 1.0], [1, 0], [2], round=4)
+    for a, b in zip(first, kept, strict=True):
+        np.testing.assert_array_equal(a, b)
+        a += 1.0  # writable, and the caller's own
+
+
+BAD_DATA = [
+    ({"scores": [0.0, float("nan"), 1.0]}, ValueError, r"scores must be finite, got nan at row 1"),
+    ({"scores": [0.0, float("inf"), 1.0]}, ValueError, r"scores must be finite, got inf at row 1"),
+    ({"scores": [[0.0, 1.0, 2.0]]}, ValueError, r"scores must have one dimension, .*\(1, 3\)"),
+    ({"scores": 1.0}, ValueError, r"scores must have one dimension"),
+    ({"scores": ["a", "b", "c"]}, TypeError, r"scores must be a 1-D array of numbers"),
+    ({"scores": None}, TypeError, r"scores must be a 1-D array of numbers, got NoneType"),
+    ({"scores": [0.0, 1.0]}, ValueError, r"labels must have one grade for each of the 2 scores"),
+    ({"labels": [0, -1, 2]}, ValueError, r"labels must be relevance grades.*got -1.0 at row 1"),
+    ({"labels": [0, float("nan"), 2]}, ValueError, r"labels must be relevance grades.*got nan"),
+    ({"labels": [0, float("inf"), 2]}, ValueError, r"labels must be relevance grades.*got inf"),
+    ({"labels": [0, 1001, 2]}, ValueError, r"labels must be relevance grades.*got 1001"),
+    ({"labels": [0, 1]}, ValueError, r"labels must have one grade for each of the 3 .* got 2"),
+    ({"labels": [[0], [1], [2]]}, ValueError, r"labels must have one dimension, .*\(3, 1\)"),
+    ({"labels": ["0", "1", "2"]}, TypeError, r"labels must be a 1-D array of numbers"),
+    ({"labels": [0j, 1j, 2j]}, TypeError, r"labels must be a 1-D array of numbers"),
+    ({"group": None}, ValueError, r"group is missing"),
+    ({"group": [2, 2]}, ValueError, r"group must add up to the number of documents, 3, .* to 4"),
+    ({"group": []}, ValueError, r"group must add up to the number of documents, 3"),
+    ({"group": [0, 0, 0]}, ValueError, r"group must add up to the number of documents, 3"),
+    ({"group": [4, -1]}, ValueError, r"group must hold query sizes, .* got -1 at row 1"),
+    ({"group": [1.5, 1.5]}, ValueError, r"group must hold query sizes, whole .* got 1.5 at row 0"),
+    ({"group": [float("nan"), 3]}, ValueError, r"group must hold query sizes.*got nan"),
+    ({"group": [float("inf"), 3]}, ValueError, r"group must"),
+    ({"group": [[3]]}, ValueError, r"group must have one dimension"),
+    ({"group": 3}, ValueError, r"group must have one dimension"),
+    ({"group": ["3"]}, TypeError, r"group must be a 1-D array of numbers"),
+    ({"group": [True, True, True]}, TypeError, r"group must hold the sizes"),
+    ({"weight": [1.0, 2.0]}, ValueError, r"weight must have one value .* 1 queries .* 3 .* got 2"),
+    ({"weight": [-1.0]}, ValueError, r"weight must be finite and not negative, got -1.0 at row 0"),
+    ({"weight": [float("nan")]}, ValueError, r"weight must be finite and not negative, got nan"),
+    ({"weight": [float("inf")]}, ValueError, r"weight must be finite and not negative, got inf"),
+    ({"weight": [[1.0]]}, ValueError, r"weight must have one dimension"),
+    ({"weight": ["1"]}, TypeError, r"weight must be a 1-D array of numbers"),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"), BAD_DATA, ids=[f"{c[0]}" for c in BAD_DATA]
+)
+def test_bad_data_are_refused(changes, error, message):
+    data = {"scores": [0.0, 1.0, 2.0], "labels": [0, 1, 2], "group": [3], "weight": None}
+    objective = REGISTRY["gbrank"]()
+    for method in (objective.loss, objective.grad_hess):
+        method(**data)  # good as it stands
+        with pytest.raises(error, match=message):
+            method(**{**data, **changes})
+
+
+@pytest.mark.parametrize("method", ["loss", "grad_hess"])
+def test_round(method):
+    data = [0.0, 1.0], [1, 0], [2]
+    plain = getattr(KINDS["plain"](), method)
+    np.testing.assert_array_equal(plain(*data), plain(*data, round=3))
+    for kind in ("scheduled", "mixture"):
+        call = getattr(KINDS[kind](), method)
+        with pytest.raises(ValueError, match="round is missing"):
+            call(*data)
+        with pytest.raises(ValueError, match="round must be at least 1, got 0"):
+            call(*data, round=0)
+        for wrong in (1.5, "1", True):
+            with pytest.raises(TypeError, match="round must be a whole number"):
+                call(*data, round=wrong)
+        np.testing.assert_array_equal(call(*data, round=2), call(*data, round=np.int64(2)))
+        assert not np.array_equal(call(*data, round=1), call(*data, round=10**6))
+
+
+# ---- the object ----------------------------------------------------------------------------------
+
+
+@every_kind
+def test_an_objective_is_an_immutable_value(build):
+    objective, twin = build(), build()
+    assert isinstance(objective, Objective)
+    assert objective == twin
+    assert hash(objective) == hash(twin)
+    assert {objective: 1}[twin] == 1
+    for parameter in fields(objective):
+        value = getattr(objective, parameter.name)
+        assert f"{parameter.name}={value!r}" in repr(objective)
+        with pytest.raises(FrozenInstanceError):
+            setattr(objective, parameter.name, value)
+        with pytest.raises(FrozenInstanceError):
+            delattr(objective, parameter.name)
+    with pytest.raises((FrozenInstanceError, TypeError)):
+        objective.anything_else = 1
+    assert copy.copy(objective) is objective
+    assert copy.deepcopy(objective) is objective
+    assert copy.deepcopy([objective])[0] is objective
+    assert eval(repr(objective), vars(boostrank.objectives)) == objective
+
+
+@every_kind
+def test_a_pickled_objective_is_the_same(build):
+    objective = build()
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(objective, protocol))
+        assert again == objective
+        assert hash(again) == hash(objective)
+        assert repr(again) == repr(objective)
+    np.testing.assert_array_equal(
+        again.grad_hess(*DATA, round=2), objective.grad_hess(*DATA, round=2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("plain", {"margin": 7.5}),
+        ("plain", {"normalize": False}),
+        ("plain", {"hessian": "constant"}),
+        ("scheduled", {"k": None}),
+        ("scheduled", {"alpha": 7.5}),
+        ("mixture", {"schedule": 0.75}),
+        ("mixture", {"second": KINDS["plain"]()}),
+    ],
+)
+def test_replace_changes_one_parameter_and_only_in_the_copy(kind, changes):
+    objective = KINDS[kind]()
+    before = {field.name: getattr(objective, field.name) for field in fields(objective)}
+    changed = objective.replace(**changes)
+    assert type(changed) is type(objective)
+    assert changed != objective
+    assert objective == KINDS[kind]()
+    for name, value in (before | changes).items():
+        assert getattr(changed, name) == value
+    fresh = type(objective)(**before | changes)
+    np.testing.assert_array_equal(
+        changed.grad_hess(*DATA, round=2), fresh.grad_hess(*DATA, round=2)
+    )
+    assert not np.array_equal(
+        changed.grad_hess(*DATA, round=2), objective.grad_hess(*DATA, round=2)
+    )
+    assert objective.replace() == objective
+
+
+@every_kind
+def test_an_unknown_parameter_is_refused(build):
+    objective = build()
+    with pytest.raises(TypeError, match="lambda_"):
+        type(objective)(lambda_=1.0)
+    name = type(objective).__name__
+    with pytest.raises(TypeError, match=f"{name} has no parameter 'lambda_'; it has "):
+        objective.replace(lambda_=1.0)
+
+
+# ---- each class ----------------------------------------------------------------------------------
+
+
+def test_objectives_of_different_classes_differ():
+    built = [example(name).objective for name in NAMES]
+    assert len(set(built)) == len(built)
+
+
+@every_name
+def test_parameters_are_keywords_that_repr_shows(name):
+    cls, objective = REGISTRY[name], example(name).objective
+    with pytest.raises(TypeError, match="takes 1 positional argument"):
+        cls(1, **ORACLES[name].parameters[-1])
+    for parameter, value in ORACLES[name].parameters[-1].items():
+        assert getattr(objective, parameter) == value
+    assert eval(repr(objective), vars(boostrank.objectives)) == objective
+
+
+@every_name
+def test_numpy_scalars_are_parameters_like_any_other(name):
+    objective = example(name).objective
+    as_numpy = {}
+    for parameter in fields(objective):
+        value = getattr(objective, parameter.name)
+        wrap = {bool: np.bool_, int: np.int32, float: np.float64}.get(type(value), lambda v: v)
+        as_numpy[parameter.name] = wrap(value)
+    again = REGISTRY[name](**as_numpy)
+    assert again == objective
+    assert repr(again) == repr(objective)
+    assert hash(again) == hash(objective)
+
+
+def test_total_rounds_has_no_default():
+    with pytest.raises(TypeError, match="total_rounds"):
+        REGISTRY["reg-shf-sdcg"]()
+
+
+MAY_BE_SCHEDULES = [
+    (name, field.name)
+    for name in NAMES
+    for field in fields(REGISTRY[name])
+    if field.name in ("alpha", "beta", "tau", "sigma")
+]
+
+
+@pytest.mark.parametrize(("name", "parameter"), MAY_BE_SCHEDULES)
+def test_a_scheduled_parameter_is_its_value_in_each_round(name, parameter):
+    objective = example(name).objective
+    query = [0.3, 1.0, 0.2, 2.0], [1, 0, 3, 2], [4]
+    changing = objective.replace(**{parameter: Schedule("linear", 5, first=0.2, last=0.9)})
+    assert changing.scheduled
+    for m, value in ((1, 0.2), (3, 0.55), (6, 0.9)):
+        fixed = objective.replace(**{parameter: value})
+        np.testing.assert_allclose(
+            changing.grad_hess(*query, round=m), fixed.grad_hess(*query, round=m), rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            changing.loss(*query, round=m), fixed.loss(*query, round=m), rtol=1e-12
+        )
+
+
+NAN, INF = float("nan"), float("inf")
+# What each parameter refuses; a parameter missing here fails a test.
+COUNT = [(0, ValueError), (-3, ValueError), (2.5, TypeError), (3.0, TypeError), (NAN, TypeError)]
+COUNT += [("3", TypeError), (True, TypeError), ([3], TypeError), (2**53 + 1, ValueError)]
+POSITIVE = [(0, ValueError), (-0.5, ValueError), (NAN, ValueError), (INF, ValueError)]
+POSITIVE += [(-INF, ValueError), ("1", TypeError), (None, TypeError), (True, TypeError)]
+POSITIVE += [(1j, TypeError), ([1.0], TypeError)]
+SHARE = [(-0.1, ValueError), (1.1, ValueError), (NAN, ValueError), ("1", TypeError)]
+SHARE += [(True, TypeError), ([0.5], TypeError)]
+FLAG = [(1, TypeError), (0, TypeError), ("yes", TypeError), (None, TypeError)]
+CHOICE = [("nonsense", ValueError), ("", ValueError), (None, ValueError), (1, ValueError)]
+REFUSED = {
+    "k": COUNT,
+    "truncation": COUNT,
+    "total_rounds": [*COUNT, (None, TypeError)],
+    "alpha": POSITIVE,
+    "beta": POSITIVE,
+    "sigma": POSITIVE,
+    "margin": POSITIVE,
+    "tau": SHARE,
+    "gamma": SHARE,
+    "normalize": FLAG,
+    "norm": FLAG,
+    "discount": [*CHOICE, ("Linear", ValueError)],
+    "permutations": COUNT,
+    "decay": SHARE,
+    "target": [*CHOICE, ("Grade", ValueError)],
+    "ties": [*CHOICE, ("Score", ValueError)],
+    "form": [*CHOICE, ("Sigmoid", ValueError)],
+    "measure": [*CHOICE, *((m, ValueError) for m in ("ndcg@0", "ndcg@", "map@3", "ndcg@2.5"))],
+    "hessian": [*CHOICE, ("Exact", ValueError), (["exact"], ValueError)],
+    "rescale": FLAG,
+    "perturb": [("uniform", ValueError), ("", ValueError), (0.5, ValueError)],
+    "perturb_scale": POSITIVE,
+    "query_fraction": [*SHARE, (0.0, ValueError), (None, TypeError)],
+    "seed": [(-1, ValueError), (0.5, TypeError), ("1", TypeError), (True, TypeError)],
+    "start_round": COUNT,
+}
+
+
+@every_name
+def test_bad_parameters_are_refused(name):
+    cls = REGISTRY[name]
+    good = ORACLES[name].parameters[-1]
+    for parameter in fields(cls):
+        if REFUSED[parameter.name] is COUNT:
+            assert getattr(cls(**{**good, parameter.name: 2**53}), parameter.name) == 2**53
+        message = f"^(unknown {parameter.name}|{parameter.name} must (not )?be) "
+        for value, error in REFUSED[parameter.name]:
+            with pytest.raises(error, match=message):
+                cls(**{**good, parameter.name: value})
