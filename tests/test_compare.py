@@ -20,6 +20,7 @@ from boostrank.lab.learners import Learner, learners
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.records import CsvFiles, ResultStore
 from boostrank.lab.results import Failure, FoldResult, Row
+from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.lab.stats import paired_p_value
 
@@ -201,6 +202,36 @@ def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
         if hasattr(learner.objective, "total_rounds")
     }
     assert scheduled == {4}
+
+
+def test_catboosts_own_objectives_are_rows_beside_ours(fold: Fold, tmp_path: Path) -> None:
+    chosen = learners({"sdcg": boostrank.SDCG()}, ["lightgbm", "catboost"])
+    own = [learner for learner in chosen if learner.host == "catboost"]
+    assert [str(learner) for learner in own] == [
+        f"catboost:{name}" for name in ("QueryRMSE", "YetiRank", "YetiRankPairwise", "RMSE")
+    ]
+    rounds = 0
+
+    def count() -> None:
+        nonlocal rounds
+        rounds += 1
+
+    for learner in own:
+        model, _ = TRAINERS["catboost"].train(
+            learner.objective, fold.train, SETTINGS, {"depth": 2}, count
+        )
+        scores = model.predict(fold.test.X)
+        stages = list(model.staged(fold.test.X))
+        np.testing.assert_allclose(stages[-1], scores, atol=1e-12)
+        np.testing.assert_allclose(stages[2], model.predict(fold.test.X, 3), atol=1e-12)
+        assert not model.predict(fold.test.X, 0).any()
+        model.save(tmp_path / "model.cbm")
+        loaded = TRAINERS["catboost"].load(tmp_path / "model.cbm", 1)
+        np.testing.assert_array_equal(loaded.predict(fold.test.X), scores)
+        assert (loaded.n_features, loaded.n_trees) == (model.n_features, len(stages))
+    assert rounds == len(own) * SETTINGS.rounds
+    with pytest.raises(ValueError, match="catboost takes no objective of ours, got sdcg"):
+        TRAINERS["catboost"].train(boostrank.SDCG(), fold.train, SETTINGS)
 
 
 def test_regression_and_the_built_in_objectives_always_join() -> None:

@@ -12,8 +12,8 @@ import numpy as np
 from boostrank.datasets import Fold, RankingData, letor_folds
 from boostrank.lab.environment import kernel_threads
 from boostrank.lab.learners import Learner
-from boostrank.lab.models import HOSTS
 from boostrank.lab.results import FoldResult
+from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import CHOSEN_BY, CUTOFFS, METRICS, Settings
 from boostrank.metrics import evaluate
 from boostrank.objectives import Objective
@@ -51,7 +51,7 @@ def run_fold(
         # Loads or compiles the kernels, so that the first round does not include it.
         learner.objective.grad_hess([0.0, 0.0], [1, 0], [2], round=1)
     with kernel_threads(settings.threads):
-        model, seconds = HOSTS[learner.host].train(
+        model, seconds = TRAINERS[learner.host].train(
             learner.objective, fold.train, settings, on_round=on_round
         )
 

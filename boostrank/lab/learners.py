@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from boostrank.lab.environment import import_host
 from boostrank.lab.models import HOSTS
+from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice
@@ -50,14 +51,15 @@ def learners(
     ----------
     objectives : mapping of label to Objective, optional
         Default None: all objectives with their defaults. Regression is always added.
-    hosts : sequence of str, default both
+    hosts : sequence of str, default LightGBM and XGBoost
+        ``"catboost"`` adds CatBoost's own objectives; it takes none of ours.
     rounds : int, default 250
         For the schedules of objectives made here.
 
     Returns
     -------
     list of Learner
-        The hosts' own objectives, then every objective on every host.
+        The hosts' own objectives, then every objective on every host that takes ours.
 
     Raises
     ------
@@ -67,13 +69,18 @@ def learners(
         For a host that is not installed.
     """
     if not hosts:
-        raise ValueError(f"hosts must name at least one of {', '.join(HOSTS)}")
-    chosen = dict.fromkeys(check_choice("host", host, HOSTS) for host in hosts)
+        raise ValueError(f"hosts must name at least one of {', '.join(TRAINERS)}")
+    chosen = dict.fromkeys(check_choice("host", host, TRAINERS) for host in hosts)
     for host in chosen:
         import_host(host)
     if objectives is None:
         objectives = {name: make_objective(name, {}, rounds) for name in objective_names()}
     ours = {"regression": make_objective("regression", {}, rounds)} | dict(objectives)
     return [
-        Learner(f"{host}:{name}", host, name) for host in chosen for name in HOSTS[host].builtins
-    ] + [Learner(label, host, made) for label, made in ours.items() for host in chosen]
+        Learner(f"{host}:{name}", host, name) for host in chosen for name in TRAINERS[host].builtins
+    ] + [
+        Learner(label, host, made)
+        for label, made in ours.items()
+        for host in chosen
+        if host in HOSTS
+    ]

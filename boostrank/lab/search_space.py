@@ -60,6 +60,13 @@ TREES: dict[str, Space] = {
         "reg_lambda": Choice(1.0, (0.0, 0.1, 1.0, 10.0)),
         "colsample_bytree": Span(1.0, 0.4, 1.0, log=False),
     },
+    "catboost": {
+        "learning_rate": Span(Settings.learning_rate, 0.01, 0.3),
+        "depth": Span(6, 2, 8, log=False),
+        "l2_leaf_reg": Choice(3.0, (1.0, 3.0, 10.0, 30.0)),
+        "random_strength": Choice(1.0, (0.0, 1.0, 10.0)),
+        "rsm": Span(1.0, 0.4, 1.0, log=False),
+    },
 }
 _PAIRS: Space = {
     "lambdarank_num_pair_per_sample": Choice(32, (5, 10, 32, 100)),
@@ -73,6 +80,10 @@ BUILTINS: dict[str, Space] = {
     "lightgbm:rank_xendcg": {},
     "xgboost:rank:ndcg": _PAIRS,
     "xgboost:rank:pairwise": _PAIRS,
+    "catboost:QueryRMSE": {},
+    "catboost:YetiRank": {},
+    "catboost:YetiRankPairwise": {},
+    "catboost:RMSE": {},
 }
 # Parameters of our objectives. What an objective is for (`k`, `measure`, `target`) is for its user
 # to choose. Noise keeps its scale: alpha and sigma are relative to it.

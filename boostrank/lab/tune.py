@@ -16,7 +16,7 @@ import numpy as np
 from boostrank.datasets import RankingData, group_folds
 from boostrank.lab.environment import import_host, kernel_threads
 from boostrank.lab.learners import Learner
-from boostrank.lab.models import HOSTS
+from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.search_space import Space, learner_space, split_params
 from boostrank.lab.settings import CHOSEN_BY, Settings
 from boostrank.metrics import evaluate
@@ -105,6 +105,9 @@ class Tuned:
         if self.learner.host == "lightgbm":
             params = {"objective": name, "metric": "'None'"}
             call = f"lightgbm.train(params, dataset, {best.rounds})"
+        elif self.learner.host == "catboost":
+            params = {"loss_function": name}
+            call = f"catboost.train(pool, params, iterations={best.rounds})"
         else:
             params = {"objective": name if self.learner.builtin else "'rank:pairwise'"}
             params |= {"base_score": "0", "grow_policy": "'lossguide'", "max_depth": "0"}
@@ -193,7 +196,7 @@ def _figures(job: _Job, params: Mapping[str, Any], folds: Sequence[Any]) -> Floa
         train, test = (np.unique(query[part]) for part in rows)
         part = data.select(test)
         with kernel_threads(settings.threads):
-            model, _ = HOSTS[learner.host].train(objective, data.select(train), settings, trees)
+            model, _ = TRAINERS[learner.host].train(objective, data.select(train), settings, trees)
         stages, scores = model.staged(part.X), np.zeros(len(part.y))
         for m in range(1, settings.rounds + 1):
             scores = next(stages, scores)  # LightGBM stops where nothing can be split

@@ -1,0 +1,110 @@
+"""Hosts that take no objective of ours, as rows to compare with: CatBoost."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from boostrank.datasets import RankingData
+from boostrank.lab.environment import import_host
+from boostrank.lab.models import HOSTS, Model
+from boostrank.lab.settings import Settings
+from boostrank.objectives import Objective
+from boostrank.objectives.validation import Floats
+
+
+class CatBoostModel(Model):
+    """A CatBoost booster with CatBoost's own trees: symmetric, of depth 6.
+
+    Of `Settings` it takes rounds, learning rate, threads and seed. Leaves and documents in a leaf
+    mean something else to symmetric trees, and keep CatBoost's defaults.
+    """
+
+    host = "catboost"
+    builtins = ("QueryRMSE", "YetiRank", "YetiRankPairwise", "RMSE")
+
+    @staticmethod
+    def _params(settings: Settings) -> dict[str, Any]:
+        return {
+            "learning_rate": settings.learning_rate,
+            "thread_count": settings.threads,
+            "random_seed": settings.seed,
+            "allow_writing_files": False,
+            "logging_level": "Silent",
+        }
+
+    @staticmethod
+    def _train(
+        objective: Objective | str,
+        data: RankingData,
+        params: dict[str, Any],
+        settings: Settings,
+        on_round: Callable[[], object] | None,
+    ) -> tuple[Any, float]:
+        catboost = import_host("catboost")
+        if isinstance(objective, Objective):
+            raise ValueError(f"catboost takes no objective of ours, got {objective.name}")
+        pool = catboost.Pool(
+            data.X, label=data.y, group_id=np.repeat(np.arange(len(data.group)), data.group)
+        )
+        booster = catboost.CatBoost(
+            params | {"loss_function": objective, "iterations": settings.rounds}
+        )
+        started = time.perf_counter()
+        try:
+            booster.fit(pool, callbacks=None if on_round is None else [_callback(on_round)])
+        except catboost.CatBoostError as error:
+            raise ValueError(f"catboost cannot train {objective}: {error}") from error
+        return booster, time.perf_counter() - started
+
+    @classmethod
+    def load(cls, path: Path, threads: int) -> "CatBoostModel":
+        """Read a model; see `Model.load`."""
+        catboost = import_host("catboost")
+        booster = catboost.CatBoost()
+        try:
+            booster.load_model(str(path))
+        except catboost.CatBoostError as error:
+            raise ValueError(f"{path} is not a whole CatBoost model: {error}") from error
+        return cls(booster, threads)
+
+    def save(self, path: Path) -> None:
+        """Write the model; see `Model.save`."""
+        self.booster.save_model(str(path))
+
+    @property
+    def n_features(self) -> int:
+        """Features; see `Model.n_features`."""
+        return len(self.booster.feature_names_)
+
+    @property
+    def n_trees(self) -> int:
+        """Trees; see `Model.n_trees`."""
+        return int(self.booster.tree_count_)
+
+    def predict(self, X: Floats, rounds: int | None = None) -> Floats:
+        """Scores; see `Model.predict`."""
+        last = self.n_trees if rounds is None else rounds
+        if last == 0:  # to CatBoost, an end of 0 means all trees
+            return np.zeros(len(X))
+        scores: Floats = self.booster.predict(X, ntree_end=last, thread_count=self.threads)
+        return scores
+
+    def staged(self, X: Floats) -> Iterator[Floats]:
+        """Scores after each tree; see `Model.staged`."""
+        yield from self.booster.staged_predict(X, thread_count=self.threads)
+
+
+def _callback(on_round: Callable[[], object]) -> Any:
+    def after_iteration(_: Any) -> bool:
+        on_round()
+        return True  # continue training
+
+    return SimpleNamespace(after_iteration=after_iteration)
+
+
+#: Every host that a comparison can train; `HOSTS` are those that take our objectives.
+TRAINERS: dict[str, type[Model]] = {**HOSTS, CatBoostModel.host: CatBoostModel}
