@@ -528,16 +528,16 @@ def reg_shf_sdcg_gauss_newton(
 
 
 def blend(scores, grades, **_):
-    """Return a third of each part."""
-    parts = query_rmse(scores, grades), ranknet(scores, grades, sigma=2.0)
-    return (sum(parts) + shf_sdcg(scores, grades, alpha=2.0)) / 3.0
+    """Return half of the first part, a quarter each of the others."""
+    pairs, top = ranknet(scores, grades, sigma=2.0), shf_sdcg(scores, grades, alpha=2.0)
+    return query_rmse(scores, grades) / 2.0 + pairs / 4.0 + top / 4.0
 
 
 def blend_gauss_newton(scores, grades, **_):
-    """Return a third of each part's."""
+    """Return half of the first part's, a quarter each of the others'."""
     pairs = _exact(ranknet)(scores, grades, sigma=2.0)
     top = shf_sdcg_gauss_newton(scores, grades, alpha=2.0)
-    return (query_rmse_majorizer(scores, grades) + pairs + top) / 3.0
+    return query_rmse_majorizer(scores, grades) / 2.0 + pairs / 4.0 + top / 4.0
 
 
 def query_rmse_majorizer(scores, grades, **_):

@@ -120,10 +120,10 @@ def test_the_default_of_shf_sdcg(data):
     noisy = {name for name in boostrank.objective_names() if make_objective(name).perturb}
     assert noisy == {"blend", "reg-shf-sdcg", "shf-sdcg"}
     shf, ranknet = boostrank.SHFSDCG(), boostrank.RankNet()
-    assert shf == boostrank.SHFSDCG(perturb="gumbel", perturb_scale=1.0, seed=0)
+    assert shf == boostrank.SHFSDCG(perturb="gumbel", perturb_scale=0.5, seed=0)
     scores, rows = np.zeros(len(data.y), np.float32), matrix(data)
     for perturb in (None, "gumbel"):
-        mix = boostrank.Mix(ranknet, shf, 0.0, perturb=perturb, rescale=False)
+        mix = boostrank.Mix(ranknet, shf, 0.0, perturb=perturb, perturb_scale=0.5, rescale=False)
         alone = shf.replace(perturb=perturb, rescale=False)
         np.testing.assert_array_equal(mix(0, scores, rows)[0], alone(0, scores, rows)[0])
 

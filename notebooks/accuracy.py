@@ -1,0 +1,254 @@
+"""How well rows rank on real data: the tables and the figure of docs/accuracy.md.
+
+    python notebooks/accuracy.py run search --seeds 1      # validation parts only
+    python notebooks/accuracy.py run test --seeds 1 2 3    # opens the test parts
+    python notebooks/accuracy.py table search
+    python notebooks/accuracy.py table test
+
+OHSUMED and MQ2008 come in five partitions; Yandex's queries are dealt into five, a deal for each
+seed. Fold n trains on three, validates on the fourth and tests on the fifth. A seed is also that of
+the host, of the noise and of how documents are shuffled inside their queries. NDCG@10 of every
+query is kept after every tenth of 300 trees, in ``out/accuracy``; what is there is not run again.
+
+`search` trains every row with every entry of `TREES` and reads validation parts; `test` trains the
+rows with `plain`, with `preset` and each with what the search chose for it, and reads test parts.
+Data are looked for in ``$BOOSTRANK_DATA`` (default ``../shared/data``).
+"""
+
+import argparse
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from boostrank.objectives.validation import Floats
+from scipy.stats import t
+
+import boostrank
+from boostrank import presets
+from boostrank.datasets import Fold, RankingData, letor_folds, load_letor, load_letor_parts
+from boostrank.lab.models import Model
+from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.settings import Settings
+
+OUT = Path("out/accuracy")
+SETS = ("ohsumed", "mq2008", "yandex")
+GROUPS = (*((name,) for name in SETS), SETS)
+ROUNDS, STEP = 300, 10
+BASE = "lightgbm:lambdarank"
+OURS = {
+    "blend": boostrank.Blend(),
+    "query-rmse": boostrank.QueryRMSE(),
+    "yetirank": boostrank.YetiRank(),
+    "reg-shf-sdcg": boostrank.RegSHFSDCG(total_rounds=ROUNDS),
+    "shf-sdcg": boostrank.SHFSDCG(),
+    "sdcg": boostrank.SDCG(),
+    "regression": boostrank.Regression(),
+}
+ROWS = {
+    BASE: ("lightgbm", "lambdarank"),
+    "lightgbm:rank_xendcg": ("lightgbm", "rank_xendcg"),
+    "xgboost:rank:ndcg": ("xgboost", "rank:ndcg"),
+    "xgboost:rank:pairwise": ("xgboost", "rank:pairwise"),
+    "catboost:QueryRMSE": ("catboost", "QueryRMSE"),
+    "catboost:YetiRank": ("catboost", "YetiRank"),
+    "catboost:RMSE": ("catboost", "RMSE"),
+    **{name: ("lightgbm", objective) for name, objective in OURS.items()},
+}
+# What the search tries, the same for every row on a host. "plain" is what docs/accuracy.md calls
+# the same trees for all; CatBoost's are its own.
+TREES: dict[str, dict[str, dict[str, Any]]] = {
+    "lightgbm": {
+        "plain": {},
+        "extra": {"extra_trees": True},
+        "smooth": {"path_smooth": 20.0},
+        "l2-1": {"lambda_l2": 1.0},
+        "l2-30": {"lambda_l2": 30.0},
+        "extra-31": {"extra_trees": True, "num_leaves": 31},
+    },
+    "xgboost": {
+        "plain": {},
+        "l2-10": {"reg_lambda": 10.0},
+        "node": {"colsample_bynode": 0.4},
+        "weight": {"min_child_weight": 5.0},
+    },
+    "catboost": {
+        "plain": {},
+        "depth-4": {"depth": 4},
+        "depth-8": {"depth": 8},
+        "l2-30": {"l2_leaf_reg": 30.0},
+    },
+}
+PRESET = {"lightgbm": presets.LIGHTGBM, "xgboost": presets.XGBOOST, "catboost": {}}
+SHARED = {
+    "lightgbm": {"feature_fraction": 0.8},
+    "xgboost": {"colsample_bytree": 0.8},
+    "catboost": {},
+}
+
+
+def folds(name: str, seed: int) -> Iterator[Fold]:
+    """Yield the folds of a set, documents shuffled inside their queries."""
+    root = Path(os.environ.get("BOOSTRANK_DATA", "../shared/data"))
+    if name == "yandex":
+        parts = load_letor(root / name / "train.txt.gz").split(5, seed=seed)
+    else:
+        parts = load_letor_parts([root / name / f"S{n}.txt.gz" for n in range(1, 6)])
+    for fold in letor_folds(parts):
+        yield Fold(*(part.shuffle_within_queries(seed) for part in fold))
+
+
+def curve(model: Model, part: RankingData) -> Floats:
+    """Return NDCG@10 (marks, queries) after every tenth tree."""
+    return np.array(
+        [
+            boostrank.evaluate(
+                model.predict(part.X, min(mark, model.n_trees)),
+                part.y,
+                part.group,
+                ("ndcg@10",),
+                per_query=True,
+            )["ndcg@10"]
+            for mark in range(STEP, ROUNDS + 1, STEP)
+        ]
+    )
+
+
+def run(name: str, row: str, trees: str, seed: int, test: bool) -> None:
+    """Train a row on the five folds of a set, and keep what came out."""
+    path = file_of(name, row, trees, seed)
+    if path.exists() and (not test or "test0" in np.load(path)):
+        return
+    host, objective = ROWS[row]
+    if not isinstance(objective, str):
+        objective = objective.replace(seed=seed)
+    settings = Settings(rounds=ROUNDS, learning_rate=0.05, seed=seed)
+    chosen = SHARED[host] | parameters(row, trees)
+    kept, seconds = {}, 0.0
+    for number, fold in enumerate(folds(name, seed)):
+        model, took = TRAINERS[host].train(objective, fold.train, settings, chosen)
+        seconds += took
+        for kind in ("validation", "test") if test else ("validation",):
+            part = getattr(fold, kind)
+            kept[f"{kind}{number}"] = curve(model, part)
+            kept[f"{kind}{number} queries"] = part.qid[np.cumsum(part.group) - part.group]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, **kept)
+    print(f"{name} {row} {trees} seed {seed}: {seconds / 5 / ROUNDS * 1e3:.2f} ms a round")
+
+
+def parameters(row: str, trees: str) -> dict[str, Any]:
+    """Return the host's parameters of a name in `TREES`, or of the preset."""
+    host, _ = ROWS[row]
+    return PRESET[host] if trees == "preset" else TREES[host][trees]
+
+
+def file_of(name: str, row: str, trees: str, seed: int) -> Path:
+    """Return where a result lies."""
+    return OUT / f"{name} {row.replace(':', '.')} {trees} {seed}.npz"
+
+
+def figures(name: str, row: str, trees: str, seed: int, kind: str) -> Floats:
+    """Return NDCG@10 (2, queries): of the best round, chosen on validation, and of all rounds.
+
+    On validation parts it is one round for all folds, on test parts that of each fold. Queries come
+    in the order of their ids; NaN where none is relevant.
+    """
+    kept = np.load(file_of(name, row, trees, seed))
+    curves = [kept[f"validation{n}"] for n in range(5)]
+    best = [np.nanmean(curve, axis=1).argmax() for curve in curves]
+    if kind == "validation":
+        best = [np.nanmean(np.concatenate(curves, axis=1), axis=1).argmax()] * 5
+    values = [kept[f"{kind}{n}"][[best[n], -1]] for n in range(5)]
+    queries = np.concatenate([kept[f"{kind}{n} queries"] for n in range(5)])
+    return np.concatenate(values, axis=1)[:, np.argsort(queries)]
+
+
+def pooled(row: str, trees: str, sets: Sequence[str], seeds: Sequence[int], kind: str) -> Floats:
+    """Return `figures` of all sets, seeds averaged, without queries that have nothing relevant."""
+    means = [
+        np.mean([figures(name, row, trees, seed, kind) for seed in seeds], axis=0) for name in sets
+    ]
+    joined = np.concatenate(means, axis=1)
+    return joined[:, ~np.isnan(joined).any(axis=0)]
+
+
+def difference(ours: Floats, other: Floats) -> str:
+    """Return the mean difference over queries, best round | all, with a 95 % half width."""
+    less = ours - other
+    n = less.shape[1]
+    half = t.ppf(0.975, n - 1) * less.std(axis=1, ddof=1) / np.sqrt(n)
+    return " | ".join(f"{a:+.4f} ± {b:.4f}" for a, b in zip(less.mean(axis=1), half, strict=True))
+
+
+def best_trees(row: str, seeds: Sequence[int]) -> str:
+    """Return the trees with which a row has the best mean of both figures on validation parts."""
+    return max(
+        TREES[ROWS[row][0]],
+        key=lambda trees: pooled(row, trees, SETS, seeds, "validation").mean(),
+    )
+
+
+def print_search(seeds: Sequence[int]) -> None:
+    """Print every row with every entry of the search."""
+    for row, (host, _) in ROWS.items():
+        for trees in TREES[host]:
+            if not all(file_of(name, row, trees, seed).exists() for name in SETS for seed in seeds):
+                continue
+            cells = [
+                "/".join(
+                    f"{value:.4f}"
+                    for value in pooled(row, trees, sets, seeds, "validation").mean(axis=1)
+                )
+                for sets in GROUPS
+            ]
+            print(f"{row} | {trees} | " + " | ".join(cells))
+
+
+def print_test(seeds: Sequence[int], searched: Sequence[int]) -> None:
+    """Print every row with its trees: the same for all, the preset, and the best of the search."""
+    for title, of in {
+        "the same trees": lambda _: "plain",
+        "the preset": lambda _: "preset",
+        "each row's best of the search": lambda row: best_trees(row, searched),
+    }.items():
+        print(f"\n{title}: NDCG@10, best round / all; blend less the row, all sets, best | all")
+        ours = {sets: pooled("blend", of("blend"), sets, seeds, "test") for sets in GROUPS}
+        for row in ROWS:
+            found = {sets: pooled(row, of(row), sets, seeds, "test") for sets in GROUPS}
+            cells = ["/".join(f"{v:.4f}" for v in found[sets].mean(axis=1)) for sets in GROUPS]
+            less = [difference(ours[sets], found[sets]) for sets in GROUPS]
+            print(f"{row} | {of(row)} | " + " | ".join(cells) + " || " + " || ".join(less))
+
+
+def main() -> None:
+    """Run or print."""
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("action", choices=("run", "table"))
+    parser.add_argument("kind", choices=("search", "test"))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--searched", type=int, nargs="+", default=[1], help="seeds of the search")
+    parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--rows", nargs="+", default=list(ROWS))
+    given = parser.parse_args()
+    if given.action == "table":
+        if given.kind == "search":
+            print_search(given.seeds)
+        else:
+            print_test(given.seeds, given.searched)
+        return
+    for seed, name, row in product(given.seeds, given.sets, given.rows):
+        if given.kind == "search":
+            wanted = list(TREES[ROWS[row][0]])
+        else:
+            wanted = ["plain", "preset", best_trees(row, given.searched)]
+        for trees in dict.fromkeys(wanted):
+            run(name, row, trees, seed, test=given.kind == "test")
+
+
+if __name__ == "__main__":
+    main()
