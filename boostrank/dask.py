@@ -1,7 +1,7 @@
 """Queries in Dask's partitions: whole, counted, and refused where a boundary cuts one.
 
 Both hosts train on a Dask collection as its partitions are, and neither knows where queries end in
-the next partition: a query that is cut is two queries to them, in silence. `by_query` repartitions
+the next partition: a query that is cut silently becomes two queries. `by_query` repartitions
 a data frame so that none is cut; `group_sizes` counts the queries' documents and raises if one is.
 """
 

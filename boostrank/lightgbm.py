@@ -44,7 +44,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         are stretched over `n_estimators` (after `init_model`: over its rounds and these), whatever
         their own number of rounds; `objective_` is what was trained.
     metric : str, default "None"
-        LightGBM's own metrics, beside those that `fit` names.
+        LightGBM's own metrics, in addition to those that `fit` names.
     **kwargs
         Every other parameter of `lightgbm.LGBMRanker`: `n_estimators`, `num_leaves`, ...
 
@@ -147,21 +147,26 @@ class LGBMRanker(lightgbm.LGBMRanker):
             `qid`, a query whose documents do not stand together, ``bagging_by_query``, and another
             name for `n_estimators`.
         """
+        train, evals = rankers.read_sets(
+            (X, y, group, qid, sample_weight, init_score),
+            (eval_set, eval_group, eval_qid, eval_sample_weight, eval_init_score),
+            sort=sort,
+        )
+        return self._fit(train, evals, eval_metric, callbacks, init_model, kwargs)
+
+    def _fit(
+        self,
+        train: rankers.Rows,
+        evals: list[rankers.Rows],
+        eval_metric: str | Metric | Sequence[str | Metric] | None,
+        callbacks: list[Callable[..., Any]] | None,
+        init_model: "str | Path | lightgbm.Booster | lightgbm.LGBMModel | None",
+        kwargs: dict[str, Any],
+    ) -> Self:
         params = self.get_params()
         for alias in _ROUNDS_ALIASES:
             if alias in params:
                 raise ValueError(f"{alias} must be given as n_estimators, got {params[alias]!r}")
-        train = rankers.read_rows(
-            X, y, group=group, qid=qid, weight=sample_weight, offset=init_score, sort=sort
-        )
-        evals = rankers.read_eval_rows(
-            eval_set,
-            group=eval_group,
-            qid=eval_qid,
-            weight=eval_sample_weight,
-            offset=eval_init_score,
-            sort=sort,
-        )
         metrics: list[Any] = []
         if eval_metric is not None or (evals and self.metric == "None"):
             metrics = rankers.read_metrics(eval_metric)
@@ -189,18 +194,4 @@ class LGBMRanker(lightgbm.LGBMRanker):
         )
         return self
 
-    def score(
-        self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None
-    ) -> float:
-        """Return NDCG@10 of the predictions, as `boostrank.evaluate` has it.
-
-        Parameters
-        ----------
-        X, y, group, qid, sample_weight
-            As in `fit`; with `qid`, rows may come in any order.
-
-        Returns
-        -------
-        float
-        """
-        return rankers.score(self, X, y, group=group, qid=qid, sample_weight=sample_weight)
+    score = rankers.score

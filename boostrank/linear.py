@@ -27,7 +27,7 @@ except ImportError as error:
 
 from boostrank.datasets import RankingData
 from boostrank.metrics import evaluate
-from boostrank.objectives import SLAM, Objective, Schedule, SmoothAP, SmoothNDCG
+from boostrank.objectives import SLAM, Schedule, SmoothAP, SmoothNDCG
 from boostrank.objectives.validation import (
     Floats,
     check_choice,
@@ -103,17 +103,45 @@ def _grid(name: str, value: Any) -> list[float]:
     return [check_positive(name, number) for number in values]
 
 
-def _annealed(
-    objective: Objective,
-    rounds: int,
+def _smooth(measure: str, k: int | None, sigma: float | Schedule) -> SmoothNDCG | SmoothAP:
+    """Return the loss. Its Hessian is not used: a constant one costs nothing."""
+    if measure == "ndcg":
+        return SmoothNDCG(k=k, sigma=sigma, hessian="constant")
+    return SmoothAP(sigma=sigma, hessian="constant")
+
+
+def anneal(
+    objective: SmoothNDCG | SmoothAP,
     data: RankingData,
     centre: Floats,
     start: Floats,
+    *,
     reg_lambda: float,
     max_iter: int,
     tol: float,
 ) -> Floats:
-    """Return the last of the minimisers of (13), each found from the one before."""
+    """Return the last of the minimisers of (13), each found from the one before.
+
+    Public because the paper claims more of it than `SmoothRank` shows, whose descent always begins
+    at its centre.
+
+    Parameters
+    ----------
+    objective : SmoothNDCG or SmoothAP
+        One minimisation for each round of its schedule.
+    data : RankingData
+    centre : float64 array (n_features,)
+        The w_0 that the penalty is for leaving.
+    start : float64 array (n_features,)
+        Where the first descent begins.
+    reg_lambda, max_iter, tol
+        As in `SmoothRank`.
+
+    Returns
+    -------
+    float64 array (n_features,)
+    """
+    rounds = objective.sigma.total_rounds if isinstance(objective.sigma, Schedule) else 1
     X, y, group = data.X, data.y, data.group
     options = {"maxiter": max_iter, "gtol": tol * len(group)}
 
@@ -283,15 +311,11 @@ class SmoothRank(_LinearRanker):
         k = check_cutoff("k", self.k)
         lambdas = _grid("reg_lambda", self.reg_lambda)
         ridges = _grid("ridge", self.ridge)
-        max_iter = check_count("max_iter", self.max_iter)
-        tol = check_positive("tol", self.tol)
-        # Neither Hessian is used: a constant one costs nothing.
-        objective: Objective
-        if measure == "ndcg":
-            objective = SmoothNDCG(k=k, sigma=self.sigma, hessian="constant")
-        else:
-            objective = SmoothAP(sigma=self.sigma, hessian="constant")
-        rounds = self.sigma.total_rounds if isinstance(self.sigma, Schedule) else 1
+        options: dict[str, Any] = {
+            "max_iter": check_count("max_iter", self.max_iter),
+            "tol": check_positive("tol", self.tol),
+        }
+        objective = _smooth(measure, k, self.sigma)
         data = self._read(X, y, group, qid, reset=True)
         validation = self._read_validation(eval_set, eval_group, eval_qid)
         if (len(lambdas) > 1 or len(ridges) > 1) and validation is None:
@@ -314,10 +338,7 @@ class SmoothRank(_LinearRanker):
         starts = [(ridge, _regression(data, ridge)) for ridge in ridges]
         self.ridge_, start = max(starts, key=lambda pair: goodness(pair[1]))
         paths = [
-            (
-                reg_lambda,
-                _annealed(objective, rounds, data, start, start, reg_lambda, max_iter, tol),
-            )
+            (reg_lambda, anneal(objective, data, start, start, reg_lambda=reg_lambda, **options))
             for reg_lambda in lambdas
         ]
         self.reg_lambda_, self.coef_ = max(paths, key=lambda pair: goodness(pair[1]))

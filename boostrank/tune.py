@@ -7,6 +7,20 @@ rule, and its result is NDCG@10 with that many.
 
 Optuna proposes the trials and keeps them in a file, from which an interrupted search continues. It
 is imported where it is used: ``pip install "boostrank[tune]"``.
+
+Examples
+--------
+>>> import tempfile
+>>> from pathlib import Path
+>>> import boostrank
+>>> from boostrank.datasets import make_ranking
+>>> from boostrank.tune import Learner, tune
+>>> data = make_ranking(30, 10, 5, seed=0)
+>>> learner = Learner("shf-sdcg", "lightgbm", boostrank.SHFSDCG())
+>>> with tempfile.TemporaryDirectory() as folder:
+...     tuned = tune(data, learner, Path(folder), n_trials=2, rounds=5, n_folds=2, n_repeats=1)
+>>> len(tuned.trials), tuned.best.mean >= tuned.default.mean
+(2, True)
 """
 
 from boostrank.lab.learners import Learner

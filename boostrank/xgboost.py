@@ -144,7 +144,7 @@ class XGBRanker(xgboost.XGBRanker):
         eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set : sequences, optional
             One entry for each of `eval_set`.
         verbose : bool or int, default False
-            Print the measures after each, or each so manieth, round.
+            Print the measures after every round, or after every n-th.
         xgb_model : path, Booster or ranker, optional
             A model to go on with.
         sort : bool, default False
@@ -162,17 +162,20 @@ class XGBRanker(xgboost.XGBRanker):
             `qid`, a query whose documents do not stand together, and an ``EarlyStopping`` that does
             not say ``maximize=True``.
         """
-        train = rankers.read_rows(
-            X, y, group=group, qid=qid, weight=sample_weight, offset=base_margin, sort=sort
-        )
-        evals = rankers.read_eval_rows(
-            eval_set,
-            group=eval_group,
-            qid=eval_qid,
-            weight=sample_weight_eval_set,
-            offset=base_margin_eval_set,
+        train, evals = rankers.read_sets(
+            (X, y, group, qid, sample_weight, base_margin),
+            (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
             sort=sort,
         )
+        return self._fit(train, evals, verbose, xgb_model)
+
+    def _fit(
+        self,
+        train: rankers.Rows,
+        evals: list[rankers.Rows],
+        verbose: bool | int | None,
+        xgb_model: "xgboost.Booster | xgboost.XGBModel | str | Path | None",
+    ) -> Self:
         metrics = rankers.read_metrics(self.eval_metric)
         for callback in self.callbacks or ():
             if isinstance(callback, EarlyStopping) and not callback.maximize:
@@ -233,18 +236,4 @@ class XGBRanker(xgboost.XGBRanker):
             return xgboost.QuantileDMatrix(rows.X, ref=train, max_bin=self.max_bin, **kwargs)
         return xgboost.DMatrix(rows.X, **kwargs)
 
-    def score(
-        self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None
-    ) -> float:
-        """Return NDCG@10 of the predictions, as `boostrank.evaluate` has it.
-
-        Parameters
-        ----------
-        X, y, group, qid, sample_weight
-            As in `fit`; with `qid`, rows may come in any order.
-
-        Returns
-        -------
-        float
-        """
-        return rankers.score(self, X, y, group=group, qid=qid, sample_weight=sample_weight)
+    score = rankers.score

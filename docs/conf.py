@@ -186,7 +186,7 @@ def objective_page(names, cls):
         )
     text += title("Use", "-") + f".. autoclass:: boostrank.{cls.__name__}\n\n"
     text += title("Mathematics", "-")
-    text += f"As ``objectives/{Path(module.__file__).name}`` states it, beside its kernels:\n\n"
+    text += f"As ``objectives/{Path(module.__file__).name}`` states it, next to its kernels:\n\n"
     (MADE / f"{names[0]}.rst").write_text(text + module_page(module))
 
 

@@ -3,7 +3,7 @@
     python notebooks/accuracy_defaults.py synthetic0 synthetic1 yandex ohsumed mq2008
 
 Sets are named as their folders in ``$BOOSTRANK_DATA`` (default ``../shared/data``). LETOR's five
-folds give their validation parts; `yandex` is dealt into five, of which fold n trains on three,
+folds give their validation parts; `yandex` is split into five, of which fold n trains on three,
 validates on the fourth and leaves the fifth alone; the synthetic sets are 1,500 queries of 20, half
 to train on. No test part is read. 300 trees of 15 leaves, at least 20 documents in a leaf, 80 % of
 the features each, one thread; rows are shuffled inside queries.

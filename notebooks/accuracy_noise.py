@@ -10,7 +10,7 @@ round on the fourth and tests on the last. It prints the tables of ``docs/accura
 and per query the differences from the recommended mixture with their normal 95 % intervals.
 
 ``perturb`` looks at validation parts only: SHF-SDCG with Gumbel noise, five seeds of it, less
-SHF-SDCG without, per query, over five LETOR partitions, over other files dealt into five parts, or,
+SHF-SDCG without, per query, over five LETOR partitions, over other files split into five parts, or,
 without any, over synthetic data with noise and without.
 
 ``pooled`` reads five LETOR partitions from each folder and prints what the mixture has more than

@@ -2,7 +2,7 @@
 
     python notebooks/accuracy_search.py ohsumed S1.txt.gz S2.txt.gz S3.txt.gz S4.txt.gz S5.txt.gz
 
-adds a line to ``accuracy_log.csv`` beside this file for every configuration and tree setting that
+adds a line to ``accuracy_log.csv`` next to this file for every configuration and tree setting that
 has none yet; ``--only`` names configurations, by patterns. Figures are NDCG@10 (standard
 convention), means over the five validation parts, of 100, 200 and 300 trees and of the best of 25,
 50, ..., 300 trees, one number for all five. LightGBM trains everything but XGBoost's own. Test

@@ -1,23 +1,17 @@
 """The mathematics: ranking losses with their gradients and Hessians, knowing no host.
 
 Installed as ``boostrank.objectives``. One objective is one file, always in the same order:
-docstring (source, definition, derivatives, Hessians, degenerate queries, numerics, cost), kernels
-of one query or of a batch of short ones, drivers over queries (loss, gradient), public class. The
-rooms beside them:
+docstring (source, definition, derivatives, Hessians, degenerate queries, numerics, cost),
+parameters, compiled functions of one query or of a batch of short ones, public class. Next to them:
 
-base        the `Objective` class and its `Contract`
+base        the `Objective` class
+contract    what an objective claims of itself
+parameters  fields that state their own check
 schedules   parameters that change with the boosting round
 validation  every check of what a caller passes, done once at the boundary
-numerics    small kernels that several objectives share
-blocks      sums over all pairs of long lists in linear time, for the objectives of sigmoids
-bisection   pairs of different grade without a visit to each, for `hinge` and RankBoost
-hinge       the hinges on score differences that GBRank and RankSVM share
-soft_indicators  the smoothing that SmoothNDCG, SmoothPrecision and SmoothAP share
-threads     spreads queries over threads
-
-The drivers have the same parameters in every file, and have to be written out there: a driver that
-is handed its kernel as an argument, or made by a factory, is never found again in Numba's disk
-cache and is compiled anew in every process.
+mix         two objectives, one fading into the other
+registry    every objective, one line for each
+engine      everything compiled that objectives share: drivers, sums over pairs, sorting, threads
 
 Vocabulary: a *query* has n documents with scores s and grades y; a document's *gain* is
 g = 2^y - 1; its *rank* is its 1-based position under a stable sort by descending score; the

@@ -221,7 +221,7 @@ class Objective(ABC):
 
     @property
     def n_draws(self) -> int:
-        """How many uniform numbers of each document a booster's round draws for `_evaluate`."""
+        """How many uniform numbers `write_derivatives` takes for each document."""
         return 0
 
     @property
@@ -320,7 +320,7 @@ class Objective(ABC):
         """
         s, y, boundaries = self._checked(scores, labels, group)
         grad, hess = np.empty(len(s)), np.empty(len(s))
-        self._evaluate(s, y, boundaries, round, grad, hess)
+        self.write_derivatives(s, y, boundaries, round, grad, hess)
         if weight is not None:
             w = check_weight(weight, len(s), len(boundaries) - 1)
             if len(w) != len(s):
@@ -343,7 +343,7 @@ class Objective(ABC):
         query = np.searchsorted(boundaries, row, side="right") - 1
         return self._not_finite("gradient", f"query {query} (document at row {row})")
 
-    def _evaluate(
+    def write_derivatives(
         self,
         scores: Floats,
         labels: Floats,
@@ -353,9 +353,19 @@ class Objective(ABC):
         hess: Floats,
         draws: Floats | None = None,
     ) -> None:
-        """Write gradient and Hessian of a round, from arguments that are checked.
+        """Write gradient and Hessian of a round, from checked arguments, as the hosts need them.
 
-        `draws` (n_draws, n_docs) holds uniform numbers. Without them an objective takes their mean.
+        Parameters
+        ----------
+        scores, labels : float64 arrays (n_docs,)
+        boundaries : int64 array (n_queries + 1,)
+            Where each query begins, and n_docs.
+        round : int or None
+            Boosting round, from 1; needed by scheduled objectives.
+        grad, hess : float64 arrays (n_docs,)
+            Overwritten.
+        draws : float64 array (n_draws, n_docs), optional
+            Uniform numbers on [0, 1). Without them an objective takes their mean.
         """
         grad[:] = 0.0
         hess[:] = 1.0 if self.hessian == "constant" else HESSIAN_FLOOR

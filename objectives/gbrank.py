@@ -4,7 +4,7 @@ Source
     Zheng, Zha, Chen, Sun: A regression framework for learning ranking functions using relative
     relevance judgments. SIGIR 2007; a baseline of Wu, Chang, Zheng, Zha (CIKM 2009). There,
     trees are fitted to the targets s_j + margin and s_i - margin of the wrong pairs and the fits
-    averaged; this is the loss behind it, left to the host's Newton boosting.
+    averaged; this is the loss behind that, left to the host's Newton boosting.
 
 Definition
     loss = 1/2 sum over pairs y_i > y_j of max(0, margin - (s_i - s_j))^2
@@ -30,28 +30,12 @@ Cost
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
-from .engine.driver import query_kernel
-from .engine.hinge import hinge_pairs
+from .engine.hinge import hinge_kernel
 from .parameters import flag, positive
-from .validation import Floats
-
-
-class GBRankParams(NamedTuple):
-    """What the kernel takes."""
-
-    margin: float
-    normalize: bool
-
-
-@query_kernel(GBRankParams)
-def _kernel(
-    p: GBRankParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
-) -> float:
-    return hinge_pairs(scores, labels, p.margin, True, p.normalize, grad, hess)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +43,7 @@ class GBRank(Objective):
     """Squared hinge on pairs: a better document should lead by a margin.
 
     ``loss = 1/2 sum over y_i > y_j of max(0, margin - (s_i - s_j))^2``, after Zheng, Zha, Chen, Sun
-    (SIGIR 2007), there fitted by regression to mended targets, here by the host's Newton steps.
+    (SIGIR 2007), who fit it by regression on corrected targets; here the host takes Newton steps.
 
     Parameters
     ----------
@@ -67,8 +51,8 @@ class GBRank(Objective):
         Lead in score that a document of higher grade should have, positive. It sets the scale of
         the scores and nothing else.
     normalize : bool, default False
-        Average over the query's pairs, so that queries count alike; by default, as in the paper, a
-        query counts by its number of pairs, which ranked no worse on three data sets.
+        Average over the query's pairs, so that queries count alike. By default, as in the paper,
+        a query counts by its number of pairs, which ranked no worse on three data sets.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two count the document's pairs within the margin; constant is plain gradient
         boosting.
@@ -92,7 +76,8 @@ class GBRank(Objective):
     """
 
     name: ClassVar[str] = "gbrank"
-    kernel = _kernel
+    kernel = hinge_kernel
+    squared: ClassVar[bool] = True
     claims: ClassVar[Contract] = Contract(cost=Cost.N_LOG_N, convex=True)
     hessians = EXACT_OR_CONSTANT
 

@@ -158,7 +158,7 @@ class Mixture(Objective):
         hess[:] = 0.0
         part_grad, part_hess = np.empty_like(grad), np.empty_like(hess)
         for weight, objective in parts_of(self, None):
-            objective._evaluate(scores, labels, boundaries, None, part_grad, part_hess)
+            objective.write_derivatives(scores, labels, boundaries, None, part_grad, part_hess)
             grad += weight * part_grad  # (18)
             hess += weight * part_hess
         np.maximum(hess, HESSIAN_FLOOR, out=hess)

@@ -35,27 +35,12 @@ Cost
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from .base import Objective
 from .contract import SURROGATE_OR_CONSTANT, Contract, Cost
-from .engine.driver import query_kernel
-from .engine.hinge import hinge_pairs
+from .engine.hinge import hinge_kernel
 from .parameters import flag
-from .validation import Floats
-
-
-class RankSVMParams(NamedTuple):
-    """What the kernel takes."""
-
-    normalize: bool
-
-
-@query_kernel(RankSVMParams)
-def _kernel(
-    p: RankSVMParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
-) -> float:
-    return hinge_pairs(scores, labels, 1.0, False, p.normalize, grad, hess)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +80,9 @@ class RankSVM(Objective):
     """
 
     name: ClassVar[str] = "ranksvm"
-    kernel = _kernel
+    kernel = hinge_kernel
+    margin: ClassVar[float] = 1.0
+    squared: ClassVar[bool] = False
     claims: ClassVar[Contract] = Contract(
         gradient="subgradient", cost=Cost.N_LOG_N, kinks="leads equal to the margin", convex=True
     )

@@ -10,7 +10,7 @@ Source
     relevant document down. With 0.5 - (alpha/4) x, (16) holds.
 
 Definition
-    A(x) = G_alpha(x) for x >= 0, 0.5 - (alpha/4) x for x < 0                   (14), sign mended
+    A(x) = G_alpha(x) for x >= 0, 0.5 - (alpha/4) x for x < 0                   (14), sign fixed
     B(x) = 1 + A(-x)                                                            (15)
     r^_i = 1 + sum over documents j of another grade: A(s_i - s_j) if y_i > y_j, B(s_i - s_j) if
            y_i < y_j                                                            (12), (13)
@@ -148,7 +148,7 @@ def _near_ranks(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
                     sigmoid = (other if own_gain >= gain else own) / (own + other)
                 else:
                     sigmoid = logistic(p.alpha * lead)[0]
-                hinge = sigmoid if lead >= 0.0 else 0.5 - 0.25 * p.alpha * lead  # (14), sign mended
+                hinge = sigmoid if lead >= 0.0 else 0.5 - 0.25 * p.alpha * lead  # (14), sign fixed
                 rank += sigmoid if own_gain == gain else hinge  # (6), (12)
                 rank += 1.0 if own_gain < gain else 0.0  # (13), (15)
             ranks[first + i] = rank
@@ -222,7 +222,7 @@ _kernel = smooth_rank_kernels(
 class SHFSDCG(Objective):
     """Smooth DCG with smoothed hinge functions: wrongly ranked pairs keep a full gradient.
 
-    Wu, Chang, Zheng, Zha (CIKM 2009), equations (12)-(17), the sign of (14) mended. The loss is
+    Wu, Chang, Zheng, Zha (CIKM 2009), equations (12)-(17), the sign of (14) fixed. The loss is
     SDCG's, but documents of different grade enter each other's rank through hinges that stay linear
     while the pair is in the wrong order. With the default discount and no `k` it is convex.
 

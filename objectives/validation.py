@@ -2,7 +2,7 @@
 
 Kernels check nothing. Each function returns the array the kernels expect or raises a
 `ValueError` (`TypeError` where the kind of thing is wrong) that names the argument, says what was
-expected, what came and how to mend it.
+expected, what came and how to fix it.
 """
 
 import difflib

@@ -1,4 +1,4 @@
-r"""XE-NDCG: cross entropy of the scores' softmax with gains that are drawn anew in every round.
+r"""XE-NDCG: cross entropy of the scores' softmax with gains that are redrawn in every round.
 
 Source
     Bruch: An alternative cross entropy loss for learning-to-rank. WWW 2021 (arXiv 1911.09798). The
@@ -95,7 +95,7 @@ def _kernel(
 
 @dataclass(frozen=True, kw_only=True)
 class XENDCG(Objective):
-    """Cross entropy between gains drawn anew in every round and the softmax of the scores.
+    """Cross entropy between gains redrawn in every round and the softmax of the scores.
 
     ``loss = -sum_i phi_i ln rho_i`` with ``rho`` the softmax of the scores and ``phi_i`` the share
     of document i in the sum of ``2^y - gamma``, each gamma uniform on [0, 1], after Bruch (WWW

@@ -16,7 +16,7 @@ Symbols
     s scores, y grades, P `permutations`, rho_ij = 1/(1 + e^{s_i - s_j})
 
 Draws
-    A booster draws every u anew in every round. `loss` and `grad_hess` take 1/2 for all of them:
+    A booster redraws every u in every round. `loss` and `grad_hess` take 1/2 for all of them:
     then all noise is equal, and every order is that of the scores. They give the same numbers
     always.
 
@@ -49,7 +49,7 @@ from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine.driver import query_kernel
 from .engine.jit import jit_inline
 from .engine.order import order_by_score
-from .engine.vector import logistic
+from .engine.vector import logistic, logistic_loss
 from .parameters import checked, count
 from .validation import Floats, check_share
 
@@ -91,7 +91,7 @@ def _kernel(
             w = weight * (labels[i] - labels[j])  # (1)
             x = scores[i] - scores[j]
             rho, slope = logistic(x)
-            loss += w * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))  # (2)
+            loss += w * logistic_loss(x)  # (2)
             grad[i] -= w * rho
             grad[j] += w * rho
             hess[i] += w * slope

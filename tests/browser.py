@@ -109,7 +109,7 @@ class Page:
         return result
 
     def open(self, url: str) -> None:
-        """Load a page anew, and wait until it is there."""
+        """Load a page again, and wait until it is there."""
         self.events.clear()
         self.call("Page.navigate", url=url)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):

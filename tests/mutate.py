@@ -108,9 +108,9 @@ EQUIVALENT = {
     "order: scale = (n - 1) / (top - bottom) => scale = (n - 2) / (top - bottom)": (
         "other buckets, in the same order"
     ),
-    "ranknet: if place > 0 and labels[order[place]] != labels[order[place - 1]]:"
-    " => if place >= 0 and labels[order[place]] != labels[order[place - 1]]:": (
-        "before the first document there are no better ones: none are counted"
+    "ranknet: return Packing(False, 0, False, False, True, 200, 0)"
+    " => return Packing(False, 0, False, False, True, 201, 0)": (
+        "where one way takes over from another: both agree"
     ),
     "reg_shf_sdcg: super().__post_init__() => pass": "its parts check the Hessian",
     "threads: if n_chunks <= 1: => if n_chunks < 1:": "one chunk is all there is",
@@ -119,7 +119,7 @@ EQUIVALENT = {
 }
 # The same of many, as regular expressions of what stands in their place.
 ALIKE = {
-    r"(SHORT_LIST|MOVES_A_DOCUMENT|FEW|DIRECT|TABLE|MAX_LEVELS|DOCUMENTS_A_LEVEL) = \d+"
+    r"(SHORT_LIST|MOVES_PER_DOCUMENT|DIRECT(_UP_TO)?|TABLE|MAX_LEVELS|DOCUMENTS_PER_LEVEL) = \d+"
     r"|LARGEST_EXPONENT = 151\.0": ("where one way takes over from another: both agree"),
     r"(LANES|STRIDE|BLOCK|BATCH) = \d+": "lengths of scratch and of what is done at once",
     r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*": (

@@ -183,7 +183,7 @@ def test_smooth_dcg_of_long_lists(spread, kind, discount, cls, rng):
     ],
 )
 def test_lists_of_every_length(objective, table, rng):
-    """What is left beside blocks and vectors differs with the length, as does what is padded."""
+    """What blocks and vectors leave over differs with the length, as does what is padded."""
     group = np.repeat(np.arange(2, 360), 2)  # the second list finds the first one's scratch
     scores, grades = rng.normal(size=group.sum()), some_grades("five", group.sum(), rng)
     # Some so far apart that ratios do not serve; of few documents nothing would be left then.

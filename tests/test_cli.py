@@ -265,10 +265,10 @@ def test_any_other_number_of_files_is_split_into_five_parts(
     )
     assert result.exit_code == 0, result.output
     lines = _lines(tmp_path / "queries.csv")
-    dealt = load_letor(files[:3]).split(5, seed=3)
+    parts = load_letor(files[:3]).split(5, seed=3)
     for fold, part in (("1", 5), ("2", 1)):
         tested = {int(line["qid"]) for line in lines if line["fold"] == fold}
-        assert tested == set(dealt[part - 1].qid.tolist())
+        assert tested == set(parts[part - 1].qid.tolist())
     assert "queries split into five parts" in result.stdout
     assert "against regression@xgboost" in result.stdout
     assert _row(_lines(tmp_path / "summary.csv"), "regression", "xgboost")["difference"] == "0.0"

@@ -6,9 +6,11 @@ both must give the same trees, to the last bit.
 
 import pickle
 import re
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import lightgbm as lgb
 import numpy as np
@@ -75,25 +77,54 @@ def test_way_to_train(host, title, name, data, tmp_path):
         assert trees(booster) == trees(expected)
 
 
-# --- LightGBM -------------------------------------------------------------------------------------
-
-
 def train_lightgbm(objective, data, rounds=ROUNDS, **kwargs):
     params = {**LIGHTGBM, "objective": objective, **kwargs.pop("params", {})}
     return lgb.train(params, data, rounds, **kwargs)
 
 
-@way("LightGBM", "`train`")
-def _(make, d, tmp_path):
-    yield train_lightgbm(make(), dataset(d)), loop_lightgbm(make(), dataset(d), d.y, d.group)
+def train_xgboost(objective, data, rounds=ROUNDS, **kwargs):
+    params = {**XGBOOST, **kwargs.pop("params", {})}
+    return xgb.train(params, data, rounds, obj=objective, verbose_eval=False, **kwargs)
 
 
-@way("LightGBM", "one object and one data set, again")
-def _(make, d, tmp_path):
-    objective, shared = make(), dataset(d)
-    expected = loop_lightgbm(objective, dataset(d), d.y, d.group)
+class Host(NamedTuple):
+    train: Callable
+    loop: Callable
+    data: Callable
+    model: str  # the argument for a model that training continues from
+
+
+HOSTS = {
+    "LightGBM": Host(train_lightgbm, loop_lightgbm, dataset, "init_model"),
+    "XGBoost": Host(train_xgboost, loop_xgboost, matrix, "xgb_model"),
+}
+
+
+def way_on_both(title):
+    """Register a function of (host, make, d, tmp_path) for each host."""
+
+    def register(function):
+        for name, host in HOSTS.items():
+            way(name, title)(partial(function, host))
+        return function
+
+    return register
+
+
+# --- LightGBM -------------------------------------------------------------------------------------
+
+
+@way_on_both("`train`")
+def _(host, make, d, tmp_path):
+    yield host.train(make(), host.data(d)), host.loop(make(), host.data(d), d.y, d.group)
+
+
+@way_on_both("one object and one data set, again")
+def _(host, make, d, tmp_path):
+    objective, shared = make(), host.data(d)
+    expected = host.loop(objective, host.data(d), d.y, d.group)
     for _ in range(3):
-        yield train_lightgbm(objective, shared), expected
+        yield host.train(objective, shared), expected
 
 
 @way("LightGBM", "`Booster.update`")
@@ -144,7 +175,7 @@ def _(make, d, tmp_path):
 def _(make, d, tmp_path):
     params = {"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0.0, "uniform_drop": True}
     # LightGBM draws once more or less in the first round, as uninitialised memory has it: the
-    # draws after that are the same in two trainings only if they are seeded anew.
+    # draws after that are the same in two trainings only if they are seeded again.
     reseed = lgb.reset_parameter(drop_seed=list(range(ROUNDS)))
     expected = loop_lightgbm(
         make(),
@@ -157,28 +188,28 @@ def _(make, d, tmp_path):
     yield train_lightgbm(make(), dataset(d), params=params, callbacks=[reseed]), expected
 
 
-@way("LightGBM", "continued training")
-def _(make, d, tmp_path):
+@way_on_both("continued training")
+def _(host, make, d, tmp_path):
     objective = make(2 * ROUNDS)
-    first = train_lightgbm(objective, dataset(d, free_raw_data=False))
-    expected = loop_lightgbm(objective, dataset(d), d.y, d.group, rounds=2 * ROUNDS)
+    first = host.train(objective, host.data(d))
+    expected = host.loop(objective, host.data(d), d.y, d.group, rounds=2 * ROUNDS)
     for again in (objective, objective.replace(start_round=ROUNDS + 1)):
-        yield train_lightgbm(again, dataset(d), init_model=first), expected
+        yield host.train(again, host.data(d), **{host.model: first}), expected
 
 
-@way("LightGBM", "pickled object")
-def _(make, d, tmp_path):
+@way_on_both("pickled object")
+def _(host, make, d, tmp_path):
     again = pickle.loads(pickle.dumps(make()))
-    yield train_lightgbm(again, dataset(d)), loop_lightgbm(make(), dataset(d), d.y, d.group)
+    yield host.train(again, host.data(d)), host.loop(make(), host.data(d), d.y, d.group)
 
 
-@way("LightGBM", "three threads, one object")
-def _(make, d, tmp_path):
+@way_on_both("three threads, one object")
+def _(host, make, d, tmp_path):
     objective = make()
+    expected = host.loop(objective, host.data(d), d.y, d.group)
     with ThreadPoolExecutor(3) as pool:
-        got = list(pool.map(lambda _: train_lightgbm(objective, dataset(d)), range(3)))
-    for booster in got:
-        yield booster, loop_lightgbm(objective, dataset(d), d.y, d.group)
+        for booster in pool.map(lambda _: host.train(objective, host.data(d)), range(3)):
+            yield booster, expected
 
 
 @way("LightGBM", "the host's ranker")
@@ -328,24 +359,6 @@ def _(make, d, tmp_path):
 # --- XGBoost --------------------------------------------------------------------------------------
 
 
-def train_xgboost(objective, data, rounds=ROUNDS, **kwargs):
-    params = {**XGBOOST, **kwargs.pop("params", {})}
-    return xgb.train(params, data, rounds, obj=objective, verbose_eval=False, **kwargs)
-
-
-@way("XGBoost", "`train`")
-def _(make, d, tmp_path):
-    yield train_xgboost(make(), matrix(d)), loop_xgboost(make(), matrix(d), d.y, d.group)
-
-
-@way("XGBoost", "one object and one data set, again")
-def _(make, d, tmp_path):
-    objective, shared = make(), matrix(d)
-    expected = loop_xgboost(objective, matrix(d), d.y, d.group)
-    for _ in range(3):
-        yield train_xgboost(objective, shared), expected
-
-
 @way("XGBoost", "`Booster.update`")
 def _(make, d, tmp_path):
     objective, shared = make(), matrix(d)
@@ -394,30 +407,6 @@ def _(make, d, tmp_path):
         train_xgboost(make(), matrix(d), params=params),
         loop_xgboost(make(), matrix(d), d.y, d.group, params=params),
     )
-
-
-@way("XGBoost", "continued training")
-def _(make, d, tmp_path):
-    objective = make(2 * ROUNDS)
-    first = train_xgboost(objective, matrix(d))
-    expected = loop_xgboost(objective, matrix(d), d.y, d.group, rounds=2 * ROUNDS)
-    for again in (objective, objective.replace(start_round=ROUNDS + 1)):
-        yield train_xgboost(again, matrix(d), xgb_model=first), expected
-
-
-@way("XGBoost", "pickled object")
-def _(make, d, tmp_path):
-    again = pickle.loads(pickle.dumps(make()))
-    yield train_xgboost(again, matrix(d)), loop_xgboost(make(), matrix(d), d.y, d.group)
-
-
-@way("XGBoost", "three threads, one object")
-def _(make, d, tmp_path):
-    objective = make()
-    with ThreadPoolExecutor(3) as pool:
-        got = list(pool.map(lambda _: train_xgboost(objective, matrix(d)), range(3)))
-    for booster in got:
-        yield booster, loop_xgboost(objective, matrix(d), d.y, d.group)
 
 
 @way("XGBoost", "boostrank's ranker")

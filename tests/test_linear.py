@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from boostrank import SLAM, RankSVM, Schedule, SmoothAP, SmoothNDCG, evaluate
 from boostrank.datasets import RankingData, letor_folds, load_letor_parts, make_ranking
-from boostrank.linear import Perceptron, SmoothRank, _annealed
+from boostrank.linear import Perceptron, SmoothRank, anneal
 
 LAMBDAS = 10.0 ** np.arange(-6, 4)  # of Chapelle and Wu, section 7
 MEASURES = ("ndcg", "ndcg@3", "map")
@@ -57,7 +57,7 @@ def test_an_infinite_sigma_ends_at_the_start(data, measure):
     if measure == "ndcg":  # regardless of where the descent begins
         objective = SmoothNDCG(sigma=1e12)
         centre = model.start_coef_
-        w = _annealed(objective, 1, data, centre, centre + 1.0, 1.0, 50, 1e-7)
+        w = anneal(objective, data, centre, centre + 1.0, reg_lambda=1.0, max_iter=50, tol=1e-7)
         np.testing.assert_allclose(w, centre, atol=1e-5)
 
 
@@ -103,10 +103,10 @@ def test_lemma_1_without_a_start_sigma_and_lambda_are_one_parameter(rng, c):
             0
         ]
         assert other == pytest.approx(one, rel=1e-12)
-    w = _annealed(SmoothNDCG(sigma=sigma), 1, data, zero, start, reg_lambda, 500, 1e-7)
-    scaled = _annealed(
-        SmoothNDCG(sigma=sigma / c), 1, data, zero, start / np.sqrt(c), reg_lambda * c, 500, 1e-7
-    )
+    options = {"max_iter": 500, "tol": 1e-7}
+    w = anneal(SmoothNDCG(sigma=sigma), data, zero, start, reg_lambda=reg_lambda, **options)
+    narrow = SmoothNDCG(sigma=sigma / c)
+    scaled = anneal(narrow, data, zero, start / np.sqrt(c), reg_lambda=reg_lambda * c, **options)
     assert np.linalg.norm(w) > 0.1
     np.testing.assert_allclose(np.sqrt(c) * scaled, w, atol=1e-4)
 
@@ -129,7 +129,8 @@ def test_annealing_starts_each_sigma_from_the_last_and_keeps_the_penalty_to_w_0(
     model.fit(data.X, data.y, group=data.group)
     centre = w = model.start_coef_
     for sigma in (4.0, 2.0, 1.0):
-        w = _annealed(SmoothNDCG(k=5, sigma=sigma), 1, data, centre, w, 0.1, 3, 1e-5)
+        one = SmoothNDCG(k=5, sigma=sigma)
+        w = anneal(one, data, centre, w, reg_lambda=0.1, max_iter=3, tol=1e-5)
     np.testing.assert_allclose(model.coef_, w, rtol=1e-8)
     assert [SmoothRank().sigma(m) for m in (1, 2, 13)] == [64.0, 32.0, 1 / 64]
 
@@ -354,7 +355,7 @@ def test_one_pass_is_partial_fit_query_by_query(rng, measure):
     for name in ("coef_", "cumulative_loss_", "n_rounds_", "n_updates_"):
         np.testing.assert_allclose(getattr(once, name), getattr(model, name), rtol=1e-9)
     assert 0 < once.n_updates_ < once.n_rounds_ == len(data.group)
-    again = once.fit(data.X, data.y, group=data.group)  # begins anew
+    again = once.fit(data.X, data.y, group=data.group)  # starts again
     np.testing.assert_allclose(again.coef_, model.coef_, rtol=1e-9)
 
 

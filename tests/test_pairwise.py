@@ -1,4 +1,4 @@
-"""What is claimed of RankNet, RankSVM, FRank, RankBoost and ListNet, beside the common matrix."""
+"""What is claimed of RankNet, RankSVM, FRank, RankBoost and ListNet, beyond the common matrix."""
 
 from itertools import combinations, permutations
 
@@ -429,6 +429,6 @@ def test_listnet_of_two_documents_far_apart_in_grade_is_ranknet():
 
 
 def test_listnet_lets_grades_differ_by_their_softmax_not_by_their_gain():
-    """Grade 3 beside grade 4 keeps a share of 1/(1 + e); by gains it would be 1/(1 + e^8)."""
+    """Grade 3 next to grade 4 keeps a share of 1/(1 + e); by gains it would be 1/(1 + e^8)."""
     grad, _ = ListNet().grad_hess([0.0, 0.0], [4, 3], [2])
     assert grad[1] == same(1 / 2 - 1 / (1 + np.e), rel=1e-14)

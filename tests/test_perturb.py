@@ -1,4 +1,4 @@
-"""`perturb`: noise on the scores that a host asks about, drawn anew in every round."""
+"""`perturb`: noise on the scores that a host asks about, redrawn in every round."""
 
 from dataclasses import dataclass
 from types import SimpleNamespace

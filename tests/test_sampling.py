@@ -1,4 +1,4 @@
-"""`query_fraction`: what sampling of queries, drawn anew in every round, should give."""
+"""`query_fraction`: what sampling of queries, redrawn in every round, should give."""
 
 import lightgbm as lgb
 import numpy as np

@@ -1,6 +1,6 @@
-"""What the hosts do wrongly, in silence, with a custom ranking objective - and what boostrank does.
+"""What the hosts silently get wrong with a custom ranking objective, and what boostrank does.
 
-Each test first shows the host's doing with a naive function, so that a release that mends it, or
+Each test first shows the host's doing with a naive function, so that a release that fixes it, or
 breaks what boostrank rests on, is noticed here.
 """
 
@@ -290,7 +290,7 @@ def test_continued_training_starts_from_zero_again(data):
 
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_a_schedule_that_was_over_before(data, host):
-    """Whether it should stay at its end or begin anew cannot be guessed."""
+    """Whether it should stay at its end or start again cannot be guessed."""
     objective = boostrank.RegSHFSDCG(total_rounds=ROUNDS)
 
     def train(objective, model=None):

@@ -5,6 +5,7 @@ import json
 import sys
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import lightgbm
@@ -53,7 +54,7 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         spread = np.arange(len(job.data.group))[:, None] / 1e3
         return np.minimum(params["learning_rate"], 0.1) + steps + spread
 
-    monkeypatch.setattr(tune, "_figures", figures)
+    monkeypatch.setattr(tune, "cross_validate", figures)
     return calls
 
 
@@ -188,11 +189,11 @@ def test_an_interrupted_search_continues(
 
         return interrupted
 
-    real, seen = tune._figures, []
+    real, seen = tune.cross_validate, []
     invented.clear()
     with pytest.MonkeyPatch.context() as patch:
         for after in (0, 1, 4, 20):  # in the first trial, within another, ...
-            patch.setattr(tune, "_figures", interrupt(real, after))
+            patch.setattr(tune, "cross_validate", interrupt(real, after))
             with pytest.raises(KeyboardInterrupt):
                 tune.tune(data, RANKNET, tmp_path, **settings)
     done = tune.tune(data, RANKNET, tmp_path, **settings, done=seen.append).trials
@@ -331,6 +332,22 @@ def test_a_parameter_that_is_no_default_is_kept() -> None:
 # ---- what is reported ----------------------------------------------------------------------------
 
 
+def trained_by(snippet: str) -> Any:
+    """Return the objective that a snippet trains with."""
+    seen = []
+
+    def train(params: dict[str, Any], data: object, rounds: int, obj: Any = None) -> None:
+        seen.append(params["objective"] if obj is None else obj)
+
+    host = SimpleNamespace(train=train)
+    exec(
+        snippet,
+        {"boostrank": boostrank, "lightgbm": host, "xgboost": host}
+        | {"dataset": None, "dmatrix": None},
+    )
+    return seen[0]
+
+
 @every_learner
 def test_the_snippet_trains_the_best_trial(
     learner: Learner, data: RankingData, tmp_path: Path
@@ -345,10 +362,7 @@ def test_the_snippet_trains_the_best_trial(
     assert trees.items() <= names["params"].items()
     if not learner.builtin:
         own = {k: v for k, v in best.params.items() if k not in trees}
-        code = tuned.snippet
-        made = eval(tune._code(learner.objective.replace(**own)), names)
-        assert made == learner.objective.replace(**own)
-        assert tune._code(made) in code
+        assert trained_by(tuned.snippet) == learner.objective.replace(**own)
     if learner.host == "lightgbm":
         assert names["booster"].current_iteration() == best.rounds
     else:
@@ -362,7 +376,9 @@ def test_the_snippet_of_a_mixture_is_python() -> None:
         boostrank.Schedule("logistic", 9),
         perturb="gumbel",
     )
-    assert eval(tune._code(mix), {"boostrank": boostrank}) == mix
+    for host in ("lightgbm", "xgboost"):
+        trials = (tune.Trial(0, {}, False, 3, np.ones(2)),)
+        assert trained_by(tune.Tuned(Learner("mix", host, mix), trials).snippet) == mix
 
 
 def test_the_csv_holds_every_trial(data: RankingData, tmp_path: Path) -> None:
@@ -392,7 +408,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     command += ["--out", str(tmp_path / "out")]
     monkeypatch.setattr(cli_data, "EMBEDDED", {"n_queries": 12, "n_docs": 8, "n_features": 3})
     calls: list[str] = []
-    real = tune._figures
+    real = tune.cross_validate
 
     def figures(job: Any, *args: Any) -> np.ndarray:
         calls.append(str(job.learner))
@@ -400,7 +416,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             raise KeyboardInterrupt
         return real(job, *args)
 
-    monkeypatch.setattr(tune, "_figures", figures)
+    monkeypatch.setattr(tune, "cross_validate", figures)
     stopped = CliRunner().invoke(app, command)
     assert stopped.exit_code == 130
     assert "the same command continues where it stopped" in stopped.stderr

@@ -49,7 +49,7 @@ def grad_hess(objective, scores, y, group, round):
     grad, hess = np.empty((2, len(y)))
     arrays = np.asarray(scores, float), np.asarray(y, float), np.append(0, np.cumsum(group))
     draws = rng.random((objective.n_draws, len(y)))
-    objective._evaluate(*arrays, round, grad, hess, draws)
+    objective.write_derivatives(*arrays, round, grad, hess, draws)
     return grad, hess
 
 

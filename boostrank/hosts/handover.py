@@ -119,7 +119,7 @@ def _evaluated(
     for (_, part), drawn, (grad, hess) in zip(parts, draws, derivatives, strict=True):
         # Of a mixture, noise reaches the parts to which it makes a difference.
         own = noisy if part.perturbed or len(parts) == 1 else scores
-        part._evaluate(own, labels, boundaries, round, grad, hess, drawn)
+        part.write_derivatives(own, labels, boundaries, round, grad, hess, drawn)
     if objective.perturb is not None:
         _memory.give_back("noise", noisy)
     return parts, derivatives

@@ -141,32 +141,52 @@ def read_rows(
     return Rows(X, y, sizes, weight, offset)
 
 
-def read_eval_rows(
-    eval_set: Any, *, group: Any, qid: Any, weight: Any, offset: Any, sort: bool
-) -> list[Rows]:
-    """Check the evaluation sets: as `read_rows`, with a sequence of everything.
+def read_sets(
+    train: tuple[Any, Any, Any, Any, Any, Any],
+    evals: tuple[Any, Any, Any, Any, Any],
+    *,
+    sort: bool,
+) -> tuple[Rows, list[Rows]]:
+    """Check the training set and the evaluation sets of a ranker.
+
+    Parameters
+    ----------
+    train : tuple
+        X, y, group, qid, weight and offset, as in `read_rows`.
+    evals : tuple
+        Pairs of X and y, then sequences of group, qid, weight and offset, or None.
+    sort : bool
+        As in `read_rows`.
+
+    Returns
+    -------
+    Rows, list of Rows
 
     Raises
     ------
     TypeError, ValueError
         As `read_rows`; for sequences of unequal lengths.
     """
-    given = {"eval_group": group, "eval_qid": qid, "weights": weight, "start scores": offset}
-    if eval_set is None:
+    X, y, group, qid, weight, offset = train
+    rows = read_rows(X, y, group=group, qid=qid, weight=weight, offset=offset, sort=sort)
+    sets = evals[0]
+    names = ("eval_group", "eval_qid", "weights", "start scores")
+    given = dict(zip(names, evals[1:], strict=True))
+    if sets is None:
         for name, values in given.items():
             if values is not None:
                 raise ValueError(f"{name} of evaluation sets are given, but no eval_set")
-        return []
+        return rows, []
     for name, values in given.items():
-        if values is not None and len(values) != len(eval_set):
+        if values is not None and len(values) != len(sets):
             raise ValueError(
-                f"{name} must be one sequence for each of the {len(eval_set)} sets in eval_set, "
+                f"{name} must be one sequence for each of the {len(sets)} sets in eval_set, "
                 f"got {len(values)}"
             )
-    columns = [[None] * len(eval_set) if values is None else values for values in given.values()]
-    return [
+    columns = [[None] * len(sets) if values is None else values for values in given.values()]
+    return rows, [
         read_rows(X, y, group=g, qid=q, weight=w, offset=o, sort=sort, prefix="eval_")
-        for (X, y), g, q, w, o in zip(eval_set, *columns, strict=True)
+        for (X, y), g, q, w, o in zip(sets, *columns, strict=True)
     ]
 
 
@@ -273,9 +293,21 @@ def _stretched(objective: _O, total: int) -> _O:
     return objective.replace(**changes)
 
 
-def score(ranker: Any, X: Any, y: Any, *, group: Any, qid: Any, sample_weight: Any) -> float:
-    """Return NDCG@10 of what a ranker predicts."""
+def score(
+    self: Any, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None
+) -> float:
+    """Return NDCG@10 of the predictions, as `boostrank.evaluate` has it.
+
+    Parameters
+    ----------
+    X, y, group, qid, sample_weight
+        As in `fit`; with `qid`, rows may come in any order.
+
+    Returns
+    -------
+    float
+    """
     rows = read_rows(X, y, group=group, qid=qid, weight=sample_weight, sort=qid is not None)
-    scores = ranker.predict(rows.X)
+    scores = self.predict(rows.X)
     measured = evaluate(scores, rows.y, rows.group, (DEFAULT_METRIC,), weight=rows.weight)
     return measured[DEFAULT_METRIC]

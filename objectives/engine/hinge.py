@@ -1,4 +1,4 @@
-"""Hinges on score differences, which GBRank and RankSVM share.
+"""Hinges on score differences: the kernel that GBRank and RankSVM share.
 
 Definition
     pairs y_i > y_j, v = max(0, margin - (s_i - s_j))
@@ -21,11 +21,13 @@ Cost
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ..validation import Floats
 from .bisection import first_part, grade_levels, halve
+from .driver import query_kernel
 from .jit import jit_helper, jit_ordered
 from .order import in_order, order_by_score
 
@@ -154,22 +156,24 @@ def _sweeps(
     return loss, pairs
 
 
-@jit_helper
-def hinge_pairs(
-    scores: Floats,
-    labels: Floats,
-    margin: float,
-    squared: bool,
-    normalize: bool,
-    grad: Floats,
-    hess: Floats,
+class HingeParams(NamedTuple):
+    """What the kernel takes."""
+
+    margin: float
+    squared: bool
+    normalize: bool  # average over the query's pairs
+
+
+@query_kernel(HingeParams)
+def hinge_kernel(
+    p: HingeParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> float:
-    """Write gradient and curvature of one query and return its loss, averaged if `normalize`."""
+    """Write gradient and curvature of one query and return its loss."""
     if len(scores) <= DIRECT:
-        loss, pairs = _all_pairs(scores, labels, margin, squared, grad, hess)
+        loss, pairs = _all_pairs(scores, labels, p.margin, p.squared, grad, hess)
     else:
-        loss, pairs = _sweeps(scores, labels, margin, squared, grad, hess)
-    if normalize and pairs > 0.0:
+        loss, pairs = _sweeps(scores, labels, p.margin, p.squared, grad, hess)
+    if p.normalize and pairs > 0.0:
         for i in range(len(scores)):
             grad[i] /= pairs
             hess[i] /= pairs

@@ -5,12 +5,14 @@ from vectorising.
 """
 
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 
+DOCSTRING = re.compile(rb'"""[\s\S]*?"""')
 F = TypeVar("F", bound=Callable[..., Any])
 
 OPTIONS: dict[str, Any] = {
@@ -23,10 +25,10 @@ OPTIONS: dict[str, Any] = {
 
 
 def _sources() -> str:
-    """Return a digest of this package's files and of the settings that change machine code."""
+    """Return a digest of this package's code and of the settings that change machine code."""
     digest = hashlib.sha256(str(getattr(numba.config, "BOUNDSCHECK", None)).encode())
     for path in sorted(Path(__file__).resolve().parent.parent.rglob("*.py")):
-        digest.update(path.read_bytes())
+        digest.update(DOCSTRING.sub(b"", path.read_bytes()))
     return digest.hexdigest()[:16]
 
 

@@ -146,6 +146,18 @@ def in_order(values: Floats, order: Integers) -> Floats:
 
 
 @jit_helper
+def count_pairs(grades: Floats) -> int:
+    """Pairs of different grade."""
+    order = order_by_score(grades)
+    pairs, better = 0, 0
+    for place in range(1, len(grades)):
+        if grades[order[place]] != grades[order[place - 1]]:
+            better = place
+        pairs += better
+    return pairs
+
+
+@jit_helper
 def all_equal(values: Floats) -> bool:
     """Whether every value is the same (also of an empty list)."""
     others = 0

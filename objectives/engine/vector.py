@@ -99,3 +99,9 @@ def logistic(x: float) -> tuple[float, float]:
     if x >= 0.0:
         return above, above * below
     return below, above * below
+
+
+@jit_helper
+def logistic_loss(x: float) -> float:
+    """ln(1 + e^{-x}), by exponentials of non-positive arguments only."""
+    return max(0.0, -x) + math.log1p(math.exp(-abs(x)))
