@@ -194,4 +194,9 @@ class LGBMRanker(lightgbm.LGBMRanker):
         )
         return self
 
+    def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return scores, as `lightgbm.LGBMRanker.predict` does."""
+        rankers.check_features(X)
+        return super().predict(X, *args, **kwargs)
+
     score = rankers.score

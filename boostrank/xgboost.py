@@ -236,4 +236,9 @@ class XGBRanker(xgboost.XGBRanker):
             return xgboost.QuantileDMatrix(rows.X, ref=train, max_bin=self.max_bin, **kwargs)
         return xgboost.DMatrix(rows.X, **kwargs)
 
+    def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return scores, as `xgboost.XGBRanker.predict` does."""
+        rankers.check_features(X)
+        return super().predict(X, *args, **kwargs)
+
     score = rankers.score

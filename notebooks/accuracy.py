@@ -137,7 +137,9 @@ def run(name: str, row: str, trees: str, seed: int, test: bool) -> None:
             kept[f"{kind}{number} queries"] = part.qid[np.cumsum(part.group) - part.group]
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(path, **kept)
-    print(f"{name} {row} {trees} seed {seed}: {seconds / 5 / ROUNDS * 1e3:.2f} ms a round")
+    print(
+        f"{name} {row} {trees} seed {seed}: {seconds / 5 / ROUNDS * 1e3:.2f} ms a round", flush=True
+    )
 
 
 def parameters(row: str, trees: str) -> dict[str, Any]:

@@ -5,11 +5,14 @@ That they train what they should is shown in `test_entry_points.py`.
 
 import copy
 import io
+import math
 import pickle
 
 import joblib
 import lightgbm as lgb
 import numpy as np
+import pandas
+import polars
 import pytest
 import scipy.sparse
 import xgboost as xgb
@@ -82,6 +85,56 @@ def test_sort(host, data, kind):
     score = ranker.score(data.X[order], data.y[order], qid=data.qid[order])
     assert score == expected_score["ndcg@10"]
     assert len(scores) == len(order)
+
+
+@pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame], ids=["pandas", "polars"])
+@pytest.mark.parametrize("name", ["qid", "Query_ID", "group_id", "session"])
+def test_the_query_id_is_no_feature(host, data, frame, name):
+    plain = frame({f"f{i}": column for i, column in enumerate(data.X.T)})
+    with_id = frame({f"f{i}": column for i, column in enumerate(data.X.T)} | {name: data.qid})
+    refused = pytest.raises(ValueError, match=f"query's id among its features, in.*'{name}'")
+    with refused:
+        make_ranker(host).fit(with_id, data.y, qid=data.qid)
+    with refused:
+        make_ranker(host).fit(
+            plain, data.y, qid=data.qid, eval_set=[(with_id, data.y)], eval_qid=[data.qid]
+        )
+    ranker = make_ranker(host).fit(plain, data.y, qid=data.qid)
+    with refused:
+        ranker.score(with_id, data.y, qid=data.qid)
+    if name == "session":  # without the ids only a name tells
+        return
+    with refused:
+        make_ranker(host).fit(with_id, data.y, group=data.group)
+    with refused:
+        ranker.predict(with_id)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda ids: [math.nan, *ids[1:]], ValueError, "row 0 has none"),
+        (lambda ids: [*ids[:2], None, *ids[3:]], ValueError, "row 2 has none"),
+        (lambda ids: pandas.array([*ids[:3], None, *ids[4:]], "Int64"), ValueError, "row 3 has no"),
+        (lambda ids: polars.Series([*ids[:3], None, *ids[4:]]), ValueError, "row 3 has none"),
+        (lambda ids: np.array([*ids[:4], "x", *ids[5:]], object), TypeError, "row 4 has 'x'"),
+    ],
+    ids=["nan", "none", "pandas", "polars", "mixed"],
+)
+def test_every_document_has_an_id(host, data, change, error, message):
+    ids = change(data.qid.tolist())
+    with pytest.raises(error, match=f"^qid must.*{message}"):
+        make_ranker(host).fit(data.X, data.y, qid=ids)
+    with pytest.raises(error, match=f"^eval_qid must.*{message}"):
+        make_ranker(host).fit(
+            data.X, data.y, qid=data.qid, eval_set=[(data.X, data.y)], eval_qid=[ids]
+        )
+
+
+def test_ids_as_objects(host, data):
+    expected = trees(booster(make_ranker(host).fit(data.X, data.y, qid=data.qid)))
+    for ids in (data.qid.astype(object), pandas.array(data.qid, "Int64"), data.qid.astype(str)):
+        assert trees(booster(make_ranker(host).fit(data.X, data.y, qid=ids))) == expected
 
 
 def test_sort_takes_query_weights_by_ascending_id(host, data):

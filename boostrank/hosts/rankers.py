@@ -5,9 +5,11 @@ A ranker extends the host's own: everything that is not named here is the host's
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from boostrank.datasets.ranking_data import query_starts
 from boostrank.metrics import Metric, evaluate, metric, per_query_weight
@@ -23,6 +25,8 @@ from boostrank.registry import make_objective
 
 #: Measured on evaluation sets where `eval_metric` names nothing else, and by `score`.
 DEFAULT_METRIC = "ndcg@10"
+#: Names under which data frames have the query's id.
+ID_NAMES = ("qid", "query_id", "group_id")
 
 _O = TypeVar("_O", bound=Objective)
 
@@ -66,6 +70,75 @@ def _take(values: Any, order: Integers) -> Any:
     return values[order] if hasattr(values, "shape") else np.asarray(values)[order]
 
 
+def check_features(X: Any, qid: Any = None) -> None:
+    """Refuse a data frame that has the query's id among its features.
+
+    A model would learn it, and know nothing of the queries to come.
+
+    Parameters
+    ----------
+    X : data frame, or anything else, which passes
+    qid : array_like (n_docs,), optional
+        The ids. Without them only names tell.
+
+    Raises
+    ------
+    ValueError
+        For a column named in `ID_NAMES` or equal to `qid`.
+    """
+    names = getattr(X, "columns", None)
+    for name in () if names is None else names:
+        if str(name).lower() in ID_NAMES or (qid is not None and _equal(X[name], qid)):
+            raise ValueError(
+                f"X has the query's id among its features, in the column {name!r}: a model would "
+                f"learn it. Take it out, such as by X.drop({name!r}, axis=1) in pandas or "
+                f"X.drop({name!r}) in polars"
+            )
+
+
+def _equal(column: Any, qid: Any) -> bool:
+    """Tell whether a feature is the id; of a single query, a constant feature proves nothing."""
+    values, ids = np.asarray(column), np.asarray(qid)
+    alike = values.shape == ids.shape and (values.dtype.kind in "iuf") == (ids.dtype.kind in "iuf")
+    if not alike or len(ids) == 0 or ids[0] == ids[-1]:
+        return False
+    # Most columns are told apart by their first rows.
+    return np.array_equal(values[:100], ids[:100]) and np.array_equal(values, ids)
+
+
+def _check_ids(name: str, qid: Any) -> npt.NDArray[Any]:
+    """Return ids as an array of integers or of strings; none is missing."""
+    ids = np.asarray(qid)
+    if ids.ndim == 1 and ids.dtype.kind in "fO":
+        kinds = np.array([_kind(value) for value in ids], dtype=str)
+        missing = np.flatnonzero(kinds == "missing")
+        if len(missing):
+            raise ValueError(
+                f"{name} must have an id for every document, but row {missing[0]} has none; fill "
+                "it in, or leave the document out"
+            )
+        if set(kinds) == {"integer", "string"}:
+            row = np.flatnonzero(kinds != kinds[0])[0]
+            raise TypeError(
+                f"{name} must hold integers or strings, not both: row 0 has {ids[0]!r}, row {row} "
+                f"has {ids[row]!r}"
+            )
+        if set(kinds) < {"integer", "string"}:
+            return np.array(ids.tolist())
+    if ids.dtype.kind not in "iuUS":
+        raise TypeError(f"{name} must hold integers or strings, got dtype {ids.dtype}")
+    return ids
+
+
+def _kind(value: Any) -> str:
+    """Tell what an id is: pandas has a missing value of its own, of which no comparison tells."""
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, Integral):
+        return "integer"
+    return "missing" if str(value) in ("None", "nan", "<NA>", "NaT") else "other"
+
+
 def read_rows(
     X: Any,
     y: Any,
@@ -99,9 +172,11 @@ def read_rows(
     ------
     TypeError, ValueError
         For labels out of their domain, both or none of group and qid, sizes or lengths that do not
-        fit, a query whose documents do not stand together.
+        fit, ids that are missing or of mixed types, the query's id among the features, a query
+        whose documents do not stand together.
     """
     n_docs = len(check_labels(y, np.size(y)))
+    check_features(X, qid)
     if (group is None) == (qid is None):
         raise ValueError(
             f"pass either {prefix}group, the sizes of consecutive queries, or {prefix}qid, one id "
@@ -112,9 +187,7 @@ def read_rows(
             raise ValueError("sort=True sorts by qid: pass qid, one id a document, for group")
         sizes = np.diff(check_group(group, n_docs))
     else:
-        ids = np.asarray(qid)
-        if ids.dtype.kind not in "iuUSO":
-            raise TypeError(f"{prefix}qid must hold integers or strings, got dtype {ids.dtype}")
+        ids = _check_ids(f"{prefix}qid", qid)
         if ids.shape != (n_docs,):
             raise ValueError(
                 f"{prefix}qid must have one id for each of the {n_docs} documents, "
