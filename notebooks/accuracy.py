@@ -3,7 +3,8 @@
     python notebooks/accuracy.py run search --seeds 1      # validation parts only
     python notebooks/accuracy.py run test --seeds 1 2 3    # opens the test parts
     python notebooks/accuracy.py table search
-    python notebooks/accuracy.py table test
+    python notebooks/accuracy.py table test --seeds 1 2 3
+    python notebooks/accuracy.py figure test --seeds 1 2 3
 
 OHSUMED and MQ2008 come in five partitions; Yandex's queries are dealt into five, a deal for each
 seed. Fold n trains on three, validates on the fourth and tests on the fifth. A seed is also that of
@@ -23,6 +24,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from boostrank.objectives.validation import Floats
 from scipy.stats import t
@@ -58,6 +60,7 @@ ROWS = {
     "catboost:RMSE": ("catboost", "RMSE"),
     **{name: ("lightgbm", objective) for name, objective in OURS.items()},
 }
+RIVALS = [row for row, (host, own) in ROWS.items() if isinstance(own, str)]
 # What the search tries, the same for every row on a host. "plain" is what docs/accuracy.md calls
 # the same trees for all; CatBoost's are its own.
 TREES: dict[str, dict[str, dict[str, Any]]] = {
@@ -181,9 +184,14 @@ def pooled(row: str, trees: str, sets: Sequence[str], seeds: Sequence[int], kind
 def difference(ours: Floats, other: Floats) -> str:
     """Return the mean difference over queries, best round | all, with a 95 % half width."""
     less = ours - other
+    pairs = zip(less.mean(axis=1), half_width(less), strict=True)
+    return " | ".join(f"{mean:+.4f} ± {half:.4f}" for mean, half in pairs)
+
+
+def half_width(less: Floats) -> Floats:
+    """Return that of a 95 % interval of the mean, by Student's t over queries."""
     n = less.shape[1]
-    half = t.ppf(0.975, n - 1) * less.std(axis=1, ddof=1) / np.sqrt(n)
-    return " | ".join(f"{a:+.4f} ± {b:.4f}" for a, b in zip(less.mean(axis=1), half, strict=True))
+    return t.ppf(0.975, n - 1) * less.std(axis=1, ddof=1) / np.sqrt(n)
 
 
 def best_trees(row: str, seeds: Sequence[int]) -> str:
@@ -226,17 +234,60 @@ def print_test(seeds: Sequence[int], searched: Sequence[int]) -> None:
             print(f"{row} | {of(row)} | " + " | ".join(cells) + " || " + " || ".join(less))
 
 
+def draw(seeds: Sequence[int], path: Path) -> None:
+    """Draw what blend has more than the rivals on all sets, with plain trees and the preset."""
+    shown = [row for row in RIVALS if file_of(SETS[0], row, "plain", seeds[0]).exists()]
+    figure, panels = plt.subplots(
+        1, 2, figsize=(9.0, 0.42 * len(shown) + 1.2), sharey=True, sharex=True
+    )
+    for panel, (title, trees) in zip(
+        panels, {"Plain trees": "plain", "The preset": "preset"}.items(), strict=True
+    ):
+        ours = pooled("blend", trees, SETS, seeds, "test")
+        panel.axvline(0.0, color="0.4", linewidth=1)
+        for place, row in enumerate(reversed(shown)):
+            less = ours - pooled(row, trees, SETS, seeds, "test")
+            half = half_width(less)
+            for k, (label, colour) in enumerate(
+                {"best round": "C0", "all 300 rounds": "C1"}.items()
+            ):
+                panel.errorbar(
+                    less[k].mean(),
+                    place + 0.12 - 0.24 * k,
+                    xerr=half[k],
+                    fmt="o",
+                    color=colour,
+                    markersize=5,
+                    capsize=2,
+                    label=label if place == 0 else None,
+                )
+        panel.set_title(title, fontsize=10)
+        panel.set_yticks(range(len(shown)), shown[::-1])
+        panel.grid(axis="x", alpha=0.3)
+        panel.spines[["top", "right", "left"]].set_visible(False)
+        panel.tick_params(axis="y", length=0)
+    panels[0].legend(frameon=False, fontsize=8, loc="best")
+    figure.supxlabel(
+        "NDCG@10 of blend less that of the row, with 95 % intervals over queries", fontsize=9
+    )
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+
+
 def main() -> None:
-    """Run or print."""
+    """Run, print or draw."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("action", choices=("run", "table"))
+    parser.add_argument("action", choices=("run", "table", "figure"))
     parser.add_argument("kind", choices=("search", "test"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--searched", type=int, nargs="+", default=[1], help="seeds of the search")
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--rows", nargs="+", default=list(ROWS))
     given = parser.parse_args()
+    if given.action == "figure":
+        draw(given.seeds, Path("docs/_static/accuracy.svg"))
+        return
     if given.action == "table":
         if given.kind == "search":
             print_search(given.seeds)
