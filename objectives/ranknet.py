@@ -34,6 +34,10 @@ Numerics
 Cost
     O(n) after a sort, by blocks (`blocks`) with sums for every distinct grade; O(n^2) where the
     query has over 32 distinct grades or fewer than 24 documents for each, and for the loss.
+
+When to use
+    All pairs of a list matter alike, wherever they stand in it, and lists may be long. It fits
+    quickly and overfits quickly: few rounds, a low learning rate, or a part in a mixture.
 """
 
 import math

@@ -51,6 +51,11 @@ Numerics
 Cost
     O(n) after a sort, by blocks (`far_field`) with sums for every distinct grade; O(n^2) for the
     exact Hessian, and for over 32 distinct grades or fewer than 24 documents for each.
+
+When to use
+    As SDCG, when a relevant document at the end of a long list should be pulled as hard as one near
+    the top, or when a convex loss is wanted. Its noise makes it good on small data with noisy
+    grades, where it hardly overfits.
 """
 
 from dataclasses import dataclass, replace
