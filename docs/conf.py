@@ -4,6 +4,7 @@
 MathML, figures are drawn here, fonts are the reader's own.
 """
 
+import csv
 import json
 import re
 import sys
@@ -23,6 +24,9 @@ from boostrank import objectives, plot
 from boostrank.registry import make_objective
 
 DOCS = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS))
+import mathematics  # noqa: E402
+
 ROOT = DOCS.parent
 MADE = DOCS / "objectives"
 
@@ -45,43 +49,26 @@ napoleon_use_rtype = False
 
 # ---- formulas ------------------------------------------------------------------------------------
 
-GREEK = {"alpha", "beta", "gamma", "sigma", "tau", "rho", "phi", "Phi"}
-FUNCTIONS = {"exp", "ln", "log2", "max", "sqrt", "sum"}
-WORDS = {"over", "of", "loss", "rank", "margin", "first", "second"}
-ATOM = r"[A-Za-z0-9]+(?:_[a-z]+)?"
-LATEX = (
-    (r"\b(sum|max) over (.+?) of\b", r"\1_{\2}"),
-    (r"sqrt\((\w+)\)", r"sqrt{\1}"),
-    (rf"(?<![\w)^])({ATOM}) ?/ ?({ATOM})(?![\w(^])", r"\\frac{\1}{\2}"),
-    (r"s_d\(j\)", "s_{d(j)}"),
-    (r"_(\w+)", r"_{\1}"),
-    (rf"(?<![A-Za-z\\])({'|'.join(sorted(GREEK | FUNCTIONS))})(?![A-Za-z])", r"\\\1"),
-    (r"\\log2", r"\\log_2"),
-    (r"\b(loss|rank|margin|first|second)\b", r"\\mathrm{\1}"),
-    ("<=", r"\\le "),
-    (r" \* ", r"\\, "),
-)
+NAMES = mathematics.GREEK | {"exp", "ln", "log", "max", "sqrt", "sum", "over", "of"}
+NAMES |= {"loss", "rank", "margin", "first", "second"}
 
 
 def is_formula(literal):
     """Tell a formula from Python: its words are letters and names of mathematics."""
-    words = re.findall(r"log2|[A-Za-z]+", literal)
-    known = GREEK | FUNCTIONS | WORDS
-    return "=" not in re.sub(" <?= ", "", literal) and all(
-        len(word) == 1 or word in known for word in words
-    )
+    words = re.findall(r"[A-Za-z]+", literal)
+    python = "=" in re.sub(" [<>]?= ", "", literal)
+    return not python and all(len(word) == 1 or word in NAMES for word in words)
 
 
-def typeset(match):
+def literal_or_formula(match):
     """Turn a literal of a docstring that is a formula into one, losses on lines of their own."""
-    formula, stop, space = " ".join(match[1].split()), match[2], match[3]
-    if not is_formula(formula):
+    text, stop, space = " ".join(match[1].split()), match[2], match[3]
+    found = [formula for plain, formula in mathematics.pieces(text) if plain or formula]
+    if not is_formula(text) or len(found) != 1 or found[0] is None:
         return match[0]
-    for pattern, latex in LATEX:
-        formula = re.sub(pattern, latex, formula)
-    if formula.startswith((r"\mathrm{loss}", r"-\sum")):
-        return f"\n\n.. math:: {formula}{stop}\n\n"
-    return f":math:`{formula}`{stop}{space}"
+    if text.startswith(("loss", "-sum")):
+        return f"\n\n.. math:: {found[0].strip()}{stop}\n\n"
+    return f":math:`{found[0].strip()}`{stop}{space}"
 
 
 def escaped(text):
@@ -95,7 +82,7 @@ def typeset_docstring(app, what, name, thing, options, lines):
     text, examples, rest = "\n".join(lines).partition("\nExamples\n")
     text = escaped(text)
     if what == "class" and issubclass(thing, objectives.Objective):
-        text = re.sub(r"``(.+?)``([,.;:]?)(\s?)", typeset, text, flags=re.DOTALL)
+        text = re.sub(r"``(.+?)``([,.;:]?)(\s?)", literal_or_formula, text, flags=re.DOTALL)
     lines[:] = (text + examples + rest).split("\n")
 
 
@@ -107,7 +94,6 @@ def visit_math(self, node):
 
 # ---- pages ---------------------------------------------------------------------------------------
 
-PROSE = {"Source", "Degenerate queries", "Numerics", "Cost", "Draws", "Scale", "Tied scores"}
 SHARED = (
     "engine.far_field",
     "engine.bisection",
@@ -121,22 +107,22 @@ def title(text, line="="):
     return f"{text}\n{line * len(text)}\n\n"
 
 
-def literal(text):
-    code = re.sub(r"^(?=.)", "    ", text, flags=re.MULTILINE)
-    return f".. code-block:: text\n    :class: mathematics\n\n{code}\n\n"
+def sections(module):
+    """Return the sections of a module's docstring by name; without names, all of it."""
+    doc = module.__doc__.partition("\n")[2].strip("\n")
+    first, *parts = re.split(r"^(\S.*)\n(?=    \S)", f"\n{doc}", flags=re.MULTILINE)
+    if not parts:
+        return {"": first.strip("\n")}
+    bodies = (re.sub("^    ", "", body, flags=re.MULTILINE) for body in parts[1::2])
+    return dict(zip(parts[::2], (body.strip("\n") for body in bodies), strict=True))
 
 
-def module_page(module):
-    """Lay out the docstring of a module: prose as such, the mathematics as it stands."""
-    _, *sections = re.split(r"^(\S.*)\n(?=    \S)", module.__doc__.partition("\n")[2], flags=re.M)
-    if not sections:
-        return literal(module.__doc__.partition("\n")[2].strip("\n"))
-    text = ""
-    for name, body in zip(sections[::2], sections[1::2], strict=True):
-        body = re.sub("^    ", "", body, flags=re.MULTILINE).strip("\n")
-        text += f".. rubric:: {name}\n\n"
-        prose = name in PROSE and "\n " not in body
-        text += f"{escaped(body).replace('_', chr(92) + '_')}\n\n" if prose else literal(body)
+def laid_out(parts):
+    """Lay out sections: prose as such, the mathematics as formulas."""
+    text = ".. role:: eqno\n\n"
+    for name, body in parts.items():
+        text += f".. rubric:: {mathematics.typeset(name)}\n\n" if name else ""
+        text += mathematics.section(body) + "\n"
     return text
 
 
@@ -154,6 +140,39 @@ def draw(objective, path):
         figure.savefig(path, metadata={"Date": None})
 
 
+SETS = {"synthetic0": "synthetic, no noise", "synthetic1": "synthetic, noise",
+        "mq2008": "MQ2008", "ohsumed": "OHSUMED", "yandex": "Yandex"}  # fmt: skip
+
+
+def number(text, kind):
+    """Return .7053 of 0.7053, and +.005 of 0.0048 in the format "+.3f"."""
+    return f"{float(text):{kind}}".replace("0.", ".", 1)
+
+
+def results(names):
+    """Return a table of what objectives reach with their defaults, from the committed file."""
+    with (DOCS / "objective_results.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["objective"] in names]
+    if not rows:
+        return ""
+    text = (
+        ".. list-table:: NDCG\\@10 with the defaults, and the difference from LightGBM's "
+        "``lambdarank`` (half width of the 95 % interval)\n   :header-rows: 1\n\n"
+        "   * - objective\n     - data\n     - best round\n     - difference\n"
+        "     - all 300 rounds\n     - difference\n"
+    )
+    for row in rows:
+        cells = [f"``{row['objective']}``", SETS[row["set"]]]
+        for kind in ("best", "all"):
+            gain, half = number(row[f"{kind}_gain"], "+.3f"), number(row[f"{kind}_half"], ".3f")
+            cells += [number(row[kind], ".4f"), f"{gain} ({half})"]
+        text += "   * - " + "\n     - ".join(cells) + "\n"
+    return (
+        f"{text}\nValidation parts, one seed, a learning rate of 0.05; printed by ``python "
+        "notebooks/objective_results.py``. :doc:`../accuracy` compares the better ones.\n\n"
+    )
+
+
 def objective_page(names, cls):
     """Write the page of a class, which goes by several names where they stand for parameters."""
     made = {name: make_objective(name, {}, 100) for name in names}
@@ -166,16 +185,21 @@ def objective_page(names, cls):
     module = sys.modules[cls.__module__]
     text = title(" and ".join(names))
     text += f"{module.__doc__.partition(chr(10))[0]}\n\n"
+    parts = sections(module)
+    when = parts.pop("When to use", "")
+    text += f"**When to use.** {mathematics.section(when)}" if when else ""
     facts = {
+        "name": ", ".join(f"``{name}``" for name in names),
         "class": f":class:`boostrank.{cls.__name__}`",
         "gradient": gradient,
         "Hessian": f"{contract.hessian} (default), "
         + ", ".join(choice for choice in cls.hessians if choice != contract.hessian),
         "labels": contract.labels,
-        "time for a query": contract.cost,
+        "time for a query": mathematics.typeset(str(contract.cost)),
     }
     text += ".. list-table::\n   :widths: 25 75\n   :stub-columns: 1\n\n"
     text += "".join(f"   * - {name}\n     - {fact}\n" for name, fact in facts.items()) + "\n"
+    text += results(names)
     for name, objective in made.items():
         draw(objective, MADE / f"{name}.svg")
         what = " in the middle round of 100" if objective.scheduled else ""
@@ -186,8 +210,8 @@ def objective_page(names, cls):
         )
     text += title("Use", "-") + f".. autoclass:: boostrank.{cls.__name__}\n\n"
     text += title("Mathematics", "-")
-    text += f"As ``objectives/{Path(module.__file__).name}`` states it, next to its kernels:\n\n"
-    (MADE / f"{names[0]}.rst").write_text(text + module_page(module))
+    text += f"As ``objectives/{Path(module.__file__).name}`` states it, next to its kernels.\n\n"
+    (MADE / f"{names[0]}.rst").write_text(text + laid_out(parts))
 
 
 def make_pages(app):
@@ -213,12 +237,17 @@ def make_pages(app):
     )
     mix = sys.modules["boostrank.objectives.mix"]
     text = title("Mix") + ".. autoclass:: boostrank.Mix\n\n" + title("Mathematics", "-")
-    text += module_page(mix) + ".. autoclass:: boostrank.Schedule\n"
+    text += laid_out(sections(mix)) + ".. autoclass:: boostrank.Schedule\n"
     (MADE / "mix.rst").write_text(text)
     text = title("What they share")
     for name in SHARED:
         module = sys.modules[f"boostrank.objectives.{name}"]
-        text += title(name, "-") + module.__doc__.partition("\n")[0] + "\n\n" + module_page(module)
+        text += (
+            title(name, "-")
+            + module.__doc__.partition("\n")[0]
+            + "\n\n"
+            + laid_out(sections(module))
+        )
     (MADE / "shared.rst").write_text(text)
     text = title("Notebooks")
     text += (

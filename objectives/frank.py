@@ -38,6 +38,10 @@ Numerics
 
 Cost
     O(n^2).
+
+When to use
+    Some grades are plainly wrong. A pair that is far off is given up: its pull tends to zero where
+    RankNet's stays and RankBoost's grows. It visits all pairs: short lists only.
 """
 
 import math

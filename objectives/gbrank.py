@@ -27,6 +27,10 @@ Numerics
 
 Cost
     O(n log n).
+
+When to use
+    Scores should keep a distance: a better document leads by a margin. It fits quickly, so it needs
+    few rounds, and overfits noisy grades.
 """
 
 from dataclasses import dataclass

@@ -36,6 +36,10 @@ Cost
     Without `norm`, O(n) after a sort, by blocks (`blocks`) with sums for every distinct grade.
     O(n min(n, T)) with `norm`, whose divisor is no sum of exponentials, and where the query has
     over 32 distinct grades or fewer than 24 documents for each. The loss: O(n min(n, T)).
+
+When to use
+    To compare with, since most papers and libraries do; or with `norm=False` for lists of hundreds
+    of documents and more, where visiting all pairs takes most of the time of a round.
 """
 
 import math

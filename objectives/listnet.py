@@ -35,6 +35,10 @@ Numerics
 
 Cost
     O(n).
+
+When to use
+    The best documents of a list are all that counts, and time matters: it takes one pass over the
+    list. With a single relevant document in each query it is the cross entropy of choosing it.
 """
 
 import math

@@ -31,6 +31,10 @@ Numerics
 
 Cost
     O(n).
+
+When to use
+    Grades that are numbers, distances between them included; trees that are strongly regularised;
+    or the cheapest round. Unlike Regression it spends nothing on how good a query is as a whole.
 """
 
 from dataclasses import dataclass

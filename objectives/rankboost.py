@@ -44,6 +44,10 @@ Numerics
 
 Cost
     O(n), O(n log n) with fractional grades or where scores are more than 36 apart.
+
+When to use
+    Grades without errors. A pair pulls exponentially harder the further it is off, so one wrong
+    grade can rule its query.
 """
 
 import math

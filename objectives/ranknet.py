@@ -2,8 +2,7 @@ r"""RankNet: logistic loss on the score difference of each pair.
 
 Source
     Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton, Hullender: Learning to rank using gradient
-    descent. ICML 2005. There, pairs may have any target probability; here it is 1 for the document
-    of higher grade, and pairs of equal grade (target 1/2) are left out.
+    descent. ICML 2005. There, pairs have any target probability; here pairs of equal grade are out.
 
 Definition
     P_ij = 1/(1 + e^{-sigma (s_i - s_j)}), the modelled probability that i belongs before j
@@ -14,8 +13,8 @@ Gradient (exact)
     grad_i -= sigma rho, grad_j += sigma rho: LambdaRank's with all weights w = 1
 
 Hessians
-    exact         (default) sigma^2 rho (1 - rho) at both, divided like the loss, floored at 1e-10
-    gauss-newton  the same: the logistic loss is its own Gauss-Newton curvature
+    exact         (default; gauss-newton is the same) sigma^2 rho (1 - rho) at both, divided like
+                  the loss, floored at 1e-10
     constant      1
 
 Degenerate queries
@@ -27,6 +26,9 @@ Numerics
 Cost
     O(n) after a sort, by blocks (`far_field`). O(n^2) for the loss, and where the query has over 32
     distinct grades or fewer than 24 documents for each.
+
+When to use
+    All pairs matter alike. It fits and overfits quickly: few rounds, a low rate, or in a mixture.
 """
 
 from dataclasses import dataclass
@@ -123,11 +125,9 @@ class RankNet(Objective):
     sigma : float or Schedule, default 1.0
         Steepness of the loss in score units, positive; it only sets the scale of the scores.
     normalize : bool, default False
-        Average over the query's pairs, so that queries count alike. By default, as in the paper,
-        a query counts by its number of pairs, which ranked no worse.
+        Average over the query's pairs. By default, as in the paper, a query counts by their number.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
-        The first two are the same here and never negative; constant is plain gradient boosting,
-        whose steps grow with the number of pairs unless `normalize`.
+        The first two are the same; with a constant one steps grow with the number of pairs.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
@@ -137,8 +137,8 @@ class RankNet(Objective):
 
     Notes
     -----
-    Exact gradient; O(n) time and memory for a query of n documents after sorting them. O(n^2) time
-    for the loss, and for queries of over 32 distinct grades or under 24 documents for each.
+    Exact gradient; O(n) time and memory after sorting the n documents of a query. O(n^2) time for
+    the loss, and for over 32 distinct grades or under 24 documents for each.
 
     Examples
     --------

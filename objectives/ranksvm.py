@@ -32,6 +32,9 @@ Numerics
 
 Cost
     O(n log n).
+
+When to use
+    To compare with a RankSVM. GBRank has the same pairs and a smooth loss, which fits faster.
 """
 
 from dataclasses import dataclass

@@ -30,6 +30,10 @@ Degenerate queries
 
 Cost
     That of SHF-SDCG.
+
+When to use
+    The number of rounds is fixed beforehand, and a regression on the grades is a good start. Not
+    with early stopping: the schedule reaches the ranking part in the second half of its rounds.
 """
 
 from dataclasses import dataclass

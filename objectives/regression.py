@@ -21,6 +21,9 @@ Degenerate queries
 
 Cost
     O(n); plain NumPy, no kernel needed.
+
+When to use
+    The score itself should predict the grade, across queries too; or as the baseline to beat.
 """
 
 from dataclasses import dataclass

@@ -55,6 +55,11 @@ Numerics
 Cost
     O(n) after a sort, by blocks (`far_field`); O(n^2) for the exact Hessian and, linear without k,
     where the query has over 32 distinct grades or fewer than 24 documents for each.
+
+When to use
+    Graded labels, when the loss should be a smooth form of DCG itself: documents of high gain pull
+    hardest, and lists may have any length. With `discount="log2"` it is the paper's; use that to
+    redo its experiments, not on clean data, from which it learns slowly.
 """
 
 from dataclasses import dataclass, replace

@@ -42,6 +42,10 @@ Degenerate queries
 Cost
     O(n log n), the sort by grade: the worst rival of all documents of one grade is the same, so one
     pass from the lowest grade up finds them all.
+
+When to use
+    A bound of 1 - NDCG or of 1 - AP is wanted, as theory asks for. As a loss for trees it looks at
+    one rival of each document only, and ranks worse than losses that look at all of them.
 """
 
 import re

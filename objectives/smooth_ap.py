@@ -51,6 +51,10 @@ Numerics
 Cost
     sigmoid O(n R), 1 ns for each relevant document with each other one; indicator O(n^2), 2 ns
     for a rank with each document within sqrt(40 sigma) of it in score.
+
+When to use
+    Relevance is binary, average precision is the measure, and lists are short. Compare it with
+    RankNet on that measure: a loss that resembles a measure need not be the best for it.
 """
 
 from dataclasses import dataclass, replace

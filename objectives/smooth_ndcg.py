@@ -36,6 +36,10 @@ Numerics
 Cost
     O(n min(n, k)) after an O(n log n) sort; a rank costs only the documents within
     sqrt(40 sigma) of it in score.
+
+When to use
+    From a good start only, as in the paper: give the host the scores of some regression rounds.
+    From equal scores it stays behind every other loss here.
 """
 
 from dataclasses import dataclass, replace

@@ -34,6 +34,10 @@ Numerics
 Cost
     O(n min(n, k)) after an O(n log n) sort; a rank costs only the documents within
     sqrt(40 sigma) of it in score.
+
+When to use
+    From a good start only, as SmoothNDCG, when just the number of relevant documents among the
+    first k counts.
 """
 
 from dataclasses import dataclass

@@ -47,6 +47,10 @@ Numerics
 Cost
     O(n + u^2) for each document with a gain that has u others within 12 sigma, at most O(n^3);
     O(n^2) memory a thread.
+
+When to use
+    To study SoftRank, on short lists: it is the loss closest to NDCG, and takes the cube of the
+    length.
 """
 
 import math

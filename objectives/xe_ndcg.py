@@ -46,6 +46,9 @@ Numerics
 
 Cost
     O(n).
+
+When to use
+    Long lists, noisy grades, and time matters: one pass over the list, and a convex bound of NDCG.
 """
 
 import math
