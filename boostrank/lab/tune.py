@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ class Trial:
     rounds : int
         By the one-standard-error rule.
     figures : float64 array (n_queries,)
-        NDCG@10 of every query with that many rounds, mean over the repeats; NaN where the
+        The metric of every query with that many rounds, mean over the repeats; NaN where the
         convention leaves the query out.
     """
 
@@ -81,10 +81,13 @@ class Tuned:
     learner : Learner
     trials : tuple of Trial
         In the order in which they were done.
+    params : mapping, default {}
+        The host's own parameters, of all trials.
     """
 
     learner: Learner
     trials: tuple[Trial, ...]
+    params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def default(self) -> Trial:
@@ -110,7 +113,7 @@ class Tuned:
             params |= {"base_score": "0", "grow_policy": "'lossguide'", "max_depth": "0"}
             obj = "" if self.learner.builtin else f", obj={name}"
             call = f"xgboost.train(params, dmatrix, {best.rounds}{obj})"
-        params |= {key: repr(value) for key, value in trees.items()}
+        params |= {key: repr(value) for key, value in {**self.params, **trees}.items()}
         lines = (f"    {key!r}: {value},".replace("'", '"') for key, value in params.items())
         return "\n".join(["params = {", *lines, "}", f"booster = {call}".replace("'", '"')])
 
@@ -180,9 +183,10 @@ class _Job:
 
 
 def _figures(job: _Job, params: Mapping[str, Any], folds: Sequence[Any]) -> Floats:
-    """Return NDCG@10 of every query after each of the marks, tested in its fold."""
+    """Return the metric of every query after each of the marks, tested in its fold."""
     learner, data, settings, marks = job.learner, job.data, job.settings, job.marks
     ours, trees = split_params(learner, params)
+    trees = {**settings.params[learner.host], **trees}
     objective = learner.objective
     if not isinstance(objective, str):
         objective = objective.replace(**ours)
@@ -202,11 +206,11 @@ def _figures(job: _Job, params: Mapping[str, Any], folds: Sequence[Any]) -> Floa
                     scores,
                     part.y,
                     part.group,
-                    (CHOSEN_BY,),
+                    (settings.metric,),
                     convention=settings.convention,
                     per_query=True,
                 )
-                result[test, marks.index(m)] = values[CHOSEN_BY]
+                result[test, marks.index(m)] = values[settings.metric]
 
     with ThreadPoolExecutor(job.n_jobs) as pool:
         list(pool.map(run, folds))
@@ -247,6 +251,8 @@ def tune(
     n_jobs: int = 1,
     seed: int = 0,
     convention: str = "standard",
+    metric: str = CHOSEN_BY,
+    params: Mapping[str, Any] | None = None,
     done: Callable[[Trial], None] | None = None,
 ) -> Tuned:
     """Tune a learner's objective and trees on repeated cross-validation.
@@ -277,7 +283,11 @@ def tune(
     seed : int, default 0
         Equal seeds try equal parameters, even if the search was interrupted.
     convention : str, default "standard"
-        Whose rules NDCG@10 follows.
+        Whose rules the metric follows.
+    metric : str, default "ndcg@10"
+        What chooses rounds and trials, as in `boostrank.evaluate`.
+    params : mapping, optional
+        The host's own parameters, for all trials. What is tuned takes precedence.
     done : callable, optional
         Called with every trial that is done, including those of an earlier run.
 
@@ -295,7 +305,7 @@ def tune(
 
     Notes
     -----
-    The best trial's NDCG@10 is the largest of many, so it is too optimistic: test it on other
+    The best trial's metric is the largest of many, so it is too optimistic: test it on other
     queries.
 
     Examples
@@ -317,7 +327,13 @@ def tune(
     for name, count in (("n_trials", n_trials), ("n_repeats", n_repeats), ("n_jobs", n_jobs)):
         check_count(name, count)
     check_flag("prune", prune)
-    settings = Settings(rounds=rounds, seed=seed, convention=convention)
+    settings = Settings(
+        rounds=rounds,
+        seed=seed,
+        convention=convention,
+        metric=metric,
+        params={learner.host: params or {}},
+    )
     repeats = [group_folds(data.group, n_folds, seed=seed + repeat) for repeat in range(n_repeats)]
     if not (data.y > 0).any():
         raise ValueError("data has no relevant document, so nothing can be chosen on it")
@@ -339,7 +355,7 @@ def tune(
             _run_trial(optuna, study, job)
             trials.append(_read(len(trials), _finished(study)[-1]))
             report(trials[-1])
-    return Tuned(learner, tuple(trials))
+    return Tuned(learner, tuple(trials), params or {})
 
 
 def _open_study(optuna: Any, out: Path, name: str, prune: bool) -> Any:
@@ -412,7 +428,7 @@ def _check_same(study: "optuna.Study", fingerprint: str, out: Path) -> None:
         )
 
 
-def write_trials(path: Path, tuned: Sequence[Tuned]) -> None:
+def write_trials(path: Path, tuned: Sequence[Tuned], metric: str = CHOSEN_BY) -> None:
     """Write all trials as CSV, with normal 95 % intervals.
 
     Differences are to the defaults of the same learner, over the queries of all folds.
@@ -421,6 +437,8 @@ def write_trials(path: Path, tuned: Sequence[Tuned]) -> None:
     ----------
     path : Path
     tuned : sequence of Tuned
+    metric : str, default "ndcg@10"
+        The heading of the figures.
 
     Raises
     ------
@@ -430,7 +448,7 @@ def write_trials(path: Path, tuned: Sequence[Tuned]) -> None:
     ends = ("", "_low", "_high")
     header = [
         *("learner", "trial", "pruned", "rounds"),
-        *(f"{what}{end}" for what in (CHOSEN_BY, "difference") for end in ends),
+        *(f"{what}{end}" for what in (metric, "difference") for end in ends),
         "params",
     ]
     with path.open("w", newline="", encoding="utf-8") as file:

@@ -1,8 +1,12 @@
 """What users write in options: objectives with parameters, and lists with commas between."""
 
 import ast
+import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from boostrank.lab.models import HOSTS
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice
 from boostrank.registry import make_objective, objective_names
@@ -58,6 +62,24 @@ def accuracy_objectives(rounds: int) -> dict[str, Objective]:
     )
     assert made is not None
     return made
+
+
+def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Read the hosts' parameters from a JSON file, by host; of a single host without its name."""
+    if path is None:
+        return {}
+    expected = 'expected {"lightgbm": {"name": value}, "xgboost": {...}}'
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{path}, line {error.lineno}: not JSON ({error.msg}); {expected}"
+        ) from error
+    if isinstance(read, dict) and len(hosts) == 1 and not set(read) & set(HOSTS):
+        read = {hosts[0]: read}
+    if not isinstance(read, dict) or not all(isinstance(own, dict) for own in read.values()):
+        raise ValueError(f"{path}: {expected}, got {json.dumps(read)[:60]}")
+    return {check_choice(f"host in {path}", host, HOSTS): own for host, own in read.items()}
 
 
 def parse_folds(text: str) -> list[int]:
