@@ -28,6 +28,15 @@ from boostrank.objectives import CLASSES, Mix, Schedule
 from boostrank.objectives.registry import *  # noqa: F403
 from boostrank.registry import objective, objective_names
 
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("boostrank")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "Mix",
     "Schedule",

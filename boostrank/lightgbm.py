@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any, Self
 
 import lightgbm
+import numpy as np
 
 from boostrank.hosts import rankers
+from boostrank.hosts.ignored import EVAL_AT, cutoffs_are_reported
 from boostrank.metrics import Metric
 from boostrank.objectives import Objective
 
@@ -40,6 +42,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
     ----------
     objective : str or objective, default "blend"
         A name of `boostrank.objective_names` or an object such as ``boostrank.SHFSDCG(k=10)``.
+        All names are boostrank's: ``"lambdarank"`` is `boostrank.LambdaRank`, not LightGBM's
+        objective of that name.
         ``set_params(objective__k=5)`` changes a parameter of it, also in a grid search. Schedules
         are stretched over `n_estimators` (after `init_model`: over its rounds and these), whatever
         their own number of rounds; `objective_` is what was trained.
@@ -98,6 +102,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         eval_sample_weight: Sequence[Any] | None = None,
         eval_init_score: Sequence[Any] | None = None,
         eval_metric: str | Metric | Sequence[str | Metric] | None = None,
+        eval_at: int | Sequence[int] | None = None,
         callbacks: list[Callable[..., Any]] | None = None,
         init_model: "str | Path | lightgbm.Booster | lightgbm.LGBMModel | None" = None,
         sort: bool = False,
@@ -125,7 +130,9 @@ class LGBMRanker(lightgbm.LGBMRanker):
             One entry for each of `eval_set`.
         eval_metric : str, Metric or sequence of them, optional
             Boostrank's measures, larger is better, on `eval_set`. Default: NDCG@10, unless `metric`
-            asks for LightGBM's own.
+            asks for LightGBM's own, or NDCG at each of `eval_at`.
+        eval_at : int or sequence of int, optional
+            Cut-offs of NDCG, where `eval_metric` names nothing else.
         callbacks : list, optional
             LightGBM's, such as ``lightgbm.early_stopping(20)``.
         init_model : path, Booster or ranker, optional
@@ -152,13 +159,14 @@ class LGBMRanker(lightgbm.LGBMRanker):
             (eval_set, eval_group, eval_qid, eval_sample_weight, eval_init_score),
             sort=sort,
         )
-        return self._fit(train, evals, eval_metric, callbacks, init_model, kwargs)
+        return self._fit(train, evals, eval_metric, eval_at, callbacks, init_model, kwargs)
 
     def _fit(
         self,
         train: rankers.Rows,
         evals: list[rankers.Rows],
         eval_metric: str | Metric | Sequence[str | Metric] | None,
+        eval_at: Sequence[int] | int | None,
         callbacks: list[Callable[..., Any]] | None,
         init_model: "str | Path | lightgbm.Booster | lightgbm.LGBMModel | None",
         kwargs: dict[str, Any],
@@ -168,30 +176,38 @@ class LGBMRanker(lightgbm.LGBMRanker):
             if alias in params:
                 raise ValueError(f"{alias} must be given as n_estimators, got {params[alias]!r}")
         metrics: list[Any] = []
+        cutoffs = eval_at
+        if cutoffs is None:
+            cutoffs = next((params[name] for name in EVAL_AT if name in params), None)
+        if eval_metric is None and cutoffs is not None and self.metric == "None":
+            eval_metric = [f"ndcg@{k}" for k in np.ravel(cutoffs)]
         if eval_metric is not None or (evals and self.metric == "None"):
             metrics = rankers.read_metrics(eval_metric)
         if isinstance(init_model, str | Path):
             init_model = lightgbm.Booster(model_file=init_model)
         elif isinstance(init_model, lightgbm.LGBMModel):
             init_model = init_model.booster_
+        if eval_at is not None:
+            kwargs["eval_at"] = [int(k) for k in np.ravel(eval_at)]
         done = 0 if init_model is None else init_model.current_iteration()
         # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
         self._objective = rankers.objective_for_fit(self.objective, self.n_estimators, done)
-        super().fit(
-            train.X,
-            train.y,
-            sample_weight=train.document_weight,
-            init_score=train.offset,
-            group=train.group,
-            **_eval_set(evals),
-            eval_sample_weight=[rows.document_weight for rows in evals] or None,
-            eval_init_score=[rows.offset for rows in evals] or None,
-            eval_group=[rows.group for rows in evals] or None,
-            eval_metric=metrics or None,
-            callbacks=callbacks,
-            init_model=init_model,
-            **kwargs,
-        )
+        with cutoffs_are_reported():
+            super().fit(
+                train.X,
+                train.y,
+                sample_weight=train.document_weight,
+                init_score=train.offset,
+                group=train.group,
+                **_eval_set(evals),
+                eval_sample_weight=[rows.document_weight for rows in evals] or None,
+                eval_init_score=[rows.offset for rows in evals] or None,
+                eval_group=[rows.group for rows in evals] or None,
+                eval_metric=metrics or None,
+                callbacks=callbacks,
+                init_model=init_model,
+                **kwargs,
+            )
         return self
 
     def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:

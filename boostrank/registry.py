@@ -1,10 +1,12 @@
 """Objectives by their names."""
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from boostrank.objectives import REGISTRY, Objective
+from boostrank.objectives.base import listed
 from boostrank.objectives.validation import check_choice
 
 
@@ -54,6 +56,14 @@ def objective(name: str, /, **params: Any) -> Objective:
          start_round=None)
     """
     cls = REGISTRY[check_choice("objective", name, REGISTRY)]
+    known = [field.name for field in listed(cls)]
+    for param in params:
+        if param not in known:
+            near = difflib.get_close_matches(param, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(
+                f"{name!r} has no parameter {param!r}{hint} (it has: {', '.join(known)})"
+            )
     made = cls(**{**cls.presets.get(name, {}), **params})
     if made.name != name:
         raise ValueError(f"{made!r} is not {name!r} but {made.name!r}; ask for that by its name")

@@ -40,6 +40,8 @@ class XGBRanker(xgboost.XGBRanker):
     ----------
     objective : str or objective, default "blend"
         A name of `boostrank.objective_names` or an object such as ``boostrank.SHFSDCG(k=10)``.
+        All names are boostrank's: ``"lambdarank"`` is `boostrank.LambdaRank`; XGBoost's own is
+        ``rank:ndcg``, of `xgboost.XGBRanker`.
         ``set_params(objective__k=5)`` changes a parameter of it, also in a grid search. Schedules
         are stretched over `n_estimators` (after `xgb_model`: over its rounds and these), whatever
         their own number of rounds; `objective_` is what was trained.

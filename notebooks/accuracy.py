@@ -71,6 +71,10 @@ TREES: dict[str, dict[str, dict[str, Any]]] = {
         "l2-1": {"lambda_l2": 1.0},
         "l2-30": {"lambda_l2": 30.0},
         "extra-31": {"extra_trees": True, "num_leaves": 31},
+        "extra-l2-30": {"extra_trees": True, "lambda_l2": 30.0},
+        "extra-bagging": {"extra_trees": True, "bagging_fraction": 0.7, "bagging_freq": 1},
+        "extra-half": {"extra_trees": True, "feature_fraction": 0.5},
+        "extra-50": {"extra_trees": True, "num_leaves": 31, "min_data_in_leaf": 50},
     },
     "xgboost": {
         "plain": {},
@@ -85,7 +89,6 @@ TREES: dict[str, dict[str, dict[str, Any]]] = {
         "l2-30": {"l2_leaf_reg": 30.0},
     },
 }
-PRESET = {"lightgbm": presets.LIGHTGBM, "xgboost": presets.XGBOOST, "catboost": {}}
 SHARED = {
     "lightgbm": {"feature_fraction": 0.8},
     "xgboost": {"colsample_bytree": 0.8},
@@ -148,7 +151,7 @@ def run(name: str, row: str, trees: str, seed: int, test: bool) -> None:
 def parameters(row: str, trees: str) -> dict[str, Any]:
     """Return the host's parameters of a name in `TREES`, or of the preset."""
     host, _ = ROWS[row]
-    return PRESET[host] if trees == "preset" else TREES[host][trees]
+    return dict(presets.REGULARIZED.get(host, {})) if trees == "preset" else TREES[host][trees]
 
 
 def file_of(name: str, row: str, trees: str, seed: int) -> Path:

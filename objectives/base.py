@@ -104,6 +104,8 @@ class Objective(ABC):
     #: What holds for every choice of parameters.
     claims: ClassVar[Contract] = Contract()
 
+    #: Whether a grade y counts as the gain 2^y - 1.
+    exponential_gains: ClassVar[bool] = False
     #: Whether noise on the scores changes what is learnt: not where gradients are linear in them.
     perturbed: ClassVar[bool] = True
     #: Smallest Hessian that a booster should be handed, as a share of the mean over all documents

@@ -345,6 +345,7 @@ class LambdaRank(Objective):
     """
 
     name: ClassVar[str] = "lambdarank"
+    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(
         gradient="frozen", frozen="the pair weights w: ranks and, with norm, the normalisations"

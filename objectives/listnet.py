@@ -131,6 +131,7 @@ class ListNet(Objective):
     """
 
     name: ClassVar[str] = "listnet"
+    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(convex=True)
     hessians = EXACT_OR_CONSTANT

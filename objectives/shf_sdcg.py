@@ -274,6 +274,7 @@ class SHFSDCG(Objective):
     """
 
     name: ClassVar[str] = "shf-sdcg"
+    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     # A surrogate is near zero where sigmoids saturate, which is no reason for long steps.
     hessian_share: ClassVar[float] = 0.1

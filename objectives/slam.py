@@ -205,6 +205,7 @@ class SLAM(Objective):
     """
 
     name: ClassVar[str] = "slam-ndcg"  # of an object: by its measure
+    exponential_gains: ClassVar[bool] = True
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"slam-map": {"measure": "map"}}
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(

@@ -155,6 +155,7 @@ class SmoothNDCG(Objective):
     """
 
     name: ClassVar[str] = "smooth-ndcg"
+    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(
         cost=Cost.N_TIMES_CUTOFF, kinks="tied scores", metric_offset=0.0

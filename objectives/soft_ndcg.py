@@ -328,6 +328,7 @@ class SoftNDCG(Objective):
     """
 
     name: ClassVar[str] = "soft-ndcg"
+    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(cost=Cost.CUBIC)
     # A surrogate curvature: near zero where all is decided, which is no reason for long steps.

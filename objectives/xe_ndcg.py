@@ -132,6 +132,7 @@ class XENDCG(Objective):
     """
 
     name: ClassVar[str] = "xe-ndcg"
+    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(convex=True)
     hessians = EXACT_OR_CONSTANT

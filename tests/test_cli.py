@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +30,17 @@ from boostrank.lab import cli, compare
 from boostrank.lab.cli import data as cli_data
 from boostrank.lab.cli import objectives as objectives_command
 from boostrank.lab.cli.app import app
-from boostrank.lab.cli.parsing import accuracy_objectives, parse_objectives
+from boostrank.lab.cli.parsing import (
+    accuracy_objectives,
+    parse_objectives,
+    read_params,
+    with_preset,
+)
 from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS
 from boostrank.lab.results import FoldResult
 from boostrank.lab.settings import METRICS, Settings
+from boostrank.presets import REGULARIZED
 
 SMALL = ["--rounds", "8", "--leaves", "4", "--min-docs", "3", "--learning-rate", "0.3"]
 
@@ -177,10 +185,12 @@ def test_the_csvs_agree_with_each_other_and_with_the_table(compared: tuple[Any, 
             folds.setdefault(each["fold"], []).append(float(each["map"]))
         assert sorted(folds) == ["1", "2", "3", "4", "5"]
         assert float(line["map"]) == pytest.approx(np.mean([np.mean(v) for v in folds.values()]))
-        assert f"| {line['objective']} " in result.stdout
+        label, host = name
+        learner = label if label.startswith(host) else f"{label}@{host}"
+        assert f"| {learner} " in result.stdout
         assert f" {float(line['ndcg@10']):.4f} " in result.stdout
     # Best first.
-    shown = [line.split("|")[6] for line in result.stdout.splitlines() if line.startswith("| ")]
+    shown = [line.split("|")[2] for line in result.stdout.splitlines() if line.startswith("| ")]
     assert shown[1:] == sorted(shown[1:], reverse=True)
     assert len(shown) == 1 + len(summary)
 
@@ -291,7 +301,8 @@ def test_interrupted_rows_stay_on_disk(
     )
     assert result.exit_code == 130
     assert result.stderr.splitlines() == [
-        f"boostrank: interrupted; 1 of 3 rows are in {tmp_path / 'summary.csv'}; --resume "
+        f"boostrank: interrupted; 5 of 15 results are saved in {tmp_path / 'results.jsonl'}, and "
+        f"1 of 3 rows are complete in {tmp_path / 'summary.csv'}; the same command with --resume "
         "continues from there"
     ]
     assert [line["objective"] for line in _lines(tmp_path / "summary.csv")] == ["xgboost:rank:ndcg"]
@@ -312,9 +323,9 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
         "import signal, time; from boostrank.lab import cli\n"
         # Which a background shell ignores.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from boostrank.lab.records import ResultStore; add = ResultStore.add\n"
-        "def slow(*args):\n    add(*args); time.sleep(0.5)\n"
-        "ResultStore.add = slow; cli.main()"
+        "from boostrank.lab import compare; run_fold = compare.run_fold\n"
+        "def slow(*args):\n    time.sleep(0.5); return run_fold(*args)\n"
+        "compare.run_fold = slow; cli.main()"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", slow, *map(str, args), "--out", out],
@@ -330,9 +341,8 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
     stderr = process.communicate(timeout=60)[1]
     assert process.returncode == 130
     (line,) = stderr.splitlines()
-    assert re.match("boostrank: interrupted; [0-2] of 3 rows are in .*; --resume continues", line)
-
     done = results.read_text().count("\n")
+    assert f"interrupted; {done} of 9 results are saved in {results}, and {done // 3} of" in line
     assert 2 <= done < 9
     trained = []
     run_fold = compare.run_fold
@@ -465,11 +475,20 @@ def test_the_preset_names_objectives_and_rounds(
     assert made["shf-sdcg:perturb=None"] == boostrank.SHFSDCG(perturb=None)
 
 
+def test_the_regularized_preset_gives_way_to_params(tmp_path: Path) -> None:
+    given = tmp_path / "host.json"
+    given.write_text('{"lightgbm": {"feature_fraction": 0.3}}')
+    params = with_preset("regularized", read_params(given, ["lightgbm"]))
+    assert params["lightgbm"] == {**REGULARIZED["lightgbm"], "feature_fraction": 0.3}
+    assert params["xgboost"] == REGULARIZED["xgboost"]
+    assert with_preset(None, {}) == {}
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (["-o", "sdgc"], "unknown objective 'sdgc'; did you mean 'sdcg'? (known: blend, sdcg, "),
-        (["-o", "sdcg:q=1"], "'q'"),
+        (["-o", "sdcg:kk=1"], "'sdcg' has no parameter 'kk'; did you mean 'k'? (it has: k, alpha"),
         (["-o", "sdcg:k=0"], "k must be at least 1, got 0"),
         (["-o", "sdcg:k"], "written name=value, such as k=10; got 'k'"),
         (["--hosts", "xgbost"], "unknown host 'xgbost'; did you mean 'xgboost'?"),
@@ -486,8 +505,10 @@ def test_the_preset_names_objectives_and_rounds(
         (["--folds", "all"], "folds are numbers with commas between, such as 1,2; got 'all'"),
         (["--rounds", "0"], "rounds must be at least 1, got 0"),
         (["--preset", "acuracy"], "unknown preset 'acuracy'; did you mean 'accuracy'?"),
-        (["--preset", "accuracy", "-o", "sdcg"], "pass either --preset or --objective"),
-        (["nowhere.txt"], "nowhere.txt"),
+        (["--preset", "accuracy", "-o", "sdcg"], "pass either --preset accuracy or --objective"),
+        (["nowhere.txt"], "boostrank: nowhere.txt: no such file or directory"),
+        (["--metric", "ndgc@5"], "unknown measure 'ndgc@5'; did you mean 'ndcg@5'?"),
+        (["--params", "nowhere.json"], "boostrank: nowhere.json: no such file or directory"),
     ],
 )
 def test_compare_refuses_before_training(
@@ -661,13 +682,28 @@ def test_evaluate_refuses(files: list[Path], tmp_path: Path) -> None:
 # The rest ----------------------------------------------------------------------------------------
 
 
-def test_objectives_lists_all() -> None:
-    result = _run("objectives")
-    assert result.exit_code == 0
+def test_objectives_lists_all_and_shows_one() -> None:
+    *lines, note = _run("objectives").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(boostrank.objective_names())
+    assert "boostrank objectives NAME" in note
     for name in boostrank.objective_names():
-        assert f" {name} " in result.stdout
-    assert "RegSHFSDCG(total_rounds, k=None" in result.stdout
-    assert "gradient frozen, Hessian exact" in result.stdout  # LambdaRank's
+        shown = " ".join(_run("objectives", name).stdout.split())
+        assert f"{name}: boostrank." in shown
+        for field in fields(boostrank.objectives.REGISTRY[name]):
+            assert f" {field.name}: " in shown
+            assert not re.search(rf" {field.name}: (required|default \S+)\. \S+:", shown)
+    shown = _run("objectives", "reg-shf-sdcg").stdout
+    assert "total_rounds: required. M, the number of rounds" in shown
+    assert "perturb_scale: default 0.2. Scale of the noise" in shown
+    assert "gradient: frozen" in _run("objectives", "lambdarank").stdout
+    one = json.loads(_run("objectives", "sdcg", "--json").stdout)
+    assert one["defaults"]["query_fraction"] == 1.0
+    assert "did you mean 'sdcg'" in _fails("objectives", "sdgc")
+
+
+def test_the_version() -> None:
+    assert _run("--version").stdout == f"boostrank {boostrank.__version__}\n"
+    assert boostrank.__version__ == version("boostrank")
 
 
 def test_objectives_as_json() -> None:

@@ -457,6 +457,8 @@ OTHER_SETTINGS = {
     "seed": 1,
     "convention": "trec",
     "fixed_rounds": True,
+    "metric": "map",
+    "params": {"lightgbm": {"max_bin": 63}},
 }
 
 

@@ -22,6 +22,7 @@ from boostrank.lab.cli import tune as command_line
 from boostrank.lab.cli.app import app
 from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS
+from boostrank.lab.rivals import TRAINERS
 from boostrank.registry import make_objective
 
 SMALL: dict[str, Any] = {"n_trials": 3, "rounds": 6, "n_folds": 3, "n_repeats": 2}
@@ -298,9 +299,9 @@ def test_without_optuna(data: RankingData, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_every_built_in_objective_has_its_parameters() -> None:
-    builtins = {f"{host}:{name}" for host, model in HOSTS.items() for name in model.builtins}
+    builtins = {f"{host}:{name}" for host, model in TRAINERS.items() for name in model.builtins}
     assert set(search_space.BUILTINS) == builtins
-    assert set(search_space.TREES) == set(HOSTS)
+    assert set(search_space.TREES) == set(TRAINERS)
 
 
 @pytest.mark.parametrize("name", boostrank.objective_names())
@@ -412,25 +413,30 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
     def figures(job: Any, *args: Any) -> np.ndarray:
         calls.append(str(job.learner))
-        if calls[-2:] == ["lightgbm:lambdarank"] * 2 and len(calls) == 6:
+        if len(calls) == 6:
             raise KeyboardInterrupt
         return real(job, *args)
 
     monkeypatch.setattr(tune, "cross_validate", figures)
     stopped = CliRunner().invoke(app, command)
     assert stopped.exit_code == 130
+    assert "interrupted; 5 of 6 trials are saved in" in stopped.stderr
     assert "the same command continues where it stopped" in stopped.stderr
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
-    learners = ["gbrank:margin=2.0@lightgbm", "gbrank:margin=2.0@xgboost", "lightgbm:lambdarank"]
-    assert calls == [name for name in learners for _ in range(2)] + ["lightgbm:lambdarank"]
+    # The built-in first: the others are compared with it, as in `boostrank compare`.
+    learners = ["lightgbm:lambdarank", "gbrank:margin=2.0@lightgbm", "gbrank:margin=2.0@xgboost"]
+    assert calls == [name for name in learners for _ in range(2)] + learners[-1:]
+    assert "Differences: to the best trial of lightgbm:lambdarank;" in result.output
     for name in learners:
         assert f"# {name}\n" in result.output
         assert sum(line.startswith(f"| {name} ") for line in result.output.splitlines()) == 2
     assert result.output.count("boostrank.GBRank(margin=2.0") == 2
     assert "3 folds, 1 repeat, 4 rounds" in result.output
     with (tmp_path / "out" / "trials.csv").open(newline="") as file:
-        assert [line["learner"] for line in csv.DictReader(file)] == sorted(learners * 2)
+        assert [line["learner"] for line in csv.DictReader(file)] == [
+            name for name in learners for _ in range(2)
+        ]
     refused = CliRunner().invoke(app, [*command, "-o", "lightgbm:nothing"])
     assert refused.exit_code == 2
     assert "unknown objective 'lightgbm'" in refused.stderr
@@ -439,6 +445,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_command_line_has_the_functions_defaults() -> None:
     ours, theirs = signature(tune.tune).parameters, signature(command_line.tune).parameters
     names = {"n_trials": "trials", "n_folds": "folds", "n_repeats": "repeats"}
+    assert theirs["params"].default is None
     for name, parameter in ours.items():
         if parameter.kind is parameter.KEYWORD_ONLY and name != "done":
             assert theirs[names.get(name, name)].default == parameter.default

@@ -22,6 +22,7 @@ The path of one gradient::
 
 objective     what a call of an objective does
 data          reads a Dataset or a DMatrix, and refuses what a host would get wrong
+ignored       warns of parameters that only the hosts' own objectives read
 rounds        finds out the boosting round
 handover      from scores to the gradients that a host gets
 collective    what the workers of one distributed training share

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from boostrank.hosts.collective import failing_together, mean_over_workers
 from boostrank.hosts.data import Host, HostData
+from boostrank.hosts.ignored import warn_of_grades
 from boostrank.objectives import Objective
 from boostrank.objectives.engine.jit import jit_entry, jit_ordered
 from boostrank.objectives.mix import Parts, on_one_scale, parts_of
@@ -73,6 +74,8 @@ def hand_over(
     TypeError, ValueError
         For scores, labels, queries and weights that are refused; for gradients that are not finite.
     """
+    if round == (objective.start_round or 1):
+        warn_of_grades(data.labels, objective)
     with failing_together(data.host):
         parts, derivatives = _evaluated(objective, preds, data, round)
     means = _mean_hessians(data.host, derivatives)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy.typing as npt
 
 from boostrank.hosts.data import check_lightgbm
+from boostrank.hosts.ignored import warn_of_lightgbms, warn_of_xgboosts
 from boostrank.hosts.undocumented import (
     register_with_xgboost,
     training_booster,
@@ -77,6 +78,7 @@ def of_lightgbm(objective: Objective, preds: npt.NDArray[Any]) -> int:
         booster = training_booster("lightgbm")
         if booster is not None:
             check_lightgbm(booster)
+            warn_of_lightgbms(booster.params, objective)
         if objective.start_round is not None:
             return objective.start_round - 1
         return 0 if booster is None else _continued(objective, booster.current_iteration())
@@ -102,9 +104,11 @@ def of_xgboost(objective: Objective, iteration: int) -> int:
     ValueError
         If no round of a schedule is left.
     """
+    booster = training_booster("xgboost")
+    if booster is not None and iteration == 0:
+        warn_of_xgboosts(booster, objective)
     if objective.start_round is not None:
         return objective.start_round + iteration
-    booster = training_booster("xgboost")
     if booster is None:
         return iteration + 1
     done: int = booster.num_boosted_rounds()

@@ -14,13 +14,10 @@ from boostrank.lab.environment import kernel_threads
 from boostrank.lab.learners import Learner
 from boostrank.lab.results import FoldResult
 from boostrank.lab.rivals import TRAINERS
-from boostrank.lab.settings import CHOSEN_BY, CUTOFFS, METRICS, Settings
+from boostrank.lab.settings import CUTOFFS, Settings
 from boostrank.metrics import evaluate
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
-
-# All that is measured on the test part.
-_MEASURED = tuple(dict.fromkeys((*(f"ndcg@{k}" for k in CUTOFFS), *METRICS)))
 
 
 def run_fold(
@@ -52,16 +49,24 @@ def run_fold(
         learner.objective.grad_hess([0.0, 0.0], [1, 0], [2], round=1)
     with kernel_threads(settings.threads):
         model, seconds = TRAINERS[learner.host].train(
-            learner.objective, fold.train, settings, on_round=on_round
+            learner.objective,
+            fold.train,
+            settings,
+            settings.params.get(learner.host),
+            on_round,
         )
 
     validation, test = fold.validation, fold.test
 
     def chosen_metric(scores: Floats) -> float:
         values = evaluate(
-            scores, validation.y, validation.group, (CHOSEN_BY,), convention=settings.convention
+            scores,
+            validation.y,
+            validation.group,
+            (settings.metric,),
+            convention=settings.convention,
         )
-        return values[CHOSEN_BY]
+        return values[settings.metric]
 
     curve = np.array([chosen_metric(scores) for scores in model.staged(validation.X)])
     best_round = len(curve) if settings.fixed_rounds else int(np.argmax(curve)) + 1
@@ -74,7 +79,7 @@ def run_fold(
             model.predict(test.X, best_round),
             test.y,
             test.group,
-            _MEASURED,
+            tuple(dict.fromkeys((*settings.metrics, *(f"ndcg@{k}" for k in CUTOFFS)))),
             convention=settings.convention,
             per_query=True,
         ),

@@ -166,6 +166,7 @@ class CsvFiles:
     ----------
     folder : Path
         Made where it is absent; files of an earlier run in it are replaced.
+    metrics : sequence of str, default `METRICS`
 
     Raises
     ------
@@ -173,22 +174,23 @@ class CsvFiles:
         If the folder cannot be made or written to.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, metrics: Sequence[str] = METRICS) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        self.metrics = tuple(metrics)
         self.summary = folder / "summary.csv"
         self.queries = folder / "queries.csv"
         measured = ("seconds_per_round", "difference", "p_value", "best_rounds")
-        self._write(self.summary, "w", [["objective", "host", *METRICS, *measured, "error"]])
-        self._write(self.queries, "w", [["objective", "host", "fold", "qid", *METRICS]])
+        self._write(self.summary, "w", [["objective", "host", *self.metrics, *measured, "error"]])
+        self._write(self.queries, "w", [["objective", "host", "fold", "qid", *self.metrics]])
 
     def add(self, row: Row | Failure) -> None:
         """Append a row that is done, or has failed."""
         name = [row.learner.label, row.learner.host]
         if isinstance(row, Failure):
-            empty = [""] * (len(METRICS) + 4)
+            empty = [""] * (len(self.metrics) + 4)
             self._write(self.summary, "a", [[*name, *empty, row.error]])
             return
-        means = [row.mean(metric) for metric in METRICS]
+        means = [row.mean(metric) for metric in self.metrics]
         best_rounds = " ".join(str(fold.best_round) for fold in row.folds)
         tested = [row.seconds_per_round, row.difference, row.p_value, best_rounds]
         self._write(self.summary, "a", [[*name, *means, *tested, ""]])
@@ -200,7 +202,7 @@ class CsvFiles:
                 for fold in row.folds
                 for qid, *values in zip(
                     fold.qid.tolist(),
-                    *(fold.figures[metric].tolist() for metric in METRICS),
+                    *(fold.figures[metric].tolist() for metric in self.metrics),
                     strict=True,
                 )
             ),

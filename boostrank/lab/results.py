@@ -6,7 +6,7 @@ import numpy as np
 
 from boostrank.lab.learners import Learner
 from boostrank.lab.settings import CHOSEN_BY
-from boostrank.lab.stats import half_width, paired_p_value
+from boostrank.lab.stats import SIGNIFICANT, half_width, paired_p_value
 from boostrank.objectives.validation import Floats, Integers
 
 
@@ -19,13 +19,13 @@ class FoldResult:
     fold : int
         From 1, as LETOR numbers them.
     curve : float64 array (n_trees,)
-        NDCG@10 of the validation part after each tree.
+        The metric of the validation part after each tree.
     best_round : int
         The first maximum of `curve`, from 1; the last round where `Settings.fixed_rounds`.
     qid : int64 array (n_test_queries,)
     figures : dict of str to float64 array (n_test_queries,)
-        `METRICS`, and NDCG at all of `CUTOFFS`, of every test query with the best round's trees;
-        NaN where the convention leaves the query out.
+        `Settings.metrics`, and NDCG at all of `CUTOFFS`, of every test query with the best round's
+        trees; NaN where the convention leaves the query out.
     seconds_per_round : float
     """
 
@@ -49,21 +49,24 @@ class Row:
         None: this row is the baseline.
     seed : int
         Of the paired test.
+    metric : str, default "ndcg@10"
+        By which rows are compared.
     p_value : float
-        See `paired_p_value`; over the test queries of all folds, by NDCG@10.
+        See `paired_p_value`; over the test queries of all folds, by `metric`.
     """
 
     learner: Learner
     folds: tuple[FoldResult, ...]
     baseline: "Row | None"
     seed: int
+    metric: str = CHOSEN_BY
     p_value: float = field(init=False)
 
     def __post_init__(self) -> None:
         p_value = 1.0
         if self.baseline is not None:
             p_value = paired_p_value(
-                self.pooled(CHOSEN_BY), self.baseline.pooled(CHOSEN_BY), seed=self.seed
+                self.pooled(self.metric), self.baseline.pooled(self.metric), seed=self.seed
             )
         object.__setattr__(self, "p_value", p_value)
 
@@ -82,18 +85,26 @@ class Row:
 
     @property
     def difference(self) -> float:
-        """NDCG@10 minus that of the baseline."""
-        return (
-            0.0 if self.baseline is None else self.mean(CHOSEN_BY) - self.baseline.mean(CHOSEN_BY)
-        )
+        """The metric minus that of the baseline."""
+        if self.baseline is None:
+            return 0.0
+        return self.mean(self.metric) - self.baseline.mean(self.metric)
+
+    @property
+    def relative_difference(self) -> float:
+        """`difference` as a share of the baseline's metric; NaN where that is 0."""
+        if self.baseline is None:
+            return 0.0
+        theirs = self.baseline.mean(self.metric)
+        return self.difference / theirs if theirs else float("nan")
 
     @property
     def differences(self) -> tuple[Floats, ...]:
-        """NDCG@10 minus the baseline's, of every test query, fold by fold."""
-        own = [fold.figures[CHOSEN_BY] for fold in self.folds]
+        """The metric minus the baseline's, of every test query, fold by fold."""
+        own = [fold.figures[self.metric] for fold in self.folds]
         if self.baseline is None:
             return tuple(values - values for values in own)
-        theirs = (fold.figures[CHOSEN_BY] for fold in self.baseline.folds)
+        theirs = (fold.figures[self.metric] for fold in self.baseline.folds)
         return tuple(a - b for a, b in zip(own, theirs, strict=True))
 
     @property
@@ -103,13 +114,25 @@ class Row:
         return self.difference - half, self.difference + half
 
     @property
+    def verdict(self) -> str:
+        """Say "better" or "worse" than the baseline where the paired test does, else "level"."""
+        if self.p_value >= SIGNIFICANT:
+            return "level"
+        return "better" if self.difference > 0 else "worse"
+
+    @property
+    def median_round(self) -> float:
+        """Median of the folds' best rounds."""
+        return float(np.median([fold.best_round for fold in self.folds]))
+
+    @property
     def seconds_per_round(self) -> float:
         """Mean over folds."""
         return float(np.mean([fold.seconds_per_round for fold in self.folds]))
 
     @property
     def curve(self) -> Floats:
-        """Validation NDCG@10 by round, mean over folds; a fold with fewer trees keeps its last."""
+        """Validation metric by round, mean over folds; a fold with fewer trees keeps its last."""
         rounds = max(len(fold.curve) for fold in self.folds)
         padded = [np.pad(fold.curve, (0, rounds - len(fold.curve)), "edge") for fold in self.folds]
         return np.asarray(np.mean(padded, axis=0))

@@ -1,14 +1,17 @@
 """The budget that all learners of a comparison share, and what is measured."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numba
 
-from boostrank.metrics import CONVENTIONS
+from boostrank.metrics import CONVENTIONS, metric
 from boostrank.objectives.validation import check_choice, check_count, check_positive
 
-#: What is reported for every learner. The best round is chosen by `CHOSEN_BY`.
+#: What is reported for every learner, next to the metric that chooses the best round.
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
+#: The default metric.
 CHOSEN_BY = "ndcg@10"
 #: Rank cut-offs of the figure.
 CUTOFFS = tuple(range(1, 11))
@@ -34,6 +37,10 @@ class Settings:
         Whose rules the metrics follow, as in `boostrank.evaluate`.
     fixed_rounds : bool, default False
         Test all trees instead of choosing the best round on the validation part.
+    metric : str, default "ndcg@10"
+        What chooses the best round and is compared with the baseline, as in `boostrank.evaluate`.
+    params : mapping of host to mapping, default {}
+        The hosts' own parameters, for all learners of a host. They take precedence.
 
     Raises
     ------
@@ -49,6 +56,8 @@ class Settings:
     seed: int = 0
     convention: str = "standard"
     fixed_rounds: bool = False
+    metric: str = CHOSEN_BY
+    params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("rounds", "min_docs", "threads"):
@@ -62,3 +71,9 @@ class Settings:
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, got {self.seed}")
         check_choice("convention", self.convention, CONVENTIONS)
+        metric(self.metric, convention=self.convention)  # checks the name
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What is reported, the metric that chooses first."""
+        return tuple(dict.fromkeys((self.metric, *METRICS)))

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ class Trial:
     rounds : int
         By the one-standard-error rule.
     figures : float64 array (n_queries,)
-        NDCG@10 of every query with that many rounds, mean over the repeats; NaN where the
+        The metric of every query with that many rounds, mean over the repeats; NaN where the
         convention leaves the query out.
     """
 
@@ -81,10 +81,13 @@ class Tuned:
     learner : Learner
     trials : tuple of Trial
         In the order in which they were done.
+    params : mapping, default {}
+        The host's own parameters, of all trials.
     """
 
     learner: Learner
     trials: tuple[Trial, ...]
+    params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def default(self) -> Trial:
@@ -116,7 +119,7 @@ class Tuned:
             params |= {"base_score": "0", "grow_policy": "'lossguide'", "max_depth": "0"}
             obj = "" if self.learner.builtin else f", obj={name}"
             call = f"xgboost.train(params, dmatrix, {best.rounds}{obj})"
-        params |= {key: repr(value) for key, value in trees.items()}
+        params |= {key: repr(value) for key, value in {**self.params, **trees}.items()}
         lines = (f"    {key!r}: {value},".replace("'", '"') for key, value in params.items())
         return "\n".join(["params = {", *lines, "}", f"booster = {call}".replace("'", '"')])
 
@@ -194,9 +197,10 @@ class _Job:
 
 
 def cross_validate(job: _Job, params: Mapping[str, Any], folds: Sequence[Any]) -> Floats:
-    """Return NDCG@10 of every query after each of the marks, tested in its fold."""
+    """Return the metric of every query after each of the marks, tested in its fold."""
     learner, data, settings, marks = job.learner, job.data, job.settings, job.marks
     ours, trees = split_params(learner, params)
+    trees = {**settings.params[learner.host], **trees}
     objective = learner.objective
     if not isinstance(objective, str):
         objective = objective.replace(**ours)
@@ -216,11 +220,11 @@ def cross_validate(job: _Job, params: Mapping[str, Any], folds: Sequence[Any]) -
                     scores,
                     part.y,
                     part.group,
-                    (CHOSEN_BY,),
+                    (settings.metric,),
                     convention=settings.convention,
                     per_query=True,
                 )
-                result[test, marks.index(m)] = values[CHOSEN_BY]
+                result[test, marks.index(m)] = values[settings.metric]
 
     with ThreadPoolExecutor(job.n_jobs) as pool:
         list(pool.map(run, folds))
@@ -261,6 +265,8 @@ def tune(
     n_jobs: int = 1,
     seed: int = 0,
     convention: str = "standard",
+    metric: str = CHOSEN_BY,
+    params: Mapping[str, Any] | None = None,
     done: Callable[[Trial], None] | None = None,
 ) -> Tuned:
     """Tune a learner's objective and trees on repeated cross-validation.
@@ -291,7 +297,11 @@ def tune(
     seed : int, default 0
         Equal seeds try equal parameters, even if the search was interrupted.
     convention : str, default "standard"
-        Whose rules NDCG@10 follows.
+        Whose rules the metric follows.
+    metric : str, default "ndcg@10"
+        What chooses rounds and trials, as in `boostrank.evaluate`.
+    params : mapping, optional
+        The host's own parameters, for all trials. What is tuned takes precedence.
     done : callable, optional
         Called with every trial that is done, including those of an earlier run.
 
@@ -310,7 +320,13 @@ def tune(
     optuna = _import_optuna()
     import_host(learner.host)
     check_count("n_trials", n_trials)
-    settings = Settings(rounds=rounds, seed=seed, convention=convention)
+    settings = Settings(
+        rounds=rounds,
+        seed=seed,
+        convention=convention,
+        metric=metric,
+        params={learner.host: params or {}},
+    )
     job = _new_job(learner, data, settings, n_folds, n_repeats, n_jobs)
     trials = []
     with _quiet(optuna):
@@ -319,7 +335,7 @@ def tune(
             trials.append(trial)
             if done is not None:
                 done(trial)
-    return Tuned(learner, tuple(trials))
+    return Tuned(learner, tuple(trials), params or {})
 
 
 def _new_job(
@@ -418,7 +434,7 @@ def _check_same(study: "optuna.Study", fingerprint: str, out: Path) -> None:
         )
 
 
-def write_trials(path: Path, tuned: Sequence[Tuned]) -> None:
+def write_trials(path: Path, tuned: Sequence[Tuned], metric: str = CHOSEN_BY) -> None:
     """Write all trials as CSV, with normal 95 % intervals.
 
     Differences are to the defaults of the same learner, over the queries of all folds.
@@ -427,6 +443,8 @@ def write_trials(path: Path, tuned: Sequence[Tuned]) -> None:
     ----------
     path : Path
     tuned : sequence of Tuned
+    metric : str, default "ndcg@10"
+        The heading of the figures.
 
     Raises
     ------
@@ -436,7 +454,7 @@ def write_trials(path: Path, tuned: Sequence[Tuned]) -> None:
     ends = ("", "_low", "_high")
     header = [
         *("learner", "trial", "pruned", "rounds"),
-        *(f"{what}{end}" for what in (CHOSEN_BY, "difference") for end in ends),
+        *(f"{what}{end}" for what in (metric, "difference") for end in ends),
         "params",
     ]
     with path.open("w", newline="", encoding="utf-8") as file:

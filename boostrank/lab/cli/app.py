@@ -1,10 +1,14 @@
 """The group of commands: its help, its order, and what happens to errors."""
 
+import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
+from numba.core import event
 from typer.core import TyperGroup
 
+import boostrank
 from boostrank.lab.cli import bench, compare, evaluate, objectives, train, tune
 from boostrank.lab.cli.output import INTERRUPTED, WRONG, one_line
 
@@ -14,19 +18,50 @@ error; 2 wrong use or bad data; 130 stopped with Ctrl-C.
 """
 
 
+def _said(error: Exception) -> str:
+    """Return an error's message; a file that cannot be opened by its name and the reason."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
+    return one_line(error)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    typer.echo(f"boostrank: {' '.join(str(message).split())}", err=True)
+
+
+class _Compilations(event.Listener):
+    """Says once, to whoever watches, why the first training takes so long to begin."""
+
+    told = False
+
+    def on_start(self, event: Any) -> None:
+        """Numba compiles something that is not in its cache."""
+        if not self.told and sys.stderr.isatty():
+            self.told = True
+            print("boostrank: compiling; later runs start at once", file=sys.stderr)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing is said."""
+
+
 class _Commands(TyperGroup):
     """Prints errors of the package as one line."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
-            return super().invoke(ctx)
+            with (
+                warnings.catch_warnings(),
+                event.install_listener("numba:compile", _Compilations()),
+            ):
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except BrokenPipeError:  # of `boostrank ... | head`
             raise
         except (ValueError, TypeError, OSError, ImportError) as error:
             if ctx.params["debug"]:
                 raise
-            typer.echo(f"boostrank: {one_line(error)}", err=True)
+            typer.echo(f"boostrank: {_said(error)}", err=True)
             raise typer.Exit(WRONG) from error
         except KeyboardInterrupt:
             typer.echo("boostrank: interrupted", err=True)
@@ -39,6 +74,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"boostrank {boostrank.__version__}")
+        raise typer.Exit
 
 
 @app.callback(
@@ -57,6 +98,10 @@ complete commands, options and names in bash, zsh, fish and PowerShell.
 {EXIT_CODES}"""
 )
 def _group(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", is_eager=True, callback=_version),
+    ] = False,
     debug: Annotated[
         bool,
         typer.Option("--debug", help="Show where an error comes from. Goes before the command."),
@@ -74,7 +119,7 @@ for _command, _examples in (
     (train.train, train.TRAIN_EXAMPLES),
     (train.predict, train.PREDICT_EXAMPLES),
     (evaluate.evaluate, evaluate.EXAMPLES),
-    (objectives.objectives, ""),
+    (objectives.objectives, objectives.EXAMPLES),
     (bench.bench, bench.EXAMPLES),
 ):
     app.command(epilog=_examples + EXIT_CODES)(_command)

@@ -18,7 +18,8 @@ from boostrank.lab.cli.options import Seed, Threads
 from boostrank.lab.cli.output import (
     counted,
     make_console,
-    make_table,
+    print_note,
+    print_table,
     progress_bar,
     versions_in_words,
 )
@@ -89,10 +90,10 @@ def bench(
             f"medians of {repeats} paired runs"
         )
         draw_lengths(lists, out / "bench.png")
-    console.print(
+    print_note(
+        console,
         f"{explained}. {counted(threads, 'thread', 'threads')}. "
         f"{machine()}. {versions_in_words(HOSTS)}. Written to {out}.",
-        soft_wrap=True,
     )
 
 
@@ -124,15 +125,17 @@ def _calls() -> Iterator[Callable[[str], None]]:
 def _print_and_write(console: Console, path: Path, rows: Iterable[Any], kind: type) -> None:
     """Print the rows as they come, and write them as CSV."""
     names = [entry.name for entry in fields(kind)]
-    table = make_table(names)
+    headings = sorted(names, key=lambda name: name not in ("label", "objective"))  # names first
+    lines = []
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(names)
         for row in rows:
             values = [getattr(row, name) for name in names]
             writer.writerow(values)
-            table.add_row(*(_cell(value) for value in values))
-    console.print(table)
+            lines.append([_cell(getattr(row, name)) for name in headings])
+    # No column of a benchmark may be left out: names are wrapped instead.
+    print_table(console, headings, lines, least=len(headings))
 
 
 def _cell(value: Any) -> str:

@@ -9,10 +9,12 @@ from rich.progress import Progress
 
 from boostrank.datasets import RankingData
 from boostrank.lab.cli.compare_output import (
+    HEADINGS_KEPT,
     command_line,
+    comparison_headings,
+    comparison_line,
     failure_as_json,
     in_words,
-    make_comparison_table,
     row_as_json,
 )
 from boostrank.lab.cli.data import N_PARTS, read_parts
@@ -26,7 +28,9 @@ from boostrank.lab.cli.options import (
     KeepOrder,
     LearningRate,
     Leaves,
+    Metric,
     MinDocs,
+    Params,
     Seed,
     Threads,
     completion,
@@ -37,6 +41,8 @@ from boostrank.lab.cli.output import (
     make_console,
     one_line,
     print_json,
+    print_note,
+    print_table,
     progress_bar,
 )
 from boostrank.lab.cli.parsing import (
@@ -46,6 +52,8 @@ from boostrank.lab.cli.parsing import (
     parse_folds,
     parse_objectives,
     parse_words,
+    read_params,
+    with_preset,
 )
 from boostrank.lab.compare import check_folds, run_folds
 from boostrank.lab.environment import machine
@@ -55,7 +63,8 @@ from boostrank.lab.plot.files import draw_rounds, draw_test
 from boostrank.lab.records import CsvFiles, ResultStore
 from boostrank.lab.report import write_report
 from boostrank.lab.results import Failure, FoldResult, Row
-from boostrank.lab.settings import CHOSEN_BY, Settings
+from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.settings import Settings
 from boostrank.objectives.validation import check_choice
 from boostrank.registry import objective_names
 
@@ -97,8 +106,8 @@ def compare(
     hosts: Annotated[
         str,
         typer.Option(
-            help="Which hosts, with commas.",
-            autocompletion=completion(lambda: HOSTS),
+            help="Which hosts, with commas; catboost adds CatBoost's own objectives.",
+            autocompletion=completion(lambda: TRAINERS),
             rich_help_panel=LEARNERS,
         ),
     ] = ",".join(HOSTS),
@@ -113,8 +122,8 @@ def compare(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Instead of --objective and the number of rounds: accuracy, what "
-            "docs/accuracy.md compares.",
+            help="regularized: tree parameters of boostrank.presets for every row. accuracy: the "
+            "objectives of docs/accuracy.md, 300 rounds.",
             autocompletion=completion(lambda: PRESETS),
             rich_help_panel=LEARNERS,
         ),
@@ -139,6 +148,8 @@ def compare(
     min_docs: MinDocs = Settings.min_docs,
     threads: Threads = Settings.threads,
     seed: Seed = Settings.seed,
+    params: Params = None,
+    metric: Metric = Settings.metric,
     convention: Convention = Settings.convention,
     keep_order: KeepOrder = False,
     out: Annotated[
@@ -167,7 +178,7 @@ def compare(
     Without files it makes its own data, small enough for a first look.
     """
     if rounds is None:
-        rounds = Settings.rounds if preset is None else PRESET_ROUNDS
+        rounds = PRESET_ROUNDS if preset == "accuracy" else Settings.rounds
     settings = Settings(
         rounds=rounds,
         learning_rate=learning_rate,
@@ -177,6 +188,8 @@ def compare(
         seed=seed,
         convention=convention,
         fixed_rounds=fixed_rounds,
+        metric=metric,
+        params=with_preset(preset, read_params(params, parse_words(hosts))),
     )
     queue = _choose_learners(objective or [], preset, parse_words(hosts), baseline, rounds)
     numbers = check_folds(parse_folds(folds), N_PARTS)
@@ -187,7 +200,7 @@ def compare(
         settings=settings,
         folds=numbers,
         store=ResultStore(out, parts, settings, machine(), resume=resume),
-        files=CsvFiles(out),
+        files=CsvFiles(out, settings.metrics),
     )
     if resume:
         _tell_resumed(run)
@@ -195,8 +208,9 @@ def compare(
         _train(run, debug=context.find_root().params["debug"])
     except KeyboardInterrupt:
         typer.echo(
-            f"boostrank: interrupted; {len(run.rows)} of {len(queue)} rows are in "
-            f"{run.files.summary}; --resume continues from there",
+            f"boostrank: interrupted; {run.n_known} of {run.n_results} results are saved in "
+            f"{run.store.path}, and {len(run.rows)} of {len(queue)} rows are complete in "
+            f"{run.files.summary}; the same command with --resume continues from there",
             err=True,
         )
         raise typer.Exit(INTERRUPTED) from None
@@ -220,12 +234,10 @@ def _choose_learners(
     rounds: int,
 ) -> list[Learner]:
     """Return the learners, the baseline first: so each later row is complete when it is trained."""
-    if preset is None:
-        named = parse_objectives(objective, rounds)
-    else:
-        check_choice("preset", preset, PRESETS)
-        if objective:
-            raise ValueError("pass either --preset or --objective: a preset names the objectives")
+    named = parse_objectives(objective, rounds)
+    if preset == "accuracy":
+        if named:
+            raise ValueError("pass either --preset accuracy or --objective: it names them")
         named = accuracy_objectives(rounds)
     chosen = learners(named, hosts, rounds=rounds)
     by_name = {str(learner): learner for learner in chosen}
@@ -291,7 +303,9 @@ def _train(run: _Run, *, debug: bool) -> None:
                 typer.echo(f"boostrank: {learner} failed: {one_line(error)}", err=True)
             else:
                 baseline = run.rows[0] if run.rows else None
-                run.rows.append(Row(learner, results, baseline, run.settings.seed))
+                run.rows.append(
+                    Row(learner, results, baseline, run.settings.seed, run.settings.metric)
+                )
                 run.files.add(run.rows[-1])
 
 
@@ -324,7 +338,7 @@ def _draw(run: _Run, out: Path, about: dict[str, str], command: str) -> None:
 
 
 def _best_first(rows: list[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: -row.mean(CHOSEN_BY))
+    return sorted(rows, key=lambda row: -row.mean(row.metric))
 
 
 def _print_as_json(run: _Run, about: dict[str, str], command: str) -> None:
@@ -334,7 +348,7 @@ def _print_as_json(run: _Run, about: dict[str, str], command: str) -> None:
             "about": about,
             "settings": asdict(run.settings),
             "baseline": str(run.queue[0]),
-            "rows": [row_as_json(row) for row in _best_first(run.rows)],
+            "rows": [row_as_json(row, run.settings.metrics) for row in _best_first(run.rows)],
             "failures": [failure_as_json(failure) for failure in run.failures],
         }
     )
@@ -342,13 +356,20 @@ def _print_as_json(run: _Run, about: dict[str, str], command: str) -> None:
 
 def _print(run: _Run, out: Path, about: dict[str, str]) -> None:
     console = make_console()
-    console.print(make_comparison_table(_best_first(run.rows)))
+    metrics = run.settings.metrics
+    lines = [comparison_line(row, metrics) for row in _best_first(run.rows)]
+    hidden = print_table(console, comparison_headings(metrics), lines, least=HEADINGS_KEPT)
+    if hidden:
+        print_note(
+            console,
+            f"Not shown in {console.width} columns: {', '.join(hidden)}; see {run.files.summary}.",
+        )
     for failure in run.failures:
-        console.print(f"Failed: {failure.learner}: {failure.error}", soft_wrap=True)
+        print_note(console, f"Failed: {failure.learner}: {failure.error}")
     for subject, text in about.items():
-        console.print(f"{subject}: {text}", soft_wrap=True)
-    console.print(
+        print_note(console, f"{subject}: {text}")
+    print_note(
+        console,
         f"Written: {run.files.summary}, {run.files.queries}, {run.store.path}, "
         f"{out / 'validation.png'}, {out / 'test.png'}, {out / 'report.html'}.",
-        soft_wrap=True,
     )

@@ -1,53 +1,56 @@
 """What `boostrank compare` says about its rows: the table, JSON, and how they were made."""
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from boostrank.datasets import RankingData
 from boostrank.lab.cli.data import order_in_words
-from boostrank.lab.cli.output import counted, json_number, make_table, versions_in_words
+from boostrank.lab.cli.output import counted, half_width, json_number, versions_in_words
 from boostrank.lab.environment import machine
 from boostrank.lab.results import Failure, Row
-from boostrank.lab.settings import CHOSEN_BY, METRICS, Settings
+from boostrank.lab.settings import Settings
 from boostrank.lab.stats import RESAMPLES
 from boostrank.metrics import CONVENTIONS
 
-
-def make_comparison_table(rows: list[Row]) -> Table:
-    """Return the rows as a table."""
-    table = make_table(
-        ("objective", "host"),
-        (*(metric.upper() for metric in METRICS), "s/round", "difference", "p"),
-    )
-    for row in rows:
-        test = (
-            ("baseline", "")
-            if row.baseline is None
-            else (f"{row.difference:+.4f}", f"{row.p_value:.4f}")
-        )
-        table.add_row(
-            row.learner.label,
-            row.learner.host,
-            *(f"{row.mean(metric):.4f}" for metric in METRICS),
-            f"{row.seconds_per_round:.4f}",
-            *test,
-        )
-    return table
+#: The first columns: learner, the metric, its difference to the baseline's and p.
+HEADINGS_KEPT = 4
 
 
-def row_as_json(row: Row) -> dict[str, Any]:
+def comparison_headings(metrics: Sequence[str]) -> list[str]:
+    """Return the table's headings, the most important first."""
+    chosen, *others = map(str.upper, metrics)
+    return ["learner", chosen, "difference", "p", "relative", *others, "s/round"]
+
+
+def comparison_line(row: Row, metrics: Sequence[str]) -> list[str]:
+    """Return the cells of a row."""
+    if row.baseline is None:
+        test = ["baseline", "", ""]
+    else:
+        low, high = row.difference_interval
+        test = [
+            f"{row.difference:+.4f}{half_width(low, high)}",
+            f"{row.p_value:.4f}",
+            f"{row.relative_difference:+.1%}",
+        ]
+    chosen, *others = (f"{row.mean(metric):.4f}" for metric in metrics)
+    return [str(row.learner), chosen, *test, *others, f"{row.seconds_per_round:.4f}"]
+
+
+def row_as_json(row: Row, metrics: Sequence[str]) -> dict[str, Any]:
     """Return a row with intervals and everything that the table leaves out."""
     return {
         "objective": row.learner.label,
         "host": row.learner.host,
         "parameters": str(row.learner.objective),
-        "metrics": {metric: row.mean(metric) for metric in METRICS},
-        "intervals": {metric: list(map(json_number, row.interval(metric))) for metric in METRICS},
+        "metrics": {metric: row.mean(metric) for metric in metrics},
+        "intervals": {metric: list(map(json_number, row.interval(metric))) for metric in metrics},
         "difference": row.difference,
+        "relative_difference": json_number(row.relative_difference),
         "difference_interval": list(map(json_number, row.difference_interval)),
         "p_value": row.p_value,
         "best_rounds": {fold.fold: fold.best_round for fold in row.folds},
@@ -73,7 +76,7 @@ def in_words(
 ) -> dict[str, str]:
     """Say what was compared, and how: subjects and sentences."""
     baseline = next(row.learner for row in rows if row.baseline is None)
-    tested = int((~np.isnan(rows[0].pooled(CHOSEN_BY))).sum())
+    tested = int((~np.isnan(rows[0].pooled(settings.metric))).sum())
     size = ", ".join(
         (
             counted(sum(len(part.group) for part in parts), "query", "queries"),
@@ -85,14 +88,20 @@ def in_words(
     return {
         "Data": f"{source}; {size}; documents {order_in_words(settings.seed, keep_order)}.",
         "Figures": f"means of the test parts of folds {folds}, convention {settings.convention}, "
-        + ("all rounds." if settings.fixed_rounds else "rounds chosen by validation NDCG@10."),
+        + (
+            "all rounds."
+            if settings.fixed_rounds
+            else f"rounds chosen by validation {settings.metric.upper()}."
+        ),
         "Trees": f"{settings.rounds} rounds, learning rate {settings.learning_rate:g}, "
         f"{settings.leaves} leaves, LightGBM at least {settings.min_docs} documents in a leaf, "
         f"XGBoost min_child_weight 1, {counted(settings.threads, 'thread', 'threads')}, "
-        f"seed {settings.seed}.",
+        f"seed {settings.seed}."
+        + "".join(f" {host}: {dict(own)}." for host, own in settings.params.items()),
         "Convention": f"{CONVENTIONS[settings.convention]}.",
-        "Difference and p": f"NDCG@10 against {baseline}, two-sided paired randomisation test "
-        f"over {counted(tested, 'query', 'queries')}, {RESAMPLES:,} resamples, not corrected "
+        "Difference and p": f"{settings.metric.upper()} against {baseline}, ± half a "
+        "95 % interval, two-sided paired randomisation test over "
+        f"{counted(tested, 'query', 'queries')}, {RESAMPLES:,} resamples, not corrected "
         f"for the {len(rows) - 1} comparisons.",
         "Versions": f"{versions_in_words(dict.fromkeys(row.learner.host for row in rows))}.",
         "Machine": f"{machine()}.",

@@ -33,8 +33,13 @@ def read_parts(data: list[Path], seed: int, keep_order: bool) -> tuple[str, list
         parts = load_letor_parts(data)
     else:
         source, whole = read_whole(data, seed, keep_order=True)
-        source += ", queries split into five parts"
+        if len(whole.group) < N_PARTS:
+            raise ValueError(
+                f"{source}: the {N_PARTS} parts of a comparison need at least {N_PARTS} queries, "
+                f"got {len(whole.group)}"
+            )
         parts = whole.split(N_PARTS, seed=seed)
+        source += ", queries split into five parts"
     return source, [_shuffled(part, seed, keep_order) for part in parts]
 
 

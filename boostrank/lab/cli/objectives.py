@@ -1,30 +1,95 @@
-"""`boostrank objectives`: all objectives, their parameters and contracts."""
+"""`boostrank objectives`: all objectives on one screen, or one with all that it is and takes."""
 
-from dataclasses import MISSING, asdict, fields
-from typing import Any
+import inspect
+import re
+from dataclasses import MISSING, asdict
+from typing import Annotated, Any
 
-from rich import box
-from rich.table import Table
+import typer
 
-from boostrank.lab.cli.options import Json
-from boostrank.lab.cli.output import make_console, print_json
-from boostrank.objectives import REGISTRY
-from boostrank.objectives.base import HOST_PARAMETERS
+from boostrank.lab.cli.options import Json, completion
+from boostrank.lab.cli.output import make_console, print_json, print_note
+from boostrank.objectives import REGISTRY, Objective
+from boostrank.objectives.base import HOST_PARAMETERS, listed
+from boostrank.objectives.validation import check_choice
 from boostrank.registry import make_objective, objective_names
 
+EXAMPLES = """
+**Examples**
 
-def objectives(json_: Json = False) -> None:
-    """List the objectives with their parameters and what their derivatives claim to be."""
+    boostrank objectives
+    boostrank objectives shf-sdcg
+"""
+
+
+def objectives(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="All that one of them is and takes.", autocompletion=completion(objective_names)
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """List the objectives, or show one with its parameters and what its derivatives claim to be."""
+    if name is not None:
+        check_choice("objective", name, REGISTRY)
     if json_:
-        print_json([_as_json(name) for name in objective_names()])
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("name", no_wrap=True)
-    for heading in ("class and parameters", "contract", "what it is"):
-        table.add_column(heading)
-    for name in objective_names():
-        table.add_row(name, _signature(name), _promise(name), _summary(name))
-    make_console().print(table)
+        described = [_as_json(each) for each in objective_names() if name in (None, each)]
+        print_json(described[0] if name else described)
+    elif name is not None:
+        _print_details(name)
+    else:
+        _print_list()
+
+
+def _print_list() -> None:
+    console = make_console()
+    names = objective_names()
+    width = max(map(len, names)) + 2
+    for name in names:
+        line = f"{name:<{width}}{_summary(name)}"
+        if len(line) > console.width:  # a line each, so that all are in sight
+            line = line[: console.width - 3].rpartition(" ")[0].rstrip(",:;") + " ..."
+        console.print(line, soft_wrap=True)
+    print_note(console, "'boostrank objectives NAME' has its parameters and what it claims to be.")
+
+
+def _print_details(name: str) -> None:
+    console = make_console()
+    contract = make_objective(name, {}, rounds=1).contract
+    print_note(console, f"{name}: boostrank.{REGISTRY[name].__name__}")
+    print_note(console, _summary(name))
+    documented = _documented(Objective) | _documented(REGISTRY[name])
+    for heading, host in (("Parameters", False), ("For the host's training", True)):
+        params = {
+            param: default
+            for param, default in _parameters(name).items()
+            if (param in HOST_PARAMETERS) == host
+        }
+        if params:
+            console.print(f"\n{heading}")
+        for param, default in params.items():
+            value = "required" if default is MISSING else f"default {default!r}"
+            print_note(console, f"{param}: {value}. {documented.get(param, '')}".strip(), indent=2)
+    console.print("\nContract")
+    claims = asdict(contract) | {"cost": str(contract.cost)}
+    for claim, value in claims.items():
+        if value != "":
+            print_note(console, f"{claim.replace('_', ' ')}: {value}", indent=2)
+
+
+def _documented(cls: type[Objective]) -> dict[str, str]:
+    """Return the text on each parameter in a class's docstring, after its choices."""
+    sections = re.split(r"^(\w[\w ]*)\n-+\n", inspect.getdoc(cls) or "", flags=re.MULTILINE)
+    text = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
+    entries = re.split(r"^([\w, ]+) : (.*)\n", text, flags=re.MULTILINE)[1:]
+    return {
+        name: " ".join([*re.findall(r"\{.*?\}", kind), *body.split()])
+        for names, kind, body in zip(entries[::3], entries[1::3], entries[2::3], strict=True)
+        for name in names.split(", ")
+        if body.strip()
+    }
 
 
 def _as_json(name: str) -> dict[str, Any]:
@@ -43,26 +108,9 @@ def _as_json(name: str) -> dict[str, Any]:
 
 
 def _parameters(name: str) -> dict[str, Any]:
+    """Return all parameters with their defaults, those of the objective itself first."""
     cls = REGISTRY[name]
-    own = {f.name: f.default for f in fields(cls) if f.name not in HOST_PARAMETERS}
-    return own | dict(cls.presets.get(name, {}))
-
-
-def _signature(name: str) -> str:
-    params = ", ".join(
-        param if default is MISSING else f"{param}={default!r}"
-        for param, default in _parameters(name).items()
-    )
-    return f"{REGISTRY[name].__name__}({params})"
-
-
-def _promise(name: str) -> str:
-    contract = make_objective(name, {}, rounds=1).contract
-    return (
-        f"gradient {contract.gradient}, Hessian {contract.hessian}, "
-        f"{'' if contract.shift_invariant else 'not '}shift-invariant, {contract.cost}; "
-        f"labels: {contract.labels}"
-    )
+    return {field.name: field.default for field in listed(cls)} | dict(cls.presets.get(name, {}))
 
 
 def _summary(name: str) -> str:

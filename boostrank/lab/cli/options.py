@@ -53,6 +53,21 @@ Convention = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+Metric = Annotated[
+    str,
+    typer.Option(
+        help="What chooses the rounds and is compared: ndcg@k, map, mrr, err@k, precision@k, ...",
+        rich_help_panel=DATA,
+    ),
+]
+Params = Annotated[
+    Path | None,
+    typer.Option(
+        help='JSON file with parameters of the hosts, {"lightgbm": {"max_bin": 63}}, or of the '
+        "only host. They take precedence over the options here.",
+        rich_help_panel=TREES,
+    ),
+]
 Json = Annotated[
     bool,
     typer.Option(

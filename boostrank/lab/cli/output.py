@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import typer
@@ -22,8 +23,10 @@ from boostrank.lab.environment import versions
 
 # Exit codes.
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
-# Tables that go into a file are not cut to a terminal's width.
-FILE_WIDTH = 160
+# Lines that go into a file or a pipe are as long as they are.
+FILE_WIDTH = 10_000
+# The narrowest column of names: names are wrapped before a number is cut.
+_NAME_WIDTH = 10
 
 
 def make_console() -> Console:
@@ -34,19 +37,66 @@ def make_console() -> Console:
     return console
 
 
-def make_table(left: Iterable[str], right: Iterable[str] = ()) -> Table:
-    """Return a table in Markdown with headings, of columns set to the left and to the right."""
+def print_table(
+    console: Console, headings: Sequence[str], rows: Sequence[Sequence[str]], *, least: int
+) -> list[str]:
+    """Print a table in Markdown that never cuts a number.
+
+    Parameters
+    ----------
+    console : Console
+    headings : sequence of str
+        The most important first. The first column holds names, which are wrapped where they must
+        be; the others are set to the right.
+    rows : sequence of sequence of str
+    least : int
+        How many columns are printed however narrow the terminal is.
+
+    Returns
+    -------
+    list of str
+        Headings of the columns for which the terminal is too narrow.
+    """
+    # Two spaces and a border around the longest cell, and one more border.
+    widths = [max(map(len, column)) + 3 for column in zip(headings, *rows, strict=True)]
+    shown = len(headings)
+    while shown > least and sum(widths[:shown]) + 1 > console.width:
+        shown -= 1
     table = Table(box=box.MARKDOWN)
-    for heading in left:
-        table.add_column(heading, no_wrap=True)
-    for heading in right:
-        table.add_column(heading, justify="right")
-    return table
+    name = min(widths[0] - 3, _NAME_WIDTH)
+    table.add_column(headings[0], overflow="fold", min_width=name)
+    for heading, width in zip(headings[1:shown], widths[1:shown], strict=True):
+        table.add_column(heading, justify="right", no_wrap=True, min_width=width - 3)
+    for row in rows:
+        table.add_row(*row[:shown])
+    terminal = console.width
+    console.width = max(terminal, name + 3 + sum(widths[1:shown]) + 1)
+    console.print(table, crop=False)
+    console.width = terminal
+    return list(headings[shown:])
+
+
+def print_note(console: Console, text: str, indent: int = 0) -> None:
+    """Print sentences, wrapped between words; a word that is too long is not broken."""
+    lines = textwrap.fill(
+        text,
+        console.width,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * 2 * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    console.print(lines, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
     """Print a result as JSON."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def half_width(low: float, high: float) -> str:
+    """Return half an interval as it stands after a number; nothing where there is none."""
+    return "" if math.isnan(high - low) else f" ± {(high - low) / 2:.4f}"
 
 
 def json_number(value: float) -> float | None:

@@ -1,13 +1,18 @@
 """What users write in options: objectives with parameters, and lists with commas between."""
 
 import ast
+import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from boostrank import presets
+from boostrank.lab.rivals import TRAINERS
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice
 from boostrank.registry import make_objective, objective_names
 
-PRESETS = ("accuracy",)
+PRESETS = ("regularized", "accuracy")
 #: As many as the published comparisons have; enough to see who overfits.
 PRESET_ROUNDS = 300
 
@@ -58,6 +63,34 @@ def accuracy_objectives(rounds: int) -> dict[str, Objective]:
     )
     assert made is not None
     return made
+
+
+def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Read the hosts' parameters from a JSON file, by host; of a single host without its name."""
+    if path is None:
+        return {}
+    expected = 'expected {"lightgbm": {"name": value}, "xgboost": {...}}'
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{path}, line {error.lineno}: not JSON ({error.msg}); {expected}"
+        ) from error
+    if isinstance(read, dict) and len(hosts) == 1 and not set(read) & set(TRAINERS):
+        read = {hosts[0]: read}
+    if not isinstance(read, dict) or not all(isinstance(own, dict) for own in read.values()):
+        raise ValueError(f"{path}: {expected}, got {json.dumps(read)[:60]}")
+    return {check_choice(f"host in {path}", host, TRAINERS): own for host, own in read.items()}
+
+
+def with_preset(preset: str | None, params: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the hosts' parameters with those of ``--preset regularized`` under them."""
+    if preset is not None:
+        check_choice("preset", preset, PRESETS)
+    if preset != "regularized":
+        return params
+    chosen = presets.REGULARIZED
+    return {host: {**chosen.get(host, {}), **params.get(host, {})} for host in TRAINERS}
 
 
 def parse_folds(text: str) -> list[int]:

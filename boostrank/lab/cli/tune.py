@@ -4,24 +4,25 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from boostrank.lab import tune as search
 from boostrank.lab.cli.data import N_PARTS, order_in_words, read_whole
-from boostrank.lab.cli.options import Convention, KeepOrder, Seed
+from boostrank.lab.cli.options import Convention, KeepOrder, Metric, Params, Seed
 from boostrank.lab.cli.output import (
     INTERRUPTED,
     counted,
+    half_width,
     make_console,
-    make_table,
+    print_note,
+    print_table,
     progress_bar,
     versions_in_words,
 )
-from boostrank.lab.cli.parsing import PRESET_ROUNDS, parse_objectives, parse_words
+from boostrank.lab.cli.parsing import PRESET_ROUNDS, parse_objectives, parse_words, read_params
 from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS
 from boostrank.lab.search_space import BUILTINS
-from boostrank.lab.settings import CHOSEN_BY, Settings
+from boostrank.lab.settings import Settings
 from boostrank.objectives.validation import check_choice
 
 EXAMPLES = """
@@ -45,8 +46,8 @@ def tune(
             "--objective",
             "-o",
             help="What to tune, each with as many trials: shf-sdcg, gbrank:normalize=True (that "
-            "is kept), or a built-in such as lightgbm:lambdarank. May be repeated. By default "
-            "shf-sdcg.",
+            "is kept), or a built-in such as lightgbm:lambdarank, which the others are compared "
+            "with. May be repeated. By default shf-sdcg.",
         ),
     ] = None,
     hosts: Annotated[str, typer.Option(help="Hosts of our objectives, with commas.")] = "lightgbm",
@@ -59,6 +60,8 @@ def tune(
     ] = False,
     n_jobs: Annotated[int, typer.Option(help="Folds trained at a time.")] = 1,
     seed: Seed = Settings.seed,
+    params: Params = None,
+    metric: Metric = Settings.metric,
     convention: Convention = Settings.convention,
     keep_order: KeepOrder = False,
     out: Annotated[Path, typer.Option(help="Folder for the trials; run again to continue.")] = Path(
@@ -71,10 +74,12 @@ def tune(
     in a CSV file. An interrupted search continues where it stopped.
     """
     chosen = _choose_learners(objective or ["shf-sdcg"], parse_words(hosts), rounds)
+    given = read_params(params, list(dict.fromkeys(learner.host for learner in chosen)))
     source, read = read_whole(data or [], seed, keep_order)
     tuned: list[search.Tuned] = []
+    progress = progress_bar("trials", len(chosen) * trials)
     try:
-        with progress_bar("trials", len(chosen) * trials) as progress:
+        with progress:
             task = progress.task_ids[0]
             for learner in chosen:
                 progress.update(task, description=str(learner))
@@ -91,56 +96,78 @@ def tune(
                         n_jobs=n_jobs,
                         seed=seed,
                         convention=convention,
+                        metric=metric,
+                        params=given.get(learner.host),
                         done=lambda _: progress.advance(task),
                     )
                 )
-                search.write_trials(out / search.TRIALS, tuned)
+                search.write_trials(out / search.TRIALS, tuned, metric)
     except KeyboardInterrupt:
-        typer.echo("boostrank: interrupted; the same command continues where it stopped", err=True)
+        typer.echo(
+            f"boostrank: interrupted; {progress.tasks[0].completed:g} of {len(chosen) * trials} "
+            f"trials are saved in {out / search.STUDIES}; the same command continues where it "
+            "stopped",
+            err=True,
+        )
         raise typer.Exit(INTERRUPTED) from None
 
     console = make_console()
-    console.print(_table(tuned))
-    console.print(
+    headings, lines = _table(tuned, metric)
+    hidden = print_table(console, headings, lines, least=4)
+    if hidden:
+        left_out = ", ".join(hidden)
+        print_note(
+            console, f"Not shown in {console.width} columns: {left_out}; see {out / search.TRIALS}."
+        )
+    print_note(
+        console,
         f"Data: {source}; {counted(len(read.group), 'query', 'queries')}, documents "
         f"{order_in_words(seed, keep_order)}. {counted(trials, 'trial', 'trials')} each, seed "
         f"{seed}, {folds} folds, {counted(repeats, 'repeat', 'repeats')}, {rounds} rounds, of "
         "which the fewest within one standard error of the best; convention "
-        f"{convention}; {counted(n_jobs, 'fold', 'folds')} at a time. Differences: to the first "
-        "learner's best. The best of many trials looks better than it is on the queries that chose "
-        "it: test it on others. Versions: "
+        f"{convention}; {counted(n_jobs, 'fold', 'folds')} at a time. Differences: to the "
+        f"best trial of {tuned[0].learner}; ± half a 95 % interval. The best of many trials looks "
+        "better than it is on the queries that chose it: test it on others. Versions: "
         f"{versions_in_words(dict.fromkeys(learner.host for learner in chosen))}.",
-        soft_wrap=True,
     )
     for one in tuned:
         console.print(f"\n# {one.learner}\n{one.snippet}", soft_wrap=True)
-    console.print(f"\nWritten: {out / search.TRIALS}, {out / search.STUDIES}.", soft_wrap=True)
+    console.print()
+    print_note(console, f"Written: {out / search.TRIALS}, {out / search.STUDIES}.")
 
 
 def _choose_learners(objective: list[str], hosts: list[str], rounds: int) -> list[Learner]:
+    """Return the learners, the hosts' own first: the first is what the others are compared with."""
     words = parse_words(",".join(objective))
     named = parse_objectives([word for word in words if word not in BUILTINS], rounds)
     hosts = list(dict.fromkeys(check_choice("host", host, HOSTS) for host in hosts))
-    chosen = [Learner(label, host, made) for label, made in (named or {}).items() for host in hosts]
+    chosen = []
     for word in dict.fromkeys(word for word in words if word in BUILTINS):
         host, _, name = word.partition(":")
         chosen.append(Learner(word, host, name))
-    return chosen
+    ours = (named or {}).items()
+    return chosen + [Learner(label, host, made) for label, made in ours for host in hosts]
 
 
-def _table(tuned: list[search.Tuned]) -> Table:
-    """Return the defaults and the best trial of each learner, against the first learner's best."""
-    headings = ("learner", "trial", "rounds", CHOSEN_BY.upper(), "95 %", "difference", "95 %")
-    table = make_table(headings)
+def _table(tuned: list[search.Tuned], metric: str) -> tuple[list[str], list[list[str]]]:
+    """Return headings and cells: defaults and best trial of each, against the first one's best."""
+    headings = ["learner", "trial", metric.upper(), "difference", "rounds", "95 %"]
+    lines = []
     for one in tuned:
         for what, trial in (("defaults", one.default), (f"best, {one.best.number}", one.best)):
             mean, low, high = trial.interval()
-            difference, least, most = trial.interval(tuned[0].best)
-            table.add_row(
-                str(one.learner),
-                what,
-                str(trial.rounds),
-                *(f"{mean:.4f}", f"{low:.4f} to {high:.4f}"),
-                *(f"{difference:+.4f}", f"{least:+.4f} to {most:+.4f}"),
+            difference, *ends = trial.interval(tuned[0].best)
+            shown = f"{difference:+.4f}{half_width(*ends)}"
+            if trial is tuned[0].best:
+                shown = "baseline"
+            lines.append(
+                [
+                    str(one.learner),
+                    what,
+                    f"{mean:.4f}",
+                    shown,
+                    str(trial.rounds),
+                    f"{low:.4f} to {high:.4f}",
+                ]
             )
-    return table
+    return headings, lines

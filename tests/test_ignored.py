@@ -1,0 +1,199 @@
+"""Nothing is ignored without a word: the hosts' own ranking parameters next to our objectives."""
+
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+
+import boostrank
+from boostrank.datasets import RankingData, make_ranking
+from boostrank.hosts import ignored
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+DATA = make_ranking(12, 8, 3, seed=0)
+OURS = boostrank.LambdaRank()
+QUIET = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 2}
+
+
+def _dataset() -> lgb.Dataset:
+    return lgb.Dataset(DATA.X, DATA.y, group=DATA.group, params=QUIET)
+
+
+def _lightgbm_train(params: dict[str, Any]) -> None:
+    lgb.train({**QUIET, "objective": OURS, **params}, _dataset(), 2)
+
+
+def _lightgbm_cv(params: dict[str, Any]) -> None:
+    folds = boostrank.group_folds(DATA.group, 2)
+    own = {**QUIET, "objective": OURS, "metric": "None", **params}
+    lgb.cv(own, _dataset(), 2, folds=folds, feval=boostrank.metric("map"))
+
+
+def _lightgbm_booster(params: dict[str, Any]) -> None:
+    booster = lgb.Booster({**QUIET, "objective": "none", **params}, _dataset())
+    booster.update(fobj=OURS)
+    booster.update(fobj=OURS)
+
+
+def _lightgbm_ranker(params: dict[str, Any]) -> None:
+    ranker = lgb.LGBMRanker(objective=OURS, n_estimators=2, n_jobs=1, verbosity=-1, **params)
+    ranker.fit(DATA.X, DATA.y, group=DATA.group)
+
+
+def _our_lightgbm_ranker(params: dict[str, Any]) -> None:
+    ranker = LGBMRanker(objective=OURS, n_estimators=2, n_jobs=1, verbosity=-1, **params)
+    ranker.fit(DATA.X, DATA.y, group=DATA.group)
+
+
+def _matrix() -> xgb.DMatrix:
+    return xgb.DMatrix(DATA.X, DATA.y, group=DATA.group, nthread=1)
+
+
+def _xgboost_train(params: dict[str, Any]) -> None:
+    own = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1, **params}
+    xgb.train(own, _matrix(), 2, obj=OURS)
+
+
+def _xgboost_train_without_objective(params: dict[str, Any]) -> None:
+    """Here XGBoost says it itself."""
+    xgb.train({"base_score": 0, "nthread": 1, **params}, _matrix(), 2, obj=OURS)
+
+
+def _xgboost_cv(params: dict[str, Any]) -> None:
+    own = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1, **params}
+    xgb.cv(own, _matrix(), 2, nfold=2, obj=OURS)
+
+
+def _our_xgboost_ranker(params: dict[str, Any]) -> None:
+    XGBRanker(objective=OURS, n_estimators=2, n_jobs=1, **params).fit(
+        DATA.X, DATA.y, group=DATA.group
+    )
+
+
+def _our_xgboost_ranker_with_weights(params: dict[str, Any]) -> None:
+    XGBRanker(objective=OURS, n_estimators=2, n_jobs=1, **params).fit(
+        DATA.X, DATA.y, group=DATA.group, sample_weight=np.ones(len(DATA.y))
+    )
+
+
+LIGHTGBM = {
+    "lambdarank_truncation_level": 7,
+    "lambdarank_norm": False,
+    "lambdarank_position_bias_regularization": 0.5,
+    "label_gain": [0, 1, 2, 3, 4],
+    "sigmoid": 2.0,
+    "objective_seed": 3,
+    "eval_at": [1, 7],
+}
+XGBOOST = {
+    "lambdarank_num_pair_per_sample": 7,
+    "lambdarank_normalization": False,
+    "lambdarank_score_normalization": False,
+    "lambdarank_pair_method": "mean",
+    "lambdarank_unbiased": True,
+    "lambdarank_bias_norm": 2.0,
+    "ndcg_exp_gain": False,
+}
+LIGHTGBMS = [
+    _lightgbm_train,
+    _lightgbm_cv,
+    _lightgbm_booster,
+    _lightgbm_ranker,
+    _our_lightgbm_ranker,
+]
+XGBOOSTS = [
+    *(_xgboost_train, _xgboost_train_without_objective, _xgboost_cv),
+    *(_our_xgboost_ranker, _our_xgboost_ranker_with_weights),
+]
+MATRIX = [
+    *((train, name, LIGHTGBM[name]) for train in LIGHTGBMS for name in LIGHTGBM),
+    *((train, name, XGBOOST[name]) for train in XGBOOSTS for name in XGBOOST),
+]
+
+
+def _warnings(train: Callable[[], object]) -> list[warnings.WarningMessage]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")  # as a user has it: a line warns once
+        train()
+    return caught
+
+
+@pytest.mark.parametrize(
+    ("train", "name", "value"), MATRIX, ids=lambda value: getattr(value, "__name__", None)
+)
+def test_an_ignored_parameter_is_named_once(train: Any, name: str, value: Any) -> None:
+    caught = _warnings(lambda: train({name: value}))
+    said = [each for each in caught if name in str(each.message)]
+    if name == "eval_at" and train in (_lightgbm_ranker, _our_lightgbm_ranker):  # it is honoured
+        assert all("ignored" not in str(each.message) for each in said)
+        return
+    assert len(said) == 1
+    if train is not _xgboost_train_without_objective:
+        assert said[0].filename == __file__
+        assert "ignored by boostrank's lambdarank: " in str(said[0].message)
+
+
+@pytest.mark.parametrize("train", [*LIGHTGBMS, *XGBOOSTS], ids=lambda each: each.__name__)
+def test_nothing_is_said_where_nothing_is_ignored(train: Any) -> None:
+    assert _warnings(lambda: train({})) == []
+
+
+def test_cut_offs_are_honoured() -> None:
+    evals = {"eval_set": [(DATA.X, DATA.y)], "eval_group": [DATA.group]}
+    plain = {"n_estimators": 3, "n_jobs": 1, "verbosity": -1, "objective": OURS}
+    ranker = LGBMRanker(**plain).fit(DATA.X, DATA.y, group=DATA.group, eval_at=[1, 5], **evals)
+    (measured,) = ranker.evals_result_.values()
+    assert list(measured) == ["ndcg@1", "ndcg@5"]
+    want = boostrank.evaluate(ranker.predict(DATA.X), DATA.y, DATA.group, ["ndcg@1", "ndcg@5"])
+    assert {name: values[-1] for name, values in measured.items()} == pytest.approx(want)
+    with pytest.warns(UserWarning, match="Found 'eval_at' in params"):  # LightGBM's
+        ranker = LGBMRanker(**plain, eval_at=[3]).fit(DATA.X, DATA.y, group=DATA.group, **evals)
+    assert [list(each) for each in ranker.evals_result_.values()] == [["ndcg@3"]]
+    ranker = LGBMRanker(**plain).fit(
+        DATA.X, DATA.y, group=DATA.group, eval_at=[1], eval_metric="map", **evals
+    )
+    assert [list(each) for each in ranker.evals_result_.values()] == [["map"]]
+    # LightGBM's own NDCG stops there too.
+    params = {**QUIET, "objective": OURS, "metric": "ndcg", "eval_at": [2]}
+    history: dict[str, Any] = {}
+    callbacks = [lgb.record_evaluation(history)]
+    assert not _warnings(
+        lambda: lgb.train(params, _dataset(), 2, valid_sets=[_dataset()], callbacks=callbacks)
+    )
+    assert [list(each) for each in history.values()] == [["ndcg@2"]]
+
+
+def test_all_parameters_of_xgboosts_own_objectives_are_known() -> None:
+    """XGBoost names them, with their defaults, in the configuration of a Booster."""
+    booster = xgb.train({"objective": "rank:ndcg", "nthread": 1}, _matrix(), 1)
+    own = json.loads(booster.save_config())["learner"]["objective"]["lambdarank_param"]
+    assert {name: value.partition(".")[0] for name, value in own.items()} == dict(
+        ignored.XGBOOSTS_DEFAULTS
+    )
+    assert set(ignored.OF_XGBOOST) == set(own) == set(XGBOOST)
+    assert {*ignored.OF_LIGHTGBM, "eval_at"} == set(LIGHTGBM)
+
+
+@pytest.mark.parametrize("host", [LGBMRanker, XGBRanker])
+@pytest.mark.parametrize(
+    ("objective", "factor", "message"),
+    [
+        ("lambdarank", 1, None),
+        ("lambdarank", 10, "grades up to 40 count as gains"),
+        ("blend", 10, "grades up to 40 count as gains"),
+        ("shf-sdcg", 0.5, "grades that are not whole count as gains"),
+        ("ranknet", 10, None),  # goes by their order
+        ("regression", 0.5, None),
+    ],
+)
+def test_grades_that_are_none(host: Any, objective: str, factor: float, message: Any) -> None:
+    data = RankingData(DATA.X, DATA.y / DATA.y.max() * 4 * factor, DATA.qid)
+    ranker = host(objective=objective, n_estimators=3, n_jobs=1)
+    caught = _warnings(lambda: ranker.fit(data.X, data.y, group=data.group, sample_weight=None))
+    assert [message in str(each.message) for each in caught] == [True] * (message is not None)

@@ -1,0 +1,176 @@
+"""What the commands print into terminals of several widths and into pipes: no number is cut."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WIDTHS = [60, 80, 100, 120, 200]
+LONG = "sdcg:k=10,alpha=2.5,beta=0.75,normalize=False"
+COMMANDS = {
+    "compare": [
+        *("-o", LONG, "--hosts", "lightgbm", "--rounds", "3", "--folds", "1,2"),
+        *("--metric", "map", "--resume"),
+    ],
+    "tune": [
+        *("-o", "gbrank,lightgbm:lambdarank", "--trials", "2", "--rounds", "3", "--folds", "2"),
+        *("--repeats", "1"),
+    ],
+    "bench": ["--docs", "20,1000", "--repeats", "1"],
+}
+# Of a benchmark the form counts here: a small one.
+MAIN = "from boostrank.lab import bench; bench.TOTAL_DOCS = 4_000; "
+ONCE = MAIN + "from boostrank.lab.cli import main; main()"
+# Resizes its own terminal, which is quicker than a process for each width.
+RESIZED = f"""{MAIN}
+import fcntl, struct, sys, termios
+from boostrank.lab.cli.app import app
+widths, *args = sys.argv[1:]
+for width in map(int, widths.split(",")):
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    app(args, standalone_mode=False)
+    print("END", flush=True)
+"""
+# A number as all these tables print it, or a cell without one.
+WHOLE = re.compile(
+    r"([+-]?\d[\d,]*(\.\d+)?(e[+-]\d+)?%?( ± \d\.\d{4})?( to \d\.\d{4})?|baseline|defaults|"
+    r"best, \d|lightgbm|xgboost|)"
+)
+
+
+def _in_terminal(args: list[str]) -> dict[int, str]:
+    """Run a command in terminals of all widths, and return what they show without colours."""
+    ours, theirs = pty.openpty()
+    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
+    with subprocess.Popen(
+        [sys.executable, "-c", RESIZED, ",".join(map(str, WIDTHS)), *args],
+        stdin=theirs, stdout=theirs, stderr=theirs, env=env | {"TERM": "xterm"},
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 1 << 16):
+                shown += piece
+        except OSError:  # how a terminal ends on Linux
+            pass
+    os.close(ours)
+    assert process.returncode == 0, shown
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode()).replace("\r\n", "\n")
+    # Without the progress bar, which overwrites its own line.
+    texts = [each.rpartition("\r")[2] for each in text.split("END\n")[:-1]]
+    return dict(zip(WIDTHS, texts, strict=True))
+
+
+def _table(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("out")
+
+
+@pytest.fixture(scope="module")
+def piped(folder: Path) -> dict[str, str]:
+    return {
+        command: subprocess.run(
+            [sys.executable, "-c", ONCE, command, *args, "--out", folder / command],
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for command, args in COMMANDS.items()
+    }  # fmt: skip
+
+
+def test_a_pipe_gets_everything_in_lines_of_any_length(piped: dict[str, str]) -> None:
+    heading, *lines = _table(piped["compare"])
+    assert heading == [
+        *("learner", "MAP", "difference", "p", "relative"),
+        *("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "s/round"),
+    ]
+    assert {line[0] for line in lines} == {
+        *("lightgbm:lambdarank", "lightgbm:rank_xendcg", "regression@lightgbm"),
+        f"{LONG}@lightgbm",
+    }
+    assert "rounds chosen by validation MAP." in piped["compare"]
+    assert "Difference and p: MAP against lightgbm:lambdarank, " in piped["compare"]
+    assert "Not shown" not in "".join(piped.values())
+    for text in piped.values():
+        for line in _table(text)[1:]:
+            assert all(map(WHOLE.fullmatch, line[1:]))
+            assert sum(any(c.isdigit() for c in cell) for cell in line[1:]) >= 2
+
+
+@pytest.fixture(scope="module")
+def shown(piped: dict[str, str], folder: Path) -> dict[str, dict[int, str]]:
+    return {
+        command: _in_terminal([command, *args, "--out", str(folder / command)])
+        for command, args in COMMANDS.items()
+    }
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_terminal_cuts_a_number_or_breaks_a_word(
+    command: str, width: int, piped: dict[str, str], shown: dict[str, dict[int, str]]
+) -> None:
+    text = shown[command][width]
+    assert "…" not in text
+    heading, *lines = _table(text)
+    first, *others = _table(piped[command])
+    names = first[: len(heading)]
+    assert heading == names
+    assert len(heading) >= min(4, len(first))
+    for line in lines:
+        assert len(line) == len(heading)
+        assert all(map(WHOLE.fullmatch, line[1:]))
+    # Names may take several lines; put together they are whole, and so are the rows.
+    whole: list[list[str]] = []
+    for line in lines:
+        if any(line[1:]):
+            whole.append(line)
+        else:
+            whole[-1][0] += line[0]
+    assert [line[0].replace(" ", "") for line in whole] == [
+        line[0].replace(" ", "") for line in others
+    ]
+    if command != "bench":  # times differ
+        assert [line[1:4] for line in whole] == [line[1:4] for line in others]
+    hidden = first[len(heading) :]
+    assert all(name in text for name in hidden)
+    assert ("Not shown in" in text) == bool(hidden)
+    if command == "bench":
+        assert not hidden
+    if width == 200:
+        assert not hidden
+    # Sentences are wrapped between words: those of the pipe come back.
+    note = "Difference and p" if command == "compare" else "Versions:"
+    if command != "bench":
+        assert note in " ".join(text.split())
+    # Nothing is wider than the terminal but paths and, of a benchmark, what must not be left out.
+    for line in text.splitlines():
+        assert len(line) <= max(width, 75 * (command == "bench")) or " " not in line.strip()
+    words = set(piped[command].replace("|", " ").split())
+    for word in " ".join(line for line in text.splitlines() if "|" not in line).split():
+        if command == "compare" and not hidden:
+            assert word in words
+
+
+def test_compiling_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    args = ["compare", "-o", "gbrank", "--hosts", "lightgbm", "--rounds", "1", "--folds", "1"]
+    args += ["--out", str(tmp_path)]
+    process = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.stderr.isatty = lambda: True; {ONCE}", *args],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert process.stderr.count("boostrank: compiling; later runs start at once\n") == 1
+    process = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.stderr.isatty = lambda: True; {ONCE}", *args],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "compiling" not in process.stderr
