@@ -37,7 +37,7 @@ quick: lint ## style, and the mathematics in the interpreter: for every edit, un
 test: lint type ## what a change must pass: style, types and all tests, compiled
 	$(compiled_pass)
 
-check: coverage boundscheck ## after that: lines that the tests reach, and every index
+check: coverage boundscheck docs ## after that: lines that the tests reach, every index, the site
 
 # The golden numbers first: each loss is compiled by one worker, and found by the others.
 define compiled_pass

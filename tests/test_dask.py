@@ -109,22 +109,28 @@ def difference(first, second, X):
     return np.abs(first - second).max() / np.abs(second).max()
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_lightgbm_trains_as_on_one_worker(client, data, objective, weighted):
+def test_lightgbm_trains_as_on_one_worker(client, data, objective):
     X, y, group = data
-    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if weighted else None
-    parts = partitioned(client, data)
-    expected = lightgbm(objective, X, y, group, sample_weight=weight)
-    if weighted:
-        weight = on_workers(client, weight, parts[1].chunks[0])
-    for _ in range(2):  # the object serves again
-        booster = dask_lightgbm(client, objective, *parts, sample_weight=weight)
-        assert difference(booster, expected, X) < 1e-6
+    booster = dask_lightgbm(client, objective, *partitioned(client, data))
+    assert difference(booster, lightgbm(objective, X, y, group), X) < 1e-6
 
 
 def test_xgboost_trains_as_on_one_worker(client, data, objective):
     X, y, group = data
+    booster = dask_xgboost(client, objective, *partitioned(client, data))
+    assert difference(booster, xgboost(objective, X, y, group), X) < 1e-6
+
+
+def test_weights_of_documents_and_an_object_used_again(client, data):
+    X, y, group = data
+    objective = boostrank.objective("reg-shf-sdcg", **PARAMS["reg-shf-sdcg"])
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     parts = partitioned(client, data)
+    expected = lightgbm(objective, X, y, group, sample_weight=weight)
+    weight = on_workers(client, weight, parts[1].chunks[0])
+    for _ in range(2):
+        booster = dask_lightgbm(client, objective, *parts, sample_weight=weight)
+        assert difference(booster, expected, X) < 1e-6
     expected = xgboost(objective, X, y, group)
     for _ in range(2):
         assert difference(dask_xgboost(client, objective, *parts), expected, X) < 1e-6

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 from boostrank.objectives import REGISTRY, Cost
-from cases import case, every_name, every_objective, example
+from cases import case, every_objective, example
 from oracle import FLOOR, NAMES, ORACLES
 
 
@@ -211,7 +211,10 @@ def test_grades_too_small_for_a_gain(case):
 MILLION = 10**6
 
 
-@every_name
+# One of each loop over queries, of each packing, and of those with parts or a pointwise loss.
+@pytest.mark.parametrize(
+    "name", ["blend", "lambdarank", "rankboost", "ranknet", "regression", "shf-sdcg", "smooth-ap"]
+)
 @pytest.mark.compiled
 def test_a_million_queries_of_one_document_with_empty_ones_between(name):
     case = example(name)

@@ -85,7 +85,7 @@ def alone(tmp_path_factory):
 # ---- processes -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_multiprocessing_after_use(method, alone, tmp_path):
     got = run(
         tmp_path,
