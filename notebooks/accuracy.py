@@ -72,6 +72,8 @@ TREES: dict[str, dict[str, dict[str, Any]]] = {
         "l2-30": {"lambda_l2": 30.0},
         "extra-31": {"extra_trees": True, "num_leaves": 31},
         "extra-l2-30": {"extra_trees": True, "lambda_l2": 30.0},
+        "l2-300": {"lambda_l2": 300.0},
+        "extra-l2-300": {"extra_trees": True, "lambda_l2": 300.0},
         "extra-bagging": {"extra_trees": True, "bagging_fraction": 0.7, "bagging_freq": 1},
         "extra-half": {"extra_trees": True, "feature_fraction": 0.5},
         "extra-50": {"extra_trees": True, "num_leaves": 31, "min_data_in_leaf": 50},
