@@ -43,6 +43,7 @@ ROUNDS, STEP = 300, 10
 BASE = "lightgbm:lambdarank"
 OURS = {
     "blend": boostrank.Blend(),
+    "blend:perturb=None": boostrank.Blend(perturb=None),
     "query-rmse": boostrank.QueryRMSE(),
     "yetirank": boostrank.YetiRank(),
     "reg-shf-sdcg": boostrank.RegSHFSDCG(total_rounds=ROUNDS),

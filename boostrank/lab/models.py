@@ -51,13 +51,13 @@ class Model(ABC):
         on_round : callable, optional
             Called after each round, to show progress.
         """
-        params = {**cls._params(settings), **(more or {})}
+        params = {**cls.shared(settings), **(more or {})}
         booster, seconds = cls._train(objective, data, params, settings, on_round)
         return cls(booster, settings.threads), seconds
 
     @staticmethod
     @abstractmethod
-    def _params(settings: Settings) -> dict[str, Any]:
+    def shared(settings: Settings) -> dict[str, Any]:
         """Return the settings as the host's parameters."""
 
     @staticmethod
@@ -106,7 +106,8 @@ class LightGBMModel(Model):
     builtins = ("lambdarank", "rank_xendcg")
 
     @staticmethod
-    def _params(settings: Settings) -> dict[str, Any]:
+    def shared(settings: Settings) -> dict[str, Any]:
+        """Return the settings; see `Model.shared`."""
         return {
             "metric": "None",
             "learning_rate": settings.learning_rate,
@@ -204,7 +205,8 @@ class XGBoostModel(Model):
     builtins = ("rank:ndcg", "rank:pairwise")
 
     @staticmethod
-    def _params(settings: Settings) -> dict[str, Any]:
+    def shared(settings: Settings) -> dict[str, Any]:
+        """Return the settings; see `Model.shared`."""
         return {
             "base_score": 0,
             "learning_rate": settings.learning_rate,

@@ -27,7 +27,8 @@ class CatBoostModel(Model):
     builtins = ("QueryRMSE", "YetiRank", "YetiRankPairwise", "RMSE")
 
     @staticmethod
-    def _params(settings: Settings) -> dict[str, Any]:
+    def shared(settings: Settings) -> dict[str, Any]:
+        """Return the settings; see `Model.shared`."""
         return {
             "learning_rate": settings.learning_rate,
             "thread_count": settings.threads,

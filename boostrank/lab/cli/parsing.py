@@ -8,6 +8,7 @@ from typing import Any
 
 from boostrank import presets
 from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice
 from boostrank.registry import make_objective, objective_names
@@ -84,13 +85,20 @@ def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, 
 
 
 def with_preset(preset: str | None, params: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the hosts' parameters with those of ``--preset regularized`` under them."""
+    """Return the hosts' parameters with those of ``--preset regularized`` under them.
+
+    What has an option of its own, such as ``--leaves``, is left to it.
+    """
     if preset is not None:
         check_choice("preset", preset, PRESETS)
     if preset != "regularized":
         return params
-    chosen = presets.REGULARIZED
-    return {host: {**chosen.get(host, {}), **params.get(host, {})} for host in TRAINERS}
+    chosen = {}
+    for host, model in TRAINERS.items():
+        options = model.shared(Settings())
+        own = presets.REGULARIZED.get(host, {})
+        chosen[host] = {name: value for name, value in own.items() if name not in options}
+    return {host: {**own, **params.get(host, {})} for host, own in chosen.items()}
 
 
 def parse_folds(text: str) -> list[int]:
