@@ -19,7 +19,7 @@ Data are looked for in ``$BOOSTRANK_DATA`` (default ``../shared/data``).
 import argparse
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -200,84 +200,95 @@ def half_width(less: Floats) -> Floats:
     return t.ppf(0.975, n - 1) * less.std(axis=1, ddof=1) / np.sqrt(n)
 
 
-def best_trees(row: str, seeds: Sequence[int]) -> str:
-    """Return the trees with which a row has the best mean of both figures on validation parts."""
-    return max(
-        TREES[ROWS[row][0]],
-        key=lambda trees: pooled(row, trees, SETS, seeds, "validation").mean(),
-    )
+def is_done(row: str, trees: str, seeds: Sequence[int]) -> bool:
+    """Tell whether a row has been trained on all sets."""
+    return all(file_of(name, row, trees, seed).exists() for name in SETS for seed in seeds)
+
+
+def preset(row: str) -> str:
+    """Return the name of the preset; CatBoost has none and keeps its own trees."""
+    return "preset" if ROWS[row][0] in presets.REGULARIZED else "plain"
+
+
+def best_trees(row: str, seeds: Sequence[int] = (1,)) -> str:
+    """Return the trees with which a row has the best mean of both figures on validation parts.
+
+    Of a row that was not searched: the plain ones.
+    """
+    means = {
+        trees: pooled(row, trees, SETS, seeds, "validation").mean()
+        for trees in TREES[ROWS[row][0]]
+        if is_done(row, trees, seeds)
+    }
+    return max(means, key=means.__getitem__, default="plain")
+
+
+#: What is tested: the row of ours that others are held against, and every row's trees.
+TESTS: dict[str, tuple[str, Callable[[str], str]]] = {
+    "Plain trees": ("blend", lambda _: "plain"),
+    "The preset": ("blend:perturb=None", preset),
+    "Each row's best of the search": ("blend:perturb=None", best_trees),
+}
+
+
+def means(row: str, trees: str, seeds: Sequence[int], kind: str) -> str:
+    """Return cells of NDCG@10, best round / all, of each set and of all together."""
+    cells = [pooled(row, trees, sets, seeds, kind).mean(axis=1) for sets in GROUPS]
+    return " | ".join(f"{best:.4f} / {whole:.4f}".replace("0.", ".") for best, whole in cells)
 
 
 def print_search(seeds: Sequence[int]) -> None:
     """Print every row with every entry of the search."""
     for row, (host, _) in ROWS.items():
-        for trees in TREES[host]:
-            if not all(file_of(name, row, trees, seed).exists() for name in SETS for seed in seeds):
-                continue
-            cells = [
-                "/".join(
-                    f"{value:.4f}"
-                    for value in pooled(row, trees, sets, seeds, "validation").mean(axis=1)
+        for trees in filter(lambda trees: is_done(row, trees, seeds), TREES[host]):
+            print(f"| {row} | {trees} | {means(row, trees, seeds, 'validation')} |")
+
+
+def print_test(seeds: Sequence[int]) -> None:
+    """Print every row, and what ours has more: on all sets and on Yandex."""
+    for title, (first, trees_of) in TESTS.items():
+        print(f"\n{title}; {first} less the row, on all sets and on Yandex: best round | all")
+        for row in filter(lambda row: is_done(row, trees_of(row), seeds), ROWS):
+            more = [
+                difference(
+                    pooled(first, trees_of(first), sets, seeds, "test"),
+                    pooled(row, trees_of(row), sets, seeds, "test"),
                 )
-                for sets in GROUPS
+                for sets in (SETS, ("yandex",))
             ]
-            print(f"{row} | {trees} | " + " | ".join(cells))
-
-
-def print_test(seeds: Sequence[int], searched: Sequence[int]) -> None:
-    """Print every row with its trees: the same for all, the preset, and the best of the search."""
-    for title, of in {
-        "the same trees": lambda _: "plain",
-        "the preset": lambda _: "preset",
-        "each row's best of the search": lambda row: best_trees(row, searched),
-    }.items():
-        print(f"\n{title}: NDCG@10, best round / all; blend less the row, all sets, best | all")
-        ours = {sets: pooled("blend", of("blend"), sets, seeds, "test") for sets in GROUPS}
-        for row in ROWS:
-            found = {sets: pooled(row, of(row), sets, seeds, "test") for sets in GROUPS}
-            cells = ["/".join(f"{v:.4f}" for v in found[sets].mean(axis=1)) for sets in GROUPS]
-            less = [difference(ours[sets], found[sets]) for sets in GROUPS]
-            print(f"{row} | {of(row)} | " + " | ".join(cells) + " || " + " || ".join(less))
+            cells = means(row, trees_of(row), seeds, "test")
+            print(f"| {row} | {trees_of(row)} | {cells} | {' | '.join(more)} |")
 
 
 def draw(seeds: Sequence[int], path: Path) -> None:
-    """Draw what blend has more than the rivals on all sets, with plain trees and the preset."""
-    shown = [row for row in RIVALS if file_of(SETS[0], row, "plain", seeds[0]).exists()]
+    """Draw what ours has more than the rivals, all sets together."""
+    shown = [row for row in RIVALS[::-1] if is_done(row, "plain", seeds)]
     figure, panels = plt.subplots(
-        1, 2, figsize=(9.0, 0.42 * len(shown) + 1.2), sharey=True, sharex=True
+        1, len(TESTS), figsize=(11.0, 0.4 * len(shown) + 1.4), sharey=True, sharex=True
     )
-    for panel, (title, trees) in zip(
-        panels, {"Plain trees": "plain", "The preset": "preset"}.items(), strict=True
-    ):
-        ours = pooled("blend", trees, SETS, seeds, "test")
+    for panel, (title, (first, trees_of)) in zip(panels, TESTS.items(), strict=True):
+        ours = pooled(first, trees_of(first), SETS, seeds, "test")
+        less = [ours - pooled(row, trees_of(row), SETS, seeds, "test") for row in shown]
         panel.axvline(0.0, color="0.4", linewidth=1)
-        for place, row in enumerate(reversed(shown)):
-            less = ours - pooled(row, trees, SETS, seeds, "test")
-            half = half_width(less)
-            for k, (label, colour) in enumerate(
-                {"best round": "C0", "all 300 rounds": "C1"}.items()
-            ):
-                panel.errorbar(
-                    less[k].mean(),
-                    place + 0.12 - 0.24 * k,
-                    xerr=half[k],
-                    fmt="o",
-                    color=colour,
-                    markersize=5,
-                    capsize=2,
-                    label=label if place == 0 else None,
-                )
-        panel.set_title(title, fontsize=10)
-        panel.set_yticks(range(len(shown)), shown[::-1])
+        for k, label in enumerate(("best round", "all 300 rounds")):
+            panel.errorbar(
+                [each[k].mean() for each in less],
+                np.arange(len(shown)) + 0.12 - 0.24 * k,
+                xerr=[half_width(each)[k] for each in less],
+                fmt="o",
+                markersize=5,
+                capsize=2,
+                label=label,
+            )
+        panel.set_title(f"{title}\n{first}", fontsize=10)
+        panel.set_yticks(range(len(shown)), shown)
         panel.grid(axis="x", alpha=0.3)
         panel.spines[["top", "right", "left"]].set_visible(False)
         panel.tick_params(axis="y", length=0)
-    panels[0].legend(frameon=False, fontsize=8, loc="best")
-    figure.supxlabel(
-        "NDCG@10 of blend less that of the row, with 95 % intervals over queries", fontsize=9
-    )
+    panels[0].legend(frameon=False, fontsize=8)
+    figure.supxlabel("NDCG@10 of blend less that of the row, 95 % intervals", fontsize=9)
     figure.tight_layout()
-    figure.savefig(path, dpi=150)
+    figure.savefig(path)
 
 
 def main() -> None:
@@ -287,7 +298,6 @@ def main() -> None:
     parser.add_argument("action", choices=("run", "table", "figure"))
     parser.add_argument("kind", choices=("search", "test"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--searched", type=int, nargs="+", default=[1], help="seeds of the search")
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--rows", nargs="+", default=list(ROWS))
     given = parser.parse_args()
@@ -298,13 +308,13 @@ def main() -> None:
         if given.kind == "search":
             print_search(given.seeds)
         else:
-            print_test(given.seeds, given.searched)
+            print_test(given.seeds)
         return
     for seed, name, row in product(given.seeds, given.sets, given.rows):
         if given.kind == "search":
             wanted = list(TREES[ROWS[row][0]])
         else:
-            wanted = ["plain", "preset", best_trees(row, given.searched)]
+            wanted = [trees_of(row) for _, trees_of in TESTS.values()]
         for trees in dict.fromkeys(wanted):
             run(name, row, trees, seed, test=given.kind == "test")
 
