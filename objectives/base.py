@@ -384,13 +384,18 @@ class Objective(ABC):
     #: The loss in compiled form.
     kernel: ClassVar[Kernel]
 
+    @property
+    def _compiled(self) -> Kernel:
+        """The loss in the form that these parameters ask for."""
+        return self.kernel
+
     def _params(self, draws: Floats | None = None) -> Any:
         """Return what the kernel takes: fields by the names of its parameters.
 
         0 stands for None, and its place among the choices for a word. `draws` (n_draws, n_docs) are
         for an objective that has `n_draws`.
         """
-        params: Any = self.kernel.params
+        params: Any = self._compiled.params
         values = {name: getattr(self, name) for name in params._fields}
         for own in fields(self):
             if own.name in values and "words" in own.metadata:
@@ -399,7 +404,7 @@ class Objective(ABC):
 
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         """Write the loss of every query into `loss` (zeros)."""
-        self.kernel.losses(self._params(), boundaries, scores, labels, loss)
+        self._compiled.losses(self._params(), boundaries, scores, labels, loss)
 
     def _grad_hess(
         self,
@@ -412,7 +417,7 @@ class Objective(ABC):
     ) -> None:
         """Write into `grad` (zeros) and `hess` (1 where constant, else `HESSIAN_FLOOR`)."""
         p, code = self._params(draws), HESSIANS[self.hessian]
-        self.kernel.derivatives(p, boundaries, scores, labels, code, grad, hess)
+        self._compiled.derivatives(p, boundaries, scores, labels, code, grad, hess)
 
 
 #: Names of the parameters that every objective has for its host.

@@ -20,9 +20,8 @@ Gradient (exact for fixed w)
     grad_i -= sigma w rho, grad_j += sigma w rho
 
 Hessians
-    exact         (default) hess_{i,j} += sigma^2 w rho (1 - rho), for fixed w; never negative.
-                  Floored, as all, at 1e-10.
-    gauss-newton  the same: the logistic loss is its own Gauss-Newton curvature
+    exact         (default; gauss-newton is the same) hess_{i,j} += sigma^2 w rho (1 - rho), for
+                  fixed w; never negative, floored, as all, at 1e-10
     constant      1
 
 Degenerate queries
@@ -30,41 +29,45 @@ Degenerate queries
 
 Numerics
     No score overflows. Sums between blocks agree with those over pairs to 1e-10 of the query's
-    largest gradient, and mostly to 1e-13.
+    largest gradient, and mostly to 1e-13; with `norm`, L included, to 1e-8, and mostly to 1e-9.
 
 Cost
-    Without `norm`, O(n) after a sort, by blocks (`blocks`) with sums for every distinct grade.
-    O(n min(n, T)) with `norm`, whose divisor is no sum of exponentials, and where the query has
-    over 32 distinct grades or fewer than 24 documents for each. The loss: O(n min(n, T)).
+    O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n min(n, T))
+    where the query has over 32 distinct grades or fewer than 24 documents for each, and for the
+    loss. With `norm` also for sigma outside 0.125..64 and where the scores of a query spread over
+    more than 12288/sigma, for which `divided` has no sums of exponentials.
 
 When to use
-    To compare with, since most papers and libraries do; or with `norm=False` for lists of hundreds
-    of documents and more, where visiting all pairs takes most of the time of a round.
+    To compare with: most papers and libraries have it. Lists may have any length.
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .base import Objective
-from .contract import EXACT_OR_CONSTANT, Contract, Cost
+from .contract import EXACT_OR_CONSTANT, Contract
 from .engine import columns as col
+from .engine import divided
 from .engine import far_field as far
 from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
-from .engine.driver import batch_kernels
+from .engine.divided import OFFSET, add_divided_pairs, fits, widest
+from .engine.driver import Kernel, batch_kernels
 from .engine.far_field import add_far_pairs, new_table
 from .engine.gains import rank_discount, read_grades
 from .engine.jit import jit_helper, jit_inline
 from .engine.order import order_by_score
-from .engine.vector import logistic, padded
+from .engine.swaps import swap_pairs, write_discounts
+from .engine.vector import logistic
 from .parameters import cutoff, flag, schedulable
 from .schedules import Schedule
 from .validation import Floats
 
 # Up to this truncation, or twice as many documents, all pairs one by one take less time.
-DIRECT_UP_TO = 110
+DIRECT_UP_TO, NORMALISED_UP_TO = 110, 175
+NO_FITS = np.zeros((1, 1, 1))
 
 
 class LambdaRankParams(NamedTuple):
@@ -73,6 +76,7 @@ class LambdaRankParams(NamedTuple):
     truncation: int  # 0: none
     sigma: float
     norm: bool
+    fits: Floats  # from `divided.fits`, with norm
 
 
 @jit_helper
@@ -101,7 +105,7 @@ def _loss(p: LambdaRankParams, scores: Floats, labels: Floats) -> float:
             weight = abs(gains[i] - gains[j]) / ideal
             weight *= rank_discount(a + 1) - rank_discount(b + 1)  # w_ij
             # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
-            weight = weight / (0.01 + lead) if spread else weight
+            weight = weight / (OFFSET + lead) if spread else weight
             x = p.sigma * (lead if gains[i] > gains[j] else -lead)
             loss += weight * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))
             total += 2.0 * p.sigma * weight * logistic(x)[0]
@@ -110,135 +114,11 @@ def _loss(p: LambdaRankParams, scores: Floats, labels: Floats) -> float:
 
 @jit_inline
 def _packing(p: LambdaRankParams) -> Packing:
-    # The divisor 0.01 + |s_i - s_j| is no sum of exponentials: all pairs one by one.
-    few = p.norm or 0 < p.truncation <= DIRECT_UP_TO
-    direct_up_to = UNLIMITED if few else 2 * DIRECT_UP_TO + 1
+    few = NORMALISED_UP_TO if p.norm else DIRECT_UP_TO
+    direct_up_to = UNLIMITED if 0 < p.truncation <= few else 2 * few + 1
+    if p.norm and not divided.LEAST_SIGMA <= p.sigma <= divided.LARGEST_SIGMA:
+        direct_up_to = UNLIMITED
     return Packing(True, p.truncation, True, True, True, direct_up_to, p.truncation)
-
-
-@jit_helper
-def _near_rows(
-    rows: tuple[int, int],
-    partners: tuple[int, int],
-    w: Columns,
-    sigma: float,
-    norm: bool,
-    offset: float,
-    factorizable: bool,
-) -> float:
-    """Sum the pairs of the documents of some columns with those of others.
-
-    With `norm`, weights are divided by `offset` plus the score difference, and their sum times rho
-    is returned.
-    """
-    from_top, scores, gains, discounts = (
-        w.real[col.FROM_TOP],
-        w.real[col.SCORE],
-        w.real[col.WORTH],
-        w.real[col.OWN],
-    )
-    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
-    start, count = np.uint64(partners[0]), np.uint64(partners[1] - partners[0])
-    total = 0.0
-    for i in range(np.uint64(rows[0]), np.uint64(rows[1])):
-        own, own_score = from_top[i], scores[i]
-        own_gain, own_discount = gains[i], discounts[i]
-        pull = 0.0
-        magnitudes = 0.0
-        curvature = 0.0
-        if not factorizable:
-            for j in range(count):
-                gap = own_gain - gains[start + j]
-                lead = abs(own_score - scores[start + j])
-                weight = abs(gap) * abs(own_discount - discounts[start + j])  # w_ij
-                weight = weight / (offset + lead) if norm else weight
-                right = (gap > 0.0) == (own_score > scores[start + j])
-                rho, slope = logistic(sigma * lead if right else -sigma * lead)
-                magnitudes += weight * rho
-                pull += weight * rho if gap > 0.0 else -weight * rho
-                curvature += weight * slope
-        elif norm:
-            for j in range(count):
-                other = from_top[start + j]
-                below = 1.0 / (own + other)
-                gap = own_gain - gains[start + j]
-                swap = abs(own_discount - discounts[start + j]) * below
-                weight = gap * swap / (offset + abs(own_score - scores[start + j]))
-                # rho of the better document is the other's share, and the other way round.
-                signed = weight * (other if gap > 0.0 else own)
-                pull += signed
-                magnitudes += abs(signed)
-                curvature += abs(weight) * below * other
-            curvature *= own
-        else:
-            for j in range(count):
-                other = from_top[start + j]
-                below = 1.0 / (own + other)
-                gap = own_gain - gains[start + j]
-                weight = (
-                    gap * abs(own_discount - discounts[start + j]) * below
-                )  # w_ij / (E_i + E_j)
-                pull += weight * (other if gap > 0.0 else own)  # w rho
-                curvature += abs(weight) * below * other
-            curvature *= own  # w rho (1 - rho)
-        pulls[i] = pull
-        curvatures[i] = curvature
-        total += magnitudes
-    return total
-
-
-@jit_helper
-def _near_cross(begin: int, top: int, end: int, w: Columns) -> None:
-    """Add the pairs of columns begin..top - 1 with top..end - 1 to both."""
-    from_top, gains, discounts = w.real[col.FROM_TOP], w.real[col.WORTH], w.real[col.OWN]
-    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
-    start, stop = np.uint64(top), np.uint64(end)
-    for j in range(start, stop):
-        pulls[j] = 0.0
-        curvatures[j] = 0.0
-    for i in range(np.uint64(begin), np.uint64(top)):
-        own, own_gain, own_discount = from_top[i], gains[i], discounts[i]
-        pull = 0.0
-        curvature = 0.0
-        for j in range(start, stop):
-            other = from_top[j]
-            below = 1.0 / (own + other)
-            gap = own_gain - gains[j]
-            weight = gap * abs(own_discount - discounts[j]) * below
-            signed = weight * (other if gap > 0.0 else own)
-            slope = abs(weight) * below * other * own
-            pull += signed
-            curvature += slope
-            pulls[j] -= signed
-            curvatures[j] += slope
-        pulls[i] += pull
-        curvatures[i] += curvature
-
-
-@jit_helper
-def _near(m: int, top: int, batch: Batch, p: LambdaRankParams, offset: float, w: Columns) -> float:
-    """Write the sums over pairs inside a block; return sum w rho over its documents.
-
-    Documents before column `top` are at rank T or above.
-    """
-    begin, size, factorizable = (
-        w.whole[col.BEGIN, m],
-        w.whole[col.SIZE, m],
-        w.whole[col.FACTORIZABLE, m] != 0,
-    )
-    end = begin + size
-    # Padding stands behind a query's last block only.
-    padding = factorizable and (m == batch.blocks - 1 or not batch.spans_blocks)
-    last = begin + padded(size) if padding else end
-    whole = min(max(top, begin), end)
-    if begin < whole < end and factorizable and not p.norm:
-        _near_rows((begin, whole), (begin, whole), w, p.sigma, False, offset, True)
-        _near_cross(begin, whole, last, w)
-        return 0.0
-    total = _near_rows((begin, whole), (begin, last), w, p.sigma, p.norm, offset, factorizable)
-    if whole < end:  # of a pair, one document is at rank T or above
-        total += _near_rows((whole, end), (begin, whole), w, p.sigma, p.norm, offset, factorizable)
-    return total
 
 
 @jit_inline
@@ -264,25 +144,19 @@ def _fill(table: Floats, w: Columns, batch: Batch) -> None:
                 of_pair[far.BEND_OTHER_MOMENT] = -sign * gap
 
 
+_, _add_block = swap_pairs(divided=False)
+
+
 @jit_inline
 def _derivatives(
     p: LambdaRankParams, batch: Batch, table: Floats, w: Columns
 ) -> tuple[float, float]:
-    for m in range(batch.blocks):
-        for column in range(w.whole[col.BEGIN, m], w.whole[col.BEGIN, m] + w.whole[col.SIZE, m]):
-            w.real[col.OWN, column] = rank_discount(w.whole[col.PLACE, column] + 1)
+    write_discounts(batch, w)
     write_decays(w, batch, p.sigma)
     for m in range(batch.blocks):
-        begin, end = w.whole[col.BEGIN, m], w.whole[col.BEGIN, m] + w.whole[col.SIZE, m]
-        first = 0 if batch.spans_blocks else begin
+        first = 0 if batch.spans_blocks else w.whole[col.BEGIN, m]
         top = first + p.truncation if p.truncation > 0 else UNLIMITED
-        offset = 1.0 if w.real[col.SCORE, begin] == w.real[col.SCORE, end - 1] else 0.01
-        magnitudes = _near(m, top, batch, p, offset, w)
-        if p.norm:
-            factor = _norm_factor(p.sigma * magnitudes)
-            for column in range(begin, end):
-                w.real[col.PULL, column] *= factor
-                w.real[col.CURVATURE, column] *= factor
+        _add_block(m, top, batch, p.sigma, w)
     if batch.spans_blocks:
         _fill(table, w, batch)
         top = p.truncation if p.truncation > 0 else batch.columns
@@ -290,11 +164,70 @@ def _derivatives(
     return -p.sigma, p.sigma * p.sigma
 
 
+@jit_inline
+def _gaps(p: LambdaRankParams, levels: int) -> Floats:
+    return np.empty((levels, levels))
+
+
+_add_divided_rows, _add_divided_block = swap_pairs(divided=True)
+
+
+@jit_inline
+def _normalised_derivatives(
+    p: LambdaRankParams, batch: Batch, gaps: Floats, w: Columns
+) -> tuple[float, float]:
+    pulls, curvatures, scores = w.real[col.PULL], w.real[col.CURVATURE], w.real[col.SCORE]
+    write_discounts(batch, w)
+    write_decays(w, batch, p.sigma)
+    magnitude = 0.0  # L over sigma
+    for m in range(batch.blocks):
+        begin, end = w.whole[col.BEGIN, m], w.whole[col.BEGIN, m] + w.whole[col.SIZE, m]
+        first = 0 if batch.spans_blocks else begin
+        top = first + p.truncation if p.truncation > 0 else UNLIMITED
+        magnitude += _add_divided_block(m, top, batch, p.sigma, w)
+        spread = abs(scores[begin] - scores[end - 1])
+        if batch.spans_blocks:
+            if m + 1 < batch.blocks:
+                continue
+            spread = w.real[col.TOP, 0] - w.real[col.BOTTOM, m]
+            if spread <= widest(p.sigma):
+                _fill_gaps(gaps, w, batch)
+                magnitude += 2.0 * add_divided_pairs(p.sigma, p.fits, gaps, batch, w, top)
+            else:
+                top = min(top, end)
+                ratios = np.bool_(False)
+                magnitude = _add_divided_rows((0, top), (0, end), ratios, p.sigma, w)
+                magnitude += _add_divided_rows((top, end), (0, top), ratios, p.sigma, w)
+        # The divisor of equal scores is taken back.
+        factor = OFFSET if spread == 0.0 else 1.0
+        factor *= _norm_factor(p.sigma * magnitude * factor)
+        for column in range(first, end):
+            pulls[column] *= factor
+            curvatures[column] *= factor
+        magnitude = 0.0
+    return -p.sigma, p.sigma * p.sigma
+
+
+@jit_inline
+def _fill_gaps(gaps: Floats, w: Columns, batch: Batch) -> None:
+    levels, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
+    for level in range(batch.runs.shape[1] - 1):
+        for other in range(batch.runs.shape[1] - 1):
+            gaps[level, other] = abs(levels[level] - levels[other]) * unit
+
+
 _kernel = batch_kernels(
     LambdaRankParams,
     packing=_packing,
     tables=_tables,
     derivatives=_derivatives,
+    query_loss=_loss,
+)
+_normalised_kernel = batch_kernels(
+    LambdaRankParams,
+    packing=_packing,
+    tables=_gaps,
+    derivatives=_normalised_derivatives,
     query_loss=_loss,
 )
 
@@ -331,9 +264,9 @@ class LambdaRank(Objective):
     Notes
     -----
     The gradient is exact for fixed weights w (they jump where ranks change). O(n) memory. For a
-    query of n documents, O(n) time after sorting them with ``norm=False``; with `norm`, for the
-    loss, and for queries of over 32 distinct grades or under 24 documents for each, O(n^2), or
-    O(n T) with truncation T.
+    query of n documents, O(n) time after sorting them. For the loss, and for queries of over 32
+    distinct grades or under 24 documents for each, O(n^2), or O(n T) with truncation T; with `norm`
+    also for sigma outside 0.125 to 64 and for scores that spread over more than 12288/sigma.
 
     Examples
     --------
@@ -358,7 +291,10 @@ class LambdaRank(Objective):
     hessian: str = "exact"
 
     @property
-    def contract(self) -> Contract:
-        """What gradient and Hessian claim to be, the label domain and the cost."""
-        all_pairs = Cost.QUADRATIC if self.truncation is None else Cost.N_TIMES_CUTOFF
-        return replace(super().contract, cost=all_pairs if self.norm else Cost.LINEAR)
+    def _compiled(self) -> Kernel:
+        return _normalised_kernel if self.norm else _kernel
+
+    def _params(self, draws: Floats | None = None) -> Any:
+        sigma: Any = self.sigma  # a number by now
+        table = fits(sigma) if self.norm else NO_FITS
+        return LambdaRankParams(self.truncation or 0, sigma, self.norm, table)

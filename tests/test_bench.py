@@ -31,7 +31,10 @@ def test_lists_too_long_for_the_built_ins_are_timed_alone(monkeypatch):
     assert timings
     for timing in timings:
         assert math.isnan(timing.ratio)
-        assert "normalised" not in timing.label
+        assert timing.host == ""
+    labels = [timing.label for timing in timings]
+    assert "lambdarank, normalised" in labels
+    assert len(labels) == len({pair.objective for pair in bench.pairs(40)})
 
 
 def test_training():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from boostrank.objectives.engine import gains as gain_table
 from boostrank.objectives.engine import order, vector
+from boostrank.objectives.engine.divided import OFFSET, fits, widest
 from boostrank.objectives.engine.far_field import LOGISTIC, SLOPE
 from numpy.polynomial.polynomial import polyval
 
@@ -61,7 +62,7 @@ def ideal(gains, k):
     return np.sum(top / np.log2(np.arange(2.0, len(top) + 2.0)))
 
 
-def lambdarank(scores, grades, truncation):
+def lambdarank(scores, grades, truncation, norm=False, sigma=1.0):
     gains, ranks = 2.0**grades - 1.0, ranks_of(scores)
     top = truncation or len(scores)
     discounts = 1.0 / np.log2(1.0 + ranks)
@@ -70,8 +71,13 @@ def lambdarank(scores, grades, truncation):
     weights *= np.minimum(ranks[:, None], ranks[None, :]) <= top
     x = scores[:, None] - scores[None, :]
     better = np.sign(gaps)
-    rho, other = sigmoid_of(better * x), sigmoid_of(-better * x)
-    return -np.sum(better * weights * rho, axis=1), np.sum(weights * rho * other, axis=1)
+    rho, other = sigmoid_of(sigma * better * x), sigmoid_of(-sigma * better * x)
+    if norm:
+        weights /= 0.01 + np.abs(x) if np.ptp(scores) > 0.0 else 1.0
+        total = sigma * np.sum(weights * rho)
+        weights *= np.log1p(total) / (np.log(2.0) * total) if total > 0.0 else 1.0
+    grad = -sigma * np.sum(better * weights * rho, axis=1)
+    return grad, sigma**2 * np.sum(weights * rho * other, axis=1)
 
 
 def ranknet(scores, grades, sigma):
@@ -133,6 +139,30 @@ def test_lambdarank_of_long_lists(spread, kind, truncation, rng):
 
 
 @pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("truncation", [None, 30, 176, 190])
+def test_normalised_lambdarank_of_long_lists(spread, truncation, rng):
+    for n in LENGTHS if numba.config.DISABLE_JIT else (*LENGTHS, 1500):
+        for sigma in (1.0, 0.2, 20.0, 0.1):
+            scores, grades = some_scores(spread, n, rng), some_grades("five", n, rng)
+            objective = LambdaRank(truncation=truncation, sigma=sigma)
+            grad, hess = objective.grad_hess(scores, grades, [n])
+            want_grad, want_hess = lambdarank(scores, grades, truncation, True, sigma)
+            agree(grad, want_grad, 1e-8)
+            agree(hess, np.maximum(want_hess, 1e-10), 1e-8)
+
+
+def test_normalised_lambdarank_of_groups_far_apart(rng):
+    """Where all pairs are in the right order by far, little is left, and that is right too."""
+    grades = some_grades("five", 700, rng)
+    for gap in (1.0, 10.0, 40.0, 300.0):
+        scores = 0.1 * rng.normal(size=700) + gap * grades
+        grad, hess = LambdaRank().grad_hess(scores, grades, [700])
+        want_grad, want_hess = lambdarank(scores, grades, None, True)
+        agree(grad, want_grad, 1e-8)
+        agree(hess, np.maximum(want_hess, 1e-10), 1e-8)
+
+
+@pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("kind", ["five", "thirty", "real"])
 def test_ranknet_of_long_lists(spread, kind, rng):
     for n in LENGTHS:
@@ -165,6 +195,8 @@ def test_smooth_dcg_of_long_lists(spread, kind, discount, cls, rng):
         (LambdaRank(norm=False), lambda s, y: lambdarank(s, y, None)),
         (LambdaRank(norm=False, truncation=30), lambda s, y: lambdarank(s, y, 30)),
         (LambdaRank(norm=False, truncation=250), lambda s, y: lambdarank(s, y, 250)),
+        (LambdaRank(), lambda s, y: lambdarank(s, y, None, True)),
+        (LambdaRank(truncation=180), lambda s, y: lambdarank(s, y, 180, True)),
         (RankNet(sigma=0.7, normalize=True), lambda s, y: ranknet(s, y, 0.7)),
         (SDCG(alpha=0.7), lambda s, y: smooth_dcg(s, y, 0.7, False, "linear")[1:]),
         (SHFSDCG(alpha=0.7), lambda s, y: smooth_dcg(s, y, 0.7, True, "linear")[1:]),
@@ -175,6 +207,8 @@ def test_smooth_dcg_of_long_lists(spread, kind, discount, cls, rng):
         "lambdarank",
         "truncated-30",
         "truncated-250",
+        "normalised",
+        "normalised-180",
         "ranknet",
         "sdcg",
         "shf-sdcg",
@@ -195,8 +229,9 @@ def test_lists_of_every_length(objective, table, rng):
     for n in group:
         query = slice(end, end + n)
         want_grad, want_hess = table(scores[query], grades[query])
-        agree(grad[query], want_grad)
-        agree(hess[query], np.maximum(want_hess, 1e-10))
+        tolerance = 1e-8 if getattr(objective, "norm", False) else 1e-10
+        agree(grad[query], want_grad, tolerance)
+        agree(hess[query], np.maximum(want_hess, 1e-10), tolerance)
         end += n
 
 
@@ -228,6 +263,21 @@ def test_a_sum_of_exponentials_is_the_logistic_function():
     z = np.exp(-np.linspace(0.0, 40.0, 4001))
     np.testing.assert_allclose(z * polyval(z, LOGISTIC), z / (1.0 + z), rtol=1e-13)
     np.testing.assert_allclose(z * polyval(z, SLOPE), z / (1.0 + z) ** 2, rtol=5e-11)
+
+
+@pytest.mark.parametrize("sigma", [0.125, 0.99, 1.0, 3.0, 64.0])
+def test_sums_of_exponentials_are_the_divided_functions(sigma):
+    for spread, (rates, *coefficients) in enumerate(fits(sigma)):
+        x = np.append(0.0, np.geomspace(1e-7, 24.0 * 8.0**spread, 5000)) / sigma
+        z, exponentials = np.exp(-sigma * x), np.exp(-x[:, None] * rates)
+        assert x[-1] <= widest(sigma)
+        for wanted, of_one in zip(
+            (1.0, 1.0 / (1.0 + z), (1.0 + z) ** -2), coefficients, strict=True
+        ):
+            np.testing.assert_allclose(
+                exponentials @ of_one * (OFFSET + x) / wanted, 1.0, rtol=1e-8
+            )
+    assert x[-1] == pytest.approx(widest(sigma))
 
 
 @pytest.mark.compiled  # to the last bits only where multiplications and additions are fused

@@ -1,0 +1,293 @@
+r"""Sums over all pairs of a list in linear time, of functions divided by the score difference.
+
+What `far_field` does for the logistic function, with its blocks, near field and moments, this does
+for three functions of x = |s_i - s_j|, with rho = 1/(1 + e^{sigma x}) and z = e^{-sigma x}:
+
+    1/(c + x)               =   sum_k a_k e^{-t_k x}
+    rho / (c + x)           = z sum_k b_k e^{-t_k x}                                            (*)
+    rho (1 - rho) / (c + x) = z sum_k c_k e^{-t_k x}
+
+1/(c + x) is the integral of e^{-t (c + x)} over t, so rates t_k in geometric progression serve
+(Beylkin and Monzon, Appl. Comput. Harmon. Anal. 2010). With z taken out, the other two keep their
+digits where rho is small. `fits` finds the coefficients by least squares. Each function is off by
+at most 1e-8 of itself, as far as the scores spread over `widest(sigma)` at most.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from ..validation import Floats, Integers
+from .columns import (
+    BLOCK,
+    BOTTOM,
+    CURVATURE,
+    FROM_TOP,
+    OWN,
+    PULL,
+    SCORE,
+    TO_BOTTOM,
+    TOP,
+    Batch,
+    Columns,
+)
+from .far_field import ABOVE
+from .jit import jit_helper, jit_inline
+from .vector import exponentials
+
+OFFSET = 0.01  # c
+# Eight rates to three octaves: the next eight exponentials are the eighth powers of these.
+STEP, OCTAVES = 8, 3
+SLOWEST = 1.0 / 20.0  # in units of sigma, where the scores spread over up to
+SPREAD = 24.0  # over sigma
+# Each further eight rates serve scores that spread eight times as far.
+SPREADS = 4
+# The coefficients of other losses have not been looked at: they visit all pairs.
+LEAST_SIGMA, LARGEST_SIGMA = 0.125, 64.0
+
+
+@lru_cache(maxsize=64)
+def fits(sigma: float) -> Floats:
+    """Return t_k, a_k, b_k and c_k of (*) for each spread of the scores.
+
+    Returns
+    -------
+    float64 array (SPREADS, 4, terms)
+        Zeros behind the terms that a spread needs.
+    """
+    fewest = 5 if sigma >= 1.0 else 6
+    result = np.zeros((SPREADS, 4, STEP * (fewest + SPREADS - 1)))
+    if not LEAST_SIGMA <= sigma <= LARGEST_SIGMA:
+        return result
+    factor = 2.0**OCTAVES
+    for spread in range(SPREADS):
+        terms = STEP * (fewest + spread)
+        rates = sigma * SLOWEST * factor ** (np.arange(terms) / STEP - spread)
+        x = np.append(0.0, np.geomspace(1e-5, SPREAD * factor**spread, 60 * (fewest + spread)))
+        x, z = x / sigma, np.exp(-x)
+        # Times c + x: all errors are relative.
+        functions = np.stack([np.ones_like(x), 1.0 / (1.0 + z), 1.0 / (1.0 + z) ** 2], axis=1)
+        basis = (OFFSET + x)[:, None] * np.exp(-x[:, None] * rates)
+        result[spread, 0, :terms] = rates
+        result[spread, 1:, :terms] = np.linalg.lstsq(basis, functions, rcond=1e-14)[0].T
+    return result
+
+
+@jit_inline
+def widest(sigma: float) -> float:
+    """Largest difference of two scores for which (*) holds."""
+    return SPREAD * 2.0 ** (OCTAVES * (SPREADS - 1)) / sigma
+
+
+@jit_helper
+def add_divided_pairs(
+    sigma: float, table: Floats, gaps: Floats, batch: Batch, w: Columns, top: int
+) -> float:
+    """Add the pairs of different blocks to PULL and CURVATURE; return the sum of their |w f|.
+
+    The weight w of a pair is G |d_i - d_j|, d in OWN, and f is rho/(c + x) for a pair in the right
+    order, 1/(c + x) less that in the wrong one.
+
+    Parameters
+    ----------
+    sigma : float
+    table : float64 array
+        From `fits`.
+    gaps : float64 array (levels, levels)
+        G, by the levels of both documents.
+    top : int
+        Of each pair, one document stands before this column, where a block begins or all end.
+    """
+    runs = batch.runs
+    levels = runs.shape[1] - 1
+    spread = sigma * (w.real[TOP, 0] - w.real[BOTTOM, len(runs) - 1])
+    kind = 0
+    while kind + 1 < SPREADS and spread > SPREAD * 2.0 ** (OCTAVES * kind):
+        kind += 1
+    fit = table[kind]
+    terms = table.shape[2] - STEP * (SPREADS - 1 - kind)
+    # For each level the sums over documents of e^{-t_k x} times 1, d, z and d z.
+    moments = np.empty((levels, 4 * terms))
+    powers = np.empty(terms * BLOCK)  # e^{-t_k x} of a block's documents, a row for each k
+    room = np.empty((3, max(STEP * BLOCK, 4 * terms)))
+    total = 0.0
+    for side in range(2):
+        total += _sweep(side, sigma, fit, gaps, runs, w, top, moments, powers, room)
+    return total
+
+
+@jit_helper
+def _sweep(
+    side: int,
+    sigma: float,
+    fit: Floats,
+    gaps: Floats,
+    runs: Integers,
+    w: Columns,
+    top: int,
+    moments: Floats,
+    powers: Floats,
+    room: Floats,
+) -> float:
+    """Go through the blocks from one side, with the moments of those behind."""
+    blocks, levels = len(runs), runs.shape[1] - 1
+    tops, bottoms = w.real[TOP], w.real[BOTTOM]
+    from_top, to_bottom = w.real[FROM_TOP], w.real[TO_BOTTOM]
+    near, far = (from_top, to_bottom) if side == ABOVE else (to_bottom, from_top)
+    total = 0.0
+    for level in range(levels):
+        for k in range(np.uint64(moments.shape[1])):
+            moments[level, k] = 0.0
+    for turn in range(blocks):
+        m = turn if side == ABOVE else blocks - 1 - turn
+        edge, leaving = (tops[m], bottoms[m]) if side == ABOVE else (bottoms[m], tops[m])
+        begin, end = runs[m, 0], runs[m, levels]
+        if turn > 0 and (side == ABOVE or begin < top):
+            _write_powers(edge, fit, begin, end, w, powers, room[0])
+            total += _receive(m, side, fit, gaps, runs, near, w, moments, powers, room)
+        if turn + 1 < blocks:
+            following = m + 1 if side == ABOVE else m - 1
+            gap = leaving - tops[following] if side == ABOVE else bottoms[following] - leaving
+            _carry(sigma, fit, tops[m] - bottoms[m], moments, room[0])
+            if side != ABOVE or end <= top:
+                _write_powers(leaving, fit, begin, end, w, powers, room[0])
+                _send(m, runs, far, w, moments, powers)
+            _carry(sigma, fit, gap, moments, room[0])
+    return total
+
+
+@jit_helper
+def _write_powers(
+    edge: float, fit: Floats, begin: int, end: int, w: Columns, powers: Floats, exponents: Floats
+) -> None:
+    """Write e^{-t_k x} of the documents of a block at a distance x from one of its edges."""
+    scores = w.real[SCORE]
+    first, n, block = np.uint64(begin), np.uint64(end - begin), np.uint64(BLOCK)
+    for k in range(np.uint64(STEP)):
+        rate = fit[0, k]
+        for i in range(n):
+            exponents[k * block + i] = -rate * abs(scores[first + i] - edge)
+        for i in range(n, block):
+            exponents[k * block + i] = 0.0
+    rows = np.uint64(STEP) * block
+    exponentials(exponents, powers, STEP * BLOCK)
+    for i in range(np.uint64(len(powers)) - rows):
+        square = powers[i] * powers[i]
+        square = square * square
+        powers[i + rows] = square * square
+
+
+@jit_helper
+def _carry(sigma: float, fit: Floats, distance: float, moments: Floats, decays: Floats) -> None:
+    """Take the moments of all levels over a distance, away from their documents."""
+    terms = np.uint64(moments.shape[1] // 4)
+    of_z, of_both = terms + terms, terms + terms + terms
+    for k in range(np.uint64(STEP)):
+        decays[k] = math.exp(-fit[0, k] * distance)
+    for k in range(np.uint64(STEP), terms):
+        square = decays[k - np.uint64(STEP)] * decays[k - np.uint64(STEP)]
+        square = square * square
+        decays[k] = square * square
+    z = math.exp(-sigma * distance)
+    for k in range(terms):
+        decays[terms + k] = decays[k]
+        decays[of_z + k], decays[of_both + k] = z * decays[k], z * decays[k]
+    for level in range(len(moments)):
+        for k in range(of_both + terms):
+            moments[level, k] *= decays[k]
+
+
+@jit_helper
+def _send(m: int, runs: Integers, far: Floats, w: Columns, moments: Floats, powers: Floats) -> None:
+    """Add the documents of a block to the moments."""
+    weights = w.real[OWN]
+    terms, block, first = np.uint64(moments.shape[1] // 4), np.uint64(BLOCK), np.uint64(runs[m, 0])
+    for level in range(len(moments)):
+        begin, end = np.uint64(runs[m, level]), np.uint64(runs[m, level + 1])
+        for k in range(terms if begin < end else np.uint64(0)):
+            row = k * block - first
+            one, weight, of_z, of_both = 0.0, 0.0, 0.0, 0.0
+            for i in range(begin, end):
+                power = powers[row + i]
+                damped = far[i] * power
+                one += power
+                weight += weights[i] * power
+                of_z += damped
+                of_both += weights[i] * damped
+            moments[level, k] += one
+            moments[level, terms + k] += weight
+            moments[level, terms + terms + k] += of_z
+            moments[level, terms + terms + terms + k] += of_both
+
+
+@jit_helper
+def _receive(
+    m: int,
+    side: int,
+    fit: Floats,
+    gaps: Floats,
+    runs: Integers,
+    near: Floats,
+    w: Columns,
+    moments: Floats,
+    powers: Floats,
+    room: Floats,
+) -> float:
+    """Add the pairs of a block's documents with those of the moments.
+
+    Returns the sum of |w f| over pairs with documents above, and 0 for those below.
+    """
+    weights, pulls, curvatures = w.real[OWN], w.real[PULL], w.real[CURVATURE]
+    terms, block, first = np.uint64(moments.shape[1] // 4), np.uint64(BLOCK), np.uint64(runs[m, 0])
+    twice = terms + terms
+    # One array for all that loops write: each further one costs them a check.
+    wrong, right, sums = room[0], room[1], room[2]
+    bend, in_order = block + block, block + block + block
+    sign = -1.0 if side == ABOVE else 1.0  # of d_i - d_j
+    total = 0.0
+    for level in range(len(moments)):
+        begin, end = np.uint64(runs[m, level]), np.uint64(runs[m, level + 1])
+        if begin == end:
+            continue
+        # What moments of documents in the wrong order make, and in the right one.
+        for k in range(twice + twice):
+            wrong[k] = 0.0
+        for k in range(twice):
+            right[k] = 0.0
+        for other in range(len(moments)):
+            gap = gaps[level, other]
+            if (other > level) == (side == ABOVE):
+                for k in range(twice):
+                    right[k] += gap * moments[other, twice + k]
+            else:
+                for k in range(twice + twice):
+                    wrong[k] += gap * moments[other, k]
+        for i in range(begin, end):
+            at = i - first
+            sums[at], sums[block + at] = 0.0, 0.0
+            sums[bend + at], sums[in_order + at] = 0.0, 0.0
+        for k in range(terms):
+            row = k * block - first
+            one, weight = fit[1, k] * wrong[k], fit[1, k] * wrong[terms + k]
+            both = wrong[twice + k] + right[k]
+            weighted = wrong[twice + terms + k] + right[terms + k]
+            rho, weighted_rho = fit[2, k] * both, fit[2, k] * weighted
+            slope, weighted_slope = fit[3, k] * both, fit[3, k] * weighted
+            for i in range(begin, end):
+                power, own, at = powers[row + i], weights[i], i - first
+                sums[at] += power * (own * one - weight)
+                sums[block + at] += power * (own * rho - weighted_rho)
+                sums[bend + at] += power * (own * slope - weighted_slope)
+            if side == ABOVE:
+                rho, weighted_rho = fit[2, k] * right[k], fit[2, k] * right[terms + k]
+                for i in range(begin, end):
+                    at = in_order + i - first
+                    sums[at] += powers[row + i] * (weights[i] * rho - weighted_rho)
+        for i in range(begin, end):
+            at = i - first
+            damped = near[i] * sums[block + at]
+            pulls[i] += damped - sums[at]
+            curvatures[i] += sign * near[i] * sums[bend + at]
+            total += sign * (sums[at] + 2.0 * near[i] * sums[in_order + at] - damped)
+    return total if side == ABOVE else 0.0

@@ -1,0 +1,171 @@
+"""Pairs one by one, each weighted by what its swap changes: |g_i - g_j| |d_i - d_j| / u_ij.
+
+g are gains over the ideal DCG (WORTH), d discounts of ranks (OWN); u is 1 or, for divided pairs,
+0.01 + |s_i - s_j|.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from . import columns as col
+from .columns import Batch, Columns
+from .divided import OFFSET
+from .driver import Function, bind
+from .gains import rank_discount
+from .jit import jit_helper, jit_inline
+from .vector import logistic, padded
+
+# Scores of padding are infinitely far off, and 0 times infinity would be no number.
+FARTHEST = 1e200
+
+
+@jit_inline
+def write_discounts(batch: Batch, w: Columns) -> None:
+    """Write d."""
+    begin, size, place, own = (
+        w.whole[col.BEGIN],
+        w.whole[col.SIZE],
+        w.whole[col.PLACE],
+        w.real[col.OWN],
+    )
+    for m in range(batch.blocks):
+        for column in range(begin[m], begin[m] + size[m]):
+            own[column] = rank_discount(place[column] + 1)
+
+
+def swap_pairs(divided: bool) -> tuple[Function, Function]:
+    """Return two compiled functions.
+
+    Parameters
+    ----------
+    divided : bool
+        Whether u is 0.01 + |s_i - s_j|, and not 1.
+
+    Returns
+    -------
+    ``add_rows(rows, partners, factorizable, sigma, w) -> total``
+        Writes the sums over pairs of the columns `rows` (first, last + 1) with those of `partners`;
+        `factorizable` as in `columns`. Returns the sum of all w rho.
+    ``add_block(m, top, batch, sigma, w) -> total``
+        Does so for the pairs within a block of which one stands before column `top`.
+    """
+    rows = jit_helper(bind(_rows, divided=divided))
+    cross = jit_helper(bind(_cross, divided=divided))
+    return rows, jit_helper(bind(_block, add_rows=rows, add_cross=cross))
+
+
+_unbound: Any = None
+# What the functions below find here is bound to them above.
+divided = False
+add_rows = add_cross = _unbound
+
+
+def _rows(
+    rows: tuple[int, int],
+    partners: tuple[int, int],
+    factorizable: bool | np.bool_,
+    sigma: float,
+    w: Columns,
+) -> float:
+    from_top, scores = w.real[col.FROM_TOP], w.real[col.SCORE]
+    gains, discounts = w.real[col.WORTH], w.real[col.OWN]
+    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
+    start, count = np.uint64(partners[0]), np.uint64(partners[1] - partners[0])
+    total = 0.0
+    for i in range(np.uint64(rows[0]), np.uint64(rows[1])):
+        own, own_score = from_top[i], scores[i]
+        own_gain, own_discount = gains[i], discounts[i]
+        pull, magnitude, curvature = 0.0, 0.0, 0.0
+        if not factorizable:
+            for j in range(count):
+                gap = own_gain - gains[start + j]
+                lead = abs(own_score - scores[start + j])
+                weight = abs(gap) * abs(own_discount - discounts[start + j])  # w_ij
+                if divided:
+                    weight /= OFFSET + lead
+                right = (gap > 0.0) == (own_score > scores[start + j])
+                rho, slope = logistic(sigma * lead if right else -sigma * lead)
+                magnitude += weight * rho
+                pull += weight * rho if gap > 0.0 else -weight * rho
+                curvature += weight * slope
+        elif divided:
+            for j in range(count):
+                other = from_top[start + j]
+                u = OFFSET + min(abs(own_score - scores[start + j]), FARTHEST)
+                value = 1.0 / ((own + other) * u)
+                gap = own_gain - gains[start + j]
+                weight = gap * abs(own_discount - discounts[start + j]) * value
+                # rho of the better document is the other's share, and the other way round.
+                signed = weight * (other if gap > 0.0 else own)
+                pull += signed
+                magnitude += abs(signed)
+                curvature += abs(weight) * (other * (value * u))
+            curvature *= own
+        else:
+            for j in range(count):
+                other = from_top[start + j]
+                value = 1.0 / (own + other)
+                gap = own_gain - gains[start + j]
+                weight = (
+                    gap * abs(own_discount - discounts[start + j]) * value
+                )  # w_ij / (E_i + E_j)
+                pull += weight * (other if gap > 0.0 else own)  # w rho
+                curvature += abs(weight) * value * other
+            curvature *= own  # w rho (1 - rho)
+        pulls[i] = pull
+        curvatures[i] = curvature
+        total += magnitude
+    return total
+
+
+def _cross(begin: int, top: int, end: int, w: Columns) -> float:
+    """Add the pairs of columns begin..top - 1 with top..end - 1 to both; return their w rho."""
+    from_top, scores = w.real[col.FROM_TOP], w.real[col.SCORE]
+    gains, discounts = w.real[col.WORTH], w.real[col.OWN]
+    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
+    start, stop = np.uint64(top), np.uint64(end)
+    total = 0.0
+    for j in range(start, stop):
+        pulls[j] = 0.0
+        curvatures[j] = 0.0
+    for i in range(np.uint64(begin), np.uint64(top)):
+        own, own_score = from_top[i], scores[i]
+        own_gain, own_discount = gains[i], discounts[i]
+        pull, magnitude, curvature = 0.0, 0.0, 0.0
+        for j in range(start, stop):
+            other = from_top[j]
+            u = OFFSET + min(abs(own_score - scores[j]), FARTHEST) if divided else 1.0
+            value = 1.0 / ((own + other) * u)
+            gap = own_gain - gains[j]
+            weight = gap * abs(own_discount - discounts[j]) * value
+            signed = weight * (other if gap > 0.0 else own)
+            slope = abs(weight) * (value * u) * other * own
+            pull += signed
+            magnitude += abs(signed)
+            curvature += slope
+            pulls[j] -= signed
+            curvatures[j] += slope
+        pulls[i] += pull
+        curvatures[i] += curvature
+        total += magnitude
+    return total
+
+
+def _block(m: int, top: int, batch: Batch, sigma: float, w: Columns) -> float:
+    begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
+    factorizable = w.whole[col.FACTORIZABLE, m] != 0
+    end = begin + size
+    # Padding stands behind a query's last block only.
+    padding = factorizable and (m == batch.blocks - 1 or not batch.spans_blocks)
+    last = begin + padded(size) if padding else end
+    whole = min(max(top, begin), end)
+    total: float
+    if begin < whole < end and factorizable:
+        total = add_rows((begin, whole), (begin, whole), factorizable, sigma, w)
+        total += 2.0 * add_cross(begin, whole, last, w)
+        return total
+    total = add_rows((begin, whole), (begin, last), factorizable, sigma, w)
+    if whole < end:  # of a pair, one document is at rank T or above
+        total += add_rows((whole, end), (begin, whole), factorizable, sigma, w)
+    return total
