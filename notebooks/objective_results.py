@@ -1,14 +1,17 @@
 """Every objective with its defaults, on validation parts: the result on each objective's page.
 
     python notebooks/objective_results.py > docs/objective_results.csv
+    python notebooks/objective_results.py --draw    # docs/_static/gains.svg, from that file
 
 The protocol, the sets and the folder of the data are those of ``accuracy_defaults.py``, at a
 learning rate of 0.05. No test part is read. Differences are to LightGBM's ``lambdarank``, with half
 the width of their 95 % interval over queries.
 """
 
+import csv
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 from accuracy_defaults import ROUNDS, curve, splits
@@ -24,6 +27,38 @@ def rows():
     for name in boostrank.objective_names():
         needed = {"total_rounds": ROUNDS} if name == "reg-shf-sdcg" else {}
         yield name, boostrank.objective(name, **needed)
+
+
+def draw():
+    """Draw the differences between blend and lambdarank, from the committed file."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from boostrank import plot
+
+    docs = Path(__file__).resolve().parent.parent / "docs"
+    with (docs / "objective_results.csv").open(newline="") as file:
+        found = [row for row in csv.DictReader(file) if row["objective"] == "blend"]
+    names = {"synthetic1": "synthetic, noise", "mq2008": "MQ2008", "ohsumed": "OHSUMED"}
+    with matplotlib.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "gains"}):
+        figure = Figure(figsize=(8.0, 2.4), layout="constrained")
+        axes = figure.subplots()
+        kinds = {"best round": ("best", -0.12), "all 300 rounds": ("all", 0.12)}
+        for colour, (label, (kind, shift)) in zip(plot.COLOURS, kinds.items(), strict=False):
+            axes.errorbar(
+                [float(row[f"{kind}_gain"]) for row in found],
+                np.arange(len(found)) + shift,
+                xerr=[float(row[f"{kind}_half"]) for row in found],
+                fmt="o",
+                color=colour,
+                label=label,
+            )
+        axes.axvline(0, color=plot.GREY)
+        axes.set_yticks(range(len(found)), [names[row["set"]] for row in found])
+        axes.set_xlabel("NDCG@10 of blend less that of LightGBM's lambdarank")
+        axes.invert_yaxis()
+        axes.legend(frameon=False)
+        figure.savefig(docs / "_static" / "gains.svg", metadata={"Date": None})
 
 
 def main():
@@ -49,4 +84,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    draw() if sys.argv[1:] == ["--draw"] else main()
