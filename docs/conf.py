@@ -251,9 +251,9 @@ def make_pages(app):
     (MADE / "shared.rst").write_text(text)
     text = title("Notebooks")
     text += (
-        "Each runs on embedded data, in a minute, and on LETOR files where its variable ``DATA``"
+        "Each runs on embedded data, in a minute or two. The comparison with GBRank takes LETOR's "
+        "files from the\nfolder that ``BOOSTRANK_DATA`` names; others have a variable ``DATA``.\n\n"
     )
-    text += " names their folder.\n\n"
     for path in sorted(ROOT.glob("notebooks/*.ipynb")):
         cell = json.loads(path.read_text())["cells"][0]["source"]
         heading, _, rest = "".join(cell).partition("\n")

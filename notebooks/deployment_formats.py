@@ -1,0 +1,240 @@
+"""Models in other formats, tried: the table of docs/deployment.md.
+
+    pip install onnxmltools skl2onnx onnxruntime treelite tl2cgen lleaves nyoka sklearn2pmml \
+        jpmml_evaluator shap
+    python notebooks/deployment_formats.py
+
+Trains four small models, a built-in ranking objective and `Blend` on each host, converts each in
+every way and compares what comes out with the host's own predictions: the largest difference, or
+the error. What is not installed is left out. PMML needs Java.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import lightgbm
+import numpy as np
+import xgboost
+
+import boostrank
+from boostrank.datasets import make_ranking
+
+DATA = make_ranking(100, 20, n_features=8, seed=1)
+X = DATA.X.astype(np.float32).astype(float)  # ONNX and XGBoost compute in float32
+DIRECTORY = Path(tempfile.mkdtemp())
+
+
+def lightgbm_model(objective):
+    """Train on LightGBM."""
+    params = {"objective": objective, "metric": "None", "verbosity": -1, "num_threads": 1}
+    dataset = lightgbm.Dataset(X, DATA.y, group=DATA.group)
+    return lightgbm.train(params, dataset, 30)
+
+
+def xgboost_model(objective):
+    """Train on XGBoost; None is its own `rank:pairwise`."""
+    params = {"objective": "rank:pairwise", "nthread": 1}
+    params |= {} if objective is None else {"base_score": 0}
+    matrix = xgboost.DMatrix(X, DATA.y, group=DATA.group)
+    return xgboost.train(params, matrix, 30, obj=objective)
+
+
+def host(model, X):
+    """Predict with the host itself."""
+    if isinstance(model, lightgbm.Booster):
+        return model.predict(X, raw_score=True)
+    return model.predict(xgboost.DMatrix(X), output_margin=True)
+
+
+def file_of(model):
+    """Save a model and return the path."""
+    path = DIRECTORY / ("lightgbm.txt" if isinstance(model, lightgbm.Booster) else "xgboost.json")
+    model.save_model(path)
+    return path
+
+
+def renamed(model):
+    """Return the same trees under an objective that converters know."""
+    if isinstance(model, xgboost.Booster):
+        made = json.loads(model.save_raw("json"))
+        loss = {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}}
+        made["learner"]["objective"] = loss
+        return xgboost.Booster(model_file=bytearray(json.dumps(made).encode()))
+    text = model.model_to_string().replace(" custom]", " lambdarank]")
+    if "\nobjective=" not in text:
+        text = text.replace("\nfeature_names=", "\nobjective=lambdarank\nfeature_names=", 1)
+    return lightgbm.Booster(model_str=text)
+
+
+def the_file(model):
+    """Load the host's own file, in a process that cannot import boostrank."""
+    path = file_of(model)
+    np.save(DIRECTORY / "X.npy", X)
+    load = {
+        ".txt": "import lightgbm as h; p = h.Booster(model_file=path).predict(X, raw_score=True)",
+        ".json": "import xgboost as h; p = h.Booster(model_file=path).predict(h.DMatrix(X))",
+    }[path.suffix]
+    code = (
+        "import sys; sys.modules['boostrank'] = None; import numpy as np; "
+        f"path = {str(path)!r}; X = np.load({str(DIRECTORY / 'X.npy')!r}); {load}; "
+        f"np.save({str(DIRECTORY / 'p.npy')!r}, p)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    return np.load(DIRECTORY / "p.npy")
+
+
+def treelite_model(model):
+    """Return treelite's model."""
+    import treelite
+
+    if isinstance(model, lightgbm.Booster):
+        return treelite.frontend.from_lightgbm(model)
+    return treelite.frontend.from_xgboost(model)
+
+
+def treelite_predict(model):
+    """Predict with treelite."""
+    import treelite
+
+    made = treelite_model(model)
+    return treelite.gtil.predict(made, X.astype(np.float64 if "64" in made.input_type else "f4"))
+
+
+def tl2cgen_predict(model):
+    """Compile to C and predict with that."""
+    import tl2cgen
+
+    made, path = treelite_model(model), DIRECTORY / "compiled.so"
+    tl2cgen.export_lib(made, toolchain="gcc", libpath=str(path), params={})
+    kind = "float64" if "64" in made.input_type else "float32"
+    predictor = tl2cgen.Predictor(str(path))
+    return predictor.predict(tl2cgen.DMatrix(X.astype(kind), dtype=kind))
+
+
+def lleaves_predict(model):
+    """Compile with lleaves."""
+    import lleaves
+
+    compiled = lleaves.Model(model_file=str(file_of(model)))
+    compiled.compile()
+    return compiled.predict(X)
+
+
+def onnx_predict(model):
+    """Convert with onnxmltools and run with onnxruntime."""
+    import onnxmltools
+    import onnxruntime
+    from onnxmltools.convert.common.data_types import FloatTensorType
+
+    types = [("input", FloatTensorType([None, X.shape[1]]))]
+    if isinstance(model, lightgbm.Booster):
+        made = onnxmltools.convert_lightgbm(model, initial_types=types, zipmap=False)
+    else:
+        made = onnxmltools.convert_xgboost(model, initial_types=types)
+    session = onnxruntime.InferenceSession(made.SerializeToString())
+    return session.run(None, {"input": X.astype(np.float32)})[0]
+
+
+def ranker_of(model):
+    """Return a fitted estimator of the host's, which PMML converters ask for."""
+    if isinstance(model, xgboost.Booster):
+        ranker = xgboost.XGBRanker()
+        ranker.load_model(file_of(model))
+        return ranker
+    ranker = lightgbm.LGBMRanker(n_estimators=1, verbosity=-1)
+    ranker.fit(X, DATA.y, group=DATA.group)
+    ranker._Booster = model
+    return ranker
+
+
+def pmml_predict(path, names):
+    """Predict with the PMML file, in Java."""
+    import pandas as pd
+    from jpmml_evaluator import make_evaluator
+
+    evaluator = make_evaluator(str(path)).verify()
+    return evaluator.evaluateAll(pd.DataFrame(X, columns=names)).iloc[:, 0].to_numpy(float)
+
+
+def nyoka_predict(model):
+    """Write PMML with nyoka."""
+    from nyoka import lgb_to_pmml, xgboost_to_pmml
+    from sklearn.pipeline import Pipeline
+
+    names, path = [f"f{i}" for i in range(X.shape[1])], DIRECTORY / "nyoka.pmml"
+    write = lgb_to_pmml if isinstance(model, lightgbm.Booster) else xgboost_to_pmml
+    write(Pipeline([("model", ranker_of(model))]), names, "y", str(path))
+    return pmml_predict(path, names)
+
+
+def sklearn2pmml_predict(model):
+    """Write PMML with sklearn2pmml."""
+    from sklearn2pmml import sklearn2pmml
+    from sklearn2pmml.pipeline import PMMLPipeline
+
+    path = DIRECTORY / "sklearn.pmml"
+    pipeline = PMMLPipeline([("model", ranker_of(model))])
+    pipeline.active_fields = np.array([f"f{i}" for i in range(X.shape[1])])
+    pipeline.target_fields = np.array(["y"])
+    sklearn2pmml(pipeline, str(path))
+    return pmml_predict(path, pipeline.active_fields)
+
+
+def shap_sums(model):
+    """Sum SHAP values and their base value."""
+    import shap
+
+    explainer = shap.TreeExplainer(model)
+    return explainer.shap_values(X).sum(axis=1) + explainer.expected_value
+
+
+def host_sums(model):
+    """Sum the host's own contributions."""
+    if isinstance(model, lightgbm.Booster):
+        return model.predict(X, pred_contrib=True).sum(axis=1)
+    return model.predict(xgboost.DMatrix(X), pred_contribs=True).sum(axis=1)
+
+
+WAYS = {
+    "the host's file": the_file,
+    "treelite": treelite_predict,
+    "tl2cgen (C)": tl2cgen_predict,
+    "lleaves": lleaves_predict,
+    "lleaves, objective renamed": lambda model: lleaves_predict(renamed(model)),
+    "onnxmltools": onnx_predict,
+    "onnxmltools, objective renamed": lambda model: onnx_predict(renamed(model)),
+    "nyoka": nyoka_predict,
+    "sklearn2pmml": sklearn2pmml_predict,
+    "sklearn2pmml, objective renamed": lambda model: sklearn2pmml_predict(renamed(model)),
+    "shap": shap_sums,
+    "pred_contrib": host_sums,
+}
+
+
+def main():
+    """Print a line for each way and model."""
+    warnings.simplefilter("ignore")
+    os.chdir(DIRECTORY)
+    models = {
+        "lightgbm lambdarank": lightgbm_model("lambdarank"),
+        "lightgbm Blend": lightgbm_model(boostrank.Blend()),
+        "xgboost rank:pairwise": xgboost_model(None),
+        "xgboost Blend": xgboost_model(boostrank.Blend()),
+    }
+    for way, convert in WAYS.items():
+        for name, model in models.items():
+            try:
+                far = np.abs(np.ravel(convert(model)) - host(model, X))
+                outcome = f"largest difference {far.max():.1g}, {(far > 1e-5).sum()} rows off"
+            except Exception as error:
+                outcome = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:150]}"
+            print(f"{way} | {name} | {outcome}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
