@@ -30,7 +30,6 @@ from boostrank.objectives.validation import Floats
 from scipy.stats import t
 
 import boostrank
-from boostrank import presets
 from boostrank.datasets import Fold, RankingData, letor_folds, load_letor, load_letor_parts
 from boostrank.lab.models import Model
 from boostrank.lab.rivals import TRAINERS
@@ -62,6 +61,8 @@ ROWS = {
     **{name: ("lightgbm", objective) for name, objective in OURS.items()},
 }
 RIVALS = [row for row, (host, own) in ROWS.items() if isinstance(own, str)]
+#: `boostrank.presets.REGULARIZED` by the names below.
+PRESET = {"lightgbm": "extra-half", "xgboost": "weight", "catboost": "plain"}
 # What the search tries, the same for every row on a host. "plain" is what docs/accuracy.md calls
 # the same trees for all; CatBoost's are its own.
 TREES: dict[str, dict[str, dict[str, Any]]] = {
@@ -135,7 +136,7 @@ def run(name: str, row: str, trees: str, seed: int, test: bool) -> None:
     if not isinstance(objective, str):
         objective = objective.replace(seed=seed)
     settings = Settings(rounds=ROUNDS, learning_rate=0.05, seed=seed)
-    chosen = SHARED[host] | parameters(row, trees)
+    chosen = SHARED[host] | TREES[host][trees]
     kept, seconds = {}, 0.0
     for number, fold in enumerate(folds(name, seed)):
         model, took = TRAINERS[host].train(objective, fold.train, settings, chosen)
@@ -149,12 +150,6 @@ def run(name: str, row: str, trees: str, seed: int, test: bool) -> None:
     print(
         f"{name} {row} {trees} seed {seed}: {seconds / 5 / ROUNDS * 1e3:.2f} ms a round", flush=True
     )
-
-
-def parameters(row: str, trees: str) -> dict[str, Any]:
-    """Return the host's parameters of a name in `TREES`, or of the preset."""
-    host, _ = ROWS[row]
-    return dict(presets.REGULARIZED.get(host, {})) if trees == "preset" else TREES[host][trees]
 
 
 def file_of(name: str, row: str, trees: str, seed: int) -> Path:
@@ -206,8 +201,8 @@ def is_done(row: str, trees: str, seeds: Sequence[int]) -> bool:
 
 
 def preset(row: str) -> str:
-    """Return the name of the preset; CatBoost has none and keeps its own trees."""
-    return "preset" if ROWS[row][0] in presets.REGULARIZED else "plain"
+    """Return the preset's name in `TREES`; CatBoost has none and keeps its own trees."""
+    return PRESET[ROWS[row][0]]
 
 
 def best_trees(row: str, seeds: Sequence[int] = (1,)) -> str:

@@ -5,9 +5,10 @@
 
 Sets are named as their folders in ``$BOOSTRANK_DATA`` (default ``../shared/data``). LETOR's five
 folds give their validation parts; no test part is read. The synthetic sets are 1,500 queries of 20,
-half to train on, without noise and with as much noise as signal. 300 trees of 15 leaves at a learning rate of 0.05, at least 20 documents in a
-leaf, 80 % of the features each, one thread; rows are shuffled inside queries. Differences are to
-LightGBM's ``lambdarank``, with half the width of their 95 % interval over queries.
+half to train on, one without noise and one with as much noise as signal. 300 trees of 15 leaves, at
+least 20 documents in a leaf, 80 % of the features each, one thread; rows are shuffled inside
+queries. Differences are to LightGBM's ``lambdarank``, with half the width of their 95 % interval
+over queries.
 """
 
 import argparse
