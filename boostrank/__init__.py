@@ -17,10 +17,12 @@ datasets   LETOR files, synthetic data, folds
 plot       figures of comparisons, objectives and benchmarks
 tune       parameters by repeated cross-validation
 lab        the workbench: compares, tunes, times and draws; the command line
+comparison objectives over folds, with data frames in and out
 linear     SmoothRank and the perceptron, for linear scores
 directness how far an objective's value is from a measure's, and what follows from it
 """
 
+from boostrank.comparison import compare
 from boostrank.datasets import group_folds
 from boostrank.directness import directness, soft_ndcg_bound
 from boostrank.metrics import evaluate, metric
@@ -40,6 +42,7 @@ def __getattr__(name: str) -> str:
 __all__ = [
     "Mix",
     "Schedule",
+    "compare",
     "directness",
     "evaluate",
     "group_folds",

@@ -192,6 +192,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
         done = 0 if init_model is None else init_model.current_iteration()
         # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
         self._objective = rankers.objective_for_fit(self.objective, self.n_estimators, done)
+        if eval_at is not None:
+            kwargs["eval_at"] = np.ravel(eval_at).tolist()
         with cutoffs_are_reported():
             super().fit(
                 train.X,

@@ -11,6 +11,7 @@ Matplotlib is imported where something is drawn, pyplot only where a figure is m
 from boostrank.lab.plot.axes import ANY_BACKGROUND, COLOURS, GREY
 from boostrank.lab.plot.benchmarks import time_per_document
 from boostrank.lab.plot.comparisons import (
+    differences,
     leaderboard,
     learning_curves,
     metric_by_cutoff,
@@ -26,6 +27,7 @@ __all__ = [
     "ANY_BACKGROUND",
     "COLOURS",
     "GREY",
+    "differences",
     "gradient_by_difference",
     "gradient_by_rank",
     "leaderboard",

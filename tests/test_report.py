@@ -3,6 +3,7 @@
 import base64
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -145,11 +146,45 @@ def test_the_table_has_the_rows_best_first(read: _Reader, rows: list[Row]) -> No
             assert [text.strip() for text in line[3:6]] == ["baseline", "", ""]
         else:
             assert line[3].split()[0] == f"{row.difference:+.4f}"
+            assert f"{100 * row.relative_difference:+.1f} %" in " ".join(line[3].split())
+            assert line[3].split()[-1].endswith(row.verdict)
             assert line[4].strip() == f"{row.p_value:.4f}"
-        assert line[-2:] == ["1.50", "10, 30"]
+        assert [text.strip() for text in line[-2:]] == ["1.50", "20"]
     best = next(line for line in lines if line[0].strip() == "shf-sdcg")
     # Of four queries one is left out in each fold: one that loses, and one that wins.
     assert best[5] == "3 / 2 / 1"
+
+
+def test_the_verdict_is_a_sentence_and_queries_are_named(
+    read: _Reader, rows: list[Row], parts: list[RankingData], tmp_path: Path
+) -> None:
+    text = " ".join("".join(read.texts).split())
+    assert (
+        "Nothing beats the baseline lightgbm:lambdarank beyond chance (p < 0.05); "
+        "4 of 4 are level with it, 0 worse."
+    ) in text
+    assert "Queries that gain most: " in text
+    first = rows[0]
+    clear = []
+    for shift in (0.1, 0.2, -0.1):
+        folds = tuple(
+            replace(fold, figures={name: v + shift for name, v in fold.figures.items()})
+            for fold in first.folds * 4
+        )
+        clear.append((shift, folds))
+    base = Row(first.learner, first.folds * 4, None, 0)
+    named = [
+        Row(Learner(f"{shift}", "lightgbm", boostrank.SDCG()), folds, base, 0)
+        for shift, folds in clear
+    ]
+    assert [row.verdict for row in named] == ["better", "better", "worse"]
+    write_report(tmp_path / "r.html", [base, *named], parts=parts, about={}, command="c")
+    text = " ".join("".join(_Reader((tmp_path / "r.html").read_text()).texts).split())
+    mean = base.mean("ndcg@10")
+    assert (
+        "0.2@lightgbm beats the baseline lightgbm:lambdarank beyond chance (p < 0.05): +0.2000 "
+        f"NDCG@10 ({0.2 / mean:+.1%}), and 1 more of 3 do; 0 of 3 are level with it, 1 worse."
+    ) in text
 
 
 def test_folds_are_those_that_were_trained_on(read: _Reader, parts: list[RankingData]) -> None:
@@ -161,8 +196,11 @@ def test_folds_are_those_that_were_trained_on(read: _Reader, parts: list[Ranking
 
 def test_figures_are_pictures_with_words(read: _Reader, rows: list[Row]) -> None:
     images = [attributes for tag, attributes in read.elements if tag == "img"]
-    # Test, a learning curve for each host, two by cut-off, and the queries of all but the baseline.
-    assert len(images) == 1 + 2 + 2 + len(rows) - 1
+    # Paired differences, test, a learning curve for each host, two by cut-off, and the queries of
+    # all but the baseline.
+    assert len(images) == 1 + 1 + 2 + 2 + len(rows) - 1
+    assert "paired differences" in (images[0]["alt"] or "")
+    assert "Zero is the baseline" in (images[0]["alt"] or "")
     for image in images:
         kind, content = (image["src"] or "").split(",")
         assert kind == "data:image/svg+xml;base64"
@@ -229,10 +267,14 @@ def test_it_can_be_read_wide_and_on_a_phone_light_and_dark(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.querySelector('.scroll').scrollWidth") > 300
     if width == 390:
-        assert page.evaluate(
-            "(() => { const box = document.querySelector('.scroll');"
-            " return box.scrollWidth > box.clientWidth; })()"
+        # The four columns that matter, without scrolling sideways.
+        box = "document.querySelector('.scroll')"
+        assert page.evaluate(f"{box}.scrollWidth <= {box}.clientWidth")
+        shown = page.evaluate(
+            "[...document.querySelectorAll('table.sortable thead th')]"
+            ".filter((th) => th.offsetWidth > 0).map((th) => th.textContent)"
         )
+        assert shown == ["objective", "NDCG@10", "difference", "p"]
         assert page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") >= 16
     assert page.evaluate(CONTRAST) >= 4.5
     brightness = page.evaluate(
@@ -289,7 +331,7 @@ def test_headings_sort_by_mouse_and_by_keyboard(
         f"(() => {{ const box = {buttons}[9].getBoundingClientRect();"
         " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
     )
-    for expected, order in ((by_map, "ascending"), (by_map[::-1], "descending")):
+    for expected, order in ((by_map[::-1], "descending"), (by_map, "ascending")):
         for kind in ("mousePressed", "mouseReleased"):
             page.call(
                 "Input.dispatchMouseEvent",

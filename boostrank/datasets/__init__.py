@@ -1,18 +1,20 @@
 """Ranking data: reading LETOR files, folds, and data made by a known recipe.
 
 Every data set here is a `RankingData`: dense features, one grade per document, and row-aligned
-query ids. Loading needs scikit-learn (``pip install "boostrank[cli]"``); all else here needs NumPy
-only.
+query ids. Loading LETOR files needs scikit-learn (``pip install "boostrank[cli]"``), CSV and
+parquet need pandas (``pip install "boostrank[tables]"``); all else here needs NumPy only.
 """
 
 from boostrank.datasets.folds import Fold, group_folds, letor_folds
 from boostrank.datasets.letor import load_letor, load_letor_parts
 from boostrank.datasets.ranking_data import RankingData
 from boostrank.datasets.synthetic import make_ranking
+from boostrank.datasets.tables import from_frame
 
 __all__ = [
     "Fold",
     "RankingData",
+    "from_frame",
     "group_folds",
     "letor_folds",
     "load_letor",

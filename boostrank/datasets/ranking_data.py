@@ -57,6 +57,10 @@ class RankingData:
         Grades, finite and in 0..1000.
     qid : array_like of integers (n_docs,)
         Id of each document's query. A query's documents stand together.
+    names : sequence of str, optional
+        Of the features. Default (): they have none.
+    categorical : sequence of int, optional
+        Columns of `X` that hold categories, as whole numbers from 0. Default (): none.
 
     Attributes
     ----------
@@ -89,6 +93,8 @@ class RankingData:
     y: Floats
     group: Integers = field(init=False)
     qid: Integers
+    names: tuple[str, ...] = ()
+    categorical: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         X = np.ascontiguousarray(_numbers("X", self.X, 2), dtype=np.float64)
@@ -143,7 +149,7 @@ class RankingData:
         return f"RankingData({', '.join(parts)})"
 
     def _rows(self, rows: Integers) -> Self:
-        return type(self)(self.X[rows], self.y[rows], self.qid[rows])
+        return type(self)(self.X[rows], self.y[rows], self.qid[rows], self.names, self.categorical)
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
@@ -192,6 +198,8 @@ class RankingData:
             np.concatenate([part.X for part in parts]),
             np.concatenate([part.y for part in parts]),
             np.concatenate([part.qid for part in parts]),
+            parts[0].names,
+            parts[0].categorical,
         )
 
     def select(self, query_indices: Any) -> Self:

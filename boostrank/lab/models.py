@@ -7,15 +7,31 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from boostrank.datasets import RankingData
 from boostrank.lab.environment import import_host
 from boostrank.lab.settings import Settings
+from boostrank.metrics import metric
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
+
+
+class Stopping(NamedTuple):
+    """Early stopping, by `Settings.metric`.
+
+    Attributes
+    ----------
+    data : RankingData
+        To validate on.
+    patience : int
+        Rounds without a better value after which training stops.
+    """
+
+    data: RankingData
+    patience: int
 
 
 class Model(ABC):
@@ -37,6 +53,7 @@ class Model(ABC):
         settings: Settings,
         more: Mapping[str, Any] | None = None,
         on_round: Callable[[], object] | None = None,
+        stopping: Stopping | None = None,
     ) -> tuple[Self, float]:
         """Train, and return the model with the seconds that it took without building the data.
 
@@ -50,9 +67,11 @@ class Model(ABC):
             The host's own parameters. They take precedence over `settings`.
         on_round : callable, optional
             Called after each round, to show progress.
+        stopping : Stopping, optional
+            Stop where validation data gets no better, and keep the best round's trees.
         """
         params = {**cls.shared(settings), **(more or {})}
-        booster, seconds = cls._train(objective, data, params, settings, on_round)
+        booster, seconds = cls._train(objective, data, params, settings, on_round, stopping)
         return cls(booster, settings.threads), seconds
 
     @staticmethod
@@ -68,6 +87,7 @@ class Model(ABC):
         params: dict[str, Any],
         settings: Settings,
         on_round: Callable[[], object] | None,
+        stopping: Stopping | None,
     ) -> tuple[Any, float]:
         """Return the booster and the seconds of `train`."""
 
@@ -84,6 +104,11 @@ class Model(ABC):
     @abstractmethod
     def n_features(self) -> int:
         """How many features the model was trained on."""
+
+    @property
+    @abstractmethod
+    def feature_names(self) -> list[str]:
+        """Their names; none where the data had none."""
 
     @property
     @abstractmethod
@@ -129,18 +154,34 @@ class LightGBMModel(Model):
         params: dict[str, Any],
         settings: Settings,
         on_round: Callable[[], object] | None,
+        stopping: Stopping | None,
     ) -> tuple[Any, float]:
         lightgbm = import_host("lightgbm")
         try:
             dataset = lightgbm.Dataset(
-                data.X, label=data.y, group=data.group, params=params
+                data.X,
+                label=data.y,
+                group=data.group,
+                params=params,
+                feature_name=list(data.names) or "auto",
+                categorical_feature=list(data.categorical),
             ).construct()
+            callbacks = [] if on_round is None else [lambda _: on_round()]
+            valid: dict[str, Any] = {}
+            if stopping is not None:
+                callbacks.append(lightgbm.early_stopping(stopping.patience, verbose=False))
+                held = stopping.data
+                valid = {
+                    "valid_sets": [dataset.create_valid(held.X, held.y, group=held.group)],
+                    "feval": metric(settings.metric, convention=settings.convention),
+                }
             started = time.perf_counter()
             booster = lightgbm.train(
                 params | {"objective": objective},
                 dataset,
                 settings.rounds,
-                callbacks=None if on_round is None else [lambda _: on_round()],
+                callbacks=callbacks,
+                **valid,
             )
         except lightgbm.basic.LightGBMError as error:
             raise ValueError(f"lightgbm cannot train {objective}: {error}") from error
@@ -165,9 +206,16 @@ class LightGBMModel(Model):
         return int(self.booster.num_feature())
 
     @property
+    def feature_names(self) -> list[str]:
+        """Names; see `Model.feature_names`."""
+        names: list[str] = self.booster.feature_name()
+        return [] if names[:1] == ["Column_0"] else names
+
+    @property
     def n_trees(self) -> int:
         """Trees; see `Model.n_trees`."""
-        return int(self.booster.num_trees())
+        best = int(self.booster.best_iteration)  # where it was stopped early
+        return best if best > 0 else int(self.booster.num_trees())
 
     def _predict(self, X: Floats, start: int, trees: int) -> Floats:
         scores: Floats = self.booster.predict(
@@ -225,13 +273,43 @@ class XGBoostModel(Model):
         params: dict[str, Any],
         settings: Settings,
         on_round: Callable[[], object] | None,
+        stopping: Stopping | None,
     ) -> tuple[Any, float]:
         xgboost = import_host("xgboost")
         ours = isinstance(objective, Objective)
         # The data is cut into bins here; a plain DMatrix would do it in the first round.
         dataset = xgboost.QuantileDMatrix(
-            data.X, label=data.y, group=data.group, nthread=settings.threads
+            data.X,
+            label=data.y,
+            group=data.group,
+            nthread=settings.threads,
+            feature_names=list(data.names) or None,
+            **_xgboost_categories(data),
         )
+        callbacks = [] if on_round is None else [_xgboost_callback(on_round)]
+        valid: dict[str, Any] = {}
+        if stopping is not None:
+            callbacks.append(
+                xgboost.callback.EarlyStopping(
+                    rounds=stopping.patience, maximize=True, save_best=True
+                )
+            )
+            held = stopping.data
+            matrix = xgboost.QuantileDMatrix(
+                held.X,
+                label=held.y,
+                group=held.group,
+                ref=dataset,
+                nthread=settings.threads,
+                feature_names=list(held.names) or None,
+                **_xgboost_categories(held),
+            )
+            params = params | {"disable_default_eval_metric": 1}
+            valid = {
+                "evals": [(matrix, "valid")],
+                "custom_metric": metric(settings.metric, convention=settings.convention),
+                "verbose_eval": False,
+            }
         started = time.perf_counter()
         try:
             booster = xgboost.train(
@@ -239,7 +317,8 @@ class XGBoostModel(Model):
                 dataset,
                 settings.rounds,
                 obj=objective if ours else None,
-                callbacks=None if on_round is None else [_xgboost_callback(on_round)],
+                callbacks=callbacks,
+                **valid,
             )
         except xgboost.core.XGBoostError as error:
             raise ValueError(f"xgboost cannot train {objective}: {_first_line(error)}") from error
@@ -268,14 +347,24 @@ class XGBoostModel(Model):
         return int(self.booster.num_features())
 
     @property
+    def feature_names(self) -> list[str]:
+        """Names; see `Model.feature_names`."""
+        return list(self.booster.feature_names or ())
+
+    @property
     def n_trees(self) -> int:
         """Trees; see `Model.n_trees`."""
         return int(self.booster.num_boosted_rounds())
 
     def _matrix(self, X: Floats) -> Any:
         # Our data has no names: features go by position, even where the model knows names.
-        names = self.booster.feature_names
-        return import_host("xgboost").DMatrix(X, feature_names=names, nthread=self.threads)
+        return import_host("xgboost").DMatrix(
+            X,
+            feature_names=self.booster.feature_names,
+            feature_types=self.booster.feature_types,
+            enable_categorical=True,
+            nthread=self.threads,
+        )
 
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
         """Scores; see `Model.predict`."""
@@ -295,6 +384,13 @@ class XGBoostModel(Model):
                 matrix, output_margin=True, iteration_range=(tree, tree + 1)
             )
             yield scores.astype(np.float64)
+
+
+def _xgboost_categories(data: RankingData) -> dict[str, Any]:
+    if not data.categorical:
+        return {}
+    kinds = ["c" if i in data.categorical else "float" for i in range(data.X.shape[1])]
+    return {"feature_types": kinds, "enable_categorical": True}
 
 
 def _xgboost_callback(on_round: Callable[[], object]) -> Any:

@@ -16,9 +16,9 @@ import numpy as np
 
 from boostrank import plot
 from boostrank.datasets import RankingData, letor_folds
-from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves
+from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, row_styles
 from boostrank.lab.results import Failure, Row
-from boostrank.lab.settings import CHOSEN_BY, CUTOFFS, METRICS
+from boostrank.lab.settings import CUTOFFS, METRICS
 from boostrank.lab.stats import SIGNIFICANT
 
 if TYPE_CHECKING:
@@ -82,23 +82,60 @@ def write_report(
     template = environment.from_string(
         resources.files("boostrank.lab").joinpath("report.html").read_text(encoding="utf-8")
     )
-    ranked = sorted(rows, key=lambda row: -row.mean(CHOSEN_BY))
+    ranked = sorted(rows, key=lambda row: -row.mean(row.metric))
     baseline = next(row for row in rows if row.baseline is None)
     html = template.render(
         rows=ranked,
         baseline=baseline,
         failures=failures,
-        metrics=(CHOSEN_BY, *(metric for metric in METRICS if metric != CHOSEN_BY)),
-        chosen_by=CHOSEN_BY,
+        metrics=dict.fromkeys((baseline.metric, *METRICS)),
+        chosen_by=baseline.metric,
+        verdict=_verdict(ranked, baseline),
         significant=SIGNIFICANT,
         counts=_counts,
         figures=_figures(ranked, baseline),
-        differences=[(row, _differences(row)) for row in ranked if row is not baseline],
+        differences=[(row, _differences(row), _most(row)) for row in ranked if row is not baseline],
         folds=_splits(parts, [fold.fold for fold in baseline.folds]),
         about=about,
         command=command,
     )
     path.write_text(html, encoding="utf-8")
+
+
+def _verdict(ranked: Sequence[Row], baseline: Row) -> str:
+    """Say in one sentence what the comparison shows."""
+    tested = [row for row in ranked if row is not baseline]
+    if not tested:
+        return f"Only the baseline, {baseline.learner}, was trained."
+    better, worse = ([row for row in tested if row.verdict == each] for each in ("better", "worse"))
+    beyond = f"beyond chance (p < {SIGNIFICANT:g})"
+    if better:
+        best = better[0]
+        first = (
+            f"{best.learner} beats the baseline {baseline.learner} {beyond}: "
+            f"{best.difference:+.4f} {best.metric.upper()} ({best.relative_difference:+.1%})"
+        )
+        if len(better) > 1:
+            first += f", and {len(better) - 1} more of {len(tested)} do"
+    else:
+        first = f"Nothing beats the baseline {baseline.learner} {beyond}"
+    level = len(tested) - len(better) - len(worse)
+    return f"{first}; {level} of {len(tested)} are level with it, {len(worse)} worse."
+
+
+def _most(row: Row, n: int = 5) -> list[tuple[str, list[tuple[int, float, float]]]]:
+    """Return the queries that gain and lose most: id, the baseline's metric and the row's."""
+    assert row.baseline is not None
+    qid = np.concatenate([fold.qid for fold in row.folds])
+    own, theirs = row.pooled(row.metric), row.baseline.pooled(row.metric)
+    difference = own - theirs
+    order = np.argsort(difference)  # NaN last
+    worst = [i for i in order[:n] if difference[i] < 0]
+    best = [i for i in order[~np.isnan(difference[order])][::-1][:n] if difference[i] > 0]
+    return [
+        (what, [(int(qid[i]), float(theirs[i]), float(own[i])) for i in chosen])
+        for what, chosen in (("gain", best), ("lose", worst))
+    ]
 
 
 def _counts(row: Row) -> list[int]:
@@ -164,22 +201,46 @@ def _figures(ranked: Sequence[Row], baseline: Row) -> list[_Figure]:
         columns=1 if longest > _LONG_LABEL else 2,
     )
     return [
+        *_paired(ranked, baseline, size),
         _leaderboard(ranked, baseline, size),
         *_learning_curves(ranked, size),
         *_by_cutoff(ranked, baseline, size),
     ]
 
 
+def _paired(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figure]:
+    """Yield the differences from the baseline, where there are any."""
+    n = len(ranked) - 1
+    if n == 0 or not np.isfinite(ranked[0].difference_interval[0]):
+        return
+
+    def draw(axes: "Axes") -> None:
+        plot.differences(ranked, ax=axes)
+        axes.set_ylim(-0.7, n - 0.3)
+        axes.set_xlabel(f"difference in {baseline.metric.upper()}")
+
+    yield _picture(
+        draw,
+        f"{baseline.metric.upper()} minus that of {baseline.learner}, query by query: mean of the "
+        "paired differences with its 95 % interval. Zero is the baseline. Filled: the paired test "
+        f"tells them apart (p < {SIGNIFICANT:g}).",
+        width=size.width,
+        height=1.1 + 0.24 * n,
+        legend=0,
+    )
+
+
 def _leaderboard(ranked: Sequence[Row], baseline: Row, size: _Size) -> _Figure:
     def draw(axes: "Axes") -> None:
         plot.leaderboard(ranked, ax=axes)
         axes.set_ylim(-0.7, len(ranked) - 0.3)
-        axes.set_xlabel("test NDCG@10")  # the caption says the rest
+        axes.set_xlabel(f"test {baseline.metric.upper()}")  # the caption says the rest
 
     return _picture(
         draw,
-        f"NDCG@10 of the test parts, best on top, with 95 % intervals over queries. Filled "
-        f"markers: the paired test tells the row from {baseline.learner} (p < {SIGNIFICANT:g}).",
+        f"{baseline.metric.upper()} of the test parts, best on top, with 95 % intervals over "
+        f"queries. Filled markers: the paired test tells the row from {baseline.learner} "
+        f"(p < {SIGNIFICANT:g}).",
         width=size.width,
         height=1.6 + 0.24 * len(ranked),
         legend=size.columns,
@@ -187,18 +248,19 @@ def _leaderboard(ranked: Sequence[Row], baseline: Row, size: _Size) -> _Figure:
 
 
 def _learning_curves(ranked: Sequence[Row], size: _Size) -> Iterator[_Figure]:
-    limits = curve_limits(ranked)
+    limits, styles = curve_limits(ranked), row_styles(ranked)
+    metric = ranked[0].metric.upper()
     for host in dict.fromkeys(row.learner.host for row in ranked):
         rows = [row for row in ranked if row.learner.host == host]
 
         def draw(axes: "Axes", rows: Sequence[Row] = rows) -> None:
-            draw_host_curves(rows, axes)
+            draw_host_curves(rows, axes, styles)
             axes.set_ylim(limits)
-            axes.set_ylabel("validation NDCG@10")
+            axes.set_ylabel(f"validation {metric}")
 
         yield _picture(
             draw,
-            f"Learning curves on {host}: NDCG@10 of the validation parts after each round, "
+            f"Learning curves on {host}: {metric} of the validation parts after each round, "
             "mean of the folds. The host's own objectives are grey.",
             width=size.width,
             height=size.height(3.0, len(rows)),
@@ -213,16 +275,25 @@ def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_F
         str(row.learner): {f"ndcg@{k}": row.pooled(f"ndcg@{k}") for k in CUTOFFS}
         for row in (*best, baseline)
     }
-    if np.isfinite(baseline.pooled(CHOSEN_BY)).sum() < 2:  # no interval
+    if np.isfinite(baseline.pooled(baseline.metric)).sum() < 2:  # no interval
         return
 
+    styles = row_styles(ranked)
+    colours = {str(row.learner): styles[row.learner.label]["color"] for row in ranked}
+
+    def draw(axes: "Axes", of: str | None = None) -> None:
+        plot.metric_by_cutoff(at_cutoffs, baseline=of, ax=axes)
+        for container in axes.containers:
+            for artist in container.get_children():
+                artist.set(color=colours[str(container.get_label())])
+
     def draw_paired(axes: "Axes") -> None:
-        plot.metric_by_cutoff(at_cutoffs, baseline=str(baseline.learner), ax=axes)
+        draw(axes, str(baseline.learner))
         axes.set_ylabel("difference in NDCG@k")
 
     height = size.height(3.0, len(at_cutoffs))
     yield _picture(
-        lambda axes: plot.metric_by_cutoff(at_cutoffs, ax=axes),
+        draw,
         "NDCG by rank cut-off, mean over all test queries with its 95 % interval: the baseline "
         "and the best of the others.",
         width=size.width,
@@ -242,17 +313,18 @@ def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_F
 
 def _differences(row: Row) -> _Figure:
     assert row.baseline is not None
-    values, baseline = row.pooled(CHOSEN_BY), row.baseline.pooled(CHOSEN_BY)
+    values, baseline = row.pooled(row.metric), row.baseline.pooled(row.metric)
 
     def bars(axes: "Axes") -> None:
         plot.query_differences(values, baseline, ax=axes)
-        axes.set_ylabel("difference in NDCG@10")
+        axes.set_ylabel(f"difference in {row.metric.upper()}")
         for patch in axes.patches:
             patch.set_rasterized(True)  # many thousands of queries take no more space than ten
 
     return _picture(
         bars,
-        f"NDCG@10 of each test query, {row.learner} minus {row.baseline.learner}, sorted.",
+        f"{row.metric.upper()} of each test query, {row.learner} minus {row.baseline.learner}, "
+        "sorted.",
         height=2.6,
         legend=0,
     )

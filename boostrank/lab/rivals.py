@@ -10,7 +10,7 @@ import numpy as np
 
 from boostrank.datasets import RankingData
 from boostrank.lab.environment import import_host
-from boostrank.lab.models import HOSTS, Model
+from boostrank.lab.models import HOSTS, Model, Stopping
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
@@ -44,10 +44,13 @@ class CatBoostModel(Model):
         params: dict[str, Any],
         settings: Settings,
         on_round: Callable[[], object] | None,
+        stopping: Stopping | None,
     ) -> tuple[Any, float]:
         catboost = import_host("catboost")
         if isinstance(objective, Objective):
             raise ValueError(f"catboost takes no objective of ours, got {objective.name}")
+        if stopping is not None:
+            raise ValueError("catboost stops early by metrics of its own only")
         pool = catboost.Pool(
             data.X, label=data.y, group_id=np.repeat(np.arange(len(data.group)), data.group)
         )

@@ -54,6 +54,7 @@ class _Commands(TyperGroup):
                 warnings.catch_warnings(),
                 event.install_listener("numba:compile", _Compilations()),
             ):
+                warnings.simplefilter("default", UserWarning)
                 warnings.showwarning = _show_warning
                 return super().invoke(ctx)
         except BrokenPipeError:  # of `boostrank ... | head`

@@ -8,6 +8,7 @@ import typer
 from rich.progress import Progress
 
 from boostrank.datasets import RankingData
+from boostrank.datasets.tables import Columns
 from boostrank.lab.cli.compare_output import (
     HEADINGS_KEPT,
     command_line,
@@ -17,20 +18,24 @@ from boostrank.lab.cli.compare_output import (
     in_words,
     row_as_json,
 )
-from boostrank.lab.cli.data import N_PARTS, read_parts
+from boostrank.lab.cli.data import N_PARTS, columns, read_parts
 from boostrank.lab.cli.options import (
     DATA,
     LEARNERS,
     OUTPUT,
     TREES,
+    Categorical,
     Convention,
+    Drop,
     Json,
     KeepOrder,
+    Label,
     LearningRate,
     Leaves,
     Metric,
     MinDocs,
     Params,
+    Qid,
     Seed,
     Threads,
     completion,
@@ -75,6 +80,7 @@ EXAMPLES = """
     boostrank compare -o shf-sdcg,lambdarank S1.txt S2.txt S3.txt S4.txt S5.txt
     boostrank compare -o sdcg:k=10,alpha=2 --hosts lightgbm train.txt.gz
     boostrank compare --baseline xgboost:rank:ndcg --out out/mine
+    boostrank compare clicks.csv --label grade --qid session --drop url --metric mrr
     boostrank compare --out out/mine --resume
     boostrank compare -o shf-sdcg --json > result.json
 
@@ -88,8 +94,9 @@ def compare(
     data: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Svmlight files with qid (LETOR), .gz too. Exactly five: LETOR's partitions in "
-            "its rotation. Otherwise read as one and split into five parts. None: embedded data."
+            help="Svmlight with qid (LETOR), .gz too, CSV or parquet. Exactly five: "
+            "LETOR's partitions in its rotation. Otherwise read as one and split into five parts. "
+            "None: embedded data."
         ),
     ] = None,
     objective: Annotated[
@@ -150,6 +157,10 @@ def compare(
     seed: Seed = Settings.seed,
     params: Params = None,
     metric: Metric = Settings.metric,
+    label: Label = Columns.label,
+    qid: Qid = Columns.qid,
+    drop: Drop = "",
+    categorical: Categorical = "",
     convention: Convention = Settings.convention,
     keep_order: KeepOrder = False,
     out: Annotated[
@@ -193,7 +204,7 @@ def compare(
     )
     queue = _choose_learners(objective or [], preset, parse_words(hosts), baseline, rounds)
     numbers = check_folds(parse_folds(folds), N_PARTS)
-    source, parts = read_parts(data or [], seed, keep_order)
+    source, parts = read_parts(data or [], columns(label, qid, drop, categorical), seed, keep_order)
     run = _Run(
         queue=queue,
         parts=parts,

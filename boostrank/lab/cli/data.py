@@ -2,37 +2,76 @@
 
 from pathlib import Path
 
-from boostrank.datasets import RankingData, load_letor, load_letor_parts, make_ranking
+import numpy as np
+
+from boostrank.datasets import RankingData, load_letor, make_ranking
+from boostrank.datasets.tables import (
+    Columns,
+    features_of_frame,
+    is_table,
+    read_frame,
+)
+from boostrank.datasets.tables import read_parts as read_parts_of_files
+from boostrank.lab.cli.parsing import parse_words
+from boostrank.objectives.validation import Floats
 
 N_PARTS = 5
 # Small enough for all learners in about a minute, large enough to tell some of them apart.
 EMBEDDED = {"n_queries": 120, "n_docs": 20, "n_features": 10}
 
 
+def columns(label: str, qid: str, drop: str, categorical: str) -> Columns:
+    """Return the columns that a user has named."""
+    return Columns(
+        label,
+        qid,
+        parse_words(drop) if drop else (),
+        parse_words(categorical) if categorical else (),
+    )
+
+
 def _shuffled(data: RankingData, seed: int, keep_order: bool) -> RankingData:
     return data if keep_order else data.shuffle_within_queries(seed)
 
 
-def read_files(data: list[Path], seed: int, keep_order: bool) -> RankingData:
+def load_files(data: list[Path], named: Columns) -> RankingData:
+    """Read files as one data set, in their order."""
+    if not any(map(is_table, data)):
+        return load_letor(data)
+    return RankingData.concat(read_parts_of_files(data, named))
+
+
+def load_features(data: list[Path], named: Columns, names: list[str]) -> Floats:
+    """Read the features of documents to be scored; tables need no labels and queries."""
+    if not any(map(is_table, data)):
+        return load_letor(data).X
+    return np.concatenate([features_of_frame(read_frame(path), named, names) for path in data])
+
+
+def read_files(data: list[Path], named: Columns, seed: int, keep_order: bool) -> RankingData:
     """Read files as one data set."""
-    return _shuffled(load_letor(data), seed, keep_order)
+    return _shuffled(load_files(data, named), seed, keep_order)
 
 
-def read_whole(data: list[Path], seed: int, keep_order: bool) -> tuple[str, RankingData]:
+def read_whole(
+    data: list[Path], named: Columns, seed: int, keep_order: bool
+) -> tuple[str, RankingData]:
     """Return what the data is, in words, and the data: that of the files, or embedded data."""
     if data:
-        return ", ".join(path.name for path in data), read_files(data, seed, keep_order)
+        return ", ".join(path.name for path in data), read_files(data, named, seed, keep_order)
     made = make_ranking(**EMBEDDED, seed=seed)
     return "embedded, random cubic polynomials", _shuffled(made, seed, keep_order)
 
 
-def read_parts(data: list[Path], seed: int, keep_order: bool) -> tuple[str, list[RankingData]]:
+def read_parts(
+    data: list[Path], named: Columns, seed: int, keep_order: bool
+) -> tuple[str, list[RankingData]]:
     """Return what the data is, in words, and its five parts."""
     if len(data) == N_PARTS:
         source = f"{data[0].name} ... {data[-1].name}, five partitions in LETOR's rotation"
-        parts = load_letor_parts(data)
+        parts = read_parts_of_files(data, named)
     else:
-        source, whole = read_whole(data, seed, keep_order=True)
+        source, whole = read_whole(data, named, seed, keep_order=True)
         if len(whole.group) < N_PARTS:
             raise ValueError(
                 f"{source}: the {N_PARTS} parts of a comparison need at least {N_PARTS} queries, "

@@ -6,13 +6,16 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from boostrank.datasets import load_letor
-from boostrank.lab.cli.options import DATA, Convention, Data, Json
+from boostrank.datasets import RankingData, load_letor
+from boostrank.datasets.tables import Columns, is_table, parts_of_frames, read_frame
+from boostrank.lab.cli.options import DATA, Convention, Data, Json, Label, Qid
 from boostrank.lab.cli.output import json_number, print_json
 from boostrank.lab.cli.parsing import parse_words
 from boostrank.lab.settings import Settings
 from boostrank.metrics import evaluate as evaluate_scores
-from boostrank.objectives.validation import Floats
+from boostrank.objectives.validation import Floats, check_choice
+
+_SCORE = "boostrank: score"
 
 EXAMPLES = """
 **Examples**
@@ -34,17 +37,15 @@ def evaluate(
             rich_help_panel=DATA,
         ),
     ] = "ndcg@10,map",
+    label: Label = Columns.label,
+    qid: Qid = Columns.qid,
     convention: Convention = Settings.convention,
     json_: Json = False,
 ) -> None:
     """Measure scores. Where the convention keeps the order of ties, it is the files' order."""
     names = parse_words(metrics)
     evaluate_scores([0.0], [1.0], [1], names, convention=convention)  # names, before reading
-    values, read = _read_scores(scores), load_letor(data)
-    if len(values) != len(read.y):
-        raise ValueError(
-            f"{scores} has {len(values)} scores, but the data has {len(read.y)} documents"
-        )
+    values, read = _with_scores(scores, data, Columns(label, qid))
     measured = evaluate_scores(values, read.y, read.group, names, convention=convention)
     if json_:
         print_json(
@@ -58,6 +59,33 @@ def evaluate(
         return
     for name, value in measured.items():
         typer.echo(f"{name}\t{value:.6f}")
+
+
+def _with_scores(scores: Path, data: list[Path], named: Columns) -> tuple[Floats, RankingData]:
+    """Return scores and data, both in the order of queries."""
+    values = _read_scores(scores)
+
+    def check(n_docs: int) -> None:
+        if len(values) != n_docs:
+            raise ValueError(
+                f"{scores} has {len(values)} scores, but the data has {n_docs} documents"
+            )
+
+    if not any(map(is_table, data)):
+        read = load_letor(data)
+        check(len(read.y))
+        return values, read
+    frames = [read_frame(path) for path in data]
+    check(sum(map(len, frames)))
+    # As their only feature, the scores are sorted with their documents.
+    ends = np.cumsum([len(frame) for frame in frames])
+    for frame, own in zip(frames, np.split(values, ends[:-1]), strict=True):
+        for name in (named.label, named.qid):
+            check_choice("column", name, map(str, frame.columns))
+        frame[_SCORE] = own
+    parts = parts_of_frames([frame[[named.label, named.qid, _SCORE]] for frame in frames], named)
+    read = RankingData.concat(parts)
+    return read.X[:, 0], read
 
 
 def _read_scores(path: Path) -> Floats:

@@ -23,7 +23,27 @@ def completion(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]
 
 
 Data = Annotated[
-    list[Path], typer.Argument(help="Svmlight files with qid (LETOR), .gz too; read as one.")
+    list[Path],
+    typer.Argument(help="Files, read as one: svmlight with qid (LETOR), .gz too, CSV or parquet."),
+]
+Label = Annotated[
+    str, typer.Option(help="CSV and parquet: the column of grades.", rich_help_panel=DATA)
+]
+Qid = Annotated[
+    str, typer.Option(help="CSV and parquet: the column of query ids.", rich_help_panel=DATA)
+]
+Drop = Annotated[
+    str,
+    typer.Option(
+        help="CSV and parquet: columns that are no features, with commas.", rich_help_panel=DATA
+    ),
+]
+Categorical = Annotated[
+    str,
+    typer.Option(
+        help="CSV and parquet: features whose values have no order, with commas.",
+        rich_help_panel=DATA,
+    ),
 ]
 Rounds = Annotated[int, typer.Option(help="Trees.", rich_help_panel=TREES)]
 LearningRate = Annotated[float, typer.Option(help="Shrinkage per tree.", rich_help_panel=TREES)]

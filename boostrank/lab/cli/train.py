@@ -1,28 +1,38 @@
 """`boostrank train` and `boostrank predict`: a model file, and scores from it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from boostrank.datasets import load_letor
-from boostrank.lab.cli.data import read_files
+from boostrank.datasets.tables import Columns
+from boostrank.lab.cli.data import columns, load_features, load_files, read_files
 from boostrank.lab.cli.options import (
+    DATA,
+    TREES,
+    Categorical,
     Data,
+    Drop,
     KeepOrder,
+    Label,
     LearningRate,
     Leaves,
+    Metric,
     MinDocs,
+    Params,
+    Qid,
     Rounds,
     Seed,
     Threads,
     completion,
 )
 from boostrank.lab.cli.output import counted, progress_bar
-from boostrank.lab.cli.parsing import parse_params
-from boostrank.lab.models import HOSTS, load_model
+from boostrank.lab.cli.parsing import parse_params, read_params
+from boostrank.lab.models import HOSTS, Model, Stopping, load_model
 from boostrank.lab.settings import Settings
-from boostrank.objectives.validation import check_choice
+from boostrank.objectives import Objective
+from boostrank.objectives.validation import check_choice, check_count
 from boostrank.registry import make_objective, objective_names
 
 TRAIN_EXAMPLES = """
@@ -31,6 +41,8 @@ TRAIN_EXAMPLES = """
     boostrank train train.txt.gz -o shf-sdcg --model model.txt
     boostrank train train.txt.gz -o sdcg -p k=10 -p alpha=2 --model model.txt
     boostrank train train.txt.gz -o gbrank --host xgboost --model model.json
+    boostrank train train.csv --valid valid.csv --qid query -o blend --model model.txt
+    boostrank train train.txt.gz -o lightgbm:lambdarank --model model.txt
 """
 PREDICT_EXAMPLES = """
 **Example**
@@ -46,8 +58,8 @@ def train(
         typer.Option(
             "--objective",
             "-o",
-            help="See 'boostrank objectives'.",
-            autocompletion=completion(objective_names),
+            help="See 'boostrank objectives', or a built-in such as lightgbm:lambdarank.",
+            autocompletion=completion(lambda: (*objective_names(), *_builtins())),
         ),
     ],
     model: Annotated[
@@ -66,6 +78,23 @@ def train(
     min_docs: MinDocs = Settings.min_docs,
     threads: Threads = Settings.threads,
     seed: Seed = Settings.seed,
+    params: Params = None,
+    valid: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to stop early on: the model keeps the trees of its best round.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    patience: Annotated[
+        int,
+        typer.Option(help="With --valid: rounds without a better one.", rich_help_panel=TREES),
+    ] = 50,
+    metric: Metric = Settings.metric,
+    label: Label = Columns.label,
+    qid: Qid = Columns.qid,
+    drop: Drop = "",
+    categorical: Categorical = "",
     keep_order: KeepOrder = False,
 ) -> None:
     """Train one objective on one host and write the model.
@@ -73,6 +102,13 @@ def train(
     Documents are shuffled within their queries first: in the first round all scores are tied, and
     objectives that go by rank would take the order of the file for a ranking.
     """
+    builtin = _builtins().get(objective)
+    if builtin is not None:
+        host = builtin.host
+        if param:
+            raise ValueError(
+                f"--param is for boostrank's objectives; give {objective} its own with --params"
+            )
     settings = Settings(
         rounds=rounds,
         learning_rate=learning_rate,
@@ -80,36 +116,65 @@ def train(
         min_docs=min_docs,
         threads=threads,
         seed=seed,
+        metric=metric,
+        params=read_params(params, [check_choice("host", host, HOSTS)]),
     )
-    made = make_objective(objective, parse_params(param or [], objective), rounds)
-    kind = HOSTS[check_choice("host", host, HOSTS)]
+    made: Objective | str = objective.partition(":")[2]
+    if builtin is None:
+        made = make_objective(objective, parse_params(param or [], objective), rounds)
+    check_count("patience", patience)
     if not model.parent.is_dir():
         raise FileNotFoundError(f"the folder of --model does not exist: {model.parent}")
-    read = read_files(data, seed, keep_order)
+    named = replace(columns(label, qid, drop, categorical), words=False)
+    read = read_files(data, named, seed, keep_order)
+    stopping = None
+    if valid is not None:
+        held = load_files([valid], named)
+        if held.X.shape[1] != read.X.shape[1]:
+            raise ValueError(
+                f"{valid} has {held.X.shape[1]} features, but the training data {read.X.shape[1]}"
+            )
+        stopping = Stopping(held, patience)
     with progress_bar("rounds", rounds) as progress:
-        trained, seconds = kind.train(
-            made, read, settings, on_round=lambda: progress.advance(progress.task_ids[0])
+        trained, seconds = HOSTS[host].train(
+            made,
+            read,
+            settings,
+            settings.params.get(host),
+            lambda: progress.advance(progress.task_ids[0]),
+            stopping,
         )
+        done = progress.tasks[0].completed
     trained.save(model)
+    shown = objective if builtin else repr(made)
+    kept = trained.n_trees
     typer.echo(
-        f"{model}: {counted(trained.n_trees, 'tree', 'trees')} of {host} with {made!r}, "
-        f"{seconds / rounds:.4f} s per round"
+        f"{model}: {counted(kept, 'tree', 'trees')} of {host} with {shown}, "
+        f"{seconds / max(done, 1):.4f} s per round"
     )
+
+
+def _builtins() -> dict[str, type[Model]]:
+    """Return the hosts' own objectives as they are written here, each with its host."""
+    return {f"{host}:{name}": kind for host, kind in HOSTS.items() for name in kind.builtins}
 
 
 def predict(
     model: Annotated[Path, typer.Argument(help="As 'train' or the host itself writes it.")],
     data: Data,
     out: Annotated[Path, typer.Option(help="Where to write the scores, one per line.")],
+    label: Label = Columns.label,
+    qid: Qid = Columns.qid,
+    drop: Drop = "",
 ) -> None:
     """Write a model's score of every document, in the order of the data."""
     trained = load_model(model)
-    read = load_letor(data)
-    if trained.n_features != read.X.shape[1]:
+    X = load_features(data, columns(label, qid, drop, ""), trained.feature_names)
+    if trained.n_features != X.shape[1]:
         raise ValueError(
             f"{model} was trained on {trained.n_features} features, but "
-            f"{', '.join(map(str, data))} has {read.X.shape[1]}"
+            f"{', '.join(map(str, data))} has {X.shape[1]}"
         )
     out.write_text(
-        "".join(f"{score!r}\n" for score in trained.predict(read.X).tolist()), encoding="utf-8"
+        "".join(f"{score!r}\n" for score in trained.predict(X).tolist()), encoding="utf-8"
     )

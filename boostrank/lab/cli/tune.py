@@ -5,9 +5,20 @@ from typing import Annotated
 
 import typer
 
+from boostrank.datasets.tables import Columns
 from boostrank.lab import tune as search
-from boostrank.lab.cli.data import N_PARTS, order_in_words, read_whole
-from boostrank.lab.cli.options import Convention, KeepOrder, Metric, Params, Seed
+from boostrank.lab.cli.data import N_PARTS, columns, order_in_words, read_whole
+from boostrank.lab.cli.options import (
+    Categorical,
+    Convention,
+    Drop,
+    KeepOrder,
+    Label,
+    Metric,
+    Params,
+    Qid,
+    Seed,
+)
 from boostrank.lab.cli.output import (
     INTERRUPTED,
     counted,
@@ -37,7 +48,7 @@ def tune(
     data: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Svmlight files with qid (LETOR), .gz too; read as one. None: embedded."
+            help="Svmlight with qid (LETOR), .gz too, CSV or parquet; read as one. None: embedded."
         ),
     ] = None,
     objective: Annotated[
@@ -62,6 +73,10 @@ def tune(
     seed: Seed = Settings.seed,
     params: Params = None,
     metric: Metric = Settings.metric,
+    label: Label = Columns.label,
+    qid: Qid = Columns.qid,
+    drop: Drop = "",
+    categorical: Categorical = "",
     convention: Convention = Settings.convention,
     keep_order: KeepOrder = False,
     out: Annotated[Path, typer.Option(help="Folder for the trials; run again to continue.")] = Path(
@@ -75,7 +90,7 @@ def tune(
     """
     chosen = _choose_learners(objective or ["shf-sdcg"], parse_words(hosts), rounds)
     given = read_params(params, list(dict.fromkeys(learner.host for learner in chosen)))
-    source, read = read_whole(data or [], seed, keep_order)
+    source, read = read_whole(data or [], columns(label, qid, drop, categorical), seed, keep_order)
     tuned: list[search.Tuned] = []
     progress = progress_bar("trials", len(chosen) * trials)
     try:

@@ -17,15 +17,23 @@ from boostrank.lab.plot.axes import (
     start_axes,
 )
 from boostrank.lab.results import Row
-from boostrank.lab.settings import CHOSEN_BY
 from boostrank.lab.stats import SIGNIFICANT
 from boostrank.objectives.validation import Floats, Integers, check_choice, check_flag
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Marker and colour of each host's rows.
-_HOST_LOOKS = {"lightgbm": ("o", COLOURS[0]), "xgboost": ("s", COLOURS[1])}
+# Marker of each host's rows.
+_MARKERS = {"lightgbm": "o", "xgboost": "s"}
+
+
+def row_styles(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+    """Return colour and line style of each learner, the same in all figures of a comparison.
+
+    An objective has one colour on all hosts; what it is compared with is grey.
+    """
+    labels = dict.fromkeys(row.learner.label for row in rows)
+    return line_styles(labels, {row.learner.label for row in rows if row.learner.builtin})
 
 
 def learning_curves(
@@ -89,13 +97,17 @@ def learning_curves(
     return finish_axes(axes, ax)
 
 
-def draw_host_curves(rows: Sequence[Row], ax: "Axes") -> None:
+def draw_host_curves(
+    rows: Sequence[Row], ax: "Axes", styles: Mapping[str, Mapping[str, Any]] | None = None
+) -> None:
     """Draw the learning curves of one host's rows, under the host's name."""
     learning_curves(
         {row.learner.label: row.curve for row in rows},
         grey=[row.learner.label for row in rows if row.learner.builtin],
         ax=ax,
     )
+    for line in ax.get_lines():
+        line.set(**(styles or {}).get(str(line.get_label()), {}))
     ax.set_title(rows[0].learner.host)
 
 
@@ -303,7 +315,7 @@ def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -
 
 
 def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
-    """Draw test NDCG@10 of the learners of a comparison, best on top, with 95 % intervals.
+    """Draw the test metric of the learners of a comparison, best on top, with 95 % intervals.
 
     The intervals show how much queries differ, which the paired test takes out: learners that it
     tells apart from the baseline are filled.
@@ -343,12 +355,13 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     ['lightgbm:lambdarank']
     """
     check_sequence("rows", rows, Row)
-    ranked = sorted(rows, key=lambda row: row.mean(CHOSEN_BY))
+    ranked = sorted(rows, key=lambda row: row.mean(row.metric))
+    styles = row_styles(rows)
     axes = start_axes(ax)
     for height, row in enumerate(ranked):
-        marker, colour = _HOST_LOOKS[row.learner.host]
-        mean = row.mean(CHOSEN_BY)
-        axes.plot(row.interval(CHOSEN_BY), (height, height), color=colour, linewidth=1.2)
+        marker, colour = _MARKERS.get(row.learner.host, "^"), styles[row.learner.label]["color"]
+        mean = row.mean(row.metric)
+        axes.plot(row.interval(row.metric), (height, height), color=colour, linewidth=1.2)
         axes.plot(
             mean,
             height,
@@ -361,15 +374,81 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
         if row.baseline is None:
             axes.axvline(mean, color=GREY, linestyle="--", linewidth=1.0, zorder=0)
     axes.set_yticks(range(len(ranked)), [row.learner.label for row in ranked])
-    axes.set_xlabel("test NDCG@10 with 95 % interval over queries, mean of the folds")
+    metric = rows[0].metric.upper()
+    axes.set_xlabel(f"test {metric} with 95 % interval over queries, mean of the folds")
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     for host in dict.fromkeys(row.learner.host for row in rows):
-        marker, colour = _HOST_LOOKS[host]
-        axes.plot([], [], marker=marker, color=colour, fillstyle="none", label=host)
+        marker = _MARKERS.get(host, "^")
+        axes.plot([], [], marker, color=GREY, fillstyle="none", label=host)
     axes.plot([], [], "D", color=GREY, label=f"filled: p < {SIGNIFICANT:g} (paired test)")
     baseline = next((row.learner.label for row in rows if row.baseline is None), None)
     if baseline is not None:
         axes.plot([], [], "--", color=GREY, linewidth=1.0, label=f"baseline {baseline}")
+    return finish_axes(axes, ax)
+
+
+def differences(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the paired difference of each learner from the baseline, with zero as a line.
+
+    The intervals are those of the differences within queries: one that leaves out zero tells the
+    learner from the baseline.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Of a comparison, as `boostrank.compare` makes them.
+    ax : matplotlib Axes, optional
+        Where to draw. Default None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With a dot and a 95 % interval for each learner but the baseline, best on top.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything but rows with a baseline and one learner more; the message names the argument.
+    ImportError
+        Without Matplotlib.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> from boostrank import plot
+    >>> from boostrank.datasets import make_ranking
+    >>> data = make_ranking(15, 8, n_features=3, seed=0)
+    >>> found = boostrank.compare(data, objectives=[], rounds=2, min_docs=2, folds=[1, 2])
+    >>> ax = plot.differences(found.rows)
+    >>> ax.get_xlabel()
+    'NDCG@10 minus that of lightgbm:lambdarank, 95 % interval'
+    """
+    check_sequence("rows", rows, Row)
+    tested = sorted((row for row in rows if row.baseline), key=lambda row: row.difference)
+    if not tested:
+        raise ValueError("rows must hold a learner other than the baseline, got none")
+    styles = row_styles(rows)
+    axes = start_axes(ax)
+    axes.axvline(0.0, color=GREY, linewidth=1.2, zorder=0)
+    for height, row in enumerate(tested):
+        colour = styles[row.learner.label]["color"]
+        axes.plot(row.difference_interval, (height, height), color=colour, linewidth=1.6)
+        axes.plot(
+            row.difference,
+            height,
+            marker=_MARKERS.get(row.learner.host, "^"),
+            markersize=7,
+            color=colour,
+            fillstyle="none" if row.verdict == "level" else "full",
+            linestyle="none",
+        )
+    axes.set_yticks(range(len(tested)), [str(row.learner) for row in tested])
+    baseline = tested[0].baseline
+    assert baseline is not None
+    axes.set_xlabel(f"{baseline.metric.upper()} minus that of {baseline.learner}, 95 % interval")
+    axes.grid(visible=False, axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
     return finish_axes(axes, ax)

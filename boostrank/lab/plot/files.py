@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from boostrank.lab.bench import Timing
 from boostrank.lab.plot.axes import ANY_BACKGROUND, load_matplotlib
 from boostrank.lab.plot.benchmarks import time_per_document
-from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, leaderboard
+from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, leaderboard, row_styles
 from boostrank.lab.results import Row
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _new_figure(width: float, height: float) -> "Figure":
 
 
 def draw_rounds(rows: Sequence[Row], path: Path) -> None:
-    """Draw validation NDCG@10 by round, mean over folds, one panel for each host.
+    """Draw the validation metric by round, mean over folds, one panel for each host.
 
     Parameters
     ----------
@@ -42,15 +42,15 @@ def draw_rounds(rows: Sequence[Row], path: Path) -> None:
                 (row for row in rows if row.learner.host == host),
                 key=lambda row: row.learner.builtin,
             )
-            draw_host_curves(mine, axes)
+            draw_host_curves(mine, axes, row_styles(rows))
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False)
         panels[0].set_ylim(curve_limits(rows))
-        panels[0].set_ylabel("validation NDCG@10, mean of the folds")
+        panels[0].set_ylabel(f"validation {rows[0].metric.upper()}, mean of the folds")
         figure.savefig(path)
 
 
 def draw_test(rows: Sequence[Row], path: Path) -> None:
-    """Draw test NDCG@10 of all learners; see `leaderboard`.
+    """Draw the test metric of all learners; see `leaderboard`.
 
     Parameters
     ----------

@@ -1,0 +1,271 @@
+"""Reads tables: data frames of pandas or polars, CSV and parquet files."""
+
+import os
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostrank.datasets.letor import load_letor_parts
+from boostrank.datasets.ranking_data import RankingData
+from boostrank.objectives.validation import Floats, Integers, check_choice
+
+#: Ends of the names of files that are tables; all others are svmlight.
+ENDINGS = (".csv", ".csv.gz", ".parquet")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table are what; all others are features.
+
+    Attributes
+    ----------
+    label, qid : str
+        Grades, and ids of queries: numbers or words.
+    drop : sequence of str
+        Columns that are no features.
+    categorical : sequence of str
+        Features whose values have no order: numbers or words. A column of words that is not named
+        here is refused.
+    words : bool
+        Whether categories may be words, which are numbered in alphabetical order.
+    """
+
+    label: str = "label"
+    qid: str = "qid"
+    drop: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    words: bool = True
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Tell by its name whether a file is CSV or parquet."""
+    return str(path).lower().endswith(ENDINGS)
+
+
+def read_frame(path: str | os.PathLike[str]) -> Any:
+    """Read a CSV or parquet file as a data frame of pandas.
+
+    Raises
+    ------
+    ImportError
+        Without pandas, or for parquet without pyarrow: ``pip install "boostrank[tables]"``.
+    """
+    try:
+        import pandas
+
+        return (pandas.read_parquet if Path(path).suffix == ".parquet" else pandas.read_csv)(path)
+    except ImportError as error:
+        raise ImportError(
+            f"{path}: CSV and parquet files need pandas and pyarrow: "
+            f'pip install "boostrank[tables]" ({error})'
+        ) from error
+    except (ValueError, UnicodeDecodeError) as error:  # pandas' and pyarrow's parser errors
+        raise ValueError(f"{path}: {str(error).splitlines()[0]}") from error
+
+
+def read_parts(paths: Sequence[Any], columns: Columns) -> list[RankingData]:
+    """Read each file as a data set, svmlight, CSV or parquet; all with the same features.
+
+    Parameters
+    ----------
+    paths : sequence of path
+    columns : Columns
+        Of tables.
+
+    Raises
+    ------
+    ValueError
+        For tables among other files; as `load_letor_parts` and `from_frame`.
+    """
+    tables = [path for path in paths if is_table(path)]
+    if not tables:
+        return load_letor_parts(list(paths))
+    if len(tables) < len(paths):
+        raise ValueError(
+            f"the files must be of one kind, but {tables[0]} is a table and "
+            f"{next(path for path in paths if not is_table(path))} is not"
+        )
+    return parts_of_frames([read_frame(path) for path in paths], columns)
+
+
+def feature_name(column: Any) -> str:
+    """Return a column's name as both hosts take it."""
+    return re.sub(r'[\[\]{}<>",:\s]', "_", str(column))
+
+
+def from_frame(
+    frame: Any,
+    *,
+    label: str = "label",
+    qid: str = "qid",
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+) -> RankingData:
+    """Make ranking data of a data frame.
+
+    Parameters
+    ----------
+    frame : data frame of pandas or polars
+        A row for each document. Rows whose queries do not stand together are sorted by query, with
+        a warning.
+    label, qid : str
+        Columns of the grades and of the queries' ids, numbers or words. Words are numbered.
+    drop : sequence of str, default ()
+        Columns that are no features.
+    categorical : sequence of str, default ()
+        Features whose values have no order, numbers or words; columns of a categorical type always
+        are.
+
+    Returns
+    -------
+    RankingData
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a column that is not there, for words in a feature that is not categorical, and as
+        `RankingData`.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from boostrank.datasets import from_frame
+    >>> frame = pandas.DataFrame(
+    ...     {"query": ["b", "b", "a"], "bm25": [2.0, 1.0, 3.0], "grade": [1, 0, 2]}
+    ... )
+    >>> data = from_frame(frame, label="grade", qid="query")
+    >>> data, data.names, data.qid.tolist()
+    (RankingData(2 queries, 3 documents, 1 feature), ('bm25',), [1, 1, 0])
+    """
+    return parts_of_frames([frame], Columns(label, qid, drop, categorical))[0]
+
+
+def parts_of_frames(frames: Sequence[Any], columns: Columns) -> list[RankingData]:
+    """Make one data set of each frame, words numbered alike in all of them."""
+    first = list(frames[0].columns)
+    for name in (columns.label, columns.qid, *columns.drop, *columns.categorical):
+        check_choice("column", name, map(str, first))
+    for frame in frames[1:]:
+        if list(frame.columns) != first:
+            raise ValueError(
+                "the tables must have the same columns, but "
+                f"{set(map(str, first)) ^ set(map(str, frame.columns)) or 'their order'} differ"
+            )
+    names = [name for name in first if str(name) not in (columns.label, columns.qid, *columns.drop)]
+    categories = [
+        name for name in names if str(name) in columns.categorical or _is_category(frames, name)
+    ]
+    sizes = [len(frame) for frame in frames]
+    X = np.empty((sum(sizes), len(names)))
+    for i, name in enumerate(names):
+        X[:, i] = (
+            _codes(frames, name, columns.words) if name in categories else _numbers(frames, name)
+        )
+    y, ids = _numbers(frames, columns.label), _ids(frames, columns.qid)
+    parts, end = [], 0
+    for size in sizes:
+        rows = np.arange(end, end + size)
+        end += size
+        parts.append(
+            RankingData(
+                *_sorted(X[rows], y[rows], ids[rows], columns.qid),
+                names=tuple(map(feature_name, names)),
+                categorical=tuple(names.index(name) for name in categories),
+            )
+        )
+    return parts
+
+
+def features_of_frame(frame: Any, columns: Columns, names: Sequence[str]) -> Floats:
+    """Return the features of documents to be scored, as numbers.
+
+    Parameters
+    ----------
+    frame : data frame
+        Label and queries may be absent.
+    columns : Columns
+    names : sequence of str
+        Of the model's features. Where the frame has all of them, they are taken by name, otherwise
+        all features in their order.
+    """
+    known = {feature_name(name): name for name in frame.columns}
+    if names and all(name in known for name in names):
+        chosen = [known[name] for name in names]
+    else:
+        own = (columns.label, columns.qid, *columns.drop)
+        chosen = [name for name in frame.columns if str(name) not in own]
+    return np.column_stack([_numbers([frame], name) for name in chosen])
+
+
+def _is_category(frames: Sequence[Any], name: Any) -> bool:
+    return str(frames[0][name].dtype).lower().startswith(("categor", "enum"))
+
+
+def _array(column: Any) -> npt.NDArray[Any]:
+    return np.asarray(column.to_numpy())
+
+
+def _numbers(frames: Sequence[Any], name: Any) -> Floats:
+    pieces = []
+    for frame in frames:
+        column = frame[name]
+        try:
+            if hasattr(column, "astype"):  # pandas, where a missing number may be NA
+                column = column.astype("float64")
+            pieces.append(_array(column).astype(np.float64))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"column {name!r} must hold numbers, got {str(column.dtype)!r}: name it as "
+                "categorical, or drop it"
+            ) from error
+    return np.concatenate(pieces)
+
+
+def _codes(frames: Sequence[Any], name: Any, words: bool) -> Floats:
+    """Return a column's categories as numbers: whole numbers from 0 stay as they are."""
+    values = np.concatenate([_array(frame[name]).astype(object) for frame in frames])
+    missing = np.array([value is None or value != value for value in values], dtype=bool)
+    codes = np.full(len(values), np.nan)
+    known = values[~missing]
+    try:
+        numbers = known.astype(np.float64)
+        whole = bool(np.all((numbers >= 0) & (numbers == np.floor(numbers))))
+    except (TypeError, ValueError):
+        whole = False
+    if not whole and not words:
+        raise ValueError(
+            f"column {name!r} holds words: a model file keeps no list of them, so replace them by "
+            "numbers from 0, the same in all files"
+        )
+    codes[~missing] = numbers if whole else np.unique(known.astype(str), return_inverse=True)[1]
+    return codes
+
+
+def _ids(frames: Sequence[Any], name: Any) -> Integers:
+    values = np.concatenate([_array(frame[name]) for frame in frames])
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    if values.dtype.kind == "f" and np.all(values == np.floor(values)):  # False of NaN
+        return values.astype(np.int64)
+    if any(value is None or value != value for value in values.tolist()):
+        raise ValueError(f"column {name!r} must have a query for every document, got a missing one")
+    return np.asarray(np.unique(values.astype(str), return_inverse=True)[1], dtype=np.int64)
+
+
+def _sorted(X: Floats, y: Floats, ids: Integers, name: str) -> tuple[Floats, Floats, Integers]:
+    """Bring the documents of each query together, in the order in which queries begin."""
+    _, first, query = np.unique(ids, return_index=True, return_inverse=True)
+    order = np.argsort(first[query], kind="stable")
+    if (order == np.arange(len(order))).all():
+        return X, y, ids
+    warnings.warn(
+        f"rows are sorted by {name!r}: the documents of a query did not stand together",
+        stacklevel=2,
+    )
+    return X[order], y[order], ids[order]

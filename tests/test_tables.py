@@ -1,0 +1,248 @@
+"""CSV, parquet and data frames in; models and scores out, the same as from arrays."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import xgboost
+from typer.testing import CliRunner
+
+import boostrank
+from boostrank.datasets import RankingData, from_frame, make_ranking
+from boostrank.datasets.tables import Columns, features_of_frame, parts_of_frames
+from boostrank.lab.cli.app import app
+
+DATA = make_ranking(30, 10, 4, seed=1)
+NAMES = ["bm25", "page rank", "len", "x"]
+
+
+def _frame() -> pd.DataFrame:
+    frame = pd.DataFrame(DATA.X, columns=NAMES)
+    frame["shop"] = np.arange(len(frame)) % 4
+    frame["brand"] = np.array(["b", "a", "c"])[np.arange(len(frame)) % 3]
+    frame["query"] = [f"q{q:03d}" for q in DATA.qid]
+    frame["grade"] = DATA.y
+    frame["url"] = "http://"
+    return frame
+
+
+OPTIONS = ["--label", "grade", "--qid", "query"]
+COLUMNS: dict[str, Any] = {"label": "grade", "qid": "query", "drop": ["url", "brand"]}
+SMALL = ["--rounds", "6", "--leaves", "4", "--min-docs", "3", "--learning-rate", "0.3"]
+
+
+def _run(*args: object) -> Any:
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def _fails(*args: object) -> str:
+    result = _run(*args)
+    assert result.exit_code == 2, result.output
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("tables")
+    frame = _frame()
+    paths = {name: folder / f"{name}.csv" for name in ("csv", "unsorted")}
+    paths["parquet"] = folder / "whole.parquet"
+    frame.to_csv(paths["csv"], index=False)
+    frame.to_parquet(paths["parquet"])
+    frame.sample(frac=1, random_state=0).to_csv(paths["unsorted"], index=False)
+    return paths
+
+
+# Frames
+
+
+@pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+def test_a_frame_is_its_arrays(make: Any) -> None:
+    data = from_frame(make(_frame()), **COLUMNS, categorical=["shop"])
+    np.testing.assert_array_equal(data.X[:, :4], DATA.X)
+    np.testing.assert_array_equal(data.X[:, 4], np.arange(300) % 4)
+    np.testing.assert_array_equal(data.y, DATA.y)
+    np.testing.assert_array_equal(data.group, DATA.group)
+    assert data.names == ("bm25", "page_rank", "len", "x", "shop")
+    assert data.categorical == (4,)
+    for part in (data.select([1, 0]), *data.split(2, seed=0), RankingData.concat([data])):
+        assert (part.names, part.categorical) == (data.names, data.categorical)
+
+
+@pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+def test_missing_numbers_words_and_categories(make: Any) -> None:
+    frame = pd.DataFrame(
+        {
+            "qid": [1, 1, 2],
+            "label": [1, 0, 2],
+            "a": pd.array([1, None, 3], dtype="Int64"),
+            "b": ["y", None, "x"],
+            "c": pd.Categorical(["u", "v", "u"]),
+            "d": [True, False, True],
+        }
+    )
+    data = from_frame(make(frame), categorical=["b"])
+    nan = np.nan
+    np.testing.assert_array_equal(data.X, [[1, 1, 0, 1], [nan, nan, 1, 0], [3, 0, 0, 1]])
+    assert data.categorical == (1, 2)
+
+
+def test_unsorted_queries_are_sorted_and_told() -> None:
+    frame = pd.DataFrame({"qid": [5, 3, 5, 3], "label": [0, 1, 2, 3], "a": [0.0, 1.0, 2.0, 3.0]})
+    with pytest.warns(UserWarning, match="rows are sorted by 'qid'"):
+        data = from_frame(frame)
+    assert data.qid.tolist() == [5, 5, 3, 3]
+    assert data.X[:, 0].tolist() == data.y.tolist() == [0, 2, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"label": "grad"}, "unknown column 'grad'; did you mean 'grade'?"),
+        ({"drop": ["url", "brnd"]}, "unknown column 'brnd'; did you mean 'brand'?"),
+        ({"drop": ["url"]}, "column 'brand' must hold numbers, got "),
+    ],
+)
+def test_frames_that_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")):
+        from_frame(_frame(), **COLUMNS | changes)
+    other = _frame().rename(columns={"len": "length"})
+    with pytest.raises(ValueError, match="must have the same columns"):
+        parts_of_frames([_frame(), other], Columns(**COLUMNS))
+
+
+def test_features_go_by_name_where_a_model_knows_them() -> None:
+    frame = _frame()[["len", "x", "page rank", "bm25", "url"]]
+    named = features_of_frame(frame, Columns(drop=["url"]), ["bm25", "page_rank", "len", "x"])
+    np.testing.assert_array_equal(named, DATA.X)
+    placed = features_of_frame(frame, Columns(drop=["url"]), [])
+    np.testing.assert_array_equal(placed[:, 3], DATA.X[:, 0])
+
+
+# Files
+
+
+@pytest.mark.parametrize("objective", ["gbrank", "lightgbm:lambdarank", "xgboost:rank:ndcg"])
+def test_train_predict_evaluate_on_tables(
+    objective: str, files: dict[str, Path], tmp_path: Path
+) -> None:
+    model, scores = tmp_path / "model.json", tmp_path / "scores.txt"
+    trained = _run(
+        *("train", files["csv"], "-o", objective, "--model", model, *OPTIONS, *SMALL),
+        *("--drop", "url,brand", "--categorical", "shop", "--keep-order"),
+    )
+    assert trained.exit_code == 0, trained.output
+    if objective == "xgboost:rank:ndcg":
+        booster = xgboost.Booster(model_file=model)
+        assert booster.feature_names == ["bm25", "page_rank", "len", "x", "shop"]
+        assert booster.feature_types == ["float"] * 4 + ["c"]
+    else:
+        booster = lightgbm.Booster(model_file=model)
+        assert ("objective=lambdarank" in booster.model_to_string()) == (":" in objective)
+        assert booster.feature_name() == ["bm25", "page_rank", "len", "x", "shop"]
+    found = {}
+    for name in ("csv", "unsorted", "parquet"):
+        # What is not a feature of the model may be there or not.
+        assert _run("predict", model, files[name], "--out", scores).exit_code == 0
+        measured = _run("evaluate", scores, files[name], *OPTIONS)
+        assert measured.exit_code == 0, measured.output
+        found[name] = measured.stdout
+    want = boostrank.evaluate(np.loadtxt(scores), DATA.y, DATA.group)["ndcg@10"]
+    assert f"ndcg@10\t{want:.6f}" in found["csv"]
+    assert found["csv"] == found["parquet"]
+    assert want > 0.7
+
+
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+def test_early_stopping_keeps_the_best_round(
+    host: str, files: dict[str, Path], tmp_path: Path
+) -> None:
+    model, short = tmp_path / "model.json", tmp_path / "short.json"
+    args = ["-o", "gbrank", "--host", host, *OPTIONS, *SMALL[2:], "--drop", "url,brand,shop"]
+    stopped = _run(
+        *("train", files["csv"], *args, "--model", model, "--metric", "map", "--rounds", 200),
+        *("--valid", files["parquet"], "--patience", 3),
+    )
+    assert stopped.exit_code == 0, stopped.output
+    kept = int(stopped.stdout.split(": ")[1].split()[0])
+    assert kept < 197
+    # The same trees as without: they are the first of a longer training.
+    assert _run("train", files["csv"], *args, "--model", short, "--rounds", kept).exit_code == 0
+    X = features_of_frame(_frame(), Columns(**COLUMNS | {"drop": ["url", "brand", "shop"]}), [])
+    predict = {
+        "lightgbm": lambda path: lightgbm.Booster(model_file=path).predict(X),
+        "xgboost": lambda path: xgboost.Booster(model_file=path).inplace_predict(
+            X, validate_features=False
+        ),
+    }[host]
+    np.testing.assert_array_equal(predict(model), predict(short))
+    # Later rounds are no better on the validation data.
+    assert _run("train", files["csv"], *args, "--model", short, "--rounds", kept + 3).exit_code == 0
+
+    def value(path: Path) -> float:
+        return boostrank.evaluate(predict(path), DATA.y, DATA.group, ["map"])["map"]
+
+    assert value(short) <= value(model) + 1e-6
+
+
+def test_compare_takes_a_table_a_metric_and_parameters(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    params = tmp_path / "host.json"
+    params.write_text('{"max_bin": 15}')
+    common = ["compare", files["unsorted"], "-o", "gbrank", "--hosts", "lightgbm", *OPTIONS, *SMALL]
+    common += ["--drop", "url", "--categorical", "brand,shop", "--folds", "1,2", "--metric", "mrr"]
+    result = _run(*common, "--out", tmp_path, "--json")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == (
+        "boostrank: rows are sorted by 'query': the documents of a query did not stand together\n"
+    )
+    printed = json.loads(result.stdout)
+    assert printed["settings"]["metric"] == "mrr"
+    for row in printed["rows"]:
+        assert next(iter(row["metrics"])) == "mrr"
+        best = max(each["metrics"]["mrr"] for each in printed["rows"])
+    assert printed["rows"][0]["metrics"]["mrr"] == best
+    other = json.loads(_run(*common, "--out", tmp_path, "--json", "--params", params).stdout)
+    assert other["settings"]["params"] == {"lightgbm": {"max_bin": 15}}
+    assert [row["metrics"] for row in other["rows"]] != [row["metrics"] for row in printed["rows"]]
+    # The hosts' own rows read it, ours say that they do not.
+    params.write_text('{"lightgbm": {"sigmoid": 3}}')
+    result = _run(*common, "--out", tmp_path, "--params", params)
+    assert result.exit_code == 0
+    assert "boostrank: ignored by boostrank's gbrank: sigmoid" in result.stderr
+
+
+def test_files_and_options_that_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
+    train = ["train", files["csv"], "-o", "gbrank", "--model", tmp_path / "m.txt", *OPTIONS]
+    assert "column 'brand' holds words: a model file" in _fails(
+        *train, "--drop", "url", "--categorical", "brand"
+    )
+    assert "column 'brand' must hold numbers" in _fails(*train, "--drop", "url")
+    assert "did you mean 'grade'" in _fails(*train, "--label", "grad")
+    letor = tmp_path / "a.txt"
+    letor.write_text("1 qid:1 1:0.5\n")
+    assert "the files must be of one kind" in _fails(*train, letor)
+    broken = tmp_path / "b.parquet"
+    broken.write_text("no")
+    assert f"{broken}: " in _fails("train", broken, *train[2:])
+    params = tmp_path / "p.json"
+    params.write_text("{")
+    assert "p.json, line 1: not JSON" in _fails(*train, "--params", params)
+    params.write_text('{"lightgmb": {"a": 1}, "xgboost": {}}')
+    assert "did you mean 'lightgbm'" in _fails(*train, "--params", params)
+    assert "--param is for boostrank's objectives" in _fails(
+        *("train", files["csv"], "-o", "lightgbm:lambdarank", "-p", "k=3"),
+        *("--model", tmp_path / "m.txt"),
+    )
+    few = tmp_path / "few.csv"
+    _frame().iloc[:20].to_csv(few, index=False)
+    assert "need at least 5 queries, got 2" in _fails(
+        "compare", few, *OPTIONS, "--drop", "url,brand"
+    )
