@@ -85,6 +85,11 @@ class CatBoostModel(Model):
         return len(self.booster.feature_names_)
 
     @property
+    def feature_names(self) -> list[str]:
+        """Names; see `Model.feature_names`."""
+        return []  # its data is handed over without
+
+    @property
     def n_trees(self) -> int:
         """Trees; see `Model.n_trees`."""
         return int(self.booster.tree_count_)
