@@ -60,6 +60,7 @@ CALLS = {
     "gradient_by_difference": lambda **kw: plot.gradient_by_difference(OBJECTIVES, **kw),
     "gradient_by_rank": lambda **kw: plot.gradient_by_rank(OBJECTIVES, **kw),
     "leaderboard": lambda **kw: plot.leaderboard(ROWS, **kw),
+    "differences": lambda **kw: plot.differences(ROWS, **kw),
     "surrogate_against_measure": lambda **kw: plot.surrogate_against_measure(
         {"SoftNDCG": stages(boostrank.SoftNDCG())}, **kw
     ),
@@ -328,7 +329,7 @@ def test_every_line_of_a_benchmark_has_its_own_style(ax):
     timings = [Timing(20, pair.label, pair.host, 1.0, 2.0, 2.0, 1.0) for pair in bench.pairs(20)]
     plot.time_per_document(timings, ax=ax)
     looks = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}
-    assert len(looks) == len(ax.lines) == 11
+    assert len(looks) == len(ax.lines) == 15
     ours = [line.get_label().startswith("boostrank") for line in ax.lines]
     assert [line.get_color() != plot.GREY for line in ax.lines] == ours
 

@@ -98,10 +98,12 @@ def pairs(docs: int) -> tuple[Pair, ...]:
         Pair(SmoothNDCG(), "lightgbm", "lambdarank", everything, "smooth-ndcg against lambdarank"),
         Pair(normalised, "lightgbm", "lambdarank", lightgbm(docs, True), "lambdarank, normalised"),
         Pair(normalised, "xgboost", "rank:ndcg", xgboost(True), "lambdarank, normalised"),
-        Pair(normalised, "lightgbm", "lambdarank", (), "lambdarank against default"),
-        Pair(top_30, "lightgbm", "lambdarank", (), "lambdarank, top 30 against default"),
+        Pair(normalised, "lightgbm", "lambdarank", (), "lambdarank, normalised against default"),
+        Pair(
+            top_30, "lightgbm", "lambdarank", (), "lambdarank, normalised, top 30 against default"
+        ),
         Pair(Blend(), "lightgbm", "lambdarank", (), "blend against default"),
-        Pair(normalised, "xgboost", "rank:ndcg", (), "lambdarank against default"),
+        Pair(normalised, "xgboost", "rank:ndcg", (), "lambdarank, normalised against default"),
         Pair(Blend(), "xgboost", "rank:ndcg", (), "blend against default"),
     )
 

@@ -80,7 +80,7 @@ EXAMPLES = """
     boostrank compare -o shf-sdcg,lambdarank S1.txt S2.txt S3.txt S4.txt S5.txt
     boostrank compare -o sdcg:k=10,alpha=2 --hosts lightgbm train.txt.gz
     boostrank compare --baseline xgboost:rank:ndcg --out out/mine
-    boostrank compare clicks.csv --label grade --qid session --drop url --metric mrr
+    boostrank compare clicks.csv --label grade --qid session --metric mrr
     boostrank compare --out out/mine --resume
     boostrank compare -o shf-sdcg --json > result.json
 

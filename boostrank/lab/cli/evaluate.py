@@ -21,7 +21,7 @@ EXAMPLES = """
 **Examples**
 
     boostrank evaluate scores.txt test.txt.gz
-    boostrank evaluate scores.txt test.txt.gz --metrics ndcg@1,ndcg@10,mrr --convention trec
+    boostrank evaluate scores.txt test.txt.gz --metrics ndcg@10,mrr
     boostrank evaluate scores.txt test.txt.gz --json
 """
 
