@@ -20,7 +20,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#9F64FB", "#E0004B")
 #: For what others are compared with: baselines, the hosts' own objectives.
 GREY = "#767676"
 _OURS = ("-", ":", "-.")
-_THEIRS = ("--", ":", "-.")
+_THEIRS = ("--", ":", "-.", "-")
 
 #: Matplotlib settings with which a picture can be read on a light page and on a dark one: for
 #: ``with matplotlib.rc_context(ANY_BACKGROUND):`` around drawing and saving.
