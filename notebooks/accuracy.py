@@ -24,12 +24,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from boostrank.objectives.validation import Floats
 from scipy.stats import t
 
 import boostrank
+from boostrank import plot
 from boostrank.datasets import Fold, RankingData, letor_folds, load_letor, load_letor_parts
 from boostrank.lab.models import Model
 from boostrank.lab.rivals import TRAINERS
@@ -255,35 +257,40 @@ def print_test(seeds: Sequence[int]) -> None:
             print(f"| {row} | {trees_of(row)} | {cells} | {' | '.join(more)} |")
 
 
+@mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "accuracy"})
 def draw(seeds: Sequence[int], path: Path) -> None:
     """Draw what ours has more than the rivals, all sets together."""
     shown = [row for row in RIVALS[::-1] if is_done(row, "plain", seeds)]
     figure, panels = plt.subplots(
-        1, len(TESTS), figsize=(11.0, 0.4 * len(shown) + 1.4), sharey=True, sharex=True
+        1, len(TESTS), figsize=(10.0, 0.4 * len(shown) + 1.6), sharey=True, sharex=True
     )
     for panel, (title, (first, trees_of)) in zip(panels, TESTS.items(), strict=True):
         ours = pooled(first, trees_of(first), SETS, seeds, "test")
         less = [ours - pooled(row, trees_of(row), SETS, seeds, "test") for row in shown]
-        panel.axvline(0.0, color="0.4", linewidth=1)
+        panel.axvline(0.0, color=plot.GREY, linewidth=1)
         for k, label in enumerate(("best round", "all 300 rounds")):
             panel.errorbar(
                 [each[k].mean() for each in less],
                 np.arange(len(shown)) + 0.12 - 0.24 * k,
                 xerr=[half_width(each)[k] for each in less],
                 fmt="o",
+                color=plot.COLOURS[k],
                 markersize=5,
-                capsize=2,
                 label=label,
             )
-        panel.set_title(f"{title}\n{first}", fontsize=10)
+        panel.set_title(f"{title}:\n{first}", fontsize=10, color=plot.GREY)
         panel.set_yticks(range(len(shown)), shown)
-        panel.grid(axis="x", alpha=0.3)
+        panel.set_xticks([-0.01, 0.0, 0.01], ["-.01", "0", "+.01"])
         panel.spines[["top", "right", "left"]].set_visible(False)
         panel.tick_params(axis="y", length=0)
-    panels[0].legend(frameon=False, fontsize=8)
-    figure.supxlabel("NDCG@10 of blend less that of the row, 95 % intervals", fontsize=9)
+    panels[0].legend(frameon=False, fontsize=8, loc="lower right")
+    figure.supxlabel(
+        "NDCG@10 of blend less that of the row, 95 % intervals", fontsize=9, color=plot.GREY
+    )
     figure.tight_layout()
-    figure.savefig(path)
+    figure.savefig(
+        path, transparent=True, metadata={"Date": None} if path.suffix == ".svg" else None
+    )
 
 
 def main() -> None:

@@ -54,9 +54,9 @@ def time_per_document(timings: Sequence[Timing], *, ax: "Axes | None" = None) ->
     for timing in timings:
         ours, _, against = timing.label.partition(" against ")
         measured = [(f"boostrank: {ours}", timing.ours)]
-        theirs = against if against == "default" else ours if not against else ""
-        if theirs and timing.host:
-            measured.append((f"{timing.host}: {theirs}", timing.builtin))
+        same = against if against == "default" else "" if against else ours
+        if same and timing.host:
+            measured.append((f"{timing.host}: {same}", timing.builtin))
             hosts[measured[1][0]] = timing.host
         for label, nanoseconds in measured:
             times = lines.setdefault(label, {})
