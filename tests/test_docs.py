@@ -92,12 +92,6 @@ def test_contributing_names_every_file(folder):
                 assert f"`{name}`" in section, name
 
 
-def test_the_readmes_times_are_those_of_the_page():
-    rows = re.findall(r"^\| [\d,]+ \|.*", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert rows
-    assert set(rows) <= set((ROOT / "docs" / "speed.md").read_text().splitlines())
-
-
 def anchors(path):
     """Names that GitHub gives to the headings of a page."""
     text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)

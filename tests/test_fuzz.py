@@ -437,6 +437,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:grades:UserWarning")
 @settings(fuzzed, max_examples=settings.default.max_examples // 2)
 @given(
     # A mixture's parts are scaled one by one, which its own tests look at.

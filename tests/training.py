@@ -35,7 +35,7 @@ def parts_of(objective, round):
         tau, first, second = objective.schedule, objective.first, objective.second
     elif isinstance(objective, boostrank.Blend):
         pairs, top = boostrank.RankNet(sigma=2.0), boostrank.SHFSDCG(alpha=2.0)
-        return [(1 / 3, part) for part in (boostrank.QueryRMSE(), pairs, top)]
+        return [(1 / 2, boostrank.QueryRMSE()), (1 / 4, pairs), (1 / 4, top)]
     else:
         return [(1.0, objective)]
     return [(tau(round), first), (1.0 - tau(round), second)]

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.objectives import Objective
-from boostrank.objectives.mix import parts_of
 
 #: Parameters of the hosts' own ranking objectives, with what has their effect here.
 OF_LIGHTGBM: Mapping[str, str] = {
@@ -139,7 +138,7 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
     labels : array (n_docs,)
     objective : Objective
     """
-    if not len(labels) or not any(part.exponential_gains for _, part in parts_of(objective, 1)):
+    if not len(labels) or not objective.exponential_gains:
         return
     largest = float(np.max(labels))
     if largest > LARGEST_GRADE:
