@@ -1,0 +1,46 @@
+"""The figure of README and docs/speed.md, from what ``boostrank bench`` left in ``out/bench``.
+
+    python notebooks/speed_figure.py
+
+reads ``out/bench/bench.csv`` and writes ``docs/_static/speed.svg``.
+"""
+
+import csv
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+
+from boostrank import plot
+from boostrank.lab.bench import Timing
+
+SHOWN = (
+    "blend against default",
+    "lambdarank, normalised against default",
+    "lambdarank, normalised",
+    "sdcg against lambdarank",
+)
+
+
+@mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "speed"})
+def main() -> None:
+    """Draw times per document of a few objectives and of the hosts' own."""
+    with Path("out/bench/bench.csv").open(newline="", encoding="utf-8") as file:
+        timings = [
+            Timing(
+                int(row["docs"]),
+                row["label"],
+                row["host"],
+                *(float(row[name]) for name in ("ours", "builtin", "ratio", "speedup")),
+            )
+            for row in csv.DictReader(file)
+            if row["label"] in SHOWN
+        ]
+    figure, axes = plt.subplots(figsize=(8.0, 3.6), layout="constrained")
+    plot.time_per_document(timings, ax=axes)
+    figure.legend(loc="outside right", frameon=False, fontsize=8)
+    figure.savefig("docs/_static/speed.svg", transparent=True, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()
