@@ -280,7 +280,7 @@ def draw(seeds: Sequence[int], path: Path) -> None:
             )
         panel.set_title(f"{title}:\n{first}", fontsize=10, color=plot.GREY)
         panel.set_yticks(range(len(shown)), shown)
-        panel.set_xticks([-0.01, 0.0, 0.01], ["-.01", "0", "+.01"])
+        panel.set_xticks([-0.01, 0.0, 0.01, 0.02], ["-.01", "0", "+.01", "+.02"])
         panel.spines[["top", "right", "left"]].set_visible(False)
         panel.tick_params(axis="y", length=0)
     panels[0].legend(frameon=False, fontsize=8, loc="lower right")
