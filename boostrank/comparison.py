@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from boostrank.datasets import RankingData
 from boostrank.objectives import Objective
-from boostrank.objectives.validation import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -213,7 +212,7 @@ def compare(
     """
     from boostrank.datasets.tables import Columns
     from boostrank.lab.compare import check_folds, run_folds
-    from boostrank.lab.learners import learners
+    from boostrank.lab.learners import baseline_first, learners
     from boostrank.lab.results import Row
     from boostrank.lab.settings import Settings
     from boostrank.registry import make_objective
@@ -223,15 +222,13 @@ def compare(
         str(each): make_objective(each, {}, chosen.rounds) if isinstance(each, str) else each
         for each in objectives
     }
-    queue = learners(named, hosts, rounds=chosen.rounds)
-    by_name = {str(learner): learner for learner in queue}
-    first = by_name[check_choice("baseline", baseline or str(queue[0]), by_name)]
+    queue = baseline_first(learners(named, hosts, rounds=chosen.rounds), baseline)
     numbers = check_folds(folds, _N_PARTS)
     source, parts = _read(data, Columns(label, qid, drop, categorical), chosen.seed)
     if shuffle:
         parts = [part.shuffle_within_queries(chosen.seed) for part in parts]
     rows: list[Row] = []
-    for learner in [first, *(learner for learner in queue if learner is not first)]:
+    for learner in queue:
         results = tuple(run_folds(learner, parts, chosen, numbers))
         rows.append(Row(learner, results, rows[0] if rows else None, chosen.seed, metric))
     return Comparison(rows, parts, chosen, source)

@@ -84,3 +84,22 @@ def learners(
         for host in chosen
         if host in HOSTS
     ]
+
+
+def baseline_first(chosen: Sequence[Learner], baseline: str | None) -> list[Learner]:
+    """Bring the baseline to the front: so each later row is complete when it is trained.
+
+    Parameters
+    ----------
+    chosen : sequence of Learner
+    baseline : str, optional
+        Its name. Default None: the first learner.
+
+    Raises
+    ------
+    ValueError
+        For a name that none of them has.
+    """
+    by_name = {str(learner): learner for learner in chosen}
+    first = by_name[check_choice("baseline", baseline or str(chosen[0]), by_name)]
+    return [first, *(learner for learner in chosen if learner is not first)]

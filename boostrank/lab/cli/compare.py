@@ -62,7 +62,7 @@ from boostrank.lab.cli.parsing import (
 )
 from boostrank.lab.compare import check_folds, run_folds
 from boostrank.lab.environment import machine
-from boostrank.lab.learners import Learner, learners
+from boostrank.lab.learners import Learner, baseline_first, learners
 from boostrank.lab.models import HOSTS
 from boostrank.lab.plot.files import draw_rounds, draw_test
 from boostrank.lab.records import CsvFiles, ResultStore
@@ -70,7 +70,6 @@ from boostrank.lab.report import write_report
 from boostrank.lab.results import Failure, FoldResult, Row
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
-from boostrank.objectives.validation import check_choice
 from boostrank.registry import objective_names
 
 EXAMPLES = """
@@ -244,16 +243,13 @@ def _choose_learners(
     baseline: str | None,
     rounds: int,
 ) -> list[Learner]:
-    """Return the learners, the baseline first: so each later row is complete when it is trained."""
+    """Return the learners, the baseline first."""
     named = parse_objectives(objective, rounds)
     if preset == "accuracy":
         if named:
             raise ValueError("pass either --preset accuracy or --objective: it names them")
         named = accuracy_objectives(rounds)
-    chosen = learners(named, hosts, rounds=rounds)
-    by_name = {str(learner): learner for learner in chosen}
-    first = by_name[check_choice("baseline", baseline or str(chosen[0]), by_name)]
-    return [first, *(learner for learner in chosen if learner is not first)]
+    return baseline_first(learners(named, hosts, rounds=rounds), baseline)
 
 
 @dataclass
