@@ -52,7 +52,7 @@ from .contract import EXACT_OR_CONSTANT, Contract
 from .engine.driver import query_kernel
 from .engine.jit import jit_helper
 from .engine.order import all_equal
-from .validation import Floats
+from .validation import MAX_GRADE, Floats
 
 
 class ListNetParams(NamedTuple):
@@ -131,9 +131,18 @@ class ListNet(Objective):
     """
 
     name: ClassVar[str] = "listnet"
-    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(convex=True)
     hessians = EXACT_OR_CONSTANT
 
     hessian: str = "exact"
+
+    @property
+    def exponential_gains(self) -> bool:
+        """Whether a grade y counts as an exponential: it does, e^y."""
+        return True
+
+    @property
+    def largest_label(self) -> float:
+        """The largest label that is taken; the smallest is 0."""
+        return MAX_GRADE

@@ -120,12 +120,15 @@ class Mixture(Objective):
         """How many uniform numbers of each document a booster's round draws, for all parts."""
         return sum(part.n_draws for part in self._mixed()[1:])
 
-    if not TYPE_CHECKING:  # of a class elsewhere, here of the parts
+    @property
+    def exponential_gains(self) -> bool:
+        """Whether a part takes a grade y as 2^y."""
+        return any(part.exponential_gains for part in self._mixed()[1:])
 
-        @property
-        def exponential_gains(self) -> bool:
-            """Whether a part takes grades as gains 2^y - 1."""
-            return any(part.exponential_gains for part in self._mixed()[1:])
+    @property
+    def largest_label(self) -> float:
+        """The largest label that all parts take."""
+        return min(part.largest_label for part in self._mixed()[1:])
 
     @property
     def contract(self) -> Contract:

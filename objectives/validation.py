@@ -19,6 +19,8 @@ Integers = npt.NDArray[np.int64]
 
 # 2^y - 1 and sums of it over 10^6 documents stay below the largest float64 (about 2^1024).
 MAX_GRADE = 1000.0
+# Labels that are no exponents: what float32, in which boosters keep them, can hold.
+MAX_LABEL = 1e38
 # Whole numbers up to here are exact in float64, and fit the kernels' integers.
 MAX_COUNT = 2**53
 
@@ -68,18 +70,21 @@ def check_scores(scores: Any) -> Floats:
     return array
 
 
-def check_labels(labels: Any, n_docs: int) -> Floats:
-    """Return one grade a document as contiguous float64, finite and in 0..`MAX_GRADE`."""
+def check_labels(labels: Any, n_docs: int, largest: float = MAX_GRADE) -> Floats:
+    """Return one grade a document as contiguous float64, finite and in 0..`largest`."""
     array = _contiguous(_vector("labels", labels))
     if len(array) != n_docs:
         raise ValueError(
             f"labels must have one grade for each of the {n_docs} scores, got {len(array)}"
         )
-    bad = ~((array >= 0) & (array <= MAX_GRADE))
+    bad = ~((array >= 0) & (array <= largest))
     if bad.any():
+        cure = "map missing judgements to 0 or drop their rows"
+        if (array[bad] > largest).all():
+            cure = 'labels that are amounts need gain="linear"'
         raise ValueError(
-            f"labels must be relevance grades, finite and between 0 and {MAX_GRADE:g}, "
-            f"got {_first(bad, array)}; map missing judgements to 0 or drop their rows"
+            f"labels must be relevance grades, finite and between 0 and {largest:g}, "
+            f"got {_first(bad, array)}; {cure}"
         )
     return array
 
