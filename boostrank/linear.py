@@ -34,6 +34,7 @@ from boostrank.objectives.validation import (
     check_count,
     check_cutoff,
     check_group,
+    check_labels,
     check_positive,
 )
 
@@ -50,7 +51,9 @@ def _ranking(X: Floats, y: Any, group: Any, qid: Any, prefix: str = "") -> Ranki
     if qid is None:
         sizes = np.diff(check_group(group, len(X)))
         qid = np.repeat(np.arange(len(sizes)), sizes)
-    return RankingData(X, y, qid)
+    data = RankingData(X, y, qid)
+    check_labels(data.y, len(data.y))
+    return data
 
 
 class _LinearRanker(BaseEstimator):  # type: ignore[misc]

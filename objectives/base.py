@@ -379,7 +379,8 @@ class Objective(ABC):
 
     def _checked(self, scores: Any, labels: Any, group: Any) -> tuple[Floats, Floats, Integers]:
         s = check_scores(scores)
-        return s, check_labels(labels, len(s)), check_group(group, len(s))
+        y = check_labels(labels, len(s), self.contract.labels)
+        return s, y, check_group(group, len(s))
 
     #: The loss in compiled form.
     kernel: ClassVar[Kernel]

@@ -1,4 +1,4 @@
-"""The one form of ranking data: features, grades and query ids, checked once."""
+"""The one form of ranking data: features, labels and query ids, checked once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.objectives.validation import (
-    MAX_GRADE,
     Floats,
     Integers,
     check_count,
@@ -36,15 +35,9 @@ def query_starts(qid: Integers) -> tuple[Integers, int | None]:
     return starts, int(starts[back[0]]) if len(back) else None
 
 
-def bad_grades(y: Floats) -> npt.NDArray[np.bool_]:
-    """Return which grades are not in 0..1000."""
-    good: npt.NDArray[np.bool_] = (y >= 0) & (y <= MAX_GRADE)
-    return ~good  # NaN too
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class RankingData:
-    """Documents of consecutive queries, with features and grades.
+    """Documents of consecutive queries, with features and labels.
 
     Built from row-aligned query ids alone; the group sizes follow from them, so the two cannot
     disagree. From group sizes: ``qid=np.repeat(np.arange(len(group)), group)``.
@@ -54,7 +47,7 @@ class RankingData:
     X : array_like (n_docs, n_features)
         Features; NaN is a missing value, infinities are refused (XGBoost refuses them too).
     y : array_like (n_docs,)
-        Grades, finite and in 0..1000.
+        Labels, finite. Losses and measures of graded relevance take 0 to 1000 only, and check it.
     qid : array_like of integers (n_docs,)
         Id of each document's query. A query's documents stand together.
     names : sequence of str, optional
@@ -120,12 +113,12 @@ class RankingData:
                 f"X must be finite, or NaN where a value is missing, got {X[row, column]} "
                 f"at row {row}, column {column}"
             )
-        bad = bad_grades(y)
+        bad = ~np.isfinite(y)
         if bad.any():
             row = int(np.argmax(bad))
             raise ValueError(
-                f"y must hold relevance grades between 0 and {MAX_GRADE:g}, got {y[row]:g} "
-                f"at row {row}; map missing judgements to 0 or drop their rows"
+                f"y must hold finite numbers, got {y[row]:g} at row {row}; map missing judgements "
+                "to 0 or drop their rows"
             )
         starts, back = query_starts(qid)
         if back is not None:

@@ -15,6 +15,7 @@ from boostrank.datasets.ranking_data import query_starts
 from boostrank.metrics import Metric, evaluate, metric, per_query_weight
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.validation import (
+    GRADES,
     Floats,
     Integers,
     check_group,
@@ -149,6 +150,7 @@ def read_rows(
     offset: Any = None,
     sort: bool = False,
     prefix: str = "",
+    domain: str = GRADES,
 ) -> Rows:
     """Check what a ranker is given.
 
@@ -163,6 +165,8 @@ def read_rows(
         Bring the documents of each `qid` together, queries by ascending id.
     prefix : str
         ``"eval_"`` where the arguments are those of an evaluation set.
+    domain : str
+        That of the labels.
 
     Returns
     -------
@@ -175,7 +179,7 @@ def read_rows(
         fit, ids that are missing or of mixed types, the query's id among the features, a query
         whose documents do not stand together.
     """
-    n_docs = len(check_labels(y, np.size(y)))
+    n_docs = len(check_labels(y, np.size(y), domain))
     check_features(X, qid)
     if (group is None) == (qid is None):
         raise ValueError(
@@ -219,6 +223,7 @@ def read_sets(
     evals: tuple[Any, Any, Any, Any, Any],
     *,
     sort: bool,
+    domain: str,
 ) -> tuple[Rows, list[Rows]]:
     """Check the training set and the evaluation sets of a ranker.
 
@@ -228,7 +233,7 @@ def read_sets(
         X, y, group, qid, weight and offset, as in `read_rows`.
     evals : tuple
         Pairs of X and y, then sequences of group, qid, weight and offset, or None.
-    sort : bool
+    sort, domain
         As in `read_rows`.
 
     Returns
@@ -241,7 +246,8 @@ def read_sets(
         As `read_rows`; for sequences of unequal lengths.
     """
     X, y, group, qid, weight, offset = train
-    rows = read_rows(X, y, group=group, qid=qid, weight=weight, offset=offset, sort=sort)
+    rules: dict[str, Any] = {"sort": sort, "domain": domain}
+    rows = read_rows(X, y, group=group, qid=qid, weight=weight, offset=offset, **rules)
     sets = evals[0]
     names = ("eval_group", "eval_qid", "weights", "start scores")
     given = dict(zip(names, evals[1:], strict=True))
@@ -258,7 +264,7 @@ def read_sets(
             )
     columns = [[None] * len(sets) if values is None else values for values in given.values()]
     return rows, [
-        read_rows(X, y, group=g, qid=q, weight=w, offset=o, sort=sort, prefix="eval_")
+        read_rows(X, y, group=g, qid=q, weight=w, offset=o, prefix="eval_", **rules)
         for (X, y), g, q, w, o in zip(sets, *columns, strict=True)
     ]
 
@@ -324,6 +330,11 @@ def _made(objective: Any, changes: dict[str, Any], rounds: int) -> Objective:
             f"boostrank.SHFSDCG(k=10); got {objective!r}"
         )
     return objective.replace(**changes)
+
+
+def label_domain(objective: Any) -> str:
+    """Return what labels a ranker's objective, or the one of a name, takes."""
+    return _made(objective, {}, rounds=1).contract.labels
 
 
 def objective_for_fit(objective: Any, rounds: int, done: int) -> Objective:
