@@ -43,10 +43,8 @@ from .base import HOST_PARAMETERS, Objective
 from .contract import Contract, HessianKind
 from .engine.curvature import HESSIAN_FLOOR
 from .schedules import Schedule
-from .validation import LABEL_DOMAINS, Floats, Integers, check_share
+from .validation import Floats, Integers, check_share, narrowest
 
-# From the narrowest to the widest.
-_DOMAINS = tuple(LABEL_DOMAINS)
 # From the strongest claim to the weakest.
 _GRADIENTS = ("exact", "frozen", "subgradient")
 _HESSIANS: tuple[HessianKind, ...] = ("exact", "majorizer", "surrogate", "constant")
@@ -138,7 +136,7 @@ class Mixture(Objective):
             gradient=kind,
             hessian=_mixed_kind(first.hessian, second.hessian),
             shift_invariant=first.shift_invariant and second.shift_invariant,
-            labels=min(first.labels, second.labels, key=_DOMAINS.index),
+            labels=narrowest(first.labels, second.labels),
             cost=max(first.cost, second.cost),
             frozen=_joined(first.frozen, second.frozen),
             kinks=_joined(first.kinks, second.kinks),

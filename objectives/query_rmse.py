@@ -33,8 +33,9 @@ Cost
     O(n).
 
 When to use
-    Labels that are numbers, distances between them included, and below zero too; trees that are strongly regularised;
-    or the cheapest round. Unlike Regression it spends nothing on how good a query is as a whole.
+    Labels that are numbers, distances between them included, and below zero too; trees that are
+    strongly regularised; or the cheapest round. Unlike Regression it spends nothing on how good a
+    query is as a whole.
 """
 
 from dataclasses import dataclass

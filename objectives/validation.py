@@ -78,6 +78,11 @@ def check_scores(scores: Any) -> Floats:
     return array
 
 
+def narrowest(*domains: str) -> str:
+    """Return the domain of labels that all of several take."""
+    return min(domains, key=list(LABEL_DOMAINS).index, default=GRADES)
+
+
 def check_labels(labels: Any, n_docs: int, domain: str = GRADES) -> Floats:
     """Return one label a document as contiguous float64, all in a domain of `LABEL_DOMAINS`."""
     least, most, expected = LABEL_DOMAINS[domain]
