@@ -12,10 +12,12 @@ import numpy.typing as npt
 from .contract import Contract, HessianKind
 from .engine.curvature import HESSIAN_FLOOR, HESSIANS
 from .engine.driver import Kernel
-from .gains import Gain, gains_of, largest_label
+from .gains import Gain, gains_of
 from .parameters import cutoff, flag, fraction, noise, positive, random_seed
 from .schedules import Schedule
 from .validation import (
+    AMOUNTS,
+    GRADES,
     Floats,
     Integers,
     check_choice,
@@ -236,11 +238,6 @@ class Objective(ABC):
         return self._gain == "exponential"
 
     @property
-    def largest_label(self) -> float:
-        """The largest label that is taken; the smallest is 0."""
-        return largest_label(self._gain)
-
-    @property
     def n_draws(self) -> int:
         """How many uniform numbers `write_derivatives` takes for each document."""
         return 0
@@ -248,7 +245,10 @@ class Objective(ABC):
     @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
-        return replace(self.claims, hessian=self.hessians[self.hessian])
+        labels = self.claims.labels
+        if labels == GRADES and not self.exponential_gains:
+            labels = AMOUNTS
+        return replace(self.claims, hessian=self.hessians[self.hessian], labels=labels)
 
     def loss(
         self,
@@ -398,7 +398,7 @@ class Objective(ABC):
 
     def _checked(self, scores: Any, labels: Any, group: Any) -> tuple[Floats, Floats, Integers]:
         s = check_scores(scores)
-        y = check_labels(labels, len(s), self.largest_label)
+        y = check_labels(labels, len(s), self.contract.labels)
         return s, y, check_group(group, len(s))
 
     #: The loss in compiled form.

@@ -11,7 +11,7 @@ import numpy as np
 
 from .engine.gains import DISCOUNT_KINDS, TABLE, Discount, write_exponential_gains
 from .parameters import checked
-from .validation import MAX_GRADE, MAX_LABEL, Floats, check_choice
+from .validation import Floats, check_choice
 
 #: A word, a gain for each whole grade, or a function of an array of grades.
 Gain = str | tuple[float, ...] | Callable[[Floats], Floats]
@@ -101,13 +101,6 @@ def compiled_discount(value: Any, words: Sequence[str] = DISCOUNT_KINDS) -> Disc
     return Discount(TABLE if words == DISCOUNT_KINDS else len(words), np.array(value))
 
 
-def largest_label(gain: Gain) -> float:
-    """Return the largest label that has a gain."""
-    if gain == "exponential":
-        return MAX_GRADE
-    return len(gain) - 1.0 if isinstance(gain, tuple) else MAX_LABEL
-
-
 def gains_of(gain: Gain, labels: Floats) -> Floats:
     """Return the gain of every document.
 
@@ -115,7 +108,7 @@ def gains_of(gain: Gain, labels: Floats) -> Floats:
     ----------
     gain : str, tuple of float or callable
     labels : float64 array (n_docs,)
-        Between 0 and `largest_label`.
+        Not negative; up to `MAX_GRADE` where the gain is exponential.
 
     Returns
     -------

@@ -52,7 +52,7 @@ from .contract import EXACT_OR_CONSTANT, Contract
 from .engine.driver import query_kernel
 from .engine.jit import jit_helper
 from .engine.order import all_equal
-from .validation import MAX_GRADE, Floats
+from .validation import Floats
 
 
 class ListNetParams(NamedTuple):
@@ -141,8 +141,3 @@ class ListNet(Objective):
     def exponential_gains(self) -> bool:
         """Whether a grade y counts as an exponential: it does, e^y."""
         return True
-
-    @property
-    def largest_label(self) -> float:
-        """The largest label that is taken; the smallest is 0."""
-        return MAX_GRADE

@@ -40,10 +40,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .base import HOST_PARAMETERS, Objective
-from .contract import GRADES, Contract, HessianKind
+from .contract import Contract, HessianKind
 from .engine.curvature import HESSIAN_FLOOR
 from .schedules import Schedule
-from .validation import Floats, Integers, check_share
+from .validation import Floats, Integers, check_share, narrowest
 
 # From the strongest claim to the weakest.
 _GRADIENTS = ("exact", "frozen", "subgradient")
@@ -126,11 +126,6 @@ class Mixture(Objective):
         return any(part.exponential_gains for part in self._mixed()[1:])
 
     @property
-    def largest_label(self) -> float:
-        """The largest label that all parts take."""
-        return min(part.largest_label for part in self._mixed()[1:])
-
-    @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
         first, second = (objective.contract for objective in self._mixed()[1:])
@@ -139,7 +134,7 @@ class Mixture(Objective):
             gradient=kind,
             hessian=_mixed_kind(first.hessian, second.hessian),
             shift_invariant=first.shift_invariant and second.shift_invariant,
-            labels=GRADES,
+            labels=narrowest(first.labels, second.labels),
             cost=max(first.cost, second.cost),
             frozen=_joined(first.frozen, second.frozen),
             kinks=_joined(first.kinks, second.kinks),
