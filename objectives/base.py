@@ -233,6 +233,15 @@ class Objective(ABC):
         return {name: value(round) for name, value in self._schedules().items()}
 
     @property
+    def counts_gains(self) -> bool:
+        """Whether the parameter `gain` makes a difference."""
+        return "gain" in {field.name for field in fields(self)}
+
+    def with_gain(self, gain: Any) -> Self:
+        """Return a copy with another gain; of a mixture, in the parts that count gains."""
+        return self.replace(gain=gain) if self.counts_gains else self
+
+    @property
     def exponential_gains(self) -> bool:
         """Whether a grade y counts as 2^y, so that only a few small grades make sense."""
         return self._gain == "exponential"
