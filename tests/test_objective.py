@@ -332,6 +332,8 @@ REFUSED = {
     "discount": [*CHOICE, ("Linear", ValueError)],
     "permutations": COUNT,
     "decay": SHARE,
+    "top": POSITIVE,
+    "share": SHARE,
     "target": [*CHOICE, ("Grade", ValueError)],
     "ties": [*CHOICE, ("Score", ValueError)],
     "form": [*CHOICE, ("Sigmoid", ValueError)],
