@@ -132,8 +132,8 @@ class Calibrated(Objective):
     """Log-odds of relevance that also rank: logistic loss and a cross entropy of sigmoids.
 
     ``loss = (1 - share) R + share L``: R the mean logistic loss of a query's documents, L the cross
-    entropy between the shares of its labels and those of its sigmoids, ``-sum_i q_i ln pi_i``, after
-    Bai et al. (CIKM 2023). Probabilities equal to the labels are best for both, so
+    entropy between the shares of its labels and of its sigmoids, ``-sum_i q_i ln pi_i``, after Bai
+    et al. (CIKM 2023). Probabilities equal to the labels are best for both, so
     ``1/(1 + exp(-score))`` is the probability that a document is relevant.
 
     Parameters

@@ -7,7 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.metrics.conventions import find_convention
-from boostrank.metrics.measures import MEASURES, MetricName, Ranking, parse_name, ratio
+from boostrank.metrics.measures import (
+    MEASURES,
+    MetricName,
+    Ranking,
+    over_documents,
+    parse_name,
+    ratio,
+)
 from boostrank.objectives.validation import (
     Floats,
     Integers,
@@ -24,13 +31,16 @@ def _per_query(ranking: Ranking, name: MetricName) -> Floats:
     measure = MEASURES[name.measure]
     values = measure.function(ranking, name.k)
     no_relevant = 0.0 if name.minus else ranking.rules.no_relevant
-    if measure.normalised or np.isnan(no_relevant):
+    if measure.normalised or (np.isnan(no_relevant) and measure.of_documents is None):
         values[ranking.n_relevant == 0] = no_relevant
     values[ranking.sizes == 0] = np.nan
     return values
 
 
 def _mean(ranking: Ranking, name: MetricName, weight: Floats | None) -> float:
+    of_documents = MEASURES[name.measure].of_documents
+    if of_documents is not None:
+        return over_documents(ranking, of_documents, weight)
     values = _per_query(ranking, name)
     counted = ~np.isnan(values)
     if weight is None:
@@ -93,7 +103,7 @@ def evaluate(
     Parameters
     ----------
     scores : array (n_docs,)
-        Finite; larger is better.
+        Finite; larger is better. Log-odds for logloss, brier and ece.
     labels : array (n_docs,)
         Relevance grades, 0 <= y <= 1000.
     group : array of int (n_queries,)
@@ -101,7 +111,10 @@ def evaluate(
     metrics : sequence of str
         ``dcg[@k] ndcg[@k] map[@k] mrr[@k] err[@k] precision@k recall@k meanndcg``. Without ``@k``
         the whole list counts. meanndcg is the mean of NDCG@1 to NDCG@n, which the LETOR 4.0 script
-        prints. err takes the largest label passed as the top of the scale of grades.
+        prints. err takes the largest label passed as the top of the scale of grades. ``logloss``,
+        ``brier`` and ``ece``, lower is better, take scores as log-odds of relevance and a label as
+        the share of the largest one passed, or of 1 if that is larger: their means are over
+        documents, and all queries count. ece has ten bins of equal width.
     convention : {"standard", "lightgbm", "xgboost", "sklearn", "trec", "letor3", "letor4"}
         Whose rules apply; see the table of `boostrank.metrics`. The default is what most papers
         print; it leaves queries without relevant documents out instead of counting them as 1 or 0,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.metrics.conventions import Convention
+from boostrank.metrics.probabilities import OfDocuments, brier, calibration_error, log_loss, targets
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.engine.order import order_by_score
 from boostrank.objectives.validation import Floats, Integers
@@ -83,6 +84,7 @@ class Ranking:
         position = np.arange(len(scores), dtype=np.int64)
         self.rank = (position - boundaries[self.query] + 1).astype(np.float64)
         order = _best_first(scores, boundaries)
+        self.scores = scores[order]
         self.grades = labels[order]
         self.relevant = (self.grades > rules.relevant_above).astype(np.float64)
         self.n_relevant = self.total(self.relevant)
@@ -185,6 +187,27 @@ def _expected_reciprocal_rank(ranking: Ranking, k: int | None) -> Floats:
     return ranking.total(_stops(stop, ranking.end, ranking.boundaries) / ranking.rank, k)
 
 
+def over_documents(ranking: Ranking, function: OfDocuments, weight: Floats | None) -> float:
+    """Value of a measure of probabilities over all documents; `weight` is one for each query."""
+    of_document = np.ones(ranking.n_queries) if weight is None else weight
+    factor = np.repeat(of_document, ranking.sizes)
+    if factor.sum() == 0.0:
+        return np.nan
+    return function(ranking.scores, targets(ranking.grades), factor)
+
+
+def _of_each_query(function: OfDocuments) -> Callable[[Ranking, int | None], Floats]:
+    def values(ranking: Ranking, k: int | None) -> Floats:
+        likely, bounds = targets(ranking.grades), ranking.boundaries
+        found = np.zeros(ranking.n_queries)
+        for q in np.flatnonzero(ranking.sizes):
+            own = slice(bounds[q], bounds[q + 1])
+            found[q] = function(ranking.scores[own], likely[own], np.ones(ranking.sizes[q]))
+        return found
+
+    return values
+
+
 @dataclass(frozen=True)
 class Measure:
     """How a measure is computed, and what its name may say."""
@@ -193,6 +216,13 @@ class Measure:
     #: Whether it is divided by the best the query allows, and so is 0/0 where nothing is relevant.
     normalised: bool
     cutoff: Literal["optional", "required", "none"] = "optional"
+    #: Of a measure of probabilities: its value over documents, which its mean is taken over in the
+    #: place of queries. Lower is then better, and all queries count.
+    of_documents: OfDocuments | None = None
+
+
+def _of_probabilities(function: OfDocuments) -> Measure:
+    return Measure(_of_each_query(function), normalised=False, cutoff="none", of_documents=function)
 
 
 MEASURES: dict[str, Measure] = {
@@ -204,6 +234,9 @@ MEASURES: dict[str, Measure] = {
     "recall": Measure(_recall, normalised=True, cutoff="required"),
     "mrr": Measure(_reciprocal_rank, normalised=False),
     "err": Measure(_expected_reciprocal_rank, normalised=False),
+    "logloss": _of_probabilities(log_loss),
+    "brier": _of_probabilities(brier),
+    "ece": _of_probabilities(calibration_error),
 }
 
 _SYNTAX = re.compile(r"(?P<measure>[^@]*?)(?:@(?P<k>[1-9][0-9]*))?(?P<minus>-?)")
@@ -216,6 +249,11 @@ class MetricName:
     measure: str
     k: int | None
     minus: bool
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether a better ranking has a larger value."""
+        return MEASURES[self.measure].of_documents is None
 
 
 def parse_name(name: str, convention: str) -> MetricName:
