@@ -84,7 +84,9 @@ def main() -> None:
             for seed in given.seeds:
                 curves = {}
                 for row, parts in run(name, host, seed).items():
-                    scores, targets, group, ndcg = (np.concatenate(x) for x in zip(*parts))
+                    scores, targets, group, ndcg = (
+                        np.concatenate(x) for x in zip(*parts, strict=True)
+                    )
                     values = boostrank.evaluate(scores, targets, group, MEASURES)
                     means = [float(np.nanmean(ndcg)), *(values[m] for m in MEASURES)]
                     lines.setdefault(row, []).append(means)
