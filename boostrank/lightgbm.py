@@ -158,6 +158,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             (X, y, group, qid, sample_weight, init_score),
             (eval_set, eval_group, eval_qid, eval_sample_weight, eval_init_score),
             sort=sort,
+            domain=rankers.label_domain(self.objective),
         )
         return self._fit(train, evals, eval_metric, eval_at, callbacks, init_model, kwargs)
 

@@ -168,6 +168,7 @@ class XGBRanker(xgboost.XGBRanker):
             (X, y, group, qid, sample_weight, base_margin),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
             sort=sort,
+            domain=rankers.label_domain(self.objective),
         )
         return self._fit(train, evals, verbose, xgb_model)
 

@@ -12,7 +12,8 @@ from dataclasses import FrozenInstanceError, fields
 import boostrank.objectives
 import numpy as np
 import pytest
-from boostrank.objectives import REGISTRY, Objective, Schedule
+from boostrank.objectives import REGISTRY, Mix, Objective, Schedule
+from boostrank.objectives.validation import GRADES, NUMBERS, PROBABILITIES
 from cases import KINDS, every_kind, every_name, example
 from oracle import NAMES, ORACLES
 
@@ -359,3 +360,35 @@ def test_bad_parameters_are_refused(name):
         for value, error in REFUSED[parameter.name]:
             with pytest.raises(error, match=message):
                 cls(**{**good, parameter.name: value})
+
+
+# ---- the domain of labels ------------------------------------------------------------------------
+
+OUTSIDE = {
+    PROBABILITIES: {"a number above 1": 1.5, "a negative one": -0.5},
+    GRADES: {"a number above 1000": 1000.5, "a negative one": -0.5},
+    NUMBERS: {"no number": float("nan"), "infinity": float("inf")},
+}
+INSIDE = {PROBABILITIES: (0.0, 0.25, 1.0), GRADES: (0.0, 0.25, 40.0), NUMBERS: (-3e3, 0.0, 2e3)}
+
+
+@every_name
+def test_labels_are_taken_from_the_domain_that_the_contract_names(name):
+    objective, m = example(name).objective, example(name).rounds[0]
+    domain = objective.contract.labels
+    objective.loss([0.1, 0.2, 0.3], INSIDE[domain], [3], round=m)
+    grad, hess = objective.grad_hess([0.1, 0.2, 0.3], INSIDE[domain], [3], round=m)
+    assert np.isfinite(grad).all()
+    assert np.isfinite(hess).all()
+    for what, label in OUTSIDE[domain].items():
+        with pytest.raises(ValueError, match=f"labels must be .*got {label} at row 1"):
+            objective.grad_hess([0.1, 0.2, 0.3], [0.5, label, 1.0], [3], round=m)
+        assert what
+
+
+def test_a_mixture_takes_the_labels_that_both_parts_take():
+    wide, narrow = REGISTRY["query-rmse"](), REGISTRY["ranknet"]()
+    assert Mix(wide, wide, 0.5).contract.labels == NUMBERS
+    assert Mix(wide, narrow, 0.5).contract.labels == GRADES
+    with pytest.raises(ValueError, match="labels must be relevance grades"):
+        Mix(wide, narrow, 0.5).loss([0.0, 1.0], [-1, 0], [2])

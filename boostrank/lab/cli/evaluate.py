@@ -33,7 +33,7 @@ def evaluate(
         str,
         typer.Option(
             help="Which, with commas: dcg@k, ndcg@k, map, map@k, precision@k, recall@k, mrr, "
-            "err@k, with any k.",
+            "err@k, with any k; rbp@0.8, with any persistence; spearman, kendall, pearson, auc.",
             rich_help_panel=DATA,
         ),
     ] = "ndcg@10,map",
