@@ -337,6 +337,8 @@ REFUSED = {
     "gain": [*TABLE, ("Linear", ValueError), ([2, 1], ValueError)],
     "permutations": COUNT,
     "decay": SHARE,
+    "top": POSITIVE,
+    "share": SHARE,
     "target": [*CHOICE, ("Grade", ValueError)],
     "ties": [*CHOICE, ("Score", ValueError)],
     "form": [*CHOICE, ("Sigmoid", ValueError)],

@@ -8,7 +8,14 @@ import numpy.typing as npt
 
 from boostrank.datasets.ranking_data import check_queries
 from boostrank.metrics.conventions import find_convention
-from boostrank.metrics.measures import MEASURES, MetricName, Ranking, parse_name, ratio
+from boostrank.metrics.measures import (
+    MEASURES,
+    MetricName,
+    Ranking,
+    over_documents,
+    parse_name,
+    ratio,
+)
 from boostrank.objectives.gains import Gain
 from boostrank.objectives.validation import (
     AMOUNTS,
@@ -31,13 +38,16 @@ def _per_query(ranking: Ranking, name: MetricName) -> Floats:
         values[ranking.equal_labels] = np.nan
         return values
     no_relevant = 0.0 if name.minus else ranking.rules.no_relevant
-    if measure.normalised or np.isnan(no_relevant):
+    if measure.normalised or (np.isnan(no_relevant) and measure.of_documents is None):
         values[ranking.n_relevant == 0] = no_relevant
     values[ranking.sizes == 0] = np.nan
     return values
 
 
 def _mean(ranking: Ranking, name: MetricName, weight: Floats | None) -> float:
+    of_documents = MEASURES[name.measure].of_documents
+    if of_documents is not None:
+        return over_documents(ranking, of_documents, weight)
     values = _per_query(ranking, name)
     counted = ~np.isnan(values)
     if weight is None:
@@ -109,7 +119,7 @@ def evaluate(
     Parameters
     ----------
     scores : array (n_docs,)
-        Finite; larger is better.
+        Finite; larger is better. Log-odds for logloss, brier and ece.
     labels : array (n_docs,)
         Relevance grades, 0 <= y <= 1000; finite and not negative with another than the exponential
         gain; for ``spearman kendall pearson auc`` alone any finite numbers.
@@ -125,6 +135,10 @@ def evaluate(
         ``auc`` the share of pairs of different label in the right order, ties half. They are those
         of scipy and scikit-learn under every convention, 0 where all scores are equal (auc: 1/2),
         and count in no mean where all labels are.
+
+        ``logloss brier ece``, lower is better, take scores as log-odds of relevance and a label as
+        the share of the largest one passed, or of 1 if that is larger. Their means are over
+        documents, all queries count, and ece has ten bins of equal width.
     qid : array of int or str (n_docs,), optional
         In place of `group`: the id of each document's query. A query's documents stand together.
     convention : {"standard", "lightgbm", "xgboost", "sklearn", "trec", "letor3", "letor4"}

@@ -31,6 +31,11 @@ class Metric:
                 object.__setattr__(self, name, getattr(rules, name))
         parse_name(self.name, self.convention)
 
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether a better model has a larger value: not for logloss, brier and ece."""
+        return parse_name(self.name, self.convention).larger_is_better
+
     def __call__(self, *args: Any) -> tuple[str, float] | tuple[str, float, bool]:
         """Value of the measure as a host asks for it.
 
@@ -42,8 +47,7 @@ class Metric:
 
         Returns
         -------
-        (name, value, True) for LightGBM, (name, value) for XGBoost
-            ``True`` says that higher is better.
+        (name, value, larger_is_better) for LightGBM, (name, value) for XGBoost
 
         Raises
         ------
@@ -59,9 +63,10 @@ class Metric:
                         # Per query: `evaluate` could not tell where n_queries == n_docs.
                         weight = np.repeat(weight, host.group)
                     return self.name, self._value(preds, host.labels, host.group, weight)
-                return self.name, self._value(preds, host.labels, host.group, weight), True
+                value = self._value(preds, host.labels, host.group, weight)
+                return self.name, value, self.larger_is_better
             case (labels, preds, weight, group):
-                return self.name, self._value(preds, labels, group, weight), True
+                return self.name, self._value(preds, labels, group, weight), self.larger_is_better
             case _:
                 raise TypeError(
                     "a metric is called by LightGBM with (preds, Dataset) or (y_true, y_pred, "
@@ -96,8 +101,8 @@ def metric(
     `lightgbm.LGBMRanker` and ``custom_metric=`` of `xgboost.train` and `xgboost.cv`, and takes
     labels, queries and weights from the data there. Switch off LightGBM's own metric of the same
     name (``metric="None"``): LightGBM records results by name. For early stopping, LightGBM is
-    told that higher is better; XGBoost guesses it from the names ndcg, map and precision, and needs
-    ``EarlyStopping(maximize=True)`` for the others.
+    told which direction is better; XGBoost guesses it from the names ndcg, map and precision, and
+    needs ``EarlyStopping(maximize=True)`` for the others (False for logloss, brier and ece).
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.metrics.conventions import Convention
+from boostrank.metrics.probabilities import OfDocuments, brier, calibration_error, log_loss, targets
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.engine.order import order_by_score
 from boostrank.objectives.gains import gains_of
@@ -295,6 +296,27 @@ def _expected_reciprocal_rank(ranking: Ranking, k: int | None) -> Floats:
     return ranking.total(_stops(stop, ranking.end, ranking.boundaries) / ranking.rank, k)
 
 
+def over_documents(ranking: Ranking, function: OfDocuments, weight: Floats | None) -> float:
+    """Value of a measure of probabilities over all documents; `weight` is one for each query."""
+    of_document = np.ones(ranking.n_queries) if weight is None else weight
+    factor = np.repeat(of_document, ranking.sizes)
+    if factor.sum() == 0.0:
+        return np.nan
+    return function(ranking.scores, targets(ranking.labels), factor)
+
+
+def _of_each_query(function: OfDocuments) -> Callable[[Ranking, int | None], Floats]:
+    def values(ranking: Ranking, k: int | None) -> Floats:
+        likely, bounds = targets(ranking.labels), ranking.boundaries
+        found = np.zeros(ranking.n_queries)
+        for q in np.flatnonzero(ranking.sizes):
+            own = slice(bounds[q], bounds[q + 1])
+            found[q] = function(ranking.scores[own], likely[own], np.ones(ranking.sizes[q]))
+        return found
+
+    return values
+
+
 def _rank_biased_precision(ranking: Ranking, persistence: float | None) -> Floats:
     """RBP of Moffat and Zobel (2008): a user goes on to the next document with probability p."""
     p = 0.8 if persistence is None else persistence
@@ -342,10 +364,17 @@ class Measure:
     #: Whether it compares the order of scores with that of labels. It is then 0/0, and counts in no
     #: mean, where all labels are the same; no document need be relevant.
     compares_orders: bool = False
+    #: Of a measure of probabilities: its value over documents, which its mean is taken over in the
+    #: place of queries. Lower is then better, and all queries count.
+    of_documents: OfDocuments | None = None
 
 
 def _order_measure(function: Callable[[Ranking, Any], Floats]) -> Measure:
     return Measure(function, normalised=False, cutoff="none", labels=NUMBERS, compares_orders=True)
+
+
+def _of_probabilities(function: OfDocuments) -> Measure:
+    return Measure(_of_each_query(function), normalised=False, cutoff="none", of_documents=function)
 
 
 MEASURES: dict[str, Measure] = {
@@ -362,6 +391,9 @@ MEASURES: dict[str, Measure] = {
     "kendall": _order_measure(_kendall),
     "pearson": _order_measure(_pearson),
     "auc": _order_measure(_auc),
+    "logloss": _of_probabilities(log_loss),
+    "brier": _of_probabilities(brier),
+    "ece": _of_probabilities(calibration_error),
 }
 
 _SYNTAX = re.compile(r"(?P<measure>[^@]*?)(?:@(?P<k>[1-9][0-9]*|0?\.[0-9]+))?(?P<minus>-?)")
@@ -374,6 +406,11 @@ class MetricName:
     measure: str
     k: int | float | None  #: Cut-off, or the persistence of rbp.
     minus: bool
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether a better ranking has a larger value."""
+        return MEASURES[self.measure].of_documents is None
 
 
 def parse_name(name: str, convention: str) -> MetricName:
