@@ -185,9 +185,9 @@ def test_all_parameters_of_xgboosts_own_objectives_are_known() -> None:
     ("objective", "factor", "message"),
     [
         ("lambdarank", 1, None),
-        ("lambdarank", 10, "grades up to 40 count as gains"),
-        ("blend", 10, "grades up to 40 count as gains"),
-        ("shf-sdcg", 0.5, "grades that are not whole count as gains"),
+        ("lambdarank", 10, "labels above 30 count as gains 2^y - 1 in"),
+        ("blend", 10, "labels above 30 count as gains 2^y - 1 in"),
+        ("shf-sdcg", 0.5, "labels that are not whole count as gains"),
         ("ranknet", 10, None),  # goes by their order
         ("regression", 0.5, None),
     ],

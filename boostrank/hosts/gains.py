@@ -44,24 +44,24 @@ def with_hosts_gain(objective: Objective, host: Host) -> Objective:
 
 
 def _resolved(objective: Objective, booster: Any, host: Host) -> Objective:
+    gain: Any
     if host == "lightgbm":
-        name, value = "label_gain", booster.params.get("label_gain")
-        gain = tuple(_numbers(value)) if value is not None else None
+        table = booster.params.get("label_gain")
+        if table is None:
+            return objective
+        gain, said = _numbers(table), f"label_gain={table!r}"
     else:
         config = json.loads(booster.save_config())["learner"]["objective"]
-        given = config.get("lambdarank_param", {}).get("ndcg_exp_gain", "1")
-        name, value, gain = "ndcg_exp_gain", False, "linear" if given == "0" else None
-    if gain is None:
-        return objective
-    if objective.exponential_gains:
-        return objective.with_gain(gain)
-    own = objective.with_gain(gain)
-    if own != objective:
+        if config.get("lambdarank_param", {}).get("ndcg_exp_gain", "1") != "0":
+            return objective
+        gain, said = "linear", "ndcg_exp_gain=False"
+    resolved = objective.with_gain(gain)
+    if resolved != objective and not objective.exponential_gains:
         raise ValueError(
-            f"{name}={value!r} is not the gain of {objective!r}: give one of them, the "
-            "objective's gain= or the host's parameter"
+            f"{said} is not the gain of {objective!r}: give one of them, the objective's gain= or "
+            "the host's parameter"
         )
-    return objective
+    return resolved
 
 
 def _numbers(value: Any) -> list[float]:

@@ -145,21 +145,29 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
     """
     if not len(labels) or not objective.exponential_gains:
         return
-    largest = float(np.max(labels))
-    if largest > LARGEST_GRADE:
-        warn(
-            f"grades up to {largest:g} count as gains 2^y - 1: next to the largest all others are "
-            f"nothing. {objective.name} expects grades such as 0 to 4; for amounts, such as "
-            f"prices, ranks or probabilities, {_cure(objective)}"
-        )
+    if objective.counts_gains:
+        cure = 'give it gain="linear"'
+    else:
+        cure = "take an objective that has gain=, or put them in classes"
+    if np.max(labels) > LARGEST_GRADE:
+        warn_of_large_grades(objective.name, cure)
     elif not np.all(labels == np.floor(labels)):
         warn(
-            f"grades that are not whole count as gains 2^y - 1, as in {objective.name}: for "
-            f"amounts, such as prices, ranks or probabilities, {_cure(objective)}"
+            f"labels that are not whole count as gains 2^y - 1 in {objective.name}: for amounts, "
+            f"such as prices, probabilities or ranks, {cure}"
         )
 
 
-def _cure(objective: Objective) -> str:
-    if objective.counts_gains:
-        return 'give it gain="linear"'
-    return "take an objective that has gain=, or put them in classes"
+def warn_of_large_grades(what: str, cure: str) -> None:
+    """Warn of labels beyond `LARGEST_GRADE`, next to which nothing else counts.
+
+    Parameters
+    ----------
+    what : str
+        The objective or metric that takes them for grades.
+    cure : str
+    """
+    warn(
+        f"labels above {LARGEST_GRADE} count as gains 2^y - 1 in {what}: next to the largest, all "
+        f"others are nothing. For amounts, such as prices, probabilities or ranks, {cure}"
+    )

@@ -53,8 +53,9 @@ class Convention:
             return n - rank
         if self.discount == "reciprocal":
             return 1.0 / rank
-        table = np.append(np.asarray(self.discount), 0.0)
-        return table[np.minimum(rank.astype(np.int64), len(table)) - 1]
+        table: Floats = np.append(np.asarray(self.discount, dtype=np.float64), 0.0)
+        counted: Floats = table[np.minimum(rank.astype(np.int64), len(table)) - 1]
+        return counted
 
 
 _DISCOUNTS: dict[Any, str] = {

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.ranking_data import check_queries
+from boostrank.hosts.ignored import LARGEST_GRADE, warn_of_large_grades
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.measures import (
     MEASURES,
@@ -177,6 +178,11 @@ def evaluate(
     TypeError
         For arguments of the wrong kind.
 
+    Warns
+    -----
+    UserWarning
+        Of labels above 30 where they count as gains 2^y - 1.
+
     Examples
     --------
     Two queries, of three and of two documents; nothing is relevant in the second one.
@@ -201,6 +207,9 @@ def evaluate(
     domains = [MEASURES[name.measure].labels or of_gains for name in names.values()]
     labels = check_labels(labels, len(scores), narrowest(*domains))
     boundaries = check_queries(group, qid, len(scores))
+    by_gain = [text for text, name in names.items() if not MEASURES[name.measure].labels]
+    if by_gain and rules.gain == "exponential" and labels.max(initial=0.0) > LARGEST_GRADE:
+        warn_of_large_grades(", ".join(by_gain), 'pass gain="linear"')
     query_weight = None if weight is None else per_query_weight(weight, boundaries)
     ranking = Ranking(scores, labels, boundaries, rules)
     if check_flag("per_query", per_query):
