@@ -330,6 +330,7 @@ REFUSED = {
     "gamma": SHARE,
     "normalize": FLAG,
     "norm": FLAG,
+    "position_weights": FLAG,
     "discount": [*CHOICE, ("Linear", ValueError)],
     "permutations": COUNT,
     "decay": SHARE,
