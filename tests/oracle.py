@@ -299,6 +299,18 @@ def listnet(scores, grades, **_):
     return sum(p * (log_sum - s) for p, s in zip(softmax(grades), scores, strict=True))
 
 
+def query_softmax(scores, grades, *, beta=1.0, **_):
+    """Cross entropy with shares of the labels."""
+    if nothing_to_rank(grades):
+        return 0.0
+    log_sum = np.logaddexp.reduce([beta * s for s in scores])
+    largest = max(grades)  # the smallest numbers have too few digits for shares of them
+    total = sum(y / largest for y in grades)
+    return sum(
+        y / largest / total * (log_sum - beta * s) for y, s in zip(grades, scores, strict=True)
+    )
+
+
 def xe_ndcg(scores, grades, *, gamma=None, **_):
     """Cross entropy with shares of 2^y - gamma; without draws, gamma is its mean."""
     if nothing_to_rank(grades):
@@ -330,7 +342,7 @@ def listmle(scores, grades, *, position_weights=False, **_):
     return total
 
 
-def pearson(scores, grades, *, sigma=1.0, **_):
+def pearson(scores, grades, *, sigma=0.3, **_):
     """One minus the correlation of labels and scores with noise of variance sigma^2."""
     if nothing_to_rank(grades):
         return 0.0
@@ -341,8 +353,8 @@ def pearson(scores, grades, *, sigma=1.0, **_):
     return 1.0 - s @ y / math.sqrt((s @ s + len(s) * (sigma / unit) ** 2) * (y @ y))
 
 
-def pearson_gauss_newton(scores, grades, *, sigma=1.0, **_):
-    """Return the diagonal of J^T J, J the derivatives of u = a/N."""
+def pearson_gauss_newton(scores, grades, *, sigma=0.3, **_):
+    """Return the diagonal of J^T J, J the derivatives of u = a/N, times N / sqrt(n)."""
     n = len(scores)
     if nothing_to_rank(grades):
         return np.zeros(n)
@@ -351,7 +363,7 @@ def pearson_gauss_newton(scores, grades, *, sigma=1.0, **_):
     size = math.sqrt(a @ a)
     centring = np.vstack([np.eye(n) - 1.0 / n, np.zeros(n)])
     J = (np.eye(n + 1) / size - np.outer(a, a) / size**3) @ centring
-    return np.diag(J.T @ J)
+    return np.diag(J.T @ J) * size / math.sqrt(n)
 
 
 def label_ranks(grades):
@@ -359,7 +371,7 @@ def label_ranks(grades):
     return [sum(z < y for z in grades) + (sum(z == y for z in grades) + 1) / 2 for y in grades]
 
 
-def spearman(scores, grades, *, alpha=1.0, **_):
+def spearman(scores, grades, *, alpha=3.0, **_):
     """One minus the covariance of mid-ranks and smooth ranks over its size without ties of score.
 
     The smooth rank of SDCG counts from the best score, mid-ranks from the smallest label.
@@ -373,8 +385,8 @@ def spearman(scores, grades, *, alpha=1.0, **_):
     return 1.0 + g @ r / math.sqrt((g @ g) * (untied @ untied))
 
 
-def spearman_gauss_newton(scores, grades, *, alpha=1.0, **_):
-    """Return alpha^2/2 times the mean weight of the document's pairs, times the sum of rho."""
+def spearman_gauss_newton(scores, grades, *, alpha=3.0, **_):
+    """Return alpha/2 times the mean weight of the document's pairs, times the sum of rho."""
     n = len(scores)
     hess = np.zeros(n)
     if nothing_to_rank(grades):
@@ -384,7 +396,7 @@ def spearman_gauss_newton(scores, grades, *, alpha=1.0, **_):
     for p in range(n):
         mean = sum(abs(g[p] - g)) / (n - 1) / z
         slopes = sum(-dG(alpha, scores[p] - scores[j]) for j in range(n) if j != p)  # alpha rho
-        hess[p] = alpha / 2 * mean * slopes
+        hess[p] = mean * slopes / 2
     return hess
 
 
@@ -964,6 +976,13 @@ ORACLES = {
     ),
     "listnet": Oracle(listnet, _exact(listnet), _exact(listnet), ({},), paths=(0,)),
     "listmle": Oracle(listmle, _exact(listmle), _exact(listmle), ({}, {"position_weights": True})),
+    "query-softmax": Oracle(
+        query_softmax,
+        _exact(query_softmax),
+        _exact(query_softmax),
+        ({}, {"beta": 0.4}, {"beta": 2.5}),
+        loss_atol=1e-14,
+    ),
     "xe-ndcg": Oracle(
         xe_ndcg, _exact(xe_ndcg), _exact(xe_ndcg), ({}, {"gamma": 0.0}, {"gamma": 1.0})
     ),
@@ -1035,14 +1054,14 @@ ORACLES = {
         pearson,
         _exact_floored(pearson),
         pearson_gauss_newton,
-        ({}, {"sigma": 0.2}, {"sigma": 5.0}),
+        ({}, {"sigma": 1.5}, {"sigma": 5.0}),
         loss_atol=1e-14,
     ),
     "spearman": Oracle(
         spearman,
         None,
         spearman_gauss_newton,
-        ({}, {"alpha": 0.3}, {"alpha": 2.5}),
+        ({}, {"alpha": 0.3}, {"alpha": 1.5}),
         loss_atol=1e-14,
     ),
     "regression": Oracle(

@@ -58,11 +58,14 @@ def host_gradients(objective, scores, y, group, round, weight=1.0, noiseless=Non
 
     Noise reaches all parts but squared errors, which see the scores before it, `noiseless`.
     """
-    assert objective.perturb in (None, "gumbel")
     noiseless = scores if noiseless is None else noiseless
     if objective.perturb is not None:
         rng = np.random.default_rng((objective.seed, round, 1))
-        scores = scores - objective.perturb_scale * np.log(rng.standard_exponential(len(y)))
+        noise = {
+            "gumbel": lambda: -np.log(rng.standard_exponential(len(y))),
+            "gaussian": lambda: rng.standard_normal(len(y)),
+        }[objective.perturb]
+        scores = scores + objective.perturb_scale * noise()
     parts = parts_of(objective, round)
     grad, hess = grad_hess(objective, scores, y, group, round)
     share = objective.hessian_share
