@@ -345,6 +345,18 @@ def listnet(scores, grades, **_):
     return sum(p * (log_sum - s) for p, s in zip(softmax(grades), scores, strict=True))
 
 
+def query_softmax(scores, grades, *, beta=1.0, **_):
+    """Cross entropy with shares of the labels."""
+    if nothing_to_rank(grades):
+        return 0.0
+    log_sum = np.logaddexp.reduce([beta * s for s in scores])
+    largest = max(grades)  # the smallest numbers have too few digits for shares of them
+    total = sum(y / largest for y in grades)
+    return sum(
+        y / largest / total * (log_sum - beta * s) for y, s in zip(grades, scores, strict=True)
+    )
+
+
 @any_gain
 def xe_ndcg(scores, grades, *, gamma=None, **_):
     """Cross entropy with shares of 2^y - gamma; without draws, gamma is its mean."""
@@ -354,6 +366,85 @@ def xe_ndcg(scores, grades, *, gamma=None, **_):
     parts = [math.expm1(y * math.log(2.0)) + kept for y in grades]  # 2^y - 1, even of small grades
     log_sum = np.logaddexp.reduce(scores)
     return sum(p / sum(parts) * (log_sum - s) for p, s in zip(parts, scores, strict=True))
+
+
+def listmle(scores, grades, *, position_weights=False, **_):
+    """Likelihood of choosing documents one by one; those of a grade all from the same rest."""
+    n = len(scores)
+    if nothing_to_rank(grades):
+        return 0.0
+    total = 0.0
+    for i in range(n):
+        rest = [s for s, y in zip(scores, grades, strict=True) if y <= grades[i]]
+        weight = 1.0
+        if position_weights:
+            before = sum(y > grades[i] for y in grades)
+            places = range(before + 1, before + list(grades).count(grades[i]) + 1)
+            weight = np.mean([(2.0 ** (n - r) - 1.0) / (2.0 ** (n - 1) - 1.0) for r in places])
+        top = max(rest)
+        # In 80 bits: second differences of a sum of many logarithms lose four digits more.
+        total += weight * (
+            top - scores[i] + np.log(sum(np.exp(np.longdouble(s - top)) for s in rest))
+        )
+    return total
+
+
+def pearson(scores, grades, *, sigma=0.3, **_):
+    """One minus the correlation of labels and scores with noise of variance sigma^2."""
+    if nothing_to_rank(grades):
+        return 0.0
+    unit = max(max(map(abs, scores)), sigma)
+    s = np.array(scores) / unit - np.mean(np.array(scores) / unit)
+    y = np.array(grades) / max(map(abs, grades))
+    y = y - np.mean(y)
+    return 1.0 - s @ y / math.sqrt((s @ s + len(s) * (sigma / unit) ** 2) * (y @ y))
+
+
+def pearson_gauss_newton(scores, grades, *, sigma=0.3, **_):
+    """Return the diagonal of J^T J, J the derivatives of u = a/N, times N / sqrt(n)."""
+    n = len(scores)
+    if nothing_to_rank(grades):
+        return np.zeros(n)
+    # The noise is one number more, which does not depend on the scores.
+    a = np.append(np.array(scores) - np.mean(scores), sigma * math.sqrt(n))
+    size = math.sqrt(a @ a)
+    centring = np.vstack([np.eye(n) - 1.0 / n, np.zeros(n)])
+    J = (np.eye(n + 1) / size - np.outer(a, a) / size**3) @ centring
+    return np.diag(J.T @ J) * size / math.sqrt(n)
+
+
+def label_ranks(grades):
+    """Return mid-ranks, the smallest grade first."""
+    return [sum(z < y for z in grades) + (sum(z == y for z in grades) + 1) / 2 for y in grades]
+
+
+def spearman(scores, grades, *, alpha=3.0, **_):
+    """One minus the covariance of mid-ranks and smooth ranks over its size without ties of score.
+
+    The smooth rank of SDCG counts from the best score, mid-ranks from the smallest label.
+    """
+    n = len(scores)
+    if nothing_to_rank(grades):
+        return 0.0
+    g = np.array(label_ranks(grades)) - (n + 1) / 2
+    r = np.array(sdcg_ranks(scores, grades, alpha)) - (n + 1) / 2
+    untied = np.arange(1, n + 1) - (n + 1) / 2
+    return 1.0 + g @ r / math.sqrt((g @ g) * (untied @ untied))
+
+
+def spearman_gauss_newton(scores, grades, *, alpha=3.0, **_):
+    """Return alpha/2 times the mean weight of the document's pairs, times the sum of rho."""
+    n = len(scores)
+    hess = np.zeros(n)
+    if nothing_to_rank(grades):
+        return hess
+    g = np.array(label_ranks(grades))
+    z = math.sqrt(sum((g - g.mean()) ** 2) * n * (n**2 - 1) / 12)
+    for p in range(n):
+        mean = sum(abs(g[p] - g)) / (n - 1) / z
+        slopes = sum(-dG(alpha, scores[p] - scores[j]) for j in range(n) if j != p)  # alpha rho
+        hess[p] = mean * slopes / 2
+    return hess
 
 
 def query_rmse(scores, grades, **_):
@@ -998,6 +1089,14 @@ ORACLES = {
         kinks=lambda parameters: (0.0, -WORST_LEAD),
     ),
     "listnet": Oracle(listnet, _exact(listnet), _exact(listnet), ({},), paths=(0,)),
+    "listmle": Oracle(listmle, _exact(listmle), _exact(listmle), ({}, {"position_weights": True})),
+    "query-softmax": Oracle(
+        query_softmax,
+        _exact(query_softmax),
+        _exact(query_softmax),
+        ({}, {"beta": 0.4}, {"beta": 2.5}),
+        loss_atol=1e-14,
+    ),
     "xe-ndcg": Oracle(
         xe_ndcg,
         _exact(xe_ndcg),
@@ -1081,6 +1180,20 @@ ORACLES = {
         # Of fewer than a dozen documents only a large share shows that it is not convex.
         paths=(3,),
         without_pairs=_logistic_gradient,
+    ),
+    "pearson": Oracle(
+        pearson,
+        _exact_floored(pearson),
+        pearson_gauss_newton,
+        ({}, {"sigma": 1.5}, {"sigma": 5.0}),
+        loss_atol=1e-14,
+    ),
+    "spearman": Oracle(
+        spearman,
+        None,
+        spearman_gauss_newton,
+        ({}, {"alpha": 0.3}, {"alpha": 1.5}),
+        loss_atol=1e-14,
     ),
     "regression": Oracle(
         regression,

@@ -335,6 +335,7 @@ REFUSED = {
     "norm": FLAG,
     "discount": [*TABLE, ("Linear", ValueError), ([1, 2], ValueError)],
     "gain": [*TABLE, ("Linear", ValueError), ([2, 1], ValueError)],
+    "position_weights": FLAG,
     "permutations": COUNT,
     "decay": SHARE,
     "top": POSITIVE,
