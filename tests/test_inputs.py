@@ -96,7 +96,8 @@ def test_labels(host, data, kind):
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_ids(host, data, kind):
     check(host, data, np.asarray, np.asarray, COLUMNS[kind])
-    check(host, data, np.asarray, np.asarray, lambda qid: COLUMNS[kind](np.strings.zfill(qid.astype(str), 2)))
+    words = [f"{number:02}" for number in range(len(data.group))]  # in the order of the numbers
+    check(host, data, np.asarray, np.asarray, lambda qid: COLUMNS[kind](np.take(words, qid)))
 
 
 @pytest.mark.parametrize("host", HOSTS)
