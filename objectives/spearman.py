@@ -58,6 +58,7 @@ from .engine import far_field as far
 from .engine.columns import BLOCK, Batch, Columns, Packing, query_columns, write_decays
 from .engine.driver import batch_kernels
 from .engine.far_field import add_far_ranks, add_far_slopes, new_table
+from .engine.gains import no_discount
 from .engine.jit import jit_helper, jit_inline
 from .engine.order import write_order
 from .engine.vector import logistic, padded
@@ -75,7 +76,7 @@ class SpearmanParams(NamedTuple):
 
 @jit_inline
 def _packing(p: SpearmanParams) -> Packing:
-    return Packing(False, 0, False, False, False, BLOCK, 0)
+    return Packing(False, 0, False, False, False, BLOCK, 0, no_discount())
 
 
 @jit_inline
