@@ -244,8 +244,48 @@ def reg_shf_sdcg(
     return t * squares + (1.0 - t) * shf_sdcg(scores, grades, alpha=alpha, **rest)
 
 
+def measured(target, grades):
+    """Return a measure of grades in ranked order; a position has rank r."""
+    relevant = [float(y > 0) for y in grades]
+    ranked = list(enumerate(grades, start=1))
+    if target == "map":
+        return sum(y * sum(relevant[:r]) / r for r, y in enumerate(relevant, 1)) / sum(relevant)
+    if target == "mrr":
+        return next((1.0 / r for r, y in enumerate(relevant, 1) if y), 0.0)
+    if target == "err":
+        stops = [gain(y) / (1.0 + gain(max(grades))) for y in grades]
+        return sum(
+            s / r * math.prod(1.0 - before for before in stops[: r - 1])
+            for r, s in enumerate(stops, 1)
+        )
+    if target == "arp":
+        return sum(r * y for r, y in ranked) / sum(grades)
+    if target == "dcg":
+        return sum(gain(y) * discount(r) for r, y in ranked)
+    name, _, k = target.partition("@")
+    return sum(relevant[: int(k)]) / (int(k) if name == "precision" else sum(relevant))
+
+
+def change_by_swap(target, scores, grades, i, j):
+    """Return by how much a measure changes when two documents swap their ranks."""
+    order = sorted(range(len(scores)), key=lambda m: -scores[m])
+    before = [grades[m] for m in order]
+    a, b = order.index(i), order.index(j)
+    after = list(before)
+    after[a], after[b] = before[b], before[a]
+    return abs(measured(target, after) - measured(target, before))
+
+
 def lambdarank_pairs(
-    scores, grades, *, truncation=None, sigma=1.0, norm=True, discount_kind="log2"
+    scores,
+    grades,
+    *,
+    truncation=None,
+    sigma=1.0,
+    norm=True,
+    discount_kind="log2",
+    target="ndcg",
+    variant="lambda",
 ):
     """Return (i, j, w) for every pair y_i > y_j that counts, w the weight of its logistic loss."""
     n = len(scores)
@@ -259,9 +299,18 @@ def lambdarank_pairs(
                 continue
             if truncation is not None and min(rank[i], rank[j]) > truncation:
                 continue
-            w = abs(gain(grades[i]) - gain(grades[j]))
-            d = [discount(rank[m], discount_kind, n) for m in (i, j)]
-            w *= abs(d[0] - d[1]) / z
+            if target == "ndcg":
+                apart = abs(rank[i] - rank[j])
+                d = [discount(r, discount_kind, n) for r in (rank[i], rank[j], apart, apart + 1)]
+                of_swap, of_distance = abs(d[0] - d[1]), d[2] - d[3]
+                w = abs(gain(grades[i]) - gain(grades[j])) / z
+                w *= {
+                    "lambda": of_swap,
+                    "ndcg-loss2": of_distance,
+                    "ndcg-loss2++": 10.0 * of_distance + of_swap,
+                }[variant]
+            else:
+                w = change_by_swap(target, scores, grades, i, j)
             if norm and not tied:
                 w /= 0.01 + abs(scores[i] - scores[j])
             pairs.append((i, j, w))
@@ -273,15 +322,12 @@ def lambdarank_pairs(
 
 
 @any_gain
-def lambdarank(
-    scores, grades, *, sigma=1.0, discount="log2", frozen_at=None, truncation=None, norm=True, **_
-):
+def lambdarank(scores, grades, *, sigma=1.0, discount="log2", frozen_at=None, **rest):
     if nothing_to_rank(grades):
         return 0.0
     at = scores if frozen_at is None else frozen_at
-    pairs = lambdarank_pairs(
-        at, grades, truncation=truncation, sigma=sigma, norm=norm, discount_kind=discount
-    )
+    rest.pop("round", None)
+    pairs = lambdarank_pairs(at, grades, sigma=sigma, discount_kind=discount, **rest)
     return sum(w * np.logaddexp(0.0, -sigma * (scores[i] - scores[j])) for i, j, w in pairs)
 
 
@@ -1057,8 +1103,18 @@ ORACLES = {
             {"truncation": 10, "norm": True},
             {"gain": np.sqrt, "discount": (1.0, 0.7, 0.5, 0.1), "norm": False},
             {"gain": "linear", "discount": "linear"},
+            {"target": "dcg", "sigma": 0.5},
+            {"target": "map"},
+            {"target": "map", "norm": False, "truncation": 3},
+            {"target": "mrr", "norm": False},
+            {"target": "err", "gain": "linear"},
+            {"target": "arp", "norm": False},
+            {"target": "precision@2"},
+            {"target": "recall@3", "norm": False},
+            {"variant": "ndcg-loss2", "norm": False},
+            {"variant": "ndcg-loss2++", "truncation": 4},
         ),
-        paths=(0, 1, 4, 5),  # norm and truncation, each with and without the other
+        paths=(0, 1, 4, 5, 10),  # norm and truncation, each with and without the other
     ),
     "gbrank": Oracle(
         gbrank,

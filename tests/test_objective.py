@@ -341,6 +341,7 @@ REFUSED = {
     "top": POSITIVE,
     "share": SHARE,
     "target": [*CHOICE, ("Grade", ValueError)],
+    "variant": CHOICE,
     "ties": [*CHOICE, ("Score", ValueError)],
     "form": [*CHOICE, ("Sigmoid", ValueError)],
     "measure": [*CHOICE, *((m, ValueError) for m in ("ndcg@0", "ndcg@", "map@3", "ndcg@2.5"))],
