@@ -19,6 +19,7 @@ from .listnet import ListNet as ListNet
 from .listmle import ListMLE as ListMLE
 from .xe_ndcg import XENDCG as XENDCG
 from .yetirank import YetiRank as YetiRank
+from .pl_rank import PLRank as PLRank
 from .smooth_ndcg import SmoothNDCG as SmoothNDCG
 from .smooth_precision import SmoothPrecision as SmoothPrecision
 from .smooth_ap import SmoothAP as SmoothAP
@@ -26,6 +27,7 @@ from .soft_ndcg import SoftNDCG as SoftNDCG
 from .slam import SLAM as SLAM
 from .query_softmax import QuerySoftMax as QuerySoftMax
 from .query_rmse import QueryRMSE as QueryRMSE
+from .calibrated import Calibrated as Calibrated
 from .pearson import Pearson as Pearson
 from .spearman import Spearman as Spearman
 from .regression import Regression as Regression

@@ -23,10 +23,12 @@ MAX_GRADE = 1000.0
 #: The domains of labels: what a loss or a measure takes them for, the narrowest first.
 PROBABILITIES = "probabilities, 0 <= y <= 1"
 GRADES = f"finite grades, 0 <= y <= {MAX_GRADE:g}"
+AMOUNTS = "finite amounts, y >= 0"
 NUMBERS = "any finite numbers"
 LABEL_DOMAINS = {
     PROBABILITIES: (0.0, 1.0, "probabilities, between 0 and 1"),
     GRADES: (0.0, MAX_GRADE, f"relevance grades, finite and between 0 and {MAX_GRADE:g}"),
+    AMOUNTS: (0.0, sys.float_info.max, "finite and not negative"),
     NUMBERS: (-sys.float_info.max, sys.float_info.max, "finite numbers"),
 }
 # Whole numbers up to here are exact in float64, and fit the kernels' integers.
@@ -93,10 +95,12 @@ def check_labels(labels: Any, n_docs: int, domain: str = GRADES) -> Floats:
         )
     bad = ~((array >= least) & (array <= most))  # NaN too
     if bad.any():
-        raise ValueError(
-            f"labels must be {expected}, got {_first(bad, array)}; "
-            f"{'map missing judgements to 0 or drop' if domain == GRADES else 'drop'} their rows"
-        )
+        cure = "map missing judgements to 0 or drop their rows"
+        if (array[bad] > most).all():
+            cure = 'amounts, such as prices, need gain="linear"'
+        elif domain not in (GRADES, AMOUNTS):
+            cure = "drop their rows"
+        raise ValueError(f"labels must be {expected}, got {_first(bad, array)}; {cure}")
     return array
 
 

@@ -28,8 +28,33 @@ def gain(grade):
     return 2.0**grade - 1.0
 
 
-def discount(rank):
-    return 1.0 / np.log2(1.0 + rank)
+def discount(rank, kind="log2", n=None):
+    """Return what a rank among n counts; of a table, on a straight line between two ranks."""
+    if kind == "log2":
+        return 1.0 / np.log2(1.0 + rank)
+    if kind == "linear":
+        return n - rank
+    if kind == "reciprocal":
+        return 1.0 / rank
+    return np.interp(rank, np.arange(1, len(kind) + 2), [*kind, 0.0])
+
+
+def worth(grade, kind):
+    """Return a gain: 2^y - 1, y, or any function of y."""
+    if kind == "exponential":
+        return gain(grade)
+    return grade if kind == "linear" else float(kind(grade))
+
+
+def any_gain(function):
+    """Give a function of grades a parameter `gain`: each gain is 2^y - 1 of some y."""
+
+    def of_gains(scores, grades, *, gain="exponential", **rest):
+        if gain != "exponential":
+            grades = [math.log1p(worth(y, gain)) / math.log(2.0) for y in grades]
+        return function(scores, grades, **rest)
+
+    return of_gains
 
 
 def ranks(scores):
@@ -41,11 +66,12 @@ def ranks(scores):
     return rank
 
 
-def ideal_dcg(grades, k=None):
+def ideal_dcg(grades, k=None, kind="log2"):
     best = sorted((gain(y) for y in grades), reverse=True)
+    n = len(best)
     if k is not None:
         best = best[:k]
-    return sum(g * discount(r) for r, g in enumerate(best, start=1))
+    return sum(g * discount(r, kind, n) for r, g in enumerate(best, start=1))
 
 
 def dcg(scores, grades, k=None):
@@ -132,7 +158,12 @@ def _cost_of_rank(rank, grade, z, beta, cut, discount_kind):
     if discount_kind == "sqrt":
         return gain(grade) / z * 2.0 * np.sqrt(1.0 + _cut_rank(rank, beta, cut))
     weight = 1.0 if cut is None else G(beta, rank - cut)
-    return -gain(grade) / z * discount(rank) * weight
+    return -gain(grade) / z * discount(rank, discount_kind) * weight
+
+
+def _ideal_of(discount_kind):
+    """Return the discount of the ideal DCG: log2 where a rank itself, or its root, is the cost."""
+    return "log2" if discount_kind in ("linear", "sqrt") else discount_kind
 
 
 def _slope_of_rank(rank, grade, z, beta, cut, discount_kind):
@@ -142,24 +173,32 @@ def _slope_of_rank(rank, grade, z, beta, cut, discount_kind):
         return gain(grade) / z * weight
     if discount_kind == "sqrt":
         return gain(grade) / z * weight / np.sqrt(1.0 + _cut_rank(rank, beta, cut))
-    d = discount(rank)
-    slope_d = -d * d * np.log(2.0) / ((1.0 + rank) * np.log(2.0) ** 2)
+    d = discount(rank, discount_kind)
+    if discount_kind == "log2":
+        slope_d = -d * d * np.log(2.0) / ((1.0 + rank) * np.log(2.0) ** 2)
+    elif discount_kind == "reciprocal":
+        slope_d = -d * d
+    else:
+        below = np.floor(rank)
+        slope_d = discount(below + 1, discount_kind) - discount(below, discount_kind)
     return -gain(grade) / z * (slope_d * weight + d * slope_w)
 
 
 # ---- losses --------------------------------------------------------------------------------------
 
 
+@any_gain
 def sdcg(scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, discount="linear", **_):
     if nothing_to_rank(grades):
         return 0.0
-    z = ideal_dcg(grades, k) if normalize else 1.0
+    z = ideal_dcg(grades, k, _ideal_of(discount)) if normalize else 1.0
     return sum(
         _cost_of_rank(r, y, z, beta, k, discount)
         for r, y in zip(sdcg_ranks(scores, grades, alpha), grades, strict=True)
     )
 
 
+@any_gain
 def shf_sdcg(
     scores,
     grades,
@@ -174,7 +213,7 @@ def shf_sdcg(
 ):
     if nothing_to_rank(grades):
         return 0.0
-    z = ideal_dcg(grades, k) if normalize else 1.0
+    z = ideal_dcg(grades, k, _ideal_of(discount)) if normalize else 1.0
     at = scores if frozen_at is None else frozen_at
     cut = None if k is None else shf_width(at, grades, alpha, k)
     return sum(
@@ -183,8 +222,8 @@ def shf_sdcg(
     )
 
 
-def regression(scores, grades, *, target="grade", **_):
-    t = [y if target == "grade" else gain(y) for y in grades]
+def regression(scores, grades, *, target="grade", gain="exponential", **_):
+    t = [y if target == "grade" else worth(y, gain) for y in grades]
     return sum((s - u) ** 2 for s, u in zip(scores, t, strict=True))
 
 
@@ -201,16 +240,17 @@ def reg_shf_sdcg(
     scores, grades, *, total_rounds, round, target="grade", tau=None, alpha=5.0, **rest
 ):
     t = tau_of_round(round, total_rounds) if tau is None else tau
-    return t * regression(scores, grades, target=target) + (1.0 - t) * shf_sdcg(
-        scores, grades, alpha=alpha, **rest
-    )
+    squares = regression(scores, grades, target=target, gain=rest.get("gain", "exponential"))
+    return t * squares + (1.0 - t) * shf_sdcg(scores, grades, alpha=alpha, **rest)
 
 
-def lambdarank_pairs(scores, grades, *, truncation=None, sigma=1.0, norm=True):
+def lambdarank_pairs(
+    scores, grades, *, truncation=None, sigma=1.0, norm=True, discount_kind="log2"
+):
     """Return (i, j, w) for every pair y_i > y_j that counts, w the weight of its logistic loss."""
     n = len(scores)
     rank = ranks(scores)
-    z = ideal_dcg(grades, truncation)
+    z = ideal_dcg(grades, truncation, discount_kind)
     tied = all(s == scores[0] for s in scores)
     pairs = []
     for i in range(n):
@@ -220,7 +260,8 @@ def lambdarank_pairs(scores, grades, *, truncation=None, sigma=1.0, norm=True):
             if truncation is not None and min(rank[i], rank[j]) > truncation:
                 continue
             w = abs(gain(grades[i]) - gain(grades[j]))
-            w *= abs(discount(rank[i]) - discount(rank[j])) / z
+            d = [discount(rank[m], discount_kind, n) for m in (i, j)]
+            w *= abs(d[0] - d[1]) / z
             if norm and not tied:
                 w /= 0.01 + abs(scores[i] - scores[j])
             pairs.append((i, j, w))
@@ -231,11 +272,16 @@ def lambdarank_pairs(scores, grades, *, truncation=None, sigma=1.0, norm=True):
     return pairs
 
 
-def lambdarank(scores, grades, *, truncation=None, sigma=1.0, norm=True, frozen_at=None, **_):
+@any_gain
+def lambdarank(
+    scores, grades, *, sigma=1.0, discount="log2", frozen_at=None, truncation=None, norm=True, **_
+):
     if nothing_to_rank(grades):
         return 0.0
     at = scores if frozen_at is None else frozen_at
-    pairs = lambdarank_pairs(at, grades, truncation=truncation, sigma=sigma, norm=norm)
+    pairs = lambdarank_pairs(
+        at, grades, truncation=truncation, sigma=sigma, norm=norm, discount_kind=discount
+    )
     return sum(w * np.logaddexp(0.0, -sigma * (scores[i] - scores[j])) for i, j, w in pairs)
 
 
@@ -311,6 +357,7 @@ def query_softmax(scores, grades, *, beta=1.0, **_):
     )
 
 
+@any_gain
 def xe_ndcg(scores, grades, *, gamma=None, **_):
     """Cross entropy with shares of 2^y - gamma; without draws, gamma is its mean."""
     if nothing_to_rank(grades):
@@ -342,7 +389,7 @@ def listmle(scores, grades, *, position_weights=False, **_):
     return total
 
 
-def pearson(scores, grades, *, sigma=0.3, **_):
+def pearson(scores, grades, *, sigma=0.2, **_):
     """One minus the correlation of labels and scores with noise of variance sigma^2."""
     if nothing_to_rank(grades):
         return 0.0
@@ -353,7 +400,7 @@ def pearson(scores, grades, *, sigma=0.3, **_):
     return 1.0 - s @ y / math.sqrt((s @ s + len(s) * (sigma / unit) ** 2) * (y @ y))
 
 
-def pearson_gauss_newton(scores, grades, *, sigma=0.3, **_):
+def pearson_gauss_newton(scores, grades, *, sigma=0.2, **_):
     """Return the diagonal of J^T J, J the derivatives of u = a/N, times N / sqrt(n)."""
     n = len(scores)
     if nothing_to_rank(grades):
@@ -371,7 +418,7 @@ def label_ranks(grades):
     return [sum(z < y for z in grades) + (sum(z == y for z in grades) + 1) / 2 for y in grades]
 
 
-def spearman(scores, grades, *, alpha=3.0, **_):
+def spearman(scores, grades, *, alpha=5.0, **_):
     """One minus the covariance of mid-ranks and smooth ranks over its size without ties of score.
 
     The smooth rank of SDCG counts from the best score, mid-ranks from the smallest label.
@@ -385,7 +432,7 @@ def spearman(scores, grades, *, alpha=3.0, **_):
     return 1.0 + g @ r / math.sqrt((g @ g) * (untied @ untied))
 
 
-def spearman_gauss_newton(scores, grades, *, alpha=3.0, **_):
+def spearman_gauss_newton(scores, grades, *, alpha=5.0, **_):
     """Return alpha/2 times the mean weight of the document's pairs, times the sum of rho."""
     n = len(scores)
     hess = np.zeros(n)
@@ -408,6 +455,24 @@ def query_rmse(scores, grades, **_):
     return 0.5 * sum((r - mean) ** 2 for r in residuals)
 
 
+def calibrated(scores, grades, *, top=1.0, share=0.2, **_):
+    """Return logistic loss on probabilities, and a cross entropy of the shares of sigmoids."""
+    n = len(scores)
+    t = [min(y / top, 1.0) for y in grades]
+    ln_p = [-np.logaddexp(0.0, -s) for s in scores]
+    ln_not = [-np.logaddexp(0.0, s) for s in scores]
+    loss = 0.0
+    for target, yes, no in zip(t, ln_p, ln_not, strict=True):
+        loss -= (1.0 - share) * (target * yes + (1.0 - target) * no) / n
+    if sum(t) == 0.0 or nothing_to_rank(t):
+        return loss
+    log_total = np.logaddexp.reduce(ln_p)
+    for target, yes in zip(t, ln_p, strict=True):
+        if target > 0.0:
+            loss -= share * target / sum(t) * (yes - log_total)
+    return loss
+
+
 def yetirank(scores, grades, *, decay=0.85, frozen_at=None, **_):
     """Logistic loss on neighbours in the order of the scores: without draws there is one order."""
     n, total = len(scores), 0.0
@@ -418,6 +483,79 @@ def yetirank(scores, grades, *, decay=0.85, frozen_at=None, **_):
                 w = (grades[i] - grades[j]) * decay ** (min(rank[i], rank[j]) - 1)
                 total += w * np.logaddexp(0.0, scores[j] - scores[i])
     return total
+
+
+def choices(scores, order, rank):
+    """Return who can still be placed at a rank (from 0), and with which chances."""
+    rest = order[rank:]
+    return rest, softmax([scores[j] for j in rest])
+
+
+@any_gain
+def pl_rank(scores, grades, *, k=None, frozen_at=None, **_):
+    """Expected DCG along the ranking of the scores, each gain by its chance to be placed next.
+
+    What the choice at a rank does to the gains behind it enters by its log-chance.
+    """
+    if nothing_to_rank(grades):
+        return 0.0
+    n = len(scores)
+    cut = min(n, k or n)
+    known = scores if frozen_at is None else frozen_at
+    order = sorted(range(n), key=lambda i: -known[i])
+    value = 0.0
+    for t in range(cut):
+        rest, chances = choices(scores, order, t)
+        value += discount(t + 1) * sum(
+            p * gain(grades[j]) for j, p in zip(rest, chances, strict=True)
+        )
+        behind = sum(discount(x + 1) * gain(grades[order[x]]) for x in range(t + 1, cut))
+        ahead = np.logaddexp.reduce([known[j] for j in rest])
+        now = np.logaddexp.reduce([scores[j] for j in rest])
+        value += behind * ((scores[order[t]] - now) - (known[order[t]] - ahead))
+    return 1.0 - value / ideal_dcg(grades, k)
+
+
+def _pl_rank_terms(scores, grades, k, order):
+    """Yield (i, chance, d (g - E), d (g + E), B, whether i is placed there) of all choices."""
+    cut = min(len(scores), k or len(scores))
+    for t in range(cut):
+        rest, chances = choices(scores, order, t)
+        mean = sum(p * gain(grades[j]) for j, p in zip(rest, chances, strict=True))
+        behind = sum(discount(x + 1) * gain(grades[order[x]]) for x in range(t + 1, cut))
+        for i, p in zip(rest, chances, strict=True):
+            g, d = gain(grades[i]), discount(t + 1)
+            yield i, p, d * (g - mean), d * (g + mean), behind, i == order[t]
+
+
+def pl_rank_diagonal(scores, grades, k, order):
+    """Return the estimate of the true diagonal by one ranking."""
+    a, c, rest = (np.zeros(len(scores)) for _ in range(3))
+    for i, p, lead, _both, behind, placed in _pl_rank_terms(scores, grades, k, order):
+        a[i] += p * (lead - behind) + (behind if placed else 0.0)
+        c[i] += placed - p
+        rest[i] += p * (lead - behind) - p * p * (2.0 * lead - behind)
+    return -(a * c + rest) / ideal_dcg(grades, k)
+
+
+@any_gain
+def pl_rank_exact(scores, grades, *, k=None, **_):
+    """Return that of the ranking of the scores, floored as indefinite ones are."""
+    if nothing_to_rank(grades):
+        return np.zeros(len(scores))
+    order = sorted(range(len(scores)), key=lambda i: -scores[i])
+    h = pl_rank_diagonal(scores, grades, k, order)
+    return np.maximum(h, 0.1 * np.mean(np.abs(h)))
+
+
+@any_gain
+def pl_rank_gauss_newton(scores, grades, *, k=None, **_):
+    hess = np.zeros(len(scores))
+    if not nothing_to_rank(grades):
+        order = sorted(range(len(scores)), key=lambda i: -scores[i])
+        for i, p, _lead, both, behind, _placed in _pl_rank_terms(scores, grades, k, order):
+            hess[i] += p * (1.0 - p) * (both + behind) / ideal_dcg(grades, k)
+    return hess
 
 
 def beats(lead, sigma):
@@ -433,44 +571,49 @@ def rank_distribution(chances):
     return [sum(f * roots[-t * r % n] for t, f in enumerate(transform)).real / n for r in range(n)]
 
 
-def expected_discount(chances):
-    return sum(p * discount(1.0 + r) for r, p in enumerate(rank_distribution(chances)))
+def expected_discount(chances, kind="log2"):
+    n = len(chances) + 1
+    return sum(p * discount(1.0 + r, kind, n) for r, p in enumerate(rank_distribution(chances)))
 
 
 def _chances(scores, j, sigma):
     return {k: beats(scores[k] - scores[j], sigma) for k in range(len(scores)) if k != j}
 
 
-def soft_ndcg(scores, grades, *, sigma=1.0, **_):
+@any_gain
+def soft_ndcg(scores, grades, *, sigma=1.0, discount="log2", **_):
     if nothing_to_rank(grades):
         return 0.0
     expected = [
-        gain(y) * expected_discount(_chances(scores, j, sigma).values()) if y > 0 else 0.0
+        gain(y) * expected_discount(_chances(scores, j, sigma).values(), discount) if y > 0 else 0.0
         for j, y in enumerate(grades)
     ]
-    return 1.0 - sum(expected) / ideal_dcg(grades)
+    return 1.0 - sum(expected) / ideal_dcg(grades, kind=discount)
 
 
-def slam_weights(grades, measure):
+def slam_weights(grades, measure, kind="log2"):
     """Return v by (9), (31), (6) of Chaudhuri and Tewari, for grades in descending order."""
     n = len(grades)
     if measure == "map":
         R = sum(y > 0 for y in grades)
         return [1 / R - i / (R * (n - R + i)) if i <= R else 0.0 for i in range(1, n + 1)]
     if measure == "ndcg":
-        last, z = gain(grades[-1]), ideal_dcg(grades)
-        return [(gain(y) - last) * (discount(i) - discount(n)) / z for i, y in enumerate(grades, 1)]
+        last, z = gain(grades[-1]), ideal_dcg(grades, kind=kind)
+        d = [discount(i, kind, n) - discount(n, kind, n) for i in range(1, n + 1)]
+        return [(gain(y) - last) * fall / z for fall, y in zip(d, grades, strict=True)]
     k = int(measure.removeprefix("ndcg@"))
-    z = ideal_dcg(grades, k)
-    return [gain(y) * discount(i) / z if i <= k else 0.0 for i, y in enumerate(grades, 1)]
+    z = ideal_dcg(grades, k, kind)
+    return [gain(y) * discount(i, kind, n) / z if i <= k else 0.0 for i, y in enumerate(grades, 1)]
 
 
-def slam_terms(scores, grades, measure, margin, ties):
+def slam_terms(scores, grades, measure, margin, ties, discount="log2"):
     """Return (i, worst rival, v, c) for every document that has a rival."""
     n = len(grades)
     order = sorted(range(n), key=lambda i: (-grades[i], -scores[i] if ties == "score" else i))
     terms = []
-    for i, v in zip(order, slam_weights([grades[i] for i in order], measure), strict=True):
+    for i, v in zip(
+        order, slam_weights([grades[i] for i in order], measure, discount), strict=True
+    ):
         rivals = [j for j in range(n) if grades[j] < grades[i]]
         if rivals:
             worst = max(rivals, key=lambda j: scores[j])
@@ -478,10 +621,12 @@ def slam_terms(scores, grades, measure, margin, ties):
     return terms
 
 
-def slam(scores, grades, *, measure="ndcg", margin=1.0, ties="input", **_):
+@any_gain
+def slam(scores, grades, *, measure="ndcg", margin=1.0, ties="input", discount="log2", **_):
     if nothing_to_rank(grades):
         return 0.0
-    return sum(v * c for _, _, v, c in slam_terms(scores, grades, measure, margin, ties))
+    terms = slam_terms(scores, grades, measure, margin, ties, discount)
+    return sum(v * c for _, _, v, c in terms)
 
 
 # ---- Chapelle, Wu: SmoothRank --------------------------------------------------------------------
@@ -514,11 +659,18 @@ def _smooth_sum(scores, values, weights, sigma, band):
     return total
 
 
-def smooth_ndcg(scores, grades, *, k=50, sigma=1.0, normalize=True, band=40.0, **_):
-    top = len(grades) if k is None else k
-    z = ideal_dcg(grades, k) if normalize and not nothing_to_rank(grades) else 1.0
+def _discounts(kind, n, top):
+    return [discount(j, kind, n) for j in range(1, top + 1)]
+
+
+@any_gain
+def smooth_ndcg(
+    scores, grades, *, k=50, sigma=1.0, normalize=True, discount="log2", band=40.0, **_
+):
+    top = len(grades) if k is None else min(k, len(grades))
+    z = ideal_dcg(grades, k, discount) if normalize and not nothing_to_rank(grades) else 1.0
     gains = [gain(y) / z if z > 0 else 0.0 for y in grades]
-    return -_smooth_sum(scores, gains, [discount(j) for j in range(1, top + 1)], sigma, band)
+    return -_smooth_sum(scores, gains, _discounts(discount, len(grades), top), sigma, band)
 
 
 def smooth_precision(scores, grades, *, k=10, sigma=1.0, band=40.0, **_):
@@ -550,6 +702,7 @@ def smooth_ap(scores, grades, *, sigma=1.0, form="sigmoid", band=40.0, own=1.0, 
 # ---- Gauss-Newton curvatures, by the formula that each objective's file states -------------------
 
 
+@any_gain
 def sdcg_gauss_newton(
     scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, discount="linear", **_
 ):
@@ -557,7 +710,7 @@ def sdcg_gauss_newton(
     n = len(scores)
     if nothing_to_rank(grades):
         return np.zeros(n)
-    z = ideal_dcg(grades, k) if normalize else 1.0
+    z = ideal_dcg(grades, k, _ideal_of(discount)) if normalize else 1.0
     r = sdcg_ranks(scores, grades, alpha)
     c = [_slope_of_rank(r[i], grades[i], z, beta, k, discount) for i in range(n)]
     hess = np.zeros(n)
@@ -569,6 +722,7 @@ def sdcg_gauss_newton(
     return hess
 
 
+@any_gain
 def shf_sdcg_gauss_newton(
     scores,
     grades,
@@ -588,7 +742,7 @@ def shf_sdcg_gauss_newton(
     n = len(scores)
     if nothing_to_rank(grades):
         return np.zeros(n)
-    z = ideal_dcg(grades, k) if normalize else 1.0
+    z = ideal_dcg(grades, k, _ideal_of(discount)) if normalize else 1.0
     r = shf_ranks(scores, grades, alpha)
     at = scores if frozen_at is None else frozen_at
     cut = None if k is None else shf_width(at, grades, alpha, k)
@@ -618,22 +772,34 @@ def reg_shf_sdcg_gauss_newton(
     return t * 2.0 + (1.0 - t) * shf
 
 
-def blend(scores, grades, **_):
+def blend(scores, grades, *, gain="exponential", **_):
     """Return half of the first part, a quarter each of the others."""
-    pairs, top = ranknet(scores, grades, sigma=2.0), shf_sdcg(scores, grades, alpha=2.0)
+    pairs, top = ranknet(scores, grades, sigma=2.0), shf_sdcg(scores, grades, alpha=2.0, gain=gain)
     return query_rmse(scores, grades) / 2.0 + pairs / 4.0 + top / 4.0
 
 
-def blend_gauss_newton(scores, grades, **_):
+def blend_gauss_newton(scores, grades, *, gain="exponential", **_):
     """Return half of the first part's, a quarter each of the others'."""
     pairs = _exact(ranknet)(scores, grades, sigma=2.0)
-    top = shf_sdcg_gauss_newton(scores, grades, alpha=2.0)
+    top = shf_sdcg_gauss_newton(scores, grades, alpha=2.0, gain=gain)
     return query_rmse_majorizer(scores, grades) / 2.0 + pairs / 4.0 + top / 4.0
 
 
 def query_rmse_majorizer(scores, grades, **_):
     """Return 1, but nothing where there is nothing to rank."""
     return np.full(len(scores), 0.0 if nothing_to_rank(grades) else 1.0)
+
+
+def calibrated_majorizer(scores, grades, *, top=1.0, share=0.2, **_):
+    t = np.minimum(np.asarray(grades) / top, 1.0)
+    yes = np.array([G(1.0, -s) for s in scores])  # p
+    no = np.array([G(1.0, s) for s in scores])
+    hess = (1.0 - share) * yes * no / len(t)
+    if t.sum() == 0.0 or nothing_to_rank(list(t)):
+        return hess
+    log_yes = -np.logaddexp(0.0, -np.asarray(scores))
+    pi = np.exp(log_yes - np.logaddexp.reduce(log_yes))
+    return hess + share * no * (t / t.sum() * yes + no * pi * (1.0 - pi))
 
 
 def _pair_curvature(scores, grades, curvature_of_lead, normalize):
@@ -665,7 +831,8 @@ def rankboost_gauss_newton(scores, grades, *, normalize=False, **_):
     )
 
 
-def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, **_):
+@any_gain
+def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, discount="log2", **_):
     """Return sum_j |lambda_pj| / (sigma sqrt(pi)), lambda_pj the pull through pi_pj alone."""
     n = len(scores)
     hess = np.zeros(n)
@@ -675,8 +842,10 @@ def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, **_):
     def gained_by(k, j):
         """Return what j's expected gain changes by when k surely is ahead and not behind."""
         chances = _chances(scores, j, sigma)
-        ahead, behind = (expected_discount({**chances, k: c}.values()) for c in (1.0, 0.0))
-        return gain(grades[j]) * (ahead - behind) / ideal_dcg(grades)
+        ahead, behind = (
+            expected_discount({**chances, k: c}.values(), discount) for c in (1.0, 0.0)
+        )
+        return gain(grades[j]) * (ahead - behind) / ideal_dcg(grades, kind=discount)
 
     for p in range(n):
         for j in range(n):
@@ -688,11 +857,14 @@ def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, **_):
     return hess
 
 
-def slam_gauss_newton(scores, grades, *, measure="ndcg", margin=1.0, ties="input", **_):
+@any_gain
+def slam_gauss_newton(
+    scores, grades, *, measure="ndcg", margin=1.0, ties="input", discount="log2", **_
+):
     """Return the sum of v / margin over the positive hinges that each document is in."""
     hess = np.zeros(len(scores))
     if not nothing_to_rank(grades):
-        for i, worst, v, c in slam_terms(scores, grades, measure, margin, ties):
+        for i, worst, v, c in slam_terms(scores, grades, measure, margin, ties, discount):
             if c > 0:
                 hess[[i, worst]] += v / margin
     return hess
@@ -723,10 +895,13 @@ def _indicator_gauss_newton(scores, values, weights, sigma, band=40.0):
     return hess
 
 
-def smooth_ndcg_gauss_newton(scores, grades, *, k=50, sigma=1.0, normalize=True, **_):
-    top = len(grades) if k is None else k
-    z = ideal_dcg(grades, k) if normalize else 1.0
-    gains, discounts = [gain(y) / z for y in grades], [discount(j + 1.0) for j in range(top)]
+@any_gain
+def smooth_ndcg_gauss_newton(
+    scores, grades, *, k=50, sigma=1.0, normalize=True, discount="log2", **_
+):
+    top = len(grades) if k is None else min(k, len(grades))
+    z = ideal_dcg(grades, k, discount) if normalize and not nothing_to_rank(grades) else 1.0
+    gains, discounts = [gain(y) / z for y in grades], _discounts(discount, len(grades), top)
     return _indicator_gauss_newton(scores, gains, discounts, sigma)
 
 
@@ -827,7 +1002,7 @@ def reg_shf_sdcg_exact(
     scores, grades, *, total_rounds, round, target="grade", tau=None, alpha=5.0, **rest
 ):
     t = tau_of_round(round, total_rounds) if tau is None else tau
-    squares = _exact(regression)(scores, grades, target=target)
+    squares = np.full(len(scores), 2.0)
     return t * squares + (1.0 - t) * np.maximum(
         _exact_floored(shf_sdcg)(scores, grades, alpha=alpha, **rest), FLOOR
     )
@@ -840,9 +1015,15 @@ def _no_gradient(scores, grades, **_):
     return np.zeros(len(scores))
 
 
-def _squares_gradient(scores, grades, *, target="grade", **_):
-    grades = np.asarray(grades)
-    return 2.0 * (np.asarray(scores) - (grades if target == "grade" else gain(grades)))
+def _squares_gradient(scores, grades, *, target="grade", gain="exponential", **_):
+    t = [y if target == "grade" else worth(y, gain) for y in grades]
+    return 2.0 * (np.asarray(scores) - np.asarray(t))
+
+
+def _logistic_gradient(scores, grades, *, top=1.0, share=0.2, **_):
+    t = [min(y / top, 1.0) for y in grades]
+    yes = [G(1.0, -s) for s in scores]
+    return (1.0 - share) / max(1, len(t)) * (np.array(yes) - np.array(t))
 
 
 def _weighted_squares_gradient(scores, grades, *, total_rounds, round, tau=None, **rest):
@@ -899,10 +1080,13 @@ _SDCG_PARAMETERS = (
     {"discount": "log2", "k": 1},
     {"discount": "log2", "k": 3, "alpha": 1.5, "beta": 0.7},
     {"discount": "log2", "k": 2, "beta": 2.5, "normalize": False},
+    {"discount": "reciprocal", "gain": "linear"},
+    {"discount": (1.0, 0.7, 0.5, 0.1), "k": 3, "gain": np.sqrt},
     {"k": 10},
 )
 
-_SDCG_PATHS = (0, 5, 6, 10, -1)  # each discount, with and without a cut-off
+# Each discount, with and without a cut-off.
+_SDCG_PATHS = (0, 5, 6, 10, 12, 13, -1)
 
 ORACLES = {
     "sdcg": Oracle(
@@ -925,6 +1109,7 @@ ORACLES = {
             {"total_rounds": 4, "tau": 0.3, "k": 2},
             {"total_rounds": 3, "discount": "log2"},
             {"total_rounds": 2, "k": 2},
+            {"total_rounds": 3, "target": "gain", "gain": "linear"},
             {"total_rounds": 3, "target": "gain", "alpha": 2.0},
             {"total_rounds": 25, "k": 3, "alpha": 0.6, "beta": 1.7, "normalize": False},
         ),
@@ -943,6 +1128,8 @@ ORACLES = {
             {"truncation": 3, "sigma": 0.5, "norm": False},
             {"truncation": 2, "sigma": 1.7, "norm": True},
             {"truncation": 10, "norm": True},
+            {"gain": np.sqrt, "discount": (1.0, 0.7, 0.5, 0.1), "norm": False},
+            {"gain": "linear", "discount": "linear"},
         ),
         paths=(0, 1, 4, 5),  # norm and truncation, each with and without the other
     ),
@@ -984,7 +1171,10 @@ ORACLES = {
         loss_atol=1e-14,
     ),
     "xe-ndcg": Oracle(
-        xe_ndcg, _exact(xe_ndcg), _exact(xe_ndcg), ({}, {"gamma": 0.0}, {"gamma": 1.0})
+        xe_ndcg,
+        _exact(xe_ndcg),
+        _exact(xe_ndcg),
+        ({}, {"gamma": 0.0}, {"gamma": 1.0}, {"gain": "linear"}),
     ),
     "yetirank": Oracle(
         yetirank,
@@ -992,11 +1182,19 @@ ORACLES = {
         _exact(yetirank),
         ({}, {"decay": 0.5, "permutations": 1}),
     ),
+    "pl-rank": Oracle(
+        pl_rank,
+        pl_rank_exact,
+        pl_rank_gauss_newton,
+        ({}, {"k": 1, "permutations": 1}, {"gain": "linear"}, {"k": 3}),
+        loss_atol=1e-14,
+    ),
     "soft-ndcg": Oracle(
         soft_ndcg,
         _exact_floored(soft_ndcg),
         soft_ndcg_gauss_newton,
-        ({}, {"sigma": 0.7}, {"sigma": 4.0}),
+        ({}, {"sigma": 0.7}, {"sigma": 4.0}, {"gain": "linear", "discount": "reciprocal"}),
+        paths=(0, 2),
         loss_atol=1e-14,
     ),
     "smooth-ndcg": Oracle(
@@ -1008,7 +1206,9 @@ ORACLES = {
             {"k": None, "sigma": 0.3},
             {"k": 1, "sigma": 2.0},
             {"k": 3, "sigma": 0.6, "normalize": False},
+            {"gain": "linear", "discount": "linear"},
         ),
+        paths=(0, 3),
     ),
     "smooth-precision": Oracle(
         smooth_precision,
@@ -1036,7 +1236,9 @@ ORACLES = {
             {"margin": 0.4, "ties": "score"},
             {"measure": "ndcg@10"},
             {"measure": "ndcg@2", "margin": 2.0, "ties": "score"},
+            {"gain": "linear", "discount": "reciprocal"},
         ),
+        paths=(0, 3),
         kinks=_zero_and_margin,
         curvature_at_kinks=False,
     ),
@@ -1048,7 +1250,7 @@ ORACLES = {
         kinks=_zero_and_margin,
         curvature_at_kinks=False,
     ),
-    "blend": Oracle(blend, None, blend_gauss_newton, ({},), paths=(0,)),
+    "blend": Oracle(blend, None, blend_gauss_newton, ({}, {"gain": "linear"}), paths=(0,)),
     "query-rmse": Oracle(query_rmse, _exact(query_rmse), query_rmse_majorizer, ({},), paths=(0,)),
     "pearson": Oracle(
         pearson,
@@ -1064,11 +1266,21 @@ ORACLES = {
         ({}, {"alpha": 0.3}, {"alpha": 1.5}),
         loss_atol=1e-14,
     ),
+    "calibrated": Oracle(
+        calibrated,
+        _exact_floored(calibrated),
+        calibrated_majorizer,
+        ({}, {"top": 4.0}, {"share": 0.0}, {"top": 2.5, "share": 0.9}),
+        # Of fewer than a dozen documents only a large share shows that it is not convex.
+        paths=(3,),
+        without_pairs=_logistic_gradient,
+    ),
     "regression": Oracle(
         regression,
         _exact(regression),
         regression_gauss_newton,
-        ({}, {"target": "gain"}),
+        ({}, {"target": "gain"}, {"target": "gain", "gain": "linear"}),
+        paths=(0, 1),
         without_pairs=_squares_gradient,
     ),
 }

@@ -648,7 +648,9 @@ def test_metric_is_immutable_hashable_and_copies():
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.name = "map"
     assert list(inspect.signature(one).parameters) == ["y_true", "y_pred", "weight", "group"]
-    assert list(inspect.signature(type(one)).parameters) == ["name", "convention"]
+    assert list(inspect.signature(type(one)).parameters) == [
+        *("name", "convention", "gain", "discount")
+    ]
 
 
 def test_metric_with_wrong_arguments():

@@ -71,7 +71,11 @@ class Settings:
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, got {self.seed}")
         check_choice("convention", self.convention, CONVENTIONS)
-        metric(self.metric, convention=self.convention)  # checks the name
+        if not metric(self.metric, convention=self.convention).larger_is_better:
+            raise ValueError(
+                f"metric must be one of which more is better, got {self.metric!r}: learners are "
+                "compared by how they rank; boostrank.evaluate measures probabilities"
+            )
 
     @property
     def metrics(self) -> tuple[str, ...]:

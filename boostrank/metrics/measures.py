@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.metrics.conventions import Convention
+from boostrank.metrics.probabilities import OfDocuments, brier, calibration_error, log_loss, targets
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.engine.order import order_by_score
-from boostrank.objectives.validation import GRADES, NUMBERS, Floats, Integers
+from boostrank.objectives.gains import gains_of
+from boostrank.objectives.validation import AMOUNTS, GRADES, NUMBERS, Floats, Integers
 
 
 @jit_entry
@@ -125,6 +127,7 @@ class Ranking:
         position = np.arange(len(scores), dtype=np.int64)
         self.rank = (position - boundaries[self.query] + 1).astype(np.float64)
         order = _best_first(scores, boundaries)
+        self._order = order
         self.grades = labels[order]
         self.relevant = (self.grades > rules.relevant_above).astype(np.float64)
         self.n_relevant = self.total(self.relevant)
@@ -158,14 +161,19 @@ class Ranking:
         return np.bincount(query, values, self.n_queries).astype(np.float64, copy=False)
 
     @cached_property
+    def _gains(self) -> Floats:
+        """Gain of each document, in the order passed."""
+        return gains_of(self.rules.gain, self.labels)
+
+    @cached_property
     def gains(self) -> Floats:
         """Expected gain at each position."""
-        return self._expected(self.rules.gain(self.grades))
+        return self._expected(self._gains[self._order])
 
     @cached_property
     def ideal_gains(self) -> Floats:
         """Gain at each position of the ideal order."""
-        return self.rules.gain(self.labels[_best_first(self.labels, self.boundaries)])
+        return self._gains[_best_first(self._gains, self.boundaries)]
 
     @cached_property
     def equal_labels(self) -> npt.NDArray[np.bool_]:
@@ -223,7 +231,7 @@ class Ranking:
     @cached_property
     def discount(self) -> Floats:
         """Weight of each position."""
-        return self.rules.discount(self.rank)
+        return self.rules.discounts(self.rank, self.sizes[self.query].astype(np.float64))
 
     @cached_property
     def hits(self) -> Floats:
@@ -288,6 +296,27 @@ def _expected_reciprocal_rank(ranking: Ranking, k: int | None) -> Floats:
     return ranking.total(_stops(stop, ranking.end, ranking.boundaries) / ranking.rank, k)
 
 
+def over_documents(ranking: Ranking, function: OfDocuments, weight: Floats | None) -> float:
+    """Value of a measure of probabilities over all documents; `weight` is one for each query."""
+    of_document = np.ones(ranking.n_queries) if weight is None else weight
+    factor = np.repeat(of_document, ranking.sizes)
+    if factor.sum() == 0.0:
+        return np.nan
+    return function(ranking.scores, targets(ranking.labels), factor)
+
+
+def _of_each_query(function: OfDocuments) -> Callable[[Ranking, int | None], Floats]:
+    def values(ranking: Ranking, k: int | None) -> Floats:
+        likely, bounds = targets(ranking.labels), ranking.boundaries
+        found = np.zeros(ranking.n_queries)
+        for q in np.flatnonzero(ranking.sizes):
+            own = slice(bounds[q], bounds[q + 1])
+            found[q] = function(ranking.scores[own], likely[own], np.ones(ranking.sizes[q]))
+        return found
+
+    return values
+
+
 def _rank_biased_precision(ranking: Ranking, persistence: float | None) -> Floats:
     """RBP of Moffat and Zobel (2008): a user goes on to the next document with probability p."""
     p = 0.8 if persistence is None else persistence
@@ -330,31 +359,41 @@ class Measure:
     #: Whether it is divided by the best the query allows, and so is 0/0 where nothing is relevant.
     normalised: bool
     cutoff: Literal["optional", "required", "none", "persistence"] = "optional"
-    #: Which labels it takes, one of `LABEL_DOMAINS`.
-    labels: str = GRADES
+    #: Which labels it takes, one of `LABEL_DOMAINS`; "" stands for those that have a gain.
+    labels: str = AMOUNTS
     #: Whether it compares the order of scores with that of labels. It is then 0/0, and counts in no
     #: mean, where all labels are the same; no document need be relevant.
     compares_orders: bool = False
+    #: Of a measure of probabilities: its value over documents, which its mean is taken over in the
+    #: place of queries. Lower is then better, and all queries count.
+    of_documents: OfDocuments | None = None
 
 
 def _order_measure(function: Callable[[Ranking, Any], Floats]) -> Measure:
     return Measure(function, normalised=False, cutoff="none", labels=NUMBERS, compares_orders=True)
 
 
+def _of_probabilities(function: OfDocuments) -> Measure:
+    return Measure(_of_each_query(function), normalised=False, cutoff="none", of_documents=function)
+
+
 MEASURES: dict[str, Measure] = {
-    "dcg": Measure(_dcg, normalised=False),
-    "ndcg": Measure(_ndcg, normalised=True),
-    "meanndcg": Measure(_mean_ndcg, normalised=True, cutoff="none"),
+    "dcg": Measure(_dcg, normalised=False, labels=""),
+    "ndcg": Measure(_ndcg, normalised=True, labels=""),
+    "meanndcg": Measure(_mean_ndcg, normalised=True, cutoff="none", labels=""),
     "map": Measure(_average_precision, normalised=True),
     "precision": Measure(_precision, normalised=False, cutoff="required"),
     "recall": Measure(_recall, normalised=True, cutoff="required"),
     "mrr": Measure(_reciprocal_rank, normalised=False),
-    "err": Measure(_expected_reciprocal_rank, normalised=False),
+    "err": Measure(_expected_reciprocal_rank, normalised=False, labels=GRADES),
     "rbp": Measure(_rank_biased_precision, normalised=False, cutoff="persistence"),
     "spearman": _order_measure(_spearman),
     "kendall": _order_measure(_kendall),
     "pearson": _order_measure(_pearson),
     "auc": _order_measure(_auc),
+    "logloss": _of_probabilities(log_loss),
+    "brier": _of_probabilities(brier),
+    "ece": _of_probabilities(calibration_error),
 }
 
 _SYNTAX = re.compile(r"(?P<measure>[^@]*?)(?:@(?P<k>[1-9][0-9]*|0?\.[0-9]+))?(?P<minus>-?)")
@@ -367,6 +406,11 @@ class MetricName:
     measure: str
     k: int | float | None  #: Cut-off, or the persistence of rbp.
     minus: bool
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether a better ranking has a larger value."""
+        return MEASURES[self.measure].of_documents is None
 
 
 def parse_name(name: str, convention: str) -> MetricName:
