@@ -510,6 +510,9 @@ def pl_rank(scores, grades, *, k=None, frozen_at=None, **_):
             p * gain(grades[j]) for j, p in zip(rest, chances, strict=True)
         )
         behind = sum(discount(x + 1) * gain(grades[order[x]]) for x in range(t + 1, cut))
+        _, then = choices(known, order, t)
+        mean = sum(p * gain(grades[j]) for j, p in zip(rest, then, strict=True))
+        behind -= mean * sum(discount(x + 1) for x in range(t + 1, cut))
         ahead = np.logaddexp.reduce([known[j] for j in rest])
         now = np.logaddexp.reduce([scores[j] for j in rest])
         value += behind * ((scores[order[t]] - now) - (known[order[t]] - ahead))
@@ -517,7 +520,7 @@ def pl_rank(scores, grades, *, k=None, frozen_at=None, **_):
 
 
 def _pl_rank_terms(scores, grades, k, order):
-    """Yield (i, chance, d (g - E), d (g + E), B, whether i is placed there) of all choices."""
+    """Yield (i, chance, d (g - E), d (g + E) + |C|, B, whether i is there) of all choices."""
     cut = min(len(scores), k or len(scores))
     for t in range(cut):
         rest, chances = choices(scores, order, t)
@@ -525,7 +528,8 @@ def _pl_rank_terms(scores, grades, k, order):
         behind = sum(discount(x + 1) * gain(grades[order[x]]) for x in range(t + 1, cut))
         for i, p in zip(rest, chances, strict=True):
             g, d = gain(grades[i]), discount(t + 1)
-            yield i, p, d * (g - mean), d * (g + mean), behind, i == order[t]
+            beyond = behind - mean * sum(discount(x + 1) for x in range(t + 1, cut))
+            yield i, p, d * (g - mean), d * (g + mean) + abs(beyond), behind, i == order[t]
 
 
 def pl_rank_diagonal(scores, grades, k, order):
@@ -553,8 +557,8 @@ def pl_rank_gauss_newton(scores, grades, *, k=None, **_):
     hess = np.zeros(len(scores))
     if not nothing_to_rank(grades):
         order = sorted(range(len(scores)), key=lambda i: -scores[i])
-        for i, p, _lead, both, behind, _placed in _pl_rank_terms(scores, grades, k, order):
-            hess[i] += p * (1.0 - p) * (both + behind) / ideal_dcg(grades, k)
+        for i, p, _lead, both, _behind, _placed in _pl_rank_terms(scores, grades, k, order):
+            hess[i] += p * (1.0 - p) * both / ideal_dcg(grades, k)
     return hess
 
 

@@ -179,7 +179,8 @@ class Ranking:
     def equal_labels(self) -> npt.NDArray[np.bool_]:
         """Whether a query has nothing to rank: all its labels are the same."""
         changes = (self.grades[1:] != self.grades[:-1]) & (self.query[1:] == self.query[:-1])
-        return self.total(np.append(0.0, changes)[: len(self.grades)]) == 0
+        equal: npt.NDArray[np.bool_] = self.total(np.append(0.0, changes)[: len(self.grades)]) == 0
+        return equal
 
     def centred(self, values: Floats) -> Floats:
         """Values less their query's mean, in units of their range; exactly 0 if all are equal."""
