@@ -19,6 +19,7 @@ from .listnet import ListNet as ListNet
 from .listmle import ListMLE as ListMLE
 from .xe_ndcg import XENDCG as XENDCG
 from .yetirank import YetiRank as YetiRank
+from .pl_rank import PLRank as PLRank
 from .smooth_ndcg import SmoothNDCG as SmoothNDCG
 from .smooth_precision import SmoothPrecision as SmoothPrecision
 from .smooth_ap import SmoothAP as SmoothAP

@@ -435,7 +435,7 @@ def listmle(scores, grades, *, position_weights=False, **_):
     return total
 
 
-def pearson(scores, grades, *, sigma=0.3, **_):
+def pearson(scores, grades, *, sigma=0.2, **_):
     """One minus the correlation of labels and scores with noise of variance sigma^2."""
     if nothing_to_rank(grades):
         return 0.0
@@ -446,7 +446,7 @@ def pearson(scores, grades, *, sigma=0.3, **_):
     return 1.0 - s @ y / math.sqrt((s @ s + len(s) * (sigma / unit) ** 2) * (y @ y))
 
 
-def pearson_gauss_newton(scores, grades, *, sigma=0.3, **_):
+def pearson_gauss_newton(scores, grades, *, sigma=0.2, **_):
     """Return the diagonal of J^T J, J the derivatives of u = a/N, times N / sqrt(n)."""
     n = len(scores)
     if nothing_to_rank(grades):
@@ -464,7 +464,7 @@ def label_ranks(grades):
     return [sum(z < y for z in grades) + (sum(z == y for z in grades) + 1) / 2 for y in grades]
 
 
-def spearman(scores, grades, *, alpha=3.0, **_):
+def spearman(scores, grades, *, alpha=5.0, **_):
     """One minus the covariance of mid-ranks and smooth ranks over its size without ties of score.
 
     The smooth rank of SDCG counts from the best score, mid-ranks from the smallest label.
@@ -478,7 +478,7 @@ def spearman(scores, grades, *, alpha=3.0, **_):
     return 1.0 + g @ r / math.sqrt((g @ g) * (untied @ untied))
 
 
-def spearman_gauss_newton(scores, grades, *, alpha=3.0, **_):
+def spearman_gauss_newton(scores, grades, *, alpha=5.0, **_):
     """Return alpha/2 times the mean weight of the document's pairs, times the sum of rho."""
     n = len(scores)
     hess = np.zeros(n)
@@ -529,6 +529,83 @@ def yetirank(scores, grades, *, decay=0.85, frozen_at=None, **_):
                 w = (grades[i] - grades[j]) * decay ** (min(rank[i], rank[j]) - 1)
                 total += w * np.logaddexp(0.0, scores[j] - scores[i])
     return total
+
+
+def choices(scores, order, rank):
+    """Return who can still be placed at a rank (from 0), and with which chances."""
+    rest = order[rank:]
+    return rest, softmax([scores[j] for j in rest])
+
+
+@any_gain
+def pl_rank(scores, grades, *, k=None, frozen_at=None, **_):
+    """Expected DCG along the ranking of the scores, each gain by its chance to be placed next.
+
+    What the choice at a rank does to the gains behind it enters by its log-chance.
+    """
+    if nothing_to_rank(grades):
+        return 0.0
+    n = len(scores)
+    cut = min(n, k or n)
+    known = scores if frozen_at is None else frozen_at
+    order = sorted(range(n), key=lambda i: -known[i])
+    value = 0.0
+    for t in range(cut):
+        rest, chances = choices(scores, order, t)
+        value += discount(t + 1) * sum(
+            p * gain(grades[j]) for j, p in zip(rest, chances, strict=True)
+        )
+        behind = sum(discount(x + 1) * gain(grades[order[x]]) for x in range(t + 1, cut))
+        _, then = choices(known, order, t)
+        mean = sum(p * gain(grades[j]) for j, p in zip(rest, then, strict=True))
+        behind -= mean * sum(discount(x + 1) for x in range(t + 1, cut))
+        ahead = np.logaddexp.reduce([known[j] for j in rest])
+        now = np.logaddexp.reduce([scores[j] for j in rest])
+        value += behind * ((scores[order[t]] - now) - (known[order[t]] - ahead))
+    return 1.0 - value / ideal_dcg(grades, k)
+
+
+def _pl_rank_terms(scores, grades, k, order):
+    """Yield (i, chance, d (g - E), d (g + E) + |C|, B, whether i is there) of all choices."""
+    cut = min(len(scores), k or len(scores))
+    for t in range(cut):
+        rest, chances = choices(scores, order, t)
+        mean = sum(p * gain(grades[j]) for j, p in zip(rest, chances, strict=True))
+        behind = sum(discount(x + 1) * gain(grades[order[x]]) for x in range(t + 1, cut))
+        for i, p in zip(rest, chances, strict=True):
+            g, d = gain(grades[i]), discount(t + 1)
+            beyond = behind - mean * sum(discount(x + 1) for x in range(t + 1, cut))
+            yield i, p, d * (g - mean), d * (g + mean) + abs(beyond), behind, i == order[t]
+
+
+def pl_rank_diagonal(scores, grades, k, order):
+    """Return the estimate of the true diagonal by one ranking."""
+    a, c, rest = (np.zeros(len(scores)) for _ in range(3))
+    for i, p, lead, _both, behind, placed in _pl_rank_terms(scores, grades, k, order):
+        a[i] += p * (lead - behind) + (behind if placed else 0.0)
+        c[i] += placed - p
+        rest[i] += p * (lead - behind) - p * p * (2.0 * lead - behind)
+    return -(a * c + rest) / ideal_dcg(grades, k)
+
+
+@any_gain
+def pl_rank_exact(scores, grades, *, k=None, **_):
+    """Return that of the ranking of the scores, floored as indefinite ones are."""
+    if nothing_to_rank(grades):
+        return np.zeros(len(scores))
+    order = sorted(range(len(scores)), key=lambda i: -scores[i])
+    h = pl_rank_diagonal(scores, grades, k, order)
+    return np.maximum(h, 0.1 * np.mean(np.abs(h)))
+
+
+@any_gain
+def pl_rank_gauss_newton(scores, grades, *, k=None, **_):
+    hess = np.zeros(len(scores))
+    if not nothing_to_rank(grades):
+        order = sorted(range(len(scores)), key=lambda i: -scores[i])
+        for i, p, _lead, both, _behind, _placed in _pl_rank_terms(scores, grades, k, order):
+            hess[i] += p * (1.0 - p) * both / ideal_dcg(grades, k)
+    return hess
 
 
 def beats(lead, sigma):
@@ -1165,6 +1242,13 @@ ORACLES = {
         _exact(yetirank),
         ({}, {"decay": 0.5, "permutations": 1}),
     ),
+    "pl-rank": Oracle(
+        pl_rank,
+        pl_rank_exact,
+        pl_rank_gauss_newton,
+        ({}, {"k": 1, "permutations": 1}, {"gain": "linear"}, {"k": 3}),
+        loss_atol=1e-14,
+    ),
     "soft-ndcg": Oracle(
         soft_ndcg,
         _exact_floored(soft_ndcg),
@@ -1228,15 +1312,6 @@ ORACLES = {
     ),
     "blend": Oracle(blend, None, blend_gauss_newton, ({}, {"gain": "linear"}), paths=(0,)),
     "query-rmse": Oracle(query_rmse, _exact(query_rmse), query_rmse_majorizer, ({},), paths=(0,)),
-    "calibrated": Oracle(
-        calibrated,
-        _exact_floored(calibrated),
-        calibrated_majorizer,
-        ({}, {"top": 4.0}, {"share": 0.0}, {"top": 2.5, "share": 0.9}),
-        # Of fewer than a dozen documents only a large share shows that it is not convex.
-        paths=(3,),
-        without_pairs=_logistic_gradient,
-    ),
     "pearson": Oracle(
         pearson,
         _exact_floored(pearson),
@@ -1250,6 +1325,15 @@ ORACLES = {
         spearman_gauss_newton,
         ({}, {"alpha": 0.3}, {"alpha": 1.5}),
         loss_atol=1e-14,
+    ),
+    "calibrated": Oracle(
+        calibrated,
+        _exact_floored(calibrated),
+        calibrated_majorizer,
+        ({}, {"top": 4.0}, {"share": 0.0}, {"top": 2.5, "share": 0.9}),
+        # Of fewer than a dozen documents only a large share shows that it is not convex.
+        paths=(3,),
+        without_pairs=_logistic_gradient,
     ),
     "regression": Oracle(
         regression,
