@@ -111,7 +111,8 @@ def swap_of(s: Swaps, a: int, b: int) -> float:
     """(*) for the ranks a + 1 < b + 1."""
     t = 1 if s.x[a] < s.x[b] else 0
     change = s.upper[t, a] - s.c[a] * s.lower[t, b]
-    return abs(s.x[a] - s.x[b]) * max(change, 0.0)
+    swap: float = abs(s.x[a] - s.x[b]) * max(change, 0.0)
+    return swap
 
 
 @jit_helper
