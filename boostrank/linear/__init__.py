@@ -13,7 +13,9 @@ Sources
     (2007): `SVMMAP`.
 """
 
+from boostrank.linear.adarank import AdaRank
 from boostrank.linear.perceptron import Perceptron
 from boostrank.linear.smooth_rank import SmoothRank, anneal
+from boostrank.linear.svm_map import SVMMAP
 
-__all__ = ["Perceptron", "SmoothRank", "anneal"]
+__all__ = ["SVMMAP", "AdaRank", "Perceptron", "SmoothRank", "anneal"]

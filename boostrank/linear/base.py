@@ -49,7 +49,13 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         if not isinstance(eval_set, tuple) or len(eval_set) != 2:
             raise TypeError(f"eval_set must be a pair (X, y), got {type(eval_set).__name__}")
         X, y = validate_data(self, *eval_set, reset=False, dtype=np.float64, y_numeric=True)
-        return _ranking(X, y, group, qid, prefix="eval_")
+        data = _ranking(X, y, group, qid, prefix="eval_")
+        if not (data.y > 0.0).any():
+            raise ValueError(
+                "eval_set must have relevant documents, y > 0: without them no measure chooses; "
+                f"got {len(data.y)} documents of grade 0"
+            )
+        return data
 
     def predict(self, X: Any) -> Floats:
         """Score documents.
@@ -89,3 +95,20 @@ def check_grid(name: str, value: Any) -> list[float]:
     if not values:
         raise ValueError(f"{name} must hold at least one positive number, got none")
     return [check_positive(name, number) for number in values]
+
+
+def check_validation(
+    parameters: str, several: bool, validation: RankingData | None, example: str
+) -> None:
+    """Refuse several values without validation queries, and such queries without several values."""
+    if several and validation is None:
+        raise ValueError(
+            f"eval_set is missing: there are several values of {parameters}, and validation "
+            "queries choose among them; pass eval_set=(X, y) with eval_group or eval_qid, or one "
+            "number"
+        )
+    if not several and validation is not None:
+        raise ValueError(
+            f"eval_set has nothing to choose: there are not several values of {parameters}; pass "
+            f"several, such as {example}, or no eval_set"
+        )

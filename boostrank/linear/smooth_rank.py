@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 
 from boostrank.datasets import RankingData
-from boostrank.linear.base import LinearRanker, check_grid
+from boostrank.linear.base import LinearRanker, check_grid, check_validation
 from boostrank.metrics import evaluate
 from boostrank.objectives import Schedule, SmoothAP, SmoothNDCG
 from boostrank.objectives.validation import (
@@ -240,16 +240,9 @@ class SmoothRank(LinearRanker):
         objective = _smooth(measure, k, self.sigma)
         data = self._read(X, y, group, qid, reset=True)
         validation = self._read_validation(eval_set, eval_group, eval_qid)
-        if (len(lambdas) > 1 or len(ridges) > 1) and validation is None:
-            raise ValueError(
-                "eval_set is missing: reg_lambda or ridge are several, and validation queries "
-                "choose among them; pass eval_set=(X, y) with eval_group or eval_qid, or a number"
-            )
-        if len(lambdas) == len(ridges) == 1 and validation is not None:
-            raise ValueError(
-                "eval_set has nothing to choose: reg_lambda and ridge are single numbers; "
-                "pass several, such as reg_lambda=10.0 ** np.arange(-6, 4), or no eval_set"
-            )
+        several = len(lambdas) > 1 or len(ridges) > 1
+        many = "reg_lambda=10.0 ** np.arange(-6, 4)"
+        check_validation("reg_lambda or ridge", several, validation, many)
 
         def goodness(w: Floats) -> float:
             if validation is None:
