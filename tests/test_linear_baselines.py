@@ -125,8 +125,9 @@ def test_a_feature_that_ranks_all_right_is_the_only_one():
 def test_adarank_first_weight_by_hand():
     # AP of the only feature is 1/2 and 1: alpha = ln((1 + 3/4) / (1 - 3/4)) / 2 = ln(7) / 2.
     X, y = [[2.0], [1.0], [2.0], [1.0]], [0, 1, 1, 0]
-    model = AdaRank("map", max_iter=1).fit(X, y, qid=[4, 4, 9, 9])
+    model = AdaRank("map").fit(X, y, qid=[4, 4, 9, 9])
     np.testing.assert_allclose(model.coef_, [np.log(7.0) / 2.0], rtol=1e-12)
+    assert model.n_iter_ == 1  # of 200 equal rounds the first
 
 
 def test_adarank_stops_where_no_feature_ranks_anything():
