@@ -13,6 +13,7 @@ xgboost    XGBoost's ranker with our objectives and metrics
 dask       queries whole in Dask's partitions
 registry   objectives by their names
 metrics    measures under the conventions of the field's tools
+calibration probabilities from the scores of any ranker
 datasets   LETOR files, synthetic data, folds
 plot       figures of comparisons, objectives and benchmarks
 tune       parameters by repeated cross-validation

@@ -129,7 +129,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         eval_group, eval_qid, eval_sample_weight, eval_init_score : sequences, optional
             One entry for each of `eval_set`.
         eval_metric : str, Metric or sequence of them, optional
-            Boostrank's measures, larger is better, on `eval_set`. Default: NDCG@10, unless `metric`
+            Boostrank's measures, on `eval_set`. Default: NDCG@10, unless `metric`
             asks for LightGBM's own, or NDCG at each of `eval_at`.
         eval_at : int or sequence of int, optional
             Cut-offs of NDCG, where `eval_metric` names nothing else.
@@ -158,6 +158,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             (X, y, group, qid, sample_weight, init_score),
             (eval_set, eval_group, eval_qid, eval_sample_weight, eval_init_score),
             sort=sort,
+            domain=rankers.label_domain(self.objective),
         )
         return self._fit(train, evals, eval_metric, eval_at, callbacks, init_model, kwargs)
 

@@ -26,6 +26,7 @@ except ImportError as error:
     ) from error
 
 from boostrank.datasets import RankingData
+from boostrank.datasets.ranking_data import check_either
 from boostrank.metrics import evaluate
 from boostrank.objectives import SLAM, Schedule, SmoothAP, SmoothNDCG
 from boostrank.objectives.validation import (
@@ -34,6 +35,7 @@ from boostrank.objectives.validation import (
     check_count,
     check_cutoff,
     check_group,
+    check_labels,
     check_positive,
 )
 
@@ -42,15 +44,13 @@ __all__ = ["Perceptron", "SmoothRank"]
 
 def _ranking(X: Floats, y: Any, group: Any, qid: Any, prefix: str = "") -> RankingData:
     """Return checked features with their grades and queries, told by `group` or by `qid`."""
-    if (group is None) == (qid is None):
-        raise ValueError(
-            f"pass either {prefix}group, the sizes of consecutive queries, or {prefix}qid, one id "
-            f"for each row; got {'neither' if group is None else 'both'}"
-        )
+    check_either(group, qid, prefix)
     if qid is None:
         sizes = np.diff(check_group(group, len(X)))
         qid = np.repeat(np.arange(len(sizes)), sizes)
-    return RankingData(X, y, qid)
+    data = RankingData(X, y, qid)
+    check_labels(data.y, len(data.y))
+    return data
 
 
 class _LinearRanker(BaseEstimator):  # type: ignore[misc]

@@ -22,6 +22,7 @@ from boostrank.lab.plot.objectives import (
     gradient_by_rank,
     surrogate_against_measure,
 )
+from boostrank.lab.plot.probabilities import reliability
 
 __all__ = [
     "ANY_BACKGROUND",
@@ -34,6 +35,7 @@ __all__ = [
     "learning_curves",
     "metric_by_cutoff",
     "query_differences",
+    "reliability",
     "surrogate_against_measure",
     "time_per_document",
 ]

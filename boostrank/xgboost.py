@@ -47,8 +47,8 @@ class XGBRanker(xgboost.XGBRanker):
         their own number of rounds; `objective_` is what was trained.
     **kwargs
         Every other parameter of `xgboost.XGBRanker`: `n_estimators`, `max_depth`, `callbacks`, ...
-        `eval_metric` is one or several of boostrank's measures, larger is better, by default
-        NDCG@10; `early_stopping_rounds` goes by the last of them on the last evaluation set.
+        `eval_metric` is one or several of boostrank's measures, by default NDCG@10;
+        `early_stopping_rounds` goes by the last of them on the last evaluation set.
         `base_score` is 0 where it is not given.
 
     Examples
@@ -162,12 +162,13 @@ class XGBRanker(xgboost.XGBRanker):
         TypeError, ValueError
             For an unknown objective or metric, bad labels or weights, both or none of `group` and
             `qid`, a query whose documents do not stand together, and an ``EarlyStopping`` that does
-            not say ``maximize=True``.
+            not say ``maximize=True`` (False where the last metric is logloss, brier or ece).
         """
         train, evals = rankers.read_sets(
             (X, y, group, qid, sample_weight, base_margin),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
             sort=sort,
+            domain=rankers.label_domain(self.objective),
         )
         return self._fit(train, evals, verbose, xgb_model)
 
@@ -179,11 +180,13 @@ class XGBRanker(xgboost.XGBRanker):
         xgb_model: "xgboost.Booster | xgboost.XGBModel | str | Path | None",
     ) -> Self:
         metrics = rankers.read_metrics(self.eval_metric)
+        upwards = metrics[-1].larger_is_better
         for callback in self.callbacks or ():
-            if isinstance(callback, EarlyStopping) and not callback.maximize:
+            if isinstance(callback, EarlyStopping) and callback.maximize is not upwards:
+                kind = "larger" if upwards else "smaller"
                 raise ValueError(
-                    "EarlyStopping must be told that larger is better: "
-                    "EarlyStopping(rounds=..., maximize=True)"
+                    f"EarlyStopping must be told that {kind} is better: "
+                    f"EarlyStopping(rounds=..., maximize={upwards})"
                 )
         if isinstance(xgb_model, str | Path):
             xgb_model = xgboost.Booster(model_file=xgb_model)
@@ -209,7 +212,7 @@ class XGBRanker(xgboost.XGBRanker):
                 ],
                 obj=obj,
                 custom_metric=lambda preds, data: [metric(preds, data) for metric in metrics],
-                maximize=True,
+                maximize=upwards,
                 early_stopping_rounds=self.early_stopping_rounds,
                 evals_result=history,
                 verbose_eval=verbose,

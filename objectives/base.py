@@ -12,9 +12,12 @@ import numpy.typing as npt
 from .contract import Contract, HessianKind
 from .engine.curvature import HESSIAN_FLOOR, HESSIANS
 from .engine.driver import Kernel
+from .gains import Gain, gains_of
 from .parameters import cutoff, flag, fraction, noise, positive, random_seed
 from .schedules import Schedule
 from .validation import (
+    AMOUNTS,
+    GRADES,
     Floats,
     Integers,
     check_choice,
@@ -83,6 +86,16 @@ class Objective(ABC):
         Seed of all draws. What is drawn for a query depends on the seed, the round, its labels and
         its scores, and not on where it stands: a model is the same in any order of the queries, on
         one machine and on several.
+    gain : str, sequence of float or callable, default "exponential"
+        Of objectives that count gains: what a grade is worth. "exponential" is 2^y - 1, for grades
+        that people gave; "linear" is the label itself, for prices, probabilities or ranks. A
+        sequence has one gain for each whole grade from 0, as LightGBM's ``label_gain``; a callable
+        takes an array of distinct grades, ascending, and must be picklable where the objective is.
+        Gains are finite, not negative, and do not fall while the grade grows.
+    discount : str or sequence of float, default "log2"
+        Of objectives that count ranks: what rank r of n documents counts. "log2" is
+        1/log2(1 + r), "linear" n - r, "reciprocal" 1/r. A sequence has one number for each rank
+        from 1, none above the one before, and counts 0 beyond its end.
     start_round : int, optional
         Boosting round of the first tree that is added, for schedules and draws. Default None: after
         the rounds of the model that is trained on, if there is one. 1 starts from the first round
@@ -106,8 +119,6 @@ class Objective(ABC):
     #: What holds for every choice of parameters.
     claims: ClassVar[Contract] = Contract()
 
-    #: Whether a grade y counts as the gain 2^y - 1.
-    exponential_gains: ClassVar[bool] = False
     #: Whether noise on the scores changes what is learnt: not where gradients are linear in them.
     perturbed: ClassVar[bool] = True
     #: Smallest Hessian that a booster should be handed, as a share of the mean over all documents
@@ -224,6 +235,20 @@ class Objective(ABC):
         return {name: value(round) for name, value in self._schedules().items()}
 
     @property
+    def counts_gains(self) -> bool:
+        """Whether the parameter `gain` makes a difference."""
+        return "gain" in {field.name for field in fields(self)}
+
+    def with_gain(self, gain: Any) -> Self:
+        """Return a copy with another gain; of a mixture, in the parts that count gains."""
+        return self.replace(gain=gain) if self.counts_gains else self
+
+    @property
+    def exponential_gains(self) -> bool:
+        """Whether a grade y counts as 2^y, so that only a few small grades make sense."""
+        return self._gain == "exponential"
+
+    @property
     def n_draws(self) -> int:
         """How many uniform numbers `write_derivatives` takes for each document."""
         return 0
@@ -231,7 +256,10 @@ class Objective(ABC):
     @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
-        return replace(self.claims, hessian=self.hessians[self.hessian])
+        labels = self.claims.labels
+        if labels == GRADES and not self.exponential_gains:
+            labels = AMOUNTS
+        return replace(self.claims, hessian=self.hessians[self.hessian], labels=labels)
 
     def loss(
         self,
@@ -381,7 +409,8 @@ class Objective(ABC):
 
     def _checked(self, scores: Any, labels: Any, group: Any) -> tuple[Floats, Floats, Integers]:
         s = check_scores(scores)
-        return s, check_labels(labels, len(s)), check_group(group, len(s))
+        y = check_labels(labels, len(s), self.contract.labels)
+        return s, y, check_group(group, len(s))
 
     #: The loss in compiled form.
     kernel: ClassVar[Kernel]
@@ -400,13 +429,20 @@ class Objective(ABC):
         params: Any = self._compiled.params
         values = {name: getattr(self, name) for name in params._fields}
         for own in fields(self):
-            if own.name in values and "words" in own.metadata:
-                values[own.name] = own.metadata["words"].index(values[own.name])
+            if own.name in values and "compiled" in own.metadata:
+                values[own.name] = own.metadata["compiled"](values[own.name])
         return params(**{name: 0 if value is None else value for name, value in values.items()})
+
+    @property
+    def _gain(self) -> Gain:
+        """What the loss makes of grades: its gains, or the grades themselves."""
+        gain: Gain = getattr(self, "gain", "linear")
+        return gain
 
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         """Write the loss of every query into `loss` (zeros)."""
-        self._compiled.losses(self._params(), boundaries, scores, labels, loss)
+        gains = gains_of(self._gain, labels)
+        self._compiled.losses(self._params(), boundaries, scores, gains, loss)
 
     def _grad_hess(
         self,
@@ -418,8 +454,8 @@ class Objective(ABC):
         draws: Floats | None = None,
     ) -> None:
         """Write into `grad` (zeros) and `hess` (1 where constant, else `HESSIAN_FLOOR`)."""
-        p, code = self._params(draws), HESSIANS[self.hessian]
-        self._compiled.derivatives(p, boundaries, scores, labels, code, grad, hess)
+        p, code, gains = self._params(draws), HESSIANS[self.hessian], gains_of(self._gain, labels)
+        self._compiled.derivatives(p, boundaries, scores, gains, code, grad, hess)
 
 
 #: Names of the parameters that every objective has for its host.

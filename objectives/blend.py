@@ -26,6 +26,7 @@ from typing import ClassVar
 
 from .base import Objective
 from .contract import SURROGATE_OR_CONSTANT
+from .gains import Gain, gain_field
 from .mix import Mix, Mixture
 from .parameters import noise, positive
 from .query_rmse import QueryRMSE
@@ -39,14 +40,14 @@ class Blend(Mixture):
 
     ``loss = Q/2 + R/4 + S/4`` with Q the loss of `QueryRMSE`, R that of ``RankNet(sigma=2)`` and S
     that of ``SHFSDCG(alpha=2)``. A booster is handed the parts on one scale, a mean Hessian of 1,
-    and R and S take noise of scale 1/2. It has no parameters of its own: to change the parts, mix
+    and R and S take noise of scale 1/2. `gain` is that of SHF-SDCG. To change the parts, mix
     them with `Mix`.
 
     Parameters
     ----------
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
         That of each part, mixed; constant is plain gradient boosting.
-    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
+    gain, rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -68,11 +69,12 @@ class Blend(Mixture):
     name: ClassVar[str] = "blend"
     hessians = SURROGATE_OR_CONSTANT
 
+    gain: Gain = gain_field()
     hessian: str = "gauss-newton"
     perturb: str | None = noise("gumbel")
     perturb_scale: float = positive(0.5)
 
     def _mixed(self) -> tuple[float, Objective, Objective]:
         pairs = RankNet(sigma=2.0, hessian=self.hessian)
-        top = SHFSDCG(alpha=2.0, hessian=self.hessian)
+        top = SHFSDCG(alpha=2.0, gain=self.gain, hessian=self.hessian)
         return 0.5, QueryRMSE(hessian=self.hessian), Mix(pairs, top, 0.5)

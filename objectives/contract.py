@@ -6,9 +6,7 @@ from enum import Enum
 from functools import total_ordering
 from typing import Literal
 
-from .validation import MAX_GRADE
-
-GRADES = f"finite grades, 0 <= y <= {MAX_GRADE:g}"
+from .validation import GRADES as GRADES
 
 HessianKind = Literal["exact", "majorizer", "surrogate", "constant"]
 #: Choices of `hessian` with what each of them claims to be: where the second derivative is itself
@@ -65,7 +63,7 @@ class Contract:
         query, and a query with nothing to rank (fewer than two documents, or all grades equal)
         contributes exactly zero.
     labels : str
-        The label domain.
+        The label domain, one of `validation.LABEL_DOMAINS`, by which labels are checked.
     cost : Cost
         Time for a query of n documents.
     frozen : str

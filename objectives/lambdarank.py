@@ -56,11 +56,12 @@ from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
 from .engine.driver import Kernel, batch_kernels
 from .engine.far_field import add_far_pairs, new_table
-from .engine.gains import rank_discount, read_grades
+from .engine.gains import COUNTED, Discount, copy_gains, rank_discount
 from .engine.jit import jit_helper, jit_inline
 from .engine.order import order_by_score
 from .engine.swaps import swap_pairs, write_discounts
 from .engine.vector import logistic
+from .gains import Gain, compiled_discount, discount_field, gain_field
 from .parameters import cutoff, flag, schedulable
 from .schedules import Schedule
 from .validation import Floats
@@ -77,6 +78,7 @@ class LambdaRankParams(NamedTuple):
     sigma: float
     norm: bool
     fits: Floats  # from `divided.fits`, with norm
+    discount: Discount
 
 
 @jit_helper
@@ -90,7 +92,7 @@ def _loss(p: LambdaRankParams, scores: Floats, labels: Floats) -> float:
     n = len(scores)
     top = min(p.truncation, n) if p.truncation > 0 else n
     gains = np.empty(n)
-    ideal = read_grades(labels, top, gains, np.empty(32, np.int64))
+    ideal = copy_gains(labels, top, p.discount, gains, np.empty(COUNTED, np.int64))
     if ideal == 0.0:
         return 0.0
     order = order_by_score(scores)
@@ -103,7 +105,8 @@ def _loss(p: LambdaRankParams, scores: Floats, labels: Floats) -> float:
             j = order[b]
             lead = abs(scores[i] - scores[j])
             weight = abs(gains[i] - gains[j]) / ideal
-            weight *= rank_discount(a + 1) - rank_discount(b + 1)  # w_ij
+            fall = rank_discount(p.discount, n, a + 1) - rank_discount(p.discount, n, b + 1)
+            weight *= fall  # w_ij
             # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
             weight = weight / (OFFSET + lead) if spread else weight
             x = p.sigma * (lead if gains[i] > gains[j] else -lead)
@@ -118,7 +121,8 @@ def _packing(p: LambdaRankParams) -> Packing:
     direct_up_to = UNLIMITED if 0 < p.truncation <= few else 2 * few + 1
     if p.norm and not divided.LEAST_SIGMA <= p.sigma <= divided.LARGEST_SIGMA:
         direct_up_to = UNLIMITED
-    return Packing(True, p.truncation, True, True, True, direct_up_to, p.truncation)
+    top = p.truncation
+    return Packing(True, top, True, True, True, direct_up_to, top, p.discount)
 
 
 @jit_inline
@@ -151,7 +155,7 @@ _, _add_block = swap_pairs(divided=False)
 def _derivatives(
     p: LambdaRankParams, batch: Batch, table: Floats, w: Columns
 ) -> tuple[float, float]:
-    write_discounts(batch, w)
+    write_discounts(p.discount, batch, w)
     write_decays(w, batch, p.sigma)
     for m in range(batch.blocks):
         first = 0 if batch.spans_blocks else w.whole[col.BEGIN, m]
@@ -177,7 +181,7 @@ def _normalised_derivatives(
     p: LambdaRankParams, batch: Batch, gaps: Floats, w: Columns
 ) -> tuple[float, float]:
     pulls, curvatures, scores = w.real[col.PULL], w.real[col.CURVATURE], w.real[col.SCORE]
-    write_discounts(batch, w)
+    write_discounts(p.discount, batch, w)
     write_decays(w, batch, p.sigma)
     magnitude = 0.0  # L over sigma
     for m in range(batch.blocks):
@@ -254,7 +258,7 @@ class LambdaRank(Objective):
         is the paper's loss.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the same here and never negative; constant is plain gradient boosting.
-    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
+    gain, discount, and those for hosts : see `Objective`
 
     Raises
     ------
@@ -278,7 +282,6 @@ class LambdaRank(Objective):
     """
 
     name: ClassVar[str] = "lambdarank"
-    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(
         gradient="frozen", frozen="the pair weights w: ranks and, with norm, the normalisations"
@@ -288,6 +291,8 @@ class LambdaRank(Objective):
     truncation: int | None = cutoff()
     sigma: float | Schedule = schedulable(1.0)
     norm: bool = flag(True)
+    gain: Gain = gain_field()
+    discount: str | tuple[float, ...] = discount_field()
     hessian: str = "exact"
 
     @property
@@ -297,4 +302,5 @@ class LambdaRank(Objective):
     def _params(self, draws: Floats | None = None) -> Any:
         sigma: Any = self.sigma  # a number by now
         table = fits(sigma) if self.norm else NO_FITS
-        return LambdaRankParams(self.truncation or 0, sigma, self.norm, table)
+        discount = compiled_discount(self.discount)
+        return LambdaRankParams(self.truncation or 0, sigma, self.norm, table, discount)

@@ -131,9 +131,13 @@ class ListNet(Objective):
     """
 
     name: ClassVar[str] = "listnet"
-    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(convex=True)
     hessians = EXACT_OR_CONSTANT
 
     hessian: str = "exact"
+
+    @property
+    def exponential_gains(self) -> bool:
+        """Whether a grade y counts as an exponential: it does, e^y."""
+        return True

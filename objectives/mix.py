@@ -35,15 +35,15 @@ Cost
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from .base import HOST_PARAMETERS, Objective
-from .contract import GRADES, Contract, HessianKind
+from .contract import Contract, HessianKind
 from .engine.curvature import HESSIAN_FLOOR
 from .schedules import Schedule
-from .validation import Floats, Integers, check_share
+from .validation import Floats, Integers, check_share, narrowest
 
 # From the strongest claim to the weakest.
 _GRADIENTS = ("exact", "frozen", "subgradient")
@@ -120,12 +120,10 @@ class Mixture(Objective):
         """How many uniform numbers of each document a booster's round draws, for all parts."""
         return sum(part.n_draws for part in self._mixed()[1:])
 
-    if not TYPE_CHECKING:  # of a class elsewhere, here of the parts
-
-        @property
-        def exponential_gains(self) -> bool:
-            """Whether a part takes grades as gains 2^y - 1."""
-            return any(part.exponential_gains for part in self._mixed()[1:])
+    @property
+    def exponential_gains(self) -> bool:
+        """Whether a part takes a grade y as 2^y."""
+        return any(part.exponential_gains for part in self._mixed()[1:])
 
     @property
     def contract(self) -> Contract:
@@ -136,7 +134,7 @@ class Mixture(Objective):
             gradient=kind,
             hessian=_mixed_kind(first.hessian, second.hessian),
             shift_invariant=first.shift_invariant and second.shift_invariant,
-            labels=GRADES,
+            labels=narrowest(first.labels, second.labels),
             cost=max(first.cost, second.cost),
             frozen=_joined(first.frozen, second.frozen),
             kinks=_joined(first.kinks, second.kinks),
@@ -259,6 +257,15 @@ class Mix(Mixture):
             for name, schedule in getattr(self, part)._schedules().items()
         }
         return super()._schedules() | nested
+
+    @property
+    def counts_gains(self) -> bool:
+        """Whether a part counts gains."""
+        return self.first.counts_gains or self.second.counts_gains
+
+    def with_gain(self, gain: Any) -> Self:
+        """Return a copy with another gain in the parts that count gains."""
+        return self.replace(first=self.first.with_gain(gain), second=self.second.with_gain(gain))
 
     def _values(self, round: int) -> dict[str, Any]:
         values = {"first": self.first._at(round), "second": self.second._at(round)}

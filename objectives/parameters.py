@@ -20,9 +20,15 @@ from .validation import (
 )
 
 
-def checked(check: Callable[[str, Any], Any], default: Any) -> Any:
-    """Return a field whose value ``check(name, value)`` returns, or refuses."""
-    return field(default=default, metadata={"check": check})
+def checked(
+    check: Callable[[str, Any], Any], default: Any, *, compiled: Callable[[Any], Any] | None = None
+) -> Any:
+    """Return a field whose value ``check(name, value)`` returns, or refuses.
+
+    ``compiled(value)`` is what kernels get for it. Default: the value.
+    """
+    metadata = {"check": check} | ({"compiled": compiled} if compiled else {})
+    return field(default=default, metadata=metadata)
 
 
 def positive(default: float) -> Any:
@@ -52,8 +58,7 @@ def cutoff() -> Any:
 
 def choice(default: str, words: tuple[str, ...]) -> Any:
     """Return a field for one of several words; kernels take its place among them."""
-    metadata = {"check": partial(_chosen, words), "words": words}
-    return field(default=default, metadata=metadata)
+    return checked(partial(_chosen, words), default, compiled=words.index)
 
 
 def noise(default: str | None) -> Any:

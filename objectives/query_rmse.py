@@ -11,7 +11,7 @@ Definition
     loss = 1/2 sum_i (r_i - mean r)^2
 
 Symbols
-    s scores, y grades
+    s scores, y labels: any finite numbers
 
 Gradient (exact)
     grad_i = -(r_i - mean r)
@@ -33,8 +33,9 @@ Cost
     O(n).
 
 When to use
-    Grades that are numbers, distances between them included; trees that are strongly regularised;
-    or the cheapest round. Unlike Regression it spends nothing on how good a query is as a whole.
+    Labels that are numbers, distances between them included, and below zero too; trees that are
+    strongly regularised; or the cheapest round. Unlike Regression it spends nothing on how good a
+    query is as a whole.
 """
 
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ from .contract import MAJORIZER_EXACT_OR_CONSTANT, Contract
 from .engine.curvature import EXACT
 from .engine.driver import query_kernel
 from .engine.order import all_equal
-from .validation import Floats
+from .validation import NUMBERS, Floats
 
 
 class QueryRMSEParams(NamedTuple):
@@ -105,7 +106,7 @@ class QueryRMSE(Objective):
 
     name: ClassVar[str] = "query-rmse"
     kernel = _kernel
-    claims: ClassVar[Contract] = Contract(convex=True)
+    claims: ClassVar[Contract] = Contract(labels=NUMBERS, convex=True)
     hessians = MAJORIZER_EXACT_OR_CONSTANT
     perturbed: ClassVar[bool] = False
 

@@ -42,6 +42,7 @@ from .engine import columns as col
 from .engine.columns import Batch, Columns, Packing, average_over_pairs, write_decays
 from .engine.driver import batch_kernels
 from .engine.far_field import add_far_pairs, pair_table
+from .engine.gains import no_discount
 from .engine.jit import jit_helper, jit_inline
 from .engine.order import count_pairs
 from .engine.vector import logistic, logistic_loss, padded
@@ -70,7 +71,7 @@ def _loss(p: RankNetParams, scores: Floats, labels: Floats) -> float:
 @jit_inline
 def _packing(p: RankNetParams) -> Packing:
     # Up to 200 documents, all pairs one by one take less time than blocks of them.
-    return Packing(False, 0, False, False, True, 200, 0)
+    return Packing(False, 0, False, False, True, 200, 0, no_discount())
 
 
 @jit_helper

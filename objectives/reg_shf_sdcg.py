@@ -39,6 +39,7 @@ When to use
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from .gains import Gain, gain_field
 from .mix import Mixture
 from .parameters import noise, positive
 from .regression import Regression
@@ -73,8 +74,9 @@ class RegSHFSDCG(Mixture):
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True
         Divide the SHF-SDCG part of every query by its ideal DCG.
-    discount : {"linear", "sqrt", "log2"}, default "linear"
-        As in `SHFSDCG`; the paper's is "log2".
+    discount, gain
+        As in `SHFSDCG`; the paper's discount is "log2". The regression fits gains where `target`
+        says so.
     target : {"grade", "gain"}, default "grade"
         What the regression part fits.
     tau : float or Schedule, optional
@@ -112,8 +114,9 @@ class RegSHFSDCG(Mixture):
     alpha: float | Schedule = 5.0
     beta: float | Schedule = 1.0
     normalize: bool = True
-    discount: str = "linear"
+    discount: str | tuple[float, ...] = "linear"
     target: str = "grade"
+    gain: Gain = gain_field()
     tau: float | Schedule | None = None
     hessian: str = "gauss-newton"
     # SHF-SDCG's, in score units: 1/alpha.
@@ -130,6 +133,7 @@ class RegSHFSDCG(Mixture):
             alpha=ranking.alpha,
             beta=ranking.beta,
             normalize=ranking.normalize,
+            discount=ranking.discount,
             target=regression.target,
         )
         if self.tau is not None and not isinstance(self.tau, Schedule):
@@ -142,12 +146,13 @@ class RegSHFSDCG(Mixture):
         return schedules
 
     def _mixed(self) -> tuple[Any, Regression, SHFSDCG]:
-        regression = Regression(target=self.target, hessian=self.hessian)
+        regression = Regression(target=self.target, gain=self.gain, hessian=self.hessian)
         ranking = SHFSDCG(
             k=self.k,
             alpha=self.alpha,
             beta=self.beta,
             normalize=self.normalize,
+            gain=self.gain,
             discount=self.discount,
             hessian=self.hessian,
         )

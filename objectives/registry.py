@@ -24,4 +24,5 @@ from .smooth_ap import SmoothAP as SmoothAP
 from .soft_ndcg import SoftNDCG as SoftNDCG
 from .slam import SLAM as SLAM
 from .query_rmse import QueryRMSE as QueryRMSE
+from .calibrated import Calibrated as Calibrated
 from .regression import Regression as Regression

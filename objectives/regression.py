@@ -33,6 +33,7 @@ import numpy as np
 
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract
+from .gains import Gain, gain_field, gains_of
 from .parameters import choice
 from .validation import Floats, Integers
 
@@ -44,8 +45,10 @@ class Regression(Objective):
     Parameters
     ----------
     target : {"grade", "gain"}, default "grade"
-        What a score should become: the grade y, or the gain 2^y - 1. Grades, because gains let the
+        What a score should become: the grade y, or its gain. Grades, because gains 2^y - 1 let the
         few best documents outweigh all others.
+    gain : str, sequence or callable, default "exponential"
+        What a grade is worth, see `Objective`; for ``target="gain"``.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are 2, so that a Newton step is the mean residual; constant is 1.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
@@ -74,11 +77,20 @@ class Regression(Objective):
     perturbed: ClassVar[bool] = False
 
     target: str = choice("grade", ("grade", "gain"))
+    gain: Gain = gain_field()
     hessian: str = "exact"
 
+    @property
+    def counts_gains(self) -> bool:
+        """Whether the parameter `gain` makes a difference."""
+        return self.target == "gain"
+
+    @property
+    def _gain(self) -> Gain:
+        return self.gain if self.target == "gain" else "linear"
+
     def _residuals(self, scores: Floats, labels: Floats) -> Floats:
-        targets = labels if self.target == "grade" else np.exp2(labels) - 1.0
-        return scores - targets
+        return scores - gains_of(self._gain, labels)
 
     # What overflows becomes infinite, and is refused by the caller.
     @np.errstate(over="ignore")

@@ -78,11 +78,13 @@ from .engine.smooth_ranks import (
     DISCOUNTS,
     SmoothDCGParams,
     by_gain_alone,
+    ideal_discount,
     slopes_of,
     smooth_rank_kernels,
 )
 from .engine.vector import logistic, padded
-from .parameters import choice, cutoff, flag, schedulable
+from .gains import Gain, discount_field, gain_field
+from .parameters import cutoff, flag, schedulable
 from .schedules import Schedule
 from .validation import Floats
 
@@ -93,7 +95,8 @@ DIRECT_UP_TO = 400
 @jit_inline
 def _packing(p: SmoothDCGParams) -> Packing:
     by_gain = by_gain_alone(p)
-    return Packing(True, p.k, p.normalize, False, by_gain, DIRECT_UP_TO if by_gain else BLOCK, 0)
+    few = DIRECT_UP_TO if by_gain else BLOCK
+    return Packing(True, p.k, p.normalize, False, by_gain, few, 0, ideal_discount(p))
 
 
 @jit_inline
@@ -209,9 +212,11 @@ class SDCG(Objective):
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True
         Divide every query by its ideal DCG, so that queries count alike.
-    discount : {"linear", "sqrt", "log2"}, default "linear"
+    discount : {"linear", "sqrt", "log2", "reciprocal"} or sequence, default "linear"
         What a rank costs a relevant document: the rank itself, twice its root, or the fall of
-        1/log2(1 + r), the paper's. "linear" learns fastest (docs/accuracy.md).
+        1/log2(1 + r), the paper's, of 1/r, or of one number for each rank from 1, on straight lines
+        between them, 0 beyond. "linear" learns fastest (docs/accuracy.md).
+    gain : see `Objective`
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The exact diagonal is indefinite and trains badly; a constant one is plain gradient
         boosting, as in the paper.
@@ -238,7 +243,6 @@ class SDCG(Objective):
     """
 
     name: ClassVar[str] = "sdcg"
-    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     # A surrogate curvature: near zero where sigmoids saturate, which is no reason for long steps.
     # 0.1 against 1e-6 gained .000 to .008 in validation NDCG@10 on OHSUMED and MQ2008.
@@ -248,12 +252,13 @@ class SDCG(Objective):
     alpha: float | Schedule = schedulable(1.0)
     beta: float | Schedule = schedulable(1.0)
     normalize: bool = flag(True)
-    discount: str = choice("linear", DISCOUNTS)
+    gain: Gain = gain_field()
+    discount: str | tuple[float, ...] = discount_field(*DISCOUNTS, default="linear")
     hessian: str = "gauss-newton"
 
     @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
         cost = Cost.QUADRATIC if self.hessian == "exact" else Cost.LINEAR
-        offset = 0.0 if self.discount == "log2" else 1.0
+        offset = 1.0 if self.discount in ("linear", "sqrt") else 0.0
         return replace(super().contract, cost=cost, metric_offset=offset)

@@ -73,18 +73,20 @@ from .engine.smooth_ranks import (
     DISCOUNTS,
     SmoothDCGParams,
     by_gain_alone,
+    ideal_discount,
     slopes_of,
     smooth_rank_kernels,
 )
 from .engine.vector import logistic, padded
-from .parameters import choice, cutoff, flag, noise, positive, schedulable
+from .gains import Gain, discount_field, gain_field
+from .parameters import cutoff, flag, noise, positive, schedulable
 from .schedules import Schedule
 from .validation import Floats
 
 
 @jit_inline
 def _packing(p: SmoothDCGParams) -> Packing:
-    return Packing(True, p.k, p.normalize, False, True, BLOCK, 0)
+    return Packing(True, p.k, p.normalize, False, True, BLOCK, 0, ideal_discount(p))
 
 
 @jit_inline
@@ -241,9 +243,11 @@ class SHFSDCG(Objective):
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True
         Divide every query by its ideal DCG, so that queries count alike.
-    discount : {"linear", "sqrt", "log2"}, default "linear"
+    discount : {"linear", "sqrt", "log2", "reciprocal"} or sequence, default "linear"
         What a rank costs a relevant document: the rank itself, twice its root, or the fall of
-        1/log2(1 + r), the paper's. "linear" learns fastest (docs/accuracy.md).
+        1/log2(1 + r), the paper's, of 1/r, or of one number for each rank from 1, on straight lines
+        between them, 0 beyond. "linear" learns fastest (docs/accuracy.md).
+    gain : see `Objective`
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The exact diagonal is indefinite and trains badly; a constant one is plain gradient
         boosting, as in the paper.
@@ -274,7 +278,6 @@ class SHFSDCG(Objective):
     """
 
     name: ClassVar[str] = "shf-sdcg"
-    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     # A surrogate is near zero where sigmoids saturate, which is no reason for long steps.
     hessian_share: ClassVar[float] = 0.1
@@ -283,7 +286,8 @@ class SHFSDCG(Objective):
     alpha: float | Schedule = schedulable(1.0)
     beta: float | Schedule = schedulable(1.0)
     normalize: bool = flag(True)
-    discount: str = choice("linear", DISCOUNTS)
+    gain: Gain = gain_field()
+    discount: str | tuple[float, ...] = discount_field(*DISCOUNTS, default="linear")
     hessian: str = "gauss-newton"
     # On noisy data; scale 1 costs .008 NDCG@10 on clean data.
     perturb: str | None = noise("gumbel")
@@ -293,7 +297,7 @@ class SHFSDCG(Objective):
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
         cost = Cost.QUADRATIC if self.hessian == "exact" else Cost.LINEAR
-        offset = 0.0 if self.discount == "log2" else 1.0
+        offset = 1.0 if self.discount in ("linear", "sqrt") else 0.0
         contract = replace(super().contract, cost=cost, metric_offset=offset)
         if self.k is None:
             return replace(contract, convex=self.discount == "linear")

@@ -58,9 +58,10 @@ import numpy as np
 from .base import Objective
 from .contract import SURROGATE_OR_CONSTANT, Contract, Cost
 from .engine.driver import query_kernel
-from .engine.gains import discount, ideal_dcg
+from .engine.gains import Discount, ideal_dcg, rank_discount
 from .engine.jit import jit_helper
 from .engine.order import all_equal, in_order, order_by_score
+from .gains import Gain, compiled_discount, discount_field, gain_field
 from .parameters import choice, positive
 from .validation import Floats, Integers
 
@@ -72,6 +73,7 @@ class SLAMParams(NamedTuple):
     k: int
     margin: float
     by_score: bool
+    discount: Discount
 
 
 _MEASURE = re.compile(r"map|ndcg(?:@(?P<k>[1-9][0-9]{0,14}))?")
@@ -98,25 +100,23 @@ def _order_by_grade(scores: Floats, labels: Floats, by_score: bool) -> Integers:
 
 
 @jit_helper
-def _weights(ordered: Floats, of_map: bool, k: int) -> Floats:
-    """Return v of each position, from the grades in descending order."""
-    n = len(ordered)
+def _weights(gains: Floats, p: SLAMParams) -> Floats:
+    """Return v of each position, from the gains in descending order."""
+    n, k = len(gains), p.k
     v = np.zeros(n)
-    if of_map:
-        n_relevant = int(np.sum(ordered > 0.0))
+    if p.of_map:
+        n_relevant = int(np.sum(gains > 0.0))
         for i in range(n_relevant):
             v[i] = (1.0 - (i + 1.0) / (n - n_relevant + i + 1.0)) / n_relevant  # (6)
         return v
-    gains = np.exp2(ordered) - 1.0
     top = min(k, n) if k > 0 else n
-    z = ideal_dcg(gains, order_by_score(gains), top)
-    if z == 0.0:  # grades below 1e-16 have no gain
-        return v
+    z = ideal_dcg(gains, order_by_score(gains), top, p.discount)
     for i in range(top):
         if k > 0:
-            v[i] = gains[i] / z * discount(i + 1.0)  # (31)
+            v[i] = gains[i] / z * rank_discount(p.discount, n, i + 1)  # (31)
         else:
-            v[i] = (gains[i] - gains[n - 1]) / z * (discount(i + 1.0) - discount(float(n)))  # (9)
+            fall = rank_discount(p.discount, n, i + 1) - rank_discount(p.discount, n, n)
+            v[i] = (gains[i] - gains[n - 1]) / z * fall  # (9)
     return v
 
 
@@ -128,7 +128,7 @@ def _kernel(
         return 0.0
     margin = p.margin
     order = _order_by_grade(scores, labels, p.by_score)
-    v = _weights(labels[order], p.of_map, p.k)
+    v = _weights(labels[order], p)
     loss = 0.0
     rival = -1  # j*: the highest-scored document below the grade at hand
     end = len(scores)
@@ -180,7 +180,7 @@ class SLAM(Objective):
         of v / margin over the active hinges it is in: against a constant, which is plain gradient
         boosting, it gained .009 to .021 in validation NDCG@10 on MQ2008, and -.005 to .031 on
         OHSUMED.
-    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
+    gain, discount, and those for hosts : see `Objective`
 
     Raises
     ------
@@ -205,7 +205,6 @@ class SLAM(Objective):
     """
 
     name: ClassVar[str] = "slam-ndcg"  # of an object: by its measure
-    exponential_gains: ClassVar[bool] = True
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"slam-map": {"measure": "map"}}
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(
@@ -219,6 +218,8 @@ class SLAM(Objective):
     measure: str = "ndcg"
     margin: float = positive(1.0)
     ties: str = choice("input", ("input", "score"))
+    gain: Gain = gain_field()
+    discount: str | tuple[float, ...] = discount_field()
     hessian: str = "gauss-newton"
 
     def __post_init__(self) -> None:
@@ -226,9 +227,19 @@ class SLAM(Objective):
         _cutoff(self.measure)
         self._set(name="slam-map" if self.measure == "map" else "slam-ndcg")
 
+    @property
+    def counts_gains(self) -> bool:
+        """Whether the parameter `gain` makes a difference."""
+        return self.measure != "map"
+
+    @property
+    def _gain(self) -> Gain:
+        return "linear" if self.measure == "map" else self.gain
+
     def _params(self, draws: Floats | None = None) -> SLAMParams:
         k = _cutoff(self.measure) or 0
-        return SLAMParams(self.measure == "map", k, self.margin, self.ties == "score")
+        discount = compiled_discount(self.discount)
+        return SLAMParams(self.measure == "map", k, self.margin, self.ties == "score", discount)
 
     @property
     def contract(self) -> Contract:

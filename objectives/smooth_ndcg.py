@@ -50,10 +50,11 @@ import numpy as np
 from .base import Objective
 from .contract import Contract, Cost
 from .engine.driver import query_kernel
-from .engine.gains import ideal_dcg, rank_discount
+from .engine.gains import Discount, ideal_dcg, rank_discount
 from .engine.jit import jit_helper
 from .engine.order import all_equal, order_by_score
 from .engine.soft_indicators import check_width, smooth_measure
+from .gains import Gain, discount_field, gain_field
 from .parameters import checked, flag
 from .schedules import Schedule
 from .validation import Floats, check_cutoff
@@ -65,32 +66,31 @@ class SmoothNDCGParams(NamedTuple):
     k: int
     sigma: float
     normalize: bool
+    discount: Discount
 
 
 @jit_helper
-def _weights(labels: Floats, p: SmoothNDCGParams) -> tuple[Floats, Floats]:
+def _weights(gains: Floats, p: SmoothNDCGParams) -> tuple[Floats, Floats]:
     """Return a of documents and b of ranks that count; both empty where all gains are equal."""
-    a = np.empty(len(labels))
-    for i in range(len(a)):
-        a[i] = np.exp2(labels[i]) - 1.0
+    a = gains.copy()
     if all_equal(a):
         return np.empty(0), np.empty(0)
     top = min(p.k, len(a)) if p.k > 0 else len(a)
     if p.normalize:
-        z = ideal_dcg(a, order_by_score(a), top)
+        z = ideal_dcg(a, order_by_score(a), top, p.discount)
         for i in range(len(a)):
             a[i] /= z
     b = np.empty(top)
     for j in range(top):
-        b[j] = rank_discount(j + 1)
+        b[j] = rank_discount(p.discount, len(a), j + 1)
     return a, b
 
 
 @query_kernel(SmoothNDCGParams)
 def _kernel(
-    p: SmoothNDCGParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
+    p: SmoothNDCGParams, scores: Floats, gains: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> float:
-    a, b = _weights(labels, p)
+    a, b = _weights(gains, p)
     if len(a) == 0:
         return 0.0
     return smooth_measure(scores, a, b, p.sigma, hessian, grad, hess)
@@ -123,7 +123,7 @@ class SmoothNDCG(Objective):
         The exact diagonal is indefinite; constant is plain gradient boosting. From a regression on
         (see Notes), OHSUMED prefers the first (.454, .443, .432), MQ2008 the second (.697, .704,
         .698).
-    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
+    gain, discount, and those for hosts : see `Objective`
 
     Raises
     ------
@@ -155,7 +155,6 @@ class SmoothNDCG(Objective):
     """
 
     name: ClassVar[str] = "smooth-ndcg"
-    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(
         cost=Cost.N_TIMES_CUTOFF, kinks="tied scores", metric_offset=0.0
@@ -164,6 +163,8 @@ class SmoothNDCG(Objective):
     k: int | None = checked(check_cutoff, 50)
     sigma: float | Schedule = checked(check_width, 1.0)
     normalize: bool = flag(True)
+    gain: Gain = gain_field()
+    discount: str | tuple[float, ...] = discount_field()
     hessian: str = "gauss-newton"
 
     @property

@@ -63,9 +63,10 @@ from .base import Objective
 from .contract import Contract, Cost
 from .engine.curvature import EXACT, GAUSS_NEWTON, floor_indefinite
 from .engine.driver import query_kernels
-from .engine.gains import discount, ideal_dcg
+from .engine.gains import Discount, ideal_dcg, rank_discount
 from .engine.jit import jit_helper
 from .engine.order import all_equal, order_by_score
+from .gains import Gain, discount_field, gain_field
 from .parameters import schedulable
 from .schedules import Schedule
 from .validation import Floats, Integers
@@ -75,6 +76,7 @@ class SoftNDCGParams(NamedTuple):
     """What the kernel takes."""
 
     sigma: float
+    discount: Discount
 
 
 # (s_i - s_j) / (2 sigma) beyond which pi is 0 or 1: erfc(6)/2 = 1.1e-17, a tenth of float64's
@@ -83,11 +85,11 @@ SATURATED = 6.0
 
 
 @jit_helper
-def _discounts(n: int) -> Floats:
-    """1/log2(2 + r) for r = 0..n - 1 documents ahead."""
+def _discounts(d: Discount, n: int) -> Floats:
+    """Discounts with r = 0..n - 1 documents ahead."""
     result = np.empty(n)
     for r in range(n):
-        result[r] = discount(r + 1.0)
+        result[r] = rank_discount(d, n, r + 1)
     return result
 
 
@@ -127,14 +129,13 @@ def _beaten_by(
 
 
 @jit_helper
-def _loss(p: SoftNDCGParams, scores: Floats, labels: Floats) -> float:
-    gains = np.exp2(labels) - 1.0
+def _loss(p: SoftNDCGParams, scores: Floats, gains: Floats) -> float:
     if all_equal(gains):
         return 0.0
     sigma = p.sigma
     n = len(scores)
-    z = ideal_dcg(gains, order_by_score(gains), n)
-    discounts = _discounts(n)
+    z = ideal_dcg(gains, order_by_score(gains), n, p.discount)
+    discounts = _discounts(p.discount, n)
     rivals = np.empty(n, dtype=np.int64)
     states = np.empty((n, n))
     value = 0.0
@@ -217,15 +218,14 @@ def _curvature_of_own_score(
 
 @jit_helper
 def _derivatives(
-    p: SoftNDCGParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
+    p: SoftNDCGParams, scores: Floats, gains: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> None:
-    gains = np.exp2(labels) - 1.0
     if all_equal(gains):
         return
     sigma = p.sigma
     n = len(scores)
-    z = ideal_dcg(gains, order_by_score(gains), n)
-    discounts = _discounts(n)
+    z = ideal_dcg(gains, order_by_score(gains), n, p.discount)
+    discounts = _discounts(p.discount, n)
     rivals = np.empty(n, dtype=np.int64)
     states = np.empty((n, n))
     a = np.empty(n)
@@ -304,7 +304,7 @@ class SoftNDCG(Objective):
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The exact diagonal is indefinite; a constant one is plain gradient boosting. In validation
         NDCG@10 the three came to .704, .688, .684 on MQ2008 and .460, .422, .403 on OHSUMED.
-    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
+    gain, discount, and those for hosts : see `Objective`
 
     Raises
     ------
@@ -328,7 +328,6 @@ class SoftNDCG(Objective):
     """
 
     name: ClassVar[str] = "soft-ndcg"
-    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(cost=Cost.CUBIC)
     # A surrogate curvature: near zero where all is decided, which is no reason for long steps.
@@ -337,4 +336,6 @@ class SoftNDCG(Objective):
     hessian_share: ClassVar[float] = 0.1
 
     sigma: float | Schedule = schedulable(1.0)
+    gain: Gain = gain_field()
+    discount: str | tuple[float, ...] = discount_field()
     hessian: str = "gauss-newton"

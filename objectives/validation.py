@@ -8,6 +8,7 @@ expected, what came and how to fix it.
 import difflib
 import math
 import numbers
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,6 +20,17 @@ Integers = npt.NDArray[np.int64]
 
 # 2^y - 1 and sums of it over 10^6 documents stay below the largest float64 (about 2^1024).
 MAX_GRADE = 1000.0
+#: The domains of labels: what a loss or a measure takes them for, the narrowest first.
+PROBABILITIES = "probabilities, 0 <= y <= 1"
+GRADES = f"finite grades, 0 <= y <= {MAX_GRADE:g}"
+AMOUNTS = "finite amounts, y >= 0"
+NUMBERS = "any finite numbers"
+LABEL_DOMAINS = {
+    PROBABILITIES: (0.0, 1.0, "probabilities, between 0 and 1"),
+    GRADES: (0.0, MAX_GRADE, f"relevance grades, finite and between 0 and {MAX_GRADE:g}"),
+    AMOUNTS: (0.0, sys.float_info.max, "finite and not negative"),
+    NUMBERS: (-sys.float_info.max, sys.float_info.max, "finite numbers"),
+}
 # Whole numbers up to here are exact in float64, and fit the kernels' integers.
 MAX_COUNT = 2**53
 
@@ -68,19 +80,27 @@ def check_scores(scores: Any) -> Floats:
     return array
 
 
-def check_labels(labels: Any, n_docs: int) -> Floats:
-    """Return one grade a document as contiguous float64, finite and in 0..`MAX_GRADE`."""
+def narrowest(*domains: str) -> str:
+    """Return the domain of labels that all of several take."""
+    return min(domains, key=list(LABEL_DOMAINS).index, default=GRADES)
+
+
+def check_labels(labels: Any, n_docs: int, domain: str = GRADES) -> Floats:
+    """Return one label a document as contiguous float64, all in a domain of `LABEL_DOMAINS`."""
+    least, most, expected = LABEL_DOMAINS[domain]
     array = _contiguous(_vector("labels", labels))
     if len(array) != n_docs:
         raise ValueError(
             f"labels must have one grade for each of the {n_docs} scores, got {len(array)}"
         )
-    bad = ~((array >= 0) & (array <= MAX_GRADE))
+    bad = ~((array >= least) & (array <= most))  # NaN too
     if bad.any():
-        raise ValueError(
-            f"labels must be relevance grades, finite and between 0 and {MAX_GRADE:g}, "
-            f"got {_first(bad, array)}; map missing judgements to 0 or drop their rows"
-        )
+        cure = "map missing judgements to 0 or drop their rows"
+        if (array[bad] > most).all():
+            cure = 'amounts, such as prices, need gain="linear"'
+        elif domain not in (GRADES, AMOUNTS):
+            cure = "drop their rows"
+        raise ValueError(f"labels must be {expected}, got {_first(bad, array)}; {cure}")
     return array
 
 

@@ -51,7 +51,6 @@ When to use
     Long lists, noisy grades, and time matters: one pass over the list, and a convex bound of NDCG.
 """
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -62,7 +61,7 @@ from .contract import EXACT_OR_CONSTANT, Contract
 from .engine.driver import query_kernel
 from .engine.jit import jit_inline
 from .engine.order import all_equal
-from .engine.vector import LN_2
+from .gains import Gain, gain_field
 from .listnet import cross_entropy
 from .validation import Floats, check_share
 
@@ -82,15 +81,15 @@ def _of_query(p: XENDCGParams, a: int, b: int) -> XENDCGParams:
 
 @query_kernel(XENDCGParams, _of_query)
 def _kernel(
-    p: XENDCGParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
+    p: XENDCGParams, scores: Floats, gains: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> float:
-    if all_equal(labels):
+    if all_equal(gains):
         return 0.0
-    target = np.empty(len(labels))
+    target = np.empty(len(gains))
     total = 0.0
-    for i in range(len(labels)):
+    for i in range(len(gains)):
         gamma = p.gammas[i] if len(p.gammas) > 1 else p.gammas[0]
-        target[i] = math.expm1(labels[i] * LN_2) + (1.0 - gamma)
+        target[i] = gains[i] + (1.0 - gamma)
         total += target[i]
     target /= total
     return cross_entropy(scores, target, grad, hess)
@@ -112,7 +111,7 @@ class XENDCG(Objective):
         as above. On validation parts the draws made little difference, up or down.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the same here and never negative; constant is plain gradient boosting.
-    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
+    gain, rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
@@ -132,12 +131,12 @@ class XENDCG(Objective):
     """
 
     name: ClassVar[str] = "xe-ndcg"
-    exponential_gains: ClassVar[bool] = True
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(convex=True)
     hessians = EXACT_OR_CONSTANT
 
     gamma: float | None = None
+    gain: Gain = gain_field()
     hessian: str = "exact"
 
     def __post_init__(self) -> None:

@@ -52,6 +52,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "columns": (SIGMOIDS, ("blocks",)),
     "contract": (("lambdarank", "mix", "million"), ("mix",)),
     "curvature": (("frank", "sdcg", "soft-ndcg"), ()),
+    "calibrated": (("calibrated",), ("claims",)),
     "divided": (("lambdarank", "divided"), ("blocks",)),
     "driver": (("listnet", "frank", "sdcg", "ranknet"), ("objective",)),
     "far_field": (SIGMOIDS, ("blocks",)),

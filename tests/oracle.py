@@ -28,8 +28,33 @@ def gain(grade):
     return 2.0**grade - 1.0
 
 
-def discount(rank):
-    return 1.0 / np.log2(1.0 + rank)
+def discount(rank, kind="log2", n=None):
+    """Return what a rank among n counts; of a table, on a straight line between two ranks."""
+    if kind == "log2":
+        return 1.0 / np.log2(1.0 + rank)
+    if kind == "linear":
+        return n - rank
+    if kind == "reciprocal":
+        return 1.0 / rank
+    return np.interp(rank, np.arange(1, len(kind) + 2), [*kind, 0.0])
+
+
+def worth(grade, kind):
+    """Return a gain: 2^y - 1, y, or any function of y."""
+    if kind == "exponential":
+        return gain(grade)
+    return grade if kind == "linear" else float(kind(grade))
+
+
+def any_gain(function):
+    """Give a function of grades a parameter `gain`: each gain is 2^y - 1 of some y."""
+
+    def of_gains(scores, grades, *, gain="exponential", **rest):
+        if gain != "exponential":
+            grades = [math.log1p(worth(y, gain)) / math.log(2.0) for y in grades]
+        return function(scores, grades, **rest)
+
+    return of_gains
 
 
 def ranks(scores):
@@ -41,11 +66,12 @@ def ranks(scores):
     return rank
 
 
-def ideal_dcg(grades, k=None):
+def ideal_dcg(grades, k=None, kind="log2"):
     best = sorted((gain(y) for y in grades), reverse=True)
+    n = len(best)
     if k is not None:
         best = best[:k]
-    return sum(g * discount(r) for r, g in enumerate(best, start=1))
+    return sum(g * discount(r, kind, n) for r, g in enumerate(best, start=1))
 
 
 def dcg(scores, grades, k=None):
@@ -132,7 +158,12 @@ def _cost_of_rank(rank, grade, z, beta, cut, discount_kind):
     if discount_kind == "sqrt":
         return gain(grade) / z * 2.0 * np.sqrt(1.0 + _cut_rank(rank, beta, cut))
     weight = 1.0 if cut is None else G(beta, rank - cut)
-    return -gain(grade) / z * discount(rank) * weight
+    return -gain(grade) / z * discount(rank, discount_kind) * weight
+
+
+def _ideal_of(discount_kind):
+    """Return the discount of the ideal DCG: log2 where a rank itself, or its root, is the cost."""
+    return "log2" if discount_kind in ("linear", "sqrt") else discount_kind
 
 
 def _slope_of_rank(rank, grade, z, beta, cut, discount_kind):
@@ -142,24 +173,32 @@ def _slope_of_rank(rank, grade, z, beta, cut, discount_kind):
         return gain(grade) / z * weight
     if discount_kind == "sqrt":
         return gain(grade) / z * weight / np.sqrt(1.0 + _cut_rank(rank, beta, cut))
-    d = discount(rank)
-    slope_d = -d * d * np.log(2.0) / ((1.0 + rank) * np.log(2.0) ** 2)
+    d = discount(rank, discount_kind)
+    if discount_kind == "log2":
+        slope_d = -d * d * np.log(2.0) / ((1.0 + rank) * np.log(2.0) ** 2)
+    elif discount_kind == "reciprocal":
+        slope_d = -d * d
+    else:
+        below = np.floor(rank)
+        slope_d = discount(below + 1, discount_kind) - discount(below, discount_kind)
     return -gain(grade) / z * (slope_d * weight + d * slope_w)
 
 
 # ---- losses --------------------------------------------------------------------------------------
 
 
+@any_gain
 def sdcg(scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, discount="linear", **_):
     if nothing_to_rank(grades):
         return 0.0
-    z = ideal_dcg(grades, k) if normalize else 1.0
+    z = ideal_dcg(grades, k, _ideal_of(discount)) if normalize else 1.0
     return sum(
         _cost_of_rank(r, y, z, beta, k, discount)
         for r, y in zip(sdcg_ranks(scores, grades, alpha), grades, strict=True)
     )
 
 
+@any_gain
 def shf_sdcg(
     scores,
     grades,
@@ -174,7 +213,7 @@ def shf_sdcg(
 ):
     if nothing_to_rank(grades):
         return 0.0
-    z = ideal_dcg(grades, k) if normalize else 1.0
+    z = ideal_dcg(grades, k, _ideal_of(discount)) if normalize else 1.0
     at = scores if frozen_at is None else frozen_at
     cut = None if k is None else shf_width(at, grades, alpha, k)
     return sum(
@@ -183,8 +222,8 @@ def shf_sdcg(
     )
 
 
-def regression(scores, grades, *, target="grade", **_):
-    t = [y if target == "grade" else gain(y) for y in grades]
+def regression(scores, grades, *, target="grade", gain="exponential", **_):
+    t = [y if target == "grade" else worth(y, gain) for y in grades]
     return sum((s - u) ** 2 for s, u in zip(scores, t, strict=True))
 
 
@@ -201,16 +240,17 @@ def reg_shf_sdcg(
     scores, grades, *, total_rounds, round, target="grade", tau=None, alpha=5.0, **rest
 ):
     t = tau_of_round(round, total_rounds) if tau is None else tau
-    return t * regression(scores, grades, target=target) + (1.0 - t) * shf_sdcg(
-        scores, grades, alpha=alpha, **rest
-    )
+    squares = regression(scores, grades, target=target, gain=rest.get("gain", "exponential"))
+    return t * squares + (1.0 - t) * shf_sdcg(scores, grades, alpha=alpha, **rest)
 
 
-def lambdarank_pairs(scores, grades, *, truncation=None, sigma=1.0, norm=True):
+def lambdarank_pairs(
+    scores, grades, *, truncation=None, sigma=1.0, norm=True, discount_kind="log2"
+):
     """Return (i, j, w) for every pair y_i > y_j that counts, w the weight of its logistic loss."""
     n = len(scores)
     rank = ranks(scores)
-    z = ideal_dcg(grades, truncation)
+    z = ideal_dcg(grades, truncation, discount_kind)
     tied = all(s == scores[0] for s in scores)
     pairs = []
     for i in range(n):
@@ -220,7 +260,8 @@ def lambdarank_pairs(scores, grades, *, truncation=None, sigma=1.0, norm=True):
             if truncation is not None and min(rank[i], rank[j]) > truncation:
                 continue
             w = abs(gain(grades[i]) - gain(grades[j]))
-            w *= abs(discount(rank[i]) - discount(rank[j])) / z
+            d = [discount(rank[m], discount_kind, n) for m in (i, j)]
+            w *= abs(d[0] - d[1]) / z
             if norm and not tied:
                 w /= 0.01 + abs(scores[i] - scores[j])
             pairs.append((i, j, w))
@@ -231,11 +272,16 @@ def lambdarank_pairs(scores, grades, *, truncation=None, sigma=1.0, norm=True):
     return pairs
 
 
-def lambdarank(scores, grades, *, truncation=None, sigma=1.0, norm=True, frozen_at=None, **_):
+@any_gain
+def lambdarank(
+    scores, grades, *, sigma=1.0, discount="log2", frozen_at=None, truncation=None, norm=True, **_
+):
     if nothing_to_rank(grades):
         return 0.0
     at = scores if frozen_at is None else frozen_at
-    pairs = lambdarank_pairs(at, grades, truncation=truncation, sigma=sigma, norm=norm)
+    pairs = lambdarank_pairs(
+        at, grades, truncation=truncation, sigma=sigma, norm=norm, discount_kind=discount
+    )
     return sum(w * np.logaddexp(0.0, -sigma * (scores[i] - scores[j])) for i, j, w in pairs)
 
 
@@ -299,6 +345,7 @@ def listnet(scores, grades, **_):
     return sum(p * (log_sum - s) for p, s in zip(softmax(grades), scores, strict=True))
 
 
+@any_gain
 def xe_ndcg(scores, grades, *, gamma=None, **_):
     """Cross entropy with shares of 2^y - gamma; without draws, gamma is its mean."""
     if nothing_to_rank(grades):
@@ -315,6 +362,24 @@ def query_rmse(scores, grades, **_):
     residuals = [y - s for y, s in zip(grades, scores, strict=True)]
     mean = math.fsum(residuals) / len(residuals)
     return 0.5 * sum((r - mean) ** 2 for r in residuals)
+
+
+def calibrated(scores, grades, *, top=1.0, share=0.2, **_):
+    """Return logistic loss on probabilities, and a cross entropy of the shares of sigmoids."""
+    n = len(scores)
+    t = [min(y / top, 1.0) for y in grades]
+    ln_p = [-np.logaddexp(0.0, -s) for s in scores]
+    ln_not = [-np.logaddexp(0.0, s) for s in scores]
+    loss = 0.0
+    for target, yes, no in zip(t, ln_p, ln_not, strict=True):
+        loss -= (1.0 - share) * (target * yes + (1.0 - target) * no) / n
+    if sum(t) == 0.0 or nothing_to_rank(t):
+        return loss
+    log_total = np.logaddexp.reduce(ln_p)
+    for target, yes in zip(t, ln_p, strict=True):
+        if target > 0.0:
+            loss -= share * target / sum(t) * (yes - log_total)
+    return loss
 
 
 def yetirank(scores, grades, *, decay=0.85, frozen_at=None, **_):
@@ -342,44 +407,49 @@ def rank_distribution(chances):
     return [sum(f * roots[-t * r % n] for t, f in enumerate(transform)).real / n for r in range(n)]
 
 
-def expected_discount(chances):
-    return sum(p * discount(1.0 + r) for r, p in enumerate(rank_distribution(chances)))
+def expected_discount(chances, kind="log2"):
+    n = len(chances) + 1
+    return sum(p * discount(1.0 + r, kind, n) for r, p in enumerate(rank_distribution(chances)))
 
 
 def _chances(scores, j, sigma):
     return {k: beats(scores[k] - scores[j], sigma) for k in range(len(scores)) if k != j}
 
 
-def soft_ndcg(scores, grades, *, sigma=1.0, **_):
+@any_gain
+def soft_ndcg(scores, grades, *, sigma=1.0, discount="log2", **_):
     if nothing_to_rank(grades):
         return 0.0
     expected = [
-        gain(y) * expected_discount(_chances(scores, j, sigma).values()) if y > 0 else 0.0
+        gain(y) * expected_discount(_chances(scores, j, sigma).values(), discount) if y > 0 else 0.0
         for j, y in enumerate(grades)
     ]
-    return 1.0 - sum(expected) / ideal_dcg(grades)
+    return 1.0 - sum(expected) / ideal_dcg(grades, kind=discount)
 
 
-def slam_weights(grades, measure):
+def slam_weights(grades, measure, kind="log2"):
     """Return v by (9), (31), (6) of Chaudhuri and Tewari, for grades in descending order."""
     n = len(grades)
     if measure == "map":
         R = sum(y > 0 for y in grades)
         return [1 / R - i / (R * (n - R + i)) if i <= R else 0.0 for i in range(1, n + 1)]
     if measure == "ndcg":
-        last, z = gain(grades[-1]), ideal_dcg(grades)
-        return [(gain(y) - last) * (discount(i) - discount(n)) / z for i, y in enumerate(grades, 1)]
+        last, z = gain(grades[-1]), ideal_dcg(grades, kind=kind)
+        d = [discount(i, kind, n) - discount(n, kind, n) for i in range(1, n + 1)]
+        return [(gain(y) - last) * fall / z for fall, y in zip(d, grades, strict=True)]
     k = int(measure.removeprefix("ndcg@"))
-    z = ideal_dcg(grades, k)
-    return [gain(y) * discount(i) / z if i <= k else 0.0 for i, y in enumerate(grades, 1)]
+    z = ideal_dcg(grades, k, kind)
+    return [gain(y) * discount(i, kind, n) / z if i <= k else 0.0 for i, y in enumerate(grades, 1)]
 
 
-def slam_terms(scores, grades, measure, margin, ties):
+def slam_terms(scores, grades, measure, margin, ties, discount="log2"):
     """Return (i, worst rival, v, c) for every document that has a rival."""
     n = len(grades)
     order = sorted(range(n), key=lambda i: (-grades[i], -scores[i] if ties == "score" else i))
     terms = []
-    for i, v in zip(order, slam_weights([grades[i] for i in order], measure), strict=True):
+    for i, v in zip(
+        order, slam_weights([grades[i] for i in order], measure, discount), strict=True
+    ):
         rivals = [j for j in range(n) if grades[j] < grades[i]]
         if rivals:
             worst = max(rivals, key=lambda j: scores[j])
@@ -387,10 +457,12 @@ def slam_terms(scores, grades, measure, margin, ties):
     return terms
 
 
-def slam(scores, grades, *, measure="ndcg", margin=1.0, ties="input", **_):
+@any_gain
+def slam(scores, grades, *, measure="ndcg", margin=1.0, ties="input", discount="log2", **_):
     if nothing_to_rank(grades):
         return 0.0
-    return sum(v * c for _, _, v, c in slam_terms(scores, grades, measure, margin, ties))
+    terms = slam_terms(scores, grades, measure, margin, ties, discount)
+    return sum(v * c for _, _, v, c in terms)
 
 
 # ---- Chapelle, Wu: SmoothRank --------------------------------------------------------------------
@@ -423,11 +495,18 @@ def _smooth_sum(scores, values, weights, sigma, band):
     return total
 
 
-def smooth_ndcg(scores, grades, *, k=50, sigma=1.0, normalize=True, band=40.0, **_):
-    top = len(grades) if k is None else k
-    z = ideal_dcg(grades, k) if normalize and not nothing_to_rank(grades) else 1.0
+def _discounts(kind, n, top):
+    return [discount(j, kind, n) for j in range(1, top + 1)]
+
+
+@any_gain
+def smooth_ndcg(
+    scores, grades, *, k=50, sigma=1.0, normalize=True, discount="log2", band=40.0, **_
+):
+    top = len(grades) if k is None else min(k, len(grades))
+    z = ideal_dcg(grades, k, discount) if normalize and not nothing_to_rank(grades) else 1.0
     gains = [gain(y) / z if z > 0 else 0.0 for y in grades]
-    return -_smooth_sum(scores, gains, [discount(j) for j in range(1, top + 1)], sigma, band)
+    return -_smooth_sum(scores, gains, _discounts(discount, len(grades), top), sigma, band)
 
 
 def smooth_precision(scores, grades, *, k=10, sigma=1.0, band=40.0, **_):
@@ -459,6 +538,7 @@ def smooth_ap(scores, grades, *, sigma=1.0, form="sigmoid", band=40.0, own=1.0, 
 # ---- Gauss-Newton curvatures, by the formula that each objective's file states -------------------
 
 
+@any_gain
 def sdcg_gauss_newton(
     scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, discount="linear", **_
 ):
@@ -466,7 +546,7 @@ def sdcg_gauss_newton(
     n = len(scores)
     if nothing_to_rank(grades):
         return np.zeros(n)
-    z = ideal_dcg(grades, k) if normalize else 1.0
+    z = ideal_dcg(grades, k, _ideal_of(discount)) if normalize else 1.0
     r = sdcg_ranks(scores, grades, alpha)
     c = [_slope_of_rank(r[i], grades[i], z, beta, k, discount) for i in range(n)]
     hess = np.zeros(n)
@@ -478,6 +558,7 @@ def sdcg_gauss_newton(
     return hess
 
 
+@any_gain
 def shf_sdcg_gauss_newton(
     scores,
     grades,
@@ -497,7 +578,7 @@ def shf_sdcg_gauss_newton(
     n = len(scores)
     if nothing_to_rank(grades):
         return np.zeros(n)
-    z = ideal_dcg(grades, k) if normalize else 1.0
+    z = ideal_dcg(grades, k, _ideal_of(discount)) if normalize else 1.0
     r = shf_ranks(scores, grades, alpha)
     at = scores if frozen_at is None else frozen_at
     cut = None if k is None else shf_width(at, grades, alpha, k)
@@ -527,22 +608,34 @@ def reg_shf_sdcg_gauss_newton(
     return t * 2.0 + (1.0 - t) * shf
 
 
-def blend(scores, grades, **_):
+def blend(scores, grades, *, gain="exponential", **_):
     """Return half of the first part, a quarter each of the others."""
-    pairs, top = ranknet(scores, grades, sigma=2.0), shf_sdcg(scores, grades, alpha=2.0)
+    pairs, top = ranknet(scores, grades, sigma=2.0), shf_sdcg(scores, grades, alpha=2.0, gain=gain)
     return query_rmse(scores, grades) / 2.0 + pairs / 4.0 + top / 4.0
 
 
-def blend_gauss_newton(scores, grades, **_):
+def blend_gauss_newton(scores, grades, *, gain="exponential", **_):
     """Return half of the first part's, a quarter each of the others'."""
     pairs = _exact(ranknet)(scores, grades, sigma=2.0)
-    top = shf_sdcg_gauss_newton(scores, grades, alpha=2.0)
+    top = shf_sdcg_gauss_newton(scores, grades, alpha=2.0, gain=gain)
     return query_rmse_majorizer(scores, grades) / 2.0 + pairs / 4.0 + top / 4.0
 
 
 def query_rmse_majorizer(scores, grades, **_):
     """Return 1, but nothing where there is nothing to rank."""
     return np.full(len(scores), 0.0 if nothing_to_rank(grades) else 1.0)
+
+
+def calibrated_majorizer(scores, grades, *, top=1.0, share=0.2, **_):
+    t = np.minimum(np.asarray(grades) / top, 1.0)
+    yes = np.array([G(1.0, -s) for s in scores])  # p
+    no = np.array([G(1.0, s) for s in scores])
+    hess = (1.0 - share) * yes * no / len(t)
+    if t.sum() == 0.0 or nothing_to_rank(list(t)):
+        return hess
+    log_yes = -np.logaddexp(0.0, -np.asarray(scores))
+    pi = np.exp(log_yes - np.logaddexp.reduce(log_yes))
+    return hess + share * no * (t / t.sum() * yes + no * pi * (1.0 - pi))
 
 
 def _pair_curvature(scores, grades, curvature_of_lead, normalize):
@@ -574,7 +667,8 @@ def rankboost_gauss_newton(scores, grades, *, normalize=False, **_):
     )
 
 
-def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, **_):
+@any_gain
+def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, discount="log2", **_):
     """Return sum_j |lambda_pj| / (sigma sqrt(pi)), lambda_pj the pull through pi_pj alone."""
     n = len(scores)
     hess = np.zeros(n)
@@ -584,8 +678,10 @@ def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, **_):
     def gained_by(k, j):
         """Return what j's expected gain changes by when k surely is ahead and not behind."""
         chances = _chances(scores, j, sigma)
-        ahead, behind = (expected_discount({**chances, k: c}.values()) for c in (1.0, 0.0))
-        return gain(grades[j]) * (ahead - behind) / ideal_dcg(grades)
+        ahead, behind = (
+            expected_discount({**chances, k: c}.values(), discount) for c in (1.0, 0.0)
+        )
+        return gain(grades[j]) * (ahead - behind) / ideal_dcg(grades, kind=discount)
 
     for p in range(n):
         for j in range(n):
@@ -597,11 +693,14 @@ def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, **_):
     return hess
 
 
-def slam_gauss_newton(scores, grades, *, measure="ndcg", margin=1.0, ties="input", **_):
+@any_gain
+def slam_gauss_newton(
+    scores, grades, *, measure="ndcg", margin=1.0, ties="input", discount="log2", **_
+):
     """Return the sum of v / margin over the positive hinges that each document is in."""
     hess = np.zeros(len(scores))
     if not nothing_to_rank(grades):
-        for i, worst, v, c in slam_terms(scores, grades, measure, margin, ties):
+        for i, worst, v, c in slam_terms(scores, grades, measure, margin, ties, discount):
             if c > 0:
                 hess[[i, worst]] += v / margin
     return hess
@@ -632,10 +731,13 @@ def _indicator_gauss_newton(scores, values, weights, sigma, band=40.0):
     return hess
 
 
-def smooth_ndcg_gauss_newton(scores, grades, *, k=50, sigma=1.0, normalize=True, **_):
-    top = len(grades) if k is None else k
-    z = ideal_dcg(grades, k) if normalize else 1.0
-    gains, discounts = [gain(y) / z for y in grades], [discount(j + 1.0) for j in range(top)]
+@any_gain
+def smooth_ndcg_gauss_newton(
+    scores, grades, *, k=50, sigma=1.0, normalize=True, discount="log2", **_
+):
+    top = len(grades) if k is None else min(k, len(grades))
+    z = ideal_dcg(grades, k, discount) if normalize and not nothing_to_rank(grades) else 1.0
+    gains, discounts = [gain(y) / z for y in grades], _discounts(discount, len(grades), top)
     return _indicator_gauss_newton(scores, gains, discounts, sigma)
 
 
@@ -736,7 +838,7 @@ def reg_shf_sdcg_exact(
     scores, grades, *, total_rounds, round, target="grade", tau=None, alpha=5.0, **rest
 ):
     t = tau_of_round(round, total_rounds) if tau is None else tau
-    squares = _exact(regression)(scores, grades, target=target)
+    squares = np.full(len(scores), 2.0)
     return t * squares + (1.0 - t) * np.maximum(
         _exact_floored(shf_sdcg)(scores, grades, alpha=alpha, **rest), FLOOR
     )
@@ -749,9 +851,15 @@ def _no_gradient(scores, grades, **_):
     return np.zeros(len(scores))
 
 
-def _squares_gradient(scores, grades, *, target="grade", **_):
-    grades = np.asarray(grades)
-    return 2.0 * (np.asarray(scores) - (grades if target == "grade" else gain(grades)))
+def _squares_gradient(scores, grades, *, target="grade", gain="exponential", **_):
+    t = [y if target == "grade" else worth(y, gain) for y in grades]
+    return 2.0 * (np.asarray(scores) - np.asarray(t))
+
+
+def _logistic_gradient(scores, grades, *, top=1.0, share=0.2, **_):
+    t = [min(y / top, 1.0) for y in grades]
+    yes = [G(1.0, -s) for s in scores]
+    return (1.0 - share) / max(1, len(t)) * (np.array(yes) - np.array(t))
 
 
 def _weighted_squares_gradient(scores, grades, *, total_rounds, round, tau=None, **rest):
@@ -808,10 +916,13 @@ _SDCG_PARAMETERS = (
     {"discount": "log2", "k": 1},
     {"discount": "log2", "k": 3, "alpha": 1.5, "beta": 0.7},
     {"discount": "log2", "k": 2, "beta": 2.5, "normalize": False},
+    {"discount": "reciprocal", "gain": "linear"},
+    {"discount": (1.0, 0.7, 0.5, 0.1), "k": 3, "gain": np.sqrt},
     {"k": 10},
 )
 
-_SDCG_PATHS = (0, 5, 6, 10, -1)  # each discount, with and without a cut-off
+# Each discount, with and without a cut-off.
+_SDCG_PATHS = (0, 5, 6, 10, 12, 13, -1)
 
 ORACLES = {
     "sdcg": Oracle(
@@ -834,6 +945,7 @@ ORACLES = {
             {"total_rounds": 4, "tau": 0.3, "k": 2},
             {"total_rounds": 3, "discount": "log2"},
             {"total_rounds": 2, "k": 2},
+            {"total_rounds": 3, "target": "gain", "gain": "linear"},
             {"total_rounds": 3, "target": "gain", "alpha": 2.0},
             {"total_rounds": 25, "k": 3, "alpha": 0.6, "beta": 1.7, "normalize": False},
         ),
@@ -852,6 +964,8 @@ ORACLES = {
             {"truncation": 3, "sigma": 0.5, "norm": False},
             {"truncation": 2, "sigma": 1.7, "norm": True},
             {"truncation": 10, "norm": True},
+            {"gain": np.sqrt, "discount": (1.0, 0.7, 0.5, 0.1), "norm": False},
+            {"gain": "linear", "discount": "linear"},
         ),
         paths=(0, 1, 4, 5),  # norm and truncation, each with and without the other
     ),
@@ -885,7 +999,10 @@ ORACLES = {
     ),
     "listnet": Oracle(listnet, _exact(listnet), _exact(listnet), ({},), paths=(0,)),
     "xe-ndcg": Oracle(
-        xe_ndcg, _exact(xe_ndcg), _exact(xe_ndcg), ({}, {"gamma": 0.0}, {"gamma": 1.0})
+        xe_ndcg,
+        _exact(xe_ndcg),
+        _exact(xe_ndcg),
+        ({}, {"gamma": 0.0}, {"gamma": 1.0}, {"gain": "linear"}),
     ),
     "yetirank": Oracle(
         yetirank,
@@ -897,7 +1014,8 @@ ORACLES = {
         soft_ndcg,
         _exact_floored(soft_ndcg),
         soft_ndcg_gauss_newton,
-        ({}, {"sigma": 0.7}, {"sigma": 4.0}),
+        ({}, {"sigma": 0.7}, {"sigma": 4.0}, {"gain": "linear", "discount": "reciprocal"}),
+        paths=(0, 2),
         loss_atol=1e-14,
     ),
     "smooth-ndcg": Oracle(
@@ -909,7 +1027,9 @@ ORACLES = {
             {"k": None, "sigma": 0.3},
             {"k": 1, "sigma": 2.0},
             {"k": 3, "sigma": 0.6, "normalize": False},
+            {"gain": "linear", "discount": "linear"},
         ),
+        paths=(0, 3),
     ),
     "smooth-precision": Oracle(
         smooth_precision,
@@ -937,7 +1057,9 @@ ORACLES = {
             {"margin": 0.4, "ties": "score"},
             {"measure": "ndcg@10"},
             {"measure": "ndcg@2", "margin": 2.0, "ties": "score"},
+            {"gain": "linear", "discount": "reciprocal"},
         ),
+        paths=(0, 3),
         kinks=_zero_and_margin,
         curvature_at_kinks=False,
     ),
@@ -949,13 +1071,23 @@ ORACLES = {
         kinks=_zero_and_margin,
         curvature_at_kinks=False,
     ),
-    "blend": Oracle(blend, None, blend_gauss_newton, ({},), paths=(0,)),
+    "blend": Oracle(blend, None, blend_gauss_newton, ({}, {"gain": "linear"}), paths=(0,)),
     "query-rmse": Oracle(query_rmse, _exact(query_rmse), query_rmse_majorizer, ({},), paths=(0,)),
+    "calibrated": Oracle(
+        calibrated,
+        _exact_floored(calibrated),
+        calibrated_majorizer,
+        ({}, {"top": 4.0}, {"share": 0.0}, {"top": 2.5, "share": 0.9}),
+        # Of fewer than a dozen documents only a large share shows that it is not convex.
+        paths=(3,),
+        without_pairs=_logistic_gradient,
+    ),
     "regression": Oracle(
         regression,
         _exact(regression),
         regression_gauss_newton,
-        ({}, {"target": "gain"}),
+        ({}, {"target": "gain"}, {"target": "gain", "gain": "linear"}),
+        paths=(0, 1),
         without_pairs=_squares_gradient,
     ),
 }

@@ -7,6 +7,7 @@ straddle every length at which a kernel changes its way of computing.
 import numba
 import numpy as np
 import pytest
+from boostrank.objectives import gains as gains_of_grades
 from boostrank.objectives.engine import gains as gain_table
 from boostrank.objectives.engine import order, vector
 from boostrank.objectives.engine.divided import OFFSET, fits, widest
@@ -307,18 +308,20 @@ def test_order_is_stable_and_by_descending_score(spread, rng):
 
 
 def test_gains_and_ideal_of_whole_and_real_grades(rng):
+    log2 = gains_of_grades.compiled_discount("log2")
+    counts = np.empty(gain_table.COUNTED, np.int64)
     for grades in ([0, 1, 2, 2], [3.0, 0.5, 3.0], [31, 0, 30], [40, 1, 0], [0.0, 1e-3]):
+        labels = np.array(grades, dtype=float)
+        gains = gains_of_grades.gains_of("exponential", labels)
+        np.testing.assert_allclose(gains, 2.0**labels - 1.0, rtol=1e-12)
         for k in (1, 2, 10):
-            labels = np.array(grades, dtype=float)
-            gains = np.empty(len(labels))
-            z = gain_table.read_grades(labels, k, gains, np.empty(32, np.int64))
-            np.testing.assert_allclose(gains, 2.0**labels - 1.0, rtol=1e-12)
+            copy = np.empty(len(labels))
+            z = gain_table.copy_gains(gains, k, log2, copy, counts)
+            np.testing.assert_array_equal(copy, gains)
             assert z == pytest.approx(ideal(gains, k), rel=1e-13)
     n = 10_000  # beyond the table of discounts
-    labels = rng.integers(0, 3, n).astype(float)
-    gains = np.empty(n)
-    z = gain_table.read_grades(labels, n, gains, np.empty(32, np.int64))
-    assert z == pytest.approx(ideal(2.0**labels - 1.0, n), rel=1e-12)
-    for grade in (2.0, 0.5):
-        counts = np.empty(32, np.int64)
-        assert gain_table.read_grades(np.full(5, grade), 5, np.empty(5), counts) == 0.0
+    for gains in (rng.integers(0, 3, n).astype(float), rng.uniform(size=n)):
+        z = gain_table.copy_gains(gains, n, log2, np.empty(n), counts)
+        assert z == pytest.approx(ideal(gains, n), rel=1e-12)
+    for gain in (2.0, 0.5):
+        assert gain_table.copy_gains(np.full(5, gain), 5, log2, np.empty(5), counts) == 0.0

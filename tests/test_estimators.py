@@ -147,6 +147,16 @@ def test_sort_takes_query_weights_by_ascending_id(host, data):
     assert trees(booster(ranker)) == trees(booster(expected))
 
 
+@pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
+def test_labels_of_any_number_reach_an_objective_that_takes_them(ranker):
+    X = np.arange(80.0).reshape(-1, 1)
+    model = ranker(objective="query-rmse", n_estimators=5)
+    model.fit(X, X[:, 0] - 40.0, group=[80])
+    scores = model.predict(X)
+    assert (np.diff(scores) >= 0).all()
+    assert scores[-1] > scores[0]
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [

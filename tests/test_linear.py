@@ -451,7 +451,7 @@ def test_models_are_cloned_and_pickled(data, model):
         ({"group": [4], "qid": [0, 0, 0, 0]}, ValueError, "pass either group.* got both"),
         ({"group": [3]}, ValueError, "group must add up to the number of documents, 4"),
         ({"qid": [1, 2, 1, 1]}, ValueError, "qid must keep a query's rows together"),
-        ({"group": [4], "y": [0, 1, -1, 0]}, ValueError, "y must hold relevance grades"),
+        ({"group": [4], "y": [0, 1, -1, 0]}, ValueError, "labels must be relevance grades"),
         ({"group": [4], "y": [0, 1, 2]}, ValueError, "inconsistent numbers of samples"),
         ({"group": [4], "X": [[1], [2], [np.nan], [0]]}, ValueError, "X contains NaN"),
     ],

@@ -8,21 +8,27 @@ import itertools
 import math
 import pickle
 
+import ir_measures
 import lightgbm
 import numpy as np
 import pytest
 import pytrec_eval
 import xgboost
+from ir_measures import ERR, RBP, Qrel, ScoredDoc
+from scipy.stats import kendalltau, pearsonr, spearmanr
 from sklearn.datasets import load_svmlight_file
-from sklearn.metrics import average_precision_score, dcg_score, ndcg_score
+from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
 
 from boostrank.metrics import CONVENTIONS, evaluate, metric
 
 FIVE_PARTS = ("S1", "S2", "S3", "S4", "S5")
 EVERY_MEASURE = (
     *("dcg", "dcg@3", "ndcg", "ndcg@3", "meanndcg", "map", "map@3"),
-    *("precision@3", "recall@3", "mrr", "mrr@3", "err", "err@3"),
+    *("precision@3", "recall@3", "mrr", "mrr@3", "err", "err@3", "rbp"),
+    *("spearman", "kendall", "pearson", "auc"),
 )
+#: Measures of orders, which are undefined only where all labels are the same.
+OF_ORDERS = ("spearman", "kendall", "pearson", "auc")
 
 
 def ragged(seed, *, top=4, n_queries=60, most=14):
@@ -69,6 +75,14 @@ def test_hand_values_of_every_measure():
         "mrr@1": 0.0,
         "err": 3 / 4 / 2 + 1 / 4 * 1 / 4 / 3,
         "err@2": 3 / 4 / 2,
+        "rbp": 0.2 * (0.8 + 0.8**2),
+        "rbp@0.5": 0.5 * (0.5 + 0.5**2),
+        "rbp@.5": 0.5 * (0.5 + 0.5**2),
+        # One pair of three is in order; ranks differ by 2, 1 and 1.
+        "spearman": 1 - 6 * (2**2 + 1 + 1) / (3 * (3**2 - 1)),
+        "kendall": (1 - 2) / 3,
+        "auc": 1 / 3,
+        "pearson": -1 / 2,
     }
     assert evaluate(scores, labels, group, tuple(expected)) == pytest.approx(expected, rel=1e-14)
 
@@ -92,7 +106,7 @@ def test_queries_without_relevant_documents():
         for name, value in values.items():
             normalised = name.split("@")[0] in ("ndcg", "meanndcg", "map", "recall")
             expected = 0.0 if not normalised else rules.no_relevant
-            if convention == "standard":
+            if convention == "standard" or name in OF_ORDERS:
                 expected = np.nan
             # letor4's rule for short lists gives the same 0.
             np.testing.assert_equal(value, expected, err_msg=f"{convention} {name}")
@@ -158,7 +172,8 @@ def test_inputs_are_left_alone_and_any_dtype_will_do():
 
 
 def test_largest_grades_do_not_overflow():
-    values = evaluate([1.0, 2.0, 3.0], [1000, 1000, 3], [3], EVERY_MEASURE)
+    with pytest.warns(UserWarning, match="labels above 30 count as gains 2\\^y - 1 in dcg"):
+        values = evaluate([1.0, 2.0, 3.0], [1000, 1000, 3], [3], EVERY_MEASURE)
     assert all(np.isfinite(value) for value in values.values())
 
 
@@ -471,6 +486,9 @@ def test_trec(seed):
         ("precision", "'precision' needs a cut-off; write for example 'precision@10'"),
         ("recall", "needs a cut-off"),
         ("meanndcg@10", "takes no cut-off; write 'meanndcg'"),
+        ("spearman@10", "takes no cut-off; write 'spearman'"),
+        ("rbp@10", "needs a persistence between 0 and 1, such as 'rbp@0.8'"),
+        ("ndcg@0.8", "needs a whole cut-off, such as 'ndcg@10'"),
         ("ndcg@10-", "trailing minus of 'ndcg@10-' is XGBoost's; it needs convention='xgboost'"),
     ],
 )
@@ -497,7 +515,16 @@ def test_bad_convention():
         ({"labels": [-1, 0]}, ValueError, "labels must be relevance grades.*got -1.0 at row 0"),
         ({"labels": [1]}, ValueError, "labels must have one grade for each of the 2 scores"),
         ({"group": [3]}, ValueError, "group must add up to the number of documents, 2"),
-        ({"group": None}, ValueError, "group is missing"),
+        ({"group": None}, ValueError, "pass either group.* or qid.*; got neither"),
+        ({"qid": [1, 1]}, ValueError, "pass either group.* or qid.*; got both"),
+        ({"group": None, "qid": [1]}, ValueError, "one id for each of the 2 documents, got shape"),
+        ({"group": None, "qid": [1.5, 1.5]}, TypeError, "qid must hold integers or strings"),
+        (
+            {"metrics": ["spearman"], "labels": [np.inf, 0]},
+            ValueError,
+            "labels must be finite numbers, got inf at row 0",
+        ),
+        ({"metrics": ["auc", "ndcg"], "labels": [-1, 0]}, ValueError, "must be relevance grades"),
         ({"weight": [1.0, 1.0, 1.0]}, ValueError, "weight must have one value for each of the 1"),
         ({"weight": [-1.0]}, ValueError, "weight must be finite and not negative"),
         ({"metrics": "ndcg@10"}, TypeError, r"write \['ndcg@10'\]"),
@@ -509,6 +536,105 @@ def test_bad_arguments(change, error, message):
     good = {"scores": [1.0, 2.0], "labels": [1, 0], "group": [2]}
     with pytest.raises(error, match=message):
         evaluate(**{**good, **change})
+
+
+# ---- queries by id -------------------------------------------------------------------------------
+
+
+def test_queries_by_id():
+    scores, labels, group = ragged(4)
+    expected = evaluate(scores, labels, group, EVERY_MEASURE, per_query=True)
+    ids = np.random.default_rng(0).permutation(len(group))
+    for qid in (np.repeat(ids, group), np.repeat(ids, group).astype(str).tolist()):
+        values = evaluate(scores, labels, qid=qid, metrics=EVERY_MEASURE, per_query=True)
+        for name, value in values.items():
+            np.testing.assert_array_equal(value, expected[name])
+    message = r"7 comes back at row 2 after another query; sort all .*np\.argsort\(qid"
+    with pytest.raises(ValueError, match=message):
+        evaluate([1.0, 2.0, 3.0], [1, 0, 1], qid=[7, 8, 7])
+
+
+# ---- orders --------------------------------------------------------------------------------------
+
+
+def orders(seed):
+    """Yield scores and labels of one query: few of them, with ties, negative; many, all different.
+
+    And numbers whose squares, or whose differences, float64 cannot hold.
+    """
+    rng = np.random.default_rng(seed)
+    for n in (2, 3, 4, 7, 40, 600):
+        yield rng.integers(-3, 4, n) / 4, rng.integers(-2, 3, n) / 2
+        yield rng.normal(size=n), rng.normal(size=n)
+        yield rng.normal(size=n) * 1e300, 1e6 + 1e-3 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize("seed", range(3))
+def test_orders_are_those_of_scipy_and_scikit_learn(seed, convention):
+    tools = {"spearman": spearmanr, "kendall": kendalltau, "pearson": pearsonr}
+    compared = 0
+    for scores, labels in orders(seed):
+        if len(set(labels)) < 2:
+            continue
+        query = scores, labels, [len(scores)]
+        values = evaluate(*query, tuple(tools), convention=convention)
+        for name, tool in tools.items():
+            if len(set(scores)) < 2:
+                assert values[name] == 0.0
+                continue
+            # scipy's own correlation overflows.
+            unit = np.abs(scores).max()
+            expected = tool(scores / unit, labels)[0]
+            assert values[name] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        above = labels > np.median(labels)
+        if len(set(above)) == 2:
+            value = evaluate(scores, above, [len(scores)], ["auc"], convention=convention)["auc"]
+            assert value == pytest.approx(roc_auc_score(above, scores), rel=1e-12)
+            compared += 1
+    assert compared >= 12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_auc_is_xgboosts_where_no_labels_are_equal(seed):
+    """It counts pairs of equal label too, as their order in the data has them, and needs three."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(3, 30, 40)
+    scores, labels = rng.integers(-9, 9, group.sum()) / 4, rng.permutation(group.sum()) / 2
+    expected = xgboost_says(scores, labels, group, ["auc"])
+    values = evaluate(scores, labels, group, ["auc"], convention="xgboost")
+    assert values == pytest.approx(expected, rel=1e-6)
+
+
+def test_equal_scores_and_equal_labels():
+    values = evaluate([0.1] * 3 + [1.0, 2.0, 3.0], [-1, -2, 0, 0.1, 0.1, 0.1], [3, 3], OF_ORDERS)
+    assert values == {"spearman": 0.0, "kendall": 0.0, "pearson": 0.0, "auc": 0.5}
+    per_query = evaluate([1.0, 2.0], [-1, -1], [2], OF_ORDERS, per_query=True)
+    assert all(np.isnan(value).all() for value in per_query.values())
+
+
+# ---- ir-measures ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ir_measures(seed):
+    """RBP by cwl_eval, ERR by TREC's own script, gdeval.pl, which prints five digits."""
+    scores, labels, group = ragged(seed)
+    # Neither tool breaks ties as we do.
+    scores = np.random.default_rng(seed).permutation(len(scores)) / 8
+    labels[np.cumsum(group) - 1] = 4  # gdeval's scale of grades ends with 4
+    measures = {"rbp": RBP(p=0.8, rel=1), "rbp@0.5": RBP(p=0.5, rel=1), "err@20": ERR @ 20}
+    rows = [(str(q), str(i)) for i, q in enumerate(np.repeat(np.arange(len(group)), group))]
+    judged = [Qrel(*row, int(y)) for row, y in zip(rows, labels, strict=True)]
+    run = [ScoredDoc(*row, s) for row, s in zip(rows, scores, strict=True)]
+    values = evaluate(scores, labels, group, tuple(measures), per_query=True)
+    compared = 0
+    for name, measure in measures.items():
+        for result in ir_measures.iter_calc([measure], judged, run):
+            tolerance = 6e-6 if name == "err@20" else 1e-9
+            assert values[name][int(result.query_id)] == pytest.approx(result.value, abs=tolerance)
+            compared += 1
+    assert compared == 3 * len(group)
 
 
 # ---- as the hosts call it ------------------------------------------------------------------------
@@ -523,7 +649,9 @@ def test_metric_is_immutable_hashable_and_copies():
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.name = "map"
     assert list(inspect.signature(one).parameters) == ["y_true", "y_pred", "weight", "group"]
-    assert list(inspect.signature(type(one)).parameters) == ["name", "convention"]
+    assert list(inspect.signature(type(one)).parameters) == [
+        *("name", "convention", "gain", "discount")
+    ]
 
 
 def test_metric_with_wrong_arguments():

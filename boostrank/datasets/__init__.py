@@ -5,6 +5,12 @@ query ids. Loading LETOR files needs scikit-learn (``pip install "boostrank[cli]
 parquet need pandas (``pip install "boostrank[tables]"``); all else here needs NumPy only.
 """
 
+from boostrank.datasets.clicks import (
+    ClickLog,
+    propensities_from_randomization,
+    propensities_from_rankers,
+    simulate_clicks,
+)
 from boostrank.datasets.folds import Fold, group_folds, letor_folds
 from boostrank.datasets.letor import load_letor, load_letor_parts
 from boostrank.datasets.ranking_data import RankingData
@@ -12,6 +18,7 @@ from boostrank.datasets.synthetic import make_ranking
 from boostrank.datasets.tables import from_frame
 
 __all__ = [
+    "ClickLog",
     "Fold",
     "RankingData",
     "from_frame",
@@ -20,4 +27,7 @@ __all__ = [
     "load_letor",
     "load_letor_parts",
     "make_ranking",
+    "propensities_from_randomization",
+    "propensities_from_rankers",
+    "simulate_clicks",
 ]

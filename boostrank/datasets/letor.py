@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.datasets.ranking_data import RankingData, bad_grades, query_starts
+from boostrank.datasets.ranking_data import RankingData, query_starts
 from boostrank.objectives.validation import MAX_GRADE, Floats, Integers
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -165,7 +165,7 @@ def _read_file(path: Path, first_qid: int) -> tuple[Any, Floats, Integers, _Line
     n_docs = len(y)
     if n_docs == 0:
         raise ValueError(f"{path} holds no documents")
-    bad = bad_grades(y)
+    bad = ~((y >= 0) & (y <= MAX_GRADE))  # NaN too
     if bad.any():
         row = int(np.argmax(bad))
         raise lines.error(

@@ -1,17 +1,18 @@
-"""The one form of ranking data: features, grades and query ids, checked once."""
+"""The one form of ranking data: features, labels and query ids, checked once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from boostrank.objectives.validation import (
-    MAX_GRADE,
     Floats,
     Integers,
     check_count,
+    check_group,
     check_seed,
 )
 
@@ -30,21 +31,81 @@ def _numbers(name: str, values: Any, n_dims: int) -> npt.NDArray[Any]:
 
 def query_starts(qid: Integers) -> tuple[Integers, int | None]:
     """Return the first row of every run of equal ids, and the first row where an id comes back."""
-    starts = np.flatnonzero(np.append(True, qid[1:] != qid[:-1]))
+    starts = np.flatnonzero(np.append(True, qid[1:] != qid[:-1])[: len(qid)])
     first = np.unique(qid[starts], return_index=True)[1]
     back = np.setdiff1d(np.arange(len(starts)), first)
     return starts, int(starts[back[0]]) if len(back) else None
 
 
-def bad_grades(y: Floats) -> npt.NDArray[np.bool_]:
-    """Return which grades are not in 0..1000."""
-    good: npt.NDArray[np.bool_] = (y >= 0) & (y <= MAX_GRADE)
-    return ~good  # NaN too
+def check_either(group: Any, qid: Any, prefix: str = "") -> None:
+    """Refuse both or none of group and qid."""
+    if (group is None) == (qid is None):
+        raise ValueError(
+            f"pass either {prefix}group, the sizes of consecutive queries, or {prefix}qid, one id "
+            f"a document; got {'neither' if group is None else 'both'}"
+        )
+
+
+def check_ids(name: str, qid: Any, n_docs: int) -> npt.NDArray[Any]:
+    """Return ids, one a document, as an array of integers or of strings; none is missing."""
+    ids = np.asarray(qid)
+    if ids.ndim == 1 and ids.dtype.kind in "fO":
+        kinds = np.array([_kind(value) for value in ids], dtype=str)
+        missing = np.flatnonzero(kinds == "missing")
+        if len(missing):
+            raise ValueError(
+                f"{name} must have an id for every document, but row {missing[0]} has none; fill "
+                "it in, or leave the document out"
+            )
+        if set(kinds) == {"integer", "string"}:
+            row = np.flatnonzero(kinds != kinds[0])[0]
+            raise TypeError(
+                f"{name} must hold integers or strings, not both: row 0 has {ids[0]!r}, row {row} "
+                f"has {ids[row]!r}"
+            )
+        if set(kinds) < {"integer", "string"}:
+            ids = np.array(ids.tolist())
+    if ids.dtype.kind not in "iuUS":
+        raise TypeError(f"{name} must hold integers or strings, got dtype {ids.dtype}")
+    if ids.shape != (n_docs,):
+        raise ValueError(
+            f"{name} must have one id for each of the {n_docs} documents, got shape {ids.shape}"
+        )
+    return ids
+
+
+def _kind(value: Any) -> str:
+    """Tell what an id is: pandas has a missing value of its own, of which no comparison tells."""
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, Integral):
+        return "integer"
+    return "missing" if str(value) in ("None", "nan", "<NA>", "NaT") else "other"
+
+
+def sizes_of_ids(name: str, ids: npt.NDArray[Any], cure: str = "") -> Integers:
+    """Return the sizes of consecutive queries; `cure` is what a caller may do besides sorting."""
+    starts, back = query_starts(ids)
+    if back is not None:
+        raise ValueError(
+            f"{name} must keep a query's rows together, but {ids[back]} comes back at row {back} "
+            f"after another query; {cure}sort all row-aligned arrays yourself by "
+            f'np.argsort({name}, kind="stable")'
+        )
+    return np.diff(starts, append=len(ids))
+
+
+def check_queries(group: Any, qid: Any, n_docs: int) -> Integers:
+    """Return query boundaries (n_queries + 1,) from `group` or from `qid`, whichever is given."""
+    check_either(group, qid)
+    if qid is not None:
+        group = sizes_of_ids("qid", check_ids("qid", qid, n_docs))
+    return check_group(group, n_docs)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankingData:
-    """Documents of consecutive queries, with features and grades.
+    """Documents of consecutive queries, with features and labels.
 
     Built from row-aligned query ids alone; the group sizes follow from them, so the two cannot
     disagree. From group sizes: ``qid=np.repeat(np.arange(len(group)), group)``.
@@ -54,7 +115,7 @@ class RankingData:
     X : array_like (n_docs, n_features)
         Features; NaN is a missing value, infinities are refused (XGBoost refuses them too).
     y : array_like (n_docs,)
-        Grades, finite and in 0..1000.
+        Labels, finite. Losses and measures of graded relevance take 0 to 1000 only, and check it.
     qid : array_like of integers (n_docs,)
         Id of each document's query. A query's documents stand together.
     names : sequence of str, optional
@@ -120,12 +181,12 @@ class RankingData:
                 f"X must be finite, or NaN where a value is missing, got {X[row, column]} "
                 f"at row {row}, column {column}"
             )
-        bad = bad_grades(y)
+        bad = ~np.isfinite(y)
         if bad.any():
             row = int(np.argmax(bad))
             raise ValueError(
-                f"y must hold relevance grades between 0 and {MAX_GRADE:g}, got {y[row]:g} "
-                f"at row {row}; map missing judgements to 0 or drop their rows"
+                f"y must hold finite numbers, got {y[row]:g} at row {row}; map missing judgements "
+                "to 0 or drop their rows"
             )
         starts, back = query_starts(qid)
         if back is not None:

@@ -6,16 +6,15 @@ A ranker extends the host's own: everything that is not named here is the host's
 import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from boostrank.datasets.ranking_data import query_starts
+from boostrank.datasets.ranking_data import check_either, check_ids, sizes_of_ids
 from boostrank.metrics import Metric, evaluate, metric, per_query_weight
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.validation import (
+    GRADES,
     Floats,
     Integers,
     check_group,
@@ -136,39 +135,6 @@ def _equal(column: Any, qid: Any) -> bool:
     return np.array_equal(values[:100], ids[:100]) and np.array_equal(values, ids)
 
 
-def _check_ids(name: str, qid: Any) -> npt.NDArray[Any]:
-    """Return ids as an array of integers or of strings; none is missing."""
-    ids = np.asarray(qid)
-    if ids.ndim == 1 and ids.dtype.kind in "fO":
-        kinds = np.array([_kind(value) for value in ids], dtype=str)
-        missing = np.flatnonzero(kinds == "missing")
-        if len(missing):
-            raise ValueError(
-                f"{name} must have an id for every document, but row {missing[0]} has none; fill "
-                "it in, or leave the document out"
-            )
-        if set(kinds) == {"integer", "string"}:
-            row = np.flatnonzero(kinds != kinds[0])[0]
-            raise TypeError(
-                f"{name} must hold integers or strings, not both: row 0 has {ids[0]!r}, row {row} "
-                f"has {ids[row]!r}"
-            )
-        if set(kinds) < {"integer", "string"}:
-            return np.array(ids.tolist())
-    if ids.dtype.kind not in "iuUS":
-        raise TypeError(f"{name} must hold integers or strings, got dtype {ids.dtype}")
-    return ids
-
-
-def _kind(value: Any) -> str:
-    """Tell what an id is: pandas has a missing value of its own, of which no comparison tells."""
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, Integral):
-        return "integer"
-    return "missing" if str(value) in ("None", "nan", "<NA>", "NaT") else "other"
-
-
 def read_rows(
     X: Any,
     y: Any,
@@ -179,6 +145,7 @@ def read_rows(
     offset: Any = None,
     sort: bool = False,
     prefix: str = "",
+    domain: str = GRADES,
 ) -> Rows:
     """Check what a ranker is given.
 
@@ -193,6 +160,8 @@ def read_rows(
         Bring the documents of each `qid` together, queries by ascending id.
     prefix : str
         ``"eval_"`` where the arguments are those of an evaluation set.
+    domain : str
+        That of the labels.
 
     Returns
     -------
@@ -206,24 +175,15 @@ def read_rows(
         whose documents do not stand together.
     """
     y, qid, weight = _column(y), _column(qid), _column(weight)
-    n_docs = len(check_labels(y, np.size(y)))
+    n_docs = len(check_labels(y, np.size(y), domain))
     X = read_features(X, qid)
-    if (group is None) == (qid is None):
-        raise ValueError(
-            f"pass either {prefix}group, the sizes of consecutive queries, or {prefix}qid, one id "
-            f"a document; got {'neither' if group is None else 'both'}"
-        )
+    check_either(group, qid, prefix)
     if qid is None:
         if sort:
             raise ValueError("sort=True sorts by qid: pass qid, one id a document, for group")
         sizes = np.diff(check_group(group, n_docs))
     else:
-        ids = _check_ids(f"{prefix}qid", qid)
-        if ids.shape != (n_docs,):
-            raise ValueError(
-                f"{prefix}qid must have one id for each of the {n_docs} documents, "
-                f"got shape {ids.shape}"
-            )
+        ids = check_ids(f"{prefix}qid", qid, n_docs)
         if sort:
             order = np.argsort(ids, kind="stable")
             ids = ids[order]
@@ -232,14 +192,7 @@ def read_rows(
                 _take(values, order) if values is not None and len(values) == n_docs else values
                 for values in (weight, offset)
             )
-        starts, back = query_starts(ids)
-        if back is not None:
-            raise ValueError(
-                f"{prefix}qid must keep a query's rows together, but {ids[back]} comes back at "
-                f"row {back} after another query; pass sort=True to fit, or sort all row-aligned "
-                f'arrays yourself by np.argsort({prefix}qid, kind="stable")'
-            )
-        sizes = np.diff(starts, append=n_docs)
+        sizes = sizes_of_ids(f"{prefix}qid", ids, "pass sort=True to fit, or ")
     if weight is not None:
         weight = check_weight(weight, n_docs, len(sizes))
     return Rows(X, y, sizes, weight, offset)
@@ -250,6 +203,7 @@ def read_sets(
     evals: tuple[Any, Any, Any, Any, Any],
     *,
     sort: bool,
+    domain: str,
 ) -> tuple[Rows, list[Rows]]:
     """Check the training set and the evaluation sets of a ranker.
 
@@ -259,7 +213,7 @@ def read_sets(
         X, y, group, qid, weight and offset, as in `read_rows`.
     evals : tuple
         Pairs of X and y, then sequences of group, qid, weight and offset, or None.
-    sort : bool
+    sort, domain
         As in `read_rows`.
 
     Returns
@@ -272,7 +226,8 @@ def read_sets(
         As `read_rows`; for sequences of unequal lengths.
     """
     X, y, group, qid, weight, offset = train
-    rows = read_rows(X, y, group=group, qid=qid, weight=weight, offset=offset, sort=sort)
+    rules: dict[str, Any] = {"sort": sort, "domain": domain}
+    rows = read_rows(X, y, group=group, qid=qid, weight=weight, offset=offset, **rules)
     sets = evals[0]
     names = ("eval_group", "eval_qid", "weights", "start scores")
     given = dict(zip(names, evals[1:], strict=True))
@@ -289,7 +244,7 @@ def read_sets(
             )
     columns = [[None] * len(sets) if values is None else values for values in given.values()]
     return rows, [
-        read_rows(X, y, group=g, qid=q, weight=w, offset=o, sort=sort, prefix="eval_")
+        read_rows(X, y, group=g, qid=q, weight=w, offset=o, prefix="eval_", **rules)
         for (X, y), g, q, w, o in zip(sets, *columns, strict=True)
     ]
 
@@ -355,6 +310,11 @@ def _made(objective: Any, changes: dict[str, Any], rounds: int) -> Objective:
             f"boostrank.SHFSDCG(k=10); got {objective!r}"
         )
     return objective.replace(**changes)
+
+
+def label_domain(objective: Any) -> str:
+    """Return what labels a ranker's objective, or the one of a name, takes."""
+    return _made(objective, {}, rounds=1).contract.labels
 
 
 def objective_for_fit(objective: Any, rounds: int, done: int) -> Objective:

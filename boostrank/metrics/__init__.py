@@ -43,6 +43,11 @@ AP@k
 short lists
     n < k. precision@k divides by k (``xgboost``: by n). ndcg@k is 0 under ``letor4``: a quirk of
     its script that all published figures carry.
+orders
+    spearman, kendall, pearson and auc are scipy's and scikit-learn's under every convention: equal
+    scores are ties wherever they stand, labels may be any finite numbers, and a query of equal
+    labels counts in no mean. XGBoost's ``auc`` of ranking data counts pairs of equal labels too, by
+    their order in the data.
 weighted means
     LightGBM and XGBoost add 1, not the weight, for the ndcg of a query without relevant documents;
     ``lightgbm`` and ``xgboost`` do so too. (Where small weights push that mean above 1, XGBoost

@@ -6,16 +6,28 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.datasets.ranking_data import check_queries
+from boostrank.hosts.ignored import LARGEST_GRADE, warn_of_large_grades
 from boostrank.metrics.conventions import find_convention
-from boostrank.metrics.measures import MEASURES, MetricName, Ranking, parse_name, ratio
+from boostrank.metrics.measures import (
+    MEASURES,
+    MetricName,
+    Ranking,
+    over_documents,
+    parse_name,
+    ratio,
+)
+from boostrank.objectives.gains import Gain
 from boostrank.objectives.validation import (
+    AMOUNTS,
+    GRADES,
     Floats,
     Integers,
     check_flag,
-    check_group,
     check_labels,
     check_scores,
     check_weight,
+    narrowest,
 )
 
 
@@ -23,14 +35,20 @@ def _per_query(ranking: Ranking, name: MetricName) -> Floats:
     """Values of one measure; NaN for queries that count in no mean."""
     measure = MEASURES[name.measure]
     values = measure.function(ranking, name.k)
+    if measure.compares_orders:
+        values[ranking.equal_labels] = np.nan
+        return values
     no_relevant = 0.0 if name.minus else ranking.rules.no_relevant
-    if measure.normalised or np.isnan(no_relevant):
+    if measure.normalised or (np.isnan(no_relevant) and measure.of_documents is None):
         values[ranking.n_relevant == 0] = no_relevant
     values[ranking.sizes == 0] = np.nan
     return values
 
 
 def _mean(ranking: Ranking, name: MetricName, weight: Floats | None) -> float:
+    of_documents = MEASURES[name.measure].of_documents
+    if of_documents is not None:
+        return over_documents(ranking, of_documents, weight)
     values = _per_query(ranking, name)
     counted = ~np.isnan(values)
     if weight is None:
@@ -56,10 +74,13 @@ def per_query_weight(weight: Any, boundaries: Integers) -> Floats:
 def evaluate(
     scores: npt.ArrayLike,
     labels: npt.ArrayLike,
-    group: npt.ArrayLike,
+    group: npt.ArrayLike | None = ...,
     metrics: Sequence[str] = ...,
     *,
+    qid: npt.ArrayLike | None = ...,
     convention: str = ...,
+    gain: Gain | Sequence[float] | None = ...,
+    discount: str | Sequence[float] | None = ...,
     weight: npt.ArrayLike | None = ...,
     per_query: Literal[False] = ...,
 ) -> dict[str, float]: ...
@@ -69,10 +90,13 @@ def evaluate(
 def evaluate(
     scores: npt.ArrayLike,
     labels: npt.ArrayLike,
-    group: npt.ArrayLike,
+    group: npt.ArrayLike | None = ...,
     metrics: Sequence[str] = ...,
     *,
+    qid: npt.ArrayLike | None = ...,
     convention: str = ...,
+    gain: Gain | Sequence[float] | None = ...,
+    discount: str | Sequence[float] | None = ...,
     weight: npt.ArrayLike | None = ...,
     per_query: Literal[True],
 ) -> dict[str, Floats]: ...
@@ -81,10 +105,13 @@ def evaluate(
 def evaluate(
     scores: npt.ArrayLike,
     labels: npt.ArrayLike,
-    group: npt.ArrayLike,
+    group: npt.ArrayLike | None = None,
     metrics: Sequence[str] = ("ndcg@10", "map"),
     *,
+    qid: npt.ArrayLike | None = None,
     convention: str = "standard",
+    gain: Gain | Sequence[float] | None = None,
+    discount: str | Sequence[float] | None = None,
     weight: npt.ArrayLike | None = None,
     per_query: bool = False,
 ) -> dict[str, float] | dict[str, Floats]:
@@ -93,19 +120,40 @@ def evaluate(
     Parameters
     ----------
     scores : array (n_docs,)
-        Finite; larger is better.
+        Finite; larger is better. Log-odds for logloss, brier and ece.
     labels : array (n_docs,)
-        Relevance grades, 0 <= y <= 1000.
-    group : array of int (n_queries,)
+        Relevance grades, 0 <= y <= 1000; finite and not negative with another than the exponential
+        gain; for ``spearman kendall pearson auc`` alone any finite numbers.
+    group : array of int (n_queries,), optional
         Sizes of consecutive queries. A query of size 0 counts in no mean.
     metrics : sequence of str
         ``dcg[@k] ndcg[@k] map[@k] mrr[@k] err[@k] precision@k recall@k meanndcg``. Without ``@k``
         the whole list counts. meanndcg is the mean of NDCG@1 to NDCG@n, which the LETOR 4.0 script
-        prints. err takes the largest label passed as the top of the scale of grades.
+        prints. err takes the largest label passed as the top of the scale of grades. ``rbp[@p]`` is
+        rank-biased precision with persistence p, 0.8 unless named, as in ``rbp@0.95``.
+
+        ``spearman kendall pearson`` are the correlations of scores and labels (kendall: tau-b) and
+        ``auc`` the share of pairs of different label in the right order, ties half. They are those
+        of scipy and scikit-learn under every convention, 0 where all scores are equal (auc: 1/2),
+        and count in no mean where all labels are.
+
+        ``logloss brier ece``, lower is better, take scores as log-odds of relevance and a label as
+        the share of the largest one passed, or of 1 if that is larger. Their means are over
+        documents, all queries count, and ece has ten bins of equal width.
+    qid : array of int or str (n_docs,), optional
+        In place of `group`: the id of each document's query. A query's documents stand together.
     convention : {"standard", "lightgbm", "xgboost", "sklearn", "trec", "letor3", "letor4"}
         Whose rules apply; see the table of `boostrank.metrics`. The default is what most papers
         print; it leaves queries without relevant documents out instead of counting them as 1 or 0,
         which would only shift all rankers alike.
+    gain : str, sequence of float or callable, optional
+        What a grade is worth to dcg, ndcg and meanndcg, as the objectives have it: "exponential",
+        "linear", one number for each whole grade from 0, or a function of an array of grades.
+        Default None: the convention's. Of labels that are amounts, such as prices, "linear" is what
+        people mean. ``lightgbm`` and ``xgboost`` take another, as those tools do.
+    discount : str or sequence of float, optional
+        What a rank counts, as the objectives have it: "log2", "linear", "reciprocal" or one number
+        for each rank from 1. Default None: the convention's; only ``standard`` takes another.
     weight : array (n_queries,) or (n_docs,), optional
         Weights of the queries in the means, finite and not negative. A query has the mean of its
         documents' weights, as in LightGBM. Where both lengths are the same, weights are those of
@@ -124,9 +172,16 @@ def evaluate(
     ------
     ValueError
         For an unknown measure or convention (with the nearest known one), scores that are not
-        finite, labels out of their range, sizes or lengths that do not fit.
+        finite, labels out of their range, sizes or lengths that do not fit, both or none of group
+        and qid, a query whose documents do not stand together, a gain or a discount that the
+        convention fixes.
     TypeError
         For arguments of the wrong kind.
+
+    Warns
+    -----
+    UserWarning
+        Of labels above 30 where they count as gains 2^y - 1.
 
     Examples
     --------
@@ -140,14 +195,21 @@ def evaluate(
     {'precision@2': 0.25, 'mrr': 0.25}
     >>> boostrank.evaluate(*query, ["ndcg@10"], per_query=True)
     {'ndcg@10': array([0.6590018,       nan])}
+    >>> boostrank.evaluate([0.9, 0.5, 0.1], [0.2, 0.3, -0.1], metrics=["spearman"], qid=[7, 7, 7])
+    {'spearman': 0.5}
     """
-    rules = find_convention(convention)
+    rules = find_convention(convention, gain, discount)
     if isinstance(metrics, str):
         raise TypeError(f"metrics must be a sequence of names, got a string; write [{metrics!r}]")
     names = {name: parse_name(name, convention) for name in metrics}
     scores = check_scores(scores)
-    labels = check_labels(labels, len(scores))
-    boundaries = check_group(group, len(scores))
+    of_gains = GRADES if rules.gain == "exponential" else AMOUNTS
+    domains = [MEASURES[name.measure].labels or of_gains for name in names.values()]
+    labels = check_labels(labels, len(scores), narrowest(*domains))
+    boundaries = check_queries(group, qid, len(scores))
+    by_gain = [text for text, name in names.items() if not MEASURES[name.measure].labels]
+    if by_gain and rules.gain == "exponential" and labels.max(initial=0.0) > LARGEST_GRADE:
+        warn_of_large_grades(", ".join(by_gain), 'pass gain="linear"')
     query_weight = None if weight is None else per_query_weight(weight, boundaries)
     ranking = Ranking(scores, labels, boundaries, rules)
     if check_flag("per_query", per_query):

@@ -10,6 +10,7 @@ from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.evaluation import evaluate
 from boostrank.metrics.measures import parse_name
 from boostrank.objectives.base import ShownSignature
+from boostrank.objectives.gains import Gain
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,22 @@ class Metric:
 
     name: str
     convention: str = "standard"
+    gain: Gain | None = None
+    discount: str | tuple[float, ...] | None = None
 
     __signature__ = ShownSignature()
 
     def __post_init__(self) -> None:
-        find_convention(self.convention)
+        rules = find_convention(self.convention, self.gain, self.discount)
+        for name in ("gain", "discount"):  # tables as tuples
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, getattr(rules, name))
         parse_name(self.name, self.convention)
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether a better model has a larger value: not for logloss, brier and ece."""
+        return parse_name(self.name, self.convention).larger_is_better
 
     def __call__(self, *args: Any) -> tuple[str, float] | tuple[str, float, bool]:
         """Value of the measure as a host asks for it.
@@ -36,8 +47,7 @@ class Metric:
 
         Returns
         -------
-        (name, value, True) for LightGBM, (name, value) for XGBoost
-            ``True`` says that higher is better.
+        (name, value, larger_is_better) for LightGBM, (name, value) for XGBoost
 
         Raises
         ------
@@ -53,9 +63,10 @@ class Metric:
                         # Per query: `evaluate` could not tell where n_queries == n_docs.
                         weight = np.repeat(weight, host.group)
                     return self.name, self._value(preds, host.labels, host.group, weight)
-                return self.name, self._value(preds, host.labels, host.group, weight), True
+                value = self._value(preds, host.labels, host.group, weight)
+                return self.name, value, self.larger_is_better
             case (labels, preds, weight, group):
-                return self.name, self._value(preds, labels, group, weight), True
+                return self.name, self._value(preds, labels, group, weight), self.larger_is_better
             case _:
                 raise TypeError(
                     "a metric is called by LightGBM with (preds, Dataset) or (y_true, y_pred, "
@@ -65,20 +76,33 @@ class Metric:
 
     def _value(self, scores: Any, labels: Any, group: Any, weight: Any) -> float:
         values = evaluate(
-            scores, labels, group, (self.name,), convention=self.convention, weight=weight
+            scores,
+            labels,
+            group,
+            (self.name,),
+            convention=self.convention,
+            gain=self.gain,
+            discount=self.discount,
+            weight=weight,
         )
         return values[self.name]
 
 
-def metric(name: str, *, convention: str = "standard") -> Metric:
+def metric(
+    name: str,
+    *,
+    convention: str = "standard",
+    gain: Any = None,
+    discount: Any = None,
+) -> Metric:
     """Make a metric that a host evaluates after each round.
 
     It goes into ``feval=`` of `lightgbm.train` and `lightgbm.cv`, ``eval_metric=`` of
     `lightgbm.LGBMRanker` and ``custom_metric=`` of `xgboost.train` and `xgboost.cv`, and takes
     labels, queries and weights from the data there. Switch off LightGBM's own metric of the same
     name (``metric="None"``): LightGBM records results by name. For early stopping, LightGBM is
-    told that higher is better; XGBoost guesses it from the names ndcg, map and precision, and needs
-    ``EarlyStopping(maximize=True)`` for the others.
+    told which direction is better; XGBoost guesses it from the names ndcg, map and precision, and
+    needs ``EarlyStopping(maximize=True)`` for the others (False for logloss, brier and ece).
 
     Parameters
     ----------
@@ -86,6 +110,8 @@ def metric(name: str, *, convention: str = "standard") -> Metric:
         One measure, as in `evaluate`; also the name under which the host reports it.
     convention : str
         Whose rules apply, as in `evaluate`.
+    gain, discount : optional
+        As in `evaluate`.
 
     Returns
     -------
@@ -115,4 +141,4 @@ def metric(name: str, *, convention: str = "standard") -> Metric:
     >>> len(history["training"]["ndcg@10"])
     3
     """
-    return Metric(name, convention)
+    return Metric(name, convention, gain, discount)

@@ -5,15 +5,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from boostrank.metrics.conventions import Convention
+from boostrank.metrics.probabilities import OfDocuments, brier, calibration_error, log_loss, targets
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.engine.order import order_by_score
-from boostrank.objectives.validation import Floats, Integers
+from boostrank.objectives.gains import gains_of
+from boostrank.objectives.validation import AMOUNTS, GRADES, NUMBERS, Floats, Integers
 
 
 @jit_entry
@@ -69,6 +71,46 @@ def _stops(stop: Floats, end: Integers, boundaries: Integers) -> Floats:
     return result
 
 
+@jit_entry
+def _discordant(scores: Floats, boundaries: Integers) -> Floats:
+    """Pairs of each query of which the later document has the smaller score, by merging runs."""
+    pairs = np.zeros(len(boundaries) - 1)
+    values, work = scores.copy(), np.empty(len(scores))
+    for q in range(len(boundaries) - 1):
+        a, b = boundaries[q], boundaries[q + 1]
+        width = 1
+        while width < b - a:
+            for begin in range(a, b, 2 * width):
+                middle, end = min(begin + width, b), min(begin + 2 * width, b)
+                left, right = begin, middle
+                for place in range(begin, end):
+                    ahead = right >= end or (left < middle and values[left] <= values[right])
+                    if ahead:
+                        work[place] = values[left]
+                        left += 1
+                    else:
+                        work[place] = values[right]
+                        right += 1
+                        pairs[q] += middle - left
+            values[a:b] = work[a:b]
+            width *= 2
+    return pairs
+
+
+class Pairs(NamedTuple):
+    """Numbers of pairs of documents of each query; float64 arrays (n_queries,)."""
+
+    discordant: Floats  # of different label and score, the smaller score for the larger label
+    graded: Floats  # of different label
+    scored: Floats  # of different score
+    both: Floats  # of different label and score
+
+    @property
+    def concordant(self) -> Floats:
+        """Of different label and score, the larger score for the larger label."""
+        return self.both - self.discordant
+
+
 class Ranking:
     """What all measures of one call share; arrays over documents are in ranked order."""
 
@@ -76,6 +118,8 @@ class Ranking:
         self, scores: Floats, labels: Floats, boundaries: Integers, rules: Convention
     ) -> None:
         self.rules = rules
+        self.scores = scores
+        self.labels = labels
         self.boundaries = boundaries
         self.sizes: Integers = np.diff(boundaries)
         self.n_queries = len(self.sizes)
@@ -83,6 +127,7 @@ class Ranking:
         position = np.arange(len(scores), dtype=np.int64)
         self.rank = (position - boundaries[self.query] + 1).astype(np.float64)
         order = _best_first(scores, boundaries)
+        self._order = order
         self.grades = labels[order]
         self.relevant = (self.grades > rules.relevant_above).astype(np.float64)
         self.n_relevant = self.total(self.relevant)
@@ -95,8 +140,6 @@ class Ranking:
             self._run = np.cumsum(new) - 1
             self._length = np.bincount(self._run)
             self.end = (np.cumsum(self._length) - 1)[self._run]
-        self.gains = self._expected(rules.gain(self.grades))
-        self.ideal_gains = rules.gain(labels[_best_first(labels, boundaries)])
         #: Probability that the document at each position is relevant: 0 or 1 without ties.
         self.expected_relevant = self._expected(self.relevant)
 
@@ -118,9 +161,78 @@ class Ranking:
         return np.bincount(query, values, self.n_queries).astype(np.float64, copy=False)
 
     @cached_property
+    def _gains(self) -> Floats:
+        """Gain of each document, in the order passed."""
+        return gains_of(self.rules.gain, self.labels)
+
+    @cached_property
+    def gains(self) -> Floats:
+        """Expected gain at each position."""
+        return self._expected(self._gains[self._order])
+
+    @cached_property
+    def ideal_gains(self) -> Floats:
+        """Gain at each position of the ideal order."""
+        return self._gains[_best_first(self._gains, self.boundaries)]
+
+    @cached_property
+    def equal_labels(self) -> npt.NDArray[np.bool_]:
+        """Whether a query has nothing to rank: all its labels are the same."""
+        changes = (self.grades[1:] != self.grades[:-1]) & (self.query[1:] == self.query[:-1])
+        equal: npt.NDArray[np.bool_] = self.total(np.append(0.0, changes)[: len(self.grades)]) == 0
+        return equal
+
+    def centred(self, values: Floats) -> Floats:
+        """Values less their query's mean, in units of their range; exactly 0 if all are equal."""
+        # Differences of halves fit float64.
+        shifted = 0.5 * values - 0.5 * values[self.boundaries[self.query]]
+        unit = np.ones(self.n_queries)
+        filled = self.sizes > 0
+        unit[filled] = np.maximum.reduceat(np.abs(shifted), self.boundaries[:-1][filled])
+        shifted /= np.where(unit > 0.0, unit, 1.0)[self.query]
+        return shifted - ratio(self.total(shifted), self.sizes)[self.query]
+
+    def mid_ranks(self, values: Floats) -> Floats:
+        """Rank of each document, the smallest value first; the mean rank for equal values."""
+        order = _best_first(-values, self.boundaries)
+        ranked = values[order]
+        new = np.ones(len(values), dtype=np.bool_)
+        new[1:] = (ranked[1:] != ranked[:-1]) | (self.query[1:] != self.query[:-1])
+        run = np.cumsum(new) - 1
+        means = np.bincount(run, self.rank) / np.bincount(run)
+        ranks = np.empty(len(values))
+        ranks[order] = means[run]
+        return ranks
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """How many pairs of each query are in the order of their labels."""
+        order = np.lexsort((self.scores, self.labels, self.query))
+        scores, labels = self.scores[order], self.labels[order]
+        same = self.query[1:] == self.query[:-1]
+        tied_labels = same & (labels[1:] == labels[:-1])
+        ranked = self.scores[_best_first(self.scores, self.boundaries)]
+        all_pairs = self.sizes * (self.sizes - 1.0) / 2.0
+        n_labels = self._tied_pairs(tied_labels)
+        n_scores = self._tied_pairs(same & (ranked[1:] == ranked[:-1]))
+        n_both = self._tied_pairs(tied_labels & (scores[1:] == scores[:-1]))
+        return Pairs(
+            _discordant(scores, self.boundaries),
+            all_pairs - n_labels,
+            all_pairs - n_scores,
+            all_pairs - n_labels - n_scores + n_both,
+        )
+
+    def _tied_pairs(self, same: npt.NDArray[np.bool_]) -> Floats:
+        """Pairs inside runs of neighbours that are the `same`, of each query."""
+        run = np.cumsum(np.append(True, ~same)[: len(self.query)])
+        length = np.bincount(run)[run].astype(np.float64)
+        return self.total((length - 1.0) / 2.0)
+
+    @cached_property
     def discount(self) -> Floats:
         """Weight of each position."""
-        return self.rules.discount(self.rank)
+        return self.rules.discounts(self.rank, self.sizes[self.query].astype(np.float64))
 
     @cached_property
     def hits(self) -> Floats:
@@ -185,28 +297,107 @@ def _expected_reciprocal_rank(ranking: Ranking, k: int | None) -> Floats:
     return ranking.total(_stops(stop, ranking.end, ranking.boundaries) / ranking.rank, k)
 
 
+def over_documents(ranking: Ranking, function: OfDocuments, weight: Floats | None) -> float:
+    """Value of a measure of probabilities over all documents; `weight` is one for each query."""
+    of_document = np.ones(ranking.n_queries) if weight is None else weight
+    factor = np.repeat(of_document, ranking.sizes)
+    if factor.sum() == 0.0:
+        return np.nan
+    return function(ranking.scores, targets(ranking.labels), factor)
+
+
+def _of_each_query(function: OfDocuments) -> Callable[[Ranking, int | None], Floats]:
+    def values(ranking: Ranking, k: int | None) -> Floats:
+        likely, bounds = targets(ranking.labels), ranking.boundaries
+        found = np.zeros(ranking.n_queries)
+        for q in np.flatnonzero(ranking.sizes):
+            own = slice(bounds[q], bounds[q + 1])
+            found[q] = function(ranking.scores[own], likely[own], np.ones(ranking.sizes[q]))
+        return found
+
+    return values
+
+
+def _rank_biased_precision(ranking: Ranking, persistence: float | None) -> Floats:
+    """RBP of Moffat and Zobel (2008): a user goes on to the next document with probability p."""
+    p = 0.8 if persistence is None else persistence
+    return ranking.total(ranking.expected_relevant * (1.0 - p) * p ** (ranking.rank - 1.0))
+
+
+def _correlation(ranking: Ranking, scores: Floats, labels: Floats) -> Floats:
+    """Pearson's correlation; 0 of equal scores."""
+    one, other = ranking.centred(scores), ranking.centred(labels)
+    above = ranking.total(one * other)
+    return ratio(above, np.sqrt(ranking.total(one * one) * ranking.total(other * other)))
+
+
+def _pearson(ranking: Ranking, k: None) -> Floats:
+    return _correlation(ranking, ranking.scores, ranking.labels)
+
+
+def _spearman(ranking: Ranking, k: None) -> Floats:
+    return _correlation(ranking, *map(ranking.mid_ranks, (ranking.scores, ranking.labels)))
+
+
+def _kendall(ranking: Ranking, k: None) -> Floats:
+    """Kendall's tau-b: pairs in the order of their labels less those in the opposite one."""
+    pairs = ranking.pairs
+    size = np.sqrt(pairs.graded * pairs.scored)
+    return ratio(pairs.concordant - pairs.discordant, size)
+
+
+def _auc(ranking: Ranking, k: None) -> Floats:
+    """Share of the pairs of different label that are in their order; equal scores count half."""
+    pairs = ranking.pairs
+    return ratio(pairs.concordant + 0.5 * (pairs.graded - pairs.both), pairs.graded)
+
+
 @dataclass(frozen=True)
 class Measure:
     """How a measure is computed, and what its name may say."""
 
-    function: Callable[[Ranking, int | None], Floats]
+    function: Callable[[Ranking, Any], Floats]
     #: Whether it is divided by the best the query allows, and so is 0/0 where nothing is relevant.
     normalised: bool
-    cutoff: Literal["optional", "required", "none"] = "optional"
+    cutoff: Literal["optional", "required", "none", "persistence"] = "optional"
+    #: Which labels it takes, one of `LABEL_DOMAINS`; "" stands for those that have a gain.
+    labels: str = AMOUNTS
+    #: Whether it compares the order of scores with that of labels. It is then 0/0, and counts in no
+    #: mean, where all labels are the same; no document need be relevant.
+    compares_orders: bool = False
+    #: Of a measure of probabilities: its value over documents, which its mean is taken over in the
+    #: place of queries. Lower is then better, and all queries count.
+    of_documents: OfDocuments | None = None
+
+
+def _order_measure(function: Callable[[Ranking, Any], Floats]) -> Measure:
+    return Measure(function, normalised=False, cutoff="none", labels=NUMBERS, compares_orders=True)
+
+
+def _of_probabilities(function: OfDocuments) -> Measure:
+    return Measure(_of_each_query(function), normalised=False, cutoff="none", of_documents=function)
 
 
 MEASURES: dict[str, Measure] = {
-    "dcg": Measure(_dcg, normalised=False),
-    "ndcg": Measure(_ndcg, normalised=True),
-    "meanndcg": Measure(_mean_ndcg, normalised=True, cutoff="none"),
+    "dcg": Measure(_dcg, normalised=False, labels=""),
+    "ndcg": Measure(_ndcg, normalised=True, labels=""),
+    "meanndcg": Measure(_mean_ndcg, normalised=True, cutoff="none", labels=""),
     "map": Measure(_average_precision, normalised=True),
     "precision": Measure(_precision, normalised=False, cutoff="required"),
     "recall": Measure(_recall, normalised=True, cutoff="required"),
     "mrr": Measure(_reciprocal_rank, normalised=False),
-    "err": Measure(_expected_reciprocal_rank, normalised=False),
+    "err": Measure(_expected_reciprocal_rank, normalised=False, labels=GRADES),
+    "rbp": Measure(_rank_biased_precision, normalised=False, cutoff="persistence"),
+    "spearman": _order_measure(_spearman),
+    "kendall": _order_measure(_kendall),
+    "pearson": _order_measure(_pearson),
+    "auc": _order_measure(_auc),
+    "logloss": _of_probabilities(log_loss),
+    "brier": _of_probabilities(brier),
+    "ece": _of_probabilities(calibration_error),
 }
 
-_SYNTAX = re.compile(r"(?P<measure>[^@]*?)(?:@(?P<k>[1-9][0-9]*))?(?P<minus>-?)")
+_SYNTAX = re.compile(r"(?P<measure>[^@]*?)(?:@(?P<k>[1-9][0-9]*|0?\.[0-9]+))?(?P<minus>-?)")
 
 
 @dataclass(frozen=True)
@@ -214,8 +405,13 @@ class MetricName:
     """A metric's name, taken apart."""
 
     measure: str
-    k: int | None
+    k: int | float | None  #: Cut-off, or the persistence of rbp.
     minus: bool
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether a better ranking has a larger value."""
+        return MEASURES[self.measure].of_documents is None
 
 
 def parse_name(name: str, convention: str) -> MetricName:
@@ -236,11 +432,18 @@ def parse_name(name: str, convention: str) -> MetricName:
         raise ValueError(f"{name!r} needs a cut-off; write for example '{match['measure']}@10'")
     if cutoff == "none" and match["k"] is not None:
         raise ValueError(f"{name!r} takes no cut-off; write {match['measure']!r}")
+    k = match["k"]
+    if k and (cutoff == "persistence") != ("." in k):
+        expected = (
+            "a persistence between 0 and 1, such as 'rbp@0.8'"
+            if cutoff == "persistence"
+            else f"a whole cut-off, such as '{match['measure']}@10'"
+        )
+        raise ValueError(f"{name!r} needs {expected}")
     if match["minus"] and convention != "xgboost":
         raise ValueError(
             f"the trailing minus of {name!r} is XGBoost's; it needs convention='xgboost', "
             f"got {convention!r}"
         )
-    return MetricName(
-        match["measure"], int(match["k"]) if match["k"] else None, bool(match["minus"])
-    )
+    number = None if not k else float(k) if "." in k else int(k)
+    return MetricName(match["measure"], number, bool(match["minus"]))

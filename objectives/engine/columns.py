@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..validation import Floats, Integers
-from .gains import read_grades
+from .gains import Discount, copy_gains
 from .jit import jit_helper, jit_inline
 from .order import all_equal, count_pairs, write_order
 from .vector import STRIDE, exponentials, padded, strided
@@ -88,6 +88,7 @@ class Packing(NamedTuple):
     by_level: bool  # keep the levels apart in blocks
     direct_up_to: int  # documents of the longest query that stays one block
     split_at: int  # a block begins behind this rank, 0 for none
+    discount: Discount  # of the ideal DCG
 
 
 class Batch(NamedTuple):
@@ -160,7 +161,7 @@ def pack(
         scale = 1.0
         if packing.by_gain:
             k = packing.k if packing.k > 0 else n
-            ideal = read_grades(labels[a : a + n], k, key, w.whole[COUNTS])
+            ideal = copy_gains(labels[a : a + n], k, packing.discount, key, w.whole[COUNTS])
             if ideal == 0.0:
                 continue
             scale = 1.0 / ideal if packing.normalize else 1.0

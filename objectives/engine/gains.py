@@ -1,85 +1,150 @@
 """Gains of grades, discounts of ranks, and the ideal DCG."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ..validation import Floats, Integers
-from .jit import jit_helper, jit_inline
-from .order import all_equal, merged_order
+from .jit import jit_entry, jit_helper, jit_inline
+from .order import merged_order
+from .vector import LN_2
 
 # Discounts of the first ranks, and the sums of the first r of them: a logarithm takes eight times
 # as long as a look-up.
 DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(4096))
 DISCOUNT_SUMS = np.concatenate((np.zeros(1), np.cumsum(DISCOUNTS)))
-# Gains of whole grades, which are nearly all there are.
-GAINS = np.exp2(np.arange(32.0)) - 1.0
+# Gains 2^y - 1 of whole grades, which are nearly all there are.
+EXPONENTIAL = np.exp2(np.arange(32.0)) - 1.0
+# Whole gains below it are counted: of grades 0 to 5, or of linear gains.
+COUNTED = 32
+# Up to so many distinct gains of another kind are counted too; of more, the documents are sorted.
+MOST_LEVELS = 32
+
+#: d(r) = 1/log2(1 + r), n - r, 1/r; or a table.
+DISCOUNT_KINDS = ("log2", "linear", "reciprocal")
+LOG2, LINEAR, RECIPROCAL, TABLE = range(4)
+
+
+class Discount(NamedTuple):
+    """What ranks count, as kernels take it."""
+
+    kind: int
+    table: Floats  # of the ranks from 1; 0 beyond its end
+
+
+@jit_inline
+def no_discount() -> Discount:
+    """Return what stands where nothing is discounted."""
+    return Discount(LOG2, np.zeros(1))
+
+
+@jit_entry
+def write_exponential_gains(labels: Floats, gains: Floats) -> None:
+    """Write 2^y - 1, also of tiny grades to full precision."""
+    for i in range(len(labels)):
+        y = labels[i]
+        grade = int(min(y, 31.0))
+        gains[i] = EXPONENTIAL[grade] if grade == y else math.expm1(y * LN_2)
 
 
 @jit_helper
 def discount(rank: float) -> float:
-    """d(r) = 1/log2(1 + r); 0 at an infinite rank."""
+    """1/log2(1 + r); 0 at an infinite rank."""
     return math.log(2.0) / math.log1p(rank)
 
 
 @jit_helper
-def rank_discount(rank: int) -> float:
-    """d(r) of a whole rank."""
-    return DISCOUNTS[rank - 1] if rank <= len(DISCOUNTS) else discount(float(rank))
+def rank_discount(d: Discount, n: int, rank: int) -> float:
+    """d(r) of a whole rank among n."""
+    if d.kind == LOG2:
+        return DISCOUNTS[rank - 1] if rank <= len(DISCOUNTS) else discount(float(rank))
+    if d.kind == LINEAR:
+        return float(n - rank)
+    if d.kind == RECIPROCAL:
+        return 1.0 / rank
+    return d.table[rank - 1] if rank <= len(d.table) else 0.0
 
 
 @jit_helper
-def discount_sum(first: int, last: int) -> float:
+def discount_sum(d: Discount, n: int, first: int, last: int) -> float:
     """Sum of the discounts of the ranks first + 1 .. last."""
-    tabled = len(DISCOUNTS)
-    if last <= tabled:  # nearly always
+    if d.kind == LOG2 and last <= len(DISCOUNTS):  # nearly always
         return float(DISCOUNT_SUMS[last] - DISCOUNT_SUMS[first])
-    total: float = DISCOUNT_SUMS[min(last, tabled)] - DISCOUNT_SUMS[min(first, tabled)]
-    for rank in range(max(first, tabled) + 1, last + 1):
-        total += discount(float(rank))
+    total = 0.0
+    for rank in range(first + 1, last + 1):
+        total += rank_discount(d, n, rank)
     return total
 
 
 @jit_inline
-def ideal_dcg(gains: Floats, order: Integers, k: int) -> float:
+def ideal_dcg(gains: Floats, order: Integers, k: int, d: Discount) -> float:
     """Z_k: the k largest gains, which `order` has first, times the discounts."""
     total = 0.0
     for position in range(min(k, len(gains))):
-        total += gains[order[position]] * rank_discount(position + 1)
+        total += gains[order[position]] * rank_discount(d, len(gains), position + 1)
     return total
 
 
 @jit_helper
-def _read_real_grades(labels: Floats, k: int, gains: Floats) -> float:
-    for i in range(len(labels)):
-        gains[i] = np.exp2(labels[i]) - 1.0
-    known = gains[: len(labels)]
-    return 0.0 if all_equal(known) else ideal_dcg(known, merged_order(known), k)
+def _ideal_of_any(gains: Floats, k: int, d: Discount) -> float:
+    """Ideal DCG of gains that are not small whole numbers; 0 where they are equal."""
+    n = len(gains)
+    levels, counts = np.empty(MOST_LEVELS), np.empty(MOST_LEVELS, np.int64)
+    known = 0
+    for i in range(n):
+        gain = gains[i]
+        place = 0
+        while place < known and levels[place] > gain:
+            place += 1
+        if place < known and levels[place] == gain:
+            counts[place] += 1
+            continue
+        if known == MOST_LEVELS:
+            return ideal_dcg(gains, merged_order(gains), k, d)
+        for later in range(known, place, -1):
+            levels[later], counts[later] = levels[later - 1], counts[later - 1]
+        levels[place], counts[place] = gain, 1
+        known += 1
+    total = 0.0
+    filled = 0
+    for level in range(known if known > 1 else 0):
+        last = min(filled + counts[level], k)
+        total += levels[level] * discount_sum(d, n, filled, last)
+        filled = last
+    return total
 
 
 @jit_inline
-def read_grades(labels: Floats, k: int, gains: Floats, counts: Integers) -> float:
-    """Write the gains; return the ideal DCG at k, or 0 where all grades are equal.
+def copy_gains(worths: Floats, k: int, d: Discount, gains: Floats, counts: Integers) -> float:
+    """Copy the gains; return the ideal DCG at k, or 0 where all gains are equal.
 
-    `counts` is scratch of at least 32.
+    `counts` is scratch of at least `COUNTED`.
     """
-    n = len(labels)
-    for grade in range(len(GAINS)):
-        counts[grade] = 0
+    n = len(worths)
+    for gain in range(COUNTED):
+        counts[gain] = 0
     best = 0
     for i in range(n):
-        grade = int(labels[i])
-        if grade >= len(GAINS) or grade != labels[i]:
-            return _read_real_grades(labels, k, gains)
-        counts[grade] += 1
-        gains[i] = GAINS[grade]
-        best = max(best, grade)
+        gains[i] = worths[i]
+        gain = int(worths[i]) if worths[i] < COUNTED else 0
+        if gain != worths[i]:
+            for rest in range(i, n):
+                gains[rest] = worths[rest]
+            return _ideal_of_any(worths, k, d)
+        counts[gain] += 1
+        best = max(best, gain)
     if counts[best] == n:
         return 0.0
     total = 0.0
     filled = 0
-    for grade in range(best, 0, -1):
-        last = min(filled + counts[grade], k)
-        total += GAINS[grade] * discount_sum(filled, last)
+    if d.kind == LOG2 and n <= len(DISCOUNTS):  # nearly always
+        for gain in range(best, 0, -1):  # a gain of g counts g times: no branch for those not there
+            filled += counts[gain]
+            total += DISCOUNT_SUMS[min(filled, k)]
+        return total
+    for gain in range(best, 0, -1):
+        last = min(filled + counts[gain], k)
+        total += gain * discount_sum(d, n, filled, last)
         filled = last
     return total

@@ -7,6 +7,8 @@ Definition
     D(r) = -R(r)                    discount "linear"
            -2 sqrt(1 + R(r))                 "sqrt"
            W(r) / log2(1 + r)                "log2"                              (8)
+           W(r) / r                          "reciprocal"
+           W(r) t(r)                         a table t, a straight line between two ranks
 """
 
 import math
@@ -16,15 +18,17 @@ import numpy as np
 
 from ..validation import Floats
 from . import columns as col
+from . import gains
 from .columns import Batch, Columns, query_columns, write_decays
 from .curvature import floor_indefinite
 from .driver import Function, Kernel, batch_kernels, bind
 from .far_field import add_far_ranks, add_far_slopes
+from .gains import Discount
 from .jit import jit_helper, jit_inline
 from .vector import LN_2, logarithms, logistic, strided
 
-DISCOUNTS = ("linear", "sqrt", "log2")
-LINEAR, SQRT, LOG2 = range(3)
+DISCOUNTS = ("linear", "sqrt", "log2", "reciprocal")
+LINEAR, SQRT, LOG2, RECIPROCAL, TABLE = range(5)
 
 
 class SmoothDCGParams(NamedTuple):
@@ -34,13 +38,22 @@ class SmoothDCGParams(NamedTuple):
     alpha: float
     beta: float
     normalize: bool
-    discount: int  # one of DISCOUNTS
+    discount: Discount  # its kind one of DISCOUNTS, or TABLE
+
+
+@jit_inline
+def ideal_discount(p: SmoothDCGParams) -> Discount:
+    """Return the discount of the ideal DCG: that of the loss, where it is one of whole ranks."""
+    kind = gains.LOG2
+    kind = gains.RECIPROCAL if p.discount.kind == RECIPROCAL else kind
+    kind = gains.TABLE if p.discount.kind == TABLE else kind
+    return Discount(kind, p.discount.table)
 
 
 @jit_inline
 def by_gain_alone(p: SmoothDCGParams) -> bool:
     """Return whether c is g / Z, the same at every rank."""
-    return p.discount == LINEAR and p.k == 0
+    return p.discount.kind == LINEAR and p.k == 0
 
 
 @jit_inline
@@ -58,6 +71,31 @@ def _cut_rank(rank: float, cut: float, beta: float) -> float:
 
 
 @jit_helper
+def _in_table(rank: float, table: Floats) -> tuple[float, float]:
+    """t(r) and its slope; 0 beyond the end."""
+    n = len(table)
+    below = int(min(rank, n + 1.0))  # smooth ranks are at least 1
+    if below > n:
+        return 0.0, 0.0
+    slope = (table[below] if below < n else 0.0) - table[below - 1]
+    return table[below - 1] + (rank - below) * slope, slope
+
+
+@jit_helper
+def _falling(rank: float, discount: Discount) -> tuple[float, float, float]:
+    """1/log2(1 + r), 1/r or t(r), with two derivatives."""
+    if discount.kind == LOG2:
+        log = math.log1p(rank)
+        d0 = LN_2 / log
+        d1 = -d0 / (log * (1.0 + rank))
+        return d0, d1, d0 * (2.0 / log + 1.0) / (log * (1.0 + rank) ** 2)
+    if discount.kind == RECIPROCAL:
+        return 1.0 / rank, -1.0 / (rank * rank), 2.0 / (rank * rank * rank)
+    value, slope = _in_table(rank, discount.table)
+    return value, slope, 0.0
+
+
+@jit_helper
 def _discount(rank: float, cut: float, p: SmoothDCGParams) -> tuple[float, float]:
     """D(r) and its second derivative."""
     w0, w1, w2 = 1.0, 0.0, 0.0
@@ -65,16 +103,13 @@ def _discount(rank: float, cut: float, p: SmoothDCGParams) -> tuple[float, float
         w0, rho = logistic(p.beta * (rank - cut))  # (7)
         w1 = -p.beta * rho
         w2 = p.beta * p.beta * rho * (1.0 - 2.0 * w0)
-    if p.discount != LOG2:
+    if p.discount.kind <= SQRT:
         within = _cut_rank(rank, cut, p.beta) if p.k > 0 else rank
-        if p.discount == LINEAR:
+        if p.discount.kind == LINEAR:
             return -within, -w1
         root = math.sqrt(1.0 + within)
         return -2.0 * root, (0.5 * w0 * w0 / (1.0 + within) - w1) / root
-    log = math.log1p(rank)
-    d0 = LN_2 / log
-    d1 = -d0 / (log * (1.0 + rank))
-    d2 = d0 * (2.0 / log + 1.0) / (log * (1.0 + rank) ** 2)
+    d0, d1, d2 = _falling(rank, p.discount)
     return d0 * w0, d2 * w0 + 2.0 * d1 * w1 + d0 * w2
 
 
@@ -84,12 +119,16 @@ def write_slopes(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
     width = strided(batch.columns)
     slopes, ranks, logs = w.real[col.OWN], w.real[col.RANK], w.real[col.POWER]
     worth = w.real[col.WORTH]
-    if p.discount == LINEAR:
+    kind = p.discount.kind
+    if kind == LINEAR:
         for i in range(np.uint64(width)):
             slopes[i] = -1.0
-    elif p.discount == SQRT:
+    elif kind == SQRT:
         for i in range(np.uint64(width)):
             slopes[i] = -1.0 / math.sqrt(1.0 + ranks[i])
+    elif kind > LOG2:
+        for i in range(np.uint64(width)):
+            slopes[i] = _falling(ranks[i], p.discount)[1]
     else:
         for i in range(np.uint64(width)):
             slopes[i] = 1.0 + ranks[i]
@@ -102,12 +141,14 @@ def write_slopes(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
             a, b = query_columns(w, batch, m)
             for i in range(np.uint64(a), np.uint64(b)):
                 w0, rho = logistic(p.beta * (ranks[i] - cut))  # (7)
-                if p.discount == LOG2:
-                    slopes[i] = slopes[i] * w0 - LN_2 / logs[i] * p.beta * rho
-                elif p.discount == SQRT:
-                    slopes[i] = -w0 / math.sqrt(1.0 + _cut_rank(ranks[i], cut, p.beta))
-                else:
+                if kind == LINEAR:
                     slopes[i] = -w0
+                elif kind == SQRT:
+                    slopes[i] = -w0 / math.sqrt(1.0 + _cut_rank(ranks[i], cut, p.beta))
+                elif kind == LOG2:
+                    slopes[i] = slopes[i] * w0 - LN_2 / logs[i] * p.beta * rho
+                else:
+                    slopes[i] = slopes[i] * w0 - _falling(ranks[i], p.discount)[0] * p.beta * rho
     for i in range(np.uint64(width)):
         slopes[i] *= -worth[i]
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from . import columns as col
-from .columns import Batch, Columns
+from .columns import Batch, Columns, query_columns
 from .divided import OFFSET
 from .driver import Function, bind
-from .gains import rank_discount
+from .gains import Discount, rank_discount
 from .jit import jit_helper, jit_inline
 from .vector import logistic, padded
 
@@ -21,17 +21,13 @@ FARTHEST = 1e200
 
 
 @jit_inline
-def write_discounts(batch: Batch, w: Columns) -> None:
+def write_discounts(d: Discount, batch: Batch, w: Columns) -> None:
     """Write d."""
-    begin, size, place, own = (
-        w.whole[col.BEGIN],
-        w.whole[col.SIZE],
-        w.whole[col.PLACE],
-        w.real[col.OWN],
-    )
-    for m in range(batch.blocks):
-        for column in range(begin[m], begin[m] + size[m]):
-            own[column] = rank_discount(place[column] + 1)
+    place, own = w.whole[col.PLACE], w.real[col.OWN]
+    for m in range(1 if batch.spans_blocks else batch.blocks):
+        a, b = query_columns(w, batch, m)
+        for column in range(a, b):
+            own[column] = rank_discount(d, b - a, place[column] + 1)
 
 
 def swap_pairs(divided: bool) -> tuple[Function, Function]:

@@ -22,7 +22,7 @@ def _value(text: str) -> Any:
     """Read a parameter: a Python literal where it is one, otherwise a word."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         return text
 
 
@@ -99,6 +99,19 @@ def with_preset(preset: str | None, params: dict[str, dict[str, Any]]) -> dict[s
         own = presets.REGULARIZED.get(host, {})
         chosen[host] = {name: value for name, value in own.items() if name not in options}
     return {host: {**own, **params.get(host, {})} for host, own in chosen.items()}
+
+
+def parse_gain(text: str | None) -> str | tuple[float, ...] | None:
+    """Read a word, or numbers with commas between."""
+    if text is None or text.replace("-", "").isalpha():
+        return text
+    try:
+        return tuple(float(piece) for piece in text.split(","))
+    except ValueError:
+        raise ValueError(
+            "gain is exponential, linear, or one number for each grade from 0 with commas between, "
+            f"such as 0,1,3,10; got {text!r}"
+        ) from None
 
 
 def parse_folds(text: str) -> list[int]:

@@ -1,0 +1,308 @@
+"""Probabilities from the scores of any ranker: calibrators that keep queries whole.
+
+A ranker's scores order documents; most losses leave their level and scale to chance. A calibrator
+learns a non-decreasing map from scores to probabilities on queries that the ranker was not trained
+on. The order inside queries stays, and so do NDCG and its kin, but for ties of an isotonic map.
+
+What a map of scores alone cannot mend: a loss that compares documents of one query only leaves the
+level of a query's scores to chance, and the same score then means different things in different
+queries. `Calibrated` learns the level, too.
+
+Needs scikit-learn: ``pip install "boostrank[cli]"``.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+
+try:
+    from sklearn.base import BaseEstimator, clone
+    from sklearn.isotonic import IsotonicRegression
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.utils.validation import check_is_fitted
+except ImportError as error:
+    raise ImportError(
+        f'calibrators need scikit-learn: pip install "boostrank[cli]" ({error})'
+    ) from error
+
+from boostrank.datasets import group_folds
+from boostrank.hosts.rankers import read_rows
+from boostrank.metrics.probabilities import probabilities
+from boostrank.objectives.validation import (
+    Floats,
+    check_count,
+    check_labels,
+    check_positive,
+    check_scores,
+    check_seed,
+    check_weight,
+)
+
+__all__ = ["CalibratedRanker", "Isotonic", "Platt"]
+
+
+def _targets(top: Any, y: Any, n_docs: int) -> Floats:
+    """Return the probability that each label stands for."""
+    return np.minimum(check_labels(y, n_docs) / check_positive("top", top), 1.0)
+
+
+class _Calibrator(BaseEstimator):  # type: ignore[misc]
+    def __init__(self, *, top: float = 1.0) -> None:
+        self.top = top
+
+    def fit(self, scores: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Learn the map from scores to probabilities.
+
+        Parameters
+        ----------
+        scores : array_like (n_docs,)
+            Of documents that the ranker was not trained on.
+        y : array_like (n_docs,)
+            Their labels.
+        sample_weight : array_like (n_docs,), optional
+            Default: 1.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For scores that are not finite, labels out of their domain, lengths that do not fit, and
+            no document at all.
+        """
+        s = check_scores(scores)
+        if len(s) == 0:
+            raise ValueError("scores must hold at least one document, got none")
+        t = _targets(self.top, y, len(s))
+        n = len(s)
+        w = np.ones(n) if sample_weight is None else check_weight(sample_weight, n, n)
+        self._fit(s, t, w)
+        return self
+
+    def predict(self, scores: Any) -> Floats:
+        """Return the probability of relevance that each score stands for.
+
+        Parameters
+        ----------
+        scores : array_like (n_docs,)
+
+        Returns
+        -------
+        float64 array (n_docs,)
+        """
+        check_is_fitted(self)
+        return self._predict(check_scores(scores))
+
+    def _fit(self, scores: Floats, t: Floats, weight: Floats) -> None:
+        raise NotImplementedError
+
+    def _predict(self, scores: Floats) -> Floats:
+        raise NotImplementedError
+
+
+class Platt(_Calibrator):
+    """Probability ``1 / (1 + exp(-(a s + b)))`` of a score s, after Platt (1999).
+
+    Two numbers, which a few hundred documents teach; it cannot bend. A slope `a` that is negative
+    would turn the order round: the scores do not rank, and it is refused.
+
+    Parameters
+    ----------
+    top : float, default 1.0
+        The label that means certainly relevant: a label y is the probability min(y / top, 1).
+
+    Attributes
+    ----------
+    slope_, intercept_ : float
+        a and b.
+
+    Examples
+    --------
+    >>> from boostrank.calibration import Platt
+    >>> platt = Platt().fit([3.0, 2.0, 2.5, 1.0], [1, 1, 0, 0])
+    >>> platt.predict([1.0, 3.0]).round(2).tolist()
+    [0.12, 0.8]
+    """
+
+    slope_: float
+    intercept_: float
+
+    def _fit(self, scores: Floats, t: Floats, weight: Floats) -> None:
+        # Each document once as relevant and once as not, by its probability: scikit-learn takes
+        # classes only. Without a penalty, but for what keeps separable data finite.
+        centre, unit = scores.mean(), scores.std() or 1.0
+        column = ((scores - centre) / unit)[:, None]
+        classes = np.repeat([1, 0], len(t))
+        shares = np.concatenate([t * weight, (1.0 - t) * weight])
+        if not (t * weight).any() or not ((1.0 - t) * weight).any():
+            raise ValueError(
+                "y must hold relevant documents and others: all are alike, and say nothing of "
+                "how probability depends on scores"
+            )
+        model = LogisticRegression(C=1e6)
+        model.fit(np.concatenate([column, column]), classes, sample_weight=shares)
+        slope = float(model.coef_[0, 0]) / unit
+        if slope < 0:
+            raise ValueError(
+                "scores must rise with relevance, but better scores have worse labels: a "
+                "probability that falls with the score would turn the order round"
+            )
+        self.slope_ = slope
+        self.intercept_ = float(model.intercept_[0]) - slope * centre
+
+    def _predict(self, scores: Floats) -> Floats:
+        return probabilities(self.slope_ * scores + self.intercept_)
+
+
+class Isotonic(_Calibrator):
+    """Probability as a non-decreasing step function of the score.
+
+    It takes any form, needs thousands of documents, and gives documents of one step the same
+    probability: rank by the scores.
+
+    Parameters
+    ----------
+    top : float, default 1.0
+        The label that means certainly relevant: a label y is the probability min(y / top, 1).
+
+    Attributes
+    ----------
+    isotonic_ : sklearn.isotonic.IsotonicRegression
+
+    Examples
+    --------
+    >>> from boostrank.calibration import Isotonic
+    >>> isotonic = Isotonic().fit([3.0, 2.0, 2.5, 1.0], [1, 1, 0, 0])
+    >>> isotonic.predict([0.0, 2.2, 3.0]).tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+    isotonic_: Any
+
+    def _fit(self, scores: Floats, t: Floats, weight: Floats) -> None:
+        isotonic = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+        self.isotonic_ = isotonic.fit(scores, t, sample_weight=weight)
+
+    def _predict(self, scores: Floats) -> Floats:
+        return np.asarray(self.isotonic_.predict(scores), dtype=np.float64)
+
+
+class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
+    """A ranker with probabilities, calibrated on queries that it has not seen.
+
+    The queries are split into folds. Each fold is scored by the ranker trained on the others, one
+    calibrator learns from all these scores, and the ranker is trained once more on all queries.
+
+    Parameters
+    ----------
+    ranker : estimator
+        With ``fit(X, y, qid=)`` and ``predict(X)``: boostrank's rankers and linear rankers.
+    calibrator : Platt or Isotonic, optional
+        Default None: ``Platt()``, which takes grades from 1 up as relevant.
+    folds : int, default 5
+        At least 2, at most the number of queries.
+    seed : int, default 0
+        How queries are dealt into folds.
+
+    Attributes
+    ----------
+    ranker_, calibrator_
+        Both trained.
+
+    Examples
+    --------
+    >>> from boostrank.calibration import CalibratedRanker, Platt
+    >>> from boostrank.datasets import make_ranking
+    >>> from boostrank.lightgbm import LGBMRanker
+    >>> data = make_ranking(40, 10, seed=0)
+    >>> ranker = LGBMRanker(n_estimators=5, verbosity=-1, n_jobs=1)
+    >>> both = CalibratedRanker(ranker, Platt(top=4)).fit(data.X, data.y, qid=data.qid)
+    >>> probability = both.predict_probability(data.X)
+    >>> bool(probability.min() > 0 and probability.max() < 1)
+    True
+    """
+
+    ranker_: Any
+    calibrator_: Any
+
+    def __init__(
+        self,
+        ranker: Any,
+        calibrator: Platt | Isotonic | None = None,
+        *,
+        folds: int = 5,
+        seed: int = 0,
+    ) -> None:
+        self.ranker = ranker
+        self.calibrator = calibrator
+        self.folds = folds
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any, *, group: Any = None, qid: Any = None) -> Self:
+        """Train ranker and calibrator.
+
+        Parameters
+        ----------
+        X : array_like (n_docs, n_features)
+        y : array_like (n_docs,)
+        group : array_like of integers (n_queries,), optional
+            Sizes of consecutive queries.
+        qid : array_like (n_docs,), optional
+            Instead of `group`: the id of each document's query.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            As the ranker and the calibrator; for fewer than two folds, or fewer queries than folds.
+        """
+        rows = read_rows(X, y, group=group, qid=qid)
+        if check_count("folds", self.folds) < 2:
+            raise ValueError("folds must be at least 2: scores of seen queries are too good")
+        X, y = rows.X if hasattr(rows.X, "iloc") else np.asarray(rows.X), np.asarray(rows.y)
+        ids = np.repeat(np.arange(len(rows.group)), rows.group)
+        scores = np.empty(len(y))
+        for train, test in group_folds(rows.group, self.folds, seed=check_seed(self.seed)):
+            ranker = clone(self.ranker).fit(_taken(X, train), y[train], qid=ids[train])
+            scores[test] = ranker.predict(_taken(X, test))
+        calibrator = Platt() if self.calibrator is None else clone(self.calibrator)
+        self.calibrator_ = calibrator.fit(scores, y)
+        self.ranker_ = clone(self.ranker).fit(X, y, qid=ids)
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Return scores, as the ranker does.
+
+        Parameters
+        ----------
+        X : array_like (n_docs, n_features)
+
+        Returns
+        -------
+        float64 array (n_docs,)
+        """
+        check_is_fitted(self)
+        return np.asarray(self.ranker_.predict(X), dtype=np.float64)
+
+    def predict_probability(self, X: Any) -> Floats:
+        """Return the probability of relevance of each document.
+
+        Parameters
+        ----------
+        X : array_like (n_docs, n_features)
+
+        Returns
+        -------
+        float64 array (n_docs,)
+        """
+        probability: Floats = self.calibrator_.predict(self.predict(X))
+        return probability
+
+
+def _taken(X: Any, rows: Any) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

@@ -1,0 +1,108 @@
+"""Scores as probabilities on real data: the table and the figure of docs/calibration.md.
+
+    python notebooks/calibration.py --seeds 1 2 3
+
+Folds, data and trees are those of accuracy.py, the trees the preset of each host. A fold's best of
+100, 200 and 300 rounds is chosen by NDCG@10 on its validation part, where Platt's map and the
+isotonic one are learnt too. Measured over the documents of all five test parts.
+"""
+
+import argparse
+import warnings
+
+import matplotlib as mpl
+import numpy as np
+from accuracy import PRESET, SHARED, TREES, folds
+from boostrank.objectives.validation import Floats
+from matplotlib import pyplot as plt
+
+import boostrank
+from boostrank import plot
+from boostrank.calibration import Isotonic, Platt
+from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.settings import Settings
+from boostrank.metrics.probabilities import probabilities
+
+TOP = {"ohsumed": 2.0, "mq2008": 2.0, "yandex": 4.0}
+MEASURES = ("ece", "brier", "logloss")
+
+
+def log_odds(p: Floats) -> Floats:
+    """Return the scores that `boostrank.evaluate` takes for probabilities."""
+    kept = np.clip(p, 1e-6, 1.0 - 1e-6)
+    scores: Floats = np.log(kept / (1.0 - kept))
+    return scores
+
+
+def run(name: str, host: str, seed: int) -> dict[str, list[tuple[Floats, ...]]]:
+    """Return scores, labels, sizes and NDCG@10 of each fold's test part, by row."""
+    top = TOP[name]
+    objectives = {
+        "blend": boostrank.Blend(perturb=None),
+        "calibrated": boostrank.Calibrated(top=top, seed=seed),
+    }
+    found: dict[str, list[tuple[Floats, ...]]] = {}
+    for fold in folds(name, seed):
+        for label, objective in objectives.items():
+            settings = Settings(rounds=300, learning_rate=0.05, seed=seed)
+            chosen = SHARED[host] | TREES[host][PRESET[host]]
+            model, _ = TRAINERS[host].train(objective, fold.train, settings, chosen)
+            held, test = fold.validation, fold.test
+
+            def ndcg(part, scores):
+                values = boostrank.evaluate(
+                    scores, part.y, part.group, ("ndcg@10",), per_query=True
+                )
+                return values["ndcg@10"]
+
+            marks = (100, 200, 300)
+            best = max(marks, key=lambda n: np.nanmean(ndcg(held, model.predict(held.X, n))))
+            on_held, on_test = model.predict(held.X, best), model.predict(test.X, best)
+            rows = {label: on_test}
+            for calibrator in (Platt(top=top), Isotonic(top=top)):
+                p = calibrator.fit(on_held, held.y).predict(on_test)
+                rows[f"{label}, {type(calibrator).__name__}"] = log_odds(p)
+            for row, scores in rows.items():
+                kept = scores, test.y / top, test.group, ndcg(test, on_test)
+                found.setdefault(row, []).append(kept)
+    return found
+
+
+def main() -> None:
+    """Print the table, draw the figure."""
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--hosts", nargs="+", default=["lightgbm", "xgboost"])
+    given = parser.parse_args()
+    settings = {**plot.ANY_BACKGROUND, "svg.hashsalt": "calibration"}
+    with mpl.rc_context(settings):
+        figure, panels = plt.subplots(1, len(TOP), figsize=(10.0, 3.4), layout="constrained")
+    for host in given.hosts:
+        for panel, name in zip(panels, TOP, strict=True):
+            lines: dict[str, list[list[float]]] = {}
+            for seed in given.seeds:
+                curves = {}
+                for row, parts in run(name, host, seed).items():
+                    scores, targets, group, ndcg = (
+                        np.concatenate(x) for x in zip(*parts, strict=True)
+                    )
+                    values = boostrank.evaluate(scores, targets, group, MEASURES)
+                    means = [float(np.nanmean(ndcg)), *(values[m] for m in MEASURES)]
+                    lines.setdefault(row, []).append(means)
+                    if row in ("calibrated", "blend, Platt"):
+                        curves[row] = probabilities(scores), targets
+                if host == given.hosts[0] and seed == given.seeds[0]:
+                    with mpl.rc_context(settings):
+                        plot.reliability(curves, ax=panel)
+                        panel.set_title(name, fontsize=10, color=plot.GREY)
+            for row, values in lines.items():
+                cells = " | ".join(f"{v:.4f}".replace("0.", ".", 1) for v in np.mean(values, 0))
+                print(f"| {name} | {host} | {row} | {cells} |", flush=True)
+    with mpl.rc_context(settings):
+        panels[0].legend(frameon=False, fontsize=8)
+        figure.savefig("docs/_static/calibration.svg", transparent=True, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

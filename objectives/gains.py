@@ -1,0 +1,180 @@
+"""What a grade is worth, and what a rank counts: the parameters `gain` and `discount`.
+
+Gains are computed once a round, before the kernels run: a kernel of a graded loss gets them in
+place of the labels.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .engine.gains import DISCOUNT_KINDS, TABLE, Discount, write_exponential_gains
+from .parameters import checked
+from .validation import Floats, check_choice
+
+#: A word, a gain for each whole grade, or a function of an array of grades.
+Gain = str | tuple[float, ...] | Callable[[Floats], Floats]
+GAINS = ("exponential", "linear")
+NO_TABLE = np.zeros(1)
+
+
+def gain_field() -> Any:
+    """Return a field for a gain; the default is 2^y - 1."""
+    return checked(check_gain, "exponential")
+
+
+def discount_field(*words: str, default: str = "log2") -> Any:
+    """Return a field for a discount: one of `words` or a table.
+
+    Parameters
+    ----------
+    *words : str
+        Default: all that whole ranks have.
+    default : str
+    """
+    known = words or DISCOUNT_KINDS
+    return checked(
+        lambda name, value: check_discount(name, value, known),
+        default,
+        compiled=lambda value: compiled_discount(value, known),
+    )
+
+
+def check_gain(name: str, value: Any) -> Gain:
+    """Return a gain: one of `GAINS`, a function as it is, a table as a tuple of floats."""
+    if isinstance(value, str):
+        return check_choice(name, value, GAINS)
+    if callable(value):
+        return value  # type: ignore[no-any-return]
+    table = _table(
+        name,
+        value,
+        f"{', '.join(map(repr, GAINS))}, one gain for each grade from 0, "
+        "or a function of an array of grades",
+    )
+    for grade in range(1, len(table)):
+        if table[grade] < table[grade - 1]:
+            raise ValueError(
+                f"{name} must not fall: grade {grade} has {table[grade]:g}, grade {grade - 1} "
+                f"{table[grade - 1]:g}"
+            )
+    return table
+
+
+def check_discount(name: str, value: Any, words: Sequence[str]) -> str | tuple[float, ...]:
+    """Return a discount: one of `words`, or a table as a tuple of floats."""
+    if isinstance(value, str):
+        return check_choice(name, value, words)
+    table = _table(name, value, f"{', '.join(map(repr, words))} or one number for each rank from 1")
+    for rank in range(1, len(table)):
+        if table[rank] > table[rank - 1]:
+            raise ValueError(
+                f"{name} must not grow with the rank: rank {rank + 1} has {table[rank]:g}, rank "
+                f"{rank} {table[rank - 1]:g}"
+            )
+    if table[0] == 0.0:
+        raise ValueError(f"{name} must be above 0 at rank 1, got a table of zeros")
+    return table
+
+
+def _table(name: str, value: Any, expected: str) -> tuple[float, ...]:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):
+        raise TypeError(f"{name} must be {expected}; got {value!r}") from None
+    if array.ndim != 1 or not len(array):
+        raise TypeError(f"{name} must be {expected}; got {value!r}")
+    bad = ~(np.isfinite(array) & (array >= 0.0))
+    if bad.any():
+        raise ValueError(
+            f"{name} must be finite and not negative, got {array[bad][0]} at place "
+            f"{np.argmax(bad)} of its table"
+        )
+    return tuple(array.tolist())
+
+
+def compiled_discount(value: Any, words: Sequence[str] = DISCOUNT_KINDS) -> Discount:
+    """Return a discount as kernels take it: its place among `words`, or behind them a table."""
+    if isinstance(value, str):
+        return Discount(tuple(words).index(value), NO_TABLE)
+    return Discount(TABLE if words == DISCOUNT_KINDS else len(words), np.array(value))
+
+
+def gains_of(gain: Gain, labels: Floats) -> Floats:
+    """Return the gain of every document.
+
+    Parameters
+    ----------
+    gain : str, tuple of float or callable
+    labels : float64 array (n_docs,)
+        Not negative; up to `MAX_GRADE` where the gain is exponential.
+
+    Returns
+    -------
+    float64 array (n_docs,)
+        Finite, not negative. The labels themselves where the gain is linear.
+
+    Raises
+    ------
+    ValueError
+        For a grade that a table does not have, and for a function whose gains are not finite, are
+        negative or fall while the grade grows.
+    """
+    if gain == "linear":
+        return labels
+    if gain == "exponential":
+        gains = np.empty(len(labels))
+        write_exponential_gains(labels, gains)
+        return gains
+    if isinstance(gain, tuple):
+        return _of_table(gain, labels)
+    assert callable(gain)
+    return _of_function(gain, labels)
+
+
+def _of_table(gain: tuple[float, ...], labels: Floats) -> Floats:
+    places = labels.astype(np.int64)
+    bad = (places != labels) | (labels >= len(gain))
+    if bad.any():
+        raise ValueError(
+            f"gain has a number for each of the grades 0 to {len(gain) - 1}, and none for the "
+            f"grade {labels[bad][0]:g} at row {np.argmax(bad)}; make the table longer, or pass a "
+            "function of the grades"
+        )
+    gains: Floats = np.array(gain)[places]
+    return gains
+
+
+def _of_function(gain: Callable[[Floats], Floats], labels: Floats) -> Floats:
+    grades, places = np.unique(labels, return_inverse=True)
+    gains = np.asarray(gain(grades), dtype=np.float64)
+    if gains.shape != grades.shape:
+        raise ValueError(
+            f"gain must return one number for each of the {len(grades)} grades that it is given, "
+            f"got shape {gains.shape}"
+        )
+    bad = ~(np.isfinite(gains) & (gains >= 0.0))
+    if bad.any():
+        raise ValueError(
+            f"gain must be finite and not negative, got {gains[bad][0]} of grade {grades[bad][0]:g}"
+        )
+    falls = np.flatnonzero(np.diff(gains) < 0.0)
+    if len(falls):
+        low, high = falls[0], falls[0] + 1
+        raise ValueError(
+            f"gain must not fall while the grade grows: grade {grades[high]:g} has "
+            f"{gains[high]:g}, grade {grades[low]:g} {gains[low]:g}"
+        )
+    return gains[places.reshape(-1)]
+
+
+def said(gain: Gain) -> str:
+    """Return a gain in words."""
+    if gain == "exponential":
+        return "2^y - 1"
+    if gain == "linear":
+        return "y"
+    if isinstance(gain, tuple):
+        return f"of the grades from 0: {', '.join(f'{value:g}' for value in gain)}"
+    return f"{getattr(gain, '__name__', repr(gain))}(y)"

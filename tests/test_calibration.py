@@ -1,0 +1,209 @@
+"""Probabilities: what `Calibrated` wants, calibrators, measures of probabilities, their figure."""
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from matplotlib import pyplot as plt
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss, log_loss
+
+import boostrank
+from boostrank import plot
+from boostrank.calibration import CalibratedRanker, Isotonic, Platt
+from boostrank.datasets import make_ranking
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+MEASURES = ("logloss", "brier", "ece")
+
+
+def sigmoid(s):
+    return 1.0 / (1.0 + np.exp(-s))
+
+
+@pytest.fixture
+def lists(rng):
+    group = rng.integers(1, 30, 20)
+    scores = rng.normal(-1, 2, group.sum())
+    return scores, (rng.random(len(scores)) < sigmoid(scores)).astype(float), group
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_both_parts_are_best_at_the_log_odds_of_the_labels(share, rng):
+    t = rng.uniform(0.05, 0.95, 12)
+    at_log_odds = np.log(t / (1.0 - t))
+    grad, _ = boostrank.Calibrated(share=share).grad_hess(at_log_odds, t, [12])
+    np.testing.assert_allclose(grad, 0.0, atol=1e-15)
+    # Not so of a softmax of the scores.
+    assert np.abs(boostrank.ListNet().grad_hess(at_log_odds, t, [12])[0]).max() > 0.01
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
+def test_scores_of_calibrated_are_log_odds_on_either_host(kind):
+    data = make_ranking(300, 30, n_features=8, seed=5, noise=1.0)
+    train, test = data.split(2, seed=1)
+    quiet = {"n_estimators": 100, "n_jobs": 1}
+    quiet |= {"verbosity": -1} if kind is LGBMRanker else {"min_child_weight": 5, "max_depth": 4}
+    scores = {}
+    for objective in (boostrank.Calibrated(top=4), boostrank.Blend()):
+        ranker = kind(objective=objective, learning_rate=0.1, **quiet)
+        scores[objective.name] = ranker.fit(train.X, train.y, group=train.group).predict(test.X)
+    found = {
+        name: boostrank.evaluate(s, test.y, test.group, ("ece", "ndcg@10"))
+        for name, s in scores.items()
+    }
+    assert found["calibrated"]["ece"] < 0.02 < 0.2 < found["blend"]["ece"]
+    assert found["calibrated"]["ndcg@10"] > found["blend"]["ndcg@10"] - 0.02
+
+
+def test_measures_equal_scikit_learns(lists):
+    scores, labels, group = lists
+    found = boostrank.evaluate(scores, labels, group, MEASURES)
+    assert found["logloss"] == pytest.approx(log_loss(labels, sigmoid(scores)), rel=1e-12)
+    assert found["brier"] == pytest.approx(brier_score_loss(labels, sigmoid(scores)), rel=1e-12)
+
+
+def test_calibration_error_is_the_distance_in_ten_bins(lists):
+    scores, labels, group = lists
+    p, total = sigmoid(scores), 0.0
+    for low in np.arange(10) / 10:
+        inside = (p >= low) & (p < low + 0.1)
+        total += abs(p[inside].sum() - labels[inside].sum())
+    found = boostrank.evaluate(scores, labels, group, ["ece"])["ece"]
+    assert found == pytest.approx(total / len(p), rel=1e-12)
+    assert boostrank.evaluate([0.0, 0.0], [1, 0], [2], ["ece"]) == {"ece": 0.0}
+    certain = boostrank.evaluate([1e30, -1e30], [0, 1], [1, 1], MEASURES)
+    assert certain == {"logloss": 1e30, "brier": 1.0, "ece": 1.0}
+
+
+def test_means_are_over_documents_with_the_weights_of_queries(lists, rng):
+    scores, labels, group = lists
+    weight = rng.integers(0, 3, len(group))
+    rows = np.repeat(np.arange(len(scores)), np.repeat(weight, group))
+    repeated = scores[rows], labels[rows], [len(rows)]
+    found = boostrank.evaluate(scores, labels, group, MEASURES, weight=weight)
+    assert found == pytest.approx(boostrank.evaluate(*repeated, MEASURES), rel=1e-12)
+    each = boostrank.evaluate(scores, labels, group, MEASURES, per_query=True)
+    for name in ("logloss", "brier"):
+        assert np.average(each[name], weights=group * weight) == pytest.approx(found[name])
+    none = boostrank.evaluate(scores, labels, group, MEASURES, weight=np.zeros(len(group)))
+    assert np.isnan(list(none.values())).all()
+
+
+def test_queries_without_relevant_documents_count_and_grades_are_shares():
+    assert boostrank.evaluate([0.0], [0], [1], ["brier"]) == {"brier": 0.25}
+    graded = boostrank.evaluate([1.0, 0.0, -1.0], [4, 2, 0], [3], MEASURES)
+    assert graded == boostrank.evaluate([1.0, 0.0, -1.0], [1, 0.5, 0], [3], MEASURES)
+    with pytest.raises(ValueError, match=r"'ece@10' takes no cut-off"):
+        boostrank.evaluate([0.0], [0], [1], ["ece@10"])
+
+
+def test_hosts_are_told_that_less_is_better():
+    data = make_ranking(30, 10, n_features=5, seed=2)
+    metric = boostrank.metric("logloss")
+    assert metric(data.y, np.zeros(len(data.y)), None, data.group)[2] is False
+    matrix = lgb.Dataset(data.X, data.y, group=data.group).construct()
+    assert metric(np.zeros(len(data.y)), matrix)[2] is False
+    given = {"n_estimators": 60, "learning_rate": 1.0, "n_jobs": 1}
+    ranker = XGBRanker(
+        objective="calibrated", eval_metric=["ndcg@10", "logloss"], early_stopping_rounds=5, **given
+    )
+    train, test = data.split(2, seed=0)
+    ranker.fit(train.X, train.y, qid=train.qid, eval_set=[(test.X, test.y)], eval_qid=[test.qid])
+    losses = ranker.evals_result_["validation_0"]["logloss"]
+    assert len(losses) < 60
+    assert ranker.best_iteration == int(np.argmin(losses))
+    up = xgb.callback.EarlyStopping(rounds=2, maximize=True)
+    ranker = XGBRanker(eval_metric="brier", callbacks=[up])
+    with pytest.raises(ValueError, match=r"smaller is better.*maximize=False"):
+        ranker.fit(train.X, train.y, qid=train.qid)
+    with pytest.raises(ValueError, match=r"^metric must be one of which more is better"):
+        boostrank.compare(data, objectives=["regression"], metric="ece")
+
+
+def test_platt_is_a_logistic_regression(lists):
+    scores, labels, _ = lists
+    platt = Platt().fit(scores, labels)
+    plain = LogisticRegression(C=1e9, tol=1e-8).fit(scores[:, None], labels)
+    np.testing.assert_allclose(
+        platt.predict(scores), plain.predict_proba(scores[:, None])[:, 1], atol=1e-4
+    )
+    # A label of half the top is as good as one relevant and one irrelevant document.
+    half = Platt(top=2).fit([0.0, 1.0, 2.0], [1, 1, 2])
+    twice = Platt().fit([0, 0, 1, 1, 2], [0, 1, 0, 1, 1], sample_weight=[1, 1, 1, 1, 2])
+    np.testing.assert_allclose(half.predict([0.5, 1.5]), twice.predict([0.5, 1.5]), rtol=1e-3)
+
+
+@pytest.mark.parametrize("kind", [Platt, Isotonic])
+def test_calibrators_mend_what_is_off_and_keep_the_order(kind, rng):
+    truth = rng.normal(size=5000)
+    labels = rng.random(5000) < sigmoid(truth)
+    scores = 0.2 * truth + 7.0
+    p = kind().fit(scores[:2500], labels[:2500]).predict(scores[2500:])
+    assert np.abs(p - sigmoid(truth[2500:])).mean() < 0.04
+    order = np.argsort(scores[2500:])
+    assert (np.diff(p[order]) >= 0).all()
+    assert clone(kind(top=3)).top == 3
+
+
+@pytest.mark.parametrize("kind", [Platt, Isotonic])
+def test_calibrators_refuse_bad_input(kind):
+    for scores, y, message in (
+        ([np.nan, 1.0], [0, 1], "^scores must be finite"),
+        ([0.0, 1.0], [0, -1], "^labels must be relevance grades"),
+        ([0.0, 1.0], [0], "^labels must have one grade for each"),
+        ([], [], "^scores must hold at least one"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kind().fit(np.array(scores, float), np.array(y, float))
+    with pytest.raises(ValueError, match=r"^top must be a positive"):
+        kind(top=0.0).fit([0.0], [0])
+
+
+def test_platt_refuses_what_says_nothing():
+    with pytest.raises(ValueError, match=r"^y must hold relevant documents and others"):
+        Platt().fit([0.0, 1.0], [0, 0])
+    with pytest.raises(ValueError, match=r"^scores must rise with relevance"):
+        Platt().fit([0.0, 1.0], [1, 0])
+
+
+def test_a_calibrated_ranker_learns_from_scores_of_unseen_queries():
+    data = make_ranking(200, 20, n_features=8, seed=5, noise=1.0)
+    train, test = data.split(2, seed=1)
+    ranker = LGBMRanker(n_estimators=30, verbosity=-1, n_jobs=1)
+    both = CalibratedRanker(ranker, Platt(top=4)).fit(train.X, train.y, group=train.group)
+    alone = clone(ranker).fit(train.X, train.y, group=train.group)
+    np.testing.assert_array_equal(both.predict(test.X), alone.predict(test.X))
+    p = both.predict_probability(test.X)
+    bias = p.mean() - test.y.mean() / 4
+    assert abs(bias) < 0.02
+    # Calibrated on what it has learnt by heart, it would be too sure of itself.
+    rash = Platt(top=4).fit(alone.predict(train.X), train.y).predict(alone.predict(test.X))
+    losses = [
+        boostrank.evaluate(np.log(q / (1 - q)), test.y / 4, test.group, ["logloss"])["logloss"]
+        for q in (p, rash)
+    ]
+    assert losses[0] < losses[1]
+    with pytest.raises(ValueError, match=r"^folds must be at least 2"):
+        CalibratedRanker(ranker, folds=1).fit(train.X, train.y, group=train.group)
+
+
+def test_the_reliability_figure_holds_the_bins(lists):
+    scores, labels, _ = lists
+    p = sigmoid(scores)
+    ax = plot.reliability({"one": (p, labels)}, bins=4)
+    x, y = ax.lines[1].get_data()
+    inside = (p >= 0.25) & (p < 0.5)
+    assert x[1] == pytest.approx(p[inside].mean())
+    assert y[1] == pytest.approx(labels[inside].mean())
+    plt.close(ax.figure)
+    for pair, error, message in (
+        (p, TypeError, "must be a pair"),
+        ((p, labels[1:]), ValueError, "must be equally many"),
+        ((scores, labels), ValueError, "must be from 0 to 1"),
+    ):
+        with pytest.raises(error, match=message):
+            plot.reliability({"one": pair})

@@ -1,0 +1,139 @@
+"""Clicks: the simulator, propensities from logs, and training on clicks."""
+
+import numpy as np
+import pytest
+
+from boostrank.datasets import (
+    RankingData,
+    make_ranking,
+    propensities_from_randomization,
+    propensities_from_rankers,
+    simulate_clicks,
+)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(60, 8, n_features=6, seed=3)
+
+
+def rates(log, what, n=8):
+    """Return the share of clicks among the documents of each position."""
+    return np.bincount(log.position - 1, log.data.y * what, n) / np.bincount(
+        log.position - 1, what, n
+    )
+
+
+def test_a_log_is_the_data_once_a_session(data):
+    log = simulate_clicks(data, sessions=4, seed=1)
+    assert len(log.data.group) == 4 * len(data.group)
+    np.testing.assert_array_equal(log.data.X, data.X[log.row])
+    for session in np.split(np.arange(len(log.row)), np.cumsum(log.data.group)[:-1]):
+        assert sorted(log.position[session]) == list(range(1, 9))
+        assert (np.diff(log.row[session]) == 1).all()
+    again = simulate_clicks(data, sessions=4, seed=1)
+    np.testing.assert_array_equal(again.data.y, log.data.y)
+    assert (simulate_clicks(data, sessions=4, seed=2).data.y != log.data.y).any()
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.5, 2.0])
+def test_the_position_model_clicks_by_position_times_relevance(data, eta):
+    log = simulate_clicks(data, eta=eta, noise=0.2, sessions=400, seed=0, randomized=1.0)
+    assert log.randomized.all()
+    for grade in (0, 1, 2):
+        of_grade = (data.y == grade)[log.row]
+        worth = 0.2 + 0.8 * (2.0**grade - 1.0) / (2.0 ** data.y.max() - 1.0)
+        want = worth * (1.0 / np.arange(1, 9)) ** eta
+        np.testing.assert_allclose(rates(log, of_grade), want, atol=0.03)
+    np.testing.assert_allclose(log.propensity, (1.0 / np.arange(1, 9)) ** eta)
+
+
+def test_lists_are_sorted_by_the_scores_of_one_ranker(data):
+    scores = np.random.default_rng(0).normal(size=(2, len(data.y)))
+    log = simulate_clicks(data, sessions=30, seed=0, scores=scores)
+    seen = set()
+    for session in np.split(np.arange(len(log.row)), np.cumsum(log.data.group)[:-1]):
+        shown = log.row[session][np.argsort(log.position[session])]
+        by = {n for n, each in enumerate(scores) if (np.diff(each[shown]) <= 0).all()}
+        assert len(by) == 1
+        seen |= by
+    assert seen == {0, 1}
+
+
+def test_the_cascade_stops_at_a_click(data):
+    log = simulate_clicks(data, model="cascade", eta=0.0, noise=0.5, sessions=50, seed=0)
+    clicks = np.add.reduceat(log.data.y, np.cumsum(log.data.group) - log.data.group)
+    assert set(clicks) == {0.0, 1.0}
+    free = simulate_clicks(data, model="position", eta=0.0, noise=0.5, sessions=50, seed=0)
+    assert rates(log, np.ones(len(log.row)))[-1] < 0.2 * rates(free, np.ones(len(free.row)))[-1]
+
+
+def test_trust_clicks_what_stands_on_top(data):
+    nothing = RankingData(data.X, np.zeros(len(data.y)), data.qid)
+    log = simulate_clicks(nothing, model="trust", eta=0.0, noise=0.0, sessions=300, seed=0)
+    np.testing.assert_allclose(rates(log, np.ones(len(log.row))), 0.65 / np.arange(1, 9), atol=0.02)
+
+
+def test_the_weak_ranker_is_better_than_chance(data):
+    log = simulate_clicks(data, sessions=1, seed=4)
+    top, bottom = (data.y[log.row[mask]].mean() for mask in (log.position <= 2, log.position > 6))
+    assert top > bottom + 0.1
+
+
+@pytest.mark.parametrize("eta", [0.5, 1.0])
+def test_propensities_are_found_from_randomization_and_from_rankers(data, eta):
+    shuffled = simulate_clicks(data, eta=eta, noise=0.3, sessions=500, seed=0, randomized=1.0)
+    found = propensities_from_randomization(shuffled.data.y, shuffled.position)
+    np.testing.assert_allclose(found, shuffled.propensity, atol=0.05)
+    # Good rankers: where a document stands depends on its grade, and click rates are biased.
+    scores = data.y + np.random.default_rng(0).normal(size=(3, len(data.y)))
+    log = simulate_clicks(data, eta=eta, noise=0.3, sessions=500, seed=0, scores=scores)
+    biased = propensities_from_randomization(log.data.y, log.position)
+    assert np.abs(biased - log.propensity).max() > 0.08
+    harvested = propensities_from_rankers(log.data.y, log.position, log.row)
+    np.testing.assert_allclose(harvested, log.propensity, atol=0.05)
+    pooled = propensities_from_rankers(log.data.y, log.position, log.row, last=4)
+    assert len(pooled) == 4
+    np.testing.assert_allclose(pooled[:3], log.propensity[:3], atol=0.05)
+
+
+def test_positions_that_nothing_links_are_refused(data):
+    log = simulate_clicks(data, sessions=5, seed=0)
+    message = "^position 2 shares no document that was clicked with position 1"
+    with pytest.raises(ValueError, match=message):
+        propensities_from_rankers(log.data.y, log.position, log.row)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": "dbn"}, "^unknown model 'dbn'"),
+        ({"eta": -1.0}, "^eta must be finite and not negative"),
+        ({"eta": "1"}, "^eta must be a number"),
+        ({"noise": 1.5}, "^noise must be from 0 to 1"),
+        ({"sessions": 0}, "^sessions must be at least 1"),
+        ({"seed": -1}, "^seed must not be negative"),
+        ({"scores": [1.0]}, "^scores must have one value for each of the 480 documents"),
+        ({"randomized": 2.0}, "^randomized must be from 0 to 1"),
+        ({"data": None}, "^data must be a RankingData"),
+    ],
+)
+def test_the_simulator_refuses_bad_arguments(data, change, message):
+    arguments = {"data": data, "seed": 0} | change
+    with pytest.raises((TypeError, ValueError), match=message):
+        simulate_clicks(arguments.pop("data"), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("clicks", "position", "message"),
+    [
+        ([0, 2], [1, 2], "^clicks must be 0 or 1"),
+        ([0, 1], [0, 1], "^position must be ranks from 1"),
+        ([0, 1], [1], "^position must be one whole number for each of the 2 documents"),
+        ([0, 1], [1.0, 2.0], "^position must be one whole number"),
+        ([0, 1], [1, 2], "^clicks must hold one at position 1"),
+    ],
+)
+def test_propensities_refuse_bad_logs(clicks, position, message):
+    with pytest.raises(ValueError, match=message):
+        propensities_from_randomization(clicks, position)
