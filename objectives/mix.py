@@ -225,6 +225,11 @@ class Mix(Mixture):
                 raise TypeError(
                     f"{name} must be an objective such as boostrank.SHFSDCG(), got {value!r}"
                 )
+            if value.name == "unbiased":
+                raise ValueError(
+                    f"{name} must not be Unbiased: clicks are corrected for the whole; "
+                    "mix what is inside, Unbiased(Mix(...), ...)"
+                )
             self._check_part(name, value)
         if not isinstance(self.schedule, Schedule):
             self._set(schedule=check_share("schedule", self.schedule))

@@ -7,11 +7,13 @@ Hessians are floored twice here: at the objective's `hessian_share` of their mea
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.hosts.clicks import Correction, correction, inside
 from boostrank.hosts.collective import failing_together, mean_over_workers
 from boostrank.hosts.data import Host, HostData
 from boostrank.hosts.ignored import warn_of_grades
@@ -77,7 +79,8 @@ def hand_over(
     if round == (objective.start_round or 1):
         warn_of_grades(data.labels, objective)
     with failing_together(data.host):
-        parts, derivatives = _evaluated(objective, preds, data, round)
+        corrected = correction(objective, data.host, np.size(preds), data.position)
+        parts, derivatives = _evaluated(objective, preds, data, round, corrected)
     means = _mean_hessians(data.host, derivatives)
     share = parts[0][1].hessian_share
     grad, hess = derivatives[0]
@@ -86,6 +89,8 @@ def hand_over(
         grad, hess = on_one_scale(parts, derivatives, means, rescale=objective.rescale)
         (mean,) = _mean_hessians(data.host, derivatives[:1])
         share = 0.0
+    if corrected is not None:
+        corrected.learn(grad, hess, mean)
     # The mean Hessian that the host gets.
     scale = 1.0 if objective.rescale else mean
     with failing_together(data.host):
@@ -106,7 +111,11 @@ def hand_over(
 
 
 def _evaluated(
-    objective: Objective, preds: npt.NDArray[Any], data: HostData, round: int
+    objective: Objective,
+    preds: npt.NDArray[Any],
+    data: HostData,
+    round: int,
+    corrected: Correction | None,
 ) -> tuple[Parts, Floats]:
     """Return the parts of a round's loss, with gradient and Hessian of each."""
     # XGBoost may shape the predictions of a worker without documents as (0, 0).
@@ -116,13 +125,14 @@ def _evaluated(
     if objective.perturb is not None:
         noise = _noise(objective, len(scores), round)
         noisy = np.add(scores, noise, out=noise)
-    parts = parts_of(objective, round)
+    parts = parts_of(inside(objective), round)
     draws = _draws(objective, parts, len(scores), round)
     derivatives = _memory.take("derivatives", (len(parts), 2, len(scores)))
     for (_, part), drawn, (grad, hess) in zip(parts, draws, derivatives, strict=True):
         # Of a mixture, noise reaches the parts to which it makes a difference.
         own = noisy if part.perturbed or len(parts) == 1 else scores
-        part.write_derivatives(own, labels, boundaries, round, grad, hess, drawn)
+        write = part.write_derivatives if corrected is None else partial(corrected.write, part)
+        write(own, labels, boundaries, round, grad, hess, drawn)
     if objective.perturb is not None:
         _memory.give_back("noise", noisy)
     return parts, derivatives
