@@ -398,17 +398,20 @@ def test_rankers_take_positions_in_fit(kind, log):
     assert trained.objective_.objective.alpha.total_rounds == 5
 
 
-@pytest.mark.parametrize("objective", [RankNet(), boostrank.XENDCG(gamma=1.0)])
-def test_the_factors_come_close_to_the_truth(objective):
+CLOSE = [(RankNet(), 0.08), (boostrank.XENDCG(gamma=1.0), 0.06)]
+
+
+# The odds of a pair are more uneven than its probabilities, which are not small here.
+@pytest.mark.parametrize(("objective", "atol"), CLOSE)
+def test_the_factors_come_close_to_the_truth(objective, atol):
     """Where documents change places, e^b is the propensity, of pairs and of a softmax."""
     data = make_ranking(150, 8, n_features=6, seed=5)
-    lists = np.random.default_rng(0).normal(size=(4, len(data.y)))
-    log = simulate_clicks(data, eta=1.0, noise=0.05, sessions=40, seed=1, scores=lists)
+    log = simulate_clicks(data, eta=1.0, noise=0.05, sessions=150, seed=1, randomized=1.0)
     ranker = LGBMRanker(
         objective=Unbiased(objective), n_estimators=150, learning_rate=0.1, verbosity=-1, n_jobs=1
     )
     ranker.fit(log.data.X, log.data.y, qid=log.data.qid, position=log.position)
-    np.testing.assert_allclose(position_bias(ranker).propensity, log.propensity, atol=0.06)
+    np.testing.assert_allclose(position_bias(ranker).propensity, log.propensity, atol=atol)
 
 
 def test_an_objective_that_ignores_positions_says_so(log):
