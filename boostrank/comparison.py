@@ -184,7 +184,7 @@ def compare(
     shuffle : bool, default True
         Shuffle documents within queries: files may be sorted by a ranker, whose order ties keep.
     **settings
-        `rounds`, `learning_rate`, `leaves`, `min_docs`, `threads`, `seed`, `convention` and
+        `rounds`, `learning_rate`, `leaves`, `min_docs`, `threads`, `seed`, `convention`, `gain` and
         `fixed_rounds`, as the options of `boostrank compare`.
 
     Returns

@@ -10,6 +10,7 @@ parameters  fields that state their own check
 schedules   parameters that change with the boosting round
 validation  every check of what a caller passes, done once at the boundary
 mix         two objectives, one fading into the other
+several     objectives on several labels, as one
 unbiased    an objective that learns from clicks
 registry    every objective, one line for each
 engine      everything compiled that objectives share: drivers, sums over pairs, sorting, threads
@@ -34,6 +35,7 @@ from .engine.driver import query_kernel
 from .mix import Mix
 from .registry import *  # noqa: F403
 from .schedules import Schedule
+from .several import Several
 from .unbiased import Unbiased
 
 #: Classes of all registered objectives.

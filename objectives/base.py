@@ -79,11 +79,13 @@ class Objective(ABC):
         is a difference of scores, like 1/alpha and `sigma`.
     query_fraction : float, default 1.0
         Share of the queries that each boosting round learns from, above 0 and at most 1, drawn
-        again in every round. The others get a gradient of zero. Use it in place of
-        ``bagging_by_query``, which works with a booster's built-in objectives only.
+        again in every round: each query with this probability, and at least one. The others get a
+        gradient of zero. Use it in place of ``bagging_by_query``, which works with a booster's
+        built-in objectives only.
     seed : int, default 0
-        Seed of all draws: equal seeds draw equal queries and equal noise for documents in equal
-        order, whatever the booster. Each of several workers draws for its own documents.
+        Seed of all draws. What is drawn for a query depends on the seed, the round, its labels and
+        its scores, and not on where it stands: a model is the same in any order of the queries, on
+        one machine and on several.
     gain : str, sequence of float or callable, default "exponential"
         Of objectives that count gains: what a grade is worth. "exponential" is 2^y - 1, for grades
         that people gave; "linear" is the label itself, for prices, probabilities or ranks. A
@@ -231,6 +233,15 @@ class Objective(ABC):
     def _values(self, round: int) -> dict[str, Any]:
         """Return the parameters that a round changes."""
         return {name: value(round) for name, value in self._schedules().items()}
+
+    @property
+    def counts_gains(self) -> bool:
+        """Whether the parameter `gain` makes a difference."""
+        return "gain" in {field.name for field in fields(self)}
+
+    def with_gain(self, gain: Any) -> Self:
+        """Return a copy with another gain; of a mixture, in the parts that count gains."""
+        return self.replace(gain=gain) if self.counts_gains else self
 
     @property
     def exponential_gains(self) -> bool:

@@ -35,7 +35,7 @@ Cost
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -225,10 +225,10 @@ class Mix(Mixture):
                 raise TypeError(
                     f"{name} must be an objective such as boostrank.SHFSDCG(), got {value!r}"
                 )
-            if value.name == "unbiased":
+            if value.name in ("unbiased", "several"):
                 raise ValueError(
-                    f"{name} must not be Unbiased: clicks are corrected for the whole; "
-                    "mix what is inside, Unbiased(Mix(...), ...)"
+                    f"{name} must not be {type(value).__name__}, which corrects or chooses for the "
+                    f"whole; mix what is inside, {type(value).__name__}(Mix(...), ...)"
                 )
             self._check_part(name, value)
         if not isinstance(self.schedule, Schedule):
@@ -262,6 +262,15 @@ class Mix(Mixture):
             for name, schedule in getattr(self, part)._schedules().items()
         }
         return super()._schedules() | nested
+
+    @property
+    def counts_gains(self) -> bool:
+        """Whether a part counts gains."""
+        return self.first.counts_gains or self.second.counts_gains
+
+    def with_gain(self, gain: Any) -> Self:
+        """Return a copy with another gain in the parts that count gains."""
+        return self.replace(first=self.first.with_gain(gain), second=self.second.with_gain(gain))
 
     def _values(self, round: int) -> dict[str, Any]:
         values = {"first": self.first._at(round), "second": self.second._at(round)}

@@ -81,6 +81,11 @@ class Regression(Objective):
     hessian: str = "exact"
 
     @property
+    def counts_gains(self) -> bool:
+        """Whether the parameter `gain` makes a difference."""
+        return self.target == "gain"
+
+    @property
     def _gain(self) -> Gain:
         return self.gain if self.target == "gain" else "linear"
 

@@ -291,9 +291,7 @@ class Several(Objective):
         # As in `Objective.__call__`: the mathematics does without metrics elsewhere.
         from ..metrics import evaluate
 
-        return np.array(
-            [evaluate(scores, labels[name], group, (m,))[m] for name, m in self.metric]
-        )
+        return np.array([evaluate(scores, labels[name], group, (m,))[m] for name, m in self.metric])
 
     def shares(self, measured: Floats | None) -> Floats:
         """Return the weight of each label in a round.

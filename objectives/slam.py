@@ -228,6 +228,11 @@ class SLAM(Objective):
         self._set(name="slam-map" if self.measure == "map" else "slam-ndcg")
 
     @property
+    def counts_gains(self) -> bool:
+        """Whether the parameter `gain` makes a difference."""
+        return self.measure != "map"
+
+    @property
     def _gain(self) -> Gain:
         return "linear" if self.measure == "map" else self.gain
 

@@ -268,8 +268,11 @@ class Unbiased(Objective):
             raise TypeError(
                 f"objective must be an objective such as boostrank.Blend(), got {self.objective!r}"
             )
-        if isinstance(self.objective, Unbiased):
-            raise TypeError("objective must not be Unbiased itself: clicks are corrected once")
+        if self.objective.name in ("unbiased", "several"):
+            raise TypeError(
+                f"objective must not be {type(self.objective).__name__}: clicks are of one label, "
+                "and corrected once"
+            )
         for name in (*HOST_PARAMETERS, "hessian"):
             self._set(**{name: getattr(self.objective, name)})
         for own in fields(self):

@@ -964,8 +964,8 @@ ORACLES = {
             {"truncation": 3, "sigma": 0.5, "norm": False},
             {"truncation": 2, "sigma": 1.7, "norm": True},
             {"truncation": 10, "norm": True},
-            {"gain": "linear", "discount": "linear"},
             {"gain": np.sqrt, "discount": (1.0, 0.7, 0.5, 0.1), "norm": False},
+            {"gain": "linear", "discount": "linear"},
         ),
         paths=(0, 1, 4, 5),  # norm and truncation, each with and without the other
     ),
@@ -1057,7 +1057,7 @@ ORACLES = {
             {"margin": 0.4, "ties": "score"},
             {"measure": "ndcg@10"},
             {"measure": "ndcg@2", "margin": 2.0, "ties": "score"},
-            {"gain": np.sqrt, "discount": "reciprocal"},
+            {"gain": "linear", "discount": "reciprocal"},
         ),
         paths=(0, 3),
         kinks=_zero_and_margin,

@@ -563,6 +563,7 @@ def test_train_predict_evaluate(host: str, files: list[Path], tmp_path: Path) ->
     assert json.loads(result.stdout) == {
         "metrics": expected,
         "convention": "standard",
+        "gain": None,
         "queries": 6,
         "documents": 60,
     }
@@ -849,3 +850,24 @@ def test_without_its_packages_the_command_line_says_what_to_install() -> None:
     assert run.returncode != 0
     (line,) = run.stderr.splitlines()
     assert 'pip install "boostrank[cli]"' in line
+
+
+def test_gain(parts: list[RankingData], tmp_path: Path) -> None:
+    """Amounts: the built-ins of LightGBM refuse them, and metrics and objectives take them."""
+    amounts = RankingData.concat(parts)
+    amounts = RankingData(amounts.X, 50.5 * amounts.y**2, amounts.qid)
+    file = _write(tmp_path / "amounts.txt", amounts)
+    args = ["compare", file, "-o", "sdcg", *SMALL, "--folds", 1, "--gain", "linear"]
+    result = _run(*args, "--baseline", "regression@xgboost", "--json", "--out", tmp_path)
+    found = json.loads(result.stdout)
+    assert "gain y," in found["about"]["Convention"]
+    trained = {(row["objective"], row["host"]) for row in found["rows"]}
+    assert {("sdcg", "lightgbm"), ("sdcg", "xgboost"), ("xgboost:rank:ndcg", "xgboost")} <= trained
+    assert _fails("compare", file, "--gain", "0;1").startswith("boostrank: gain is exponential,")
+    model, scores = tmp_path / "model.txt", tmp_path / "scores.txt"
+    _run("train", file, "-o", "sdcg", "--rounds", 3, "--gain", "linear", "--model", model)
+    _run("predict", model, file, "--out", scores)
+    measured = _run("evaluate", scores, file, "--gain", "linear", "--metrics", "ndcg").stdout
+    values = np.loadtxt(scores)
+    want = boostrank.evaluate(values, amounts.y, amounts.group, ["ndcg"], gain="linear")
+    assert measured == f"ndcg\t{want['ndcg']:.6f}\n"

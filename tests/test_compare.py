@@ -456,6 +456,7 @@ OTHER_SETTINGS = {
     "threads": 2,
     "seed": 1,
     "convention": "trec",
+    "gain": "linear",
     "fixed_rounds": True,
     "metric": "map",
     "params": {"lightgbm": {"max_bin": 63}},

@@ -9,7 +9,6 @@ import weakref
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import pairwise
-from types import SimpleNamespace
 
 import lightgbm as lgb
 import numpy as np
@@ -27,6 +26,7 @@ from training import (
     loop_lightgbm,
     loop_xgboost,
     trees,
+    uniforms,
 )
 
 import boostrank
@@ -283,7 +283,7 @@ def with_terms_to_the_third_order(grad, scores, group):
 
 
 @pytest.mark.parametrize("start", ["tied", "spread"])
-def test_xe_ndcg_is_lightgbms(start, monkeypatch):
+def test_xe_ndcg_is_lightgbms(start):
     """The first tree equals the built-in's, leaf by leaf, with its draws in place of ours.
 
     Known differences: the built-in goes on with terms that are no part of the gradient, and learns
@@ -296,11 +296,10 @@ def test_xe_ndcg_is_lightgbms(start, monkeypatch):
     X = rng.normal(size=(len(y), 3)) + 0.3 * y[:, None]
     init_score = np.zeros(len(y)) if start == "tied" else rng.normal(size=len(y))
     gamma = np.array(list(lightgbm_draws(11, group)))
-    with monkeypatch.context() as patch:
-        draws = SimpleNamespace(random=lambda shape: gamma.reshape(shape))
-        patch.setattr(np.random, "default_rng", lambda seed: draws)
-        grad, hess = boostrank.XENDCG(rescale=False)(y, init_score, None, group)
-    grad = with_terms_to_the_third_order(grad.astype(float), init_score, group)
+    grad, hess = np.empty((2, len(y)))
+    boundaries = np.append(0, np.cumsum(group))
+    boostrank.XENDCG().write_derivatives(init_score, y, boundaries, 1, grad, hess, gamma[None])
+    grad = with_terms_to_the_third_order(grad, init_score, group)
     params = {**LIGHTGBM, "num_leaves": 31, "learning_rate": 1.0}
 
     def first_tree(objective, **more):
@@ -319,7 +318,8 @@ def test_xe_ndcg_is_lightgbms(start, monkeypatch):
 def test_xe_ndcg_draws_new_uniform_numbers_every_round():
     """Gradients tell: of a tied pair of grades 1 and 0, the first is due (2 - a) / (3 - a - b)."""
     n = 20_000
-    y, group, scores = np.tile([1.0, 0.0], n), np.full(n, 2), np.zeros(2 * n, np.float32)
+    y, group = np.tile([1.0, 0.0], n), np.full(n, 2)
+    scores = np.repeat(1000.0 * np.random.default_rng(2).normal(size=n), 2).astype(np.float32)
     matrix = xgb.DMatrix(scores[:, None], y, group=group)
     objective = boostrank.XENDCG(rescale=False, seed=4)
 
@@ -358,7 +358,7 @@ def test_xe_ndcg_trains_with_its_draws(data, host):
     def by_hand(preds, _):
         nonlocal round
         round += 1
-        gamma = np.random.default_rng((seed, round, 2)).random(len(y))
+        gamma = uniforms(seed, round, preds, y, group, 2)
         rho = share(np.exp(preds.astype(float)))
         grad = np.where(learns, rho - share(2.0**y - gamma), 0.0)
         hess = np.where(learns, rho * (1.0 - rho), 0.0)
@@ -404,8 +404,8 @@ def test_yetirank_draws_new_orders_every_round(data):
     matrix = xgb.DMatrix(X, y, group=group)
     grads = []
     for round in (1, 2):
-        uniforms = np.random.default_rng((4, round, 2)).random((3, len(y)))
-        want = yetirank_by_hand(scores.astype(float), y, group, uniforms, 0.7)
+        drawn = np.array([uniforms(4, round, scores, y, group, 2 + t) for t in range(3)])
+        want = yetirank_by_hand(scores.astype(float), y, group, drawn, 0.7)
         got = objective(round - 1, scores, matrix)
         np.testing.assert_allclose(got[0], want[0], rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(got[1], np.maximum(want[1], 1e-10), rtol=1e-5, atol=1e-7)

@@ -17,7 +17,7 @@ from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
 DATA = make_ranking(12, 8, 3, seed=0)
-OURS = boostrank.LambdaRank()
+OURS = boostrank.RankNet()  # which counts no gains
 QUIET = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 2}
 
 
@@ -136,7 +136,7 @@ def test_an_ignored_parameter_is_named_once(train: Any, name: str, value: Any) -
     assert len(said) == 1
     if train is not _xgboost_train_without_objective:
         assert said[0].filename == __file__
-        assert "ignored by boostrank's lambdarank: " in str(said[0].message)
+        assert "ignored by boostrank's ranknet: " in str(said[0].message)
 
 
 @pytest.mark.parametrize("train", [*LIGHTGBMS, *XGBOOSTS], ids=lambda each: each.__name__)
@@ -185,9 +185,9 @@ def test_all_parameters_of_xgboosts_own_objectives_are_known() -> None:
     ("objective", "factor", "message"),
     [
         ("lambdarank", 1, None),
-        ("lambdarank", 10, "grades up to 40 count as gains"),
-        ("blend", 10, "grades up to 40 count as gains"),
-        ("shf-sdcg", 0.5, "grades that are not whole count as gains"),
+        ("lambdarank", 10, "labels above 30 count as gains 2^y - 1 in"),
+        ("blend", 10, "labels above 30 count as gains 2^y - 1 in"),
+        ("shf-sdcg", 0.5, "labels that are not whole count as gains"),
         ("ranknet", 10, None),  # goes by their order
         ("regression", 0.5, None),
     ],

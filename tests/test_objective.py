@@ -8,12 +8,13 @@ the checks of its parameters, and those that may be schedules.
 import copy
 import pickle
 from dataclasses import FrozenInstanceError, fields
+from typing import get_args
 
 import boostrank.objectives
 import numpy as np
 import pytest
 from boostrank.objectives import REGISTRY, Mix, Objective, Schedule
-from boostrank.objectives.validation import GRADES, NUMBERS, PROBABILITIES
+from boostrank.objectives.validation import AMOUNTS, GRADES, NUMBERS, PROBABILITIES
 from cases import KINDS, every_kind, every_name, example
 from oracle import NAMES, ORACLES
 
@@ -142,7 +143,7 @@ BAD_DATA = [
 )
 def test_bad_data_are_refused(changes, error, message):
     data = {"scores": [0.0, 1.0, 2.0], "labels": [0, 1, 2], "group": [3], "weight": None}
-    objective = REGISTRY["gbrank"]()
+    objective = REGISTRY["sdcg"]()
     for method in (objective.loss, objective.grad_hess):
         method(**data)  # good as it stands
         with pytest.raises(error, match=message):
@@ -287,7 +288,7 @@ MAY_BE_SCHEDULES = [
     (name, field.name)
     for name in NAMES
     for field in fields(REGISTRY[name])
-    if field.name in ("alpha", "beta", "tau", "sigma")
+    if Schedule in get_args(field.type)
 ]
 
 
@@ -318,6 +319,8 @@ SHARE = [(-0.1, ValueError), (1.1, ValueError), (NAN, ValueError), ("1", TypeErr
 SHARE += [(True, TypeError), ([0.5], TypeError)]
 FLAG = [(1, TypeError), (0, TypeError), ("yes", TypeError), (None, TypeError)]
 CHOICE = [("nonsense", ValueError), ("", ValueError), (None, ValueError), (1, ValueError)]
+TABLE = [("nonsense", ValueError), ("", ValueError), (None, TypeError), (1, TypeError)]
+TABLE += [([], TypeError), ([-1.0], ValueError), ([NAN], ValueError)]
 REFUSED = {
     "k": COUNT,
     "truncation": COUNT,
@@ -330,7 +333,8 @@ REFUSED = {
     "gamma": SHARE,
     "normalize": FLAG,
     "norm": FLAG,
-    "discount": [*CHOICE, ("Linear", ValueError)],
+    "discount": [*TABLE, ("Linear", ValueError), ([1, 2], ValueError)],
+    "gain": [*TABLE, ("Linear", ValueError), ([2, 1], ValueError)],
     "permutations": COUNT,
     "decay": SHARE,
     "top": POSITIVE,
@@ -356,7 +360,7 @@ def test_bad_parameters_are_refused(name):
     for parameter in fields(cls):
         if REFUSED[parameter.name] is COUNT:
             assert getattr(cls(**{**good, parameter.name: 2**53}), parameter.name) == 2**53
-        message = f"^(unknown {parameter.name}|{parameter.name} must (not )?be) "
+        message = rf"^(unknown {parameter.name}|{parameter.name} must (not )?(be|fall|grow))\b"
         for value, error in REFUSED[parameter.name]:
             with pytest.raises(error, match=message):
                 cls(**{**good, parameter.name: value})
@@ -367,9 +371,15 @@ def test_bad_parameters_are_refused(name):
 OUTSIDE = {
     PROBABILITIES: {"a number above 1": 1.5, "a negative one": -0.5},
     GRADES: {"a number above 1000": 1000.5, "a negative one": -0.5},
+    AMOUNTS: {"infinity": float("inf"), "a negative one": -0.5},
     NUMBERS: {"no number": float("nan"), "infinity": float("inf")},
 }
-INSIDE = {PROBABILITIES: (0.0, 0.25, 1.0), GRADES: (0.0, 0.25, 40.0), NUMBERS: (-3e3, 0.0, 2e3)}
+INSIDE = {
+    PROBABILITIES: (0.0, 0.25, 1.0),
+    GRADES: (0.0, 0.25, 40.0),
+    AMOUNTS: (0.0, 0.25, 4e3),
+    NUMBERS: (-3e3, 0.0, 2e3),
+}
 
 
 @every_name
@@ -387,8 +397,9 @@ def test_labels_are_taken_from_the_domain_that_the_contract_names(name):
 
 
 def test_a_mixture_takes_the_labels_that_both_parts_take():
-    wide, narrow = REGISTRY["query-rmse"](), REGISTRY["ranknet"]()
+    wide, narrow = REGISTRY["query-rmse"](), REGISTRY["sdcg"]()
     assert Mix(wide, wide, 0.5).contract.labels == NUMBERS
+    assert Mix(wide, REGISTRY["ranknet"](), 0.5).contract.labels == AMOUNTS
     assert Mix(wide, narrow, 0.5).contract.labels == GRADES
     with pytest.raises(ValueError, match="labels must be relevance grades"):
         Mix(wide, narrow, 0.5).loss([0.0, 1.0], [-1, 0], [2])

@@ -201,7 +201,7 @@ def test_grades_above_thirty_fail(data):
     with pytest.raises(lgb.basic.LightGBMError, match="Label 40 is not less than"):
         lgb.LGBMRanker(n_estimators=2, n_jobs=1, verbosity=-1).fit(**rows)
     ranker = LGBMRanker(objective="shf-sdcg", n_estimators=2, n_jobs=1, verbosity=-1)
-    with pytest.warns(UserWarning, match="grades up to 40 count as gains"):
+    with pytest.warns(UserWarning, match="labels above 30 count as gains"):
         ranker.fit(**rows, eval_set=[(data.X, y)], eval_group=[data.group])
     assert ranker.booster_.num_trees() == 2
 

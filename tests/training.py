@@ -1,9 +1,8 @@
 """Plain reference training: the documented gradients of a known round, handed to the host by hand.
 
 A loop that calls `grad_hess` itself and divides by the mean Hessian of the documents that carry a
-gradient. A mixture's parts are called and divided one by one. Gumbel noise is minus the logarithm
-of exponential numbers. Only what the documentation says is used here, and nothing of
-`boostrank.hosts`.
+gradient. A mixture's parts are called and divided one by one. Random numbers are made query by
+query. Only what the documentation says is used here, and nothing of `boostrank.hosts`.
 """
 
 import json
@@ -41,28 +40,65 @@ def parts_of(objective, round):
     return [(tau(round), first), (1.0 - tau(round), second)]
 
 
+def split_mix(state):
+    """Return the output function of SplitMix64 (Steele, Lea, Flood 2014)."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
+
+
+def random_bits(seed, round, scores, y, group, stream):
+    """64 random bits for every document: a function of its query and its place there."""
+    gamma = np.uint64(0x9E3779B97F4A7C15)
+    start = np.random.SeedSequence((seed, round)).generate_state(1, np.uint64)
+    units = (np.rint(np.asarray(scores, float) * 1024.0) + 1.5 * 2.0**52).view(np.uint64)
+    labels = np.asarray(y, float).view(np.uint64)
+    streams = np.uint64(0xDA942042E4DD58B5) * np.array([stream], np.uint64)
+    pieces = [np.zeros(0, np.uint64)]
+    for end, n in zip(np.cumsum(group), group, strict=True):
+        rows = slice(end - n, end)
+        places = gamma * np.arange(1, n + 1, dtype=np.uint64)
+        documents = labels[rows] + np.uint64(0xD1342543DE82EF95) * units[rows] + places
+        sizes = gamma * np.array([n], np.uint64)
+        key = split_mix(start + split_mix(documents).sum(dtype=np.uint64) + sizes)
+        pieces.append(split_mix(split_mix(key + streams) + places))
+    return np.concatenate(pieces)
+
+
+def uniforms(*args):
+    return ((random_bits(*args) >> np.uint64(12)) + 0.5) / 2.0**52
+
+
 def grad_hess(objective, scores, y, group, round):
     """Gradients of a round, with the numbers that it draws."""
     if objective.n_draws == 0:
         return objective.grad_hess(scores, y, group, round=round)
-    rng = np.random.default_rng((objective.seed, round, 2))
     grad, hess = np.empty((2, len(y)))
     arrays = np.asarray(scores, float), np.asarray(y, float), np.append(0, np.cumsum(group))
-    draws = rng.random((objective.n_draws, len(y)))
+    streams = range(2, 2 + objective.n_draws)
+    draws = np.array([uniforms(objective.seed, round, scores, y, group, t) for t in streams])
     objective.write_derivatives(*arrays, round, grad, hess, draws)
     return grad, hess
 
 
-def host_gradients(objective, scores, y, group, round, weight=1.0, noiseless=None):
+def noise(objective, scores, y, group, round):
+    """What is added to the scores in a round."""
+    bits = random_bits(objective.seed, round, scores, y, group, 1)
+    if objective.perturb == "gumbel":
+        return -objective.perturb_scale * np.log(-np.log(((bits >> np.uint64(12)) + 0.5) / 2.0**52))
+    upper, lower = ((bits >> np.uint64(32)) + 0.5) / 2.0**32, (bits % np.uint64(2**32)) / 2.0**32
+    normal = np.sqrt(-2.0 * np.log(upper)) * np.cos(2.0 * np.pi * lower)
+    return objective.perturb_scale * normal
+
+
+def host_gradients(objective, scores, y, group, round, weight=1.0):
     """Gradients as the hosts should get them; `weight` is one per document.
 
-    Noise reaches all parts but squared errors, which see the scores before it, `noiseless`.
+    Noise reaches all parts but squared errors, which see the scores before it.
     """
-    assert objective.perturb in (None, "gumbel")
-    noiseless = scores if noiseless is None else noiseless
+    noiseless = scores
     if objective.perturb is not None:
-        rng = np.random.default_rng((objective.seed, round, 1))
-        scores = scores - objective.perturb_scale * np.log(rng.standard_exponential(len(y)))
+        scores = scores + noise(objective, scores, y, group, round)
     parts = parts_of(objective, round)
     grad, hess = grad_hess(objective, scores, y, group, round)
     share = objective.hessian_share

@@ -68,9 +68,10 @@ class ClickLog:
 def _check_amount(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    if not (math.isfinite(value) and value >= 0):
+    amount = float(value)
+    if not (math.isfinite(amount) and amount >= 0.0):
         raise ValueError(f"{name} must be finite and not negative, got {value!r}")
-    return float(value)
+    return amount
 
 
 def _weak_scores(data: RankingData, rng: np.random.Generator) -> Floats:

@@ -109,6 +109,28 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
     _check_subset(booster.train_set)
 
 
+def rows_of_fold(data: Any) -> tuple[npt.NDArray[np.int64] | None, int]:
+    """Return which rows of the whole LightGBM Dataset a part of it holds, and the whole's number.
+
+    Parameters
+    ----------
+    data : lightgbm.Dataset
+
+    Returns
+    -------
+    rows : int64 array (n_docs,) or None
+        None: it is no part.
+    n_docs : int
+        Of the whole Dataset.
+    """
+    rows = None
+    while data.used_indices is not None:
+        used = np.asarray(data.used_indices, dtype=np.int64)
+        rows = used if rows is None else used[rows]
+        data = data.reference
+    return rows, int(data.num_data())
+
+
 def _check_subset(data: Any) -> None:
     """Refuse a subset of a Dataset, or of a subset, that holds only part of a query."""
     while data.used_indices is not None:

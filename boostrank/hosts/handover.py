@@ -5,6 +5,7 @@ Hessians are floored twice here: at the objective's `hessian_share` of their mea
 ``objectives/engine/curvature.py``.
 """
 
+import itertools
 import threading
 from collections.abc import Sequence
 from functools import partial
@@ -13,14 +14,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.clicks import Correction, correction, inside
+from boostrank.hosts.clicks import Correction, correction
 from boostrank.hosts.collective import failing_together, mean_over_workers
 from boostrank.hosts.data import Host, HostData
 from boostrank.hosts.ignored import warn_of_grades
+from boostrank.hosts.several import labelled_parts
 from boostrank.objectives import Objective
+from boostrank.objectives.engine.draws import (
+    Keys,
+    query_keys,
+    query_uniforms,
+    write_perturbed,
+    write_uniforms,
+)
 from boostrank.objectives.engine.jit import jit_entry, jit_ordered
-from boostrank.objectives.mix import Parts, on_one_scale, parts_of
-from boostrank.objectives.validation import Floats, check_weight
+from boostrank.objectives.mix import Parts, on_one_scale
+from boostrank.objectives.validation import Floats, Integers, check_weight
 
 Float32s = npt.NDArray[np.float32]
 
@@ -28,9 +37,8 @@ Float32s = npt.NDArray[np.float32]
 # is small enough to leave every leaf with documents that carry a gradient as it is.
 HOST_HESSIAN_FLOOR = 1e-6
 
-# The last number of the seeds of what a round draws, so that nothing is drawn alike. The sample of
-# queries has none.
-_NOISE, _DRAWS = 1, 2
+# Streams of what a round draws, so that nothing is drawn alike. Draws take all from theirs on.
+_SAMPLE, _NOISE, _DRAWS = 0, 1, 2
 
 
 class _Memory(threading.local):
@@ -80,7 +88,7 @@ def hand_over(
         warn_of_grades(data.labels, objective)
     with failing_together(data.host):
         corrected = correction(objective, data.host, np.size(preds), data.position)
-        parts, derivatives = _evaluated(objective, preds, data, round, corrected)
+        parts, derivatives, keys = _evaluated(objective, preds, data, round, corrected)
     means = _mean_hessians(data.host, derivatives)
     share = parts[0][1].hessian_share
     grad, hess = derivatives[0]
@@ -104,7 +112,7 @@ def hand_over(
             raise objective._gradient_not_finite(row, np.append(0, np.cumsum(data.group)))
     _memory.give_back("derivatives", derivatives)
     if objective.query_fraction < 1.0:
-        left_out = np.repeat(_left_out(objective, len(data.group), round), data.group)
+        left_out = np.repeat(_left_out(objective, keys, data.host), data.group)
         grad32[left_out] = 0.0
         hess32[left_out] = HOST_HESSIAN_FLOOR * scale
     return grad32, hess32
@@ -116,50 +124,44 @@ def _evaluated(
     data: HostData,
     round: int,
     corrected: Correction | None,
-) -> tuple[Parts, Floats]:
-    """Return the parts of a round's loss, with gradient and Hessian of each."""
+) -> tuple[Parts, Floats, Keys]:
+    """Return the parts of a round's loss, gradient and Hessian of each, and the queries' keys."""
     # XGBoost may shape the predictions of a worker without documents as (0, 0).
     scores = preds if np.size(preds) else np.zeros(0)
     scores, labels, boundaries = objective._checked(scores, data.labels, data.group)
+    keys = np.empty(0, np.uint64)
+    if objective.perturb or objective.n_draws or objective.query_fraction < 1.0:
+        keys = query_keys(objective.seed, round, scores, labels, boundaries)
     noisy = scores
     if objective.perturb is not None:
-        noise = _noise(objective, len(scores), round)
-        noisy = np.add(scores, noise, out=noise)
-    parts = parts_of(inside(objective), round)
-    draws = _draws(objective, parts, len(scores), round)
+        noisy = _memory.take("noise", (len(scores),))
+        noise = objective.perturb, objective.perturb_scale
+        write_perturbed(*noise, keys, boundaries, _NOISE, scores, noisy)
+    parts, labels_of = labelled_parts(objective, scores, labels, boundaries, round, data.host)
+    draws = _draws(parts, keys, boundaries)
     derivatives = _memory.take("derivatives", (len(parts), 2, len(scores)))
-    for (_, part), drawn, (grad, hess) in zip(parts, draws, derivatives, strict=True):
+    for (_, part), label, drawn, (grad, hess) in zip(
+        parts, labels_of, draws, derivatives, strict=True
+    ):
         # Of a mixture, noise reaches the parts to which it makes a difference.
         own = noisy if part.perturbed or len(parts) == 1 else scores
         write = part.write_derivatives if corrected is None else partial(corrected.write, part)
-        write(own, labels, boundaries, round, grad, hess, drawn)
+        write(own, label, boundaries, round, grad, hess, drawn)
     if objective.perturb is not None:
         _memory.give_back("noise", noisy)
-    return parts, derivatives
+    return parts, derivatives, keys
 
 
-def _noise(objective: Objective, n_docs: int, round: int) -> Floats:
-    """Draw what is added to the scores."""
-    rng = np.random.default_rng((objective.seed, round, _NOISE))
-    noise = _memory.take("noise", (n_docs,))
-    if objective.perturb == "gaussian":
-        rng.standard_normal(out=noise)
-        noise *= objective.perturb_scale
-        return noise
-    # A third of the time of the generator's own, which takes logarithms one by one.
-    rng.standard_exponential(out=noise)
-    np.maximum(noise, np.finfo(np.float64).tiny, out=noise)  # 0 is drawn about once in 2^53
-    np.log(noise, out=noise)
-    noise *= -objective.perturb_scale
-    return noise
-
-
-def _draws(objective: Objective, parts: Parts, n_docs: int, round: int) -> list[Floats | None]:
+def _draws(parts: Parts, keys: Keys, boundaries: Integers) -> list[Floats | None]:
     """Draw the uniform numbers that each part asks for."""
-    if objective.n_draws == 0:
-        return [None] * len(parts)
-    rng = np.random.default_rng((objective.seed, round, _DRAWS))
-    return [rng.random((part.n_draws, n_docs)) if part.n_draws else None for _, part in parts]
+    stream = itertools.count(_DRAWS)
+    draws: list[Floats | None] = []
+    for _, part in parts:
+        rows = np.empty((part.n_draws, boundaries[-1])) if part.n_draws else None
+        for row in () if rows is None else rows:
+            write_uniforms(keys, boundaries, next(stream), row)
+        draws.append(rows)
+    return draws
 
 
 def _mean_hessians(host: Host, derivatives: Floats) -> Sequence[float]:
@@ -176,12 +178,16 @@ def _document_weight(data: HostData, n_docs: int) -> Floats:
     return weight if len(weight) == n_docs else np.repeat(weight, data.group)
 
 
-def _left_out(objective: Objective, n_queries: int, round: int) -> npt.NDArray[np.bool_]:
-    """Draw the queries that a round does not learn from."""
-    order = np.random.default_rng((objective.seed, round)).permutation(n_queries)
-    left_out = np.ones(n_queries, dtype=bool)
-    left_out[order[: max(1, int(objective.query_fraction * n_queries + 0.5))]] = False
-    return left_out
+def _left_out(objective: Objective, keys: Keys, host: Host) -> npt.NDArray[np.bool_]:
+    """Draw the queries that a round does not learn from: each by itself, but never all."""
+    numbers = query_uniforms(keys, _SAMPLE)
+    fraction = objective.query_fraction
+    while True:
+        left_out = numbers >= fraction
+        (taken,) = mean_over_workers(host, [float(len(keys) - left_out.sum())])
+        if taken > 0.0 or fraction >= 1.0:
+            return left_out
+        fraction *= 2.0
 
 
 @jit_entry

@@ -99,7 +99,11 @@ def warn_of_lightgbms(params: Mapping[str, Any], objective: Objective) -> None:
         Of the Booster.
     objective : Objective
     """
-    ignored = [name for name in OF_LIGHTGBM if params.get(name) is not None]
+    ignored = [
+        name
+        for name in OF_LIGHTGBM
+        if params.get(name) is not None and not (name == "label_gain" and objective.counts_gains)
+    ]
     metrics = " ".join(str(params[name]) for name in _METRICS if name in params).lower()
     if not _reporting_cutoffs.get() and not any(word in metrics for word in _WITH_CUTOFFS):
         ignored += [
@@ -126,6 +130,7 @@ def warn_of_xgboosts(booster: Any, objective: Objective) -> None:
         name
         for name, usual in XGBOOSTS_DEFAULTS.items()
         if given.get(name, usual).partition(".")[0] != usual
+        and not (name == "ndcg_exp_gain" and objective.counts_gains)
     ]
     _warn_of(ignored, "XGBoost", OF_XGBOOST, objective)
 
@@ -140,15 +145,29 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
     """
     if not len(labels) or not objective.exponential_gains:
         return
-    largest = float(np.max(labels))
-    if largest > LARGEST_GRADE:
-        warn(
-            f"grades up to {largest:g} count as gains 2^y - 1: next to the largest all others are "
-            f"nothing. {objective.name} expects grades such as 0 to 4; of amounts, such as sales, "
-            "pass the logarithm or ranks in classes"
-        )
+    if objective.counts_gains:
+        cure = 'give it gain="linear"'
+    else:
+        cure = "take an objective that has gain=, or put them in classes"
+    if np.max(labels) > LARGEST_GRADE:
+        warn_of_large_grades(objective.name, cure)
     elif not np.all(labels == np.floor(labels)):
         warn(
-            f"grades that are not whole count as gains 2^y - 1, as in {objective.name}: if they "
-            "are not meant as powers, round them to classes"
+            f"labels that are not whole count as gains 2^y - 1 in {objective.name}: for amounts, "
+            f"such as prices, probabilities or ranks, {cure}"
         )
+
+
+def warn_of_large_grades(what: str, cure: str) -> None:
+    """Warn of labels beyond `LARGEST_GRADE`, next to which nothing else counts.
+
+    Parameters
+    ----------
+    what : str
+        The objective or metric that takes them for grades.
+    cure : str
+    """
+    warn(
+        f"labels above {LARGEST_GRADE} count as gains 2^y - 1 in {what}: next to the largest, all "
+        f"others are nothing. For amounts, such as prices, probabilities or ranks, {cure}"
+    )

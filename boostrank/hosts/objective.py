@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from boostrank.hosts import rounds
 from boostrank.hosts.data import HostData, read
+from boostrank.hosts.gains import with_hosts_gain
 from boostrank.hosts.handover import hand_over
 from boostrank.objectives import Objective
 
@@ -51,4 +52,4 @@ def gradient_for_host(
                 f"(iteration, preds, DMatrix); got {len(args)} arguments. To evaluate it "
                 "yourself, call .grad_hess(scores, labels, group)"
             )
-    return hand_over(objective, preds, data, round)
+    return hand_over(with_hosts_gain(objective, data.host), preds, data, round)

@@ -64,9 +64,10 @@ def run_fold(
             validation.y,
             validation.group,
             (settings.metric,),
-            convention=settings.convention,
+            **settings.rules,
         )
-        return values[settings.metric]
+        value: float = values[settings.metric]
+        return value
 
     curve = np.array([chosen_metric(scores) for scores in model.staged(validation.X)])
     best_round = len(curve) if settings.fixed_rounds else int(np.argmax(curve)) + 1
@@ -80,7 +81,7 @@ def run_fold(
             test.y,
             test.group,
             tuple(dict.fromkeys((*settings.metrics, *(f"ndcg@{k}" for k in CUTOFFS)))),
-            convention=settings.convention,
+            **settings.rules,
             per_query=True,
         ),
         seconds_per_round=seconds / settings.rounds,

@@ -6,6 +6,7 @@ The hosts are imported where they are used.
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,6 +17,7 @@ from boostrank.lab.environment import import_host
 from boostrank.lab.settings import Settings
 from boostrank.metrics import metric
 from boostrank.objectives import Objective
+from boostrank.objectives.gains import Gain, gains_of
 from boostrank.objectives.validation import Floats
 
 
@@ -71,6 +73,13 @@ class Model(ABC):
             Stop where validation data gets no better, and keep the best round's trees.
         """
         params = {**cls.shared(settings), **(more or {})}
+        if settings.gain is not None:
+            if isinstance(objective, Objective):
+                if objective.exponential_gains:  # else it has one of its own
+                    objective = objective.with_gain(settings.gain)
+            else:
+                data, own = cls._with_gain(settings.gain, data)
+                params = own | params
         booster, seconds = cls._train(objective, data, params, settings, on_round, stopping)
         return cls(booster, settings.threads), seconds
 
@@ -90,6 +99,14 @@ class Model(ABC):
         stopping: Stopping | None,
     ) -> tuple[Any, float]:
         """Return the booster and the seconds of `train`."""
+
+    @staticmethod
+    def _with_gain(gain: Gain, data: RankingData) -> tuple[RankingData, dict[str, Any]]:
+        """Return data and parameters with which the host's own objectives have this gain.
+
+        Here: of a host whose objectives know none.
+        """
+        return data, {}
 
     @classmethod
     @abstractmethod
@@ -157,6 +174,11 @@ class LightGBMModel(Model):
         stopping: Stopping | None,
     ) -> tuple[Any, float]:
         lightgbm = import_host("lightgbm")
+        if objective == "lambdarank" and (data.y != np.floor(data.y)).any():
+            raise ValueError(
+                "lightgbm cannot train lambdarank: it takes whole labels only; compare with "
+                "another baseline, such as regression@lightgbm"
+            )
         try:
             dataset = lightgbm.Dataset(
                 data.X,
@@ -173,7 +195,7 @@ class LightGBMModel(Model):
                 held = stopping.data
                 valid = {
                     "valid_sets": [dataset.create_valid(held.X, held.y, group=held.group)],
-                    "feval": metric(settings.metric, convention=settings.convention),
+                    "feval": metric(settings.metric, **settings.rules),
                 }
             started = time.perf_counter()
             booster = lightgbm.train(
@@ -186,6 +208,12 @@ class LightGBMModel(Model):
         except lightgbm.basic.LightGBMError as error:
             raise ValueError(f"lightgbm cannot train {objective}: {error}") from error
         return booster, time.perf_counter() - started
+
+    @staticmethod
+    def _with_gain(gain: Gain, data: RankingData) -> tuple[RankingData, dict[str, Any]]:
+        """Return `label_gain`, of whole labels; see `Model._with_gain`."""
+        grades = np.arange(np.floor(data.y.max(initial=0.0)) + 1.0)
+        return data, {"label_gain": gains_of(gain, grades).tolist()}
 
     @classmethod
     def load(cls, path: Path, threads: int) -> Self:
@@ -307,7 +335,7 @@ class XGBoostModel(Model):
             params = params | {"disable_default_eval_metric": 1}
             valid = {
                 "evals": [(matrix, "valid")],
-                "custom_metric": metric(settings.metric, convention=settings.convention),
+                "custom_metric": metric(settings.metric, **settings.rules),
                 "verbose_eval": False,
             }
         started = time.perf_counter()
@@ -323,6 +351,11 @@ class XGBoostModel(Model):
         except xgboost.core.XGBoostError as error:
             raise ValueError(f"xgboost cannot train {objective}: {_first_line(error)}") from error
         return booster, time.perf_counter() - started
+
+    @staticmethod
+    def _with_gain(gain: Gain, data: RankingData) -> tuple[RankingData, dict[str, Any]]:
+        """Return gains for labels, and that they are; see `Model._with_gain`."""
+        return replace(data, y=gains_of(gain, data.y)), {"ndcg_exp_gain": False}
 
     @classmethod
     def load(cls, path: Path, threads: int) -> Self:

@@ -7,6 +7,7 @@ from typing import Any
 import numba
 
 from boostrank.metrics import CONVENTIONS, metric
+from boostrank.metrics.conventions import find_convention
 from boostrank.objectives.validation import check_choice, check_count, check_positive
 
 #: What is reported for every learner, next to the metric that chooses the best round.
@@ -35,6 +36,10 @@ class Settings:
     seed : int, default 0
     convention : str, default "standard"
         Whose rules the metrics follow, as in `boostrank.evaluate`.
+    gain : str or sequence of float, optional
+        What a grade is worth to the metrics, to our objectives that count gains and to the hosts'
+        own, which get ``label_gain`` (LightGBM) or ``ndcg_exp_gain=False`` (XGBoost). Default None:
+        to metrics as the convention has it, to all others exponential.
     fixed_rounds : bool, default False
         Test all trees instead of choosing the best round on the validation part.
     metric : str, default "ndcg@10"
@@ -55,6 +60,7 @@ class Settings:
     threads: int = 1
     seed: int = 0
     convention: str = "standard"
+    gain: str | tuple[float, ...] | None = None
     fixed_rounds: bool = False
     metric: str = CHOSEN_BY
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -71,11 +77,18 @@ class Settings:
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, got {self.seed}")
         check_choice("convention", self.convention, CONVENTIONS)
-        if not metric(self.metric, convention=self.convention).larger_is_better:
+        if self.gain is not None:
+            object.__setattr__(self, "gain", find_convention(self.convention, self.gain).gain)
+        if not metric(self.metric, **self.rules).larger_is_better:
             raise ValueError(
                 f"metric must be one of which more is better, got {self.metric!r}: learners are "
                 "compared by how they rank; boostrank.evaluate measures probabilities"
             )
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """What the metrics follow: arguments of `evaluate` and `metric`."""
+        return {"convention": self.convention, "gain": self.gain}
 
     @property
     def metrics(self) -> tuple[str, ...]:

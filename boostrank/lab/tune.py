@@ -221,7 +221,7 @@ def cross_validate(job: _Job, params: Mapping[str, Any], folds: Sequence[Any]) -
                     part.y,
                     part.group,
                     (settings.metric,),
-                    convention=settings.convention,
+                    **settings.rules,
                     per_query=True,
                 )
                 result[test, marks.index(m)] = values[settings.metric]
@@ -265,6 +265,7 @@ def tune(
     n_jobs: int = 1,
     seed: int = 0,
     convention: str = "standard",
+    gain: str | tuple[float, ...] | None = None,
     metric: str = CHOSEN_BY,
     params: Mapping[str, Any] | None = None,
     done: Callable[[Trial], None] | None = None,
@@ -298,6 +299,8 @@ def tune(
         Equal seeds try equal parameters, even if the search was interrupted.
     convention : str, default "standard"
         Whose rules the metric follows.
+    gain : str or sequence of float, optional
+        As in `Settings`.
     metric : str, default "ndcg@10"
         What chooses rounds and trials, as in `boostrank.evaluate`.
     params : mapping, optional
@@ -324,6 +327,7 @@ def tune(
         rounds=rounds,
         seed=seed,
         convention=convention,
+        gain=gain,
         metric=metric,
         params={learner.host: params or {}},
     )

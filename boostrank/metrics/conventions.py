@@ -1,38 +1,25 @@
 """The rules of each tool, as the table of `boostrank.metrics` states them."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from boostrank.objectives.engine.gains import DISCOUNT_KINDS
+from boostrank.objectives.gains import Gain, check_discount, check_gain, said
 from boostrank.objectives.validation import Floats, check_choice
-
-
-def _exponential_gain(grades: Floats) -> Floats:
-    return np.exp2(grades) - 1.0
-
-
-def _linear_gain(grades: Floats) -> Floats:
-    return grades
-
-
-def _discount(rank: Floats) -> Floats:
-    return 1.0 / np.log2(1.0 + rank)
-
-
-def _letor_discount(rank: Floats) -> Floats:
-    return 1.0 / np.log2(np.maximum(rank, 2.0))
 
 
 @dataclass(frozen=True)
 class Convention:
     """The rules of one tool; a row of the table."""
 
-    gain: Callable[[Floats], Floats]
-    discount: Callable[[Floats], Floats]
+    gain: Gain
+    #: One that objectives have too, or "letor": 1 at ranks 1 and 2, then 1/log2(r).
+    discount: str | tuple[float, ...] = "log2"
     #: ndcg, meanndcg, map and recall of a query without relevant documents; NaN leaves such
     #: queries out of the mean of every measure.
-    no_relevant: float
+    no_relevant: float = 0.0
     #: Whether equal scores are averaged over instead of staying in the order passed.
     average_ties: bool = False
     #: Documents with larger labels are relevant.
@@ -43,47 +30,80 @@ class Convention:
     short_ndcg_is_zero: bool = False
     #: Whether precision@k of n < k documents is divided by n rather than by k.
     short_precision_over_n: bool = False
+    #: Which of gain and discount may be another: what the tool lets its users choose.
+    open_to: tuple[str, ...] = ()
     #: Whether a weighted mean of ndcg adds 1, not the weight, for queries without relevant ones.
     ndcg_adds_one: bool = False
 
     def __str__(self) -> str:
-        gain = "2^y - 1" if self.gain is _exponential_gain else "y"
-        discount = "1/log2(1 + r)" if self.discount is _discount else "1, then 1/log2(r)"
         ties = "averaged" if self.average_ties else "in the order of the data"
         barren = "left out" if np.isnan(self.no_relevant) else f"count {self.no_relevant:g} in NDCG"
         return (
-            f"gain {gain}, discount {discount}, ties {ties}, queries without relevant documents "
-            f"{barren}"
+            f"gain {said(self.gain)}, discount {_DISCOUNTS.get(self.discount, 'a table')}, "
+            f"ties {ties}, queries without relevant documents {barren}"
         )
+
+    def discounts(self, rank: Floats, n: Floats) -> Floats:
+        """Return what ranks count among n documents."""
+        if self.discount == "letor":
+            return 1.0 / np.log2(np.maximum(rank, 2.0))
+        if self.discount == "log2":
+            return 1.0 / np.log2(1.0 + rank)
+        if self.discount == "linear":
+            return n - rank
+        if self.discount == "reciprocal":
+            return 1.0 / rank
+        table: Floats = np.append(np.asarray(self.discount, dtype=np.float64), 0.0)
+        counted: Floats = table[np.minimum(rank.astype(np.int64), len(table)) - 1]
+        return counted
+
+
+_DISCOUNTS: dict[Any, str] = {
+    "log2": "1/log2(1 + r)",
+    "linear": "n - r",
+    "reciprocal": "1/r",
+    "letor": "1, then 1/log2(r)",
+}
 
 
 CONVENTIONS: dict[str, Convention] = {
-    "standard": Convention(_exponential_gain, _discount, no_relevant=np.nan),
+    "standard": Convention("exponential", no_relevant=np.nan, open_to=("gain", "discount")),
     "lightgbm": Convention(
-        _exponential_gain, _discount, no_relevant=1.0, relevant_above=0.5, ndcg_adds_one=True
+        "exponential",
+        no_relevant=1.0,
+        relevant_above=0.5,
+        ndcg_adds_one=True,
+        open_to=("gain",),
     ),
     "xgboost": Convention(
-        _exponential_gain,
-        _discount,
+        "exponential",
         no_relevant=1.0,
+        open_to=("gain",),
         short_precision_over_n=True,
         ndcg_adds_one=True,
     ),
-    "sklearn": Convention(_linear_gain, _discount, no_relevant=0.0, average_ties=True),
-    "trec": Convention(_linear_gain, _discount, no_relevant=0.0, ap_over_all_relevant=True),
-    "letor3": Convention(
-        _exponential_gain, _letor_discount, no_relevant=0.0, ap_over_all_relevant=True
-    ),
+    "sklearn": Convention("linear", average_ties=True),
+    "trec": Convention("linear", ap_over_all_relevant=True),
+    "letor3": Convention("exponential", "letor", ap_over_all_relevant=True),
     "letor4": Convention(
-        _exponential_gain,
-        _letor_discount,
-        no_relevant=0.0,
-        ap_over_all_relevant=True,
-        short_ndcg_is_zero=True,
+        "exponential", "letor", ap_over_all_relevant=True, short_ndcg_is_zero=True
     ),
 }
 
 
-def find_convention(name: str) -> Convention:
-    """Return a convention by its name."""
-    return CONVENTIONS[check_choice("convention", name, CONVENTIONS)]
+def find_convention(name: str, gain: Any = None, discount: Any = None) -> Convention:
+    """Return a convention by its name, with another gain or discount where it is open to one."""
+    rules = CONVENTIONS[check_choice("convention", name, CONVENTIONS)]
+    changes: dict[str, Any] = {}
+    if gain is not None:
+        changes["gain"] = check_gain("gain", gain)
+    if discount is not None:
+        changes["discount"] = check_discount("discount", discount, DISCOUNT_KINDS)
+    for what, value in changes.items():
+        if what not in rules.open_to and value != getattr(rules, what):
+            others = [other for other in CONVENTIONS if what in CONVENTIONS[other].open_to]
+            raise ValueError(
+                f"{what} is fixed by convention={name!r} ({rules}); leave it out, or take the "
+                f"rules of {' or '.join(map(repr, others))}"
+            )
+    return replace(rules, **changes)

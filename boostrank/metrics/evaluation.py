@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.ranking_data import check_queries
+from boostrank.hosts.ignored import LARGEST_GRADE, warn_of_large_grades
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.measures import (
     MEASURES,
@@ -16,7 +17,10 @@ from boostrank.metrics.measures import (
     parse_name,
     ratio,
 )
+from boostrank.objectives.gains import Gain
 from boostrank.objectives.validation import (
+    AMOUNTS,
+    GRADES,
     Floats,
     Integers,
     check_flag,
@@ -75,6 +79,8 @@ def evaluate(
     *,
     qid: npt.ArrayLike | None = ...,
     convention: str = ...,
+    gain: Gain | Sequence[float] | None = ...,
+    discount: str | Sequence[float] | None = ...,
     weight: npt.ArrayLike | None = ...,
     per_query: Literal[False] = ...,
 ) -> dict[str, float]: ...
@@ -89,6 +95,8 @@ def evaluate(
     *,
     qid: npt.ArrayLike | None = ...,
     convention: str = ...,
+    gain: Gain | Sequence[float] | None = ...,
+    discount: str | Sequence[float] | None = ...,
     weight: npt.ArrayLike | None = ...,
     per_query: Literal[True],
 ) -> dict[str, Floats]: ...
@@ -102,6 +110,8 @@ def evaluate(
     *,
     qid: npt.ArrayLike | None = None,
     convention: str = "standard",
+    gain: Gain | Sequence[float] | None = None,
+    discount: str | Sequence[float] | None = None,
     weight: npt.ArrayLike | None = None,
     per_query: bool = False,
 ) -> dict[str, float] | dict[str, Floats]:
@@ -112,8 +122,8 @@ def evaluate(
     scores : array (n_docs,)
         Finite; larger is better. Log-odds for logloss, brier and ece.
     labels : array (n_docs,)
-        Relevance grades, 0 <= y <= 1000; for ``spearman kendall pearson auc`` alone any finite
-        numbers.
+        Relevance grades, 0 <= y <= 1000; finite and not negative with another than the exponential
+        gain; for ``spearman kendall pearson auc`` alone any finite numbers.
     group : array of int (n_queries,), optional
         Sizes of consecutive queries. A query of size 0 counts in no mean.
     metrics : sequence of str
@@ -136,6 +146,14 @@ def evaluate(
         Whose rules apply; see the table of `boostrank.metrics`. The default is what most papers
         print; it leaves queries without relevant documents out instead of counting them as 1 or 0,
         which would only shift all rankers alike.
+    gain : str, sequence of float or callable, optional
+        What a grade is worth to dcg, ndcg and meanndcg, as the objectives have it: "exponential",
+        "linear", one number for each whole grade from 0, or a function of an array of grades.
+        Default None: the convention's. Of labels that are amounts, such as prices, "linear" is what
+        people mean. ``lightgbm`` and ``xgboost`` take another, as those tools do.
+    discount : str or sequence of float, optional
+        What a rank counts, as the objectives have it: "log2", "linear", "reciprocal" or one number
+        for each rank from 1. Default None: the convention's; only ``standard`` takes another.
     weight : array (n_queries,) or (n_docs,), optional
         Weights of the queries in the means, finite and not negative. A query has the mean of its
         documents' weights, as in LightGBM. Where both lengths are the same, weights are those of
@@ -155,9 +173,15 @@ def evaluate(
     ValueError
         For an unknown measure or convention (with the nearest known one), scores that are not
         finite, labels out of their range, sizes or lengths that do not fit, both or none of group
-        and qid, a query whose documents do not stand together.
+        and qid, a query whose documents do not stand together, a gain or a discount that the
+        convention fixes.
     TypeError
         For arguments of the wrong kind.
+
+    Warns
+    -----
+    UserWarning
+        Of labels above 30 where they count as gains 2^y - 1.
 
     Examples
     --------
@@ -174,14 +198,18 @@ def evaluate(
     >>> boostrank.evaluate([0.9, 0.5, 0.1], [0.2, 0.3, -0.1], metrics=["spearman"], qid=[7, 7, 7])
     {'spearman': 0.5}
     """
-    rules = find_convention(convention)
+    rules = find_convention(convention, gain, discount)
     if isinstance(metrics, str):
         raise TypeError(f"metrics must be a sequence of names, got a string; write [{metrics!r}]")
     names = {name: parse_name(name, convention) for name in metrics}
     scores = check_scores(scores)
-    domains = [MEASURES[name.measure].labels for name in names.values()]
+    of_gains = GRADES if rules.gain == "exponential" else AMOUNTS
+    domains = [MEASURES[name.measure].labels or of_gains for name in names.values()]
     labels = check_labels(labels, len(scores), narrowest(*domains))
     boundaries = check_queries(group, qid, len(scores))
+    by_gain = [text for text, name in names.items() if not MEASURES[name.measure].labels]
+    if by_gain and rules.gain == "exponential" and labels.max(initial=0.0) > LARGEST_GRADE:
+        warn_of_large_grades(", ".join(by_gain), 'pass gain="linear"')
     query_weight = None if weight is None else per_query_weight(weight, boundaries)
     ranking = Ranking(scores, labels, boundaries, rules)
     if check_flag("per_query", per_query):

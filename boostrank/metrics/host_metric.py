@@ -10,6 +10,7 @@ from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.evaluation import evaluate
 from boostrank.metrics.measures import parse_name
 from boostrank.objectives.base import ShownSignature
+from boostrank.objectives.gains import Gain
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,16 @@ class Metric:
 
     name: str
     convention: str = "standard"
+    gain: Gain | None = None
+    discount: str | tuple[float, ...] | None = None
 
     __signature__ = ShownSignature()
 
     def __post_init__(self) -> None:
-        find_convention(self.convention)
+        rules = find_convention(self.convention, self.gain, self.discount)
+        for name in ("gain", "discount"):  # tables as tuples
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, getattr(rules, name))
         parse_name(self.name, self.convention)
 
     @property
@@ -70,12 +76,25 @@ class Metric:
 
     def _value(self, scores: Any, labels: Any, group: Any, weight: Any) -> float:
         values = evaluate(
-            scores, labels, group, (self.name,), convention=self.convention, weight=weight
+            scores,
+            labels,
+            group,
+            (self.name,),
+            convention=self.convention,
+            gain=self.gain,
+            discount=self.discount,
+            weight=weight,
         )
         return values[self.name]
 
 
-def metric(name: str, *, convention: str = "standard") -> Metric:
+def metric(
+    name: str,
+    *,
+    convention: str = "standard",
+    gain: Any = None,
+    discount: Any = None,
+) -> Metric:
     """Make a metric that a host evaluates after each round.
 
     It goes into ``feval=`` of `lightgbm.train` and `lightgbm.cv`, ``eval_metric=`` of
@@ -91,6 +110,8 @@ def metric(name: str, *, convention: str = "standard") -> Metric:
         One measure, as in `evaluate`; also the name under which the host reports it.
     convention : str
         Whose rules apply, as in `evaluate`.
+    gain, discount : optional
+        As in `evaluate`.
 
     Returns
     -------
@@ -120,4 +141,4 @@ def metric(name: str, *, convention: str = "standard") -> Metric:
     >>> len(history["training"]["ndcg@10"])
     3
     """
-    return Metric(name, convention)
+    return Metric(name, convention, gain, discount)

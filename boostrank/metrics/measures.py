@@ -14,7 +14,8 @@ from boostrank.metrics.conventions import Convention
 from boostrank.metrics.probabilities import OfDocuments, brier, calibration_error, log_loss, targets
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.engine.order import order_by_score
-from boostrank.objectives.validation import GRADES, NUMBERS, Floats, Integers
+from boostrank.objectives.gains import gains_of
+from boostrank.objectives.validation import AMOUNTS, GRADES, NUMBERS, Floats, Integers
 
 
 @jit_entry
@@ -126,6 +127,7 @@ class Ranking:
         position = np.arange(len(scores), dtype=np.int64)
         self.rank = (position - boundaries[self.query] + 1).astype(np.float64)
         order = _best_first(scores, boundaries)
+        self._order = order
         self.grades = labels[order]
         self.relevant = (self.grades > rules.relevant_above).astype(np.float64)
         self.n_relevant = self.total(self.relevant)
@@ -159,20 +161,26 @@ class Ranking:
         return np.bincount(query, values, self.n_queries).astype(np.float64, copy=False)
 
     @cached_property
+    def _gains(self) -> Floats:
+        """Gain of each document, in the order passed."""
+        return gains_of(self.rules.gain, self.labels)
+
+    @cached_property
     def gains(self) -> Floats:
         """Expected gain at each position."""
-        return self._expected(self.rules.gain(self.grades))
+        return self._expected(self._gains[self._order])
 
     @cached_property
     def ideal_gains(self) -> Floats:
         """Gain at each position of the ideal order."""
-        return self.rules.gain(self.labels[_best_first(self.labels, self.boundaries)])
+        return self._gains[_best_first(self._gains, self.boundaries)]
 
     @cached_property
     def equal_labels(self) -> npt.NDArray[np.bool_]:
         """Whether a query has nothing to rank: all its labels are the same."""
         changes = (self.grades[1:] != self.grades[:-1]) & (self.query[1:] == self.query[:-1])
-        return self.total(np.append(0.0, changes)[: len(self.grades)]) == 0
+        equal: npt.NDArray[np.bool_] = self.total(np.append(0.0, changes)[: len(self.grades)]) == 0
+        return equal
 
     def centred(self, values: Floats) -> Floats:
         """Values less their query's mean, in units of their range; exactly 0 if all are equal."""
@@ -224,7 +232,7 @@ class Ranking:
     @cached_property
     def discount(self) -> Floats:
         """Weight of each position."""
-        return self.rules.discount(self.rank)
+        return self.rules.discounts(self.rank, self.sizes[self.query].astype(np.float64))
 
     @cached_property
     def hits(self) -> Floats:
@@ -352,8 +360,8 @@ class Measure:
     #: Whether it is divided by the best the query allows, and so is 0/0 where nothing is relevant.
     normalised: bool
     cutoff: Literal["optional", "required", "none", "persistence"] = "optional"
-    #: Which labels it takes, one of `LABEL_DOMAINS`.
-    labels: str = GRADES
+    #: Which labels it takes, one of `LABEL_DOMAINS`; "" stands for those that have a gain.
+    labels: str = AMOUNTS
     #: Whether it compares the order of scores with that of labels. It is then 0/0, and counts in no
     #: mean, where all labels are the same; no document need be relevant.
     compares_orders: bool = False
@@ -371,14 +379,14 @@ def _of_probabilities(function: OfDocuments) -> Measure:
 
 
 MEASURES: dict[str, Measure] = {
-    "dcg": Measure(_dcg, normalised=False),
-    "ndcg": Measure(_ndcg, normalised=True),
-    "meanndcg": Measure(_mean_ndcg, normalised=True, cutoff="none"),
+    "dcg": Measure(_dcg, normalised=False, labels=""),
+    "ndcg": Measure(_ndcg, normalised=True, labels=""),
+    "meanndcg": Measure(_mean_ndcg, normalised=True, cutoff="none", labels=""),
     "map": Measure(_average_precision, normalised=True),
     "precision": Measure(_precision, normalised=False, cutoff="required"),
     "recall": Measure(_recall, normalised=True, cutoff="required"),
     "mrr": Measure(_reciprocal_rank, normalised=False),
-    "err": Measure(_expected_reciprocal_rank, normalised=False),
+    "err": Measure(_expected_reciprocal_rank, normalised=False, labels=GRADES),
     "rbp": Measure(_rank_biased_precision, normalised=False, cutoff="persistence"),
     "spearman": _order_measure(_spearman),
     "kendall": _order_measure(_kendall),

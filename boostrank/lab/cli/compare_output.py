@@ -14,7 +14,7 @@ from boostrank.lab.environment import machine
 from boostrank.lab.results import Failure, Row
 from boostrank.lab.settings import Settings
 from boostrank.lab.stats import RESAMPLES
-from boostrank.metrics import CONVENTIONS
+from boostrank.metrics.conventions import find_convention
 
 #: The first columns: learner, the metric, its difference to the baseline's and p.
 HEADINGS_KEPT = 4
@@ -98,7 +98,7 @@ def in_words(
         f"XGBoost min_child_weight 1, {counted(settings.threads, 'thread', 'threads')}, "
         f"seed {settings.seed}."
         + "".join(f" {host}: {dict(own)}." for host, own in settings.params.items()),
-        "Convention": f"{CONVENTIONS[settings.convention]}.",
+        "Convention": f"{find_convention(settings.convention, settings.gain)}.",
         "Difference and p": f"{settings.metric.upper()} against {baseline}, ± half a "
         "95 % interval, two-sided paired randomisation test over "
         f"{counted(tested, 'query', 'queries')}, {RESAMPLES:,} resamples, not corrected "

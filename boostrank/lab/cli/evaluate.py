@@ -1,16 +1,16 @@
 """`boostrank evaluate`: metrics of scores in a file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from boostrank.datasets import RankingData, load_letor
 from boostrank.datasets.tables import Columns, is_table, parts_of_frames, read_frame
-from boostrank.lab.cli.options import DATA, Convention, Data, Json, Label, Qid
+from boostrank.lab.cli.options import DATA, Convention, Data, Gain, Json, Label, Qid
 from boostrank.lab.cli.output import json_number, print_json
-from boostrank.lab.cli.parsing import parse_words
+from boostrank.lab.cli.parsing import parse_gain, parse_words
 from boostrank.lab.settings import Settings
 from boostrank.metrics import evaluate as evaluate_scores
 from boostrank.objectives.validation import Floats, check_choice
@@ -40,18 +40,20 @@ def evaluate(
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
     convention: Convention = Settings.convention,
+    gain: Gain = None,
     json_: Json = False,
 ) -> None:
     """Measure scores. Where the convention keeps the order of ties, it is the files' order."""
     names = parse_words(metrics)
-    evaluate_scores([0.0], [1.0], [1], names, convention=convention)  # names, before reading
+    rules: dict[str, Any] = {"convention": convention, "gain": parse_gain(gain)}
+    evaluate_scores([0.0], [0.0], [1], names, **rules)  # names, before reading
     values, read = _with_scores(scores, data, Columns(label, qid))
-    measured = evaluate_scores(values, read.y, read.group, names, convention=convention)
+    measured = evaluate_scores(values, read.y, read.group, names, **rules)
     if json_:
         print_json(
             {
                 "metrics": {name: json_number(value) for name, value in measured.items()},
-                "convention": convention,
+                **rules,
                 "queries": len(read.group),
                 "documents": len(read.y),
             }

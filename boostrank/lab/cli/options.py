@@ -73,6 +73,15 @@ Convention = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+Gain = Annotated[
+    str | None,
+    typer.Option(
+        help="What a grade is worth to metrics and objectives: exponential (2^y - 1), linear (for "
+        "prices, probabilities, ranks), or one number for each grade from 0: 0,1,3,10. By "
+        "default as the convention has it.",
+        rich_help_panel=DATA,
+    ),
+]
 Metric = Annotated[
     str,
     typer.Option(

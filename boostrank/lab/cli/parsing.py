@@ -101,6 +101,19 @@ def with_preset(preset: str | None, params: dict[str, dict[str, Any]]) -> dict[s
     return {host: {**own, **params.get(host, {})} for host, own in chosen.items()}
 
 
+def parse_gain(text: str | None) -> str | tuple[float, ...] | None:
+    """Read a word, or numbers with commas between."""
+    if text is None or text.replace("-", "").isalpha():
+        return text
+    try:
+        return tuple(float(piece) for piece in text.split(","))
+    except ValueError:
+        raise ValueError(
+            "gain is exponential, linear, or one number for each grade from 0 with commas between, "
+            f"such as 0,1,3,10; got {text!r}"
+        ) from None
+
+
 def parse_folds(text: str) -> list[int]:
     """Read numbers with commas between."""
     try:

@@ -14,6 +14,7 @@ from boostrank.lab.cli.options import (
     Categorical,
     Data,
     Drop,
+    Gain,
     KeepOrder,
     Label,
     LearningRate,
@@ -28,7 +29,7 @@ from boostrank.lab.cli.options import (
     completion,
 )
 from boostrank.lab.cli.output import counted, progress_bar
-from boostrank.lab.cli.parsing import parse_params, read_params
+from boostrank.lab.cli.parsing import parse_gain, parse_params, read_params
 from boostrank.lab.models import HOSTS, Model, Stopping, load_model
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
@@ -91,6 +92,7 @@ def train(
         typer.Option(help="With --valid: rounds without a better one.", rich_help_panel=TREES),
     ] = 50,
     metric: Metric = Settings.metric,
+    gain: Gain = None,
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
     drop: Drop = "",
@@ -117,6 +119,7 @@ def train(
         threads=threads,
         seed=seed,
         metric=metric,
+        gain=parse_gain(gain),
         params=read_params(params, [check_choice("host", host, HOSTS)]),
     )
     made: Objective | str = objective.partition(":")[2]

@@ -12,6 +12,7 @@ from boostrank.lab.cli.options import (
     Categorical,
     Convention,
     Drop,
+    Gain,
     KeepOrder,
     Label,
     Metric,
@@ -29,7 +30,13 @@ from boostrank.lab.cli.output import (
     progress_bar,
     versions_in_words,
 )
-from boostrank.lab.cli.parsing import PRESET_ROUNDS, parse_objectives, parse_words, read_params
+from boostrank.lab.cli.parsing import (
+    PRESET_ROUNDS,
+    parse_gain,
+    parse_objectives,
+    parse_words,
+    read_params,
+)
 from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS
 from boostrank.lab.search_space import BUILTINS
@@ -78,6 +85,7 @@ def tune(
     drop: Drop = "",
     categorical: Categorical = "",
     convention: Convention = Settings.convention,
+    gain: Gain = None,
     keep_order: KeepOrder = False,
     out: Annotated[Path, typer.Option(help="Folder for the trials; run again to continue.")] = Path(
         "out/tune"
@@ -111,6 +119,7 @@ def tune(
                         n_jobs=n_jobs,
                         seed=seed,
                         convention=convention,
+                        gain=parse_gain(gain),
                         metric=metric,
                         params=given.get(learner.host),
                         done=lambda _: progress.advance(task),

@@ -1,0 +1,285 @@
+"""Random numbers that depend on the query, not on where it stands.
+
+A generator that runs over the rows of a data set gives a query other numbers when queries are put
+in another order or shared out over workers. Here every number is a function of the seed, the round,
+the query and the document's place in the query. The same model is learnt then in any order of the
+queries, and on any number of workers.
+
+Identity
+    What tells a query is what an objective sees of it: its labels and its scores, in the order of
+    its documents. Before the first tree, queries with the same labels have the same scores too, and
+    draw the same numbers in that round. From the second round on, scores tell them apart.
+
+    Scores are rounded to multiples of 1/1024 for this. Sums over documents in another order
+    change the last bits of a score, which must not change what is drawn. A score that lies near the
+    middle between two multiples may still be rounded to the other: for float32 scores near 1 whose
+    last bit differs, one in 10,000.
+
+Generator
+    SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators. OOPSLA 2014):
+    number t of a stream is mix(state + t GAMMA), so that none depends on the one before it.
+        key_q   = mix(key_round + sum_i mix(bits(y_i) + STEP round(s_i / unit) + i GAMMA) + n GAMMA)
+        state   = mix(key_q + STREAM stream)
+        z_i     = mix(state + i GAMMA),  i = 1..n
+        u_i     = ((z_i >> 12) + 1/2) / 2^52, never 0 or 1
+    The key of a round comes from `numpy.random.SeedSequence`.
+
+Noise
+    gumbel    -ln(-ln u_i)
+    gaussian  sqrt(-2 ln a_i) cos(2 pi b_i) with the upper and lower half of z_i,
+              a_i = ((z_i >> 32) + 1/2) / 2^32, b_i = (z_i mod 2^32) / 2^32  (Box, Muller 1958)
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from ..validation import Floats, Integers
+from .jit import jit_entry, jit_helper, jit_ordered
+from .threads import over_queries
+from .vector import logarithms
+
+Keys = npt.NDArray[np.uint64]
+
+# Scores are rounded to 1/1024: far below any difference that matters, far above what rounding
+# changes. A number below 2^50 is rounded to a whole one by adding this, since float64 has no bits
+# left behind the point; beyond, scores are no longer told apart.
+UNITS = 1024.0
+TO_WHOLE = 1.5 * 2.0**52
+MOST_UNITS = 2.0**50
+
+GAMMA = np.uint64(0x9E3779B97F4A7C15)  # the golden ratio, as in the paper
+STEP = np.uint64(0xD1342543DE82EF95)
+STREAM = np.uint64(0xDA942042E4DD58B5)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S12, _S20, _S27, _S30, _S31, _S32 = (np.uint64(n) for n in (12, 20, 27, 30, 31, 32))
+
+# Bits of a number in [1, 2) are those of 1 and its digits behind the point; what is taken from it
+# then leaves the middle of each of 2^52 or 2^32 steps from 0 to 1.
+ONE = np.uint64(1023 << 52)
+BELOW_ONE, BELOW_ONE_32 = 1.0 - 2.0**-53, 1.0 - 2.0**-33
+SINE_TERMS = np.array(
+    [(-1.0) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(11)]
+)
+
+# Numbers that are turned into noise at once: they stay in the fastest memory.
+BLOCK = 512
+
+
+@jit_helper
+def _mix(z: np.uint64) -> np.uint64:
+    z = (z ^ (z >> _S30)) * _FIRST
+    z = (z ^ (z >> _S27)) * _SECOND
+    return z ^ (z >> _S31)
+
+
+@jit_ordered
+def _perturbed(score: float, scale: float, noise: float) -> float:
+    return score + scale * noise
+
+
+@jit_ordered
+def _cosine(turn: float) -> float:
+    """cos(2 pi (turn + 1/2)), -1/2 <= turn < 1/2."""
+    square = turn * turn
+    sine: float = SINE_TERMS[10]
+    for k in range(9, -1, -1):
+        sine = sine * square + SINE_TERMS[k]
+    sine *= turn
+    return 2.0 * sine * sine - 1.0
+
+
+@jit_helper
+def _batch_end(first: int, last: int, boundaries: Integers) -> int:
+    """Return where a batch of whole queries ends that starts with the first of these."""
+    stop = first + 1
+    while stop < last and boundaries[stop + 1] - boundaries[first] <= BLOCK:
+        stop += 1
+    return stop
+
+
+@jit_entry
+def _write_keys(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Keys,
+    key: np.uint64,
+    keys: Keys,
+) -> None:
+    rounded = np.empty(BLOCK)
+    bits = rounded.view(np.uint64)
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        total = np.uint64(0)
+        for start in range(a, b, BLOCK):
+            n = min(BLOCK, b - start)
+            for i in range(n):
+                units = scores[start + i] * UNITS
+                rounded[i] = max(-MOST_UNITS, min(MOST_UNITS, units)) + TO_WHOLE
+            for i in range(n):
+                place = np.uint64(start - a + i + 1)
+                total += _mix(labels[start + i] + STEP * bits[i] + place * GAMMA)
+        keys[q] = _mix(key + total + np.uint64(b - a) * GAMMA)
+
+
+@jit_helper
+def _write_bits(
+    first: int, last: int, boundaries: Integers, keys: Keys, stream: int, out: Keys
+) -> None:
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        state = _mix(keys[q] + np.uint64(stream) * STREAM)
+        for i in range(a, b):
+            out[i] = _mix(state + np.uint64(i - a + 1) * GAMMA)
+
+
+@jit_entry
+def _write_uniforms(
+    first: int, last: int, boundaries: Integers, keys: Keys, stream: int, out: Floats
+) -> None:
+    bits = out.view(np.uint64)
+    while first < last:
+        stop = _batch_end(first, last, boundaries)
+        _write_bits(first, stop, boundaries, keys, stream, bits)
+        for i in range(boundaries[first], boundaries[stop]):
+            bits[i] = (bits[i] >> _S12) | ONE
+        for i in range(boundaries[first], boundaries[stop]):
+            out[i] -= BELOW_ONE
+        first = stop
+
+
+@jit_entry
+def _write_gumbel(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    keys: Keys,
+    stream: int,
+    scale: float,
+    scores: Floats,
+    out: Floats,
+) -> None:
+    exponential = np.empty(BLOCK)
+    while first < last:
+        stop = _batch_end(first, last, boundaries)
+        _write_uniforms(first, stop, boundaries, keys, stream, out)
+        end = boundaries[stop]
+        for start in range(boundaries[first], end, BLOCK):
+            n = min(BLOCK, end - start)
+            block = out[start : start + n]
+            logarithms(block, exponential, n)
+            for i in range(n):
+                exponential[i] = -exponential[i]
+            logarithms(exponential, block, n)
+            for i in range(n):
+                block[i] = _perturbed(scores[start + i], -scale, block[i])
+        first = stop
+
+
+@jit_entry
+def _write_gaussian(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    keys: Keys,
+    stream: int,
+    scale: float,
+    scores: Floats,
+    out: Floats,
+) -> None:
+    turn, logs = np.empty(BLOCK), np.empty(BLOCK)
+    turn_bits = turn.view(np.uint64)
+    while first < last:
+        stop = _batch_end(first, last, boundaries)
+        _write_bits(first, stop, boundaries, keys, stream, out.view(np.uint64))
+        end = boundaries[stop]
+        for start in range(boundaries[first], end, BLOCK):
+            n = min(BLOCK, end - start)
+            block = out[start : start + n]
+            bits = block.view(np.uint64)
+            for i in range(n):
+                turn_bits[i] = (bits[i] << _S32 >> _S12) | ONE
+                bits[i] = (bits[i] >> _S32 << _S20) | ONE
+            for i in range(n):
+                block[i] -= BELOW_ONE_32
+            logarithms(block, logs, n)
+            for i in range(n):
+                normal = math.sqrt(-2.0 * logs[i]) * _cosine(turn[i] - 1.5)
+                block[i] = _perturbed(scores[start + i], scale, normal)
+        first = stop
+
+
+def query_keys(seed: int, round: int, scores: Floats, labels: Floats, boundaries: Integers) -> Keys:
+    """Key of every query in a round, of which all its numbers are made.
+
+    Parameters
+    ----------
+    seed : int
+        Not negative.
+    round : int
+        Boosting round, from 1.
+    scores, labels : float64 arrays (n_docs,)
+    boundaries : int64 array (n_queries + 1,)
+
+    Returns
+    -------
+    uint64 array (n_queries,)
+    """
+    (key,) = np.random.SeedSequence((seed, round)).generate_state(1, np.uint64)
+    keys = np.empty(len(boundaries) - 1, np.uint64)
+    over_queries(_write_keys, boundaries, scores, labels.view(np.uint64), key, keys)
+    return keys
+
+
+def write_uniforms(keys: Keys, boundaries: Integers, stream: int, out: Floats) -> None:
+    """Write a uniform number on (0, 1) for every document.
+
+    Parameters
+    ----------
+    keys : uint64 array (n_queries,)
+    boundaries : int64 array (n_queries + 1,)
+    stream : int
+        Different streams draw independent numbers.
+    out : float64 array (n_docs,)
+    """
+    over_queries(_write_uniforms, boundaries, keys, stream, out)
+
+
+def write_perturbed(
+    kind: str,
+    scale: float,
+    keys: Keys,
+    boundaries: Integers,
+    stream: int,
+    scores: Floats,
+    out: Floats,
+) -> None:
+    """Write scores with noise.
+
+    Parameters
+    ----------
+    kind : {"gumbel", "gaussian"}
+    scale : float
+    keys : uint64 array (n_queries,)
+    boundaries : int64 array (n_queries + 1,)
+    stream : int
+    scores, out : float64 arrays (n_docs,)
+    """
+    write = _write_gaussian if kind == "gaussian" else _write_gumbel
+    over_queries(write, boundaries, keys, stream, scale, scores, out)
+
+
+def query_uniforms(keys: Keys, stream: int) -> Floats:
+    """Return a uniform number on (0, 1) for every query.
+
+    Parameters
+    ----------
+    keys : uint64 array (n_queries,)
+    stream : int
+    """
+    numbers = np.empty(len(keys))
+    _write_uniforms(0, len(keys), np.arange(len(keys) + 1), keys, stream, numbers)
+    return numbers

@@ -1,0 +1,282 @@
+"""Gains and discounts: parameters of objectives and metrics, and parity with the hosts' own."""
+
+import pickle
+
+import lightgbm as lgb
+import numpy as np
+import oracle
+import pytest
+import xgboost as xgb
+from boostrank.objectives import REGISTRY
+from boostrank.objectives.gains import gains_of
+from sklearn.metrics import dcg_score
+
+import boostrank
+from boostrank import SHFSDCG, LambdaRank, Mix, RankNet, evaluate, metric
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+TABLE = (0.0, 2.0, 3.0, 10.0, 10.0)
+WITH_GAIN = sorted(
+    name
+    for name, cls in REGISTRY.items()
+    if "gain" in cls.__dataclass_fields__ and name not in ("slam-map", "regression")
+)
+WITH_DISCOUNT = [name for name in WITH_GAIN if "discount" in REGISTRY[name].__dataclass_fields__]
+
+
+def make(name, **parameters):
+    return boostrank.objective(name, **({"total_rounds": 4} if "reg" in name else {}), **parameters)
+
+
+def lists(rng, grades=5):
+    group = rng.integers(1, 90, 30)
+    n = group.sum()
+    return rng.normal(size=n), rng.integers(0, grades, n).astype(float), group
+
+
+@pytest.mark.parametrize("name", WITH_GAIN)
+def test_every_form_of_a_gain_is_the_same_number(name, rng):
+    scores, labels, group = lists(rng)
+    want = make(name, gain=TABLE).grad_hess(scores, labels, group, round=3)
+    for gain in (list(TABLE), np.array(TABLE), lambda y: np.array(TABLE)[y.astype(int)]):
+        got = make(name, gain=gain).grad_hess(scores, labels, group, round=3)
+        np.testing.assert_array_equal(got, want)
+    whole = make(name, gain=2.0 ** np.arange(5) - 1).grad_hess(scores, labels, group, round=3)
+    np.testing.assert_array_equal(whole, make(name).grad_hess(scores, labels, group, round=3))
+    assert not np.array_equal(whole[0], want[0])
+    same = make(name, gain="linear").grad_hess(scores, labels, group, round=3)
+    np.testing.assert_array_equal(
+        same, make(name, gain=range(5)).grad_hess(scores, labels, group, round=3)
+    )
+
+
+@pytest.mark.parametrize("name", WITH_DISCOUNT)
+def test_a_table_of_discounts_is_the_word(name, rng):
+    """Where ranks are whole: a smooth rank reads a table along straight lines."""
+    if "sdcg" in name:
+        return
+    scores, labels, group = lists(rng)
+    words = {"log2": 1 / np.log2(np.arange(2, 102)), "reciprocal": 1 / np.arange(1, 101)}
+    for word, table in words.items():
+        want = make(name, discount=word).grad_hess(scores, labels, group)
+        got = make(name, discount=table).grad_hess(scores, labels, group)
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+
+
+def test_tiny_grades_keep_their_digits(rng):
+    """2^y - 1 is y ln 2 there: gradients are those of linear gains."""
+    scores, labels, group = lists(rng)
+    want, _ = LambdaRank(gain="linear").grad_hess(scores, labels, group)
+    for size, error in ((1e-6, 1e-6), (1e-12, 1e-9), (1e-30, 1e-9)):
+        got, _ = LambdaRank().grad_hess(scores, labels * size, group)
+        np.testing.assert_allclose(got, want, rtol=0.0, atol=error * np.abs(want).max())
+
+
+@pytest.mark.parametrize("n", [40, 700, 5000])
+def test_amounts_without_a_bound(n, rng):
+    """Every gain another one: the ideal DCG is sorted, not counted."""
+    amounts = rng.lognormal(6, 2, n)
+    scores = rng.normal(size=n)
+    for norm in (True, False):
+        objective = LambdaRank(gain="linear", norm=norm, truncation=5)
+        grad, _ = objective.grad_hess(scores, amounts, [n])
+        scaled, _ = objective.grad_hess(scores, amounts / 1e6, [n])
+        assert np.abs(grad).max() > 0
+        np.testing.assert_allclose(grad, scaled, rtol=1e-9, atol=1e-15)
+        if n == 40:
+            pairs = oracle.lambdarank_pairs(
+                scores, np.log1p(amounts) / np.log(2), truncation=5, norm=norm
+            )
+            want = np.zeros(n)
+            for i, j, w in pairs:
+                rho = 1 / (1 + np.exp(scores[i] - scores[j]))
+                want[i] -= w * rho
+                want[j] += w * rho
+            np.testing.assert_allclose(grad, want, rtol=1e-9)
+    with pytest.raises(ValueError, match='amounts, such as prices, need gain="linear"'):
+        LambdaRank().grad_hess(scores, amounts * 1e6, [n])
+
+
+BAD = [
+    ({"gain": "liner"}, ValueError, "unknown gain 'liner'; did you mean 'linear'"),
+    ({"gain": [0, 2, 1]}, ValueError, "gain must not fall: grade 2 has 1, grade 1 2"),
+    ({"gain": [0, -1]}, ValueError, "gain must be finite and not negative, got -1"),
+    ({"gain": [0, np.inf]}, ValueError, "gain must be finite"),
+    ({"gain": []}, TypeError, "gain must be 'exponential', 'linear', one gain for each grade"),
+    ({"gain": 2.0}, TypeError, "gain must be"),
+    ({"discount": "log"}, ValueError, "unknown discount 'log'; did you mean 'log2'"),
+    ({"discount": [1, 2]}, ValueError, "discount must not grow with the rank: rank 2 has 2"),
+    ({"discount": [0, 0]}, ValueError, "discount must be above 0 at rank 1"),
+    ({"discount": 3}, TypeError, "discount must be 'log2'"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "error", "message"), BAD)
+def test_bad_parameters(parameters, error, message):
+    with pytest.raises(error, match=message):
+        LambdaRank(**parameters)
+    with pytest.raises(error, match=message):
+        evaluate([0, 1], [0, 1], [2], ["ndcg"], **parameters)
+
+
+@pytest.mark.parametrize(
+    ("gain", "message"),
+    [
+        (
+            [0, 1],
+            "gain has a number for each of the grades 0 to 1, and none for the grade 2 at row 1",
+        ),
+        (lambda y: -y, "gain must be finite and not negative, got -2.0 of grade 2"),
+        (lambda y: 5 - y, "gain must not fall while the grade grows: grade 2 has 3, grade 0 5"),
+        (lambda y: y[:1], "gain must return one number for each of the 2 grades"),
+    ],
+)
+def test_gains_that_do_not_fit_the_labels(gain, message):
+    for objective in (LambdaRank(gain=gain), Mix(RankNet(), SHFSDCG(gain=gain), 0.5)):
+        with pytest.raises(ValueError, match=message):
+            objective.grad_hess([0.0, 1.0], [0, 2], [2])
+    with pytest.raises(ValueError, match=message):
+        evaluate([0.0, 1.0], [0, 2], [2], ["ndcg"], gain=gain)
+
+
+def test_equal_gains_of_different_grades_have_nothing_to_rank(rng):
+    scores, labels = rng.normal(size=30), np.arange(30.0) % 2 + 3
+    for name in WITH_GAIN:
+        if name in ("blend", "reg-shf-sdcg"):  # with parts that go by grades
+            continue
+        grad, _ = make(name, gain=TABLE).grad_hess(scores, labels, [30])
+        np.testing.assert_array_equal(grad, 0.0)
+
+
+def test_objectives_with_tables_hash_and_pickle():
+    objective = LambdaRank(gain=[0, 1, 3], discount=[1.0, 0.5])
+    assert objective.gain == (0.0, 1.0, 3.0)
+    assert pickle.loads(pickle.dumps(objective)) == objective
+    assert hash(objective) == hash(LambdaRank(gain=(0, 1, 3), discount=(1, 0.5)))
+    assert eval(repr(objective), {"LambdaRank": LambdaRank}) == objective
+
+
+# ---- metrics -------------------------------------------------------------------------------------
+
+
+def test_metrics_under_lightgbms_label_gain(rng):
+    scores, labels, group = lists(rng)
+    data = lgb.Dataset(np.zeros((len(scores), 1)), labels, group=group, init_score=scores)
+    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [1, 5, 20], "verbosity": -1}
+    booster = lgb.Booster({**params, "label_gain": TABLE, "feature_pre_filter": False}, data)
+    want = {name: value for _, name, value, _ in booster.eval_train()}
+    got = evaluate(scores, labels, group, tuple(want), convention="lightgbm", gain=TABLE)
+    assert got == pytest.approx(want, rel=1e-12)
+
+
+def test_metrics_under_xgboosts_linear_gains(rng):
+    scores, labels, group = lists(rng)
+    scores = scores.astype(np.float32)
+    data = xgb.DMatrix(np.zeros((len(scores), 1)), labels, base_margin=scores, group=group)
+    params = {"objective": "rank:ndcg", "ndcg_exp_gain": False, "eval_metric": "ndcg@5"}
+    line = xgb.Booster({**params, "base_score": 0, "nthread": 1}, [data]).eval(data)
+    got = evaluate(scores, labels, group, ["ndcg@5"], convention="xgboost", gain="linear")
+    assert got["ndcg@5"] == pytest.approx(float(line.rsplit(":", 1)[1]), rel=1e-6)
+
+
+def test_metrics_of_amounts_are_scikit_learns(rng):
+    amounts, scores = rng.lognormal(6, 2, 50), rng.normal(size=50)
+    got = evaluate(scores, amounts, [50], ["dcg@7", "dcg"], gain="linear")
+    assert got["dcg@7"] == pytest.approx(dcg_score([amounts], [scores], k=7))
+    assert got["dcg"] == pytest.approx(dcg_score([amounts], [scores]))
+    for discount, weights in {
+        "reciprocal": 1 / np.arange(1, 51),
+        "linear": np.arange(49, -1, -1),
+        (1, 1, 0.5): np.pad([1, 1, 0.5], (0, 47)),
+    }.items():
+        got = evaluate(scores, amounts, [50], ["dcg"], gain="linear", discount=discount)
+        assert got["dcg"] == pytest.approx(amounts[np.argsort(-scores)] @ weights)
+
+
+def test_conventions_that_fix_their_own(rng):
+    query = [0.0, 1.0], [0, 1], [2]
+    for convention in ("letor3", "letor4"):
+        with pytest.raises(ValueError, match=f"gain is fixed by convention='{convention}'"):
+            evaluate(*query, convention=convention, gain="linear")
+    with pytest.raises(ValueError, match="discount is fixed by convention='lightgbm'"):
+        metric("ndcg", convention="lightgbm", discount="linear")
+    evaluate(*query, convention="trec", gain="linear")  # its own
+
+
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+def test_a_hosts_metric_has_the_gain(host, rng):
+    scores, labels, group = lists(rng)
+    chosen = metric("ndcg@5", gain=list(TABLE))
+    assert pickle.loads(pickle.dumps(chosen)) == chosen
+    got = chosen(labels, scores, None, group)[1]
+    assert got == evaluate(scores, labels, group, ["ndcg@5"], gain=TABLE)["ndcg@5"]
+
+
+# ---- training ------------------------------------------------------------------------------------
+
+LIGHTGBM = {
+    "verbosity": -1, "num_threads": 1, "num_leaves": 31, "min_data_in_leaf": 1,
+    "min_sum_hessian_in_leaf": 1e-9, "learning_rate": 1.0,
+}  # fmt: skip
+
+
+def training_data(rng):
+    group = np.full(50, 12)
+    labels = rng.integers(0, 5, group.sum()).astype(float)
+    return rng.normal(size=(len(labels), 3)), labels, group
+
+
+def test_the_first_tree_is_lightgbms_under_its_label_gain(rng):
+    X, labels, group = training_data(rng)
+    given = {"label_gain": list(TABLE)}
+    built_in = {"objective": "lambdarank", "lambdarank_truncation_level": 10_000, **given}
+
+    def first_tree(**params):
+        data = lgb.Dataset(X, labels, group=group)
+        return lgb.train({**LIGHTGBM, **params}, data, 1).predict(X, raw_score=True)
+
+    want = first_tree(**built_in)
+    for params in ({"objective": LambdaRank(gain=TABLE)}, {"objective": LambdaRank(), **given}):
+        np.testing.assert_allclose(
+            first_tree(**params), want, rtol=1e-4, atol=1e-4 * abs(want).max()
+        )
+    assert not np.allclose(first_tree(objective=LambdaRank()), want, rtol=1e-2)
+
+
+def test_the_hosts_gain_is_honoured_wherever_it_is_given(rng):
+    X, labels, group = training_data(rng)
+    plain = {"n_estimators": 3, "n_jobs": 1, "num_leaves": 4}
+    want = LGBMRanker(objective=SHFSDCG(gain=TABLE), **plain).fit(X, labels, group=group).predict(X)
+    for objective in (SHFSDCG(), "shf-sdcg"):
+        ranker = LGBMRanker(objective=objective, label_gain=list(TABLE), **plain)
+        np.testing.assert_array_equal(ranker.fit(X, labels, group=group).predict(X), want)
+    mixed = Mix(RankNet(), SHFSDCG(), 0.5)
+    own = Mix(RankNet(), SHFSDCG(gain=TABLE), 0.5)
+    data = {"params": {**LIGHTGBM, "label_gain": TABLE}, "num_boost_round": 2}
+    got, want = (
+        lgb.train(
+            train_set=lgb.Dataset(X, labels, group=group),
+            **{**data, "params": {**data["params"], "objective": o}},
+        ).predict(X)
+        for o in (mixed, own)
+    )
+    np.testing.assert_array_equal(got, want)
+    plain = {"n_estimators": 3, "n_jobs": 1, "max_depth": 2}
+    want = XGBRanker(objective=LambdaRank(gain="linear"), **plain).fit(X, labels, group=group)
+    got = XGBRanker(objective=LambdaRank(), ndcg_exp_gain=False, **plain).fit(
+        X, labels, group=group
+    )
+    np.testing.assert_array_equal(got.predict(X), want.predict(X))
+
+
+def test_two_different_gains_are_refused(rng):
+    X, labels, group = training_data(rng)
+    params = {**LIGHTGBM, "label_gain": TABLE, "objective": LambdaRank(gain="linear")}
+    with pytest.raises(ValueError, match=r"label_gain=.* is not the gain of LambdaRank"):
+        lgb.train(params, lgb.Dataset(X, labels, group=group), 1)
+
+
+def test_gains_of_linear_are_the_labels():
+    labels = np.array([0.0, 2.5])
+    assert gains_of("linear", labels) is labels
