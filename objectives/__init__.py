@@ -47,14 +47,6 @@ REGISTRY: dict[str, type[Objective]] = {
     name: cls for cls in CLASSES for name in (cls.name, *cls.presets)
 }
 
-__all__ = [
-    "REGISTRY",
-    "Contract",
-    "Cost",
-    "Mix",
-    "Objective",
-    "Schedule",
-    "Unbiased",
-    "query_kernel",
-]
+__all__ = ["REGISTRY", "Contract", "Cost", "Mix", "Objective", "Schedule", "Several", "Unbiased"]
+__all__ += ["query_kernel"]
 __all__ += [cls.__name__ for cls in CLASSES]

@@ -1,17 +1,18 @@
 r"""Several: one ranking for several labels, such as relevance and margin.
 
 Source
-    Weights and epsilon-constraint: Miettinen: Nonlinear multiobjective optimization (1999), chapter
-    3. The constraint is kept as in Polyak's switching subgradient method (1967). Chebyshev: Bowman
-    (1976); that of gradients as in Mahapatra, Dong, Chen, Momma: Multi-label learning to rank
-    through multi-objective optimization. KDD 2023.
+    Weights and epsilon-constraint: Miettinen: Nonlinear multiobjective optimization (1999), part
+    II, chapter 3. The constraint is kept by steps on it where it is violated, as in Polyak's
+    switching subgradient method (1967), here without a jump. Chebyshev: the weighted metric of
+    Bowman (1976); for gradients of rankers Mahapatra, Dong, Chen, Momma: Multi-label learning to
+    rank through multi-objective optimization. KDD 2023.
 
 Definition
     L_k the loss of objective k on label k, M_k its metric on the training data, in this round.
 
     weights     sum_k w_k L_k
-    at_least    L_j of the first label j whose M_j is below what was asked; of the label that
-                nothing was asked of, where there is none
+    at_least    sum_k w_k L_k, with w_k growing from 0 to 1 while M_k falls from what was asked plus
+                BAND to that less BAND; of the label that nothing was asked of, what is left
     chebyshev   L_j of the label with the largest w_j (1 - M_j): the worst one, by weight
 
 Gradient, Hessians
@@ -39,9 +40,12 @@ from .base import HOST_PARAMETERS, Objective
 from .contract import Contract, HessianKind
 from .engine.curvature import HESSIAN_FLOOR
 from .mix import _GRADIENTS, _HESSIANS, Parts, parts_of
+from .parameters import flag
 from .schedules import Schedule
 from .validation import Floats, Integers, check_labels, check_positive, check_share
 
+# A metric is kept to within this of what was asked: as wide as a round's change, or it swings.
+BAND = 0.002
 METHODS = ("weights", "at_least", "chebyshev")
 Numbers = tuple[tuple[str, float], ...]
 
@@ -88,7 +92,7 @@ class Several(Objective):
         from 1 matters. Default: all 1.
     at_least : mapping of str to float, optional
         Metric, from 0 to 1, that labels must reach on the training data, for all names but one,
-        which gets what is left. A round learns the first label that is below; so the metric climbs
+        which gets what is left. A label weighs more the further it is below; so its metric climbs
         to what was asked, and then stays there. Not with `weights`.
     chebyshev : bool, default False
         Learn in every round the label that is worst, by weight.
@@ -121,7 +125,7 @@ class Several(Objective):
     labels: Any
     weights: Any = None
     at_least: Any = None
-    chebyshev: bool = False
+    chebyshev: bool = flag(False)
     metric: Any = "ndcg@10"
 
     if not TYPE_CHECKING:  # no parameter, as elsewhere: it is chosen for each part
@@ -309,15 +313,14 @@ class Several(Objective):
         weight = np.array([value for _, value in self.weights])
         if measured is None:
             return np.asarray(weight / weight.sum())
-        names = [name for name, _ in self.objectives]
         if self.at_least is None:
-            chosen = int(np.argmax(weight * (1.0 - measured)))
-        else:
-            asked = dict(self.at_least)
-            below = [n for n, name in enumerate(names) if measured[n] < asked.get(name, -1.0)]
-            rest = next(n for n, name in enumerate(names) if name not in asked)
-            chosen = below[0] if below else rest
-        return np.eye(len(names))[chosen]
+            return np.eye(len(weight))[int(np.argmax(weight * (1.0 - measured)))]
+        asked = dict(self.at_least)
+        wants = np.array([asked.get(name, np.nan) for name, _ in self.objectives])
+        # NaN, of data in which nothing is relevant, asks for nothing.
+        pull = np.nan_to_num(np.clip((wants + BAND - measured) / (2.0 * BAND), 0.0, 1.0))
+        pull /= max(1.0, pull.sum())
+        return np.asarray(np.where(np.isnan(wants), 1.0 - pull.sum(), pull))
 
     def parts(self, shares: Floats, round: int | None) -> tuple[Parts, list[str]]:
         """Return the parts of a round's loss, and the label of each.

@@ -11,7 +11,7 @@ import numpy as np
 
 from boostrank.datasets.ranking_data import check_either, check_ids, sizes_of_ids
 from boostrank.metrics import Metric, evaluate, metric, per_query_weight
-from boostrank.objectives import Objective, Schedule, Unbiased
+from boostrank.objectives import Objective, Schedule, Several, Unbiased
 from boostrank.objectives.validation import (
     GRADES,
     Floats,
@@ -356,6 +356,8 @@ def _stretched(objective: _O, total: int) -> _O:
             changes[field.name] = replace(value, total_rounds=total)
         elif isinstance(value, Objective):  # a part of a mixture
             changes[field.name] = _stretched(value, total)
+        elif isinstance(objective, Several) and field.name == "objectives":
+            changes[field.name] = {name: _stretched(part, total) for name, part in value}
     return objective.replace(**changes)
 
 
