@@ -114,7 +114,7 @@ class Several(Objective):
     ...     labels={"price": [0.0, 4.0]},
     ... )
     >>> both.grad_hess([0.0, 0.0], [2, 0], [2])[0].tolist()
-    [1.0, -1.0]
+    [0.5, -0.5]
     """
 
     name: ClassVar[str] = "several"

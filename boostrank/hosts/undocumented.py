@@ -20,7 +20,7 @@ LightGBM
   Test: test_the_hosts_ranker_counts_arguments.
 - ``lightgbm.train`` has a local variable ``init_model`` (`lightgbms_init_model`). Without: training
   that goes on with a model learns factors of positions from the start.
-  Test: tests/test_clicks.py, test_continued_training_goes_on_with_the_factors.
+  Test: tests/test_unbiased.py, test_continued_training_goes_on_with_the_factors.
 - ``LGBMRanker._objective`` is what is trained (`boostrank.lightgbm`). Without: schedules do not
   take their length from `n_estimators`.
   Test: test_lightgbms_ranker_trains_its_private_objective.
