@@ -158,9 +158,12 @@ class Several(Objective):
             else Labels(value, name, parts[name].contract.labels)
             for name, value in given.items()
         }
-        weights = dict.fromkeys(names, 1.0)
-        if self.weights is not None:
-            weights = self._named("weights", self.weights, names)
+        weights = self.weights
+        if weights is not None:
+            weights = tuple(
+                (name, check_positive(f"weights[{name!r}]", weight))
+                for name, weight in self._named("weights", weights, names).items()
+            )
         asked = None
         if self.at_least is not None:
             asked = dict(self.at_least)
@@ -177,9 +180,7 @@ class Several(Objective):
         self._set(
             objectives=tuple(parts.items()),
             labels=tuple(kept.items()),
-            weights=tuple(
-                (name, check_positive(f"weights[{name!r}]", weights[name])) for name in names
-            ),
+            weights=weights,
             at_least=None
             if asked is None
             else tuple(
@@ -310,11 +311,14 @@ class Several(Objective):
         float64 array (n_labels,)
             Adding up to 1.
         """
-        weight = np.array([value for _, value in self.weights])
+        weight = np.ones(len(self.objectives))
+        if self.weights is not None:
+            weight = np.array([value for _, value in self.weights])
         if measured is None:
             return np.asarray(weight / weight.sum())
         if self.at_least is None:
-            return np.eye(len(weight))[int(np.argmax(weight * (1.0 - measured)))]
+            worst = int(np.argmax(weight * (1.0 - measured)))
+            return np.asarray(np.eye(len(weight))[worst])
         asked = dict(self.at_least)
         wants = np.array([asked.get(name, np.nan) for name, _ in self.objectives])
         # NaN, of data in which nothing is relevant, asks for nothing.

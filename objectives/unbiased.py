@@ -285,8 +285,6 @@ class Unbiased(Objective):
                 f"{self.objective.name} is no sum over pairs with factors of both; "
                 'pass propensity="additive", or numbers'
             )
-        if self.propensity == "pairwise" and isinstance(self.objective.sigma, Schedule):
-            raise ValueError('propensity="pairwise" takes a number as sigma, got a schedule')
         if self.initial is not None:
             if not isinstance(self.propensity, str):
                 raise ValueError("initial is where learnt factors start; propensities are given")
@@ -463,7 +461,7 @@ class Unbiased(Objective):
         pull, curvature, count = sums
         ridge = self.regularization * count
         moved = factors[0] - RATE * (pull + ridge * factors[0]) / (curvature + ridge + EPS)
-        return (moved - moved[0])[None]
+        return np.asarray((moved - moved[0])[None])
 
     @staticmethod
     def additive_sums(places: Integers, grad: Floats, hess: Floats, n: int) -> Floats:

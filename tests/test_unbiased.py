@@ -206,6 +206,18 @@ def test_bad_parameters_are_refused(build, message):
         build()
 
 
+@every_form
+def test_schedules_reach_what_is_inside(form, log):
+    kind = RankNet(sigma=boostrank.Schedule("linear", 3, first=1.0, last=3.0))
+    objective = Unbiased(kind, propensity=form, position=log.position)
+    args = np.zeros(len(log.position)), log.data.y, log.data.group
+    alone = Unbiased(RankNet(sigma=3.0), propensity=form, position=log.position)
+    np.testing.assert_array_equal(objective.grad_hess(*args, round=3), alone.grad_hess(*args))
+    with pytest.raises(ValueError, match=r"^round is missing"):
+        objective.grad_hess(*args)
+    assert of_lightgbm(objective, log, 3).num_trees() == 3
+
+
 def test_bad_sessions_are_refused():
     given = Unbiased(RankNet(), position=[1, 2], propensity=[1.0])
     for objective, scores, clicks, message in (

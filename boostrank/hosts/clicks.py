@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boostrank.hosts.collective import is_distributed, mean_over_workers
-from boostrank.hosts.data import Host
+from boostrank.hosts.data import Host, rows_of_fold
 from boostrank.hosts.undocumented import lightgbms_init_model, training_booster
 from boostrank.objectives import Objective, Unbiased
 from boostrank.objectives.validation import Floats, Integers
@@ -112,7 +112,7 @@ class Correction:
     def __init__(self, objective: Unbiased, host: Host, n_docs: int, shown: Any) -> None:
         self.objective, self.host = objective, host
         self.booster = training_booster(host)
-        position, renumbered = _positions(objective, host, self.booster, shown, n_docs)
+        position, renumbered = _positions(objective, host, self.booster, shown)
         if renumbered and (objective.last is not None or not objective.learns):
             raise ValueError(
                 "LightGBM renumbers the positions of Dataset(position=) in the order in which they "
@@ -224,7 +224,7 @@ def correction(objective: Objective, host: Host, n_docs: int, shown: Any) -> Cor
 
 
 def _positions(
-    objective: Unbiased, host: Host, booster: Any, shown: Any, n_docs: int
+    objective: Unbiased, host: Host, booster: Any, shown: Any
 ) -> tuple[Integers | None, bool]:
     """Return positions from 1, and whether LightGBM has renumbered them; None: the objective's."""
     if host == "xgboost":
@@ -234,19 +234,16 @@ def _positions(
                 "label_lower_bound; leave one out"
             )
         return (None, False) if shown is None else (_whole(shown), False)
-    data = None if booster is None else booster.train_set
-    whole, rows = data, None
-    while whole is not None and whole.used_indices is not None:  # a fold of lightgbm.cv
-        used = np.asarray(whole.used_indices)
-        rows = used if rows is None else used[rows]
-        whole = whole.reference
-    given = None if whole is None else whole.get_position()
+    if booster is None:
+        return None, False
+    rows, whole = rows_of_fold(booster.train_set)
+    given = whole.get_position()
+    if given is not None and objective.position is not None:
+        raise ValueError(
+            "positions are given twice: by the objective, and as the Dataset's position; "
+            "leave one out"
+        )
     if given is not None:
-        if objective.position is not None:
-            raise ValueError(
-                "positions are given twice: by the objective, and as the Dataset's position; "
-                "leave one out"
-            )
         numbers = np.asarray(given, dtype=np.int64) + 1
         return (numbers if rows is None else numbers[rows]), True
     if objective.position is not None and rows is not None:

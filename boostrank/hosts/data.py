@@ -109,8 +109,8 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
     _check_subset(booster.train_set)
 
 
-def rows_of_fold(data: Any) -> tuple[npt.NDArray[np.int64] | None, int]:
-    """Return which rows of the whole LightGBM Dataset a part of it holds, and the whole's number.
+def rows_of_fold(data: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
+    """Return which rows of the whole LightGBM Dataset a part of it holds, and the whole.
 
     Parameters
     ----------
@@ -120,15 +120,14 @@ def rows_of_fold(data: Any) -> tuple[npt.NDArray[np.int64] | None, int]:
     -------
     rows : int64 array (n_docs,) or None
         None: it is no part.
-    n_docs : int
-        Of the whole Dataset.
+    whole : lightgbm.Dataset
     """
     rows = None
     while data.used_indices is not None:
         used = np.asarray(data.used_indices, dtype=np.int64)
         rows = used if rows is None else used[rows]
         data = data.reference
-    return rows, int(data.num_data())
+    return rows, data
 
 
 def _check_subset(data: Any) -> None:

@@ -46,12 +46,12 @@ def labelled_parts(
             "Several does not train on several workers: they do not know which rows of its labels "
             "are theirs"
         )
+    booster = training_booster(host) if host == "lightgbm" else None
     rows = None
-    if host == "lightgbm":
-        booster = training_booster(host)
-        rows, n_docs = (None, 0) if booster is None else rows_of_fold(booster.train_set)
-        if any(len(own.values) != n_docs for _, own in objective.labels):
-            rows = None  # for the error below
+    if booster is not None:
+        rows, whole = rows_of_fold(booster.train_set)
+        if any(len(own.values) != whole.num_data() for _, own in objective.labels):
+            rows = None  # `all_labels` refuses them
     known = objective.all_labels(labels, rows)
     measured = None
     if objective.method != "weights":
