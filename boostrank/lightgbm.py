@@ -114,8 +114,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
 
         Parameters
         ----------
-        X : matrix, data frame or sparse matrix (n_docs, n_features)
-        y : array_like (n_docs,)
+        X : array_like, data frame, Arrow table or sparse matrix (n_docs, n_features)
+        y : array_like (n_docs,) or (n_docs, 1)
             Grades, in the domain of the objective.
         group : array_like of integers (n_queries,), optional
             Sizes of consecutive queries.
@@ -222,7 +222,6 @@ class LGBMRanker(lightgbm.LGBMRanker):
 
     def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
         """Return scores, as `lightgbm.LGBMRanker.predict` does."""
-        rankers.check_features(X)
-        return super().predict(X, *args, **kwargs)
+        return super().predict(rankers.read_features(X), *args, **kwargs)
 
     score = rankers.score

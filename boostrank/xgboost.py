@@ -131,8 +131,8 @@ class XGBRanker(xgboost.XGBRanker):
 
         Parameters
         ----------
-        X : matrix, data frame or sparse matrix (n_docs, n_features)
-        y : array_like (n_docs,)
+        X : array_like, data frame, Arrow table or sparse matrix (n_docs, n_features)
+        y : array_like (n_docs,) or (n_docs, 1)
             Grades, in the domain of the objective.
         group : array_like of integers (n_queries,), optional
             Sizes of consecutive queries.
@@ -249,7 +249,6 @@ class XGBRanker(xgboost.XGBRanker):
 
     def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
         """Return scores, as `xgboost.XGBRanker.predict` does."""
-        rankers.check_features(X)
-        return super().predict(X, *args, **kwargs)
+        return super().predict(rankers.read_features(X), *args, **kwargs)
 
     score = rankers.score

@@ -72,8 +72,8 @@ class Objective(ABC):
     perturb : {"gumbel", "gaussian"}, optional
         Noise that is added to a booster's scores before gradients are taken from them, drawn again
         in every round: the model learns from many rankings near its own. For losses that are smooth
-        in the scores. Default None: no noise, except "gumbel" for `SHFSDCG`. A mixture has its own,
-        default None, whatever its parts have as theirs.
+        in the scores. Default None: no noise, except "gumbel" for `SHFSDCG` and "gaussian" for
+        `Spearman`. A mixture has its own, default None, whatever its parts have as theirs.
     perturb_scale : float, default 1.0
         Scale of the noise, positive: that of Gumbel's distribution, or the standard deviation. It
         is a difference of scores, like 1/alpha and `sigma`.
@@ -439,9 +439,13 @@ class Objective(ABC):
         gain: Gain = getattr(self, "gain", "linear")
         return gain
 
+    def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
+        """Return what the kernel gets for the labels."""
+        return gains_of(self._gain, labels)
+
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         """Write the loss of every query into `loss` (zeros)."""
-        gains = gains_of(self._gain, labels)
+        gains = self._kernel_gains(labels, boundaries)
         self._compiled.losses(self._params(), boundaries, scores, gains, loss)
 
     def _grad_hess(
@@ -454,7 +458,8 @@ class Objective(ABC):
         draws: Floats | None = None,
     ) -> None:
         """Write into `grad` (zeros) and `hess` (1 where constant, else `HESSIAN_FLOOR`)."""
-        p, code, gains = self._params(draws), HESSIANS[self.hessian], gains_of(self._gain, labels)
+        p, code = self._params(draws), HESSIANS[self.hessian]
+        gains = self._kernel_gains(labels, boundaries)
         self._compiled.derivatives(p, boundaries, scores, gains, code, grad, hess)
 
 

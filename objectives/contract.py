@@ -7,6 +7,7 @@ from functools import total_ordering
 from typing import Literal
 
 from .validation import GRADES as GRADES
+from .validation import LABEL_DOMAINS, check_choice
 
 HessianKind = Literal["exact", "majorizer", "surrogate", "constant"]
 #: Choices of `hessian` with what each of them claims to be: where the second derivative is itself
@@ -86,3 +87,6 @@ class Contract:
     kinks: str = ""
     convex: bool = False
     metric_offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_choice("labels", self.labels, LABEL_DOMAINS)

@@ -41,30 +41,35 @@ When to use
     To compare with: most papers and libraries have it. Lists may have any length.
 """
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .base import Objective
-from .contract import EXACT_OR_CONSTANT, Contract
+from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine import columns as col
 from .engine import divided
 from .engine import far_field as far
 from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
-from .engine.driver import Kernel, batch_kernels
+from .engine.driver import Kernel, batch_kernels, query_kernel
 from .engine.far_field import add_far_pairs, new_table
-from .engine.gains import COUNTED, Discount, copy_gains, rank_discount
+from .engine.gains import Discount
 from .engine.jit import jit_helper, jit_inline
-from .engine.order import order_by_score
 from .engine.swaps import swap_pairs, write_discounts
-from .engine.vector import logistic
-from .gains import Gain, compiled_discount, discount_field, gain_field
-from .parameters import cutoff, flag, schedulable
+from .engine.targets import NDCG, VARIANTS, add_swapped_pairs, norm_factor
+from .gains import Gain, discount_field, gain_field
+from .parameters import checked, choice, cutoff, flag, schedulable
 from .schedules import Schedule
-from .validation import Floats
+from .targets import (
+    WITH_DISCOUNT,
+    WITH_GAIN,
+    check_target,
+    gains_of_target,
+    target_of_kernels,
+)
+from .validation import Floats, Integers
 
 # Up to this truncation, or twice as many documents, all pairs one by one take less time.
 DIRECT_UP_TO, NORMALISED_UP_TO = 110, 175
@@ -74,45 +79,19 @@ NO_FITS = np.zeros((1, 1, 1))
 class LambdaRankParams(NamedTuple):
     """What the kernels take."""
 
+    target: int  # one of `targets.TARGETS`
+    variant: int  # one of `targets.VARIANTS`
     truncation: int  # 0: none
     sigma: float
     norm: bool
-    fits: Floats  # from `divided.fits`, with norm
     discount: Discount
+    fits: Floats  # from `divided.fits`, with norm
 
 
 @jit_helper
-def _norm_factor(total: float) -> float:
-    """log2(1 + L)/L, also of a tiny L."""
-    return math.log1p(total) / (math.log(2.0) * total) if total > 0.0 else 1.0
-
-
-@jit_helper
-def _loss(p: LambdaRankParams, scores: Floats, labels: Floats) -> float:
-    n = len(scores)
-    top = min(p.truncation, n) if p.truncation > 0 else n
-    gains = np.empty(n)
-    ideal = copy_gains(labels, top, p.discount, gains, np.empty(COUNTED, np.int64))
-    if ideal == 0.0:
-        return 0.0
-    order = order_by_score(scores)
-    spread = p.norm and scores[order[0]] != scores[order[n - 1]]
-    loss = 0.0
-    total = 0.0  # L
-    for a in range(top):
-        i = order[a]
-        for b in range(a + 1, n):
-            j = order[b]
-            lead = abs(scores[i] - scores[j])
-            weight = abs(gains[i] - gains[j]) / ideal
-            fall = rank_discount(p.discount, n, a + 1) - rank_discount(p.discount, n, b + 1)
-            weight *= fall  # w_ij
-            # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
-            weight = weight / (OFFSET + lead) if spread else weight
-            x = p.sigma * (lead if gains[i] > gains[j] else -lead)
-            loss += weight * (max(0.0, -x) + math.log1p(math.exp(-abs(x))))
-            total += 2.0 * p.sigma * weight * logistic(x)[0]
-    return loss * _norm_factor(total) if p.norm else loss
+def _loss(p: LambdaRankParams, scores: Floats, gains: Floats) -> float:
+    unused = np.zeros(len(scores))
+    return add_swapped_pairs(p, scores, gains, unused, unused)
 
 
 @jit_inline
@@ -122,7 +101,8 @@ def _packing(p: LambdaRankParams) -> Packing:
     if p.norm and not divided.LEAST_SIGMA <= p.sigma <= divided.LARGEST_SIGMA:
         direct_up_to = UNLIMITED
     top = p.truncation
-    return Packing(True, top, True, True, True, direct_up_to, top, p.discount)
+    by_ideal = p.target == NDCG
+    return Packing(True, top, by_ideal, True, True, direct_up_to, top, p.discount)
 
 
 @jit_inline
@@ -204,7 +184,7 @@ def _normalised_derivatives(
                 magnitude += _add_divided_rows((top, end), (0, top), ratios, p.sigma, w)
         # The divisor of equal scores is taken back.
         factor = OFFSET if spread == 0.0 else 1.0
-        factor *= _norm_factor(p.sigma * magnitude * factor)
+        factor *= norm_factor(p.sigma * magnitude * factor)
         for column in range(first, end):
             pulls[column] *= factor
             curvatures[column] *= factor
@@ -236,9 +216,16 @@ _normalised_kernel = batch_kernels(
 )
 
 
+@query_kernel(LambdaRankParams)
+def _pair_kernel(
+    p: LambdaRankParams, scores: Floats, gains: Floats, hessian: int, grad: Floats, hess: Floats
+) -> float:
+    return add_swapped_pairs(p, scores, gains, grad, hess)
+
+
 @dataclass(frozen=True, kw_only=True)
 class LambdaRank(Objective):
-    """Pairwise logistic loss weighted by the change of NDCG when the pair is swapped.
+    """Pairwise logistic loss weighted by the change of a measure when the pair is swapped.
 
     Burges, Ragno, Le (NIPS 2006), section 6.2. For every pair with y_i > y_j,
     ``loss = w_ij ln(1 + exp(-sigma (s_i - s_j)))`` with
@@ -247,6 +234,15 @@ class LambdaRank(Objective):
 
     Parameters
     ----------
+    target : str, default "ndcg"
+        The measure whose change weighs a pair: "ndcg", "dcg", "map", "mrr", "err", "precision@k",
+        "recall@k" or "arp", the average relevance position (sum y r / sum y). For map, mrr,
+        precision and recall, y > 0 is relevant. err takes a query's largest gain as the top of the
+        scale. Only ndcg, dcg and err have gains, only ndcg and dcg a discount.
+    variant : {"lambda", "ndcg-loss2", "ndcg-loss2++"}, default "lambda"
+        Of ndcg and dcg (Wang, Li, Golbandi, Bendersky, Najork, CIKM 2018): NDCG-Loss2 weighs a pair
+        by ``|g_i - g_j| (d(r) - d(r + 1)) / Z``, r the distance of the two ranks, and NDCG-Loss2++
+        by ten times that plus LambdaRank's weight.
     truncation : int, optional
         Keep a pair only when the better-ranked of its documents is at this rank or above, at
         least 1. Default None: all pairs.
@@ -288,6 +284,8 @@ class LambdaRank(Objective):
     )
     hessians = EXACT_OR_CONSTANT
 
+    target: str = checked(check_target, "ndcg")
+    variant: str = choice("lambda", VARIANTS)
     truncation: int | None = cutoff()
     sigma: float | Schedule = schedulable(1.0)
     norm: bool = flag(True)
@@ -295,12 +293,51 @@ class LambdaRank(Objective):
     discount: str | tuple[float, ...] = discount_field()
     hessian: str = "exact"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, targets in (
+            ("gain", WITH_GAIN),
+            ("discount", WITH_DISCOUNT),
+            ("variant", WITH_DISCOUNT),
+        ):
+            value, default = getattr(self, name), getattr(type(self), name)
+            if self.target not in targets and value != default:
+                raise ValueError(
+                    f"{name} must be left out with target={self.target!r}, which has "
+                    f"none; got {value!r}"
+                )
+
+    @property
+    def counts_gains(self) -> bool:
+        """Whether the parameter `gain` makes a difference."""
+        return self.target in WITH_GAIN
+
+    @property
+    def _gain(self) -> Gain:
+        return self.gain if self.counts_gains else "linear"
+
+    @property
+    def _by_pairs(self) -> bool:
+        return self.variant != "lambda" or self.target in ("map", "mrr", "err")
+
     @property
     def _compiled(self) -> Kernel:
+        if self._by_pairs:
+            return _pair_kernel
         return _normalised_kernel if self.norm else _kernel
 
-    def _params(self, draws: Floats | None = None) -> Any:
+    def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
+        return gains_of_target(self.target, self.gain, labels, boundaries)
+
+    def _params(self, draws: Floats | None = None) -> LambdaRankParams:
         sigma: Any = self.sigma  # a number by now
-        table = fits(sigma) if self.norm else NO_FITS
-        discount = compiled_discount(self.discount)
-        return LambdaRankParams(self.truncation or 0, sigma, self.norm, table, discount)
+        target, discount = target_of_kernels(self.target, self.discount)
+        table = fits(sigma) if self.norm and not self._by_pairs else NO_FITS
+        variant = VARIANTS.index(self.variant)
+        top = self.truncation or 0
+        return LambdaRankParams(target, variant, top, sigma, self.norm, discount, table)
+
+    @property
+    def contract(self) -> Contract:
+        """What gradient and Hessian claim to be, the label domain and the cost."""
+        return replace(super().contract, cost=Cost.QUADRATIC if self._by_pairs else Cost.LINEAR)

@@ -63,7 +63,7 @@ When to use
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -128,7 +128,7 @@ def _fill(p: SmoothDCGParams, table: Floats, batch: Batch, w: Columns) -> None:
 
 
 @jit_helper
-def _near_ranks(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
+def near_ranks(p: Any, batch: Batch, w: Columns) -> None:
     """Write the documents' contributions inside each block to the smooth ranks."""
     begin, size, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
     from_top, scores, ranks = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.RANK]
@@ -185,7 +185,7 @@ _kernel = smooth_rank_kernels(
     packing=_packing,
     tables=_tables,
     fill=_fill,
-    near_ranks=_near_ranks,
+    near_ranks=near_ranks,
     write_cuts=_write_cuts,
     near_pulls=_near_pulls,
     hinged=False,

@@ -244,8 +244,48 @@ def reg_shf_sdcg(
     return t * squares + (1.0 - t) * shf_sdcg(scores, grades, alpha=alpha, **rest)
 
 
+def measured(target, grades):
+    """Return a measure of grades in ranked order; a position has rank r."""
+    relevant = [float(y > 0) for y in grades]
+    ranked = list(enumerate(grades, start=1))
+    if target == "map":
+        return sum(y * sum(relevant[:r]) / r for r, y in enumerate(relevant, 1)) / sum(relevant)
+    if target == "mrr":
+        return next((1.0 / r for r, y in enumerate(relevant, 1) if y), 0.0)
+    if target == "err":
+        stops = [gain(y) / (1.0 + gain(max(grades))) for y in grades]
+        return sum(
+            s / r * math.prod(1.0 - before for before in stops[: r - 1])
+            for r, s in enumerate(stops, 1)
+        )
+    if target == "arp":
+        return sum(r * y for r, y in ranked) / sum(grades)
+    if target == "dcg":
+        return sum(gain(y) * discount(r) for r, y in ranked)
+    name, _, k = target.partition("@")
+    return sum(relevant[: int(k)]) / (int(k) if name == "precision" else sum(relevant))
+
+
+def change_by_swap(target, scores, grades, i, j):
+    """Return by how much a measure changes when two documents swap their ranks."""
+    order = sorted(range(len(scores)), key=lambda m: -scores[m])
+    before = [grades[m] for m in order]
+    a, b = order.index(i), order.index(j)
+    after = list(before)
+    after[a], after[b] = before[b], before[a]
+    return abs(measured(target, after) - measured(target, before))
+
+
 def lambdarank_pairs(
-    scores, grades, *, truncation=None, sigma=1.0, norm=True, discount_kind="log2"
+    scores,
+    grades,
+    *,
+    truncation=None,
+    sigma=1.0,
+    norm=True,
+    discount_kind="log2",
+    target="ndcg",
+    variant="lambda",
 ):
     """Return (i, j, w) for every pair y_i > y_j that counts, w the weight of its logistic loss."""
     n = len(scores)
@@ -259,9 +299,18 @@ def lambdarank_pairs(
                 continue
             if truncation is not None and min(rank[i], rank[j]) > truncation:
                 continue
-            w = abs(gain(grades[i]) - gain(grades[j]))
-            d = [discount(rank[m], discount_kind, n) for m in (i, j)]
-            w *= abs(d[0] - d[1]) / z
+            if target == "ndcg":
+                apart = abs(rank[i] - rank[j])
+                d = [discount(r, discount_kind, n) for r in (rank[i], rank[j], apart, apart + 1)]
+                of_swap, of_distance = abs(d[0] - d[1]), d[2] - d[3]
+                w = abs(gain(grades[i]) - gain(grades[j])) / z
+                w *= {
+                    "lambda": of_swap,
+                    "ndcg-loss2": of_distance,
+                    "ndcg-loss2++": 10.0 * of_distance + of_swap,
+                }[variant]
+            else:
+                w = change_by_swap(target, scores, grades, i, j)
             if norm and not tied:
                 w /= 0.01 + abs(scores[i] - scores[j])
             pairs.append((i, j, w))
@@ -273,15 +322,12 @@ def lambdarank_pairs(
 
 
 @any_gain
-def lambdarank(
-    scores, grades, *, sigma=1.0, discount="log2", frozen_at=None, truncation=None, norm=True, **_
-):
+def lambdarank(scores, grades, *, sigma=1.0, discount="log2", frozen_at=None, **rest):
     if nothing_to_rank(grades):
         return 0.0
     at = scores if frozen_at is None else frozen_at
-    pairs = lambdarank_pairs(
-        at, grades, truncation=truncation, sigma=sigma, norm=norm, discount_kind=discount
-    )
+    rest.pop("round", None)
+    pairs = lambdarank_pairs(at, grades, sigma=sigma, discount_kind=discount, **rest)
     return sum(w * np.logaddexp(0.0, -sigma * (scores[i] - scores[j])) for i, j, w in pairs)
 
 
@@ -345,6 +391,18 @@ def listnet(scores, grades, **_):
     return sum(p * (log_sum - s) for p, s in zip(softmax(grades), scores, strict=True))
 
 
+def query_softmax(scores, grades, *, beta=1.0, **_):
+    """Cross entropy with shares of the labels."""
+    if nothing_to_rank(grades):
+        return 0.0
+    log_sum = np.logaddexp.reduce([beta * s for s in scores])
+    largest = max(grades)  # the smallest numbers have too few digits for shares of them
+    total = sum(y / largest for y in grades)
+    return sum(
+        y / largest / total * (log_sum - beta * s) for y, s in zip(grades, scores, strict=True)
+    )
+
+
 @any_gain
 def xe_ndcg(scores, grades, *, gamma=None, **_):
     """Cross entropy with shares of 2^y - gamma; without draws, gamma is its mean."""
@@ -354,6 +412,85 @@ def xe_ndcg(scores, grades, *, gamma=None, **_):
     parts = [math.expm1(y * math.log(2.0)) + kept for y in grades]  # 2^y - 1, even of small grades
     log_sum = np.logaddexp.reduce(scores)
     return sum(p / sum(parts) * (log_sum - s) for p, s in zip(parts, scores, strict=True))
+
+
+def listmle(scores, grades, *, position_weights=False, **_):
+    """Likelihood of choosing documents one by one; those of a grade all from the same rest."""
+    n = len(scores)
+    if nothing_to_rank(grades):
+        return 0.0
+    total = 0.0
+    for i in range(n):
+        rest = [s for s, y in zip(scores, grades, strict=True) if y <= grades[i]]
+        weight = 1.0
+        if position_weights:
+            before = sum(y > grades[i] for y in grades)
+            places = range(before + 1, before + list(grades).count(grades[i]) + 1)
+            weight = np.mean([(2.0 ** (n - r) - 1.0) / (2.0 ** (n - 1) - 1.0) for r in places])
+        top = max(rest)
+        # In 80 bits: second differences of a sum of many logarithms lose four digits more.
+        total += weight * (
+            top - scores[i] + np.log(sum(np.exp(np.longdouble(s - top)) for s in rest))
+        )
+    return total
+
+
+def pearson(scores, grades, *, sigma=0.2, **_):
+    """One minus the correlation of labels and scores with noise of variance sigma^2."""
+    if nothing_to_rank(grades):
+        return 0.0
+    unit = max(max(map(abs, scores)), sigma)
+    s = np.array(scores) / unit - np.mean(np.array(scores) / unit)
+    y = np.array(grades) / max(map(abs, grades))
+    y = y - np.mean(y)
+    return 1.0 - s @ y / math.sqrt((s @ s + len(s) * (sigma / unit) ** 2) * (y @ y))
+
+
+def pearson_gauss_newton(scores, grades, *, sigma=0.2, **_):
+    """Return the diagonal of J^T J, J the derivatives of u = a/N, times N / sqrt(n)."""
+    n = len(scores)
+    if nothing_to_rank(grades):
+        return np.zeros(n)
+    # The noise is one number more, which does not depend on the scores.
+    a = np.append(np.array(scores) - np.mean(scores), sigma * math.sqrt(n))
+    size = math.sqrt(a @ a)
+    centring = np.vstack([np.eye(n) - 1.0 / n, np.zeros(n)])
+    J = (np.eye(n + 1) / size - np.outer(a, a) / size**3) @ centring
+    return np.diag(J.T @ J) * size / math.sqrt(n)
+
+
+def label_ranks(grades):
+    """Return mid-ranks, the smallest grade first."""
+    return [sum(z < y for z in grades) + (sum(z == y for z in grades) + 1) / 2 for y in grades]
+
+
+def spearman(scores, grades, *, alpha=5.0, **_):
+    """One minus the covariance of mid-ranks and smooth ranks over its size without ties of score.
+
+    The smooth rank of SDCG counts from the best score, mid-ranks from the smallest label.
+    """
+    n = len(scores)
+    if nothing_to_rank(grades):
+        return 0.0
+    g = np.array(label_ranks(grades)) - (n + 1) / 2
+    r = np.array(sdcg_ranks(scores, grades, alpha)) - (n + 1) / 2
+    untied = np.arange(1, n + 1) - (n + 1) / 2
+    return 1.0 + g @ r / math.sqrt((g @ g) * (untied @ untied))
+
+
+def spearman_gauss_newton(scores, grades, *, alpha=5.0, **_):
+    """Return alpha/2 times the mean weight of the document's pairs, times the sum of rho."""
+    n = len(scores)
+    hess = np.zeros(n)
+    if nothing_to_rank(grades):
+        return hess
+    g = np.array(label_ranks(grades))
+    z = math.sqrt(sum((g - g.mean()) ** 2) * n * (n**2 - 1) / 12)
+    for p in range(n):
+        mean = sum(abs(g[p] - g)) / (n - 1) / z
+        slopes = sum(-dG(alpha, scores[p] - scores[j]) for j in range(n) if j != p)  # alpha rho
+        hess[p] = mean * slopes / 2
+    return hess
 
 
 def query_rmse(scores, grades, **_):
@@ -392,6 +529,83 @@ def yetirank(scores, grades, *, decay=0.85, frozen_at=None, **_):
                 w = (grades[i] - grades[j]) * decay ** (min(rank[i], rank[j]) - 1)
                 total += w * np.logaddexp(0.0, scores[j] - scores[i])
     return total
+
+
+def choices(scores, order, rank):
+    """Return who can still be placed at a rank (from 0), and with which chances."""
+    rest = order[rank:]
+    return rest, softmax([scores[j] for j in rest])
+
+
+@any_gain
+def pl_rank(scores, grades, *, k=None, frozen_at=None, **_):
+    """Expected DCG along the ranking of the scores, each gain by its chance to be placed next.
+
+    What the choice at a rank does to the gains behind it enters by its log-chance.
+    """
+    if nothing_to_rank(grades):
+        return 0.0
+    n = len(scores)
+    cut = min(n, k or n)
+    known = scores if frozen_at is None else frozen_at
+    order = sorted(range(n), key=lambda i: -known[i])
+    value = 0.0
+    for t in range(cut):
+        rest, chances = choices(scores, order, t)
+        value += discount(t + 1) * sum(
+            p * gain(grades[j]) for j, p in zip(rest, chances, strict=True)
+        )
+        behind = sum(discount(x + 1) * gain(grades[order[x]]) for x in range(t + 1, cut))
+        _, then = choices(known, order, t)
+        mean = sum(p * gain(grades[j]) for j, p in zip(rest, then, strict=True))
+        behind -= mean * sum(discount(x + 1) for x in range(t + 1, cut))
+        ahead = np.logaddexp.reduce([known[j] for j in rest])
+        now = np.logaddexp.reduce([scores[j] for j in rest])
+        value += behind * ((scores[order[t]] - now) - (known[order[t]] - ahead))
+    return 1.0 - value / ideal_dcg(grades, k)
+
+
+def _pl_rank_terms(scores, grades, k, order):
+    """Yield (i, chance, d (g - E), d (g + E) + |C|, B, whether i is there) of all choices."""
+    cut = min(len(scores), k or len(scores))
+    for t in range(cut):
+        rest, chances = choices(scores, order, t)
+        mean = sum(p * gain(grades[j]) for j, p in zip(rest, chances, strict=True))
+        behind = sum(discount(x + 1) * gain(grades[order[x]]) for x in range(t + 1, cut))
+        for i, p in zip(rest, chances, strict=True):
+            g, d = gain(grades[i]), discount(t + 1)
+            beyond = behind - mean * sum(discount(x + 1) for x in range(t + 1, cut))
+            yield i, p, d * (g - mean), d * (g + mean) + abs(beyond), behind, i == order[t]
+
+
+def pl_rank_diagonal(scores, grades, k, order):
+    """Return the estimate of the true diagonal by one ranking."""
+    a, c, rest = (np.zeros(len(scores)) for _ in range(3))
+    for i, p, lead, _both, behind, placed in _pl_rank_terms(scores, grades, k, order):
+        a[i] += p * (lead - behind) + (behind if placed else 0.0)
+        c[i] += placed - p
+        rest[i] += p * (lead - behind) - p * p * (2.0 * lead - behind)
+    return -(a * c + rest) / ideal_dcg(grades, k)
+
+
+@any_gain
+def pl_rank_exact(scores, grades, *, k=None, **_):
+    """Return that of the ranking of the scores, floored as indefinite ones are."""
+    if nothing_to_rank(grades):
+        return np.zeros(len(scores))
+    order = sorted(range(len(scores)), key=lambda i: -scores[i])
+    h = pl_rank_diagonal(scores, grades, k, order)
+    return np.maximum(h, 0.1 * np.mean(np.abs(h)))
+
+
+@any_gain
+def pl_rank_gauss_newton(scores, grades, *, k=None, **_):
+    hess = np.zeros(len(scores))
+    if not nothing_to_rank(grades):
+        order = sorted(range(len(scores)), key=lambda i: -scores[i])
+        for i, p, _lead, both, _behind, _placed in _pl_rank_terms(scores, grades, k, order):
+            hess[i] += p * (1.0 - p) * both / ideal_dcg(grades, k)
+    return hess
 
 
 def beats(lead, sigma):
@@ -966,8 +1180,18 @@ ORACLES = {
             {"truncation": 10, "norm": True},
             {"gain": np.sqrt, "discount": (1.0, 0.7, 0.5, 0.1), "norm": False},
             {"gain": "linear", "discount": "linear"},
+            {"target": "dcg", "sigma": 0.5},
+            {"target": "map"},
+            {"target": "map", "norm": False, "truncation": 3},
+            {"target": "mrr", "norm": False},
+            {"target": "err", "gain": "linear"},
+            {"target": "arp", "norm": False},
+            {"target": "precision@2"},
+            {"target": "recall@3", "norm": False},
+            {"variant": "ndcg-loss2", "norm": False},
+            {"variant": "ndcg-loss2++", "truncation": 4},
         ),
-        paths=(0, 1, 4, 5),  # norm and truncation, each with and without the other
+        paths=(0, 1, 4, 5, 10),  # norm and truncation, each with and without the other
     ),
     "gbrank": Oracle(
         gbrank,
@@ -998,6 +1222,14 @@ ORACLES = {
         kinks=lambda parameters: (0.0, -WORST_LEAD),
     ),
     "listnet": Oracle(listnet, _exact(listnet), _exact(listnet), ({},), paths=(0,)),
+    "listmle": Oracle(listmle, _exact(listmle), _exact(listmle), ({}, {"position_weights": True})),
+    "query-softmax": Oracle(
+        query_softmax,
+        _exact(query_softmax),
+        _exact(query_softmax),
+        ({}, {"beta": 0.4}, {"beta": 2.5}),
+        loss_atol=1e-14,
+    ),
     "xe-ndcg": Oracle(
         xe_ndcg,
         _exact(xe_ndcg),
@@ -1009,6 +1241,13 @@ ORACLES = {
         _exact(yetirank),
         _exact(yetirank),
         ({}, {"decay": 0.5, "permutations": 1}),
+    ),
+    "pl-rank": Oracle(
+        pl_rank,
+        pl_rank_exact,
+        pl_rank_gauss_newton,
+        ({}, {"k": 1, "permutations": 1}, {"gain": "linear"}, {"k": 3}),
+        loss_atol=1e-14,
     ),
     "soft-ndcg": Oracle(
         soft_ndcg,
@@ -1073,6 +1312,20 @@ ORACLES = {
     ),
     "blend": Oracle(blend, None, blend_gauss_newton, ({}, {"gain": "linear"}), paths=(0,)),
     "query-rmse": Oracle(query_rmse, _exact(query_rmse), query_rmse_majorizer, ({},), paths=(0,)),
+    "pearson": Oracle(
+        pearson,
+        _exact_floored(pearson),
+        pearson_gauss_newton,
+        ({}, {"sigma": 1.5}, {"sigma": 5.0}),
+        loss_atol=1e-14,
+    ),
+    "spearman": Oracle(
+        spearman,
+        None,
+        spearman_gauss_newton,
+        ({}, {"alpha": 0.3}, {"alpha": 1.5}),
+        loss_atol=1e-14,
+    ),
     "calibrated": Oracle(
         calibrated,
         _exact_floored(calibrated),

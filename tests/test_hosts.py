@@ -16,6 +16,7 @@ import pytest
 import xgboost as xgb
 from boostrank.objectives import Contract, Objective
 from boostrank.objectives.mix import Mixture
+from boostrank.objectives.validation import NUMBERS
 from scipy.stats import ks_2samp
 from training import (
     HOST_HESSIAN_FLOOR,
@@ -619,7 +620,7 @@ class Own(Objective):
 
     @property
     def contract(self):
-        return Contract("exact", "constant", shift_invariant=False, labels="any", cost="O(n)")
+        return Contract("exact", "constant", shift_invariant=False, labels=NUMBERS, cost="O(n)")
 
     def _loss(self, scores, labels, boundaries, loss):
         raise NotImplementedError

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from boostrank.objectives import Contract, Objective
+from boostrank.objectives.validation import NUMBERS
 from scipy.stats import gumbel_r, kstest, norm
 from training import LIGHTGBM, ROUNDS, XGBOOST, dataset, host_gradients, make_data, matrix, trees
 
@@ -117,7 +118,7 @@ def test_grad_hess_adds_no_noise(data):
 def test_the_default_of_shf_sdcg(data):
     """Alone in a host it learns with noise; as a part of a mixture with what that one has."""
     noisy = {name for name in boostrank.objective_names() if make_objective(name).perturb}
-    assert noisy == {"blend", "reg-shf-sdcg", "shf-sdcg"}
+    assert noisy == {"blend", "reg-shf-sdcg", "shf-sdcg", "spearman"}
     shf, ranknet = boostrank.SHFSDCG(), boostrank.RankNet()
     assert shf == boostrank.SHFSDCG(perturb="gumbel", perturb_scale=0.5, seed=0)
     scores, rows = np.zeros(len(data.y), np.float32), matrix(data)
@@ -148,7 +149,7 @@ class Watching(Objective):
 
     @property
     def contract(self):
-        return Contract("exact", "constant", shift_invariant=False, labels="any", cost="O(n)")
+        return Contract("exact", "constant", shift_invariant=False, labels=NUMBERS, cost="O(n)")
 
     def _loss(self, scores, labels, boundaries, loss):
         raise NotImplementedError

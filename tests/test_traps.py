@@ -5,6 +5,7 @@ breaks what boostrank rests on, is noticed here.
 """
 
 import copy
+import ctypes
 import warnings
 
 import lightgbm as lgb
@@ -35,6 +36,33 @@ from boostrank.xgboost import XGBRanker
 @pytest.fixture(scope="module")
 def data():
     return make_data()
+
+
+def fill_free_memory(byte):
+    """Leave a byte all over the memory that the next objects of the host are made in."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    libc.free.argtypes = [ctypes.c_void_p]
+    chunks = [(libc.malloc(size), size) for size in range(400, 2000, 16) for _ in range(8)]
+    for chunk, size in chunks:
+        ctypes.memset(chunk, byte, size)
+    for chunk, _ in chunks:
+        libc.free(chunk)
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc"), reason="needs POSIX's malloc")
+@pytest.mark.parametrize("name", ["boosting", "boosting_type"])
+def test_dart_of_lightgbm_is_the_same_again(data, name):
+    """It reads a flag that nobody has set; the naive function's models differ by chance only."""
+    params = {**LIGHTGBM, "drop_rate": 0.5, "skip_drop": 0.5, name: "dart"}
+    params["objective"] = boostrank.LambdaRank()
+    models = []
+    for byte in (0, 1, 0, 255) * 3:
+        rows = dataset(data, params=LIGHTGBM).construct()
+        fill_free_memory(byte)
+        models.append(lgb.train(params, rows, 20).predict(data.X))
+    for other in models[1:]:
+        np.testing.assert_array_equal(other, models[0])
 
 
 class Naive:

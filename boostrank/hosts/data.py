@@ -130,6 +130,24 @@ def rows_of_fold(data: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
     return rows, data
 
 
+def settle_dart(booster: Any) -> None:
+    """Make LightGBM's DART drop the same trees again for the same seed.
+
+    Before the first round it reads a flag that nobody has set (``is_update_score_cur_iter_``), and
+    draws a number or draws none: a custom objective then learns one of two models, by chance. By
+    the time the objective is called, the flag is set. Any change of a parameter starts the draws
+    again.
+
+    Parameters
+    ----------
+    booster : lightgbm.Booster
+        One that has called an objective for the first time.
+    """
+    if any(booster.params.get(name) == "dart" for name in ("boosting", "boosting_type", "boost")):
+        same = {"xgboost_dart_mode": booster.params.get("xgboost_dart_mode", False)}
+        booster.reset_parameter(same)
+
+
 def _check_subset(data: Any) -> None:
     """Refuse a subset of a Dataset, or of a subset, that holds only part of a query."""
     while data.used_indices is not None:

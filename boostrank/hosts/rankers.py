@@ -3,6 +3,7 @@
 A ranker extends the host's own: everything that is not named here is the host's.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, TypeVar
@@ -63,29 +64,45 @@ class Rows(NamedTuple):
         return per_query_weight(self.weight, np.append(0, np.cumsum(self.group)))
 
 
+def _is_arrow(values: Any) -> bool:
+    return type(values).__module__.partition(".")[0] == "pyarrow"
+
+
 def _take(values: Any, order: Integers) -> Any:
     if hasattr(values, "iloc"):
         return values.iloc[order]
+    if _is_arrow(values):
+        return values.take(order)
     return values[order] if hasattr(values, "shape") else np.asarray(values)[order]
 
 
-def check_features(X: Any, qid: Any = None) -> None:
-    """Refuse a data frame that has the query's id among its features.
+def read_features(X: Any, qid: Any = None) -> Any:
+    """Return features as both hosts take them.
 
-    A model would learn it, and know nothing of the queries to come.
+    A data frame must not have the query's id among its features: a model would learn it, and know
+    nothing of the queries to come.
 
     Parameters
     ----------
-    X : data frame, or anything else, which passes
+    X : array_like, sparse matrix, data frame or Arrow table (n_docs, n_features)
     qid : array_like (n_docs,), optional
         The ids. Without them only names tell.
+
+    Returns
+    -------
+    array, CSR matrix, data frame or Arrow table
+        As passed, except for other sparse matrices and for columns of a pandas frame that Arrow
+        holds, which one host or the other refuses or misreads.
 
     Raises
     ------
     ValueError
         For a column named in `ID_NAMES` or equal to `qid`.
     """
-    names = getattr(X, "columns", None)
+    if hasattr(X, "tocsr"):
+        # LightGBM misreads columns whose rows are not in order, and predicts for no sparse array.
+        return sys.modules["scipy"].sparse.csr_matrix(X)
+    names = X.column_names if _is_arrow(X) else getattr(X, "columns", None)
     for name in () if names is None else names:
         if str(name).lower() in ID_NAMES or (qid is not None and _equal(X[name], qid)):
             raise ValueError(
@@ -93,6 +110,19 @@ def check_features(X: Any, qid: Any = None) -> None:
                 f"learn it. Take it out, such as by X.drop({name!r}, axis=1) in pandas or "
                 f"X.drop({name!r}) in polars"
             )
+    if hasattr(X, "iloc"):
+        arrow = [name for name, dtype in X.dtypes.items() if hasattr(dtype, "pyarrow_dtype")]
+        columns = {name: X[name].convert_dtypes(dtype_backend="numpy_nullable") for name in arrow}
+        return X.assign(**columns) if columns else X
+    return X
+
+
+def _column(values: Any) -> Any:
+    """Return one number a row: frames, tables and arrays may hold them in a single column."""
+    if isinstance(values, Sequence) or values is None:
+        return values
+    array = np.asarray(values)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def _equal(column: Any, qid: Any) -> bool:
@@ -144,8 +174,9 @@ def read_rows(
         fit, ids that are missing or of mixed types, the query's id among the features, a query
         whose documents do not stand together.
     """
+    y, qid, weight = _column(y), _column(qid), _column(weight)
     n_docs = len(check_labels(y, np.size(y), domain))
-    check_features(X, qid)
+    X = read_features(X, qid)
     check_either(group, qid, prefix)
     if qid is None:
         if sort:

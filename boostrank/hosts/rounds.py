@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from boostrank.hosts.data import check_lightgbm
+from boostrank.hosts.data import check_lightgbm, settle_dart
 from boostrank.hosts.ignored import warn_of_lightgbms, warn_of_xgboosts
 from boostrank.hosts.undocumented import (
     register_with_xgboost,
@@ -78,6 +78,7 @@ def of_lightgbm(objective: Objective, preds: npt.NDArray[Any]) -> int:
         booster = training_booster("lightgbm")
         if booster is not None:
             check_lightgbm(booster, objective)
+            settle_dart(booster)
             warn_of_lightgbms(booster.params, objective)
         if objective.start_round is not None:
             return objective.start_round - 1

@@ -1,0 +1,78 @@
+"""The figure and the table of docs/gains.md: revenue as the label, under two gains.
+
+    python notebooks/gains_figure.py
+
+makes 600 queries whose labels are revenues from 0 to 408, most of them 0, trains on 400, and writes
+``docs/_static/gains.svg``: NDCG@k of the revenue on the other 200, over five seeds.
+"""
+
+import warnings
+
+import lightgbm
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+
+import boostrank
+from boostrank import plot
+from boostrank.datasets import RankingData
+from boostrank.lab.plot.axes import line_styles
+
+CUTOFFS = tuple(range(1, 21))
+SEEDS = range(5)
+TREES = {"learning_rate": 0.05, "num_leaves": 15, "verbosity": -1, "num_threads": 1}
+LEARNERS = {
+    "blend, linear gain": boostrank.Blend(gain="linear"),
+    "lambdarank, linear gain": boostrank.LambdaRank(gain="linear"),
+    "blend, default": boostrank.Blend(),
+    "lambdarank, default": boostrank.LambdaRank(),
+    "regression": boostrank.Regression(),
+}
+
+
+def shop(n_queries: int, seed: int) -> RankingData:
+    """Return queries of 10 to 60 offers, of which one in eight is bought at a lognormal price."""
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), rng.integers(10, 61, n_queries))
+    X = rng.normal(size=(len(qid), 8))
+    bought = rng.random(len(qid)) < 1.0 / (1.0 + np.exp(2.6 - 1.2 * X[:, 0] - 0.8 * X[:, 1]))
+    price = np.exp(2.5 + 0.9 * X[:, 2] + 0.3 * X[:, 3] + 0.4 * rng.normal(size=len(qid)))
+    return RankingData(X, np.round(np.minimum(bought * price, 408.0), 2), qid)
+
+
+def measured(objective: boostrank.objectives.Objective, seed: int) -> list[float]:
+    """Train on 400 queries; return NDCG@k of the revenue on 200 others."""
+    train, test = shop(400, seed), shop(200, 1000 + seed)
+    data = lightgbm.Dataset(train.X, train.y, group=train.group)
+    with warnings.catch_warnings():  # that revenues are no exponents is what is shown here
+        warnings.simplefilter("ignore")
+        booster = lightgbm.train({**TREES, "objective": objective, "seed": seed}, data, 150)
+    names = [f"ndcg@{k}" for k in CUTOFFS]
+    scores = booster.predict(test.X, raw_score=True)
+    values = boostrank.evaluate(scores, test.y, test.group, names, gain="linear")
+    return [values[name] for name in names]
+
+
+@mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "gains"})
+def main() -> None:
+    """Train, print and draw."""
+    figure, axes = plt.subplots(figsize=(7.0, 3.4), layout="constrained")
+    styles = line_styles(LEARNERS, grey=("regression",))
+    for label, objective in LEARNERS.items():
+        runs = np.array([measured(objective, seed) for seed in SEEDS])
+        mean, spread = runs.mean(axis=0), runs.std(axis=0, ddof=1) / np.sqrt(len(SEEDS))
+        print(
+            f"{label:26}"
+            + "".join(f"  @{k} {mean[k - 1]:.3f} ± {spread[k - 1]:.3f}" for k in (1, 5, 10))
+        )
+        axes.plot(CUTOFFS, mean, label=label, **styles[label])
+    axes.set_xlabel("k")
+    axes.set_ylabel("NDCG@k of the revenue")
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right", frameon=False, fontsize=8)
+    figure.savefig("docs/_static/gains.svg", transparent=True, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+r"""What a swap of two documents changes, for each measure; pairs one by one, weighed by it.
+
+With the documents by rank, the measure changes by
+    |x_a - x_b| (upper_t(a) - c_a lower_t(b)),  a < b,                                          (*)
+when those at ranks a and b are swapped; t is 1 where the better one stands below, else 0.
+
+    ndcg    x = g / Z, upper = lower = d(r), c = 1; dcg without Z
+    map     x = 1[g > 0], upper_t = lower_t = (C_r / r - S_r + t / r) / R, with the number C_r and
+            the sum S_r of 1/r over the R relevant documents down to rank r
+    mrr     x = 1[g > 0], upper_1 = lower_1 = 1 / min(r, f), upper_0 = lower_0 =
+            1 / min(max(r, f), s), with f and s the ranks of the first two relevant documents
+    err     x = R_i = g_i / (1 + g_max), P_r = prod_{m < r} (1 - R_m), c_a = 1 / (1 - R_a),
+            T_r = sum_{m <= r} R_m P_m / m; upper = P_a / a + c_a T_a, lower = T_{b-1} + P_b / b
+
+Precision, recall and the average relevance position are dcg with gains and discounts of their own.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..validation import Floats, Integers
+from .divided import OFFSET
+from .gains import Discount, ideal_dcg, rank_discount
+from .jit import jit_helper, jit_inline
+from .order import all_equal, merged_order, order_by_score
+from .vector import logistic, logistic_loss
+
+TARGETS = ("ndcg", "dcg", "map", "mrr", "err")
+NDCG, DCG, MAP, MRR, ERR = range(5)
+#: With which weights pairs are: (*), NDCG-Loss2, or ten times that and (*).
+VARIANTS = ("lambda", "ndcg-loss2", "ndcg-loss2++")
+LAMBDA, LOSS2, LOSS2PP = range(3)
+MU = 10.0
+
+
+class Swaps(NamedTuple):
+    """(*) of one query; all by rank - 1."""
+
+    x: Floats
+    upper: Floats  # (2, n)
+    lower: Floats  # (2, n)
+    c: Floats
+
+
+@jit_helper
+def swaps_of(target: int, k: int, d: Discount, gains: Floats, order: Integers) -> Swaps:
+    """Return (*) of one query, whose gains `order` brings into ranked order; k cuts Z off, or 0."""
+    n = len(order)
+    x, c = np.empty(n), np.ones(n)
+    for a in range(n):
+        x[a] = gains[order[a]]
+    upper, lower = np.zeros((2, n)), np.zeros((2, n))
+    relevant = 0
+    for a in range(n):
+        relevant += 1 if x[a] > 0.0 else 0
+    if target == ERR:
+        _write_err(x, upper, lower, c)
+        return Swaps(x, upper, lower, c)
+    if target <= DCG:
+        unit = 1.0
+        if target == NDCG:
+            top = min(k, n) if k > 0 else n
+            unit = ideal_dcg(gains, merged_order(gains), top, d)
+        for a in range(n):
+            x[a] /= unit
+            counts = rank_discount(d, n, a + 1)
+            upper[0, a] = upper[1, a] = lower[0, a] = lower[1, a] = counts
+        return Swaps(x, upper, lower, c)
+    first, second = n, n
+    for a in range(n - 1, -1, -1):
+        x[a] = 1.0 if x[a] > 0.0 else 0.0
+        if x[a] > 0.0:
+            first, second = a, first
+    count, inverses = 0.0, 0.0
+    for a in range(n):
+        rank = a + 1.0
+        if target == MAP:
+            count += x[a]
+            inverses += x[a] / rank
+            one = (count / rank - inverses) / relevant
+            other = one + 1.0 / (rank * relevant)
+        else:
+            other = 1.0 / min(rank, first + 1.0)
+            one = 1.0 / min(max(rank, first + 1.0), second + 1.0)
+        upper[0, a] = lower[0, a] = one
+        upper[1, a] = lower[1, a] = other
+    return Swaps(x, upper, lower, c)
+
+
+@jit_helper
+def _write_err(x: Floats, upper: Floats, lower: Floats, c: Floats) -> None:
+    """Turn gains into the probabilities of stopping; write the rest of (*) of ERR."""
+    best = 0.0
+    for a in range(len(x)):
+        best = max(best, x[a])
+    reach, stopped = 1.0, 0.0  # P_r, T_{r-1}
+    for a in range(len(x)):
+        rank = a + 1.0
+        x[a] /= 1.0 + best
+        c[a] = 1.0 / (1.0 - x[a])
+        lower[0, a] = lower[1, a] = stopped + reach / rank
+        stopped += x[a] * reach / rank
+        upper[0, a] = upper[1, a] = reach / rank + c[a] * stopped
+        reach *= 1.0 - x[a]
+
+
+@jit_inline
+def swap_of(s: Swaps, a: int, b: int) -> float:
+    """(*) for the ranks a + 1 < b + 1."""
+    t = 1 if s.x[a] < s.x[b] else 0
+    change = s.upper[t, a] - s.c[a] * s.lower[t, b]
+    swap: float = abs(s.x[a] - s.x[b]) * max(change, 0.0)
+    return swap
+
+
+@jit_helper
+def norm_factor(total: float) -> float:
+    """log2(1 + L)/L, also of a tiny L."""
+    return math.log1p(total) / (math.log(2.0) * total) if total > 0.0 else 1.0
+
+
+@jit_helper
+def add_swapped_pairs(p: Any, scores: Floats, gains: Floats, grad: Floats, hess: Floats) -> float:
+    """Add gradient and Hessian of one query to `grad` and `hess`, both zeros; return its loss.
+
+    `p` has the fields target, variant, truncation, sigma, norm and discount.
+    """
+    n = len(scores)
+    if all_equal(gains):
+        return 0.0
+    order = order_by_score(scores)
+    swaps = swaps_of(p.target, p.truncation, p.discount, gains, order)
+    top = min(p.truncation, n) if p.truncation > 0 else n
+    spread = p.norm and scores[order[0]] != scores[order[n - 1]]
+    loss = 0.0
+    total = 0.0  # L
+    for a in range(top):
+        i = order[a]
+        for b in range(a + 1, n):
+            j = order[b]
+            if swaps.x[a] == swaps.x[b]:
+                continue
+            weight = swap_of(swaps, a, b) if p.variant != LOSS2 else 0.0
+            if p.variant != LAMBDA:
+                fall = rank_discount(p.discount, n, b - a) - rank_discount(p.discount, n, b - a + 1)
+                fall *= abs(swaps.x[a] - swaps.x[b])
+                weight += fall if p.variant == LOSS2 else MU * fall
+            lead = abs(scores[i] - scores[j])
+            # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
+            weight = weight / (OFFSET + lead) if spread else weight
+            right = swaps.x[a] > swaps.x[b]
+            lead = p.sigma * (lead if right else -lead)
+            rho, slope = logistic(lead)
+            pull = p.sigma * weight * rho
+            grad[i] += -pull if right else pull
+            grad[j] += pull if right else -pull
+            hess[i] += p.sigma * p.sigma * weight * slope
+            hess[j] += p.sigma * p.sigma * weight * slope
+            loss += weight * logistic_loss(lead)
+            total += 2.0 * pull
+    if not p.norm:
+        return loss
+    factor = norm_factor(total)
+    for i in range(n):
+        grad[i] *= factor
+        hess[i] *= factor
+    return loss * factor

@@ -1,0 +1,92 @@
+"""Objectives for labels of any number: what they tend to, and that they learn."""
+
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from scipy.stats import pearsonr, spearmanr
+
+import boostrank
+
+LEARN = (
+    boostrank.Pearson(),
+    boostrank.Spearman(),
+    boostrank.ListMLE(),
+    boostrank.QueryRMSE(),
+)
+
+
+def returns(rng, n_queries=40, n_docs=50):
+    """Return features and noisy labels below and above zero, each query with a level of its own."""
+    X = rng.normal(size=(n_queries * n_docs, 8))
+    level = np.repeat(rng.normal(size=n_queries), n_docs)
+    return X, 0.02 * X.sum(axis=1) + 0.04 * rng.normal(size=len(X)) + 0.1 * level, n_docs
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("objective", LEARN, ids=lambda o: repr(o)[:28])
+def test_training_from_equal_scores_learns(objective, host, rng):
+    """In the first round a correlation has no gradient of its own: all scores are equal."""
+    X, y, n_docs = returns(rng)
+    group = np.full(len(y) // n_docs, n_docs)
+    half = len(y) // 2
+    if host == "lightgbm":
+        data = lightgbm.Dataset(X[:half], y[:half], group=group[: len(group) // 2])
+        params = {"objective": objective, "metric": "None", "verbosity": -1, "num_threads": 1}
+        model = lightgbm.train(params, data, 20)
+        first, last = (model.predict(X[half:], num_iteration=k) for k in (1, 20))
+    else:
+        data = xgboost.DMatrix(X[:half], y[:half], group=group[: len(group) // 2])
+        params = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1, "max_depth": 4}
+        model = xgboost.train(params, data, 20, obj=objective)
+        rest = xgboost.DMatrix(X[half:])
+        first, last = (model.predict(rest, iteration_range=(0, k)) for k in (1, 20))
+    one, many = (
+        boostrank.evaluate(s, y[half:], group[len(group) // 2 :], ["spearman"])["spearman"]
+        for s in (first, last)
+    )
+    assert one > 0.1
+    assert many > one + 0.1
+
+
+@pytest.mark.parametrize("n", [12, 300])
+def test_spearman_of_scores_far_apart_is_scipys(n, rng):
+    scores, labels = rng.permutation(n).astype(float), rng.integers(-4, 5, n) / 2
+    rho = spearmanr(scores, labels)[0]
+    assert 1.0 - boostrank.Spearman().loss(1e3 * scores, labels, [n])[0] == pytest.approx(rho)
+    for objective in (boostrank.Spearman(), boostrank.ListMLE()):  # only the order of labels counts
+        for got, want in zip(
+            objective.grad_hess(scores, np.exp(labels) - 7.0, [n]),
+            objective.grad_hess(scores, labels, [n]),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_pearson_of_wide_scores_is_scipys(rng):
+    scores, labels = rng.normal(size=50), rng.normal(size=50) - 3.0
+    value = 1.0 - boostrank.Pearson(sigma=1e-6).loss(scores, labels, [50])[0]
+    assert value == pytest.approx(pearsonr(scores, labels)[0], rel=1e-9)
+    # With sigma it is the correlation with scores that carry so much noise.
+    noisy = scores + 0.7 * rng.normal(size=(100_000, 50))
+    noise = np.mean([np.cov(s, labels)[0, 1] for s in noisy[:20_000]])
+    expected = noise / np.sqrt((scores.var(ddof=1) + 0.49 * 50 / 49) * labels.var(ddof=1))
+    value = 1.0 - boostrank.Pearson(sigma=0.7).loss(scores, labels, [50])[0]
+    assert value == pytest.approx(expected, abs=0.01)
+
+
+def test_spearman_of_a_long_list_is_that_of_its_pairs(rng):
+    """All labels are different: one level of the far field, whatever their number."""
+    n, alpha = 900, 1.3
+    scores, labels = rng.normal(size=n), rng.normal(size=n)
+    g = np.argsort(np.argsort(labels)) + 1.0
+    x = alpha * (scores[:, None] - scores)
+    rho = 1.0 / (2.0 + np.exp(x) + np.exp(-x))
+    z = np.sqrt(((g - g.mean()) ** 2).sum() * n * (n**2 - 1) / 12)
+    grad, hess = boostrank.Spearman(alpha=alpha).grad_hess(scores, labels, [n])
+    want = -alpha / z * ((g[:, None] - g) * rho).sum(axis=1)
+    np.testing.assert_allclose(grad, want, rtol=1e-9, atol=1e-10 * np.abs(want).max())
+    mean = np.abs(g[:, None] - g).sum(axis=1) / (n - 1)
+    want = alpha / 2 / z * mean * (rho.sum(axis=1) - 0.25)
+    np.testing.assert_allclose(hess, want, rtol=1e-9)
