@@ -1278,8 +1278,8 @@ ORACLES = {
         (
             {},
             {"decay": 0.5, "permutations": 1},
-            {"target": "map"},
             {"target": "ndcg", "gain": "linear"},
+            {"target": "map"},
         ),
     ),
     "pl-rank": Oracle(
@@ -1357,6 +1357,7 @@ ORACLES = {
         query_cross_entropy_majorizer,
         ({}, {"top": 4.0}, {"top": 2.5}),
         paths=(0, 1),
+        loss_atol=1e-14,
     ),
     "query-rmse": Oracle(query_rmse, _exact(query_rmse), query_rmse_majorizer, ({},), paths=(0,)),
     "pearson": Oracle(
