@@ -165,14 +165,13 @@ def table(seeds: list[int], sets: list[str]) -> None:
     for model, eta in USERS:
         print(f"\n{model}, eta {eta:g}")
         for row in ROWS:
-            try:
-                values = pooled(model, eta, row, seeds, sets)
-            except FileNotFoundError:
-                continue
             # All are held against blend on the same host.
             host = " (XGBoost)" if "XGBoost" in row or row.startswith("xgboost") else ""
-            naive = pooled(model, eta, f"naive: blend{host}", seeds, sets)
-            sky = pooled(model, eta, f"skyline: blend on grades{host}", seeds, sets)
+            compared = row, f"naive: blend{host}", f"skyline: blend on grades{host}"
+            try:
+                values, naive, sky = (pooled(model, eta, each, seeds, sets) for each in compared)
+            except FileNotFoundError:  # not trained yet
+                continue
             less = values - naive
             half = t.ppf(0.975, len(less) - 1) * less.std(ddof=1) / np.sqrt(len(less))
             gap = less.mean() / (sky - naive).mean()
