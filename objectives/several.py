@@ -85,8 +85,8 @@ class Several(Objective):
         At least two, by the names of their labels; the first is of the host's label. Their
         parameters for hosts must be left at the defaults, which those given here replace.
     labels : mapping of str to array_like (n_docs,)
-        Of the training data, for every name but the first. Folds of `lightgbm.cv` find theirs;
-        `xgboost.cv` and Dask, which do not tell the rows, are refused.
+        Of the training data, for every name but the first. Where a booster's cross-validation
+        does not tell which rows a fold has, it is refused, and so is Dask (docs/several_labels.md).
     weights : mapping of str to float, optional
         Share of each label's Newton steps, positive; or, with `chebyshev`, how much its distance
         from 1 matters. Default: all 1.

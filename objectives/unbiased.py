@@ -4,8 +4,8 @@ Source
     Given propensities: Joachims, Swaminathan, Schnabel: Unbiased learning-to-rank with biased
     feedback. WSDM 2017, equation (4).
     "pairwise": Hu, Wang, Peng, Li: Unbiased LambdaMART: an unbiased pairwise learning-to-rank
-    algorithm. WWW 2019, equations (21), (30), (31). XGBoost's `lambdarank_unbiased` is after it.
-    "additive": the position factors of LightGBM's lambdarank (its pull request 5929).
+    algorithm. WWW 2019, equations (21), (30), (31).
+    "additive": the position factors that boosters add to the scores of their own LambdaRank.
 
 Definition
     c_i in {0, 1} the clicks of a session, k(i) the position at which i was shown, L(s; y) the loss
@@ -46,7 +46,7 @@ When to use
 """
 
 from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -55,6 +55,15 @@ from .contract import Contract
 from .engine.curvature import HESSIAN_FLOOR
 from .lambdarank import LambdaRank
 from .parameters import checked
+from .positions import (
+    Positions,
+    Sessions,
+    check_amount,
+    check_position,
+    check_propensity,
+    loss_of_gradient,
+    sessions_of,
+)
 from .ranknet import RankNet
 from .schedules import Schedule
 from .validation import (
@@ -68,125 +77,10 @@ from .validation import (
     check_scores,
 )
 
-FORMS = ("pairwise", "additive")
 # Share of a Newton step that a round moves the additive factors by. Trees take about as small ones.
 RATE = 0.1
-# As in LightGBM: no step at positions without curvature.
+# No step at positions without curvature.
 EPS = 1e-3
-
-
-class Positions:
-    """Where each document was shown, from 1: an array that is equal by value and hashable."""
-
-    __slots__ = ("_hash", "values")
-
-    def __init__(self, values: Any) -> None:
-        array = np.array(values)
-        if array.ndim != 1 or not len(array):
-            raise ValueError(
-                f"position must have one rank for each document, got shape {array.shape}"
-            )
-        whole = array.dtype.kind in "iuf" and bool((array == np.floor(array)).all())
-        if not whole:
-            raise TypeError(f"position must hold whole numbers, got dtype {array.dtype}")
-        if array.min() < 1:
-            raise ValueError(
-                f"position must be ranks from 1, got {array.min():g} at row {array.argmin()}; add "
-                "1 where they are counted from 0"
-            )
-        self.values: Integers = array.astype(np.int64)
-        self.values.setflags(write=False)
-        self._hash = hash(self.values.tobytes())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Positions) and np.array_equal(self.values, other.values)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __reduce__(self) -> tuple[type, tuple[Integers]]:
-        return Positions, (np.array(self.values),)
-
-    def __repr__(self) -> str:
-        return f"<{len(self.values)} positions from 1 to {self.values.max()}>"
-
-
-def _position(name: str, value: Any) -> Positions | None:
-    return value if value is None or isinstance(value, Positions) else Positions(value)
-
-
-def _factors(name: str, values: Any) -> tuple[float, ...]:
-    """Return one positive finite number for each position."""
-    array = np.asarray(values)
-    if array.ndim != 1 or not len(array) or array.dtype.kind not in "iuf":
-        raise TypeError(
-            f"{name} must be one number for each position from 1, or one of "
-            f"{', '.join(map(repr, FORMS))}; got {values!r}"
-        )
-    bad = ~(np.isfinite(array) & (array > 0))
-    if bad.any():
-        raise ValueError(
-            f"{name} must be above 0 and finite, got {array[bad][0]:g} at position "
-            f"{int(np.argmax(bad)) + 1}: a position that is never looked at says nothing; let deep "
-            "ones share a propensity (last=)"
-        )
-    return tuple(map(float, array))
-
-
-def _propensity(name: str, value: Any) -> str | tuple[float, ...]:
-    if isinstance(value, str):
-        if value not in FORMS:
-            raise ValueError(
-                f"{name} must be one of {', '.join(map(repr, FORMS))} or one number for each "
-                f"position, got {value!r}"
-            )
-        return value
-    return _factors(name, value)
-
-
-def _amount(name: str, value: Any) -> float:
-    return 0.0 if isinstance(value, int | float) and value == 0 else check_positive(name, value)
-
-
-class Sessions(NamedTuple):
-    """Every clicked document with a copy of its session.
-
-    Attributes
-    ----------
-    rows : int64 array (n_copied,)
-        Row of each copied document.
-    boundaries : int64 array (n_clicks + 1,)
-    copy : int64 array (n_copied,)
-        Which copy a copied document is in.
-    clicked : int64 array (n_clicks,)
-        Row of the clicked document of each copy.
-    own : int64 array (n_clicks,)
-        Its place among the copied documents.
-    """
-
-    rows: Integers
-    boundaries: Integers
-    copy: Integers
-    clicked: Integers
-    own: Integers
-
-
-def sessions_of(clicks: Floats, boundaries: Integers) -> Sessions:
-    """Return the copies for equation (4)."""
-    clicked = np.flatnonzero(clicks)
-    query = np.searchsorted(boundaries, clicked, side="right") - 1
-    sizes = np.diff(boundaries)[query]
-    ends = np.append(0, np.cumsum(sizes))
-    copy = np.repeat(np.arange(len(clicked)), sizes)
-    rows = np.arange(ends[-1]) + (boundaries[query] - ends[:-1])[copy]
-    return Sessions(rows, ends, copy, clicked, ends[:-1] + clicked - boundaries[query])
-
-
-def _loss_of_gradient(x: Floats) -> Floats:
-    """Return ln(1 + e^{-x}) (1 + e^x): what a logistic pair loses over its gradient."""
-    e = np.exp(-np.abs(x))
-    right = np.where(e > 1e-12, np.log1p(e) / np.maximum(e, 1e-300), 1.0)
-    return np.where(x > 0.0, right, np.log1p(e) - np.minimum(x, 0.0)) * (1.0 + e)
 
 
 @dataclass(frozen=True)
@@ -202,8 +96,7 @@ class Unbiased(Objective):
         parameters for hosts (`perturb`, `seed`, ...) are those of the whole.
     position : array_like of integers (n_docs,), optional
         Position at which each document of the training data was shown, from 1. Default None: the
-        rankers' ``fit(position=)``, LightGBM's ``Dataset(position=)`` or XGBoost's
-        ``DMatrix(label_lower_bound=)``.
+        rankers' ``fit(position=)``, or where a booster's data set has it (docs/clicks.md).
     propensity : sequence of float, "pairwise" or "additive", default "additive"
         Probability that position 1, 2, ... is looked at, relative to the first one; each above 0.
         Or how factors of positions are learnt in training: those of pairs of clicked and other
@@ -248,11 +141,11 @@ class Unbiased(Objective):
 
     objective: Objective
     _: KW_ONLY
-    position: Positions | None = checked(_position, None)
-    propensity: str | tuple[float, ...] = checked(_propensity, "additive")
+    position: Positions | None = checked(check_position, None)
+    propensity: str | tuple[float, ...] = checked(check_propensity, "additive")
     clip: float = checked(check_positive, 0.1)
     last: int | None = checked(check_cutoff, None)
-    regularization: float = checked(_amount, 0.0)
+    regularization: float = checked(check_amount, 0.0)
     initial: Any = None
     # What hosts read is the objective's.
     rescale: bool = field(init=False)
@@ -386,9 +279,8 @@ class Unbiased(Objective):
             position = self.position.values
         if position is None:
             raise ValueError(
-                "position is missing: pass Unbiased(..., position=ranks), fit(position=ranks) of "
-                "boostrank's rankers, LightGBM's Dataset(position=) or XGBoost's "
-                "DMatrix(label_lower_bound=ranks)"
+                "position is missing: pass Unbiased(..., position=ranks), or fit(position=ranks) "
+                "of boostrank's rankers, or put it into the data set as docs/clicks.md says"
             )
         if len(position) != n_docs:
             raise ValueError(
@@ -567,7 +459,7 @@ class Unbiased(Objective):
             for row, place in zip(factors, (places[clicked][copy], places[rows]), strict=True)
         )
         x = sigma * (scores[clicked][copy] - scores[rows])
-        loss = np.where(other, np.maximum(pulls, 0.0) / sigma * _loss_of_gradient(x), 0.0)
+        loss = np.where(other, np.maximum(pulls, 0.0) / sigma * loss_of_gradient(x), 0.0)
         weight = np.where(other, 1.0 / (plus * minus), 0.0)  # (21)
         for values in (pulls, bends):
             values *= weight
@@ -606,7 +498,7 @@ class Unbiased(Objective):
             )
             sigma = inner.sigma  # type: ignore[attr-defined]
             x = sigma * (scores[sessions.clicked][copy] - scores[rows])
-            of_pair = np.where(other, pulls / sigma * _loss_of_gradient(x) / (plus * minus), 0.0)
+            of_pair = np.where(other, pulls / sigma * loss_of_gradient(x) / (plus * minus), 0.0)
             loss += np.bincount(query[copy], of_pair, len(loss))
             return
         each, nothing = np.zeros(len(sessions.clicked)), np.zeros(len(loss))

@@ -31,6 +31,15 @@ class PositionBias(NamedTuple):
         LambdaRank, ListNet, XE-NDCG).
     factors : float64 array (1 or 2, n_positions)
         As learnt: b; or t+ of clicked and t- of other documents. ``Unbiased(initial=)`` takes them.
+
+    Examples
+    --------
+    What `position_bias` returns of a model:
+
+    >>> import boostrank, numpy as np
+    >>> bias = boostrank.PositionBias("additive", np.array([1.0, 0.5]), np.log([[1.0, 0.5]]))
+    >>> bias.propensity.tolist()
+    [1.0, 0.5]
     """
 
     form: str
