@@ -1,4 +1,4 @@
-"""The linear rankers: what the two papers claim of them, and scikit-learn's rules."""
+"""SmoothRank and Perceptron: what their papers claim. All linear rankers: scikit-learn's rules."""
 
 import pickle
 import subprocess
@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from boostrank import SLAM, RankSVM, Schedule, SmoothAP, SmoothNDCG, evaluate
 from boostrank.datasets import RankingData, letor_folds, load_letor_parts, make_ranking
-from boostrank.linear import Perceptron, SmoothRank, anneal
+from boostrank.linear import SVMMAP, AdaRank, Perceptron, SmoothRank, anneal
 
 LAMBDAS = 10.0 ** np.arange(-6, 4)  # of Chapelle and Wu, section 7
 MEASURES = ("ndcg", "ndcg@3", "map")
@@ -417,10 +417,25 @@ class PerceptronOfOneQuery(Perceptron):
         return super().partial_fit(X, y, qid=np.zeros(np.shape(y)[:1], int))
 
 
+class AdaRankOfOneQuery(AdaRank):
+    def fit(self, X, y):
+        return super().fit(X, y, qid=np.zeros(np.shape(y)[:1], int))
+
+
+class SVMMAPOfOneQuery(SVMMAP):
+    def fit(self, X, y):
+        return super().fit(X, y, qid=np.zeros(np.shape(y)[:1], int))
+
+
 @pytest.mark.parametrize(
     "estimator",
-    [SmoothRankOfOneQuery(sigma=1.0, max_iter=2), PerceptronOfOneQuery()],
-    ids=["SmoothRank", "Perceptron"],
+    [
+        SmoothRankOfOneQuery(sigma=1.0, max_iter=2),
+        PerceptronOfOneQuery(),
+        AdaRankOfOneQuery(max_iter=5),
+        SVMMAPOfOneQuery(),
+    ],
+    ids=["SmoothRank", "Perceptron", "AdaRank", "SVMMAP"],
 )
 def test_scikit_learns_checks(estimator):
     """All of them; they call ``fit(X, y)``, which a ranker cannot answer without its queries."""
@@ -431,7 +446,15 @@ def test_scikit_learns_checks(estimator):
     assert skipped <= {"check_array_api_input"}
 
 
-@pytest.mark.parametrize("model", [SmoothRank(k=5, sigma=1.0, max_iter=3), Perceptron("ndcg@5")])
+@pytest.mark.parametrize(
+    "model",
+    [
+        SmoothRank(k=5, sigma=1.0, max_iter=3),
+        Perceptron("ndcg@5"),
+        AdaRank("ndcg@5", max_iter=9, repeat=False),
+        SVMMAP(C=3.0, tol=1e-4),
+    ],
+)
 def test_models_are_cloned_and_pickled(data, model):
     fresh = clone(model)
     assert fresh.get_params() == model.get_params()
@@ -443,7 +466,9 @@ def test_models_are_cloned_and_pickled(data, model):
     np.testing.assert_allclose(again.predict(data.X), data.X @ model.coef_, rtol=1e-12)
 
 
-@pytest.mark.parametrize("model", [SmoothRank(max_iter=1, sigma=1.0), Perceptron()])
+@pytest.mark.parametrize(
+    "model", [SmoothRank(max_iter=1, sigma=1.0), Perceptron(), AdaRank(), SVMMAP()]
+)
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

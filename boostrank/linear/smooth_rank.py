@@ -1,106 +1,28 @@
-r"""Linear rankers: SmoothRank, which anneals a smooth measure, and the ranking perceptron.
+"""SmoothRank: a linear ranker that anneals a smooth measure.
 
-Both are scikit-learn estimators that score a document by ``X @ coef_``; an intercept would move
-all documents of a query alike. Needs scikit-learn and SciPy: ``pip install "boostrank[cli]"``.
-
-Sources
+Source
     Chapelle, Wu: Gradient descent optimization of smoothed information retrieval metrics (2009),
-    algorithm 1 and section 7: `SmoothRank`.
-    Chaudhuri, Tewari: Perceptron-like algorithms and generalization bounds for learning to rank
-    (2014), algorithm 1: `Perceptron`.
+    algorithm 1 and section 7.
 """
 
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-
-try:
-    from scipy.optimize import minimize
-    from sklearn.base import BaseEstimator
-    from sklearn.linear_model import Ridge
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:
-    raise ImportError(
-        f'linear rankers need scikit-learn and SciPy: pip install "boostrank[cli]" ({error})'
-    ) from error
+from scipy.optimize import minimize
+from sklearn.linear_model import Ridge
 
 from boostrank.datasets import RankingData
-from boostrank.datasets.ranking_data import check_either
+from boostrank.linear.base import LinearRanker, check_grid, check_validation
 from boostrank.metrics import evaluate
-from boostrank.objectives import SLAM, Schedule, SmoothAP, SmoothNDCG
+from boostrank.objectives import Schedule, SmoothAP, SmoothNDCG
 from boostrank.objectives.validation import (
     Floats,
     check_choice,
     check_count,
     check_cutoff,
-    check_group,
-    check_labels,
     check_positive,
 )
-
-__all__ = ["Perceptron", "SmoothRank"]
-
-
-def _ranking(X: Floats, y: Any, group: Any, qid: Any, prefix: str = "") -> RankingData:
-    """Return checked features with their grades and queries, told by `group` or by `qid`."""
-    check_either(group, qid, prefix)
-    if qid is None:
-        sizes = np.diff(check_group(group, len(X)))
-        qid = np.repeat(np.arange(len(sizes)), sizes)
-    data = RankingData(X, y, qid)
-    check_labels(data.y, len(data.y))
-    return data
-
-
-class _LinearRanker(BaseEstimator):  # type: ignore[misc]
-    """What the linear rankers share: reading data, and scores."""
-
-    coef_: Floats
-    n_features_in_: int
-
-    def _read(self, X: Any, y: Any, group: Any, qid: Any, *, reset: bool) -> RankingData:
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
-        return _ranking(X, y, group, qid)
-
-    def predict(self, X: Any) -> Floats:
-        """Score documents.
-
-        Parameters
-        ----------
-        X : array_like (n_docs, n_features)
-            Features, finite, as in `fit`. Queries are not needed.
-
-        Returns
-        -------
-        float64 array (n_docs,)
-            ``X @ coef_``; larger is better.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            For another number of features, or values that are not finite.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        scores: Floats = X @ self.coef_
-        return scores
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True  # grades
-        return tags
-
-
-def _grid(name: str, value: Any) -> list[float]:
-    """Return the positive numbers to choose from: one, or several."""
-    values = [value] if np.ndim(value) == 0 else list(value)
-    if not values:
-        raise ValueError(f"{name} must hold at least one positive number, got none")
-    return [check_positive(name, number) for number in values]
 
 
 def _smooth(measure: str, k: int | None, sigma: float | Schedule) -> SmoothNDCG | SmoothAP:
@@ -163,7 +85,7 @@ def anneal(
     return w
 
 
-class SmoothRank(_LinearRanker):
+class SmoothRank(LinearRanker):
     """Linear ranker that maximises a smooth NDCG or AP, made less and less smooth.
 
     Chapelle, Wu (2009), algorithm 1: for each sigma in turn, nonlinear conjugate gradient descent
@@ -309,8 +231,8 @@ class SmoothRank(_LinearRanker):
         """
         measure = check_choice("measure", self.measure, ("ndcg", "ap"))
         k = check_cutoff("k", self.k)
-        lambdas = _grid("reg_lambda", self.reg_lambda)
-        ridges = _grid("ridge", self.ridge)
+        lambdas = check_grid("reg_lambda", self.reg_lambda)
+        ridges = check_grid("ridge", self.ridge)
         options: dict[str, Any] = {
             "max_iter": check_count("max_iter", self.max_iter),
             "tol": check_positive("tol", self.tol),
@@ -318,16 +240,9 @@ class SmoothRank(_LinearRanker):
         objective = _smooth(measure, k, self.sigma)
         data = self._read(X, y, group, qid, reset=True)
         validation = self._read_validation(eval_set, eval_group, eval_qid)
-        if (len(lambdas) > 1 or len(ridges) > 1) and validation is None:
-            raise ValueError(
-                "eval_set is missing: reg_lambda or ridge are several, and validation queries "
-                "choose among them; pass eval_set=(X, y) with eval_group or eval_qid, or a number"
-            )
-        if len(lambdas) == len(ridges) == 1 and validation is not None:
-            raise ValueError(
-                "eval_set has nothing to choose: reg_lambda and ridge are single numbers; "
-                "pass several, such as reg_lambda=10.0 ** np.arange(-6, 4), or no eval_set"
-            )
+        several = len(lambdas) > 1 or len(ridges) > 1
+        many = "reg_lambda=10.0 ** np.arange(-6, 4)"
+        check_validation("reg_lambda or ridge", several, validation, many)
 
         def goodness(w: Floats) -> float:
             if validation is None:
@@ -345,18 +260,6 @@ class SmoothRank(_LinearRanker):
         self.start_coef_ = start
         return self
 
-    def _read_validation(self, eval_set: Any, group: Any, qid: Any) -> RankingData | None:
-        if eval_set is None:
-            if group is not None or qid is not None:
-                raise ValueError(
-                    "eval_group and eval_qid tell the queries of eval_set: pass it too"
-                )
-            return None
-        if not isinstance(eval_set, tuple) or len(eval_set) != 2:
-            raise TypeError(f"eval_set must be a pair (X, y), got {type(eval_set).__name__}")
-        X, y = validate_data(self, *eval_set, reset=False, dtype=np.float64, y_numeric=True)
-        return _ranking(X, y, group, qid, prefix="eval_")
-
 
 def _regression(data: RankingData, ridge: float) -> Floats:
     """Return w_0 for a ridge penalty."""
@@ -367,127 +270,3 @@ def _regression(data: RankingData, ridge: float) -> Floats:
     model = Ridge(alpha=ridge).fit(data.X, np.exp2(data.y) - 1.0, sample_weight=weight)
     w: Floats = model.coef_
     return w
-
-
-class Perceptron(_LinearRanker):
-    """Online linear ranker with a bound on its cumulative NDCG or AP loss.
-
-    Chaudhuri, Tewari (2014), algorithm 1: starting from w = 0, each query is ranked by the current
-    w; where that ranking is not perfect by the measure, ``w -= X^T g`` with g the subgradient of
-    `boostrank.SLAM` for the query. The step is 1, for its size would only set the scale of w.
-
-    Parameters
-    ----------
-    measure : str, default "ndcg"
-        ``"ndcg"``, ``"ndcg@k"`` (such as ``"ndcg@10"``) or ``"map"``. For "map", y > 0 is relevant,
-        and grades count no further. Tied documents are ranked in the order passed, as in
-        `boostrank.evaluate`: a tie is an error only where that order is.
-
-    Attributes
-    ----------
-    coef_ : float64 array (n_features,)
-        w: documents are ranked by ``X @ coef_``.
-    cumulative_loss_ : float
-        Sum over the rounds of 1 - measure, each query ranked before its update; a query without
-        relevant documents counts 0. Theorem 5 bounds it.
-    n_rounds_, n_updates_ : int
-        Queries seen, and those with a loss.
-    n_features_in_ : int
-    feature_names_in_ : array (n_features,)
-        Where X has column names.
-
-    Notes
-    -----
-    Theorem 5: ``cumulative_loss_ <= 2 sum_t f_t(u) + 4 |u|^2 m R^2 v_max`` for any u, f_t being the
-    SLAM losses of the rounds with an update, m the largest number of documents of a query, R the
-    largest norm of a document and v_max the largest ratio of two positive SLAM weights in a query.
-    If some unit vector ranks every query right with margin gamma, it is at most
-    ``4 m R^2 v_max / gamma^2`` in any number of rounds (corollary 6), so that passes over such data
-    end in a w that ranks all of it right.
-
-    O(n (n_features + log n)) time for a query of n documents.
-
-    Examples
-    --------
-    >>> from boostrank.datasets import make_ranking
-    >>> from boostrank.linear import Perceptron
-    >>> data = make_ranking(200, 20, 10, seed=1)
-    >>> model = Perceptron("ndcg@10").fit(data.X, data.y, group=data.group)
-    >>> for _ in range(4):  # more passes over the data
-    ...     model = model.partial_fit(data.X, data.y, group=data.group)
-    >>> model.n_rounds_
-    1000
-    """
-
-    cumulative_loss_: float
-    n_rounds_: int
-    n_updates_: int
-
-    def __init__(self, measure: str = "ndcg") -> None:
-        self.measure = measure
-
-    def fit(self, X: Any, y: Any, *, group: Any = None, qid: Any = None) -> Self:
-        """Start from w = 0 and take the queries once, in their order.
-
-        Parameters
-        ----------
-        X : array_like (n_docs, n_features)
-            Features, finite.
-        y : array_like (n_docs,)
-            Grades, 0 <= y <= 1000.
-        group : array_like of integers (n_queries,), optional
-            Sizes of consecutive queries.
-        qid : array_like of integers (n_docs,), optional
-            Instead of `group`: each document's query; a query's documents stand together.
-
-        Returns
-        -------
-        Perceptron
-            Itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For a measure or data of another kind or range; the message names the argument.
-        """
-        return self._learn(X, y, group, qid, reset=True)
-
-    def partial_fit(self, X: Any, y: Any, *, group: Any = None, qid: Any = None) -> Self:
-        """Go on from the current w with more queries, one a round, in their order.
-
-        Parameters
-        ----------
-        X, y, group, qid
-            As in `fit`.
-
-        Returns
-        -------
-        Perceptron
-            Itself. Calls for the queries one by one give the same w as one `fit` for all.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For a measure or data of another kind or range; the message names the argument.
-        """
-        return self._learn(X, y, group, qid, reset=not hasattr(self, "coef_"))
-
-    def _learn(self, X: Any, y: Any, group: Any, qid: Any, *, reset: bool) -> Self:
-        surrogate = SLAM(measure=self.measure)
-        data = self._read(X, y, group, qid, reset=reset)
-        labels = (data.y > 0.0).astype(np.float64) if self.measure == "map" else data.y
-        if reset:
-            self.coef_ = np.zeros(data.X.shape[1])
-            self.cumulative_loss_ = 0.0
-            self.n_rounds_ = self.n_updates_ = 0
-        ends = np.cumsum(data.group)
-        for start, end in zip((ends - data.group).tolist(), ends.tolist(), strict=True):
-            X_t, y_t, group_t = data.X[start:end], labels[start:end], [end - start]
-            scores = X_t @ self.coef_
-            loss = 1.0 - evaluate(scores, y_t, group_t, (self.measure,))[self.measure]
-            self.n_rounds_ += 1
-            if loss > 0.0:  # NaN, of a query without relevant documents, is not
-                self.coef_ = self.coef_ - X_t.T @ surrogate.grad_hess(scores, y_t, group_t)[0]
-                self.cumulative_loss_ += loss
-                self.n_updates_ += 1
-        return self

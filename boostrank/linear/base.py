@@ -1,0 +1,114 @@
+"""What the linear rankers share: reading data, and scores."""
+
+from typing import Any
+
+import numpy as np
+
+try:
+    import scipy  # noqa: F401 - SmoothRank needs it
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError(
+        f'linear rankers need scikit-learn and SciPy: pip install "boostrank[cli]" ({error})'
+    ) from error
+
+from boostrank.datasets import RankingData
+from boostrank.datasets.ranking_data import check_either
+from boostrank.objectives.validation import Floats, check_group, check_labels, check_positive
+
+
+def _ranking(X: Floats, y: Any, group: Any, qid: Any, prefix: str = "") -> RankingData:
+    """Return checked features with their grades and queries, told by `group` or by `qid`."""
+    check_either(group, qid, prefix)
+    if qid is None:
+        sizes = np.diff(check_group(group, len(X)))
+        qid = np.repeat(np.arange(len(sizes)), sizes)
+    data = RankingData(X, y, qid)
+    check_labels(data.y, len(data.y))
+    return data
+
+
+class LinearRanker(BaseEstimator):  # type: ignore[misc]
+    """What the linear rankers share: reading data, and scores."""
+
+    coef_: Floats
+    n_features_in_: int
+
+    def _read(self, X: Any, y: Any, group: Any, qid: Any, *, reset: bool) -> RankingData:
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
+        return _ranking(X, y, group, qid)
+
+    def _read_validation(self, eval_set: Any, group: Any, qid: Any) -> RankingData | None:
+        if eval_set is None:
+            if group is not None or qid is not None:
+                raise ValueError(
+                    "eval_group and eval_qid tell the queries of eval_set: pass it too"
+                )
+            return None
+        if not isinstance(eval_set, tuple) or len(eval_set) != 2:
+            raise TypeError(f"eval_set must be a pair (X, y), got {type(eval_set).__name__}")
+        X, y = validate_data(self, *eval_set, reset=False, dtype=np.float64, y_numeric=True)
+        data = _ranking(X, y, group, qid, prefix="eval_")
+        if not (data.y > 0.0).any():
+            raise ValueError(
+                "eval_set must have relevant documents, y > 0: without them no measure chooses; "
+                f"got {len(data.y)} documents of grade 0"
+            )
+        return data
+
+    def predict(self, X: Any) -> Floats:
+        """Score documents.
+
+        Parameters
+        ----------
+        X : array_like (n_docs, n_features)
+            Features, finite, as in `fit`. Queries are not needed.
+
+        Returns
+        -------
+        float64 array (n_docs,)
+            ``X @ coef_``; larger is better.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            For another number of features, or values that are not finite.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        scores: Floats = X @ self.coef_
+        return scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True  # grades
+        return tags
+
+
+def check_grid(name: str, value: Any) -> list[float]:
+    """Return the positive numbers to choose from: one, or several."""
+    values = [value] if np.ndim(value) == 0 else list(value)
+    if not values:
+        raise ValueError(f"{name} must hold at least one positive number, got none")
+    return [check_positive(name, number) for number in values]
+
+
+def check_validation(
+    parameters: str, several: bool, validation: RankingData | None, example: str
+) -> None:
+    """Refuse several values without validation queries, and such queries without several values."""
+    if several and validation is None:
+        raise ValueError(
+            f"eval_set is missing: there are several values of {parameters}, and validation "
+            "queries choose among them; pass eval_set=(X, y) with eval_group or eval_qid, or one "
+            "number"
+        )
+    if not several and validation is not None:
+        raise ValueError(
+            f"eval_set has nothing to choose: there are not several values of {parameters}; pass "
+            f"several, such as {example}, or no eval_set"
+        )

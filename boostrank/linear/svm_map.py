@@ -1,0 +1,349 @@
+r"""SVM-MAP: a structural SVM whose loss is one minus the average precision.
+
+Source
+    Yue, Finley, Radlinski, Joachims: A support vector method for optimizing average precision
+    (2007): optimization problem 1, and the search of algorithm 2 but for its order.
+    Joachims, Finley, Yu: Cutting-plane training of structural SVMs (2009), algorithm 3: the
+    1-slack form, which needs far fewer planes.
+
+Where it differs from them
+    Algorithm 2 tries all places for each irrelevant document: O(R N). But the best place never
+    rises from one irrelevant document to the next. So the place of the middle one halves the work
+    for the others, and all of it is O(n log n).
+
+Definition
+    Of a query with relevant documents r and irrelevant ones i, R and N of them, a ranking y has
+
+    Psi(y)   = sum_r sum_i y_ri (x_r - x_i) / (R N),  y_ri = 1 if y puts r above i, else -1
+    Delta(y) = 1 - AP(y)
+
+    minimise  |w|^2 / 2 + C xi  over w and xi >= 0, subject to, for any rankings y_q of the queries,
+        mean_q w . (Psi(best_q) - Psi(y_q)) >= mean_q Delta(y_q) - xi                  1-slack form
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from boostrank.datasets import RankingData
+from boostrank.linear.base import LinearRanker, check_grid, check_validation
+from boostrank.metrics import evaluate
+from boostrank.objectives.engine.jit import jit_entry
+from boostrank.objectives.validation import Floats, Integers, check_count, check_positive
+
+# Ends the descent where rounding keeps it from its aim. Training on OHSUMED takes far fewer.
+STEPS_PER_PLANE = 200
+
+
+@jit_entry
+def most_violated(relevant: Floats, irrelevant: Floats, above: Integers) -> None:
+    """Find the ranking with the largest Delta(y) + w . Psi(y).
+
+    Within relevant and within irrelevant documents, better scores stand higher: that changes
+    nothing in Delta and is best for Psi. What is left to choose is how many of the relevant
+    documents stand above each irrelevant one. The best choices do not depend on each other, as Yue
+    et al. show, and do not fall from one irrelevant document to the next.
+
+    Parameters
+    ----------
+    relevant, irrelevant : float64 arrays (R,), (N,)
+        Scores in descending order, neither empty.
+    above : int64 array (N,)
+        Filled with the number of relevant documents above each irrelevant one.
+    """
+    n_relevant, n_irrelevant = len(relevant), len(irrelevant)
+    step = 1
+    while step <= n_irrelevant:
+        step *= 2
+    while step > 1:  # documents step/2, 3 step/2, ... from 1 lie between those already placed
+        for j in range(step // 2, n_irrelevant + 1, step):
+            first = above[j - step // 2 - 1] if j > step // 2 else 0
+            last = above[j + step // 2 - 1] if j + step // 2 <= n_irrelevant else n_relevant
+            # The value of `last` relevant documents above the j-th irrelevant one is taken as 0.
+            value, best, place = 0.0, 0.0, last
+            for k in range(last, first, -1):
+                # From k to k - 1 above: the k-th relevant document has j instead of j - 1
+                # irrelevant ones above it, which costs precision and turns one pair of Psi.
+                value += (k / (k + j - 1.0) - k / (k + j)) / n_relevant
+                value -= 2.0 * (relevant[k - 1] - irrelevant[j - 1]) / (n_relevant * n_irrelevant)
+                if value > best:
+                    best, place = value, k - 1
+            above[j - 1] = place
+        step //= 2
+
+
+@jit_entry
+def _violation(
+    scores: Floats, n_relevant: Integers, n_irrelevant: Integers, moves: Floats, above: Integers
+) -> float:
+    """Find every query's most violated ranking; return the sum of Delta.
+
+    The scores of a query are those of its relevant documents, descending, and then those of the
+    others. `moves` is filled with what each document counts in Psi(best) - Psi(y).
+    """
+    total = 0.0
+    start = 0
+    for q in range(len(n_relevant)):
+        R, N = n_relevant[q], n_irrelevant[q]
+        middle, end = start + R, start + R + N
+        places = above[middle:end]
+        most_violated(scores[start:middle], scores[middle:end], places)
+        total += 1.0
+        ahead = 0  # irrelevant documents above the k-th relevant one
+        for k in range(1, R + 1):
+            while ahead < N and places[ahead] < k:
+                ahead += 1
+            total -= k / (k + ahead) / R
+            moves[start + k - 1] = 2.0 * ahead / (R * N)
+        for j in range(N):
+            moves[middle + j] = -2.0 * (R - places[j]) / (R * N)
+        start = end
+    return total
+
+
+@jit_entry
+def _solve(K: Floats, b: Floats, alpha: Floats, v: Floats, gap: float) -> None:
+    """Maximise b . alpha - alpha . K alpha / 2 while alpha >= 0 keeps its sum.
+
+    Sequential minimal optimisation: two of the alphas at a time, the first that of the largest
+    slope, the second the one that gains most with it. `alpha` begins feasible and ends within `gap`
+    of the maximum, unless rounding or the number of steps forbids it. `v` is filled with the slopes
+    b - K alpha.
+    """
+    n = len(b)
+    for t in range(n):
+        v[t] = b[t]
+        for u in range(n):
+            v[t] -= K[t, u] * alpha[u]
+    for _ in range(STEPS_PER_PLANE * n):
+        up = 0
+        bound = 0.0
+        total = 0.0
+        for t in range(n):
+            if v[t] > v[up]:
+                up = t
+            bound -= alpha[t] * v[t]
+            total += alpha[t]
+        if bound + total * v[up] <= gap:
+            return
+        down, most = -1, 0.0
+        for t in range(n):
+            slope = v[up] - v[t]
+            if alpha[t] > 0.0 and slope > 0.0:
+                bend = max(K[up, up] + K[t, t] - 2.0 * K[up, t], 1e-300)
+                step = min(slope / bend, alpha[t])
+                gain = step * (slope - 0.5 * step * bend)
+                if gain > most:
+                    down, most = t, gain
+        if down < 0:  # rounding alone is left
+            return
+        bend = max(K[up, up] + K[down, down] - 2.0 * K[up, down], 1e-300)
+        step = min((v[up] - v[down]) / bend, alpha[down])
+        alpha[down] = max(alpha[down] - step, 0.0)
+        alpha[up] += step
+        for t in range(n):
+            v[t] -= step * (K[t, up] - K[t, down])
+
+
+class _Queries:
+    """The documents of the queries that have both relevant and irrelevant ones, sorted once."""
+
+    def __init__(self, data: RankingData) -> None:
+        query = np.repeat(np.arange(len(data.group)), data.group)
+        irrelevant = data.y <= 0.0
+        n_irrelevant = np.bincount(query, irrelevant, len(data.group)).astype(np.int64)
+        n_relevant = data.group - n_irrelevant
+        both = (n_relevant > 0) & (n_irrelevant > 0)
+        kept = both[query]
+        self.X = data.X[kept]
+        self.n_relevant, self.n_irrelevant = n_relevant[both], n_irrelevant[both]
+        self._keys = irrelevant[kept], query[kept]
+        self._above = np.zeros(len(self.X), np.int64)
+
+    def __len__(self) -> int:
+        return len(self.n_relevant)
+
+    def plane(self, w: Floats) -> tuple[Floats, float]:
+        """Return g and b of the most violated constraint: w . g >= b - xi."""
+        scores = self.X @ w
+        order = np.lexsort((-scores, *self._keys))
+        moves, moved = np.empty(len(scores)), np.empty(len(scores))
+        total = _violation(scores[order], self.n_relevant, self.n_irrelevant, moved, self._above)
+        moves[order] = moved
+        return moves @ self.X / len(self), total / len(self)
+
+
+def cutting_planes(data: RankingData, C: float, *, tol: float, max_iter: int) -> tuple[Floats, int]:
+    """Return the w of the 1-slack problem, its value within ``C tol`` of the smallest, and planes.
+
+    Parameters
+    ----------
+    data : RankingData
+    C, tol, max_iter
+        As in `SVMMAP`.
+
+    Returns
+    -------
+    float64 array (n_features,)
+    int
+        How many planes were added.
+    """
+    queries = _Queries(data)
+    w = np.zeros(data.X.shape[1])
+    if not len(queries):
+        return w, 0
+    # The first plane is xi >= 0.
+    G, b, K = np.zeros((1, len(w))), np.zeros(1), np.zeros((1, 1))
+    alpha, v = np.array([C]), np.zeros(1)
+    for t in range(max_iter):
+        g, loss = queries.plane(w)
+        # Value less the dual's: alpha is feasible there, so no w does better by more than this.
+        if C * (loss - w @ g) - alpha @ v <= C * tol:
+            return w, t
+        G, b = np.vstack([G, g]), np.append(b, loss)
+        K = np.pad(K, (0, 1))
+        K[-1] = K[:, -1] = G @ g
+        alpha, v = np.append(alpha, 0.0), np.empty(len(b))
+        _solve(K, b, alpha, v, 0.5 * C * tol)
+        w = alpha @ G
+    warnings.warn(
+        f"SVMMAP stopped after {max_iter} planes, not within tol={tol} of the optimum; raise "
+        "max_iter or tol, or lower C",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
+    return w, max_iter
+
+
+class SVMMAP(LinearRanker):
+    """Linear ranker that minimises a convex bound of 1 - MAP: a structural SVM.
+
+    Yue et al. (2007), in the 1-slack form of Joachims, Finley and Yu (2009): while some ranking of
+    the queries violates its margin, of 1 - AP, the most violated one joins the constraints.
+
+    Parameters
+    ----------
+    C : float or sequence of floats, default 1.0
+        Weight of the mean slack over queries against ``|w|^2 / 2``, positive. Of several, the one
+        whose MAP is best on `eval_set` is kept, the first of equals.
+    tol : float, default 1e-3
+        How far above the smallest the value may be, in units of `C`: in effect an error of the mean
+        slack, which is on the scale of MAP. Positive.
+    max_iter : int, default 500
+        Constraints for each C, at least 1.
+
+    Attributes
+    ----------
+    coef_ : float64 array (n_features,)
+        w: documents are ranked by ``X @ coef_``.
+    C_ : float
+        The value used.
+    n_iter_ : int
+        Constraints that it took.
+    n_features_in_ : int
+    feature_names_in_ : array (n_features,)
+        Where X has column names.
+
+    Notes
+    -----
+    y > 0 is relevant, and grades count no further. Queries in which all documents are relevant, or
+    none, have only one ranking and do not count; if there are no others, all coefficients are 0.
+    The scale of features matters: bring them to a common one.
+
+    The most violated ranking of a query of n documents takes O(n log n), of which nothing but the
+    sort is noticed. Larger C need more constraints: on OHSUMED 9 at C 1, 100 at C 1000 and 190 at
+    C 10,000. With features of size 1, `max_iter` constraints do not reach `tol` from about C 10^7.
+
+    On OHSUMED (LETOR 3.0 rules, means of the five test folds, C chosen on validation queries) the
+    test NDCG@10 and MAP are .439 and .445, the published .432 and .445.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        From `fit`, if `max_iter` constraints were too few.
+
+    Examples
+    --------
+    >>> from boostrank import evaluate
+    >>> from boostrank.datasets import make_ranking
+    >>> from boostrank.linear import SVMMAP
+    >>> train, validation, test = make_ranking(60, 20, 10, seed=1).split(3, seed=1)
+    >>> model = SVMMAP(C=[1.0, 10.0, 100.0]).fit(
+    ...     train.X,
+    ...     train.y,
+    ...     group=train.group,
+    ...     eval_set=(validation.X, validation.y),
+    ...     eval_group=validation.group,
+    ... )
+    >>> model.C_ in (1.0, 10.0, 100.0)
+    True
+    >>> evaluate(model.predict(test.X), test.y, test.group, ["map"])["map"] > 0.6
+    True
+    """
+
+    C_: float
+    n_iter_: int
+
+    def __init__(
+        self, C: float | Sequence[float] = 1.0, *, tol: float = 1e-3, max_iter: int = 500
+    ) -> None:
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        eval_set: tuple[Any, Any] | None = None,
+        eval_group: Any = None,
+        eval_qid: Any = None,
+    ) -> Self:
+        """Learn the coefficients.
+
+        Parameters
+        ----------
+        X : array_like (n_docs, n_features)
+            Features, finite.
+        y : array_like (n_docs,)
+            Grades, 0 <= y <= 1000.
+        group : array_like of integers (n_queries,), optional
+            Sizes of consecutive queries.
+        qid : array_like of integers (n_docs,), optional
+            Instead of `group`: each document's query; a query's documents stand together.
+        eval_set : (X, y), optional
+            Validation queries, needed where `C` are several, and only there.
+        eval_group, eval_qid : array_like of integers, optional
+            The queries of `eval_set`, as `group` or `qid`.
+
+        Returns
+        -------
+        SVMMAP
+            Itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data of another kind or range; the message names the argument.
+        """
+        grid = check_grid("C", self.C)
+        tol = check_positive("tol", self.tol)
+        max_iter = check_count("max_iter", self.max_iter)
+        data = self._read(X, y, group, qid, reset=True)
+        validation = self._read_validation(eval_set, eval_group, eval_qid)
+        check_validation("C", len(grid) > 1, validation, "C=10.0 ** np.arange(-2, 5)")
+
+        def goodness(w: Floats) -> float:
+            if validation is None:
+                return 0.0
+            return evaluate(validation.X @ w, validation.y, validation.group, ("map",))["map"]
+
+        fits = [(C, *cutting_planes(data, C, tol=tol, max_iter=max_iter)) for C in grid]
+        self.C_, self.coef_, self.n_iter_ = max(fits, key=lambda fit: goodness(fit[1]))
+        return self

@@ -1,0 +1,419 @@
+"""AdaRank and SVM-MAP: the papers' algorithms, done slowly, and Microsoft's published figures."""
+
+import warnings
+from itertools import islice, permutations, product
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from boostrank import evaluate
+from boostrank.datasets import RankingData, letor_folds, load_letor_parts, make_ranking
+from boostrank.linear import SVMMAP, AdaRank
+from boostrank.linear.adarank import boost
+from boostrank.linear.svm_map import cutting_planes, most_violated
+
+MEASURES = ("map", "ndcg@10", "ndcg@2", "ndcg")
+
+
+@pytest.fixture
+def data() -> RankingData:
+    return make_ranking(20, 12, 6, seed=3)
+
+
+def mixed(rng, n_queries=60, n_docs=7):
+    """Return data in which each feature is good for other queries: boosting has to alternate."""
+    y = np.maximum(rng.integers(-3, 3, (n_queries, n_docs)), 0.0)
+    y[:, 0] = 1.0
+    y[0] = 0.0  # a query without relevant documents
+    X = rng.normal(size=(n_queries, n_docs, 4))
+    for q in range(n_queries):
+        X[q, :, q % 3] += 2.0 * y[q]
+    X = np.round(X.reshape(-1, 4), 1)  # with ties
+    return RankingData(X, y.ravel(), np.repeat(np.arange(n_queries), n_docs))
+
+
+def queries(data):
+    ends = np.cumsum(data.group)
+    return [
+        (data.X[e - n : e], data.y[e - n : e]) for e, n in zip(ends, data.group, strict=True) if n
+    ]
+
+
+def average_precision(relevant):
+    """Return AP of a list of whether each document is relevant, best rank first."""
+    found, total = 0, 0.0
+    for rank, hit in enumerate(relevant, start=1):
+        if hit:
+            found += 1
+            total += found / rank
+    return total / found
+
+
+# ---- AdaRank -------------------------------------------------------------------------------------
+
+
+def measured(scores, y, measure):
+    """Return E of one query; ties in the order passed."""
+    order = sorted(range(len(y)), key=lambda i: -scores[i])
+    if measure == "map":
+        return average_precision([y[i] > 0 for i in order])
+    k = int(measure.partition("@")[2] or len(y))
+
+    def dcg(grades):
+        return sum((2**g - 1) / np.log2(1 + r) for r, g in enumerate(grades[:k], start=1))
+
+    return dcg([y[i] for i in order]) / dcg(sorted(y, reverse=True))
+
+
+def adarank(data, measure, repeat, rounds):
+    """Return w, P and the feature of each round, as the paper's figure 1 has it."""
+    judged = [(X, y) for X, y in queries(data) if (y > 0).any()]
+    m, n_features = len(judged), data.X.shape[1]
+    P = [1 / m] * m
+    w = [0.0] * n_features
+    history = []
+    for _ in range(rounds):
+        alone = [[measured(X[:, k], y, measure) for X, y in judged] for k in range(n_features)]
+        weighted = [sum(p * e for p, e in zip(P, row, strict=True)) for row in alone]
+        free = [k for k in range(n_features) if repeat or w[k] == 0]
+        k = max(free, key=lambda k: weighted[k])
+        good = sum(p * (1 + e) for p, e in zip(P, alone[k], strict=True))
+        bad = sum(p * (1 - e) for p, e in zip(P, alone[k], strict=True))
+        w[k] += 0.5 * np.log(good / bad)
+        E = [measured(X @ np.array(w), y, measure) for X, y in judged]
+        P = [np.exp(-e) / sum(np.exp(-f) for f in E) for e in E]
+        history.append((list(w), k))
+    return history
+
+
+@pytest.mark.parametrize(("repeat", "rounds"), [(True, 12), (False, 4)])
+@pytest.mark.parametrize("measure", MEASURES)
+def test_adarank_follows_the_papers_algorithm(rng, measure, repeat, rounds):
+    data = mixed(rng)
+    oracle = adarank(data, measure, repeat, rounds)
+    assert len({k for _, k in oracle}) > 1  # the query weights changed the choice
+    path = islice(boost(data, measure, repeat), 12)  # without repeats it ends by itself
+    for w, (expected, _) in zip(path, oracle, strict=True):
+        np.testing.assert_allclose(w, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("measure", ["map", "ndcg@2"])
+def test_the_best_round_is_kept(rng, measure):
+    data, other = mixed(rng), mixed(rng)
+    for judge, arguments in (
+        (data, {}),
+        (other, {"eval_set": (other.X, other.y), "eval_qid": other.qid}),
+    ):
+        model = AdaRank(measure, max_iter=30)
+        model.fit(data.X, data.y, group=data.group, **arguments)
+        path = list(islice(boost(data, measure, True), 30))
+        values = [evaluate(judge.X @ w, judge.y, judge.group, (measure,))[measure] for w in path]
+        assert len(set(values)) > 1
+        assert model.n_iter_ == 1 + int(np.argmax(values))
+        np.testing.assert_array_equal(model.coef_, path[model.n_iter_ - 1])
+
+
+def test_a_feature_that_ranks_all_right_is_the_only_one():
+    X = [[1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+    model = AdaRank("ndcg").fit(X, [2, 1, 0, 1, 0], group=[3, 2])
+    np.testing.assert_array_equal(model.coef_, [0.0, 1.0])
+    assert model.n_iter_ == 1
+
+
+def test_adarank_first_weight_by_hand():
+    # AP of the only feature is 1/2 and 1: alpha = ln((1 + 3/4) / (1 - 3/4)) / 2 = ln(7) / 2.
+    X, y = [[2.0], [1.0], [2.0], [1.0]], [0, 1, 1, 0]
+    model = AdaRank("map", max_iter=1).fit(X, y, qid=[4, 4, 9, 9])
+    np.testing.assert_allclose(model.coef_, [np.log(7.0) / 2.0], rtol=1e-12)
+
+
+def test_adarank_stops_where_no_feature_ranks_anything():
+    model = AdaRank("ndcg@1").fit([[2.0], [1.0]], [0, 1], group=[2])
+    assert (model.coef_.tolist(), model.n_iter_) == ([0.0], 0)
+
+
+@pytest.mark.parametrize("model", [AdaRank("map"), AdaRank(), SVMMAP()])
+def test_without_a_query_to_learn_from_all_coefficients_are_zero(model):
+    model.fit([[1.0], [2.0], [3.0]], [0, 0, 0], group=[2, 0, 1])
+    assert (model.coef_.tolist(), model.n_iter_) == ([0.0], 0)
+
+
+# ---- SVM-MAP -------------------------------------------------------------------------------------
+
+
+def psi(X, y, ranking):
+    """Return the combined features of a ranking, of the indices of documents, best first."""
+    place = {document: rank for rank, document in enumerate(ranking)}
+    good, bad = np.flatnonzero(y > 0), np.flatnonzero(y <= 0)
+    total = sum((1 if place[r] < place[i] else -1) * (X[r] - X[i]) for r, i in product(good, bad))
+    return total / (len(good) * len(bad))
+
+
+def rankings(X, y):
+    """Return Psi(best) - Psi and 1 - AP of all rankings of a query."""
+    best = psi(X, y, np.argsort(y <= 0, kind="stable"))
+    rows = [
+        (best - psi(X, y, ranking), 1 - average_precision([y[i] > 0 for i in ranking]))
+        for ranking in permutations(range(len(y)))
+    ]
+    return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+
+
+def all_labels(n):
+    return [y for y in product((0.0, 1.0), repeat=n) if 0 < sum(y) < n]
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("scale", [0.0, 0.1, 1.0, 10.0])
+def test_the_most_violated_ranking_is_the_worst_of_all(rng, n, scale):
+    for y in map(np.array, all_labels(n)):
+        scores = np.round(scale * rng.normal(size=n), 1)  # with ties
+        good, bad = (np.sort(scores[kind])[::-1] for kind in (y > 0, y <= 0))
+        above = np.full(len(bad), -1)
+        most_violated(good, bad, above)
+        assert ((above >= 0) & (above <= len(good))).all()
+        assert (np.diff(above) >= 0).all()
+        merged = sorted(  # a relevant document k stands before what has k or more above
+            [(k, 0, good[k - 1], True) for k in range(1, len(good) + 1)]
+            + [(above[j] + 0.5, j, bad[j], False) for j in range(len(bad))]
+        )
+        found_scores = np.array([score for _, _, score, _ in merged])[:, None]
+        found_y = np.array([float(relevant) for *_, relevant in merged])
+        found = 1 - average_precision(found_y > 0)
+        found += float(psi(found_scores, found_y, range(n))[0])
+        moves, losses = rankings(scores[:, None], y)
+        best = float(psi(scores[:, None], y, np.argsort(y <= 0, kind="stable"))[0])
+        assert found == pytest.approx((losses + best - moves[:, 0]).max(), abs=1e-12)
+
+
+def test_the_most_violated_ranking_of_long_lists(rng):
+    # Each irrelevant document's place by trying all.
+    for n_good, n_bad in ((1, 40), (40, 1), (30, 33), (7, 64), (64, 63)):
+        good = np.sort(rng.normal(size=n_good) + 0.2)[::-1]
+        bad = np.sort(rng.normal(size=n_bad))[::-1]
+        above = np.full(n_bad, -1)
+        most_violated(good, bad, above)
+        k = np.arange(1, n_good + 1)
+        for j in range(1, n_bad + 1):
+            steps = (k / (k + j - 1) - k / (k + j)) / n_good
+            steps -= 2 * (good - bad[j - 1]) / (n_good * n_bad)
+            values = np.append(np.cumsum(steps[::-1])[::-1], 0.0)  # by relevant documents above
+            assert values[above[j - 1]] == pytest.approx(values.max(), abs=1e-12)
+        assert 0 < above.sum() < n_good * n_bad or 1 in (n_good, n_bad)
+
+
+def small(rng, n_queries=5, n=5, n_features=3):
+    labels = all_labels(n)
+    y = np.concatenate([labels[i] for i in rng.integers(0, len(labels), n_queries)])
+    X = rng.normal(size=(len(y), n_features)) + 0.5 * y[:, None]
+    return RankingData(X, y, np.repeat(np.arange(n_queries), n))
+
+
+def value(data, C, w):
+    """Return |w|^2 / 2 + C xi with the smallest xi that no ranking violates, by all rankings."""
+    slack = [(losses - moves @ w).max() for moves, losses in (rankings(*q) for q in queries(data))]
+    return 0.5 * w @ w + C * np.mean(slack)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+def test_svm_map_is_within_c_tol_of_the_optimum(rng, C):
+    data = small(rng)
+    constraints = [rankings(X, y) for X, y in queries(data)]
+    m, d = len(constraints), data.X.shape[1]
+
+    # The n-slack problem with all constraints, solved by other means.
+    def objective(z):
+        return 0.5 * z[:d] @ z[:d] + C * z[d:].mean()
+
+    def gradient(z):
+        return np.append(z[:d], np.full(m, C / m))
+
+    rows = [
+        {
+            "type": "ineq",
+            "fun": lambda z, q=q, A=moves, b=losses: A @ z[:d] - b + z[d + q],
+            "jac": lambda z, q=q, A=moves: np.hstack([A, np.eye(m)[[q] * len(A)]]),
+        }
+        for q, (moves, losses) in enumerate(
+            (
+                np.unique(np.column_stack(pair), axis=0)[:, :-1],
+                np.unique(np.column_stack(pair), axis=0)[:, -1],
+            )
+            for pair in constraints
+        )
+    ]
+    start = np.append(np.zeros(d), np.ones(m))
+    solved = minimize(
+        objective,
+        start,
+        jac=gradient,
+        constraints=rows,
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    least = value(data, C, solved.x[:d])
+    assert solved.fun == pytest.approx(least, rel=1e-5)
+    for tol in (1e-2, 1e-6):
+        w, planes = cutting_planes(data, C, tol=tol, max_iter=500)
+        assert 0 < planes < 500
+        assert value(data, C, w) <= least * (1 + 1e-7) + C * tol
+        # 1-slack: the mean of the most violated rankings is within tol of a feasible slack.
+        assert value(data, C, w) >= least * (1 - 1e-5)
+    np.testing.assert_allclose(w, solved.x[:d], atol=5e-3)
+
+
+def test_svm_map_separates_what_can_be_separated(rng):
+    data = small(rng, n_queries=20)
+    X = data.X.copy()
+    X[:, 0] = 3 * data.y + 0.1 * X[:, 0]
+    model = SVMMAP(C=1e4).fit(X, data.y, group=data.group)
+    assert evaluate(model.predict(X), data.y, data.group, ("map",))["map"] == 1.0
+    # |w|^2 / 2 bounds nothing more: the hard margin, 1 - AP of the worst ranking, holds.
+    moved = RankingData(X, data.y, data.qid)
+    slack = [(b - A @ model.coef_).max() for A, b in (rankings(*q) for q in queries(moved))]
+    assert np.mean(slack) < 2e-3
+
+
+def test_queries_with_one_ranking_and_grades_count_no_further(data):
+    model = SVMMAP(C=10.0).fit(data.X, data.y, group=data.group)
+    binary = SVMMAP(C=10.0).fit(data.X, data.y > 0, qid=data.qid)
+    np.testing.assert_array_equal(binary.coef_, model.coef_)
+    X = np.vstack([[[9.0] * 6] * 2, data.X, [[-9.0] * 6] * 3])
+    y = np.concatenate([[1, 1], data.y, [0, 0, 0]])
+    more = SVMMAP(C=10.0).fit(X, y, group=[2, 0, *data.group, 2, 1])
+    np.testing.assert_allclose(more.coef_, model.coef_, rtol=1e-9)
+
+
+def test_validation_queries_choose_c(data):
+    other = make_ranking(25, 8, 6, seed=5)
+    grid = [0.001, 0.1, 10.0, 1000.0]
+    model = SVMMAP(C=grid).fit(
+        data.X, data.y, group=data.group, eval_set=(other.X, other.y), eval_group=other.group
+    )
+    fits = [SVMMAP(C=C).fit(data.X, data.y, group=data.group) for C in grid]
+    values = [evaluate(f.predict(other.X), other.y, other.group, ("map",))["map"] for f in fits]
+    assert len(set(values)) > 1
+    best = int(np.argmax(values))
+    assert grid[best] == model.C_
+    assert model.n_iter_ == fits[best].n_iter_
+    np.testing.assert_array_equal(model.coef_, fits[best].coef_)
+
+
+def test_too_few_planes_are_warned_of(data):
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 2 planes.*raise max_iter or tol"):
+        model = SVMMAP(C=100.0, max_iter=2).fit(data.X, data.y, group=data.group)
+    assert model.n_iter_ == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SVMMAP(C=100.0).fit(data.X, data.y, group=data.group)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e9])
+def test_features_of_any_scale_end_the_descent(data, scale):
+    model = SVMMAP(max_iter=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(scale * data.X, data.y, group=data.group)
+    assert np.isfinite(model.coef_).all()
+
+
+def test_a_tol_below_rounding_ends_too(data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        exact = SVMMAP(tol=1e-16, max_iter=60).fit(data.X, data.y, group=data.group)
+    usual = SVMMAP(tol=1e-6).fit(data.X, data.y, group=data.group)
+    np.testing.assert_allclose(exact.coef_, usual.coef_, atol=2e-3)
+
+
+# ---- OHSUMED: published (NDCG@10, MAP) means of the five test folds ------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "published"),
+    [
+        # Chapelle and Wu, table 2, from Microsoft's page of LETOR 3.0
+        ("ohsumed", AdaRank("map"), [0.443, 0.449]),
+        ("ohsumed", AdaRank(repeat=False), [0.450, 0.450]),
+        ("ohsumed", AdaRank("ndcg@5", repeat=False), [0.450, 0.450]),
+        ("ohsumed", SVMMAP(C=[0.1, 1.0, 10.0, 100.0]), [0.432, 0.445]),
+        # Microsoft's files
+        ("letor2_baselines", AdaRank("map"), [0.43846, 0.44187]),
+        ("letor2_baselines", AdaRank(), [0.43686, 0.44243]),
+    ],
+)
+def test_ohsumed_reaches_what_was_published(data_dir, name, model, published):
+    paths = [data_dir / name / f"S{part}.txt.gz" for part in range(1, 6)]
+    parts = []
+    for part in load_letor_parts(paths):
+        scaled = part.X.copy()  # per query to 0..1, as LETOR 3.0's files have it
+        ends = np.cumsum(part.group)
+        for start, end in zip(ends - part.group, ends, strict=True):
+            scaled[start:end] -= scaled[start:end].min(axis=0)
+            top = scaled[start:end].max(axis=0)
+            scaled[start:end] /= np.where(top > 0, top, 1)
+        parts.append(RankingData(scaled, part.y, part.qid))
+    figures = []
+    for train, held, test in letor_folds(parts):
+        model.fit(
+            train.X, train.y, group=train.group, eval_set=(held.X, held.y), eval_group=held.group
+        )
+        values = evaluate(model.predict(test.X), test.y, test.group, convention="letor3")
+        figures.append(list(values.values()))
+    np.testing.assert_allclose(np.mean(figures, axis=0), published, atol=0.01)
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "message"),
+    [
+        (AdaRank("err"), ValueError, "measure must be 'ndcg', 'ndcg@k'.*got 'err'"),
+        (AdaRank("ndcg@0"), ValueError, "measure must be 'ndcg', 'ndcg@k'"),
+        (AdaRank(max_iter=0), ValueError, "max_iter must be at least 1"),
+        (AdaRank(repeat=1), TypeError, "repeat must be True or False"),
+        (AdaRank(max_iter=1.5), TypeError, "max_iter must be a whole number"),
+        (SVMMAP(C=0.0), ValueError, "C must be a positive finite number"),
+        (SVMMAP(C=[]), ValueError, "C must hold at least one"),
+        (SVMMAP(C="1"), TypeError, "C must be a positive number"),
+        (SVMMAP(C=[1.0, 2.0]), ValueError, "eval_set is missing: there are several values of C"),
+        (SVMMAP(tol=0.0), ValueError, "tol must be a positive finite number"),
+        (SVMMAP(max_iter=True), TypeError, "max_iter must be a whole number"),
+    ],
+)
+def test_bad_parameters_are_refused(data, model, error, message):
+    with pytest.raises(error, match=message):
+        model.fit(data.X, data.y, group=data.group)
+
+
+@pytest.mark.parametrize("model", [AdaRank(), SVMMAP(C=[1.0, 2.0])])
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"eval_set": ([[1.0], [2.0]], [0, 1])}, ValueError, "pass either eval_group.*eval_qid"),
+        ({"eval_set": [[1.0], [2.0]], "eval_group": [2]}, TypeError, "eval_set must be a pair"),
+        ({"eval_group": [2]}, ValueError, "eval_group and eval_qid tell the queries of eval_set"),
+        (
+            {"eval_set": ([[1.0], [2.0]], [0, 0]), "eval_group": [2]},
+            ValueError,
+            "eval_set must have relevant documents",
+        ),
+        (
+            {"eval_set": ([[1.0, 2.0], [2.0, 1.0]], [0, 1]), "eval_group": [2]},
+            ValueError,
+            "X has 2 features",
+        ),
+    ],
+)
+def test_bad_validation_data_is_refused(model, arguments, error, message):
+    with pytest.raises(error, match=message):
+        model.fit([[1.0], [2.0]], [0, 1], group=[2], **arguments)
+
+
+def test_validation_data_without_a_choice_is_refused(data):
+    with pytest.raises(ValueError, match=r"eval_set has nothing to choose.*values of C"):
+        SVMMAP().fit(
+            data.X, data.y, group=data.group, eval_set=(data.X, data.y), eval_group=data.group
+        )
