@@ -14,7 +14,7 @@ PYTEST = $(BIN)/python -m pytest -q -n auto
 INTERPRETED = NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not compiled' -W ignore::RuntimeWarning
 
 .PHONY: help demo quick test check test-min test-max lint type coverage boundscheck fuzz mutate \
-	bench notebooks docs clean
+	hosts-own bench notebooks docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -80,6 +80,14 @@ type: $(INSTALLED) ## static types
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/typed .
 	cd .cache/typed && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../pyproject.toml \
 		--cache-dir ../mypy --python-executable ../../$(BIN)/python -p boostrank
+
+# Checkouts of the versions that are installed: make hosts-own LIGHTGBM=../LightGBM XGBOOST=../xgboost.
+# XGBoost's class TestRanking downloads its data. What must differ stands in tests/hosts_own.py.
+OWN_TESTS = PYTHONPATH=$(CURDIR)/tests $(abspath $(BIN))/python -m pytest -q -p hosts_own -W ignore
+hosts-own: $(INSTALLED) ## the hosts' own ranking tests with our objectives (LIGHTGBM=, XGBOOST=: sources)
+	cd $(LIGHTGBM)/tests/python_package_test && $(OWN_TESTS) test_sklearn.py test_engine.py \
+		-k '(rank or xendcg) and not feature_names and not data_types'
+	cd $(XGBOOST)/tests/python && $(OWN_TESTS) test_ranking.py
 
 # Six tests, each with fifty times the cases of `make test`: 127,500, others in every run.
 fuzz: $(INSTALLED) ## over 100,000 random cases: arguments, data files, what hosts take

@@ -26,8 +26,9 @@ directness how far an objective's value is from a measure's, and what follows fr
 from boostrank.comparison import compare
 from boostrank.datasets import group_folds
 from boostrank.directness import directness, soft_ndcg_bound
+from boostrank.hosts.clicks import PositionBias, position_bias
 from boostrank.metrics import evaluate, metric
-from boostrank.objectives import CLASSES, Mix, Schedule
+from boostrank.objectives import CLASSES, Mix, Schedule, Several, Unbiased
 from boostrank.objectives.registry import *  # noqa: F403
 from boostrank.registry import objective, objective_names
 
@@ -42,7 +43,10 @@ def __getattr__(name: str) -> str:
 
 __all__ = [
     "Mix",
+    "PositionBias",
     "Schedule",
+    "Several",
+    "Unbiased",
     "compare",
     "directness",
     "evaluate",
@@ -50,6 +54,7 @@ __all__ = [
     "metric",
     "objective",
     "objective_names",
+    "position_bias",
     "soft_ndcg_bound",
 ]
 __all__ += [cls.__name__ for cls in CLASSES]

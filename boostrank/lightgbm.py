@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -106,6 +107,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         callbacks: list[Callable[..., Any]] | None = None,
         init_model: "str | Path | lightgbm.Booster | lightgbm.LGBMModel | None" = None,
         sort: bool = False,
+        position: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Train.
@@ -140,6 +142,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
         sort : bool, default False
             Sort all rows by `qid` (`eval_set` by `eval_qid`) first, keeping the order within
             queries. Weights of queries are then those of ascending ids.
+        position : array_like of integers (n_docs,), optional
+            Position at which each document was shown, from 1, for an `Unbiased` objective.
         **kwargs
             Other arguments of `lightgbm.LGBMRanker.fit`: `feature_name`, `categorical_feature`, ...
 
@@ -160,7 +164,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
             sort=sort,
             domain=rankers.label_domain(self.objective),
         )
-        return self._fit(train, evals, eval_metric, eval_at, callbacks, init_model, kwargs)
+        where = partial(rankers.placed, position=position, qid=qid, sort=sort)
+        return self._fit(train, evals, eval_metric, eval_at, callbacks, init_model, where, kwargs)
 
     def _fit(
         self,
@@ -170,6 +175,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         eval_at: Sequence[int] | int | None,
         callbacks: list[Callable[..., Any]] | None,
         init_model: "str | Path | lightgbm.Booster | lightgbm.LGBMModel | None",
+        where: Callable[[Objective], Objective],
         kwargs: dict[str, Any],
     ) -> Self:
         params = self.get_params()
@@ -192,7 +198,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
             kwargs["eval_at"] = [int(k) for k in np.ravel(eval_at)]
         done = 0 if init_model is None else init_model.current_iteration()
         # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
-        self._objective = rankers.objective_for_fit(self.objective, self.n_estimators, done)
+        objective = rankers.objective_for_fit(self.objective, self.n_estimators, done)
+        self._objective = where(objective)
         if eval_at is not None:
             kwargs["eval_at"] = np.ravel(eval_at).tolist()
         with cutoffs_are_reported():

@@ -23,6 +23,7 @@ from boostrank.lab.plot.objectives import (
     surrogate_against_measure,
 )
 from boostrank.lab.plot.probabilities import reliability
+from boostrank.lab.plot.tradeoffs import pareto
 
 __all__ = [
     "ANY_BACKGROUND",
@@ -34,6 +35,7 @@ __all__ = [
     "leaderboard",
     "learning_curves",
     "metric_by_cutoff",
+    "pareto",
     "query_differences",
     "reliability",
     "surrogate_against_measure",

@@ -51,9 +51,9 @@ def objective(name: str, /, **params: Any) -> Objective:
     --------
     >>> import boostrank
     >>> boostrank.objective("sdcg", k=10)  # doctest: +NORMALIZE_WHITESPACE
-    SDCG(k=10, alpha=1.0, beta=1.0, normalize=True, discount='linear', hessian='gauss-newton',
-         rescale=True, perturb=None, perturb_scale=1.0, query_fraction=1.0, seed=0,
-         start_round=None)
+    SDCG(k=10, alpha=1.0, beta=1.0, normalize=True, gain='exponential', discount='linear',
+         hessian='gauss-newton', rescale=True, perturb=None, perturb_scale=1.0,
+         query_fraction=1.0, seed=0, start_round=None)
     """
     cls = REGISTRY[check_choice("objective", name, REGISTRY)]
     known = [field.name for field in listed(cls)]

@@ -1,6 +1,7 @@
 """XGBoost's ranker with boostrank's objectives and metrics."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -124,6 +125,7 @@ class XGBRanker(xgboost.XGBRanker):
         sample_weight_eval_set: Sequence[Any] | None = None,
         base_margin_eval_set: Sequence[Any] | None = None,
         sort: bool = False,
+        position: Any = None,
     ) -> Self:
         """Train.
 
@@ -152,6 +154,8 @@ class XGBRanker(xgboost.XGBRanker):
         sort : bool, default False
             Sort all rows by `qid` (`eval_set` by `eval_qid`) first, keeping the order within
             queries. Weights of queries are then those of ascending ids.
+        position : array_like of integers (n_docs,), optional
+            Position at which each document was shown, from 1, for an `Unbiased` objective.
 
         Returns
         -------
@@ -170,7 +174,8 @@ class XGBRanker(xgboost.XGBRanker):
             sort=sort,
             domain=rankers.label_domain(self.objective),
         )
-        return self._fit(train, evals, verbose, xgb_model)
+        where = partial(rankers.placed, position=position, qid=qid, sort=sort)
+        return self._fit(train, evals, verbose, xgb_model, where)
 
     def _fit(
         self,
@@ -178,6 +183,7 @@ class XGBRanker(xgboost.XGBRanker):
         evals: list[rankers.Rows],
         verbose: bool | int | None,
         xgb_model: "xgboost.Booster | xgboost.XGBModel | str | Path | None",
+        where: Callable[[Objective], Objective],
     ) -> Self:
         metrics = rankers.read_metrics(self.eval_metric)
         upwards = metrics[-1].larger_is_better
@@ -194,7 +200,7 @@ class XGBRanker(xgboost.XGBRanker):
             xgb_model = xgb_model.get_booster()
         rounds = self.get_num_boosting_rounds()
         done = 0 if xgb_model is None else xgb_model.num_boosted_rounds()
-        self.objective_ = rankers.objective_for_fit(self.objective, rounds, done)
+        self.objective_ = where(rankers.objective_for_fit(self.objective, rounds, done))
         obj: Objective | _DocumentWeights = self.objective_
         weight = train.weight
         if weight is not None and len(weight) != len(train.group):

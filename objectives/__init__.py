@@ -10,6 +10,8 @@ parameters  fields that state their own check
 schedules   parameters that change with the boosting round
 validation  every check of what a caller passes, done once at the boundary
 mix         two objectives, one fading into the other
+several     objectives on several labels, as one
+unbiased    an objective that learns from clicks
 registry    every objective, one line for each
 engine      everything compiled that objectives share: drivers, sums over pairs, sorting, threads
 
@@ -33,6 +35,8 @@ from .engine.driver import query_kernel
 from .mix import Mix
 from .registry import *  # noqa: F403
 from .schedules import Schedule
+from .several import Several
+from .unbiased import Unbiased
 
 #: Classes of all registered objectives.
 CLASSES: tuple[type[Objective], ...] = tuple(
@@ -43,5 +47,6 @@ REGISTRY: dict[str, type[Objective]] = {
     name: cls for cls in CLASSES for name in (cls.name, *cls.presets)
 }
 
-__all__ = ["REGISTRY", "Contract", "Cost", "Mix", "Objective", "Schedule", "query_kernel"]
+__all__ = ["REGISTRY", "Contract", "Cost", "Mix", "Objective", "Schedule", "Several", "Unbiased"]
+__all__ += ["query_kernel"]
 __all__ += [cls.__name__ for cls in CLASSES]

@@ -89,7 +89,7 @@ class Objective(ABC):
     gain : str, sequence of float or callable, default "exponential"
         Of objectives that count gains: what a grade is worth. "exponential" is 2^y - 1, for grades
         that people gave; "linear" is the label itself, for prices, probabilities or ranks. A
-        sequence has one gain for each whole grade from 0, as LightGBM's ``label_gain``; a callable
+        sequence has one gain for each whole grade from 0; a callable
         takes an array of distinct grades, ascending, and must be picklable where the objective is.
         Gains are finite, not negative, and do not fall while the grade grows.
     discount : str or sequence of float, default "log2"

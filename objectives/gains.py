@@ -81,7 +81,7 @@ def check_discount(name: str, value: Any, words: Sequence[str]) -> str | tuple[f
 def _table(name: str, value: Any, expected: str) -> tuple[float, ...]:
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise TypeError(f"{name} must be {expected}; got {value!r}") from None
     if array.ndim != 1 or not len(array):
         raise TypeError(f"{name} must be {expected}; got {value!r}")

@@ -63,9 +63,9 @@ from .gains import Gain, discount_field, gain_field
 from .parameters import checked, choice, cutoff, flag, schedulable
 from .schedules import Schedule
 from .targets import (
-    WITH_DISCOUNT,
     WITH_GAIN,
     check_target,
+    check_target_parameters,
     gains_of_target,
     target_of_kernels,
 )
@@ -295,17 +295,7 @@ class LambdaRank(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, targets in (
-            ("gain", WITH_GAIN),
-            ("discount", WITH_DISCOUNT),
-            ("variant", WITH_DISCOUNT),
-        ):
-            value, default = getattr(self, name), getattr(type(self), name)
-            if self.target not in targets and value != default:
-                raise ValueError(
-                    f"{name} must be left out with target={self.target!r}, which has "
-                    f"none; got {value!r}"
-                )
+        check_target_parameters(self, self.target)
 
     @property
     def counts_gains(self) -> bool:

@@ -225,6 +225,11 @@ class Mix(Mixture):
                 raise TypeError(
                     f"{name} must be an objective such as boostrank.SHFSDCG(), got {value!r}"
                 )
+            if value.name in ("unbiased", "several"):
+                raise ValueError(
+                    f"{name} must not be {type(value).__name__}, which corrects or chooses for the "
+                    f"whole; mix what is inside, {type(value).__name__}(Mix(...), ...)"
+                )
             self._check_part(name, value)
         if not isinstance(self.schedule, Schedule):
             self._set(schedule=check_share("schedule", self.schedule))

@@ -239,7 +239,7 @@ class PLRank(Objective):
     >>> import boostrank
     >>> grad, hess = boostrank.PLRank().grad_hess([0.0, 0.0], [1, 0], [2])
     >>> grad.round(3).tolist()
-    [-0.25, 0.25]
+    [-0.092, 0.092]
     """
 
     name: ClassVar[str] = "pl-rank"

@@ -26,6 +26,7 @@ from .smooth_ap import SmoothAP as SmoothAP
 from .soft_ndcg import SoftNDCG as SoftNDCG
 from .slam import SLAM as SLAM
 from .query_softmax import QuerySoftMax as QuerySoftMax
+from .query_cross_entropy import QueryCrossEntropy as QueryCrossEntropy
 from .query_rmse import QueryRMSE as QueryRMSE
 from .calibrated import Calibrated as Calibrated
 from .pearson import Pearson as Pearson

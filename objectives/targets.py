@@ -32,6 +32,22 @@ def check_target(name: str, value: Any) -> str:
     return value
 
 
+def check_target_parameters(objective: Any, target: str) -> None:
+    """Refuse a gain, a discount or a variant that is not the default where a target has none."""
+    for name, targets in (
+        ("gain", WITH_GAIN),
+        ("discount", WITH_DISCOUNT),
+        ("variant", WITH_DISCOUNT),
+    ):
+        default = getattr(type(objective), name, None)
+        value = getattr(objective, name, None)
+        if target not in targets and value != default:
+            raise ValueError(
+                f"{name} must be left out with target={objective.target!r}, which has none; got "
+                f"{value!r}"
+            )
+
+
 def target_of_kernels(target: str, discount: Any) -> tuple[int, Discount]:
     """Return the target and the discount that kernels take."""
     if target in TARGETS:

@@ -4,12 +4,15 @@ Source
     Gulin, Kuralenok, Pavlov: Winning the transfer learning track of Yahoo!'s learning to rank
     challenge with YetiRank. JMLR W&CP 14, 2011; CatBoost's objective of this name. There, the noise
     has the logistic distribution and weights have a factor .15, which a Newton step does not show.
+    With a target: Lyzhin, Ustimenko, Gulin, Prokhorenkova: Which tricks are important for learning
+    to rank? ICML 2023 (arXiv 2204.01500), YetiLoss.
 
 Definition
     noise_it = -ln(-ln u_it), u_it uniform on [0, 1]
     order t  = documents by descending s_i + noise_it, t = 1..P
     w_ij     = sum over orders t in which i and j are neighbours at the ranks r, r + 1 of
-               |y_i - y_j| decay^(r - 1) / P                                    (1)
+               |y_i - y_j| decay^(r - 1) / P, or with a `target`, of what the swap of the two
+               changes in that measure of the order (`engine.targets`), over P      (1)
     loss     = sum over pairs y_i > y_j of w_ij ln(1 + e^{-(s_i - s_j)})         (2)
 
 Symbols
@@ -44,18 +47,28 @@ When to use
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine.driver import query_kernel
-from .engine.jit import jit_inline
-from .engine.order import order_by_score
+from .engine.gains import Discount
+from .engine.jit import jit_helper, jit_inline
+from .engine.order import all_equal, order_by_score
+from .engine.targets import swap_of, swaps_of
 from .engine.vector import logistic, logistic_loss
+from .gains import Gain, discount_field, gain_field
 from .parameters import checked, count
-from .validation import Floats, check_share
+from .targets import (
+    WITH_GAIN,
+    check_target,
+    check_target_parameters,
+    gains_of_target,
+    target_of_kernels,
+)
+from .validation import Floats, Integers, check_share
 
 # A generator may draw 0, of which the noise would be infinite.
 TINY = float(np.finfo(np.float64).tiny)
@@ -67,11 +80,27 @@ class YetiRankParams(NamedTuple):
     decay: float
     uniforms: Floats  # (orders, n_docs), or one number for all documents
     begin: int  # the query's first document
+    target: int  # one of `targets.TARGETS`, or -1
+    discount: Discount
 
 
 @jit_inline
 def _of_query(p: YetiRankParams, a: int, b: int) -> YetiRankParams:
-    return YetiRankParams(p.decay, p.uniforms, a)
+    return YetiRankParams(p.decay, p.uniforms, a, p.target, p.discount)
+
+
+@jit_helper
+def _write_weights(p: YetiRankParams, labels: Floats, order: Integers, weights: Floats) -> None:
+    """Write P times (1) of one order, by rank of the upper document."""
+    if p.target >= 0:
+        swaps = swaps_of(p.target, 0, p.discount, labels, order)
+        for rank in range(len(order) - 1):
+            weights[rank] = swap_of(swaps, rank, rank + 1)
+        return
+    weight = 1.0
+    for rank in range(len(order) - 1):
+        weights[rank] = weight * abs(labels[order[rank]] - labels[order[rank + 1]])
+        weight *= p.decay
 
 
 @query_kernel(YetiRankParams, _of_query)
@@ -81,18 +110,21 @@ def _kernel(
     n, orders = len(scores), len(p.uniforms)
     drawn = p.uniforms.size > 1
     noisy = scores.copy()
+    weights = np.empty(n)
     loss = 0.0
+    if all_equal(labels):
+        return loss
     for t in range(orders):
         for i in range(n if drawn else 0):
             u = max(p.uniforms[t, p.begin + i], TINY)
             noisy[i] = scores[i] - math.log(-math.log(u))
         order = order_by_score(noisy)
-        weight = 1.0 / orders
+        _write_weights(p, labels, order, weights)
         for rank in range(n - 1):
             i, j = order[rank], order[rank + 1]
             if labels[i] < labels[j]:
                 i, j = j, i
-            w = weight * (labels[i] - labels[j])  # (1)
+            w = weights[rank] / orders  # (1)
             x = scores[i] - scores[j]
             rho, slope = logistic(x)
             loss += w * logistic_loss(x)  # (2)
@@ -100,8 +132,11 @@ def _kernel(
             grad[j] += w * rho
             hess[i] += w * slope
             hess[j] += w * slope
-            weight *= p.decay
     return loss
+
+
+def _target_or_none(name: str, value: Any) -> str | None:
+    return None if value is None else check_target(name, value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +153,14 @@ class YetiRank(Objective):
     permutations : int, default 10
         Orders that a host's round draws, at least 1.
     decay : float, default 0.85
-        How the weight falls from one rank to the next, from 0 to 1.
+        How the weight falls from one rank to the next, from 0 to 1; without a target.
+    target : str, optional
+        A measure, as in `LambdaRank`: neighbours weigh what their swap changes in it. Default None:
+        ``|y_i - y_j| decay^(rank - 1)``. Only ndcg, dcg and err have gains, only ndcg and dcg a
+        discount.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the same here and never negative; constant is plain gradient boosting.
-    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
+    gain, discount, and those for hosts : see `Objective`
 
     Raises
     ------
@@ -149,7 +188,26 @@ class YetiRank(Objective):
 
     permutations: int = count(10)
     decay: float = checked(check_share, 0.85)
+    target: str | None = checked(_target_or_none, None)
+    gain: Gain = gain_field()
+    discount: str | tuple[float, ...] = discount_field()
     hessian: str = "exact"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_target_parameters(self, self.target or "")
+
+    @property
+    def counts_gains(self) -> bool:
+        """Whether the parameter `gain` makes a difference."""
+        return self.target in WITH_GAIN
+
+    @property
+    def _gain(self) -> Gain:
+        return self.gain if self.counts_gains else "linear"
+
+    def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
+        return gains_of_target(self.target or "", self._gain, labels, boundaries)
 
     @property
     def n_draws(self) -> int:
@@ -157,4 +215,8 @@ class YetiRank(Objective):
         return self.permutations
 
     def _params(self, draws: Floats | None = None) -> YetiRankParams:
-        return YetiRankParams(self.decay, np.full((1, 1), 0.5) if draws is None else draws, 0)
+        uniforms = np.full((1, 1), 0.5) if draws is None else draws
+        target, discount = target_of_kernels(self.target or "ndcg", self.discount)
+        return YetiRankParams(
+            self.decay, uniforms, 0, -1 if self.target is None else target, discount
+        )

@@ -493,6 +493,35 @@ def spearman_gauss_newton(scores, grades, *, alpha=5.0, **_):
     return hess
 
 
+def query_cross_entropy(scores, grades, *, top=1.0, **_):
+    """Logistic loss at the best shift, found by bisection on differences from one document."""
+    t = [min(y / top, 1.0) for y in grades]
+    if nothing_to_rank(t):
+        return 0.0
+    own = sorted(scores, reverse=True)[min(int(sum(t)), len(t) - 1)]
+    leads = [s - own for s in scores]
+    least, most = min(leads) - 800.0, max(leads) + 800.0
+    for _ in range(400):
+        b = 0.5 * least + 0.5 * most
+        if sum(G(1.0, b - x) for x in leads) > sum(t):
+            least = b
+        else:
+            most = b
+    return sum(
+        (1.0 - p) * np.logaddexp(0.0, x - b) + p * np.logaddexp(0.0, b - x)
+        for p, x in zip(t, leads, strict=True)
+    )
+
+
+def query_cross_entropy_majorizer(scores, grades, *, top=1.0, **_):
+    """Return p (1 - p) at the best shift; p by the derivative of the loss."""
+    t = np.array([min(y / top, 1.0) for y in grades])
+    if nothing_to_rank(list(t)):
+        return np.zeros(len(scores))
+    p = gradient(lambda s: query_cross_entropy(s, grades, top=top), scores) + t
+    return p * (1.0 - p)
+
+
 def query_rmse(scores, grades, **_):
     if nothing_to_rank(grades):
         return 0.0
@@ -519,14 +548,20 @@ def calibrated(scores, grades, *, top=1.0, share=0.2, **_):
     return loss
 
 
-def yetirank(scores, grades, *, decay=0.85, frozen_at=None, **_):
+@any_gain
+def yetirank(scores, grades, *, decay=0.85, target=None, frozen_at=None, **_):
     """Logistic loss on neighbours in the order of the scores: without draws there is one order."""
     n, total = len(scores), 0.0
-    rank = ranks(scores if frozen_at is None else frozen_at)
+    at = scores if frozen_at is None else frozen_at
+    rank = ranks(at)
     for i in range(n):
         for j in range(n):
             if grades[i] > grades[j] and abs(rank[i] - rank[j]) == 1:
                 w = (grades[i] - grades[j]) * decay ** (min(rank[i], rank[j]) - 1)
+                if target == "ndcg":
+                    w = change_by_swap("dcg", at, grades, i, j) / ideal_dcg(grades)
+                elif target is not None:
+                    w = change_by_swap(target, at, grades, i, j)
                 total += w * np.logaddexp(0.0, scores[j] - scores[i])
     return total
 
@@ -1240,7 +1275,12 @@ ORACLES = {
         yetirank,
         _exact(yetirank),
         _exact(yetirank),
-        ({}, {"decay": 0.5, "permutations": 1}),
+        (
+            {},
+            {"decay": 0.5, "permutations": 1},
+            {"target": "ndcg", "gain": "linear"},
+            {"target": "map"},
+        ),
     ),
     "pl-rank": Oracle(
         pl_rank,
@@ -1311,6 +1351,14 @@ ORACLES = {
         curvature_at_kinks=False,
     ),
     "blend": Oracle(blend, None, blend_gauss_newton, ({}, {"gain": "linear"}), paths=(0,)),
+    "query-cross-entropy": Oracle(
+        query_cross_entropy,
+        _exact(query_cross_entropy),
+        query_cross_entropy_majorizer,
+        ({}, {"top": 4.0}, {"top": 2.5}),
+        paths=(0, 1),
+        loss_atol=1e-14,
+    ),
     "query-rmse": Oracle(query_rmse, _exact(query_rmse), query_rmse_majorizer, ({},), paths=(0,)),
     "pearson": Oracle(
         pearson,

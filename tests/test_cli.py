@@ -871,3 +871,21 @@ def test_gain(parts: list[RankingData], tmp_path: Path) -> None:
     values = np.loadtxt(scores)
     want = boostrank.evaluate(values, amounts.y, amounts.group, ["ndcg"], gain="linear")
     assert measured == f"ndcg\t{want['ndcg']:.6f}\n"
+
+
+@pytest.mark.parametrize(
+    "value", ["-" * 5000 + "1", "9" * 400, "9" * 5000, "[" * 5000, "1e999", "1j", "{1: {}}", "\\"]
+)
+def test_an_absurd_value_is_one_of_the_users_errors(value: str) -> None:
+    """And no crash that "should not happen"."""
+    for label in ("shf-sdcg:gain=", "shf-sdcg:discount=", "shf-sdcg:k=", "lambdarank:sigma="):
+        with pytest.raises((TypeError, ValueError)):
+            parse_objectives([label + value], 10)
+
+
+def test_what_does_not_fit_into_memory(files: list[Path], tmp_path: Path) -> None:
+    yetirank = ["-o", "yetirank", "-p", "permutations=1000000000000"]
+    result = _run("train", files[0], *yetirank, "--model", tmp_path / "model", *SMALL)
+    assert result.exit_code == 2
+    assert "Unable to allocate" in result.stderr
+    assert "should not happen" not in result.stderr

@@ -1,4 +1,4 @@
-"""Clicks: the simulator, propensities from logs, and training on clicks."""
+"""Clicks: the simulator, and propensities from logs."""
 
 import numpy as np
 import pytest

@@ -97,6 +97,7 @@ def test_keys_tell_queries_apart(rng):
     for change in (1e-7, -1e-7):
         assert keys_of(np.array(scores) + change, y, [3]) == key
     assert keys_of([1e-17, -1e-17], [1, 0], [2]) == keys_of([-0.0, 0.0], [1, 0], [2])
+    assert keys_of(scores, [2.0, 1.0, -0.0], [3]) == key
     huge = keys_of([1e300, -1e300, 1e30, -1e30], [0, 0, 0, 0], [2, 2])
     assert huge[0] == huge[1]
     many = keys_of(1e6 * rng.normal(size=200_000), np.zeros(200_000), np.full(100_000, 2))

@@ -340,7 +340,7 @@ REFUSED = {
     "decay": SHARE,
     "top": POSITIVE,
     "share": SHARE,
-    "target": [*CHOICE, ("Grade", ValueError)],
+    "target": [*((bad, ValueError) for bad in ("nonsense", "", 1, "Grade"))],
     "variant": CHOICE,
     "ties": [*CHOICE, ("Score", ValueError)],
     "form": [*CHOICE, ("Sigmoid", ValueError)],

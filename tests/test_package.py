@@ -64,8 +64,8 @@ def test_objectives_know_no_host(path):
             outside.append(node.module)
         elif isinstance(node, ast.ImportFrom):
             assert node.level >= 1 or (node.module.split(".")[0] in allowed)
-    # Where an objective is called by a host, and no earlier.
-    assert outside == (["hosts"] if path.name == "base.py" else [])
+    # Where an objective is called by a host, or measures what it is asked to keep, and no earlier.
+    assert outside == {"base.py": ["hosts"], "several.py": ["metrics"]}.get(path.name, [])
 
 
 def test_importing_the_folder_by_its_own_name_is_refused():
@@ -91,7 +91,8 @@ def test_every_objective_is_registered():
             if isinstance(thing, type) and issubclass(thing, objectives.Objective):
                 found.add(thing)
     named = {cls for cls in found if isinstance(vars(cls).get("name"), str)}
-    assert named == {*objectives.CLASSES, objectives.Mix}
+    wrappers = {objectives.Mix, boostrank.Several, boostrank.Unbiased}
+    assert named == {*objectives.CLASSES, *wrappers}
     assert tuple(objectives.REGISTRY) == boostrank.objective_names()
 
 
@@ -140,6 +141,6 @@ def test_public_docstrings_are_whole(name):
     """Numpydoc sections that a user looks for, and a runnable example."""
     thing = getattr(boostrank, name)
     assert ">>> " in thing.__doc__
-    if name != "objective_names":
+    if name not in ("objective_names", "PositionBias"):  # nothing to pass
         for section in ("Parameters\n", "Raises\n"):
             assert section in thing.__doc__

@@ -52,7 +52,7 @@ def random_bits(seed, round, scores, y, group, stream):
     gamma = np.uint64(0x9E3779B97F4A7C15)
     start = np.random.SeedSequence((seed, round)).generate_state(1, np.uint64)
     units = (np.rint(np.asarray(scores, float) * 1024.0) + 1.5 * 2.0**52).view(np.uint64)
-    labels = np.asarray(y, float).view(np.uint64)
+    labels = (np.asarray(y, float) + 0.0).view(np.uint64)  # no minus zero
     streams = np.uint64(0xDA942042E4DD58B5) * np.array([stream], np.uint64)
     pieces = [np.zeros(0, np.uint64)]
     for end, n in zip(np.cumsum(group), group, strict=True):

@@ -25,7 +25,9 @@ data          reads a Dataset or a DMatrix, and refuses what a host would get wr
 ignored       warns of parameters that only the hosts' own objectives read
 rounds        finds out the boosting round
 handover      from scores to the gradients that a host gets
+clicks        where documents were shown, and factors learnt from clicks
 collective    what the workers of one distributed training share
+several       which losses learn in a round, and from which labels
 rankers       what the rankers of both hosts share
 undocumented  every undocumented feature of a host or of Numba that is relied on
 """

@@ -113,6 +113,16 @@ def failing_together(host: str) -> Iterator[None]:
         workers.share_error(None)
 
 
+def is_distributed(host: str) -> bool:
+    """Tell whether other workers may be training together with this one.
+
+    Parameters
+    ----------
+    host : {"lightgbm", "xgboost"}
+    """
+    return _workers(host) is not None
+
+
 def mean_over_workers(host: str, numbers: Sequence[float]) -> Floats:
     """Mean of each number over the workers that train together; on one alone, the numbers.
 

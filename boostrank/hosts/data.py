@@ -6,6 +6,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.objectives import Objective, Unbiased
+
 Host = Literal["lightgbm", "xgboost"]
 
 
@@ -20,12 +22,15 @@ class HostData(NamedTuple):
         Sizes of consecutive queries.
     weight : array or None
         One for each document (LightGBM) or for each query (XGBoost).
+    position : array (n_docs,) or None
+        Of XGBoost, whose data has no field for it: its label_lower_bound.
     """
 
     host: Host
     labels: npt.NDArray[Any]
     group: npt.NDArray[Any]
     weight: npt.NDArray[Any] | None
+    position: npt.NDArray[Any] | None = None
 
 
 def read(data: Any) -> HostData:
@@ -56,7 +61,10 @@ def read(data: Any) -> HostData:
         weight = data.get_weight()
         # Subtracting unsigned boundaries would wrap.
         group = np.diff(boundaries.astype(np.int64))
-        return HostData("xgboost", data.get_label(), group, weight if len(weight) else None)
+        weight = weight if len(weight) else None
+        position = data.get_float_info("label_lower_bound")
+        position = position if len(position) else None
+        return HostData("xgboost", data.get_label(), group, weight, position)
     if hasattr(data, "get_field"):
         group = data.get_group()
         if group is None:
@@ -68,12 +76,13 @@ def read(data: Any) -> HostData:
     raise TypeError(f"expected a lightgbm.Dataset or an xgboost.DMatrix, got {type(data).__name__}")
 
 
-def check_lightgbm(booster: Any) -> None:
+def check_lightgbm(booster: Any, objective: Objective) -> None:
     """Check what a LightGBM Booster trains on, and how.
 
     Parameters
     ----------
     booster : lightgbm.Booster
+    objective : Objective
 
     Raises
     ------
@@ -83,7 +92,7 @@ def check_lightgbm(booster: Any) -> None:
     Warns
     -----
     UserWarning
-        If the Dataset has positions, which are ignored.
+        If the Dataset has positions and the objective ignores them.
     """
     if str(booster.params.get("bagging_by_query")).lower() in ("true", "+", "1"):
         raise ValueError(
@@ -91,12 +100,34 @@ def check_lightgbm(booster: Any) -> None:
             "silently trains on the first document alone. Leave it off and let the objective "
             "sample the queries: objective.replace(query_fraction=0.5)"
         )
-    if booster.train_set.get_position() is not None:
+    if booster.train_set.get_position() is not None and not isinstance(objective, Unbiased):
         warnings.warn(
-            "the Dataset's position is ignored: only LightGBM's own lambdarank corrects for it",
+            f"the Dataset's position is ignored by {objective.name}: to correct for it, train by "
+            "boostrank.Unbiased of this objective",
             stacklevel=7,  # the line of LightGBM that called the objective
         )
     _check_subset(booster.train_set)
+
+
+def rows_of_fold(data: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
+    """Return which rows of the whole LightGBM Dataset a part of it holds, and the whole.
+
+    Parameters
+    ----------
+    data : lightgbm.Dataset
+
+    Returns
+    -------
+    rows : int64 array (n_docs,) or None
+        None: it is no part.
+    whole : lightgbm.Dataset
+    """
+    rows = None
+    while data.used_indices is not None:
+        used = np.asarray(data.used_indices, dtype=np.int64)
+        rows = used if rows is None else used[rows]
+        data = data.reference
+    return rows, data
 
 
 def settle_dart(booster: Any) -> None:

@@ -8,14 +8,17 @@ Hessians are floored twice here: at the objective's `hessian_share` of their mea
 import itertools
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.hosts.clicks import Correction, correction
 from boostrank.hosts.collective import failing_together, mean_over_workers
 from boostrank.hosts.data import Host, HostData
 from boostrank.hosts.ignored import warn_of_grades
+from boostrank.hosts.several import labelled_parts
 from boostrank.objectives import Objective
 from boostrank.objectives.engine.draws import (
     Keys,
@@ -25,7 +28,7 @@ from boostrank.objectives.engine.draws import (
     write_uniforms,
 )
 from boostrank.objectives.engine.jit import jit_entry, jit_ordered
-from boostrank.objectives.mix import Parts, on_one_scale, parts_of
+from boostrank.objectives.mix import Parts, on_one_scale
 from boostrank.objectives.validation import Floats, Integers, check_weight
 
 Float32s = npt.NDArray[np.float32]
@@ -84,7 +87,8 @@ def hand_over(
     if round == (objective.start_round or 1):
         warn_of_grades(data.labels, objective)
     with failing_together(data.host):
-        parts, derivatives, keys = _evaluated(objective, preds, data, round)
+        corrected = correction(objective, data.host, np.size(preds), data.position)
+        parts, derivatives, keys = _evaluated(objective, preds, data, round, corrected)
     means = _mean_hessians(data.host, derivatives)
     share = parts[0][1].hessian_share
     grad, hess = derivatives[0]
@@ -93,6 +97,8 @@ def hand_over(
         grad, hess = on_one_scale(parts, derivatives, means, rescale=objective.rescale)
         (mean,) = _mean_hessians(data.host, derivatives[:1])
         share = 0.0
+    if corrected is not None:
+        corrected.learn(grad, hess, mean)
     # The mean Hessian that the host gets.
     scale = 1.0 if objective.rescale else mean
     with failing_together(data.host):
@@ -113,7 +119,11 @@ def hand_over(
 
 
 def _evaluated(
-    objective: Objective, preds: npt.NDArray[Any], data: HostData, round: int
+    objective: Objective,
+    preds: npt.NDArray[Any],
+    data: HostData,
+    round: int,
+    corrected: Correction | None,
 ) -> tuple[Parts, Floats, Keys]:
     """Return the parts of a round's loss, gradient and Hessian of each, and the queries' keys."""
     # XGBoost may shape the predictions of a worker without documents as (0, 0).
@@ -127,13 +137,16 @@ def _evaluated(
         noisy = _memory.take("noise", (len(scores),))
         noise = objective.perturb, objective.perturb_scale
         write_perturbed(*noise, keys, boundaries, _NOISE, scores, noisy)
-    parts = parts_of(objective, round)
+    parts, labels_of = labelled_parts(objective, scores, labels, boundaries, round, data.host)
     draws = _draws(parts, keys, boundaries)
     derivatives = _memory.take("derivatives", (len(parts), 2, len(scores)))
-    for (_, part), drawn, (grad, hess) in zip(parts, draws, derivatives, strict=True):
+    for (_, part), label, drawn, (grad, hess) in zip(
+        parts, labels_of, draws, derivatives, strict=True
+    ):
         # Of a mixture, noise reaches the parts to which it makes a difference.
         own = noisy if part.perturbed or len(parts) == 1 else scores
-        part.write_derivatives(own, labels, boundaries, round, grad, hess, drawn)
+        write = part.write_derivatives if corrected is None else partial(corrected.write, part)
+        write(own, label, boundaries, round, grad, hess, drawn)
     if objective.perturb is not None:
         _memory.give_back("noise", noisy)
     return parts, derivatives, keys

@@ -12,7 +12,7 @@ import numpy as np
 
 from boostrank.datasets.ranking_data import check_either, check_ids, sizes_of_ids
 from boostrank.metrics import Metric, evaluate, metric, per_query_weight
-from boostrank.objectives import Objective, Schedule
+from boostrank.objectives import Objective, Schedule, Several, Unbiased
 from boostrank.objectives.validation import (
     GRADES,
     Floats,
@@ -343,6 +343,39 @@ def objective_for_fit(objective: Any, rounds: int, done: int) -> Objective:
     return _stretched(made, total)
 
 
+def placed(objective: Objective, position: Any, qid: Any, *, sort: bool) -> Objective:
+    """Return the objective of one training with the positions that `fit` was given.
+
+    Parameters
+    ----------
+    objective : Objective
+    position : array_like of integers (n_docs,) or None
+        In the order of the rows that `fit` was given.
+    qid, sort
+        As in `read_rows`.
+
+    Returns
+    -------
+    Objective
+
+    Raises
+    ------
+    TypeError, ValueError
+        For positions with an objective that ignores them, and as `Unbiased`.
+    """
+    if position is None:
+        return objective
+    if not isinstance(objective, Unbiased):
+        raise ValueError(
+            f"position is ignored by {objective.name}: to correct for it, train by "
+            "boostrank.Unbiased of this objective"
+        )
+    ranks = np.asarray(position)
+    if sort and len(ranks) == np.size(qid):
+        ranks = ranks[np.argsort(np.asarray(qid), kind="stable")]
+    return objective.replace(position=ranks)
+
+
 def _stretched(objective: _O, total: int) -> _O:
     """Return the objective with all its schedules ending with round `total`."""
     changes: dict[str, Any] = {}
@@ -354,6 +387,8 @@ def _stretched(objective: _O, total: int) -> _O:
             changes[field.name] = replace(value, total_rounds=total)
         elif isinstance(value, Objective):  # a part of a mixture
             changes[field.name] = _stretched(value, total)
+        elif isinstance(objective, Several) and field.name == "objectives":
+            changes[field.name] = {name: _stretched(part, total) for name, part in value}
     return objective.replace(**changes)
 
 

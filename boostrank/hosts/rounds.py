@@ -77,7 +77,7 @@ def of_lightgbm(objective: Objective, preds: npt.NDArray[Any]) -> int:
     def before() -> int:
         booster = training_booster("lightgbm")
         if booster is not None:
-            check_lightgbm(booster)
+            check_lightgbm(booster, objective)
             settle_dart(booster)
             warn_of_lightgbms(booster.params, objective)
         if objective.start_round is not None:

@@ -18,6 +18,9 @@ LightGBM
 - The estimators count the parameters in `inspect.signature` of an objective
   (`boostrank.objectives.base.ShownSignature`). Without: LGBMRanker refuses the objective.
   Test: test_the_hosts_ranker_counts_arguments.
+- ``lightgbm.train`` has a local variable ``init_model`` (`lightgbms_init_model`). Without: training
+  that goes on with a model learns factors of positions from the start.
+  Test: tests/test_unbiased.py, test_continued_training_goes_on_with_the_factors.
 - ``LGBMRanker._objective`` is what is trained (`boostrank.lightgbm`). Without: schedules do not
   take their length from `n_estimators`.
   Test: test_lightgbms_ranker_trains_its_private_objective.
@@ -92,6 +95,23 @@ def training_booster(host: str) -> Any:
     """
     frame = next(_booster_frames(host), None)
     return None if frame is None else frame.f_locals["self"]
+
+
+def lightgbms_init_model() -> Any:
+    """Return the Booster that a LightGBM training goes on with, or None.
+
+    Returns
+    -------
+    lightgbm.Booster or None
+    """
+    engine = sys.modules.get("lightgbm.engine")
+    frame = inspect.currentframe()
+    while frame is not None:
+        if engine is not None and frame.f_code is engine.train.__code__:
+            model = frame.f_locals.get("init_model")
+            return model if isinstance(model, sys.modules["lightgbm"].Booster) else None
+        frame = frame.f_back
+    return None
 
 
 def xgboost_calls_directly(objective: Objective) -> bool:

@@ -58,6 +58,7 @@ _S12, _S20, _S27, _S30, _S31, _S32 = (np.uint64(n) for n in (12, 20, 27, 30, 31,
 # Bits of a number in [1, 2) are those of 1 and its digits behind the point; what is taken from it
 # then leaves the middle of each of 2^52 or 2^32 steps from 0 to 1.
 ONE = np.uint64(1023 << 52)
+MINUS_ZERO, PLUS_ZERO = np.uint64(1 << 63), np.uint64(0)
 BELOW_ONE, BELOW_ONE_32 = 1.0 - 2.0**-53, 1.0 - 2.0**-33
 SINE_TERMS = np.array(
     [(-1.0) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(11)]
@@ -121,7 +122,8 @@ def _write_keys(
                 rounded[i] = max(-MOST_UNITS, min(MOST_UNITS, units)) + TO_WHOLE
             for i in range(n):
                 place = np.uint64(start - a + i + 1)
-                total += _mix(labels[start + i] + STEP * bits[i] + place * GAMMA)
+                label = labels[start + i] if labels[start + i] != MINUS_ZERO else PLUS_ZERO
+                total += _mix(label + STEP * bits[i] + place * GAMMA)
         keys[q] = _mix(key + total + np.uint64(b - a) * GAMMA)
 
 

@@ -22,7 +22,7 @@ def _said(error: Exception) -> str:
     """Return an error's message; a file that cannot be opened by its name and the reason."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
-    return one_line(error)
+    return one_line(error) or "out of memory"
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
@@ -59,7 +59,7 @@ class _Commands(TyperGroup):
                 return super().invoke(ctx)
         except BrokenPipeError:  # of `boostrank ... | head`
             raise
-        except (ValueError, TypeError, OSError, ImportError) as error:
+        except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
             if ctx.params["debug"]:
                 raise
             typer.echo(f"boostrank: {_said(error)}", err=True)

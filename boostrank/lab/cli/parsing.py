@@ -22,7 +22,7 @@ def _value(text: str) -> Any:
     """Read a parameter: a Python literal where it is one, otherwise a word."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         return text
 
 

@@ -1,0 +1,272 @@
+"""Where documents were shown, and the factors of positions that a training learns from clicks.
+
+An objective is immutable and may train many models at once, so factors are kept with the Booster
+that trains: in an attribute of XGBoost's, which is saved and copied with the model, and in a Python
+attribute of LightGBM's, which has no place for it in its model files.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from boostrank.hosts.collective import is_distributed, mean_over_workers
+from boostrank.hosts.data import Host, rows_of_fold
+from boostrank.hosts.undocumented import lightgbms_init_model, training_booster
+from boostrank.objectives import Objective, Unbiased
+from boostrank.objectives.validation import Floats, Integers
+
+_ATTRIBUTE = "boostrank_position_bias"
+
+
+class PositionBias(NamedTuple):
+    """Factors of positions that a model learnt from clicks.
+
+    Attributes
+    ----------
+    form : {"pairwise", "additive"}
+    propensity : float64 array (n_positions,)
+        How likely each position is looked at, relative to the first: t+ of pairs, exp(b) of
+        additive factors, which means that for losses whose scores are logarithms of odds (RankNet,
+        LambdaRank, ListNet, XE-NDCG).
+    factors : float64 array (1 or 2, n_positions)
+        As learnt: b; or t+ of clicked and t- of other documents. ``Unbiased(initial=)`` takes them.
+
+    Examples
+    --------
+    What `position_bias` returns of a model:
+
+    >>> import boostrank, numpy as np
+    >>> bias = boostrank.PositionBias("additive", np.array([1.0, 0.5]), np.log([[1.0, 0.5]]))
+    >>> bias.propensity.tolist()
+    [1.0, 0.5]
+    """
+
+    form: str
+    propensity: Floats
+    factors: Floats
+
+
+def position_bias(model: Any) -> PositionBias:
+    """Return what a model learnt about positions, as after its last round.
+
+    Parameters
+    ----------
+    model : Booster or ranker, of either host
+        Trained by an `Unbiased` objective that learns factors. One of XGBoost keeps them in copies
+        and files; of LightGBM the Booster itself, pickled too, but no copy or file does.
+
+    Returns
+    -------
+    PositionBias
+        With LightGBM's ``Dataset(position=)``, which renumbers positions, in the order in which
+        they first appear in the data; else by rank.
+
+    Raises
+    ------
+    ValueError
+        If the model has none.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> from boostrank.datasets import make_ranking, simulate_clicks
+    >>> from boostrank.lightgbm import LGBMRanker
+    >>> log = simulate_clicks(make_ranking(50, 6, n_features=5, seed=0), sessions=20, seed=0)
+    >>> objective = boostrank.Unbiased(boostrank.RankNet(), propensity="additive")
+    >>> ranker = LGBMRanker(objective=objective, n_estimators=20, verbosity=-1, n_jobs=1)
+    >>> ranker = ranker.fit(log.data.X, log.data.y, qid=log.data.qid, position=log.position)
+    >>> bias = boostrank.position_bias(ranker)
+    >>> bool(bias.propensity[0] == 1.0 > bias.propensity[3])
+    True
+    """
+    booster = model
+    if hasattr(model, "get_booster"):
+        booster = model.get_booster()
+    elif hasattr(model, "booster_"):
+        booster = model.booster_
+    kept = _kept(booster)
+    if kept is None:
+        raise ValueError(
+            "this model has no factors of positions: train it by an Unbiased objective with "
+            'propensity="additive" or "pairwise"; files and copies of LightGBM\'s models lose them'
+        )
+    form, factors = kept
+    propensity = np.exp(factors[0]) if form == "additive" else factors[0].copy()
+    return PositionBias(form, propensity, factors)
+
+
+def _kept(booster: Any) -> tuple[str, Floats] | None:
+    if hasattr(booster, "set_attr"):
+        text = booster.attr(_ATTRIBUTE)
+        if text is None:
+            return None
+        known = json.loads(text)
+        return known["form"], np.array(known["factors"])
+    found: tuple[str, Floats] | None = getattr(booster, _ATTRIBUTE, None)
+    return None if found is None else (found[0], found[1].copy())
+
+
+def _keep(booster: Any, form: str, factors: Floats) -> None:
+    if hasattr(booster, "set_attr"):
+        text = json.dumps({"form": form, "factors": factors.tolist()})
+        booster.set_attr(**{_ATTRIBUTE: text})
+    else:
+        setattr(booster, _ATTRIBUTE, (form, factors))
+
+
+class Correction:
+    """What corrects the gradients of one round for positions, and learns from them."""
+
+    def __init__(self, objective: Unbiased, host: Host, n_docs: int, shown: Any) -> None:
+        self.objective, self.host = objective, host
+        self.booster = training_booster(host)
+        position, renumbered = _positions(objective, host, self.booster, shown)
+        if renumbered and (objective.last is not None or not objective.learns):
+            raise ValueError(
+                "LightGBM renumbers the positions of Dataset(position=) in the order in which they "
+                "appear, so that propensities and last= do not fit them: pass the ranks to the "
+                "objective, Unbiased(..., position=ranks), and no position to the Dataset"
+            )
+        self.places = objective.places(n_docs, position)
+        n = int(self.places.max(initial=-1)) + 1
+        if objective.learns and is_distributed(host):
+            if objective.last is None:
+                raise ValueError(
+                    "last is missing: the workers of a distributed training learn the same "
+                    "factors, and need to know of how many positions"
+                )
+            n = objective.last
+        self.factors = self._begin(n)
+        self.sums: Floats | None = None
+
+    def _begin(self, n: int) -> Floats:
+        objective = self.objective
+        if not objective.learns:
+            return objective.start(n)
+        if self.booster is None:
+            raise ValueError(
+                "an objective that learns factors of positions must be called by a Booster that is "
+                "training: they are kept with it"
+            )
+        kept = _kept(self.booster)
+        if kept is None and self.host == "lightgbm":
+            before = lightgbms_init_model()
+            kept = None if before is None else _kept(before)
+        if kept is None:
+            return objective.start(n)
+        form, factors = kept
+        if form != objective.propensity:
+            raise ValueError(
+                f"the model that is trained on learnt {form} factors, this objective learns "
+                f"{objective.propensity} ones"
+            )
+        if factors.shape[1] < n:  # deeper positions than before
+            more = objective.replace(initial=None).start(n)
+            more[:, : factors.shape[1]] = factors
+            factors = more
+        return factors
+
+    def write(
+        self,
+        part: Objective,
+        scores: Floats,
+        clicks: Floats,
+        boundaries: Integers,
+        round: int,
+        grad: Floats,
+        hess: Floats,
+        draws: Floats | None,
+    ) -> None:
+        """Write gradient and Hessian of a part, as `Objective.write_derivatives` does."""
+        self.sums = self.objective.write_part(
+            part, scores, clicks, boundaries, round, grad, hess, draws, self.places, self.factors
+        )
+
+    def learn(self, grad: Floats, hess: Floats, mean: float) -> None:
+        """Learn from the gradients of all parts together, and keep the factors for the next round.
+
+        Parameters
+        ----------
+        grad, hess : float64 arrays (n_docs,)
+        mean : float
+            Mean Hessian, by which both are to be divided.
+        """
+        if not self.objective.learns:
+            return
+        n = self.factors.shape[1]
+        if self.sums is None:
+            self.sums = self.objective.additive_sums(self.places, grad / mean, hess / mean, n)
+        shared = mean_over_workers(self.host, self.sums.ravel().tolist())
+        factors = self.objective.learnt(self.factors, shared.reshape(self.sums.shape))
+        _keep(self.booster, str(self.objective.propensity), factors)
+
+
+def inside(objective: Objective) -> Objective:
+    """Return what learns: of an Unbiased objective the one inside, of others themselves."""
+    return objective.objective if isinstance(objective, Unbiased) else objective
+
+
+def correction(objective: Objective, host: Host, n_docs: int, shown: Any) -> Correction | None:
+    """Return the correction of a round, of an Unbiased objective.
+
+    Parameters
+    ----------
+    objective : Objective
+    host : {"lightgbm", "xgboost"}
+    n_docs : int
+    shown : array (n_docs,) or None
+        Positions that XGBoost's data has, from 1.
+
+    Returns
+    -------
+    Correction or None
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `Unbiased.places`; for positions that LightGBM has renumbered where ranks are needed.
+    """
+    if not isinstance(objective, Unbiased):
+        return None
+    return Correction(objective, host, n_docs, shown)
+
+
+def _positions(
+    objective: Unbiased, host: Host, booster: Any, shown: Any
+) -> tuple[Integers | None, bool]:
+    """Return positions from 1, and whether LightGBM has renumbered them; None: the objective's."""
+    if host == "xgboost":
+        if shown is not None and objective.position is not None:
+            raise ValueError(
+                "positions are given twice: by the objective, and as the DMatrix's "
+                "label_lower_bound; leave one out"
+            )
+        return (None, False) if shown is None else (_whole(shown), False)
+    if booster is None:
+        return None, False
+    rows, whole = rows_of_fold(booster.train_set)
+    given = whole.get_position()
+    if given is not None and objective.position is not None:
+        raise ValueError(
+            "positions are given twice: by the objective, and as the Dataset's position; "
+            "leave one out"
+        )
+    if given is not None:
+        numbers = np.asarray(given, dtype=np.int64) + 1
+        return (numbers if rows is None else numbers[rows]), True
+    if objective.position is not None and rows is not None:
+        values = objective.position.values
+        if len(values) == whole.num_data():
+            return values[rows], False
+    return None, False
+
+
+def _whole(shown: Any) -> Integers:
+    array = np.asarray(shown, dtype=np.float64)
+    if len(array) and not ((array >= 1) & (array == np.floor(array)) & (array < 2**31)).all():
+        raise ValueError(
+            "the DMatrix's label_lower_bound must hold positions, whole numbers from 1, got "
+            f"{array.min():g} to {array.max():g}"
+        )
+    return array.astype(np.int64)

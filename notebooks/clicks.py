@@ -1,0 +1,228 @@
+"""How well models learn relevance from clicks: the table and the figure of docs/clicks.md.
+
+    python notebooks/clicks.py run --seeds 1
+    python notebooks/clicks.py table --seeds 1
+    python notebooks/clicks.py figure
+
+Clicks are simulated on the training part of one fold for each seed, those of `accuracy.py`, from
+lists by a ridge regression on one percent of its queries, noise 0.1. Sessions without clicks, which
+teach none of these losses anything, are left out.
+Every row gets the same trees, 150 of them, and is measured by NDCG@10 against the true grades of
+the test part after the last one: clicks choose no round well. Results are kept in ``out/clicks``.
+"""
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import Any
+
+import lightgbm as lgb
+import matplotlib as mpl
+import numpy as np
+import xgboost as xgb
+from accuracy import folds
+from boostrank.objectives.validation import Floats
+from matplotlib import pyplot as plt
+from scipy.stats import t
+
+import boostrank
+from boostrank import Unbiased, plot
+from boostrank.datasets import ClickLog, Fold, simulate_clicks
+
+OUT = Path("out/clicks")
+SETS = ("mq2008", "yandex", "ohsumed")
+#: Model and eta of the clicks.
+USERS = (("position", 1.0), ("position", 2.0), ("position", 0.5), ("cascade", 1.0), ("trust", 1.0))
+ROUNDS = 150
+#: Of each query; OHSUMED's lists are eight times as long as the others'.
+SESSIONS = {"mq2008": 50, "yandex": 50, "ohsumed": 20}
+#: Positions from here on share a propensity.
+LAST = 30
+LIGHTGBM = {
+    "learning_rate": 0.05, "num_leaves": 15, "min_data_in_leaf": 50, "feature_fraction": 0.8,
+    "metric": "None", "verbosity": -1, "num_threads": 1,
+}  # fmt: skip
+XGBOOST = {
+    "objective": "rank:pairwise", "base_score": 0, "eta": 0.05, "max_leaves": 15, "max_depth": 0,
+    "grow_policy": "lossguide", "tree_method": "hist", "colsample_bytree": 0.8, "nthread": 1,
+    "disable_default_eval_metric": 1,
+}  # fmt: skip
+ROWS = (
+    "skyline: blend on grades",
+    "naive: blend",
+    "blend, true propensities",
+    "blend, additive",
+    "ranknet, additive",
+    "lightgbm:lambdarank, position",
+    "skyline: blend on grades (XGBoost)",
+    "naive: blend (XGBoost)",
+    "blend, additive (XGBoost)",
+    "ranknet, additive (XGBoost)",
+    "xgboost:rank:ndcg, unbiased",
+)
+#: Rows in the figure and their objectives.
+DRAWN = {
+    "RankNet, additive": ("additive", boostrank.RankNet()),
+    "RankNet, pairwise": ("pairwise", boostrank.RankNet()),
+    "XE-NDCG, additive": ("additive", boostrank.XENDCG(gamma=1.0)),
+}
+
+
+def clicked(log: ClickLog) -> ClickLog:
+    """Return the sessions that have clicks."""
+    group = log.data.group
+    session = np.repeat(np.arange(len(group)), group)
+    rows = np.flatnonzero((np.bincount(session, log.data.y) > 0)[session])
+    kept = np.unique(session[rows])
+    return ClickLog(
+        log.data.select(kept), log.position[rows], log.row[rows], log.randomized[rows],
+        log.propensity,
+    )  # fmt: skip
+
+
+def predictions(row: str, fold: Fold, log: ClickLog, seed: int) -> Floats:
+    """Train a row, and score the test part."""
+    kind: Any = boostrank.Blend(seed=seed)
+    if row.startswith("ranknet"):
+        kind = boostrank.RankNet()
+    if "true" in row:
+        kind = Unbiased(kind, position=log.position, propensity=log.propensity)
+    elif row.split(" (")[0].endswith("additive"):
+        kind = Unbiased(kind, position=log.position, last=LAST)
+    data = fold.train if row.startswith("skyline") else log.data
+    if row.startswith("xgboost") or row.endswith("(XGBoost)"):
+        params = XGBOOST | {"seed": seed}
+        own = row.startswith("xgboost")
+        X, y, group = data.X, data.y, data.group
+        if own:  # it takes the order of the rows for the positions
+            session = np.repeat(np.arange(len(group)), group)
+            order = np.lexsort((log.position, session))
+            X, y = X[order], y[order]
+            params |= {
+                "objective": "rank:ndcg", "lambdarank_unbiased": 1,
+                "lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": LAST,
+            }  # fmt: skip
+        matrix = xgb.QuantileDMatrix(X, y, group=group)
+        model = xgb.train(params, matrix, ROUNDS, obj=None if own else kind)
+        return np.asarray(model.predict(xgb.DMatrix(fold.test.X)))
+    shown = None
+    if row.startswith("lightgbm"):
+        kind, shown = "lambdarank", (log.position - 1).astype(np.int32)
+    params = LIGHTGBM | {"seed": seed, "objective": kind}
+    if row.startswith("skyline"):
+        params["min_data_in_leaf"] = 20
+    dataset = lgb.Dataset(data.X, data.y, group=data.group, position=shown)
+    return np.asarray(lgb.train(params, dataset, ROUNDS).predict(fold.test.X))
+
+
+def file_of(name: str, model: str, eta: float, row: str, seed: int) -> Path:
+    """Return where a result lies."""
+    if row.startswith("skyline"):
+        model, eta = "grades", 0.0
+    return OUT / f"{name} {model} {eta:g} {row.replace(':', '.')} {seed}.npy"
+
+
+def run(seeds: list[int], rows: list[str], sets: list[str]) -> None:
+    """Train what has not been trained."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    for seed in seeds:
+        for name in sets:
+            for model, eta in USERS:
+                fold = list(folds(name, seed))[(seed - 1) % 5]
+                log = clicked(
+                    simulate_clicks(
+                        fold.train, model=model, eta=eta, sessions=SESSIONS[name], seed=seed
+                    )
+                )
+                for row in rows:
+                    path = file_of(name, model, eta, row, seed)
+                    if path.exists():
+                        continue
+                    scores = predictions(row, fold, log, seed)
+                    test = fold.test
+                    values = boostrank.evaluate(
+                        scores, test.y, test.group, ("ndcg@10",), per_query=True
+                    )["ndcg@10"]
+                    np.save(path, values[~np.isnan(values)])
+                print(f"{name} {model} {eta:g} seed {seed}: {log}", flush=True)
+
+
+def pooled(model: str, eta: float, row: str, seeds: list[int], sets: list[str]) -> Floats:
+    """Return NDCG@10 of the queries of all sets and seeds."""
+    parts = [np.load(file_of(name, model, eta, row, seed)) for seed in seeds for name in sets]
+    return np.concatenate(parts)
+
+
+def by_set(name: str, model: str, eta: float, row: str, seeds: list[int]) -> float:
+    """Return the mean NDCG@10 of a set."""
+    return float(
+        np.concatenate([np.load(file_of(name, model, eta, row, seed)) for seed in seeds]).mean()
+    )
+
+
+def table(seeds: list[int], sets: list[str]) -> None:
+    """Print every row: means by set, and what it has more than naive clicks."""
+    for model, eta in USERS:
+        print(f"\n{model}, eta {eta:g}")
+        for row in ROWS:
+            # All are held against blend on the same host.
+            host = " (XGBoost)" if "XGBoost" in row or row.startswith("xgboost") else ""
+            compared = row, f"naive: blend{host}", f"skyline: blend on grades{host}"
+            try:
+                values, naive, sky = (pooled(model, eta, each, seeds, sets) for each in compared)
+            except FileNotFoundError:  # not trained yet
+                continue
+            less = values - naive
+            half = t.ppf(0.975, len(less) - 1) * less.std(ddof=1) / np.sqrt(len(less))
+            gap = less.mean() / (sky - naive).mean()
+            cells = [f"{by_set(name, model, eta, row, seeds):.4f}" for name in sets]
+            print(
+                f"| {row} | {' | '.join(cells).replace('0.', '.')} | "
+                f"{less.mean():+.4f} ± {half:.4f} | {gap:+.0%} |"
+            )
+
+
+def draw() -> None:
+    """Draw the learnt factors of MQ2008 against the true ones."""
+    settings = {**plot.ANY_BACKGROUND, "svg.hashsalt": "clicks"}
+    with mpl.rc_context(settings):
+        figure, panels = plt.subplots(1, 3, figsize=(10.0, 3.2), sharey=True, layout="constrained")
+        fold = next(folds("mq2008", 1))
+        for panel, eta in zip(panels, (0.5, 1.0, 2.0), strict=True):
+            log = clicked(simulate_clicks(fold.train, eta=eta, sessions=SESSIONS["mq2008"], seed=1))
+            ranks = np.arange(1, 11)
+            panel.plot(ranks, ranks**-eta, color=plot.GREY, linewidth=3, alpha=0.6, label="true")
+            for place, (label, (form, objective)) in enumerate(DRAWN.items()):
+                kind = Unbiased(objective, position=log.position, propensity=form, last=LAST)
+                dataset = lgb.Dataset(log.data.X, log.data.y, group=log.data.group)
+                booster = lgb.train(LIGHTGBM | {"objective": kind}, dataset, ROUNDS)
+                found = boostrank.position_bias(booster).propensity[:10]
+                panel.plot(ranks, found, color=plot.COLOURS[place], marker="o", label=label)
+                print(eta, label, found.round(2).tolist(), flush=True)
+            panel.set_title(f"eta {eta:g}", fontsize=10, color=plot.GREY)
+            panel.set_xlabel("position")
+            panel.grid(alpha=0.25)
+        panels[0].set_ylabel("propensity")
+        panels[-1].legend(frameon=False, fontsize=8)
+        figure.savefig("docs/_static/clicks.svg", transparent=True, metadata={"Date": None})
+
+
+def main() -> None:
+    """Run, print or draw."""
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("action", choices=("run", "table", "figure"))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--sets", nargs="+", default=list(SETS))
+    parser.add_argument("--rows", default="", help="only those with this in their name")
+    given = parser.parse_args()
+    if given.action == "run":
+        run(given.seeds, [row for row in ROWS if given.rows in row], given.sets)
+    elif given.action == "table":
+        table(given.seeds, given.sets)
+    else:
+        draw()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""Relevance against a synthetic price on Yandex: the table and figure of docs/several_labels.md.
+
+    python notebooks/several_labels.py
+
+The price of a document is a random linear function of its features, with noise, in five grades; it
+has little to do with relevance. The first fold of `accuracy.py`, 300 trees of LightGBM.
+"""
+
+import warnings
+
+import lightgbm as lgb
+import matplotlib as mpl
+import numpy as np
+from accuracy import folds
+from boostrank.objectives.validation import Floats
+
+import boostrank
+from boostrank import QueryRMSE, Several, plot
+from boostrank.datasets import RankingData
+
+PARAMS = {
+    "learning_rate": 0.05, "num_leaves": 15, "min_data_in_leaf": 20, "metric": "None",
+    "verbosity": -1, "num_threads": 1, "seed": 1,
+}  # fmt: skip
+KEPT = (0.98, 0.95, 0.9)
+WEIGHTS = (0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95)
+
+
+def prices(part: RankingData, train: RankingData) -> Floats:
+    """Return the value that prices are graded by."""
+    weights = np.random.default_rng(3).normal(size=part.X.shape[1])
+    noise = np.random.default_rng(7).normal(size=len(part.y))
+    X = (part.X - train.X.mean(axis=0)) / (train.X.std(axis=0) + 1e-9)
+    value: Floats = X @ weights + 2.0 * noise
+    return value
+
+
+def main() -> None:
+    """Train, print and draw."""
+    warnings.simplefilter("ignore")
+    fold = next(folds("yandex", 1))
+    train, test = fold.train, fold.test
+    steps = np.quantile(prices(train, train), [0.5, 0.8, 0.93, 0.99])
+    of_train, of_test = (
+        np.digitize(prices(part, train), steps).astype(float) for part in (train, test)
+    )
+    dataset = lgb.Dataset(train.X, train.y, group=train.group, free_raw_data=False)
+    parts = {"relevance": QueryRMSE(), "price": QueryRMSE()}
+
+    def measured(objective: boostrank.objectives.Objective) -> list[tuple[float, float]]:
+        booster = lgb.train(PARAMS | {"objective": objective}, dataset, 300)
+        found = []
+        for part, price in ((train, of_train), (test, of_test)):
+            scores = booster.predict(part.X)
+            pair = [
+                boostrank.evaluate(scores, labels, part.group, ("ndcg@10",))["ndcg@10"]
+                for labels in (part.y, price)
+            ]
+            found.append((pair[0], pair[1]))
+        return found
+
+    def show(row: str, asked: str, found: list[tuple[float, float]]) -> None:
+        cells = " | ".join(f"{value:.4f}" for pair in found for value in pair).replace("0.", ".")
+        print(f"| {row} | {asked} | {cells} |", flush=True)
+
+    alone = measured(QueryRMSE())
+    show("relevance alone", "", alone)
+    points: dict[str, list[tuple[float, float]]] = {"weights": [], "at_least": [], "chebyshev": []}
+    for share in KEPT:
+        asked = share * alone[0][0]
+        found = measured(Several(parts, labels={"price": of_train}, at_least={"relevance": asked}))
+        show(f"at_least, {share:.0%}", f"{asked:.4f}".replace("0.", "."), found)
+        points["at_least"].append(found[1])
+    for share in WEIGHTS:
+        weights = {"relevance": share, "price": 1.0 - share}
+        found = measured(Several(parts, labels={"price": of_train}, weights=weights))
+        show(f"weights, {share:g}", "", found)
+        points["weights"].append(found[1])
+    for share in (0.5, 0.8):
+        weights = {"relevance": share, "price": 1.0 - share}
+        found = measured(
+            Several(parts, labels={"price": of_train}, weights=weights, chebyshev=True)
+        )
+        show(f"chebyshev, {share:g}", "", found)
+        points["chebyshev"].append(found[1])
+    with mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "several"}):
+        names = "NDCG@10 of relevance", "NDCG@10 of price"
+        axes = plot.pareto(points, metrics=names)
+        axes.plot(*alone[1], "D", color=plot.GREY, label="relevance alone")
+        axes.legend(frameon=False)
+        axes.figure.set_size_inches(6.0, 4.0)
+        axes.figure.savefig(
+            "docs/_static/several_labels.svg", transparent=True, metadata={"Date": None}
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,383 @@
+r"""Several: one ranking for several labels, such as relevance and margin.
+
+Source
+    Weights and epsilon-constraint: Miettinen: Nonlinear multiobjective optimization (1999), part
+    II, chapter 3. The constraint is kept by steps on it where it is violated, as in Polyak's
+    switching subgradient method (1967), here without a jump. Chebyshev: the weighted metric of
+    Bowman (1976); for gradients of rankers Mahapatra, Dong, Chen, Momma: Multi-label learning to
+    rank through multi-objective optimization. KDD 2023.
+
+Definition
+    L_k the loss of objective k on label k, M_k its metric on the training data, in this round.
+
+    weights     sum_k w_k L_k
+    at_least    sum_k w_k L_k, with w_k growing from 0 to 1 while M_k falls from what was asked plus
+                BAND to that less BAND; of the label that nothing was asked of, what is left
+    chebyshev   L_j of the label with the largest w_j (1 - M_j): the worst one, by weight
+
+Gradient, Hessians
+    Those of the losses that learn in the round. A booster is handed the parts on one scale, each
+    with a mean Hessian of 1, as of Mix; which labels learn is held constant.
+
+Degenerate queries
+    Those of the parts.
+
+Cost
+    That of the parts that learn, and of the metrics where these choose.
+
+When to use
+    A second label that must not cost more of the first than one is ready to pay. Where one number
+    is worth it, such as relevance times margin, train on that instead.
+"""
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from .base import HOST_PARAMETERS, Objective
+from .contract import Contract, HessianKind
+from .engine.curvature import HESSIAN_FLOOR
+from .mix import _GRADIENTS, _HESSIANS, Parts, parts_of
+from .parameters import flag
+from .schedules import Schedule
+from .validation import Floats, Integers, check_labels, check_positive, check_share
+
+# A metric is kept to within this of what was asked: as wide as a round's change, or it swings.
+BAND = 0.002
+METHODS = ("weights", "at_least", "chebyshev")
+Numbers = tuple[tuple[str, float], ...]
+
+
+class Labels:
+    """A label of each document: an array that is equal by value and hashable."""
+
+    __slots__ = ("_hash", "values")
+
+    def __init__(self, values: Any, name: str, domain: str) -> None:
+        try:
+            array = check_labels(values, np.size(values), domain)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"labels[{name!r}]: {error}") from None
+        self.values: Floats = array.copy()
+        self._hash = hash(self.values.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Labels) and np.array_equal(self.values, other.values)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"<{len(self.values)} labels>"
+
+
+@dataclass(frozen=True)
+class Several(Objective):
+    """Objectives on several labels of the same documents, as one.
+
+    The host's label is the first one's; the others are given here.
+
+    Parameters
+    ----------
+    objectives : mapping of str to Objective
+        At least two, by the names of their labels; the first is of the host's label. Their
+        parameters for hosts must be left at the defaults, which those given here replace.
+    labels : mapping of str to array_like (n_docs,)
+        Of the training data, for every name but the first. Where a booster's cross-validation
+        does not tell which rows a fold has, it is refused, and so is Dask (docs/several_labels.md).
+    weights : mapping of str to float, optional
+        Share of each label's Newton steps, positive; or, with `chebyshev`, how much its distance
+        from 1 matters. Default: all 1.
+    at_least : mapping of str to float, optional
+        Metric, from 0 to 1, that labels must reach on the training data, for all names but one,
+        which gets what is left. A label weighs more the further it is below; so its metric climbs
+        to what was asked, and then stays there. Not with `weights`.
+    chebyshev : bool, default False
+        Learn in every round the label that is worst, by weight.
+    metric : str or mapping of str to str, default "ndcg@10"
+        What `at_least` and `chebyshev` go by, as in `boostrank.evaluate`.
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter of another kind or out of its range; for labels that are missing or of
+        wrong length.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> both = boostrank.Several(
+    ...     {"relevance": boostrank.QueryRMSE(), "price": boostrank.QueryRMSE()},
+    ...     labels={"price": [0.0, 4.0]},
+    ... )
+    >>> both.grad_hess([0.0, 0.0], [2, 0], [2])[0].tolist()
+    [0.5, -0.5]
+    """
+
+    name: ClassVar[str] = "several"
+    hessians: ClassVar[Mapping[str, HessianKind]] = {kind: kind for kind in _HESSIANS}
+
+    objectives: Any
+    _: KW_ONLY
+    labels: Any
+    weights: Any = None
+    at_least: Any = None
+    chebyshev: bool = flag(False)
+    metric: Any = "ndcg@10"
+
+    if not TYPE_CHECKING:  # no parameter, as elsewhere: it is chosen for each part
+
+        @property
+        def hessian(self) -> str:
+            """What the Hessian of all together is."""
+            return self.contract.hessian
+
+    def __post_init__(self) -> None:
+        parts = dict(self.objectives)
+        if len(parts) < 2:
+            raise ValueError(f"objectives must be of at least two labels, got {len(parts)}")
+        for name, part in parts.items():
+            if not isinstance(part, Objective):
+                raise TypeError(f"objectives[{name!r}] must be an objective, got {part!r}")
+            if part.name in ("unbiased", "several"):
+                raise ValueError(f"objectives[{name!r}] must not be {type(part).__name__}")
+            for own in fields(part):
+                if own.name in HOST_PARAMETERS and getattr(part, own.name) != own.default:
+                    raise ValueError(
+                        f"objectives[{name!r}] must not have {own.name} of its own: hosts call the "
+                        f"whole; give it {own.name}="
+                    )
+        names = tuple(parts)
+        given = self._named("labels", self.labels, names[1:])
+        kept = {
+            name: value
+            if isinstance(value, Labels)
+            else Labels(value, name, parts[name].contract.labels)
+            for name, value in given.items()
+        }
+        weights = self.weights
+        if weights is not None:
+            weights = tuple(
+                (name, check_positive(f"weights[{name!r}]", weight))
+                for name, weight in self._named("weights", weights, names).items()
+            )
+        asked = None
+        if self.at_least is not None:
+            asked = dict(self.at_least)
+            if set(asked) - set(names) or len(asked) != len(names) - 1:
+                raise ValueError(
+                    "at_least must have numbers for all labels but one, which gets what is left: "
+                    f"of {', '.join(names)} got {', '.join(asked) or 'none'}"
+                )
+            if self.weights is not None or self.chebyshev:
+                raise ValueError("at_least goes with neither weights nor chebyshev")
+        metric = self.metric
+        if isinstance(metric, str):
+            metric = dict.fromkeys(names, metric)
+        self._set(
+            objectives=tuple(parts.items()),
+            labels=tuple(kept.items()),
+            weights=weights,
+            at_least=None
+            if asked is None
+            else tuple(
+                (name, check_share(f"at_least[{name!r}]", asked[name]))
+                for name in names
+                if name in asked
+            ),
+            metric=tuple(self._named("metric", metric, names).items()),
+        )
+        super().__post_init__()
+
+    @staticmethod
+    def _named(what: str, values: Any, names: tuple[str, ...]) -> dict[str, Any]:
+        found = dict(values)
+        if set(found) != set(names):
+            raise ValueError(
+                f"{what} must have one entry for each of {', '.join(names)}; got "
+                f"{', '.join(map(str, found)) or 'none'}"
+            )
+        return {name: found[name] for name in names}
+
+    @property
+    def method(self) -> str:
+        """Which of `METHODS` it is."""
+        if self.at_least is not None:
+            return "at_least"
+        return "chebyshev" if self.chebyshev else "weights"
+
+    @property
+    def n_draws(self) -> int:
+        """How many uniform numbers of each document a booster's round draws, for all parts."""
+        return sum(part.n_draws for _, part in self.objectives)
+
+    @property
+    def exponential_gains(self) -> bool:
+        """Whether the first objective takes a grade y as 2^y."""
+        return bool(self.objectives[0][1].exponential_gains)
+
+    @property
+    def contract(self) -> Contract:
+        """What gradient and Hessian claim to be; the label domain is that of the first label."""
+        parts = [part.contract for _, part in self.objectives]
+        kinds = {part.hessian for part in parts}
+        chooses = self.method != "weights"
+        gradient = max((part.gradient for part in parts), key=_GRADIENTS.index)
+        return Contract(
+            gradient="frozen" if chooses and gradient == "exact" else gradient,
+            hessian=kinds.pop() if len(kinds) == 1 else "surrogate",
+            shift_invariant=all(part.shift_invariant for part in parts),
+            labels=parts[0].labels,
+            cost=max(part.cost for part in parts),
+            frozen="; ".join(dict.fromkeys([p.frozen for p in parts if p.frozen]))
+            or ("which labels learn" if chooses else ""),
+            kinks="; ".join(dict.fromkeys([p.kinks for p in parts if p.kinks])),
+            convex=not chooses and all(part.convex for part in parts),
+            metric_offset=max(part.metric_offset for part in parts),
+        )
+
+    def _schedules(self) -> dict[str, Schedule]:
+        return {
+            f"{name}.{field}": schedule
+            for name, part in self.objectives
+            for field, schedule in part._schedules().items()
+        }
+
+    def _values(self, round: int) -> dict[str, Any]:
+        return {"objectives": {name: part._at(round) for name, part in self.objectives}}
+
+    def all_labels(self, first: Floats, rows: Integers | None = None) -> dict[str, Floats]:
+        """Return every label of the documents.
+
+        Parameters
+        ----------
+        first : float64 array (n_docs,)
+            The host's.
+        rows : int64 array (n_docs,), optional
+            Which rows of the others these documents are. Default None: all.
+
+        Returns
+        -------
+        dict of str to float64 array (n_docs,)
+
+        Raises
+        ------
+        ValueError
+            For labels of another length.
+        """
+        found = {self.objectives[0][0]: first}
+        for name, values in self.labels:
+            own = values.values if rows is None else values.values[rows]
+            if len(own) != len(first):
+                raise ValueError(
+                    f"labels[{name!r}] must have one label for each of the {len(first)} documents, "
+                    f"got {len(own)}"
+                )
+            found[name] = own
+        return found
+
+    def measure(self, scores: Floats, labels: Mapping[str, Floats], group: Integers) -> Floats:
+        """Return the metric of each label.
+
+        Parameters
+        ----------
+        scores : float64 array (n_docs,)
+        labels : mapping of str to float64 array (n_docs,)
+        group : int64 array (n_queries,)
+
+        Returns
+        -------
+        float64 array (n_labels,)
+            NaN where no query counts.
+        """
+        # As in `Objective.__call__`: the mathematics does without metrics elsewhere.
+        from ..metrics import evaluate
+
+        return np.array([evaluate(scores, labels[name], group, (m,))[m] for name, m in self.metric])
+
+    def shares(self, measured: Floats | None) -> Floats:
+        """Return the weight of each label in a round.
+
+        Parameters
+        ----------
+        measured : float64 array (n_labels,) or None
+            The metrics, as `measure` returns them; not needed for fixed weights.
+
+        Returns
+        -------
+        float64 array (n_labels,)
+            Adding up to 1.
+        """
+        weight = np.ones(len(self.objectives))
+        if self.weights is not None:
+            weight = np.array([value for _, value in self.weights])
+        if measured is None:
+            return np.asarray(weight / weight.sum())
+        if self.at_least is None:
+            worst = int(np.argmax(weight * (1.0 - measured)))
+            return np.asarray(np.eye(len(weight))[worst])
+        asked = dict(self.at_least)
+        wants = np.array([asked.get(name, np.nan) for name, _ in self.objectives])
+        # NaN, of data in which nothing is relevant, asks for nothing.
+        pull = np.nan_to_num(np.clip((wants + BAND - measured) / (2.0 * BAND), 0.0, 1.0))
+        pull /= max(1.0, pull.sum())
+        return np.asarray(np.where(np.isnan(wants), 1.0 - pull.sum(), pull))
+
+    def parts(self, shares: Floats, round: int | None) -> tuple[Parts, list[str]]:
+        """Return the parts of a round's loss, and the label of each.
+
+        Parameters
+        ----------
+        shares : float64 array (n_labels,)
+        round : int or None
+
+        Returns
+        -------
+        parts : weights and objectives
+        labels : list of str
+        """
+        parts: list[tuple[float, Objective]] = []
+        names = []
+        for share, (name, objective) in zip(shares, self.objectives, strict=True):
+            if share > 0.0:
+                for weight, part in parts_of(objective, round):
+                    parts.append((float(share * weight), part))
+                    names.append(name)
+        return tuple(parts), names
+
+    def _now(
+        self, scores: Floats, labels: Floats, boundaries: Integers
+    ) -> tuple[Parts, list[str], dict[str, Floats]]:
+        known = self.all_labels(labels)
+        measured = None
+        if self.method != "weights":
+            measured = self.measure(scores, known, np.diff(boundaries))
+        return *self.parts(self.shares(measured), None), known
+
+    def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
+        parts, names, known = self._now(scores, labels, boundaries)
+        for (weight, part), name in zip(parts, names, strict=True):
+            one = np.zeros_like(loss)
+            part._loss(scores, known[name], boundaries, one)
+            loss += weight * one
+
+    def _grad_hess(
+        self,
+        scores: Floats,
+        labels: Floats,
+        boundaries: Integers,
+        grad: Floats,
+        hess: Floats,
+        draws: Floats | None = None,
+    ) -> None:
+        parts, names, known = self._now(scores, labels, boundaries)
+        hess[:] = 0.0
+        own_grad, own_hess = np.empty_like(grad), np.empty_like(hess)
+        for (weight, part), name in zip(parts, names, strict=True):
+            part.write_derivatives(scores, known[name], boundaries, None, own_grad, own_hess)
+            grad += weight * own_grad
+            hess += weight * own_hess
+        np.maximum(hess, HESSIAN_FLOOR, out=hess)

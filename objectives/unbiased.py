@@ -1,0 +1,524 @@
+r"""Unbiased: learning from clicks, which say where a document stood as well as how good it is.
+
+Source
+    Given propensities: Joachims, Swaminathan, Schnabel: Unbiased learning-to-rank with biased
+    feedback. WSDM 2017, equation (4).
+    "pairwise": Hu, Wang, Peng, Li: Unbiased LambdaMART: an unbiased pairwise learning-to-rank
+    algorithm. WWW 2019, equations (21), (30), (31).
+    "additive": the position factors that boosters add to the scores of their own LambdaRank.
+
+Definition
+    c_i in {0, 1} the clicks of a session, k(i) the position at which i was shown, L(s; y) the loss
+    of the objective inside, e_i labels of which only that of i is 1.
+
+    given       L(s; 0) + sum_{i: c_i = 1} (L(s; e_i) - L(s; 0)) / max(p_{k(i)}, clip)         (4)
+                Whatever adds up over relevant documents has the right expectation for any L: p c is
+                clicked where it is looked at and relevant. L(s; 0) is 0 for losses of score
+                differences. Clipping trades a bias for less variance.
+    pairwise    sum over c_i = 1, c_j = 0 of l_ij / (t+_{k(i)} t-_{k(j)}), l_ij the pair's loss; in
+                every round, for all positions k, with r the regularization,
+                t+_k = (sum_{k(i) = k} l_ij / t-_{k(j)} / the same for k = 1)^{1/(1 + r)}     (30)
+                t-_k = (sum_{k(j) = k} l_ij / t+_{k(i)} / the same for k = 1)^{1/(1 + r)}     (31)
+    additive    L(s + b_{k(.)}; c); in every round a damped Newton step, with n_k documents at k,
+                b_k <- b_k - RATE (sum grad + r n_k b_k) / (sum hess + r n_k + EPS)
+                Of a softmax with one click in a session it is the position-based model itself: i
+                is clicked with probability p_k(i) r_i / sum_j p_k(j) r_j, and p = e^b.
+
+Gradient
+    That of the objective inside, with propensities, factors or b held constant.
+
+Hessians
+    Those of the objective inside, added up with the same weights; constant stays 1.
+
+Degenerate queries
+    A session without clicks teaches nothing, except to losses that are not of score differences.
+
+Numerics
+    A pair's loss is its gradient at j times ln(1 + e^{-x}) (1 + e^x), which is 1 for large x, so
+    that the weights of LambdaRank count without being known here.
+
+Cost
+    Given and pairwise: that of the objective inside for each click. Additive: its own.
+
+When to use
+    Clicks. With measured propensities those; "additive" for any loss, "pairwise" for RankNet and
+    LambdaRank. docs/clicks.md says what each assumes, and where it harms.
+"""
+
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .base import HOST_PARAMETERS, Objective
+from .contract import Contract
+from .engine.curvature import HESSIAN_FLOOR
+from .lambdarank import LambdaRank
+from .parameters import checked
+from .positions import (
+    Positions,
+    Sessions,
+    check_amount,
+    check_position,
+    check_propensity,
+    loss_of_gradient,
+    sessions_of,
+)
+from .ranknet import RankNet
+from .schedules import Schedule
+from .validation import (
+    PROBABILITIES,
+    Floats,
+    Integers,
+    check_cutoff,
+    check_group,
+    check_labels,
+    check_positive,
+    check_scores,
+)
+
+# Share of a Newton step that a round moves the additive factors by. Trees take about as small ones.
+RATE = 0.1
+# No step at positions without curvature.
+EPS = 1e-3
+
+
+@dataclass(frozen=True)
+class Unbiased(Objective):
+    """An objective that learns relevance from clicks, corrected for where documents were shown.
+
+    Labels are clicks, 0 or 1, and each query is a session: one showing of a list.
+
+    Parameters
+    ----------
+    objective : Objective
+        What learns: any one, mixtures too. With "pairwise" `RankNet` or `LambdaRank`. Its
+        parameters for hosts (`perturb`, `seed`, ...) are those of the whole.
+    position : array_like of integers (n_docs,), optional
+        Position at which each document of the training data was shown, from 1. Default None: the
+        rankers' ``fit(position=)``, or where a booster's data set has it (docs/clicks.md).
+    propensity : sequence of float, "pairwise" or "additive", default "additive"
+        Probability that position 1, 2, ... is looked at, relative to the first one; each above 0.
+        Or how factors of positions are learnt in training: those of pairs of clicked and other
+        documents, or an addition to the scores.
+    clip : float, default 0.1
+        Least propensity, and least factor of pairs, that is divided by; positive. Smaller is less
+        biased and has more variance.
+    last : int, optional
+        Positions from here on share one factor: deep ones have few clicks. Default None: each
+        position has its own.
+    regularization : float, default 0.0
+        Of learnt factors, not negative; 0 is none. Factors of pairs are taken to the power
+        1/(1 + r); additive ones are drawn to 0 by r for each document.
+    initial : array_like (n_positions,) or (2, n_positions), optional
+        Factors to start from, such as ``position_bias(model).factors`` of an earlier training.
+        Default None: no bias. A training that goes on with a model goes on with its factors.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter of another kind or out of its range. In `loss`, `grad_hess` and training for
+        labels other than 0 and 1 and for positions that are missing, of wrong length or beyond
+        `propensity`.
+
+    Notes
+    -----
+    `loss` and `grad_hess` take learnt factors as `initial` has them. Factors of a training are with
+    its model: `boostrank.position_bias` returns them.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> objective = boostrank.Unbiased(
+    ...     boostrank.RankNet(), position=[1, 2, 3], propensity=[1.0, 0.5, 0.25]
+    ... )
+    >>> grad, hess = objective.grad_hess([0.0, 0.0, 0.0], [0, 1, 0], [3])
+    >>> grad.tolist()
+    [1.0, -2.0, 1.0]
+    """
+
+    name: ClassVar[str] = "unbiased"
+
+    objective: Objective
+    _: KW_ONLY
+    position: Positions | None = checked(check_position, None)
+    propensity: str | tuple[float, ...] = checked(check_propensity, "additive")
+    clip: float = checked(check_positive, 0.1)
+    last: int | None = checked(check_cutoff, None)
+    regularization: float = checked(check_amount, 0.0)
+    initial: Any = None
+    # What hosts read is the objective's.
+    rescale: bool = field(init=False)
+    perturb: str | None = field(init=False)
+    perturb_scale: float = field(init=False)
+    query_fraction: float = field(init=False)
+    seed: int = field(init=False)
+    start_round: int | None = field(init=False)
+    hessian: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.objective, Objective):
+            raise TypeError(
+                f"objective must be an objective such as boostrank.Blend(), got {self.objective!r}"
+            )
+        if self.objective.name in ("unbiased", "several"):
+            raise TypeError(
+                f"objective must not be {type(self.objective).__name__}: clicks are of one label, "
+                "and corrected once"
+            )
+        for name in (*HOST_PARAMETERS, "hessian"):
+            self._set(**{name: getattr(self.objective, name)})
+        for own in fields(self):
+            check = own.metadata.get("check")
+            if check is not None and own.init:
+                self._set(**{own.name: check(own.name, getattr(self, own.name))})
+        if self.propensity == "pairwise" and not isinstance(self.objective, RankNet | LambdaRank):
+            raise ValueError(
+                'propensity="pairwise" is for logistic losses on pairs, RankNet and LambdaRank: '
+                f"{self.objective.name} is no sum over pairs with factors of both; "
+                'pass propensity="additive", or numbers'
+            )
+        if self.initial is not None:
+            if not isinstance(self.propensity, str):
+                raise ValueError("initial is where learnt factors start; propensities are given")
+            rows = np.atleast_2d(np.asarray(self.initial, dtype=np.float64))
+            if rows.ndim != 2 or len(rows) != self._n_rows or not np.isfinite(rows).all():
+                raise ValueError(
+                    f"initial must be {self._n_rows} x n_positions finite numbers, got shape "
+                    f"{np.shape(self.initial)}"
+                )
+            self._set(initial=tuple(map(tuple, rows.tolist())))
+
+    def __repr__(self) -> str:
+        own = (each for each in fields(self) if each.init)
+        return f"Unbiased({', '.join(f'{each.name}={getattr(self, each.name)!r}' for each in own)})"
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with other parameters; those for hosts are the objective's.
+
+        Parameters
+        ----------
+        **changes
+
+        Returns
+        -------
+        Unbiased
+        """
+        inner = {name: changes.pop(name) for name in HOST_PARAMETERS if name in changes}
+        if inner:
+            changes["objective"] = changes.get("objective", self.objective).replace(**inner)
+        return super().replace(**changes)
+
+    @property
+    def learns(self) -> bool:
+        """Whether factors are learnt in training."""
+        return isinstance(self.propensity, str)
+
+    @property
+    def _n_rows(self) -> int:
+        return 2 if self.propensity == "pairwise" else 1
+
+    @property
+    def n_draws(self) -> int:
+        """How many uniform numbers of each document a booster's round draws."""
+        return self.objective.n_draws
+
+    @property
+    def contract(self) -> Contract:
+        """What gradient and Hessian claim to be, the label domain and the cost."""
+        inner = self.objective.contract
+        kept = inner.shift_invariant or inner.hessian in ("exact", "constant")
+        return Contract(
+            gradient="frozen" if inner.gradient == "exact" and self.learns else inner.gradient,
+            hessian=inner.hessian if kept else "surrogate",
+            shift_invariant=inner.shift_invariant,
+            labels=PROBABILITIES,
+            cost=inner.cost,
+            frozen="; ".join(filter(None, (inner.frozen, "factors" if self.learns else ""))),
+            kinks=inner.kinks,
+            convex=inner.convex and inner.shift_invariant,
+            metric_offset=inner.metric_offset,
+        )
+
+    def _schedules(self) -> dict[str, Schedule]:
+        return {f"objective.{name}": value for name, value in self.objective._schedules().items()}
+
+    def _values(self, round: int) -> dict[str, Any]:
+        return {"objective": self.objective._at(round)}
+
+    def _checked(self, scores: Any, labels: Any, group: Any) -> tuple[Floats, Floats, Integers]:
+        s = check_scores(scores)
+        y = check_labels(labels, len(s), PROBABILITIES)
+        between = (y != 0.0) & (y != 1.0)
+        if between.any():
+            row = int(np.argmax(between))
+            raise ValueError(f"labels must be clicks, 0 or 1, got {y[row]:g} at row {row}")
+        return s, y, check_group(group, len(s))
+
+    # ---- positions and factors -------------------------------------------------------------------
+
+    def places(self, n_docs: int, position: Any = None) -> Integers:
+        """Return the factor of each document, from 0.
+
+        Parameters
+        ----------
+        n_docs : int
+        position : int64 array (n_docs,), optional
+            From 1. Default None: those of the objective.
+
+        Returns
+        -------
+        int64 array (n_docs,)
+
+        Raises
+        ------
+        ValueError
+            For positions that are missing, of wrong length or beyond the propensities.
+        """
+        if position is None and self.position is not None:
+            position = self.position.values
+        if position is None:
+            raise ValueError(
+                "position is missing: pass Unbiased(..., position=ranks), or fit(position=ranks) "
+                "of boostrank's rankers, or put it into the data set as docs/clicks.md says"
+            )
+        if len(position) != n_docs:
+            raise ValueError(
+                f"position must have one rank for each of the {n_docs} documents, got "
+                f"{len(position)}"
+            )
+        places: Integers = position - 1
+        if self.last is not None:
+            places = np.minimum(places, self.last - 1)
+        if not self.learns and n_docs and places.max() >= len(self.propensity):
+            raise ValueError(
+                f"propensity has numbers for {len(self.propensity)} positions, but documents were "
+                f"shown at positions up to {places.max() + 1}; make it longer, or let deep "
+                "positions share one (last=)"
+            )
+        return places
+
+    def start(self, n_positions: int) -> Floats:
+        """Return the factors that training starts with.
+
+        Parameters
+        ----------
+        n_positions : int
+            At least.
+
+        Returns
+        -------
+        float64 array (1 or 2, n_positions)
+            One row for additive factors, two for those of pairs.
+
+        Raises
+        ------
+        ValueError
+            If `initial` has fewer.
+        """
+        if not self.learns:
+            return np.array([self.propensity])
+        if self.initial is None:
+            return np.full((self._n_rows, n_positions), float(self.propensity == "pairwise"))
+        start = np.array(self.initial)
+        if start.shape[1] < n_positions:
+            raise ValueError(
+                f"initial has factors of {start.shape[1]} positions, but documents were shown at "
+                f"{n_positions}"
+            )
+        return start
+
+    def learnt(self, factors: Floats, sums: Floats) -> Floats:
+        """Return the factors after a round.
+
+        Parameters
+        ----------
+        factors : float64 array (1 or 2, n_positions)
+        sums : float64 array (3 or 2, n_positions)
+            As `write_part` and `additive_sums` return them; means of several workers will do.
+
+        Returns
+        -------
+        float64 array, like `factors`
+        """
+        if self.propensity == "pairwise":  # (30), (31)
+            rows = []
+            for old, total in zip(factors, sums, strict=True):
+                if total[0] <= 0.0:
+                    rows.append(old)
+                    continue
+                share = (total / total[0]) ** (1.0 / (1.0 + self.regularization))
+                rows.append(np.where(total > 0.0, share, old))
+            return np.array(rows)
+        pull, curvature, count = sums
+        ridge = self.regularization * count
+        moved = factors[0] - RATE * (pull + ridge * factors[0]) / (curvature + ridge + EPS)
+        return np.asarray((moved - moved[0])[None])
+
+    @staticmethod
+    def additive_sums(places: Integers, grad: Floats, hess: Floats, n: int) -> Floats:
+        """Return gradients, Hessians and documents, added up over each position.
+
+        Parameters
+        ----------
+        places : int64 array (n_docs,)
+        grad, hess : float64 arrays (n_docs,)
+        n : int
+            Number of positions.
+
+        Returns
+        -------
+        float64 array (3, n)
+        """
+        return np.array(
+            [np.bincount(places, values, n) for values in (grad, hess, np.ones(len(places)))]
+        )
+
+    # ---- the loss --------------------------------------------------------------------------------
+
+    def write_part(
+        self,
+        part: Objective,
+        scores: Floats,
+        clicks: Floats,
+        boundaries: Integers,
+        round: int | None,
+        grad: Floats,
+        hess: Floats,
+        draws: Floats | None,
+        places: Integers,
+        factors: Floats,
+    ) -> Floats | None:
+        """Write gradient and Hessian of one part of the objective inside.
+
+        Parameters
+        ----------
+        part : Objective
+            As `parts_of` returns them.
+        scores, clicks, boundaries, round, grad, hess, draws
+            As in `Objective.write_derivatives`.
+        places : int64 array (n_docs,)
+        factors : float64 array (1 or 2, n_positions)
+
+        Returns
+        -------
+        float64 array (2, n_positions) or None
+            Of factors of pairs: the sums of (30) and (31).
+        """
+        if self.propensity == "additive":
+            moved = scores + factors[0][places]
+            part.write_derivatives(moved, clicks, boundaries, round, grad, hess, draws)
+            return None
+        sessions = sessions_of(clicks, boundaries)
+        rows, copy = sessions.rows, sessions.copy
+        only = np.zeros(len(rows))
+        only[sessions.own] = 1.0  # e_i
+        pulls, bends = np.empty(len(rows)), np.empty(len(rows))
+        drawn = None if draws is None else np.ascontiguousarray(draws[:, rows])
+        part.write_derivatives(scores[rows], only, sessions.boundaries, round, pulls, bends, drawn)
+        n = len(scores)
+        sums = None
+        if self.propensity == "pairwise":
+            sums = self._weigh_pairs(part, scores, clicks, sessions, places, factors, pulls, bends)
+            grad[:] = np.bincount(rows, pulls, n)
+            hess[:] = np.bincount(rows, bends, n)
+        else:
+            weight = 1.0 / np.maximum(factors[0][places[sessions.clicked]], self.clip)
+            if part.contract.shift_invariant:
+                grad[:], hess[:] = 0.0, 0.0
+            else:  # L(s; 0)
+                part.write_derivatives(scores, np.zeros(n), boundaries, round, grad, hess, draws)
+                pulls -= grad[rows]
+                bends -= hess[rows]
+            grad += np.bincount(rows, pulls * weight[copy], n)  # (4)
+            hess += np.bincount(rows, bends * weight[copy], n)
+        np.maximum(hess, HESSIAN_FLOOR, out=hess)
+        if part.hessian == "constant":
+            hess[:] = 1.0
+        return sums
+
+    def _weigh_pairs(
+        self,
+        part: Objective,
+        scores: Floats,
+        clicks: Floats,
+        sessions: Sessions,
+        places: Integers,
+        factors: Floats,
+        pulls: Floats,
+        bends: Floats,
+    ) -> Floats:
+        """Weigh the pairs of copies in place; return the sums of (30) and (31)."""
+        rows, copy, clicked, own = (
+            sessions.rows, sessions.copy, sessions.clicked, sessions.own,
+        )  # fmt: skip
+        sigma = part.sigma  # type: ignore[attr-defined]
+        other = clicks[rows] == 0.0
+        plus, minus = (
+            np.maximum(row, self.clip)[place]
+            for row, place in zip(factors, (places[clicked][copy], places[rows]), strict=True)
+        )
+        x = sigma * (scores[clicked][copy] - scores[rows])
+        loss = np.where(other, np.maximum(pulls, 0.0) / sigma * loss_of_gradient(x), 0.0)
+        weight = np.where(other, 1.0 / (plus * minus), 0.0)  # (21)
+        for values in (pulls, bends):
+            values *= weight
+            values[own] = 0.0
+        pulls[own] = -np.bincount(copy, pulls, len(clicked))
+        bends[own] = np.bincount(copy, bends, len(clicked))
+        n = factors.shape[1]
+        return np.array(
+            [
+                np.bincount(places[clicked][copy], loss / minus, n),  # (30)
+                np.bincount(places[rows], loss / plus, n),  # (31)
+            ]
+        )
+
+    def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
+        places = self.places(len(scores))
+        factors = self.start(int(places.max(initial=0)) + 1)
+        inner = self.objective
+        if self.propensity == "additive":
+            inner._loss(scores + factors[0][places], labels, boundaries, loss)
+            return
+        sessions = sessions_of(labels, boundaries)
+        rows, copy = sessions.rows, sessions.copy
+        query = np.searchsorted(boundaries, sessions.clicked, side="right") - 1
+        only = np.zeros(len(rows))
+        only[sessions.own] = 1.0
+        if self.propensity == "pairwise":
+            pulls, bends = np.empty(len(rows)), np.empty(len(rows))
+            inner.write_derivatives(scores[rows], only, sessions.boundaries, None, pulls, bends)
+            other = labels[rows] == 0.0
+            plus, minus = (
+                np.maximum(row, self.clip)[place]
+                for row, place in zip(
+                    factors, (places[sessions.clicked][copy], places[rows]), strict=True
+                )
+            )
+            sigma = inner.sigma  # type: ignore[attr-defined]
+            x = sigma * (scores[sessions.clicked][copy] - scores[rows])
+            of_pair = np.where(other, pulls / sigma * loss_of_gradient(x) / (plus * minus), 0.0)
+            loss += np.bincount(query[copy], of_pair, len(loss))
+            return
+        each, nothing = np.zeros(len(sessions.clicked)), np.zeros(len(loss))
+        inner._loss(scores[rows], only, sessions.boundaries, each)
+        if not inner.contract.shift_invariant:
+            inner._loss(scores, np.zeros(len(scores)), boundaries, nothing)
+        weight = 1.0 / np.maximum(factors[0][places[sessions.clicked]], self.clip)
+        loss += nothing + np.bincount(query, weight * (each - nothing[query]), len(loss))
+
+    def _grad_hess(
+        self,
+        scores: Floats,
+        labels: Floats,
+        boundaries: Integers,
+        grad: Floats,
+        hess: Floats,
+        draws: Floats | None = None,
+    ) -> None:
+        places = self.places(len(scores))
+        factors = self.start(int(places.max(initial=0)) + 1)
+        self.write_part(
+            self.objective, scores, labels, boundaries, None, grad, hess, draws, places, factors
+        )

@@ -1,0 +1,208 @@
+"""Objectives on several labels, as one."""
+
+import pickle
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from matplotlib import pyplot as plt
+from oracle import gradient
+from training import LIGHTGBM, XGBOOST
+
+import boostrank
+from boostrank import Blend, LambdaRank, QueryRMSE, Several, plot
+from boostrank.datasets import make_ranking
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+NAMES = ("relevance", "price")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(150, 20, n_features=8, seed=3)
+
+
+@pytest.fixture(scope="module")
+def price(data):
+    """Grades 0 to 4 that have little to do with the others."""
+    value = data.X[:, 0] - data.X[:, 1] + 0.2 * np.random.default_rng(0).normal(size=len(data.y))
+    return np.digitize(value, np.quantile(value, [0.5, 0.8, 0.93, 0.99])).astype(float)
+
+
+def several(price, part=None, **changes):
+    parts = {name: part or QueryRMSE() for name in NAMES}
+    return Several(parts, labels={"price": price}, **changes)
+
+
+def train(host, objective, data, rounds=40, rows=slice(None), group=None):
+    group = data.group if group is None else group
+    if host == "lightgbm":
+        params = {**LIGHTGBM, "objective": objective, "learning_rate": 0.1}
+        return lgb.train(params, lgb.Dataset(data.X[rows], data.y[rows], group=group), rounds)
+    matrix = xgb.DMatrix(data.X[rows], data.y[rows], group=group)
+    return xgb.train({**XGBOOST, "eta": 0.1}, matrix, rounds, obj=objective)
+
+
+def scores(booster, data):
+    return booster.predict(data.X if isinstance(booster, lgb.Booster) else xgb.DMatrix(data.X))
+
+
+def measured(booster, data, price):
+    predicted = scores(booster, data)
+    return [
+        boostrank.evaluate(predicted, labels, data.group, ("ndcg@10",))["ndcg@10"]
+        for labels in (data.y, price)
+    ]
+
+
+every_host = pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+
+
+def test_weights_add_the_losses_up(rng):
+    s, y, z, group = rng.normal(size=9), rng.integers(0, 4, 9), rng.integers(0, 4, 9), [4, 5]
+    one, other = boostrank.RankNet(), boostrank.SDCG()
+    both = Several(
+        dict(zip(NAMES, (one, other), strict=True)),
+        labels={"price": z}, weights={"relevance": 3, "price": 1},
+    )  # fmt: skip
+    want = 0.75 * one.loss(s, y, group) + 0.25 * other.loss(s, z, group)
+    np.testing.assert_allclose(both.loss(s, y, group), want, rtol=1e-12)
+    numeric = gradient(lambda x: both.loss(x, y, group).sum(), s.tolist())
+    np.testing.assert_allclose(both.grad_hess(s, y, group)[0], numeric, rtol=1e-7, atol=1e-9)
+
+
+def test_the_constraint_learns_what_is_below_and_else_the_rest(rng):
+    y, z = np.array([3.0, 2.0, 0.0]), np.array([0.0, 1.0, 3.0])
+    both = several(z, part=boostrank.RankNet(), at_least={"relevance": 0.9})
+    alone = boostrank.RankNet()
+    right, wrong = np.array([2.0, 1.0, 0.0]), np.array([0.0, 1.0, 2.0])
+    for s, labels in ((right, z), (wrong, y)):
+        np.testing.assert_array_equal(both.grad_hess(s, y, [3]), alone.grad_hess(s, labels, [3]))
+
+
+def test_chebyshev_learns_the_worst_by_weight():
+    y, z = np.array([3.0, 2.0, 0.0]), np.array([0.0, 1.0, 3.0])
+    alone = boostrank.RankNet()
+    s = np.array([2.0, 1.0, 0.0])  # right for y
+    worst = several(z, part=alone, chebyshev=True)
+    np.testing.assert_array_equal(worst.grad_hess(s, y, [3]), alone.grad_hess(s, z, [3]))
+    s = np.array([1.0, 1.5, 0.5])
+    light = {"relevance": 100.0, "price": 1.0}
+    np.testing.assert_array_equal(
+        worst.replace(weights=light).grad_hess(s, y, [3]), alone.grad_hess(s, y, [3])
+    )
+
+
+@every_host
+def test_weights_trade_one_label_for_the_other(host, data, price):
+    found = np.array(
+        [
+            measured(
+                train(host, several(price, weights={"relevance": w, "price": 1 - w}), data),
+                data,
+                price,
+            )
+            for w in (0.05, 0.5, 0.95)
+        ]
+    )
+    assert (np.diff(found[:, 0]) > 0.02).all()
+    assert (np.diff(found[:, 1]) < -0.02).all()
+
+
+@every_host
+def test_the_constraint_holds_on_training_data(host, data, price):
+    alone = measured(train(host, QueryRMSE(), data, 150), data, price)
+    asked = 0.95 * alone[0]
+    both = several(price, at_least={"relevance": asked})
+    found = measured(train(host, both, data, 150), data, price)
+    assert abs(found[0] - asked) < 0.006  # at a rate of 0.1, with steps of about that size
+    assert found[1] > alone[1] + 0.05
+
+
+def test_chebyshev_brings_the_labels_together(data, price):
+    found = measured(train("lightgbm", several(price, chebyshev=True), data, 100), data, price)
+    assert abs(found[0] - found[1]) < 0.03
+
+
+def test_mixtures_and_schedules_are_parts(data, price):
+    fading = boostrank.Mix(QueryRMSE(), LambdaRank(), boostrank.Schedule("logistic", 1))
+    both = Several(
+        {"relevance": Blend(), "price": fading}, labels={"price": price}, perturb="gumbel"
+    )  # fmt: skip
+    ranker = LGBMRanker(objective=both, n_estimators=4, verbosity=-1, n_jobs=1)
+    ranker.fit(data.X, data.y, group=data.group)
+    assert dict(ranker.objective_.objectives)["price"].schedule.total_rounds == 4
+    assert XGBRanker(objective=both, n_estimators=2, n_jobs=1).fit(
+        data.X, data.y, group=data.group
+    ).predict(data.X).shape == data.y.shape  # fmt: skip
+    assert both == pickle.loads(pickle.dumps(both))
+    assert hash(both) == hash(pickle.loads(pickle.dumps(both)))
+
+
+def test_folds_of_lightgbms_cv_find_their_labels(data, price):
+    folds = boostrank.group_folds(data.group, 3)
+    both = several(price, at_least={"relevance": 0.6})
+    params = {**LIGHTGBM, "objective": both, "learning_rate": 0.1}
+    dataset = lgb.Dataset(data.X, data.y, group=data.group)
+    kept = lgb.cv(
+        params, dataset, 10, folds=folds, feval=boostrank.metric("ndcg@10"), return_cvbooster=True
+    )["cvbooster"]
+    rows = folds[0][0]
+    alone = train(
+        "lightgbm", several(price[rows], at_least={"relevance": 0.6}), data, 10, rows,
+        np.full(len(rows) // 20, 20),
+    )  # fmt: skip
+    # Its features are binned without the test part.
+    np.testing.assert_allclose(
+        np.corrcoef(kept.boosters[0].predict(data.X), alone.predict(data.X))[0, 1], 1, atol=0.02
+    )
+
+
+@every_host
+def test_labels_of_another_length_are_refused(host, data, price):
+    with pytest.raises(ValueError, match=r"labels\['price'\] must have one label for each of the"):
+        train(host, several(price[:-1]), data, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": {}}, "^labels must have one entry for each of price; got none"),
+        ({"labels": {"price": [0.0, np.nan]}}, r"^labels\['price'\]: labels must be finite"),
+        ({"weights": {"price": 1}}, "^weights must have one entry for each of relevance, price"),
+        ({"weights": {"relevance": 0, "price": 1}}, r"^weights\['relevance'\] must be a positive"),
+        ({"at_least": {}}, "^at_least must have numbers for all labels but one"),
+        ({"at_least": {"relevance": 1.5}}, r"^at_least\['relevance'\] must be from 0 to 1"),
+        ({"at_least": {"relevance": 0.5}, "chebyshev": True}, "^at_least goes with neither"),
+        ({"objectives": {"relevance": QueryRMSE()}}, "^objectives must be of at least two"),
+        ({"objectives": {"relevance": 1, "price": QueryRMSE()}}, "must be an objective, got 1"),
+        (
+            {"objectives": {"relevance": QueryRMSE(seed=3), "price": QueryRMSE()}},
+            "must not have seed of its own",
+        ),
+        ({"chebyshev": 1}, "^chebyshev must be True or False"),
+    ],
+)
+def test_bad_parameters_are_refused(changes, message):
+    given = {"objectives": dict.fromkeys(NAMES, QueryRMSE()), "labels": {"price": [0.0, 1.0]}}
+    given |= changes
+    with pytest.raises((TypeError, ValueError), match=message):
+        Several(given.pop("objectives"), **given)
+    with pytest.raises(ValueError, match=r"^first must not be Several"):
+        boostrank.Mix(several([0.0]), Blend(), 0.5)
+
+
+def test_the_figure_links_what_nothing_beats():
+    points = [(0.5, 0.3), (0.4, 0.4), (0.35, 0.35), (0.4, 0.39), (0.2, 0.5)]
+    ax = plot.pareto({"one": points}, metrics=("relevance", "price"))
+    assert ax.lines[0].get_xdata().tolist() == [0.2, 0.4, 0.5]
+    assert ax.get_xlabel() == "relevance"
+    plt.close(ax.figure)
+    for values, message in (
+        ({"one": [0.5]}, r"^values\['one'\] must have two metrics for each model"),
+        ({"one": [(np.nan, 1)]}, r"^values\['one'\] must be finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plot.pareto(values)

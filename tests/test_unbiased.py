@@ -1,0 +1,434 @@
+"""Training on clicks: losses corrected for positions, and the factors that a training learns."""
+
+import copy
+import json
+import pickle
+import threading
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from oracle import gradient, lambdarank_pairs
+from training import LIGHTGBM, XGBOOST
+
+import boostrank
+from boostrank import LambdaRank, RankNet, Unbiased, position_bias
+from boostrank.datasets import make_ranking, simulate_clicks
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+GIVEN = (1.0, 0.6, 0.3, 0.25, 0.2, 0.15)
+FORMS = ("pairwise", "additive")
+
+
+@pytest.fixture(scope="module")
+def log():
+    data = make_ranking(80, 6, n_features=6, seed=3)
+    return simulate_clicks(data, eta=1.0, sessions=6, seed=1)
+
+
+@pytest.fixture
+def sessions(rng):
+    group = np.array([4, 1, 6, 3, 5])
+    scores = rng.normal(size=group.sum())
+    clicks = np.zeros(len(scores))
+    clicks[[1, 5, 6, 8, 16]] = 1.0
+    position = np.concatenate([rng.permutation(n) + 1 for n in group])
+    return scores, clicks, group, position
+
+
+def learnt(form, **changes):
+    objective = boostrank.RankNet() if form == "pairwise" else boostrank.Blend(perturb=None)
+    return Unbiased(objective, propensity=form, **changes)
+
+
+def of_lightgbm(objective, log, rounds=8, **kwargs):
+    data = lgb.Dataset(log.data.X, log.data.y, group=log.data.group)
+    return lgb.train({**LIGHTGBM, "objective": objective}, data, rounds, **kwargs)
+
+
+def of_xgboost(objective, log, rounds=8, position=None, **kwargs):
+    data = xgb.DMatrix(log.data.X, log.data.y, group=log.data.group, label_lower_bound=position)
+    return xgb.train(XGBOOST, data, rounds, obj=objective, **kwargs)
+
+
+TRAIN = {"lightgbm": of_lightgbm, "xgboost": of_xgboost}
+every_host = pytest.mark.parametrize("host", TRAIN)
+every_form = pytest.mark.parametrize("form", FORMS)
+
+
+# ---- the loss ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        RankNet(), boostrank.ListNet(), boostrank.SHFSDCG(perturb=None), boostrank.SDCG(k=2),
+        boostrank.Regression(), boostrank.Calibrated(), boostrank.Blend(perturb=None),
+        boostrank.Mix(RankNet(), boostrank.SDCG(), 0.3),
+    ],
+    ids=lambda objective: objective.name,
+)  # fmt: skip
+def test_given_propensities_weigh_each_click_equation_4(objective, sessions):
+    scores, clicks, group, position = sessions
+    unbiased = Unbiased(objective, position=position, propensity=GIVEN, clip=0.2)
+    want, at = np.zeros(len(group)), 0
+    for q, n in enumerate(group):
+        own = slice(at, at + n)
+
+        def loss(labels, own=own, n=n):
+            return objective.loss(scores[own], labels, [n])[0]
+
+        nothing = loss(np.zeros(n))
+        want[q] = nothing
+        for i in np.flatnonzero(clicks[own]):
+            only = np.eye(n)[i]
+            want[q] += (loss(only) - nothing) / max(GIVEN[position[own][i] - 1], 0.2)
+        at += n
+    np.testing.assert_allclose(unbiased.loss(scores, clicks, group), want, rtol=1e-12)
+    grad, hess = unbiased.grad_hess(scores, clicks, group)
+    numeric = gradient(lambda s: unbiased.loss(s, clicks, group).sum(), scores.tolist())
+    np.testing.assert_allclose(grad, numeric, rtol=1e-7, atol=1e-8)
+    assert (hess > 0).all()
+
+
+def test_its_expectation_over_sessions_is_the_loss_of_relevance(rng):
+    """Clicks of a position-based model, each position looked at or not: all of them, weighted."""
+    relevant, p = np.array([1.0, 0.0, 1.0]), np.array([1.0, 0.5, 0.25])
+    scores, total = rng.normal(size=3), 0.0
+    unbiased = Unbiased(boostrank.SDCG(), position=[1, 2, 3], propensity=p, clip=1e-9)
+    for seen in np.ndindex(2, 2, 2):
+        chance = np.prod(np.where(seen, p, 1.0 - p))
+        total += chance * unbiased.loss(scores, relevant * seen, [3])[0]
+    parts = [boostrank.SDCG().loss(scores, each, [3])[0] for each in np.diag(relevant)[[0, 2]]]
+    assert total == pytest.approx(sum(parts), rel=1e-12)
+
+
+@pytest.mark.parametrize("objective", [RankNet(sigma=2.0), LambdaRank(), LambdaRank(norm=False)])
+def test_pairwise_divides_each_pair_by_both_factors_equation_21(objective, sessions):
+    scores, clicks, group, position = sessions
+    factors = np.array([[1, 0.7, 0.5, 0.4, 0.3, 0.2], [1, 0.9, 1.1, 0.8, 0.7, 0.6]])
+    unbiased = Unbiased(objective, position=position, propensity="pairwise", initial=factors)
+    grad, hess = unbiased.grad_hess(scores, clicks, group)
+    sigma, at = objective.sigma, 0
+    want, bend, sums = np.zeros(len(scores)), np.zeros(len(scores)), np.zeros((2, 6))
+    for n in group:
+        own = scores[at : at + n]
+        for i in np.flatnonzero(clicks[at : at + n]):
+            only = np.eye(n)[i]
+            if isinstance(objective, LambdaRank):
+                pairs = lambdarank_pairs(own, only, norm=objective.norm)
+            else:
+                pairs = [(i, j, 1.0) for j in range(n) if j != i]
+            for _, j, w in pairs:
+                if clicks[at + j]:
+                    continue
+                k, m = position[at + i] - 1, position[at + j] - 1
+                x = sigma * (own[i] - own[j])
+                rho = 1.0 / (1.0 + np.exp(x))
+                weight = w / (factors[0, k] * factors[1, m])
+                want[at + i] -= sigma * rho * weight
+                want[at + j] += sigma * rho * weight
+                bend[[at + i, at + j]] += sigma**2 * rho * (1 - rho) * weight
+                sums[0, k] += w * np.log1p(np.exp(-x)) / factors[1, m]
+                sums[1, m] += w * np.log1p(np.exp(-x)) / factors[0, k]
+        at += n
+    np.testing.assert_allclose(grad, want, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(hess, np.maximum(bend, 1e-10), rtol=1e-9)
+    boundaries = np.append(0, np.cumsum(group))
+    found = unbiased.write_part(
+        objective, scores, clicks, boundaries, None, grad, hess, None, position - 1, factors
+    )
+    np.testing.assert_allclose(found, sums, rtol=1e-9)
+    new = unbiased.replace(regularization=1.0).learnt(factors, sums)
+    seen = sums > 0
+    np.testing.assert_allclose(new[seen], np.sqrt(sums / sums[:, :1])[seen])
+    np.testing.assert_array_equal(new[~seen], factors[~seen])
+
+
+def test_pairs_that_are_far_apart_lose_what_the_logistic_loss_says():
+    objective = Unbiased(RankNet(), position=[1, 2], propensity="pairwise")
+    for lead in (-700.0, -30.0, 0.0, 1e-8, 30.0, 700.0):
+        loss = objective.loss([lead, 0.0], [1, 0], [2])[0]
+        assert loss == pytest.approx(np.logaddexp(0.0, -lead), rel=1e-9, abs=1e-300)
+
+
+def test_additive_factors_shift_the_scores(sessions):
+    scores, clicks, group, position = sessions
+    b = np.array([0.0, -0.5, -1.0, -1.2, -1.5, -1.7])
+    inner = boostrank.SDCG()
+    unbiased = Unbiased(inner, position=position, initial=b)
+    got = unbiased.grad_hess(scores, clicks, group)
+    want = inner.grad_hess(scores + b[position - 1], clicks, group)
+    np.testing.assert_array_equal(got, want)
+    shared = unbiased.replace(last=3).grad_hess(scores, clicks, group)
+    want = inner.grad_hess(scores + b[np.minimum(position, 3) - 1], clicks, group)
+    np.testing.assert_array_equal(shared, want)
+
+
+def test_it_is_one_object_with_what_is_inside():
+    unbiased = Unbiased(boostrank.Blend(seed=4), position=[1, 2])
+    assert unbiased.perturb == "gumbel"
+    assert unbiased.seed == 4
+    assert unbiased.replace(seed=5).objective.seed == unbiased.replace(seed=5).seed == 5
+    assert unbiased == pickle.loads(pickle.dumps(unbiased)) == copy.deepcopy(unbiased)
+    assert hash(unbiased) == hash(pickle.loads(pickle.dumps(unbiased)))
+    assert unbiased != unbiased.replace(position=[2, 1])
+    scheduled = Unbiased(boostrank.SDCG(alpha=boostrank.Schedule("linear", 4, first=1, last=2)))
+    assert scheduled.scheduled
+    assert scheduled._at(4).objective.alpha == 2.0
+    assert unbiased.contract.gradient == "frozen"
+    assert unbiased.contract.frozen == "factors"
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Unbiased("blend"), "^objective must be an objective"),
+        (lambda: Unbiased(Unbiased(RankNet())), "^objective must not be Unbiased"),
+        (lambda: boostrank.Mix(Unbiased(RankNet()), RankNet(), 0.5), "^first must not be Unbiased"),
+        (lambda: Unbiased(RankNet(), propensity="dual"), "^propensity must be one of 'pairwise'"),
+        (lambda: Unbiased(RankNet(), propensity=[1, 0]), "^propensity must be above 0 and finite"),
+        (lambda: Unbiased(RankNet(), propensity=[1, -1]), "^propensity must be above 0 and finite"),
+        (lambda: Unbiased(RankNet(), propensity=[np.nan]), "^propensity must be above 0"),
+        (lambda: Unbiased(boostrank.Blend(), propensity="pairwise"), "is for logistic losses on"),
+        (lambda: Unbiased(RankNet(), position=[0, 1]), "^position must be ranks from 1, got 0"),
+        (lambda: Unbiased(RankNet(), position=[1.5]), "^position must hold whole numbers"),
+        (lambda: Unbiased(RankNet(), clip=0), "^clip must be a positive"),
+        (lambda: Unbiased(RankNet(), regularization=-1), "^regularization must be a positive"),
+        (lambda: Unbiased(RankNet(), initial=[[1], [2], [3]]), "^initial must be 1 x n_positions"),
+        (lambda: Unbiased(RankNet(), propensity=[1], initial=[0]), "^initial is where learnt"),
+    ],
+)
+def test_bad_parameters_are_refused(build, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        build()
+
+
+@every_form
+def test_schedules_reach_what_is_inside(form, log):
+    kind = RankNet(sigma=boostrank.Schedule("linear", 3, first=1.0, last=3.0))
+    objective = Unbiased(kind, propensity=form, position=log.position)
+    args = np.zeros(len(log.position)), log.data.y, log.data.group
+    alone = Unbiased(RankNet(sigma=3.0), propensity=form, position=log.position)
+    np.testing.assert_array_equal(objective.grad_hess(*args, round=3), alone.grad_hess(*args))
+    with pytest.raises(ValueError, match=r"^round is missing"):
+        objective.grad_hess(*args)
+    assert of_lightgbm(objective, log, 3).num_trees() == 3
+
+
+def test_bad_sessions_are_refused():
+    given = Unbiased(RankNet(), position=[1, 2], propensity=[1.0])
+    for objective, scores, clicks, message in (
+        (given, [0.0, 0.0], [1, 0.5], "^labels must be clicks, 0 or 1, got 0.5 at row 1"),
+        (given, [0.0, 0.0], [1, 2], "^labels must be probabilities"),
+        (given, [0.0], [1], "^position must have one rank for each of the 1 documents, got 2"),
+        (given, [0.0, 0.0], [1, 0], "^propensity has numbers for 1 positions.* up to 2"),
+        (given.replace(position=None), [0.0], [1], "^position is missing"),
+        (
+            Unbiased(RankNet(), position=[1, 2], initial=[0.0]),
+            [0.0, 0.0],
+            [1, 0],
+            "^initial has factors of 1 positions",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            objective.grad_hess(scores, clicks, [len(scores)])
+
+
+# ---- in the hosts --------------------------------------------------------------------------------
+
+
+@every_host
+def test_a_booster_gets_the_corrected_gradients(host, log):
+    """With given propensities: the same trees as of a function that calls grad_hess itself."""
+    objective = Unbiased(RankNet(), position=log.position, propensity=log.propensity)
+    booster = TRAIN[host](objective, log, 3)
+
+    def by_hand(preds, data):
+        grad, hess = objective.grad_hess(preds, log.data.y, log.data.group)
+        mean = hess[grad != 0].mean()
+        return np.float32(grad / mean), np.float32(np.maximum(hess / mean, 1e-6))
+
+    other = TRAIN[host](by_hand, log, 3)
+    X = log.data.X if host == "lightgbm" else xgb.DMatrix(log.data.X)
+    np.testing.assert_allclose(booster.predict(X), other.predict(X), atol=1e-6)
+    with pytest.raises(ValueError, match=r"^this model has no factors of positions"):
+        position_bias(booster)
+
+
+@every_host
+@every_form
+def test_factors_are_learnt_and_stay_with_the_model(host, form, log):
+    objective = learnt(form, position=log.position)
+    booster = TRAIN[host](objective, log, 30)
+    bias = position_bias(booster)
+    assert bias.form == form
+    assert bias.propensity[0] == 1.0
+    assert (bias.propensity[1:] < 0.9).all()
+    again = position_bias(pickle.loads(pickle.dumps(booster)))
+    np.testing.assert_array_equal(again.factors, bias.factors)
+    # The objective has learnt nothing: another training begins where this one did.
+    same = position_bias(TRAIN[host](objective, log, 30))
+    np.testing.assert_array_equal(same.factors, bias.factors)
+    if host == "xgboost":
+        np.testing.assert_array_equal(position_bias(copy.deepcopy(booster)).factors, bias.factors)
+        np.testing.assert_array_equal(position_bias(booster[:3]).factors, bias.factors)
+    else:
+        with pytest.raises(ValueError, match="no factors"):
+            position_bias(copy.deepcopy(booster))
+
+
+@every_host
+@every_form
+def test_continued_training_goes_on_with_the_factors(host, form, log):
+    objective = learnt(form, position=log.position)
+    whole = position_bias(TRAIN[host](objective, log, 10)).factors
+    first = TRAIN[host](objective, log, 6)
+    kwargs = {"init_model": first} if host == "lightgbm" else {"xgb_model": first}
+    rest = position_bias(TRAIN[host](objective, log, 4, **kwargs)).factors
+    np.testing.assert_allclose(rest, whole, rtol=1e-6)
+    # From factors that a user kept.
+    kept = learnt(form, position=log.position, initial=position_bias(first).factors)
+    file = first.model_to_string() if host == "lightgbm" else None
+    if file is not None:
+        rest = of_lightgbm(kept, log, 4, init_model=lgb.Booster(model_str=file))
+        np.testing.assert_allclose(position_bias(rest).factors, whole, rtol=1e-6)
+    other = learnt("additive" if form == "pairwise" else "pairwise", position=log.position)
+    with pytest.raises(ValueError, match=f"learnt {form} factors"):
+        TRAIN[host](other, log, 1, **kwargs)
+
+
+@every_host
+def test_trainings_in_threads_share_nothing(host, log):
+    other = simulate_clicks(make_ranking(80, 6, n_features=6, seed=3), eta=3.0, sessions=6, seed=2)
+    alone = [position_bias(TRAIN[host](learnt("additive", position=each.position), each)).factors
+             for each in (log, other)]  # fmt: skip
+    assert np.abs(alone[0] - alone[1]).max() > 0.1
+    found = [None] * 4
+    objectives = [learnt("additive", position=each.position) for each in (log, other)]
+
+    def train(n):
+        found[n] = position_bias(TRAIN[host](objectives[n % 2], (log, other)[n % 2])).factors
+
+    threads = [threading.Thread(target=train, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for n in range(4):
+        np.testing.assert_array_equal(found[n], alone[n % 2])
+
+
+def test_lightgbms_datasets_bring_positions_in_an_order_of_their_own(log):
+    data = lgb.Dataset(
+        log.data.X, log.data.y, group=log.data.group, position=log.position.astype(np.int32)
+    )
+    booster = lgb.train({**LIGHTGBM, "objective": learnt("additive")}, data, 8)
+    ranks = position_bias(of_lightgbm(learnt("additive", position=log.position), log)).factors[0]
+    first_seen = list(dict.fromkeys(log.position.tolist()))
+    b = position_bias(booster).factors[0]
+    np.testing.assert_allclose(
+        b, ranks[np.array(first_seen) - 1] - ranks[first_seen[0] - 1], atol=0.02
+    )
+    for objective, message in (
+        (learnt("additive", last=3), "LightGBM renumbers the positions"),
+        (Unbiased(RankNet(), propensity=GIVEN), "LightGBM renumbers the positions"),
+        (learnt("additive", position=log.position), "positions are given twice"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            lgb.train({**LIGHTGBM, "objective": objective}, data, 1)
+
+
+def test_folds_of_lightgbms_cv_keep_their_positions(log):
+    folds = boostrank.group_folds(log.data.group, 2)
+    params = {**LIGHTGBM, "objective": learnt("additive", position=log.position)}
+    data = lgb.Dataset(log.data.X, log.data.y, group=log.data.group)
+    kept = lgb.cv(params, data, 8, folds=folds, feval=boostrank.metric("ndcg@10"),
+                  return_cvbooster=True)["cvbooster"]  # fmt: skip
+    with_positions = lgb.Dataset(
+        log.data.X, log.data.y, group=log.data.group, position=log.position.astype(np.int32)
+    )
+    own = lgb.cv({**LIGHTGBM, "objective": learnt("additive")}, with_positions, 8, folds=folds,
+                 feval=boostrank.metric("ndcg@10"), return_cvbooster=True)["cvbooster"]  # fmt: skip
+    for (train, _), booster, other in zip(folds, kept.boosters, own.boosters, strict=True):
+        part = lgb.Dataset(log.data.X[train], log.data.y[train],
+                           group=np.unique(log.data.qid[train], return_counts=True)[1])  # fmt: skip
+        alone = lgb.train(
+            {**LIGHTGBM, "objective": learnt("additive", position=log.position[train])}, part, 8
+        )
+        bias = position_bias(booster).factors
+        np.testing.assert_allclose(bias, position_bias(alone).factors, atol=0.05)
+        assert position_bias(other).factors.shape == bias.shape
+
+
+def test_xgboosts_matrices_bring_positions(log):
+    by_objective = of_xgboost(learnt("additive", position=log.position), log)
+    by_matrix = of_xgboost(learnt("additive"), log, position=log.position)
+    np.testing.assert_array_equal(
+        position_bias(by_matrix).factors, position_bias(by_objective).factors
+    )
+    assert (
+        "boostrank_position_bias" in json.loads(by_matrix.save_raw("json"))["learner"]["attributes"]
+    )
+    data = xgb.DMatrix(log.data.X, log.data.y, group=log.data.group, label_lower_bound=log.position)
+    xgb.cv(XGBOOST, data, 2, nfold=2, obj=learnt("additive"), custom_metric=boostrank.metric("map"))
+    with pytest.raises(ValueError, match="positions are given twice"):
+        of_xgboost(learnt("additive", position=log.position), log, 1, position=log.position)
+    with pytest.raises(ValueError, match=r"label_lower_bound must hold positions"):
+        of_xgboost(learnt("additive"), log, 1, position=log.position - 1)
+    with pytest.raises(ValueError, match=r"^position is missing"):
+        of_xgboost(learnt("additive"), log, 1)
+    half = learnt("additive", position=log.position[::2])
+    with pytest.raises(ValueError, match=r"^position must have one rank for each of the"):
+        of_xgboost(half, log, 1)
+
+
+@pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
+def test_rankers_take_positions_in_fit(kind, log):
+    quiet = {"n_estimators": 5, "n_jobs": 1} | ({"verbosity": -1} if kind is LGBMRanker else {})
+    ranker = kind(objective=learnt("additive"), **quiet)
+    data, order = log.data, np.random.default_rng(0).permutation(len(log.position))
+    ranker.fit(data.X, data.y, qid=data.qid, position=log.position)
+    mixed = kind(objective=learnt("additive"), **quiet)
+    # Inside queries the order matters to sums alone.
+    mixed.fit(
+        data.X[order], data.y[order], qid=data.qid[order], position=log.position[order], sort=True
+    )
+    np.testing.assert_allclose(
+        position_bias(mixed).factors, position_bias(ranker).factors, atol=1e-3
+    )
+    with pytest.raises(ValueError, match=r"^position is ignored by blend"):
+        kind(**quiet).fit(data.X, data.y, qid=data.qid, position=log.position)
+    scheduled = learnt("additive").replace(
+        objective=boostrank.SDCG(alpha=boostrank.Schedule("linear", 1, first=1.0, last=2.0))
+    )
+    trained = kind(objective=scheduled, **quiet).fit(
+        data.X, data.y, qid=data.qid, position=log.position
+    )
+    assert trained.objective_.objective.alpha.total_rounds == 5
+
+
+CLOSE = [(RankNet(), 0.08), (boostrank.XENDCG(gamma=1.0), 0.06)]
+
+
+# The odds of a pair are more uneven than its probabilities, which are not small here.
+@pytest.mark.parametrize(("objective", "atol"), CLOSE)
+def test_the_factors_come_close_to_the_truth(objective, atol):
+    """Where documents change places, e^b is the propensity, of pairs and of a softmax."""
+    data = make_ranking(150, 8, n_features=6, seed=5)
+    log = simulate_clicks(data, eta=1.0, noise=0.05, sessions=150, seed=1, randomized=1.0)
+    ranker = LGBMRanker(
+        objective=Unbiased(objective), n_estimators=150, learning_rate=0.1, verbosity=-1, n_jobs=1
+    )
+    ranker.fit(log.data.X, log.data.y, qid=log.data.qid, position=log.position)
+    np.testing.assert_allclose(position_bias(ranker).propensity, log.propensity, atol=atol)
+
+
+def test_an_objective_that_ignores_positions_says_so(log):
+    data = lgb.Dataset(
+        log.data.X, log.data.y, group=log.data.group, position=log.position.astype(np.int32)
+    )
+    with pytest.warns(UserWarning, match="position is ignored by ranknet: .*Unbiased"):
+        lgb.train({**LIGHTGBM, "objective": RankNet()}, data, 1)
