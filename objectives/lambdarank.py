@@ -254,7 +254,8 @@ class LambdaRank(Objective):
         is the paper's loss.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the same here and never negative; constant is plain gradient boosting.
-    gain, discount, and those for hosts : see `Objective`
+    gain, discount : see `Objective`
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------

@@ -261,4 +261,5 @@ class SDCG(Objective):
         """What gradient and Hessian claim to be, the label domain and the cost."""
         cost = Cost.QUADRATIC if self.hessian == "exact" else Cost.LINEAR
         offset = 1.0 if self.discount in ("linear", "sqrt") else 0.0
-        return replace(super().contract, cost=cost, metric_offset=offset)
+        kinks = "" if isinstance(self.discount, str) else "ranks at the numbers of the table"
+        return replace(super().contract, cost=cost, metric_offset=offset, kinks=kinks)

@@ -298,7 +298,8 @@ class SHFSDCG(Objective):
         """What gradient and Hessian claim to be, the label domain and the cost."""
         cost = Cost.QUADRATIC if self.hessian == "exact" else Cost.LINEAR
         offset = 1.0 if self.discount in ("linear", "sqrt") else 0.0
-        contract = replace(super().contract, cost=cost, metric_offset=offset)
+        kinks = "" if isinstance(self.discount, str) else "ranks at the numbers of the table"
+        contract = replace(super().contract, cost=cost, metric_offset=offset, kinks=kinks)
         if self.k is None:
             return replace(contract, convex=self.discount == "linear")
         return replace(contract, gradient="frozen", frozen="s_m, the worst rank of the top k")

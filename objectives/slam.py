@@ -180,7 +180,8 @@ class SLAM(Objective):
         of v / margin over the active hinges it is in: against a constant, which is plain gradient
         boosting, it gained .009 to .021 in validation NDCG@10 on MQ2008, and -.005 to .031 on
         OHSUMED.
-    gain, discount, and those for hosts : see `Objective`
+    gain, discount : see `Objective`
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------

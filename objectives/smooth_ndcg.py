@@ -123,7 +123,8 @@ class SmoothNDCG(Objective):
         The exact diagonal is indefinite; constant is plain gradient boosting. From a regression on
         (see Notes), OHSUMED prefers the first (.454, .443, .432), MQ2008 the second (.697, .704,
         .698).
-    gain, discount, and those for hosts : see `Objective`
+    gain, discount : see `Objective`
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------

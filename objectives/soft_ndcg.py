@@ -304,7 +304,8 @@ class SoftNDCG(Objective):
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The exact diagonal is indefinite; a constant one is plain gradient boosting. In validation
         NDCG@10 the three came to .704, .688, .684 on MQ2008 and .460, .422, .403 on OHSUMED.
-    gain, discount, and those for hosts : see `Objective`
+    gain, discount : see `Objective`
+    rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------

@@ -260,8 +260,6 @@ def measured(target, grades):
         )
     if target == "arp":
         return sum(r * y for r, y in ranked) / sum(grades)
-    if target == "dcg":
-        return sum(gain(y) * discount(r) for r, y in ranked)
     name, _, k = target.partition("@")
     return sum(relevant[: int(k)]) / (int(k) if name == "precision" else sum(relevant))
 
@@ -290,7 +288,7 @@ def lambdarank_pairs(
     """Return (i, j, w) for every pair y_i > y_j that counts, w the weight of its logistic loss."""
     n = len(scores)
     rank = ranks(scores)
-    z = ideal_dcg(grades, truncation, discount_kind)
+    z = ideal_dcg(grades, truncation, discount_kind) if target == "ndcg" else 1.0
     tied = all(s == scores[0] for s in scores)
     pairs = []
     for i in range(n):
@@ -299,7 +297,7 @@ def lambdarank_pairs(
                 continue
             if truncation is not None and min(rank[i], rank[j]) > truncation:
                 continue
-            if target == "ndcg":
+            if target in ("ndcg", "dcg"):
                 apart = abs(rank[i] - rank[j])
                 d = [discount(r, discount_kind, n) for r in (rank[i], rank[j], apart, apart + 1)]
                 of_swap, of_distance = abs(d[0] - d[1]), d[2] - d[3]
@@ -326,8 +324,8 @@ def lambdarank(scores, grades, *, sigma=1.0, discount="log2", frozen_at=None, **
     if nothing_to_rank(grades):
         return 0.0
     at = scores if frozen_at is None else frozen_at
-    rest.pop("round", None)
-    pairs = lambdarank_pairs(at, grades, sigma=sigma, discount_kind=discount, **rest)
+    own = {key: rest[key] for key in ("truncation", "norm", "target", "variant") if key in rest}
+    pairs = lambdarank_pairs(at, grades, sigma=sigma, discount_kind=discount, **own)
     return sum(w * np.logaddexp(0.0, -sigma * (scores[i] - scores[j])) for i, j, w in pairs)
 
 
@@ -549,7 +547,7 @@ def calibrated(scores, grades, *, top=1.0, share=0.2, **_):
 
 
 @any_gain
-def yetirank(scores, grades, *, decay=0.85, target=None, frozen_at=None, **_):
+def yetirank(scores, grades, *, decay=0.85, target=None, discount="log2", frozen_at=None, **_):
     """Logistic loss on neighbours in the order of the scores: without draws there is one order."""
     n, total = len(scores), 0.0
     at = scores if frozen_at is None else frozen_at
@@ -558,8 +556,10 @@ def yetirank(scores, grades, *, decay=0.85, target=None, frozen_at=None, **_):
         for j in range(n):
             if grades[i] > grades[j] and abs(rank[i] - rank[j]) == 1:
                 w = (grades[i] - grades[j]) * decay ** (min(rank[i], rank[j]) - 1)
-                if target == "ndcg":
-                    w = change_by_swap("dcg", at, grades, i, j) / ideal_dcg(grades)
+                if target in ("ndcg", "dcg"):
+                    d = [globals()["discount"](rank[m], discount, n) for m in (i, j)]
+                    w = (gain(grades[i]) - gain(grades[j])) * abs(d[0] - d[1])
+                    w /= ideal_dcg(grades, kind=discount) if target == "ndcg" else 1.0
                 elif target is not None:
                     w = change_by_swap(target, at, grades, i, j)
                 total += w * np.logaddexp(0.0, scores[j] - scores[i])
@@ -1166,7 +1166,7 @@ _SDCG_PARAMETERS = (
     {"discount": "log2", "k": 3, "alpha": 1.5, "beta": 0.7},
     {"discount": "log2", "k": 2, "beta": 2.5, "normalize": False},
     {"discount": "reciprocal", "gain": "linear"},
-    {"discount": (1.0, 0.7, 0.5, 0.1), "k": 3, "gain": np.sqrt},
+    {"discount": (1.0, 0.7, 0.5, 0.1), "gain": np.sqrt},
     {"k": 10},
 )
 

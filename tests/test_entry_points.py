@@ -536,7 +536,7 @@ def test_the_pages_table_is_these_tests():
     for host, title in WAYS:
         hosts.setdefault(title, []).append(host)
     # tests/test_dask.py, compared to float precision: workers bin and add in another order.
-    assert tuple(test_dask.PARAMS) == NAMES
+    assert set(NAMES) <= set(test_dask.PARAMS)
     for host in ("LightGBM", "XGBoost"):
         assert callable(getattr(test_dask, f"test_{host.lower()}_trains_as_on_one_worker"))
         hosts.setdefault("Dask, on two workers", []).append(host)

@@ -18,6 +18,7 @@ import xgboost as xgb
 from boostrank.objectives import REGISTRY
 from boostrank.objectives.base import HOST_PARAMETERS
 from boostrank.objectives.mix import Mixture
+from boostrank.objectives.validation import LABEL_DOMAINS
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from oracle import FLOOR, NAMES, ORACLES, REACH, gradient, nothing_to_rank
@@ -34,21 +35,28 @@ fuzzed = settings(
 # Multiples of 1/16 below 128: whole in every float type, and kinks are a step away or met exactly.
 STEP = 1 / 16
 SCALES = st.integers(8, 32).map(lambda i: i * STEP)
+TARGETS = ["ndcg", "dcg", "map", "mrr", "err", "arp", "precision@2", "recall@3"]
 PARAMETERS = {
     "k": st.one_of(st.none(), st.integers(1, 8)),
     "truncation": st.one_of(st.none(), st.integers(1, 8)),
     "total_rounds": st.integers(1, 30),
     "tau": st.one_of(st.none(), st.integers(0, 8).map(lambda i: i / 8)),
     "target": st.sampled_from(["grade", "gain"]),
+    "lambdarank target": st.sampled_from(TARGETS),
+    "yetirank target": st.sampled_from([None, *TARGETS]),
+    "variant": st.sampled_from(["lambda", "ndcg-loss2", "ndcg-loss2++"]),
+    "gain": st.sampled_from(["exponential", "linear"]),
     "ties": st.sampled_from(["input", "score"]),
     "form": st.sampled_from(["sigmoid", "indicator"]),
     "gamma": st.sampled_from([None, 0.0, 0.25, 1.0]),
-    "discount": st.sampled_from(["linear", "sqrt", "log2"]),
+    "discount": st.sampled_from(["linear", "log2", "reciprocal"]),
     "permutations": st.integers(1, 4),
     "decay": st.integers(0, 8).map(lambda i: i / 8),
     "measure": st.sampled_from(["ndcg", *(f"ndcg@{k}" for k in (1, 2, 4, 9))]),
     **dict.fromkeys(("alpha", "beta", "sigma", "margin"), SCALES),
-    **dict.fromkeys(("normalize", "norm"), st.booleans()),
+    **dict.fromkeys(("normalize", "norm", "position_weights"), st.booleans()),
+    "top": st.sampled_from([1.0, 2.0, 4.0]),
+    "share": st.integers(0, 8).map(lambda i: i / 8),
 }
 
 
@@ -63,9 +71,17 @@ def objectives(draw, parameters=PARAMETERS):
         if field.name == "hessian":
             chosen["hessian"] = draw(st.sampled_from(list(REGISTRY[name].hessians)))
         elif field.name == "total_rounds" or draw(st.booleans()):
-            chosen[field.name] = draw(parameters[field.name])
+            of_name = f"{name} {field.name}"
+            key = of_name if of_name in parameters else field.name
+            chosen[field.name] = draw(parameters[key])
             if chosen[field.name] is None and field.type is int:
                 chosen[field.name] = 5
+    if name in ("lambdarank", "yetirank"):
+        target = chosen.get("target", None if name == "yetirank" else "ndcg")
+        with_it = {"gain": ("ndcg", "dcg", "err"), "discount": ("ndcg", "dcg")}
+        for other in ("gain", "discount", "variant"):
+            if target not in with_it.get(other, ("ndcg", "dcg")):
+                chosen.pop(other, None)
     return name, chosen | REGISTRY[name].presets.get(name, {})
 
 
@@ -375,6 +391,11 @@ def test_bad_data_is_refused_by_its_name(made, case):
     name, parameters = made
     data, names = case
     objective = REGISTRY[name](**parameters)
+    if names == ["labels"]:  # amounts and numbers may be what grades may not
+        least, most, _ = LABEL_DOMAINS[objective.contract.labels]
+        y = np.asarray(data["labels"])
+        fits = y.dtype.kind == "f" and y.shape == np.shape(data["scores"])
+        assume(not (fits and ((y >= least) & (y <= most)).all()))
     for method in (objective.grad_hess, objective.loss):
         with pytest.raises((TypeError, ValueError)) as caught:
             method(**data, round=1)
@@ -437,7 +458,7 @@ FRAMES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:grades:UserWarning")
+@pytest.mark.filterwarnings("ignore:labels:UserWarning")
 @settings(fuzzed, max_examples=settings.default.max_examples // 2)
 @given(
     # A mixture's parts are scaled one by one, which its own tests look at.

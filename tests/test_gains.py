@@ -26,7 +26,8 @@ WITH_DISCOUNT = [name for name in WITH_GAIN if "discount" in REGISTRY[name].__da
 
 
 def make(name, **parameters):
-    return boostrank.objective(name, **({"total_rounds": 4} if "reg" in name else {}), **parameters)
+    own = {"reg-shf-sdcg": {"total_rounds": 4}, "yetirank": {"target": "ndcg"}}
+    return boostrank.objective(name, **own.get(name, {}), **parameters)
 
 
 def lists(rng, grades=5):

@@ -64,6 +64,10 @@ CALLS = {
     "surrogate_against_measure": lambda **kw: plot.surrogate_against_measure(
         {"SoftNDCG": stages(boostrank.SoftNDCG())}, **kw
     ),
+    "reliability": lambda **kw: plot.reliability({"a": ([0.1, 0.9], [0.0, 1.0])}, **kw),
+    "pareto": lambda **kw: plot.pareto(
+        {"a": [[0.1, 0.9], [0.9, 0.1]]}, metrics=("ndcg", "margin"), **kw
+    ),
     "time_per_document": lambda **kw: plot.time_per_document(TIMINGS, **kw),
 }
 every = pytest.mark.parametrize("name", CALLS)

@@ -115,7 +115,8 @@ def test_a_tree_is_that_of_the_sampled_queries_alone(data, name):
     sizes = sizes[sizes > 0]
     whole = objective.replace(query_fraction=1.0)
     params = {
-        **LIGHTGBM, "min_data_in_leaf": 0, "min_data_in_bin": 1, "min_sum_hessian_in_leaf": 1e-9,
+        **LIGHTGBM, "min_data_in_leaf": 0, "min_data_in_bin": 1, "max_bin": 1023,
+        "min_sum_hessian_in_leaf": 1e-9,
         "learning_rate": 1.0,
     }  # fmt: skip
     part = lgb.Dataset(X, y, group=sizes, init_score=start[rows])

@@ -504,13 +504,13 @@ def test_early_stopping_guesses_the_direction(data):
     kwargs = {"evals": [(matrix(data), "train")], "verbose_eval": False}
     params = {**XGBOOST, "disable_default_eval_metric": True}
     wrong = xgb.train(
-        params, matrix(data), 30, obj=boostrank.SHFSDCG(), early_stopping_rounds=3,
+        params, matrix(data), 30, obj=boostrank.SHFSDCG(perturb=None), early_stopping_rounds=3,
         custom_metric=boostrank.metric("mrr"), **kwargs,
     )  # fmt: skip
     assert wrong.best_iteration == 0
     rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
     ranker = XGBRanker(
-        objective="shf-sdcg", n_estimators=30, max_depth=3, n_jobs=1, eval_metric="mrr",
+        objective="sdcg", n_estimators=30, max_depth=3, n_jobs=1, eval_metric="mrr",
         early_stopping_rounds=3,
     ).fit(data.X, data.y, **rows)  # fmt: skip
     history = ranker.evals_result_["validation_0"]["mrr"]

@@ -140,13 +140,15 @@ def _evaluated(
     parts, labels_of = labelled_parts(objective, scores, labels, boundaries, round, data.host)
     draws = _draws(parts, keys, boundaries)
     derivatives = _memory.take("derivatives", (len(parts), 2, len(scores)))
-    for (_, part), label, drawn, (grad, hess) in zip(
-        parts, labels_of, draws, derivatives, strict=True
-    ):
-        # Of a mixture, noise reaches the parts to which it makes a difference.
-        own = noisy if part.perturbed or len(parts) == 1 else scores
+    # Of a mixture, noise reaches the parts to which it makes a difference. They come last: then
+    # nobody needs the scores without it, which may be a copy.
+    perturbed = [part.perturbed or len(parts) == 1 for _, part in parts]
+    for i in sorted(range(len(parts)), key=perturbed.__getitem__):
+        scores = noisy if perturbed[i] else scores
+        _, part = parts[i]
         write = part.write_derivatives if corrected is None else partial(corrected.write, part)
-        write(own, label, boundaries, round, grad, hess, drawn)
+        grad, hess = derivatives[i]
+        write(scores, labels_of[i], boundaries, round, grad, hess, draws[i])
     if objective.perturb is not None:
         _memory.give_back("noise", noisy)
     return parts, derivatives, keys

@@ -115,7 +115,8 @@ def objective_space(objective: Objective) -> Space:
         if entry.name in SCALES:
             space[entry.name] = Span(value, value / 4.0, value * 4.0)
         elif entry.name in CHOICES:
-            space[entry.name] = Choice(value, CHOICES[entry.name])
+            values = CHOICES[entry.name]
+            space[entry.name] = Choice(value, values if value in values else (*values, value))
     return space
 
 
