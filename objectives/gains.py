@@ -80,7 +80,8 @@ def check_discount(name: str, value: Any, words: Sequence[str]) -> str | tuple[f
 
 def _table(name: str, value: Any, expected: str) -> tuple[float, ...]:
     try:
-        array = np.asarray(value, dtype=np.float64)
+        with np.errstate(over="ignore"):  # a wider type's number becomes infinite, and is refused
+            array = np.asarray(value, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
         raise TypeError(f"{name} must be {expected}; got {value!r}") from None
     if array.ndim != 1 or not len(array):
