@@ -56,8 +56,20 @@ def _mixed_kind(first: HessianKind, second: HessianKind) -> HessianKind:
     return "majorizer" if {first, second} == {"exact", "majorizer"} else "surrogate"
 
 
-def _joined(*texts: str) -> str:
+def joined(*texts: str) -> str:
+    """Return what several parts say, each once."""
     return "; ".join(dict.fromkeys(filter(None, texts)))
+
+
+def check_part(name: str, part: Objective, whole: str) -> None:
+    """Refuse host parameters other than its class's defaults: a host would ignore them."""
+    for field in fields(part):
+        value = getattr(part, field.name)
+        if field.name in HOST_PARAMETERS and value != field.default:
+            raise ValueError(
+                f"{name} must not have {field.name} of its own, got {value!r}: hosts call the "
+                f"whole {whole}; give it {field.name}="
+            )
 
 
 #: Weight and objective of each part of a sum.
@@ -136,8 +148,8 @@ class Mixture(Objective):
             shift_invariant=first.shift_invariant and second.shift_invariant,
             labels=narrowest(first.labels, second.labels),
             cost=max(first.cost, second.cost),
-            frozen=_joined(first.frozen, second.frozen),
-            kinks=_joined(first.kinks, second.kinks),
+            frozen=joined(first.frozen, second.frozen),
+            kinks=joined(first.kinks, second.kinks),
             convex=first.convex and second.convex,
             metric_offset=max(first.metric_offset, second.metric_offset),
         )
@@ -230,20 +242,10 @@ class Mix(Mixture):
                     f"{name} must not be {type(value).__name__}, which corrects or chooses for the "
                     f"whole; mix what is inside, {type(value).__name__}(Mix(...), ...)"
                 )
-            self._check_part(name, value)
+            check_part(name, value, self.name)
         if not isinstance(self.schedule, Schedule):
             self._set(schedule=check_share("schedule", self.schedule))
         super().__post_init__()
-
-    def _check_part(self, name: str, part: Objective) -> None:
-        """Refuse host parameters other than its class's defaults: a host would ignore them."""
-        for field in fields(part):
-            value = getattr(part, field.name)
-            if field.name in HOST_PARAMETERS and value != field.default:
-                raise ValueError(
-                    f"{name} must not have {field.name} of its own, got {value!r}: hosts call the "
-                    f"whole {self.name}; give it {field.name}="
-                )
 
     if not TYPE_CHECKING:  # no parameter, as elsewhere: it is chosen for each part
 

@@ -31,15 +31,15 @@ When to use
 """
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .base import HOST_PARAMETERS, Objective
+from .base import Objective
 from .contract import Contract, HessianKind
 from .engine.curvature import HESSIAN_FLOOR
-from .mix import _GRADIENTS, _HESSIANS, Parts, parts_of
+from .mix import _GRADIENTS, _HESSIANS, Parts, check_part, joined, parts_of
 from .parameters import flag
 from .schedules import Schedule
 from .validation import Floats, Integers, check_labels, check_positive, check_share
@@ -144,12 +144,7 @@ class Several(Objective):
                 raise TypeError(f"objectives[{name!r}] must be an objective, got {part!r}")
             if part.name in ("unbiased", "several"):
                 raise ValueError(f"objectives[{name!r}] must not be {type(part).__name__}")
-            for own in fields(part):
-                if own.name in HOST_PARAMETERS and getattr(part, own.name) != own.default:
-                    raise ValueError(
-                        f"objectives[{name!r}] must not have {own.name} of its own: hosts call the "
-                        f"whole; give it {own.name}="
-                    )
+            check_part(f"objectives[{name!r}]", part, self.name)
         names = tuple(parts)
         given = self._named("labels", self.labels, names[1:])
         kept = {
@@ -232,9 +227,9 @@ class Several(Objective):
             shift_invariant=all(part.shift_invariant for part in parts),
             labels=parts[0].labels,
             cost=max(part.cost for part in parts),
-            frozen="; ".join(dict.fromkeys([p.frozen for p in parts if p.frozen]))
+            frozen=joined(*(part.frozen for part in parts))
             or ("which labels learn" if chooses else ""),
-            kinks="; ".join(dict.fromkeys([p.kinks for p in parts if p.kinks])),
+            kinks=joined(*(part.kinks for part in parts)),
             convex=not chooses and all(part.convex for part in parts),
             metric_offset=max(part.metric_offset for part in parts),
         )
