@@ -64,6 +64,7 @@ from .positions import (
     loss_of_gradient,
     sessions_of,
 )
+from .preferences import has_preferences
 from .ranknet import RankNet
 from .schedules import Schedule
 from .validation import (
@@ -166,6 +167,8 @@ class Unbiased(Objective):
                 f"objective must not be {type(self.objective).__name__}: clicks are of one label, "
                 "and corrected once"
             )
+        if has_preferences(self.objective):
+            raise TypeError("objective must not be Preferences: pairs of rows are no clicks")
         for name in (*HOST_PARAMETERS, "hessian"):
             self._set(**{name: getattr(self.objective, name)})
         for own in fields(self):
