@@ -68,7 +68,7 @@ class Pairs:
 
     def __hash__(self) -> int:
         if self._hash is None:
-            self._hash = hash(tuple(array.tobytes() for array in self._arrays))
+            self._hash = hash(tuple(hash(array.tobytes()) for array in self._arrays))
         return self._hash
 
     def __len__(self) -> int:
@@ -188,11 +188,6 @@ class Pairs:
         where = np.empty(len(order), dtype=np.int64)
         where[order] = np.arange(len(order))
         return self.moved(where)
-
-
-def check_pairs(name: str, values: Any) -> Pairs:
-    """Return pairs."""
-    return values if isinstance(values, Pairs) else Pairs(values)
 
 
 def _columns(values: Any) -> dict[str, Any]:

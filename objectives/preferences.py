@@ -60,7 +60,7 @@ from .engine.vector import logistic, logistic_loss
 from .frank import FRank
 from .gbrank import GBRank
 from .lambdarank import LambdaRank, LambdaRankParams
-from .pairs import check_pairs
+from .pairs import Pairs
 from .rankboost import WORST_LEAD, RankBoost
 from .ranknet import RankNet
 from .ranksvm import RankSVM
@@ -200,33 +200,41 @@ def _kernel(
 
 
 @jit_helper
+def _weigh_by_swaps(
+    p: SwapParams, gains: Floats, order: Integers, place: Integers, weight: Floats
+) -> None:
+    """Multiply the weights of a query's pairs by what their swaps change."""
+    swaps, n = p.swaps, len(order)
+    change = swaps_of(swaps.target, swaps.truncation, swaps.discount, gains, order)
+    for t in range(len(weight)):
+        i, j = p.pairs.winner[t] - p.pairs.begin, p.pairs.loser[t] - p.pairs.begin
+        a, b = min(place[i], place[j]), max(place[i], place[j])
+        gap = abs(change.x[a] - change.x[b])
+        delta = swap_of(change, a, b) if swaps.variant != LOSS2 else 0.0
+        if swaps.variant != LAMBDA:
+            fall = rank_discount(swaps.discount, n, b - a)
+            fall = gap * (fall - rank_discount(swaps.discount, n, b - a + 1))
+            delta += fall if swaps.variant == LOSS2 else MU * fall
+        weight[t] *= delta if gap > 0.0 else 0.0
+
+
+@jit_helper
 def _swap_weights(p: SwapParams, scores: Floats, gains: Floats) -> Floats:
-    """Return the weights of a query's pairs, each times what its swap changes."""
-    pairs, swaps = p.pairs, p.swaps
+    """Return the weights of a query's pairs, as LambdaRank has them."""
     n, order = len(scores), order_by_score(scores)
     place = np.empty(n, dtype=np.int64)
     for a in range(n):
         place[order[a]] = a
-    graded = not all_equal(p.labels)
-    change = swaps_of(swaps.target, swaps.truncation, swaps.discount, gains, order)
-    top = swaps.truncation if swaps.truncation > 0 else n
-    spread = swaps.norm and scores[order[0]] != scores[order[n - 1]]
-    weight = pairs.weight.copy()
+    weight = p.pairs.weight.copy()
+    if not all_equal(p.labels):
+        _weigh_by_swaps(p, gains, order, place, weight)
+    top = p.swaps.truncation if p.swaps.truncation > 0 else n
+    spread = p.swaps.norm and scores[order[0]] != scores[order[n - 1]]
     for t in range(len(weight)):
-        i, j = pairs.winner[t] - pairs.begin, pairs.loser[t] - pairs.begin
-        a, b = min(place[i], place[j]), max(place[i], place[j])
-        if a >= top:
+        i, j = p.pairs.winner[t] - p.pairs.begin, p.pairs.loser[t] - p.pairs.begin
+        if min(place[i], place[j]) >= top:
             weight[t] = 0.0
-            continue
-        if graded:
-            gap = abs(change.x[a] - change.x[b])
-            delta = swap_of(change, a, b) if swaps.variant != LOSS2 else 0.0
-            if swaps.variant != LAMBDA:
-                d = swaps.discount
-                fall = gap * (rank_discount(d, n, b - a) - rank_discount(d, n, b - a + 1))
-                delta += fall if swaps.variant == LOSS2 else MU * fall
-            weight[t] *= delta if gap > 0.0 else 0.0
-        if spread:
+        elif spread:
             weight[t] /= OFFSET + abs(scores[i] - scores[j])
     return weight
 
@@ -310,7 +318,7 @@ class Preferences(Objective):
             raise (ValueError if isinstance(inner, str | Objective) else TypeError)(
                 f"objective must be a loss of pairs, one of {', '.join(INSIDE)}; got {got}"
             )
-        pairs = check_pairs("pairs", self.pairs)
+        pairs = self.pairs if isinstance(self.pairs, Pairs) else Pairs(self.pairs)
         if len(pairs.margin) and not isinstance(inner, GBRank | RankSVM):
             raise ValueError(
                 f"pairs have margins, which {inner.name} has no use for: they are for gbrank and "

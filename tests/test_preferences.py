@@ -540,6 +540,14 @@ def test_host_parameters_noise_weights_and_continuation(host, data, pairs):
     np.testing.assert_allclose(found, same, atol=1e-5)
 
 
+def test_lightgbms_own_ranker(data, pairs):
+    objective = Preferences("ranknet", pairs)
+    theirs = lgb.LGBMRanker(objective=objective, n_estimators=5, verbosity=-1, n_jobs=1)
+    theirs.fit(data.X, data.y, group=data.group)
+    ours = ranker(LGBMRanker, objective).fit(data.X, group=data.group)
+    np.testing.assert_array_equal(theirs.predict(data.X), ours.predict(data.X))
+
+
 @every_host
 def test_mixtures_train(host, data, pairs):
     mix = Mix(QueryRMSE(), Preferences("gbrank", pairs), boostrank.Schedule("logistic", 5))

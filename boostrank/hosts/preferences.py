@@ -1,5 +1,8 @@
 """Pairs as rows of the data that a booster trains on."""
 
+import weakref
+from typing import Any
+
 import numpy as np
 
 from boostrank.hosts.collective import is_distributed
@@ -7,6 +10,10 @@ from boostrank.hosts.data import Host, rows_of_fold
 from boostrank.hosts.undocumented import training_booster, xgboost_cross_validates
 from boostrank.objectives import Objective, Preferences
 from boostrank.objectives.mix import Parts
+from boostrank.objectives.pairs import Pairs
+
+#: What the pairs became in each training on a fold, by Booster.
+_known: weakref.WeakKeyDictionary[Any, dict[Pairs, Pairs]] = weakref.WeakKeyDictionary()
 
 
 def on_rows_trained(parts: Parts, host: Host) -> Parts:
@@ -52,7 +59,11 @@ def _on_rows_trained(part: Objective, host: Host) -> Objective:
     rows, whole = rows_of_fold(booster.train_set)
     if rows is None:
         return part
-    part.pairs.first(np.append(0, np.cumsum(whole.get_group())))  # checks them
-    where = np.full(whole.num_data(), -1, dtype=np.int64)
-    where[rows] = np.arange(len(rows))
-    return part.replace(pairs=part.pairs.moved(where))
+    known = _known.setdefault(booster, {})
+    if part.pairs not in known:
+        sizes = whole.get_group()
+        part.pairs.check(np.repeat(np.arange(len(sizes)), sizes))
+        where = np.full(whole.num_data(), -1, dtype=np.int64)
+        where[rows] = np.arange(len(rows))
+        known[part.pairs] = part.pairs.moved(where)
+    return part.replace(pairs=known[part.pairs])
