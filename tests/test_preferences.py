@@ -675,6 +675,11 @@ def test_rankers_refuse(kind, data, pairs):
         ("ranknet", fit, "^y is missing: pass the grade of each row of X, or preferences as pairs"),
         ("blend", {**fit, "pairs": pairs}, "^objective must be a loss of pairs.*; got blend"),
         (Preferences("ranknet", pairs), {**fit, "pairs": pairs}, "^pairs are given twice"),
+        (
+            "ranknet",
+            {**fit, "pairs": pairs, "position": np.ones(600, int)},
+            "^position and pairs do not go together",
+        ),
         ("gbrank", {**fit, "pairs": crossing}, f"^row {len(pairs)} of pairs compares the docu"),
         (
             "gbrank",

@@ -396,6 +396,8 @@ def placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: b
         For positions with an objective that ignores them, and as `Unbiased`; as `Preferences`.
     """
     if pairs is not None:
+        if position is not None:
+            raise ValueError("position and pairs do not go together: pairs are no clicks")
         if isinstance(objective, Preferences):
             raise ValueError("pairs are given twice: by the objective, and to fit; leave one out")
         objective = Preferences(objective, pairs)
