@@ -72,8 +72,8 @@ class Objective(ABC):
     perturb : {"gumbel", "gaussian"}, optional
         Noise that is added to a booster's scores before gradients are taken from them, drawn again
         in every round: the model learns from many rankings near its own. For losses that are smooth
-        in the scores. Default None: no noise, except "gumbel" for `SHFSDCG` and "gaussian" for
-        `Spearman`. A mixture has its own, default None, whatever its parts have as theirs.
+        in the scores. Default None: no noise, except "gumbel" for `SHFSDCG`. A mixture has its own,
+        default None, whatever its parts have as theirs.
     perturb_scale : float, default 1.0
         Scale of the noise, positive: that of Gumbel's distribution, or the standard deviation. It
         is a difference of scores, like 1/alpha and `sigma`.
