@@ -174,7 +174,7 @@ def test_labels_of_any_number_reach_an_objective_that_takes_them(ranker):
         ({"group": range(9)}, ValueError, "group must add up"),
         ({"y": [0, 1, np.nan] * 3}, ValueError, "labels must be relevance grades"),
         ({"y": [0, 1, -1] * 3}, ValueError, "labels must be relevance grades"),
-        ({"y": None}, TypeError, "labels must be a 1-D array of numbers"),
+        ({"y": None}, ValueError, "y is missing: pass the grade of each row of X"),
         ({"sample_weight": [1.0] * 4}, ValueError, "each of the 3 queries or for each of the 9"),
         ({"sample_weight": [-1.0] * 3}, ValueError, "weight must be finite and not negative"),
         ({"eval_group": [[9]]}, ValueError, "eval_group of evaluation sets are given, but no eval"),

@@ -207,6 +207,9 @@ def test_order_and_repeats_of_pairs(name, rng):
     np.testing.assert_array_equal(
         objective.grad_hess(scores, labels, GROUP), turned.grad_hess(scores, labels, GROUP)
     )
+    with_margins = [Preferences("gbrank", [(0, 1, 1, margin)]) for margin in (1, 2)]
+    assert with_margins[0] != with_margins[1]
+    assert with_margins[0] != Preferences("gbrank", [(0, 1)])
     doubled = pairs * [1, 1, 2]
     assert objective != Preferences(name, doubled)
     np.testing.assert_allclose(
@@ -394,7 +397,10 @@ def test_pairs_that_do_not_fit_the_data(pairs, message):
     for call in (objective.grad_hess, objective.loss):
         with pytest.raises(ValueError, match=message):
             call(np.zeros(5), np.zeros(5), [2, 3])
-    assert objective.loss(np.zeros(6), np.zeros(6), [6]).shape == (1,)  # other data, checked again
+    # Other data is checked again.
+    assert objective.loss(np.zeros(6), np.zeros(6), [6]).shape == (1,)
+    with pytest.raises(ValueError, match=message):
+        objective.loss(np.zeros(5), np.zeros(5), [2, 3])
 
 
 def test_it_is_one_object_with_what_is_inside(rng):
