@@ -148,7 +148,7 @@ def _fold_result(fold: int, stored: dict[str, Any]) -> FoldResult:
         fold=fold,
         curve=np.array(stored["curve"], dtype=np.float64),
         best_round=stored["best_round"],
-        qid=np.array(stored["qid"], dtype=np.int64),
+        qid=np.array(stored["qid"]),
         figures={
             name: np.array(values, dtype=np.float64) for name, values in stored["figures"].items()
         },

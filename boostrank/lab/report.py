@@ -123,7 +123,7 @@ def _verdict(ranked: Sequence[Row], baseline: Row) -> str:
     return f"{first}; {level} of {len(tested)} are level with it, {len(worse)} worse."
 
 
-def _most(row: Row, n: int = 5) -> list[tuple[str, list[tuple[int, float, float]]]]:
+def _most(row: Row, n: int = 5) -> list[tuple[str, list[tuple[object, float, float]]]]:
     """Return the queries that gain and lose most: id, the baseline's metric and the row's."""
     assert row.baseline is not None
     qid = np.concatenate([fold.qid for fold in row.folds])
@@ -133,7 +133,7 @@ def _most(row: Row, n: int = 5) -> list[tuple[str, list[tuple[int, float, float]
     worst = [i for i in order[:n] if difference[i] < 0]
     best = [i for i in order[~np.isnan(difference[order])][::-1][:n] if difference[i] > 0]
     return [
-        (what, [(int(qid[i]), float(theirs[i]), float(own[i])) for i in chosen])
+        (what, [(qid[i], float(theirs[i]), float(own[i])) for i in chosen])
         for what, chosen in (("gain", best), ("lose", worst))
     ]
 

@@ -1,13 +1,15 @@
 """What a comparison finds: a learner in one fold, and over all folds against the baseline."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from boostrank.lab.learners import Learner
 from boostrank.lab.settings import CHOSEN_BY
 from boostrank.lab.stats import SIGNIFICANT, half_width, paired_p_value
-from boostrank.objectives.validation import Floats, Integers
+from boostrank.objectives.validation import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +24,7 @@ class FoldResult:
         The metric of the validation part after each tree.
     best_round : int
         The first maximum of `curve`, from 1; the last round where `Settings.fixed_rounds`.
-    qid : int64 array (n_test_queries,)
+    qid : int64 or str array (n_test_queries,)
     figures : dict of str to float64 array (n_test_queries,)
         `Settings.metrics`, and NDCG at all of `CUTOFFS`, of every test query with the best round's
         trees; NaN where the convention leaves the query out.
@@ -32,7 +34,7 @@ class FoldResult:
     fold: int
     curve: Floats
     best_round: int
-    qid: Integers
+    qid: npt.NDArray[Any]
     figures: dict[str, Floats]
     seconds_per_round: float
 
