@@ -115,7 +115,7 @@ class Comparison:
         ----------
         path : path
         """
-        from boostrank.lab.report import write_report
+        from boostrank.lab.report import training_time, write_report
 
         settings = self.settings
         write_report(
@@ -126,6 +126,7 @@ class Comparison:
                 "Data": f"{self._source}; {sum(len(part.group) for part in self.parts):,} queries, "
                 f"{sum(len(part.y) for part in self.parts):,} documents.",
                 "Trees": f"{settings}.",
+                "Time": f"training took {training_time(self.rows, settings)}.",
             },
             command="boostrank.compare(...)",
         )

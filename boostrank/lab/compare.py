@@ -85,6 +85,7 @@ def run_fold(
             per_query=True,
         ),
         seconds_per_round=seconds / settings.rounds,
+        importance=model.importance(best_round),
     )
 
 

@@ -142,6 +142,10 @@ class Model(ABC):
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
         """Return the scores of the first `rounds` trees, of all where None."""
 
+    def importance(self, rounds: int) -> Floats:
+        """Return the gain of all splits of the first rounds by feature, () of a host without."""
+        return np.zeros(0)
+
     @abstractmethod
     def staged(self, X: Floats) -> Iterator[Floats]:
         """Yield the scores after each tree: those of `predict` with rounds = 1, 2, ..."""
@@ -285,6 +289,11 @@ class LightGBMModel(Model):
         for tree in range(self.n_trees):
             scores = scores + self._predict(X, tree, 1)
             yield scores
+
+    def importance(self, rounds: int) -> Floats:
+        """Gains; see `Model.importance`."""
+        gains = self.booster.feature_importance("gain", iteration=rounds)
+        return np.asarray(gains, dtype=np.float64)
 
 
 class XGBoostModel(Model):
@@ -438,6 +447,12 @@ class XGBoostModel(Model):
             self._matrix(X), output_margin=True, iteration_range=(0, last)
         )
         return np.asarray(scores, dtype=np.float64)
+
+    def importance(self, rounds: int) -> Floats:
+        """Gains; see `Model.importance`."""
+        gains = self.booster[:rounds].get_score(importance_type="total_gain")
+        names = self.feature_names or [f"f{i}" for i in range(self.n_features)]
+        return np.array([gains.get(name, 0.0) for name in names], dtype=np.float64)
 
     def staged(self, X: Floats) -> Iterator[Floats]:
         """Scores after each tree; see `Model.staged`."""

@@ -119,6 +119,7 @@ class ResultStore:
                     for name, values in result.figures.items()
                 },
                 "seconds_per_round": result.seconds_per_round,
+                "importance": result.importance.tolist(),
             },
         }
         # Closed each time: what is written stays, whatever stops the run.
@@ -153,6 +154,7 @@ def _fold_result(fold: int, stored: dict[str, Any]) -> FoldResult:
             name: np.array(values, dtype=np.float64) for name, values in stored["figures"].items()
         },
         seconds_per_round=stored["seconds_per_round"],
+        importance=np.array(stored["importance"], dtype=np.float64),
     )
 
 

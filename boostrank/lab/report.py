@@ -18,7 +18,7 @@ from boostrank import plot
 from boostrank.datasets import RankingData, letor_folds
 from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, row_styles
 from boostrank.lab.results import Failure, Row
-from boostrank.lab.settings import CUTOFFS, METRICS
+from boostrank.lab.settings import CUTOFFS, METRICS, Settings
 from boostrank.lab.stats import SIGNIFICANT
 
 if TYPE_CHECKING:
@@ -95,11 +95,18 @@ def write_report(
         counts=_counts,
         figures=_figures(ranked, baseline),
         differences=[(row, _differences(row), _most(row)) for row in ranked if row is not baseline],
+        features=_features(ranked, parts[0].names),
         folds=_splits(parts, [fold.fold for fold in baseline.folds]),
         about=about,
         command=command,
     )
     path.write_text(html, encoding="utf-8")
+
+
+def training_time(rows: Sequence[Row], settings: Settings) -> str:
+    """Say how long training took, all rows and folds together."""
+    seconds = sum(settings.rounds * fold.seconds_per_round for row in rows for fold in row.folds)
+    return f"{seconds:.1f} s in all" if seconds < 100 else f"{seconds / 60:.1f} min in all"
 
 
 def _verdict(ranked: Sequence[Row], baseline: Row) -> str:
@@ -136,6 +143,21 @@ def _most(row: Row, n: int = 5) -> list[tuple[str, list[tuple[object, float, flo
         (what, [(qid[i], float(theirs[i]), float(own[i])) for i in chosen])
         for what, chosen in (("gain", best), ("lose", worst))
     ]
+
+
+def _features(
+    ranked: Sequence[Row], names: Sequence[str], n: int = 10
+) -> list[tuple[Row, list[tuple[str, float]]]]:
+    """Return of each row the features with the largest shares of the gain, and the shares."""
+    found = []
+    for row in ranked:
+        shares = row.importance
+        if not len(shares):
+            continue
+        first = [i for i in np.argsort(-shares, kind="stable")[:n] if shares[i] > 0.0]
+        called = [names[i] if names else f"feature {i + 1}" for i in first]
+        found.append((row, list(zip(called, shares[first].tolist(), strict=True))))
+    return found
 
 
 def _counts(row: Row) -> list[int]:

@@ -29,6 +29,8 @@ class FoldResult:
         `Settings.metrics`, and NDCG at all of `CUTOFFS`, of every test query with the best round's
         trees; NaN where the convention leaves the query out.
     seconds_per_round : float
+    importance : float64 array (n_features,), default ()
+        Gain of all splits by feature, of the best round's trees; () where the host tells none.
     """
 
     fold: int
@@ -37,6 +39,7 @@ class FoldResult:
     qid: npt.NDArray[Any]
     figures: dict[str, Floats]
     seconds_per_round: float
+    importance: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +134,13 @@ class Row:
     def seconds_per_round(self) -> float:
         """Mean over folds."""
         return float(np.mean([fold.seconds_per_round for fold in self.folds]))
+
+    @property
+    def importance(self) -> Floats:
+        """Each feature's share of the gain of all splits, mean over folds; () where unknown."""
+        # A tree without a split has no gain to share.
+        shares = [fold.importance / (fold.importance.sum() or 1.0) for fold in self.folds]
+        return np.asarray(np.mean(shares, axis=0))
 
     @property
     def curve(self) -> Floats:
