@@ -49,6 +49,8 @@ class Comparison:
         -------
         pandas.DataFrame
         """
+        from boostrank.lab.results import best_first
+
         return (
             _pandas()
             .DataFrame(
@@ -65,7 +67,7 @@ class Comparison:
                         "median_round": row.median_round,
                         "seconds_per_round": row.seconds_per_round,
                     }
-                    for row in sorted(self.rows, key=lambda row: -row.mean(row.metric))
+                    for row in best_first(self.rows)
                 ]
             )
             .set_index("learner")
@@ -121,6 +123,7 @@ class Comparison:
         write_report(
             Path(path),
             self.rows,
+            metrics=settings.metrics,
             parts=self.parts,
             about={
                 "Data": f"{self._source}; {sum(len(part.group) for part in self.parts):,} queries, "
@@ -152,7 +155,7 @@ def compare(
     categorical: Sequence[str] = (),
     hosts: Sequence[str] = ("lightgbm",),
     baseline: str | None = None,
-    metric: str = "ndcg@10",
+    metric: str | Sequence[str] = "ndcg@10",
     params: Mapping[str, Mapping[str, Any]] | None = None,
     folds: Sequence[int] = (1, 2, 3, 4, 5),
     shuffle: bool = True,
@@ -176,8 +179,10 @@ def compare(
     baseline : str, optional
         Learner that the others are tested against, such as "xgboost:rank:ndcg" or
         "sdcg@lightgbm". Default: the first host's first own objective.
-    metric : str, default "ndcg@10"
-        What chooses the rounds and is compared, as in `boostrank.evaluate`.
+    metric : str or sequence of str, default "ndcg@10"
+        What chooses the rounds and is compared, as in `boostrank.evaluate`; of several the first,
+        and the others are reported. Logloss and brier are means over queries here, and need scores
+        that are log-odds; ece has no value for a query.
     params : mapping of host to mapping, optional
         The hosts' own parameters: ``{"lightgbm": {"max_bin": 63}}``.
     folds : sequence of int, default (1, 2, 3, 4, 5)
@@ -218,7 +223,8 @@ def compare(
     from boostrank.lab.settings import Settings
     from boostrank.registry import make_objective
 
-    chosen = Settings(metric=metric, params=params or {}, **settings)
+    first, *others = [metric] if isinstance(metric, str) else metric
+    chosen = Settings(metric=first, other_metrics=others, params=params or {}, **settings)
     named = {
         str(each): make_objective(each, {}, chosen.rounds) if isinstance(each, str) else each
         for each in objectives
@@ -231,7 +237,7 @@ def compare(
     rows: list[Row] = []
     for learner in queue:
         results = tuple(run_folds(learner, parts, chosen, numbers))
-        rows.append(Row(learner, results, rows[0] if rows else None, chosen.seed, metric))
+        rows.append(Row(learner, results, rows[0] if rows else None, chosen.seed, first))
     return Comparison(rows, parts, chosen, source)
 
 

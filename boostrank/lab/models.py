@@ -15,7 +15,7 @@ import numpy as np
 
 from boostrank.datasets import RankingData
 from boostrank.lab.environment import import_host
-from boostrank.lab.settings import Settings
+from boostrank.lab.settings import Settings, sign_of
 from boostrank.metrics import metric
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
@@ -348,7 +348,9 @@ class XGBoostModel(Model):
         if stopping is not None:
             callbacks.append(
                 xgboost.callback.EarlyStopping(
-                    rounds=stopping.patience, maximize=True, save_best=not data.categories
+                    rounds=stopping.patience,
+                    maximize=sign_of(settings.metric) > 0,
+                    save_best=not data.categories,
                 )
             )
             held = stopping.data

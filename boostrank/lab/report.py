@@ -17,8 +17,8 @@ import numpy as np
 from boostrank import plot
 from boostrank.datasets import RankingData, letor_folds
 from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, row_styles
-from boostrank.lab.results import Failure, Row
-from boostrank.lab.settings import CUTOFFS, METRICS, Settings
+from boostrank.lab.results import Failure, Row, best_first
+from boostrank.lab.settings import CUTOFFS, METRICS, Settings, sign_of
 from boostrank.lab.stats import SIGNIFICANT
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def write_report(
     rows: Sequence[Row],
     failures: Sequence[Failure] = (),
     *,
+    metrics: Sequence[str] = METRICS,
     parts: Sequence[RankingData],
     about: Mapping[str, str],
     command: str,
@@ -56,6 +57,8 @@ def write_report(
     rows : sequence of Row
         The baseline and what is tested against it, over the same folds.
     failures : sequence of Failure, default ()
+    metrics : sequence of str, default `METRICS`
+        What the table shows, next to the metric that rows are compared by.
     parts : sequence of RankingData
         What the folds are made of.
     about : mapping of str to str
@@ -82,13 +85,16 @@ def write_report(
     template = environment.from_string(
         resources.files("boostrank.lab").joinpath("report.html").read_text(encoding="utf-8")
     )
-    ranked = sorted(rows, key=lambda row: -row.mean(row.metric))
+    ranked = best_first(rows)
     baseline = next(row for row in rows if row.baseline is None)
     html = template.render(
         rows=ranked,
         baseline=baseline,
         failures=failures,
-        metrics=dict.fromkeys((baseline.metric, *METRICS)),
+        orders={
+            name: "descending" if sign_of(name) > 0 else "ascending"
+            for name in (baseline.metric, *metrics)
+        },
         chosen_by=baseline.metric,
         verdict=_verdict(ranked, baseline),
         significant=SIGNIFICANT,
@@ -135,7 +141,7 @@ def _most(row: Row, n: int = 5) -> list[tuple[str, list[tuple[object, float, flo
     assert row.baseline is not None
     qid = np.concatenate([fold.qid for fold in row.folds])
     own, theirs = row.pooled(row.metric), row.baseline.pooled(row.metric)
-    difference = own - theirs
+    difference = row.sign * (own - theirs)
     order = np.argsort(difference)  # NaN last
     worst = [i for i in order[:n] if difference[i] < 0]
     best = [i for i in order[~np.isnan(difference[order])][::-1][:n] if difference[i] > 0]
@@ -162,7 +168,7 @@ def _features(
 
 def _counts(row: Row) -> list[int]:
     """How many queries are better, equal and worse than with the baseline."""
-    differences = np.concatenate(row.differences)
+    differences = row.sign * np.concatenate(row.differences)
     return [int(each.sum()) for each in (differences > 0, differences == 0, differences < 0)]
 
 
@@ -335,18 +341,18 @@ def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_F
 
 def _differences(row: Row) -> _Figure:
     assert row.baseline is not None
-    values, baseline = row.pooled(row.metric), row.baseline.pooled(row.metric)
+    # What is better stands upwards.
+    first, second = (row, row.baseline) if row.sign > 0 else (row.baseline, row)
 
     def bars(axes: "Axes") -> None:
-        plot.query_differences(values, baseline, ax=axes)
+        plot.query_differences(first.pooled(row.metric), second.pooled(row.metric), ax=axes)
         axes.set_ylabel(f"difference in {row.metric.upper()}")
         for patch in axes.patches:
             patch.set_rasterized(True)  # many thousands of queries take no more space than ten
 
     return _picture(
         bars,
-        f"{row.metric.upper()} of each test query, {row.learner} minus {row.baseline.learner}, "
-        "sorted.",
+        f"{row.metric.upper()} of each test query, {first.learner} minus {second.learner}, sorted.",
         height=2.6,
         legend=0,
     )

@@ -1,5 +1,6 @@
 """What a comparison finds: a learner in one fold, and over all folds against the baseline."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.lab.learners import Learner
-from boostrank.lab.settings import CHOSEN_BY
+from boostrank.lab.settings import CHOSEN_BY, sign_of
 from boostrank.lab.stats import SIGNIFICANT, half_width, paired_p_value
 from boostrank.objectives.validation import Floats
 
@@ -23,7 +24,7 @@ class FoldResult:
     curve : float64 array (n_trees,)
         The metric of the validation part after each tree.
     best_round : int
-        The first maximum of `curve`, from 1; the last round where `Settings.fixed_rounds`.
+        The first best of `curve`, from 1; the last round where `Settings.fixed_rounds`.
     qid : int64 or str array (n_test_queries,)
     figures : dict of str to float64 array (n_test_queries,)
         `Settings.metrics`, and NDCG at all of `CUTOFFS`, of every test query with the best round's
@@ -75,6 +76,11 @@ class Row:
             )
         object.__setattr__(self, "p_value", p_value)
 
+    @property
+    def sign(self) -> int:
+        """1 where more of the metric is better, else -1."""
+        return sign_of(self.metric)
+
     def pooled(self, metric: str) -> Floats:
         """Return the values of the test queries of all folds."""
         return np.concatenate([fold.figures[metric] for fold in self.folds])
@@ -123,7 +129,7 @@ class Row:
         """Say "better" or "worse" than the baseline where the paired test does, else "level"."""
         if self.p_value >= SIGNIFICANT:
             return "level"
-        return "better" if self.difference > 0 else "worse"
+        return "better" if self.sign * self.difference > 0 else "worse"
 
     @property
     def median_round(self) -> float:
@@ -148,6 +154,11 @@ class Row:
         rounds = max(len(fold.curve) for fold in self.folds)
         padded = [np.pad(fold.curve, (0, rounds - len(fold.curve)), "edge") for fold in self.folds]
         return np.asarray(np.mean(padded, axis=0))
+
+
+def best_first(rows: Iterable[Row]) -> list[Row]:
+    """Return rows by their metric."""
+    return sorted(rows, key=lambda row: -row.sign * row.mean(row.metric))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from boostrank.lab.environment import import_host, kernel_threads
 from boostrank.lab.learners import Learner
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.search_space import Space, learner_space, split_params
-from boostrank.lab.settings import CHOSEN_BY, Settings
+from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
 from boostrank.metrics import evaluate
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.base import listed
@@ -83,11 +83,13 @@ class Tuned:
         In the order in which they were done.
     params : mapping, default {}
         The host's own parameters, of all trials.
+    metric : str, default "ndcg@10"
     """
 
     learner: Learner
     trials: tuple[Trial, ...]
     params: Mapping[str, Any] = field(default_factory=dict)
+    metric: str = CHOSEN_BY
 
     @property
     def default(self) -> Trial:
@@ -98,9 +100,10 @@ class Tuned:
     def best(self) -> Trial:
         """The first of those with the best mean that were not pruned.
 
-        Its mean is the largest of many and therefore too optimistic: test it on other queries.
+        Its mean is the best of many and therefore too optimistic: test it on other queries.
         """
-        return max((trial for trial in self.trials if not trial.pruned), key=lambda t: t.mean)
+        sign = sign_of(self.metric)
+        return max((each for each in self.trials if not each.pruned), key=lambda t: sign * t.mean)
 
     @property
     def snippet(self) -> str:
@@ -339,7 +342,7 @@ def tune(
             trials.append(trial)
             if done is not None:
                 done(trial)
-    return Tuned(learner, tuple(trials), params or {})
+    return Tuned(learner, tuple(trials), params or {}, metric)
 
 
 def _new_job(
@@ -393,11 +396,12 @@ def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
     asked = study.ask()
     params = {name: entry.suggest(asked, name) for name, entry in job.space.items()}
     done: list[Floats] = []
+    sign = sign_of(job.settings.metric)  # a study maximizes
     for repeat, folds in enumerate(job.repeats):
         done.append(cross_validate(job, params, folds))
         figures = np.mean(done, axis=0)
-        column = one_standard_error(figures)
-        asked.report(float(np.nanmean(figures[:, column])), repeat)
+        column = one_standard_error(sign * figures)
+        asked.report(sign * float(np.nanmean(figures[:, column])), repeat)
         if repeat + 1 < len(job.repeats) and asked.should_prune():
             break
     asked.set_user_attr("rounds", job.marks[column])
@@ -405,7 +409,7 @@ def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
     if len(done) < len(job.repeats):
         study.tell(asked, state=optuna.trial.TrialState.PRUNED)
     else:
-        study.tell(asked, float(np.nanmean(figures[:, column])))
+        study.tell(asked, sign * float(np.nanmean(figures[:, column])))
 
 
 def _seed(seed: int, number: int) -> int:
