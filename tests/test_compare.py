@@ -433,6 +433,10 @@ def test_a_result_comes_back_from_disk_to_the_last_bit(
     np.testing.assert_array_equal(found.qid, STORED.qid)
     np.testing.assert_array_equal(found.importance, STORED.importance)
     assert (found.fold, found.best_round, found.seconds_per_round) == (1, 1, 0.25)
+    tables = {"gain": (0, 1, 3, 7, 15), "other_metrics": ["mrr", "precision@5"]}
+    again = {"settings": replace(SETTINGS, **tables)}
+    _results(stored, parts, **again).add(LEARNERS[2], STORED)
+    assert _results(stored, parts, **again).find(LEARNERS[2], 1) is not None
     # How the user wrote an objective is not what it is.
     same = Learner("LambdaRank()", "lightgbm", boostrank.LambdaRank())
     assert _results(stored, parts).find(same, 1) is not None
@@ -468,6 +472,7 @@ OTHER_SETTINGS = {
     "gain": "linear",
     "fixed_rounds": True,
     "metric": "map",
+    "other_metrics": ("mrr",),
     "params": {"lightgbm": {"max_bin": 63}},
 }
 

@@ -66,7 +66,7 @@ class ResultStore:
             "data": _digest(
                 array.tobytes() for part in parts for array in (part.X, part.y, part.qid)
             ),
-            **asdict(settings),
+            **json.loads(json.dumps(asdict(settings))),  # tuples as a line has them
             "machine": machine,
             # The version stands still between releases; the sources do not.
             "sources": _digest(path.read_bytes() for path in _sources()),

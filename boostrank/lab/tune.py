@@ -281,11 +281,9 @@ def tune(
         All of it trains and validates in turn. Shuffle documents that are sorted by something
         informative, such as a ranker's scores: tied scores keep their order.
     learner : Learner
-        One of our objectives, whose parameters are searched where they are at their defaults, or
-        a host's own.
+        A host's own, or one of ours: parameters at their defaults are searched.
     out : Path
-        Folder of the file that holds the trials, of one or several learners; made where it is
-        absent. Trials in it are not done again.
+        Folder of the trials, of one or several learners. Trials in it are not done again.
     n_trials : int, default 50
         Sets of parameters, the first of them the defaults.
     rounds : int, default 300
@@ -294,18 +292,13 @@ def tune(
         Folds of whole queries, and number of cross-validation repeats; the seeds of the folds are
         `seed`, ``seed + 1``, ...
     prune : bool, default False
-        Stop a trial after a repeat in which it is below the median of those before it, from the
-        sixth trial on.
+        Stop a trial below the median after a repeat, from the sixth trial on.
     n_jobs : int, default 1
         Folds trained at a time, each in one thread. Nothing else depends on it.
     seed : int, default 0
         Equal seeds try equal parameters, even if the search was interrupted.
-    convention : str, default "standard"
-        Whose rules the metric follows.
-    gain : str or sequence of float, optional
-        As in `Settings`.
-    metric : str, default "ndcg@10"
-        What chooses rounds and trials, as in `boostrank.evaluate`.
+    convention, gain, metric
+        What chooses rounds and trials, as in `Settings`.
     params : mapping, optional
         The host's own parameters, for all trials. What is tuned takes precedence.
     done : callable, optional
@@ -318,8 +311,7 @@ def tune(
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind or out of its range, and where `out` holds trials of this
-        learner on other data or with other settings.
+        For an argument out of its range, and where `out` has trials on other data or settings.
     ImportError
         Without Optuna or the learner's host.
     """
