@@ -72,8 +72,8 @@ class Objective(ABC):
     perturb : {"gumbel", "gaussian"}, optional
         Noise that is added to a booster's scores before gradients are taken from them, drawn again
         in every round: the model learns from many rankings near its own. For losses that are smooth
-        in the scores. Default None: no noise, except "gumbel" for `SHFSDCG` and "gaussian" for
-        `Spearman`. A mixture has its own, default None, whatever its parts have as theirs.
+        in the scores. Default None: no noise, except "gumbel" for `SHFSDCG`. A mixture has its own,
+        default None, whatever its parts have as theirs.
     perturb_scale : float, default 1.0
         Scale of the noise, positive: that of Gumbel's distribution, or the standard deviation. It
         is a difference of scores, like 1/alpha and `sigma`.
@@ -110,6 +110,8 @@ class Objective(ABC):
     name: ClassVar[str]
     #: Further names of the class, with the parameters that each of them stands for.
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    #: Whether it corrects or chooses for a whole training, and is no part of another objective.
+    outermost: ClassVar[bool] = False
     #: The choices of `hessian` with what each of them claims to be.
     hessians: ClassVar[Mapping[str, HessianKind]] = {
         "gauss-newton": "surrogate",

@@ -458,36 +458,28 @@ def pearson_gauss_newton(scores, grades, *, sigma=0.2, **_):
 
 
 def label_ranks(grades):
-    """Return mid-ranks, the smallest grade first."""
-    return [sum(z < y for z in grades) + (sum(z == y for z in grades) + 1) / 2 for y in grades]
+    """Return mid-ranks, the largest grade first."""
+    return [sum(z > y for z in grades) + (sum(z == y for z in grades) + 1) / 2 for y in grades]
 
 
-def spearman(scores, grades, *, alpha=5.0, **_):
-    """One minus the covariance of mid-ranks and smooth ranks over its size without ties of score.
-
-    The smooth rank of SDCG counts from the best score, mid-ranks from the smallest label.
-    """
+def spearman(scores, grades, *, alpha=1.0, **_):
+    """Spearman's formula, 6 sum d^2 / (n (n^2 - 1)), of mid-ranks and smooth ranks."""
     n = len(scores)
     if nothing_to_rank(grades):
         return 0.0
-    g = np.array(label_ranks(grades)) - (n + 1) / 2
-    r = np.array(sdcg_ranks(scores, grades, alpha)) - (n + 1) / 2
-    untied = np.arange(1, n + 1) - (n + 1) / 2
-    return 1.0 + g @ r / math.sqrt((g @ g) * (untied @ untied))
+    d = np.array(sdcg_ranks(scores, grades, alpha)) - label_ranks(grades)
+    return 6.0 * (d @ d) / (n * (n**2 - 1))
 
 
-def spearman_gauss_newton(scores, grades, *, alpha=5.0, **_):
-    """Return alpha/2 times the mean weight of the document's pairs, times the sum of rho."""
+def spearman_gauss_newton(scores, grades, *, alpha=1.0, **_):
+    """Return the squared slope of the document's own rank, with the other ranks' mean slopes."""
     n = len(scores)
     hess = np.zeros(n)
     if nothing_to_rank(grades):
         return hess
-    g = np.array(label_ranks(grades))
-    z = math.sqrt(sum((g - g.mean()) ** 2) * n * (n**2 - 1) / 12)
     for p in range(n):
-        mean = sum(abs(g[p] - g)) / (n - 1) / z
-        slopes = sum(-dG(alpha, scores[p] - scores[j]) for j in range(n) if j != p)  # alpha rho
-        hess[p] = mean * slopes / 2
+        slope = sum(dG(alpha, scores[p] - scores[j]) for j in range(n) if j != p)
+        hess[p] = (slope**2 + slope**2 / (n - 1)) * 12.0 / (n * (n**2 - 1))
     return hess
 
 

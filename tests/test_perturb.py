@@ -118,7 +118,7 @@ def test_grad_hess_adds_no_noise(data):
 def test_the_default_of_shf_sdcg(data):
     """Alone in a host it learns with noise; as a part of a mixture with what that one has."""
     noisy = {name for name in boostrank.objective_names() if make_objective(name).perturb}
-    assert noisy == {"blend", "reg-shf-sdcg", "shf-sdcg", "spearman"}
+    assert noisy == {"blend", "reg-shf-sdcg", "shf-sdcg"}
     shf, ranknet = boostrank.SHFSDCG(), boostrank.RankNet()
     assert shf == boostrank.SHFSDCG(perturb="gumbel", perturb_scale=0.5, seed=0)
     scores, rows = np.zeros(len(data.y), np.float32), matrix(data)
