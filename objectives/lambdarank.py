@@ -53,7 +53,7 @@ from .engine import divided
 from .engine import far_field as far
 from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
-from .engine.dominance import LOGISTIC_FIT, dominance
+from .engine.dominance import LOGISTIC_FIT, MANY, dominance
 from .engine.driver import Kernel, batch_kernels, query_kernel
 from .engine.far_field import add_far_pairs, new_table
 from .engine.gains import Discount
@@ -74,7 +74,6 @@ from .validation import Floats, Integers
 
 # Up to this truncation, or twice as many documents, all pairs one by one take less time.
 DIRECT_UP_TO, NORMALISED_UP_TO = 110, 175
-MANY = 1024
 NO_FITS = np.zeros((1, 1, 1))
 
 

@@ -34,19 +34,21 @@ from .vector import exponentials, strided
 
 # Documents of a part of which all pairs, in vectors, take less time than sums of exponentials.
 DIRECT = 512
+# Queries of up to so many documents are taken one by one as well.
+MANY = 1024
 PARTS = 16
 BLOCK = 128
 # Terms of (*) fill whole vectors, unrolled.
-TERMS = 32
+TERMS = 24
+FULL = 8
 FARTHEST = 1e200  # 0 times infinity would be no number
 
 # Rows of a fit: t_k, and f_k for pairs in the right order and the wrong one.
-RATE, RIGHT, WRONG, BEND_RIGHT, BEND_WRONG = range(5)
+RATE, FREE, RIGHT, WRONG, BEND_RIGHT, BEND_WRONG = range(6)
 
 
 def _logistic_fit() -> Floats:
-    fit = np.zeros((1, 5, TERMS))
-    fit[0, RATE] = np.arange(TERMS)
+    fit = np.zeros((1, 6, TERMS))
     fit[0, RIGHT, 1 : len(LOGISTIC) + 1] = LOGISTIC
     fit[0, BEND_RIGHT, 1 : len(SLOPE) + 1] = SLOPE
     fit[0, WRONG] = -fit[0, RIGHT]
@@ -65,7 +67,7 @@ def dominance(add_rows: Function, *, divided: bool, weighted: bool) -> Function:
     ----------
     add_rows : compiled function
         ``add_rows(rows, partners, factorizable, sigma, w) -> total``, as of `swaps.swap_pairs`, for
-        pairs of different LEVEL.
+        pairs of different LEVEL, which not `weighted` stand in WORTH too.
     divided : bool
         Whether f are the functions of `divided`, and not the logistic one with its slope.
     weighted : bool
@@ -77,14 +79,11 @@ def dominance(add_rows: Function, *, divided: bool, weighted: bool) -> Function:
         Writes the sums over the pairs of columns begin to end - 1, sorted by score, of which one
         stands before column `top`. Returns twice the sum of |w f|.
     """
-    parts = {
-        "write_rows": jit_helper(bind(_write_rows, divided=divided)),
-        "receive": jit_helper(bind(_receive, divided=divided, weighted=weighted)),
-        "send": jit_helper(bind(_send, weighted=weighted)),
-    }
-    sweep = jit_helper(bind(_sweep, weighted=weighted, **parts))
+    kind = {"divided": divided, "weighted": weighted}
+    steps = {step.__name__[1:]: jit_helper(bind(step, **kind)) for step in _STEPS}
+    sweep = jit_helper(bind(_sweep, **kind, **steps))
     part = jit_helper(bind(_part, add_rows=add_rows, sweep=sweep, divided=divided))
-    return jit_helper(bind(_add, add_part=part))
+    return jit_helper(bind(_add, add_part=part, weighted=weighted))
 
 
 _unbound: Any = None
@@ -137,8 +136,9 @@ def _add(begin: int, end: int, top: int, sigma: float, fits: Floats, w: Columns)
             rank = documents[start + i]
             ranks[i] = rank
             column = begin + rank
-            part_scores[i], part_worth[i] = scores[column], worth[column]
-            part_own[i], part_of[i] = own[column], bucket[level[rank]]
+            part_scores[i], part_own[i] = scores[column], own[column]
+            part_of[i] = bucket[level[rank]]
+            part_worth[i] = worth[column] if weighted else part_of[i]
             cut += 1 if column < top else 0
         total += add_part(size, cut, buckets + 1, sigma, fits, v)
         for i in range(size):
@@ -210,26 +210,25 @@ def _group(blocks: int, parts: int, v: Columns) -> Integers:
 
 @jit_helper
 def _plain_fit(sigma: float, fits: Floats) -> Floats:
-    fit = np.empty((5, fits.shape[2]))
+    fit = np.empty((6, fits.shape[2]))
     for k in range(fits.shape[2]):
-        fit[RATE, k] = sigma * fits[0, RATE, k]
-        for kind in range(1, 5):
+        for kind in range(6):
             fit[kind, k] = fits[0, kind, k]
     return fit
 
 
 @jit_helper
 def _divided_fit(sigma: float, fits: Floats, spread: float) -> Floats:
-    """Return the fit for so wide a spread of the scores: e^{-t_k x}, and z times that behind."""
+    """Return the fit for so wide a spread of the scores."""
     kind = 0
     while kind + 1 < SPREADS and sigma * spread > SPREAD * 2.0 ** (OCTAVES * kind):
         kind += 1
-    half = (fits.shape[2] - STEP * (SPREADS - 1 - kind) + 15) // 16 * 16
-    fit = np.zeros((5, 2 * half))
-    for k in range(min(half, fits.shape[2])):
-        fit[RATE, k], fit[WRONG, k] = fits[kind, 0, k], fits[kind, 1, k]
-        fit[RIGHT, half + k], fit[WRONG, half + k] = fits[kind, 2, k], -fits[kind, 2, k]
-        fit[BEND_RIGHT, half + k] = fit[BEND_WRONG, half + k] = fits[kind, 3, k]
+    terms = fits.shape[2] - STEP * (SPREADS - 1 - kind)
+    fit = np.zeros((6, (terms + FULL - 1) // FULL * FULL))
+    for k in range(terms):
+        fit[RATE, k], fit[FREE, k] = fits[kind, 0, k], fits[kind, 1, k]
+        fit[RIGHT, k], fit[WRONG, k] = fits[kind, 2, k], -fits[kind, 2, k]
+        fit[BEND_RIGHT, k] = fit[BEND_WRONG, k] = fits[kind, 3, k]
     return fit
 
 
@@ -237,9 +236,10 @@ def _sweep(side: int, cut: int, runs: Integers, fit: Floats, sigma: float, v: Co
     """Go through the blocks from one side, with the sums of those behind."""
     scores, edges = v.real[col.SCORE], v.whole[col.EDGES]
     blocks, parts, terms = len(runs), runs.shape[1] - 1, fit.shape[1]
-    width = 4 * terms if weighted else terms
-    moments, right = np.zeros((parts, width)), np.empty((parts, width))
-    rows, room = np.empty((BLOCK + 1) * terms), np.empty((2, strided(9 * (BLOCK + 1))))
+    width = (8 if divided else 4 if weighted else 1) * terms
+    moments, right, sums = np.zeros((parts, width)), np.empty((parts, width)), np.empty(4 * width)
+    # A row for each document, and at last their e^{-sigma x}.
+    rows, room = np.empty((BLOCK + 1) * (terms + 1)), np.empty((2, 9 * (BLOCK + 1)))
     total = 0.0
     for turn in range(blocks):
         m = turn if side == ABOVE else blocks - 1 - turn
@@ -247,12 +247,12 @@ def _sweep(side: int, cut: int, runs: Integers, fit: Floats, sigma: float, v: Co
         edge = scores[begin] if side == ABOVE else scores[end - 1]
         if turn > 0 and (side == ABOVE or begin < cut):
             write_rows(begin, end, edge, edge, fit, sigma, scores, rows, room)
-            total += receive(side, m, runs, fit, moments, right, rows, v)
+            total += receive(side, m, runs, fit, moments, right, sums, rows, v)
         if turn + 1 < blocks:
             following = scores[end] if side == ABOVE else scores[begin - 1]
             last = end if side != ABOVE or end <= cut else begin
             write_rows(begin, last, following, edge, fit, sigma, scores, rows, room)
-            send(m, last - begin, runs, moments, rows, v)
+            send(m, last - begin, runs, moments, fit, rows, v)
     return total
 
 
@@ -269,44 +269,50 @@ def _write_rows(
 ) -> None:
     """Write all e^{-t_k x}, x the distance to an edge, of documents and then of another edge."""
     first, n, terms = np.uint64(begin), np.uint64(end - begin), np.uint64(fit.shape[1])
-    step = np.uint64(STEP)
+    step, count = np.uint64(STEP), n + np.uint64(1)
     x, base = room[0], room[1]
-    for i in range(n + np.uint64(1)):
+    damped = np.uint64(BLOCK + 1) * terms
+    for i in range(count):
         score = scores[first + i] if i < n else other_edge
         distance = min(abs(score - edge), FARTHEST)
-        for k in range(step):
-            x[i * step + k] = -fit[RATE, k] * distance
-        x[(n + np.uint64(1)) * step + i] = -sigma * distance
-    exponentials(x, base, STEP * (end - begin + 1) + (end - begin + 1))
-    half = terms // np.uint64(2)
-    for i in range(n + np.uint64(1)):
-        row, own = i * terms, i * step
-        for k in range(step):
-            rows[row + k] = base[own + k]
-        if divided:  # eight rates to three octaves
-            for k in range(half - step):
-                power = rows[row + k] * rows[row + k]
+        x[i] = -sigma * distance
+        if divided:
+            for k in range(step):
+                x[count + i * step + k] = -fit[RATE, k] * distance
+    exponentials(x, base, (9 if divided else 1) * (end - begin + 1))
+    if divided:
+        for i in range(count):
+            rows[damped + i] = base[i]
+        for group in range(terms // step):  # the next are the eighth powers of these
+            for i in range(count):
+                for k in range(step):
+                    rows[i * terms + group * step + k] = base[count + i * step + k]
+            for k in range(count, count + count * step):
+                power = base[k] * base[k]
                 power = power * power
-                rows[row + step + k] = power * power
-            z = base[(n + np.uint64(1)) * step + i]
-            for k in range(half):
-                rows[row + half + k] = z * rows[row + k]
-        else:  # 0, 1, .. times the first
-            eighth = rows[row + np.uint64(4)] * rows[row + np.uint64(4)]
+                base[k] = power * power
+    else:
+        for i in range(count):
+            row, z = i * terms, base[i]
+            square = z * z
+            fourth, cube = square * square, square * z
+            rows[row], rows[row + np.uint64(1)] = 1.0, z
+            rows[row + np.uint64(2)], rows[row + np.uint64(3)] = square, cube
+            rows[row + np.uint64(4)], rows[row + np.uint64(5)] = fourth, fourth * z
+            rows[row + np.uint64(6)], rows[row + np.uint64(7)] = fourth * square, fourth * cube
+            eighth = fourth * fourth
             for k in range(terms - step):
                 rows[row + step + k] = eighth * rows[row + k]
 
 
 def _send(
-    m: int, n: int, runs: Integers, moments: Floats, rows: Floats, v: Columns
+    m: int, n: int, runs: Integers, moments: Floats, fit: Floats, rows: Floats, v: Columns
 ) -> None:
     """Take the moments on, by the last row, and add the first n documents of a block."""
     weights, worth, members = v.real[col.OWN], v.real[col.WORTH], v.whole[col.SPARE]
-    parts = len(moments)
-    first = runs[m, 0]
-    terms = np.uint64(moments.shape[1] // 4 if weighted else moments.shape[1])
+    parts, first, terms = len(moments), runs[m, 0], np.uint64(fit.shape[1])
     twice, thrice = terms + terms, terms + terms + terms
-    on = np.uint64(n) * terms
+    on, damped = np.uint64(n) * terms, np.uint64(BLOCK + 1) * terms
     for part in range(parts):
         for k in range(terms):
             decay = rows[on + k]
@@ -315,6 +321,14 @@ def _send(
                 moments[part, terms + k] *= decay
                 moments[part, twice + k] *= decay
                 moments[part, thrice + k] *= decay
+        if divided:
+            z = rows[damped + np.uint64(n)]
+            for k in range(terms):
+                decay = z * rows[on + k]
+                moments[part, twice + twice + k] *= decay
+                moments[part, twice + thrice + k] *= decay
+                moments[part, thrice + thrice + k] *= decay
+                moments[part, thrice + thrice + terms + k] *= decay
         for place in range(runs[m, part], runs[m, part + 1] if n > 0 else runs[m, part]):
             i = members[place]
             row = np.uint64(i - first) * terms
@@ -326,6 +340,14 @@ def _send(
                     moments[part, terms + k] += d * power
                     moments[part, twice + k] += g * power
                     moments[part, thrice + k] += d * g * power
+            if divided:
+                z = rows[damped + np.uint64(i - first)]
+                for k in range(terms):
+                    power = z * rows[row + k]
+                    moments[part, twice + twice + k] += power
+                    moments[part, twice + thrice + k] += d * power
+                    moments[part, thrice + thrice + k] += g * power
+                    moments[part, thrice + thrice + terms + k] += d * g * power
 
 
 def _receive(
@@ -335,6 +357,7 @@ def _receive(
     fit: Floats,
     moments: Floats,
     right: Floats,
+    sums: Floats,
     rows: Floats,
     v: Columns,
 ) -> float:
@@ -344,6 +367,7 @@ def _receive(
     parts, first = len(moments), runs[m, 0]
     width, terms = np.uint64(moments.shape[1]), np.uint64(fit.shape[1])
     twice, thrice = terms + terms, terms + terms + terms
+    damped = np.uint64(BLOCK + 1) * terms
     sign = -1.0 if side == ABOVE else 1.0
     # Sums over parts in the right order, and then in the wrong one: never by subtraction.
     for turn in range(parts):
@@ -351,14 +375,19 @@ def _receive(
         before = part + 1 if side == ABOVE else part - 1
         for k in range(width):
             right[part, k] = right[before, k] + moments[before, k] if turn > 0 else 0.0
-    sums = np.zeros(4 * moments.shape[1])
-    bends, sizes, wrong = width, width + width, width + width + width
+    wrong, bends, sizes = width, width + width, width + width + width
+    for k in range(width):
+        sums[wrong + k] = 0.0
     total = 0.0
     for turn in range(parts):
         part = turn if side == ABOVE else parts - 1 - turn
         start, stop = runs[m, part], runs[m, part + 1]
-        for moment in range(4 if weighted and start < stop else 1 if start < stop else 0):
+        for moment in range((4 if weighted else 1) if start < stop else 0):
             at = np.uint64(moment) * terms
+            if divided:
+                for k in range(terms):
+                    sums[at + k] = fit[FREE, k] * sums[wrong + at + k]
+                at += np.uint64(4) * terms
             for k in range(terms):
                 of_right, of_wrong = right[part, at + k], sums[wrong + at + k]
                 if not weighted:
@@ -373,27 +402,41 @@ def _receive(
             i = members[place]
             row = np.uint64(i - first) * terms
             d, g = weights[i], worth[i]
-            pull, bend, size = 0.0, 0.0, 0.0
+            pull, bend, size, free, z = 0.0, 0.0, 0.0, 0.0, 1.0
             if weighted:
-                for k in range(terms):
-                    power = rows[row + k]
-                    of_gain = d * sums[k] - sums[terms + k]
-                    pull += power * (g * of_gain - (d * sums[twice + k] - sums[thrice + k]))
-                    of_gain = d * sums[bends + k] - sums[bends + terms + k]
-                    rest = d * sums[bends + twice + k] - sums[bends + thrice + k]
-                    bend += power * (g * of_gain - rest)
-                if divided and side == ABOVE:
+                at = np.uint64(0)
+                if divided:
                     for k in range(terms):
-                        of_gain = d * sums[sizes + k] - sums[sizes + terms + k]
-                        rest = d * sums[sizes + twice + k] - sums[sizes + thrice + k]
+                        of_gain = d * sums[k] - sums[terms + k]
+                        rest = d * sums[twice + k] - sums[thrice + k]
+                        free += rows[row + k] * (g * of_gain - rest)
+                    at = twice + twice
+                    z = rows[damped + np.uint64(i - first)]
+                for k in range(terms):
+                    of_gain = d * sums[at + k] - sums[at + terms + k]
+                    rest = d * sums[at + twice + k] - sums[at + thrice + k]
+                    pull += rows[row + k] * (g * of_gain - rest)
+                at += bends
+                for k in range(terms):
+                    of_gain = d * sums[at + k] - sums[at + terms + k]
+                    rest = d * sums[at + twice + k] - sums[at + thrice + k]
+                    bend += rows[row + k] * (g * of_gain - rest)
+                if divided and side == ABOVE:
+                    at += width
+                    for k in range(terms):
+                        of_gain = d * sums[at + k] - sums[at + terms + k]
+                        rest = d * sums[at + twice + k] - sums[at + thrice + k]
                         size += rows[row + k] * (g * of_gain - rest)
+                    total += 2.0 * (z * size - free)
             else:
                 for k in range(terms):
                     pull += rows[row + k] * sums[k]
                     bend += rows[row + k] * sums[bends + k]
-            pulls[i] += sign * pull
-            curvatures[i] += bend
-            total += 2.0 * size
+            pulls[i] += sign * (free + z * pull)
+            curvatures[i] += z * bend
         for k in range(width):
             sums[wrong + k] += moments[part, k]
     return total
+
+
+_STEPS = _write_rows, _send, _receive
