@@ -53,9 +53,9 @@ endef
 coverage: .cache/coverage ## the share of lines that the tests reach: at least 95 %
 	$(INTERPRETED) --cov --cov-append $(KERNEL_TESTS)
 
-boundscheck: $(INSTALLED) ## tests of the kernels, which stop at an index out of bounds
-	NUMBA_BOUNDSCHECK=1 $(PYTEST) --maxschedchunk 1 $(GOLDEN)
-	NUMBA_BOUNDSCHECK=1 $(PYTEST) --dist worksteal $(KERNEL_TESTS)
+# In the interpreter NumPy checks every index: these are the tests that only run compiled.
+boundscheck: $(INSTALLED) ## tests of the kernels on long lists, which stop at an index out of bounds
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m compiled $(KERNEL_TESTS)
 
 # Every version that pyproject.toml names, at its lowest. Old packages warn about new ones.
 test-min: ## host tests with the oldest supported versions

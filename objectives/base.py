@@ -110,6 +110,8 @@ class Objective(ABC):
     name: ClassVar[str]
     #: Further names of the class, with the parameters that each of them stands for.
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    #: Whether it corrects or chooses for a whole training, and is no part of another objective.
+    outermost: ClassVar[bool] = False
     #: The choices of `hessian` with what each of them claims to be.
     hessians: ClassVar[Mapping[str, HessianKind]] = {
         "gauss-newton": "surrogate",

@@ -56,14 +56,26 @@ def _mixed_kind(first: HessianKind, second: HessianKind) -> HessianKind:
     return "majorizer" if {first, second} == {"exact", "majorizer"} else "surrogate"
 
 
+def check_inner(name: str, part: object) -> Objective:
+    """Return an objective that another one may hold."""
+    if not isinstance(part, Objective):
+        raise TypeError(f"{name} must be an objective such as boostrank.Blend(), got {part!r}")
+    if part.outermost:
+        own = type(part).__name__
+        raise ValueError(
+            f"{name} must not be {own}, which goes around all others: {own}(...) takes mixtures too"
+        )
+    return part
+
+
 def joined(*texts: str) -> str:
     """Return what several parts say, each once."""
     return "; ".join(dict.fromkeys(filter(None, texts)))
 
 
-def check_part(name: str, part: Objective, whole: str) -> None:
-    """Refuse host parameters other than its class's defaults: a host would ignore them."""
-    for field in fields(part):
+def check_part(name: str, part: object, whole: str) -> None:
+    """Refuse what cannot be inside, and host parameters, which hosts read of the whole only."""
+    for field in fields(check_inner(name, part)):
         value = getattr(part, field.name)
         if field.name in HOST_PARAMETERS and value != field.default:
             raise ValueError(
@@ -120,6 +132,37 @@ def on_one_scale(
     return total
 
 
+# What overflows is refused by the caller; a share of none of it is not a number.
+@np.errstate(invalid="ignore")
+def add_losses(
+    parts: Parts, labels: Sequence[Floats], scores: Floats, boundaries: Integers, loss: Floats
+) -> None:
+    """Add the weighted losses of the parts, each on its own labels, to those of the queries."""
+    for (weight, part), own_labels in zip(parts, labels, strict=True):
+        own = np.zeros_like(loss)
+        part._loss(scores, own_labels, boundaries, own)
+        loss += weight * own  # (18)
+
+
+@np.errstate(invalid="ignore")
+def write_sums(
+    parts: Parts,
+    labels: Sequence[Floats],
+    scores: Floats,
+    boundaries: Integers,
+    grad: Floats,
+    hess: Floats,
+) -> None:
+    """Write the weighted derivatives of the parts, each on its own labels, added up as they are."""
+    grad[:], hess[:] = 0.0, 0.0
+    own_grad, own_hess = np.empty_like(grad), np.empty_like(hess)
+    for (weight, part), own_labels in zip(parts, labels, strict=True):
+        part.write_derivatives(scores, own_labels, boundaries, None, own_grad, own_hess)
+        grad += weight * own_grad  # (18)
+        hess += weight * own_hess
+    np.maximum(hess, HESSIAN_FLOOR, out=hess)
+
+
 class Mixture(Objective):
     """A weighted sum of two objectives."""
 
@@ -154,15 +197,10 @@ class Mixture(Objective):
             metric_offset=max(first.metric_offset, second.metric_offset),
         )
 
-    # What overflows is refused by the caller; a share of none of it is not a number.
-    @np.errstate(invalid="ignore")
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
-        for weight, objective in parts_of(self, None):
-            part = np.zeros_like(loss)
-            objective._loss(scores, labels, boundaries, part)
-            loss += weight * part  # (18)
+        parts = parts_of(self, None)
+        add_losses(parts, [labels] * len(parts), scores, boundaries, loss)
 
-    @np.errstate(invalid="ignore")
     def _grad_hess(
         self,
         scores: Floats,
@@ -172,13 +210,8 @@ class Mixture(Objective):
         hess: Floats,
         draws: Floats | None = None,
     ) -> None:
-        hess[:] = 0.0
-        part_grad, part_hess = np.empty_like(grad), np.empty_like(hess)
-        for weight, objective in parts_of(self, None):
-            objective.write_derivatives(scores, labels, boundaries, None, part_grad, part_hess)
-            grad += weight * part_grad  # (18)
-            hess += weight * part_hess
-        np.maximum(hess, HESSIAN_FLOOR, out=hess)
+        parts = parts_of(self, None)
+        write_sums(parts, [labels] * len(parts), scores, boundaries, grad, hess)
 
 
 @dataclass(frozen=True)
@@ -232,17 +265,7 @@ class Mix(Mixture):
 
     def __post_init__(self) -> None:
         for name in ("first", "second"):
-            value = getattr(self, name)
-            if not isinstance(value, Objective):
-                raise TypeError(
-                    f"{name} must be an objective such as boostrank.SHFSDCG(), got {value!r}"
-                )
-            if value.name in ("unbiased", "several"):
-                raise ValueError(
-                    f"{name} must not be {type(value).__name__}, which corrects or chooses for the "
-                    f"whole; mix what is inside, {type(value).__name__}(Mix(...), ...)"
-                )
-            check_part(name, value, self.name)
+            check_part(name, getattr(self, name), type(self).__name__)
         if not isinstance(self.schedule, Schedule):
             self._set(schedule=check_share("schedule", self.schedule))
         super().__post_init__()

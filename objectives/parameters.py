@@ -8,6 +8,8 @@ from dataclasses import field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from .schedules import check_positive_or_schedule
 from .validation import (
     check_choice,
@@ -89,3 +91,38 @@ def _fraction(name: str, value: Any) -> float:
 
 def _chosen(words: tuple[str, ...], name: str, value: Any) -> str:
     return check_choice(name, value, words)
+
+
+class ArrayParameter:
+    """An array as a parameter: equal by value, hashable and not to be written to.
+
+    Attributes
+    ----------
+    values : array
+    """
+
+    __slots__ = ("_hash", "values")
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.array(values)
+        self.values.setflags(write=False)
+        self._hash = hash(self.values.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and np.array_equal(self.values, other.values)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    # Another process has other hashes, and pickle forgets that an array must not be written to.
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return _restored, (type(self), self.values)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.values)} {type(self).__name__.lower()}>"
+
+
+def _restored(kind: type[ArrayParameter], values: Any) -> ArrayParameter:
+    array = kind.__new__(kind)
+    ArrayParameter.__init__(array, values)
+    return array

@@ -38,9 +38,17 @@ import numpy as np
 
 from .base import Objective
 from .contract import Contract, HessianKind
-from .engine.curvature import HESSIAN_FLOOR
-from .mix import _GRADIENTS, _HESSIANS, Parts, check_part, joined, parts_of
-from .parameters import flag
+from .mix import (
+    _GRADIENTS,
+    _HESSIANS,
+    Parts,
+    add_losses,
+    check_part,
+    joined,
+    parts_of,
+    write_sums,
+)
+from .parameters import ArrayParameter, flag
 from .schedules import Schedule
 from .validation import Floats, Integers, check_labels, check_positive, check_share
 
@@ -50,27 +58,16 @@ METHODS = ("weights", "at_least", "chebyshev")
 Numbers = tuple[tuple[str, float], ...]
 
 
-class Labels:
-    """A label of each document: an array that is equal by value and hashable."""
+class Labels(ArrayParameter):
+    """A label of each document."""
 
-    __slots__ = ("_hash", "values")
+    __slots__ = ()
 
     def __init__(self, values: Any, name: str, domain: str) -> None:
         try:
-            array = check_labels(values, np.size(values), domain)
+            super().__init__(check_labels(values, np.size(values), domain))
         except (TypeError, ValueError) as error:
             raise type(error)(f"labels[{name!r}]: {error}") from None
-        self.values: Floats = array.copy()
-        self._hash = hash(self.values.tobytes())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Labels) and np.array_equal(self.values, other.values)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __repr__(self) -> str:
-        return f"<{len(self.values)} labels>"
 
 
 @dataclass(frozen=True)
@@ -118,6 +115,7 @@ class Several(Objective):
     """
 
     name: ClassVar[str] = "several"
+    outermost: ClassVar[bool] = True
     hessians: ClassVar[Mapping[str, HessianKind]] = {kind: kind for kind in _HESSIANS}
 
     objectives: Any
@@ -140,11 +138,7 @@ class Several(Objective):
         if len(parts) < 2:
             raise ValueError(f"objectives must be of at least two labels, got {len(parts)}")
         for name, part in parts.items():
-            if not isinstance(part, Objective):
-                raise TypeError(f"objectives[{name!r}] must be an objective, got {part!r}")
-            if part.name in ("unbiased", "several"):
-                raise ValueError(f"objectives[{name!r}] must not be {type(part).__name__}")
-            check_part(f"objectives[{name!r}]", part, self.name)
+            check_part(f"objectives[{name!r}]", part, type(self).__name__)
         names = tuple(parts)
         given = self._named("labels", self.labels, names[1:])
         kept = {
@@ -345,19 +339,18 @@ class Several(Objective):
 
     def _now(
         self, scores: Floats, labels: Floats, boundaries: Integers
-    ) -> tuple[Parts, list[str], dict[str, Floats]]:
+    ) -> tuple[Parts, list[Floats]]:
+        """Return the parts that learn from these scores, and the labels of each."""
         known = self.all_labels(labels)
         measured = None
         if self.method != "weights":
             measured = self.measure(scores, known, np.diff(boundaries))
-        return *self.parts(self.shares(measured), None), known
+        parts, names = self.parts(self.shares(measured), None)
+        return parts, [known[name] for name in names]
 
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
-        parts, names, known = self._now(scores, labels, boundaries)
-        for (weight, part), name in zip(parts, names, strict=True):
-            one = np.zeros_like(loss)
-            part._loss(scores, known[name], boundaries, one)
-            loss += weight * one
+        parts, own_labels = self._now(scores, labels, boundaries)
+        add_losses(parts, own_labels, scores, boundaries, loss)
 
     def _grad_hess(
         self,
@@ -368,11 +361,5 @@ class Several(Objective):
         hess: Floats,
         draws: Floats | None = None,
     ) -> None:
-        parts, names, known = self._now(scores, labels, boundaries)
-        hess[:] = 0.0
-        own_grad, own_hess = np.empty_like(grad), np.empty_like(hess)
-        for (weight, part), name in zip(parts, names, strict=True):
-            part.write_derivatives(scores, known[name], boundaries, None, own_grad, own_hess)
-            grad += weight * own_grad
-            hess += weight * own_hess
-        np.maximum(hess, HESSIAN_FLOOR, out=hess)
+        parts, own_labels = self._now(scores, labels, boundaries)
+        write_sums(parts, own_labels, scores, boundaries, grad, hess)

@@ -54,18 +54,12 @@ from .base import HOST_PARAMETERS, Objective
 from .contract import Contract
 from .engine.curvature import HESSIAN_FLOOR
 from .lambdarank import LambdaRank
+from .mix import check_inner, joined
 from .parameters import checked
-from .positions import (
-    Positions,
-    Sessions,
-    check_amount,
-    check_position,
-    check_propensity,
-    loss_of_gradient,
-    sessions_of,
-)
+from .positions import Positions, check_amount, check_position, check_propensity
 from .ranknet import RankNet
 from .schedules import Schedule
+from .sessions import ClickPairs, Sessions, pairs_of, sessions_of
 from .validation import (
     PROBABILITIES,
     Floats,
@@ -81,6 +75,18 @@ from .validation import (
 RATE = 0.1
 # No step at positions without curvature.
 EPS = 1e-3
+
+
+def _weigh(pairs: ClickPairs, sessions: Sessions, pulls: Floats, bends: Floats, n: int) -> Floats:
+    """Weigh the derivatives of copies in place; return the sums of (30) and (31)."""
+    (plus, minus), own = pairs.factors, sessions.own
+    weight = np.where(pairs.other, 1.0 / (plus * minus), 0.0)  # (21)
+    for values, sign in ((pulls, -1.0), (bends, 1.0)):
+        values *= weight
+        values[own] = 0.0
+        values[own] = sign * np.bincount(sessions.copy, values, len(own))
+    over_others = np.bincount(pairs.places[0], pairs.loss / minus, n)  # (30)
+    return np.array([over_others, np.bincount(pairs.places[1], pairs.loss / plus, n)])  # (31)
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,7 @@ class Unbiased(Objective):
     """
 
     name: ClassVar[str] = "unbiased"
+    outermost: ClassVar[bool] = True
 
     objective: Objective
     _: KW_ONLY
@@ -157,15 +164,7 @@ class Unbiased(Objective):
     hessian: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.objective, Objective):
-            raise TypeError(
-                f"objective must be an objective such as boostrank.Blend(), got {self.objective!r}"
-            )
-        if self.objective.name in ("unbiased", "several"):
-            raise TypeError(
-                f"objective must not be {type(self.objective).__name__}: clicks are of one label, "
-                "and corrected once"
-            )
+        check_inner("objective", self.objective)
         for name in (*HOST_PARAMETERS, "hessian"):
             self._set(**{name: getattr(self.objective, name)})
         for own in fields(self):
@@ -234,7 +233,7 @@ class Unbiased(Objective):
             shift_invariant=inner.shift_invariant,
             labels=PROBABILITIES,
             cost=inner.cost,
-            frozen="; ".join(filter(None, (inner.frozen, "factors" if self.learns else ""))),
+            frozen=joined(inner.frozen, "factors" if self.learns else ""),
             kinks=inner.kinks,
             convex=inner.convex and inner.shift_invariant,
             metric_offset=inner.metric_offset,
@@ -419,7 +418,8 @@ class Unbiased(Objective):
         n = len(scores)
         sums = None
         if self.propensity == "pairwise":
-            sums = self._weigh_pairs(part, scores, clicks, sessions, places, factors, pulls, bends)
+            pairs = self._pairs(part, sessions, scores, clicks, places, factors, pulls)
+            sums = _weigh(pairs, sessions, pulls, bends, factors.shape[1])
             grad[:] = np.bincount(rows, pulls, n)
             hess[:] = np.bincount(rows, bends, n)
         else:
@@ -437,42 +437,19 @@ class Unbiased(Objective):
             hess[:] = 1.0
         return sums
 
-    def _weigh_pairs(
+    def _pairs(
         self,
         part: Objective,
+        sessions: Sessions,
         scores: Floats,
         clicks: Floats,
-        sessions: Sessions,
         places: Integers,
         factors: Floats,
         pulls: Floats,
-        bends: Floats,
-    ) -> Floats:
-        """Weigh the pairs of copies in place; return the sums of (30) and (31)."""
-        rows, copy, clicked, own = (
-            sessions.rows, sessions.copy, sessions.clicked, sessions.own,
-        )  # fmt: skip
+    ) -> ClickPairs:
         sigma = part.sigma  # type: ignore[attr-defined]
-        other = clicks[rows] == 0.0
-        plus, minus = (
-            np.maximum(row, self.clip)[place]
-            for row, place in zip(factors, (places[clicked][copy], places[rows]), strict=True)
-        )
-        x = sigma * (scores[clicked][copy] - scores[rows])
-        loss = np.where(other, np.maximum(pulls, 0.0) / sigma * loss_of_gradient(x), 0.0)
-        weight = np.where(other, 1.0 / (plus * minus), 0.0)  # (21)
-        for values in (pulls, bends):
-            values *= weight
-            values[own] = 0.0
-        pulls[own] = -np.bincount(copy, pulls, len(clicked))
-        bends[own] = np.bincount(copy, bends, len(clicked))
-        n = factors.shape[1]
-        return np.array(
-            [
-                np.bincount(places[clicked][copy], loss / minus, n),  # (30)
-                np.bincount(places[rows], loss / plus, n),  # (31)
-            ]
-        )
+        clipped = np.maximum(factors, self.clip)
+        return pairs_of(sessions, scores, clicks, places, clipped, pulls, sigma)
 
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         places = self.places(len(scores))
@@ -489,16 +466,8 @@ class Unbiased(Objective):
         if self.propensity == "pairwise":
             pulls, bends = np.empty(len(rows)), np.empty(len(rows))
             inner.write_derivatives(scores[rows], only, sessions.boundaries, None, pulls, bends)
-            other = labels[rows] == 0.0
-            plus, minus = (
-                np.maximum(row, self.clip)[place]
-                for row, place in zip(
-                    factors, (places[sessions.clicked][copy], places[rows]), strict=True
-                )
-            )
-            sigma = inner.sigma  # type: ignore[attr-defined]
-            x = sigma * (scores[sessions.clicked][copy] - scores[rows])
-            of_pair = np.where(other, pulls / sigma * loss_of_gradient(x) / (plus * minus), 0.0)
+            pairs = self._pairs(inner, sessions, scores, labels, places, factors, pulls)
+            of_pair = pairs.loss / (pairs.factors[0] * pairs.factors[1])  # (21)
             loss += np.bincount(query[copy], of_pair, len(loss))
             return
         each, nothing = np.zeros(len(sessions.clicked)), np.zeros(len(loss))

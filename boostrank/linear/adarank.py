@@ -7,12 +7,12 @@ Source
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from boostrank.datasets import RankingData
-from boostrank.linear.base import LinearRanker
+from boostrank.linear.base import BatchRanker, goodness_on
 from boostrank.metrics import evaluate
 from boostrank.objectives import SLAM
 from boostrank.objectives.validation import Floats, check_count, check_flag
@@ -64,7 +64,7 @@ def boost(data: RankingData, measure: str, repeat: bool) -> Iterator[Floats]:
         P /= P.sum()
 
 
-class AdaRank(LinearRanker):
+class AdaRank(BatchRanker):
     """Linear ranker that boosts single features for NDCG or MAP.
 
     Xu, Li (2007): in each round the feature with the largest mean of the measure E, weighted by P
@@ -79,7 +79,8 @@ class AdaRank(LinearRanker):
         convention of `boostrank.evaluate`. For "map", y > 0 is relevant, and grades count no
         further. Tied documents are ranked in the order passed.
     max_iter : int, default 200
-        Rounds, at least 1. The coefficients of the best of them are kept.
+        Rounds, at least 1. The coefficients of the best of them are kept, by `measure` on
+        `eval_set` or, without it, on the training queries.
     repeat : bool, default True
         Whether a feature may be chosen again, as in the paper: then often one is chosen in almost
         all rounds. False makes at most `n_features` rounds.
@@ -142,54 +143,19 @@ class AdaRank(LinearRanker):
         self.max_iter = max_iter
         self.repeat = repeat
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        group: Any = None,
-        qid: Any = None,
-        eval_set: tuple[Any, Any] | None = None,
-        eval_group: Any = None,
-        eval_qid: Any = None,
-    ) -> Self:
-        """Learn the coefficients.
-
-        Parameters
-        ----------
-        X : array_like (n_docs, n_features)
-            Features, finite.
-        y : array_like (n_docs,)
-            Grades, 0 <= y <= 1000.
-        group : array_like of integers (n_queries,), optional
-            Sizes of consecutive queries.
-        qid : array_like of integers (n_docs,), optional
-            Instead of `group`: each document's query; a query's documents stand together.
-        eval_set : (X, y), optional
-            Validation queries, which choose the round. Default: the training queries do.
-        eval_group, eval_qid : array_like of integers, optional
-            The queries of `eval_set`, as `group` or `qid`.
-
-        Returns
-        -------
-        AdaRank
-            Itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For parameters or data of another kind or range; the message names the argument.
-        """
+    def _checked_parameters(self) -> dict[str, Any]:
         SLAM(measure=self.measure)  # which takes the same measures, refuses all others
-        max_iter = check_count("max_iter", self.max_iter)
-        repeat = check_flag("repeat", self.repeat)
-        data = self._read(X, y, group, qid, reset=True)
-        validation = self._read_validation(eval_set, eval_group, eval_qid)
-        rounds = boost(data, self.measure, repeat)
-        judge = data if validation is None else validation
+        return {
+            "max_iter": check_count("max_iter", self.max_iter),
+            "repeat": check_flag("repeat", self.repeat),
+        }
+
+    def _fit(
+        self, data: RankingData, validation: RankingData | None, *, max_iter: int, repeat: bool
+    ) -> None:
+        goodness = goodness_on(data if validation is None else validation, self.measure)
         self.coef_, self.n_iter_, best = np.zeros(data.X.shape[1]), 0, -np.inf
-        for t, w in enumerate(islice(rounds, max_iter), start=1):
-            value = evaluate(judge.X @ w, judge.y, judge.group, (self.measure,))[self.measure]
+        for t, w in enumerate(islice(boost(data, self.measure, repeat), max_iter), start=1):
+            value = goodness(w)
             if value > best:
                 self.coef_, self.n_iter_, best = w, t, value
-        return self

@@ -1,6 +1,8 @@
 """What the linear rankers share: reading data, and scores."""
 
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,6 +17,7 @@ except ImportError as error:
 
 from boostrank.datasets import RankingData
 from boostrank.datasets.ranking_data import check_either
+from boostrank.metrics import evaluate
 from boostrank.objectives.validation import Floats, check_group, check_labels, check_positive
 
 
@@ -87,6 +90,73 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         tags.target_tags.positive_only = True  # grades
         return tags
+
+
+class BatchRanker(LinearRanker, ABC):
+    """A linear ranker that learns from all queries at once."""
+
+    @abstractmethod
+    def _checked_parameters(self) -> dict[str, Any]:
+        """Return what `_fit` takes besides data."""
+
+    @abstractmethod
+    def _fit(self, *data: Any, **parameters: Any) -> None:
+        """Set the attributes, by training queries and validation queries or None."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        eval_set: tuple[Any, Any] | None = None,
+        eval_group: Any = None,
+        eval_qid: Any = None,
+    ) -> Self:
+        """Learn the coefficients.
+
+        Parameters
+        ----------
+        X : array_like (n_docs, n_features)
+            Features, finite.
+        y : array_like (n_docs,)
+            Grades, 0 <= y <= 1000.
+        group : array_like of integers (n_queries,), optional
+            Sizes of consecutive queries.
+        qid : array_like of integers (n_docs,), optional
+            Instead of `group`: each document's query; a query's documents stand together.
+        eval_set : (X, y), optional
+            Validation queries, which choose what the class says: its best round, or the best of
+            several values of a parameter. These need it, and one value needs none.
+        eval_group, eval_qid : array_like of integers, optional
+            The queries of `eval_set`, as `group` or `qid`.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data of another kind or range; the message names the argument.
+        """
+        parameters = self._checked_parameters()
+        data = self._read(X, y, group, qid, reset=True)
+        validation = self._read_validation(eval_set, eval_group, eval_qid)
+        self._fit(data, validation, **parameters)
+        return self
+
+
+def goodness_on(data: RankingData | None, measure: str) -> Callable[[Floats], float]:
+    """Return a function that measures coefficients; without data nothing is to be chosen."""
+
+    def goodness(w: Floats) -> float:
+        if data is None:
+            return 0.0
+        return evaluate(data.X @ w, data.y, data.group, (measure,))[measure]
+
+    return goodness
 
 
 def check_grid(name: str, value: Any) -> list[float]:

@@ -6,15 +6,14 @@ Source
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 
 from boostrank.datasets import RankingData
-from boostrank.linear.base import LinearRanker, check_grid, check_validation
-from boostrank.metrics import evaluate
+from boostrank.linear.base import BatchRanker, check_grid, check_validation, goodness_on
 from boostrank.objectives import Schedule, SmoothAP, SmoothNDCG
 from boostrank.objectives.validation import (
     Floats,
@@ -85,7 +84,7 @@ def anneal(
     return w
 
 
-class SmoothRank(LinearRanker):
+class SmoothRank(BatchRanker):
     """Linear ranker that maximises a smooth NDCG or AP, made less and less smooth.
 
     Chapelle, Wu (2009), algorithm 1: for each sigma in turn, nonlinear conjugate gradient descent
@@ -191,65 +190,37 @@ class SmoothRank(LinearRanker):
         self.max_iter = max_iter
         self.tol = tol
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        group: Any = None,
-        qid: Any = None,
-        eval_set: tuple[Any, Any] | None = None,
-        eval_group: Any = None,
-        eval_qid: Any = None,
-    ) -> Self:
-        """Learn the coefficients.
-
-        Parameters
-        ----------
-        X : array_like (n_docs, n_features)
-            Features, finite.
-        y : array_like (n_docs,)
-            Grades, 0 <= y <= 1000.
-        group : array_like of integers (n_queries,), optional
-            Sizes of consecutive queries.
-        qid : array_like of integers (n_docs,), optional
-            Instead of `group`: each document's query; a query's documents stand together.
-        eval_set : (X, y), optional
-            Validation queries, needed where `reg_lambda` or `ridge` are several, and only there.
-        eval_group, eval_qid : array_like of integers, optional
-            The queries of `eval_set`, as `group` or `qid`.
-
-        Returns
-        -------
-        SmoothRank
-            Itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For parameters or data of another kind or range; the message names the argument.
-        """
+    def _checked_parameters(self) -> dict[str, Any]:
         measure = check_choice("measure", self.measure, ("ndcg", "ap"))
         k = check_cutoff("k", self.k)
         lambdas = check_grid("reg_lambda", self.reg_lambda)
         ridges = check_grid("ridge", self.ridge)
-        options: dict[str, Any] = {
+        options = {
             "max_iter": check_count("max_iter", self.max_iter),
             "tol": check_positive("tol", self.tol),
         }
-        objective = _smooth(measure, k, self.sigma)
-        data = self._read(X, y, group, qid, reset=True)
-        validation = self._read_validation(eval_set, eval_group, eval_qid)
+        return {
+            "objective": _smooth(measure, k, self.sigma),
+            "lambdas": lambdas,
+            "ridges": ridges,
+            "options": options,
+        }
+
+    def _fit(
+        self,
+        data: RankingData,
+        validation: RankingData | None,
+        *,
+        objective: SmoothNDCG | SmoothAP,
+        lambdas: list[float],
+        ridges: list[float],
+        options: dict[str, Any],
+    ) -> None:
         several = len(lambdas) > 1 or len(ridges) > 1
         many = "reg_lambda=10.0 ** np.arange(-6, 4)"
         check_validation("reg_lambda or ridge", several, validation, many)
-
-        def goodness(w: Floats) -> float:
-            if validation is None:
-                return 0.0
-            name = "map" if measure == "ap" else "ndcg" if k is None else f"ndcg@{k}"
-            return evaluate(validation.X @ w, validation.y, validation.group, (name,))[name]
-
+        at_k = "ndcg" if self.k is None else f"ndcg@{self.k}"
+        goodness = goodness_on(validation, "map" if self.measure == "ap" else at_k)
         starts = [(ridge, _regression(data, ridge)) for ridge in ridges]
         self.ridge_, start = max(starts, key=lambda pair: goodness(pair[1]))
         paths = [
@@ -258,7 +229,6 @@ class SmoothRank(LinearRanker):
         ]
         self.reg_lambda_, self.coef_ = max(paths, key=lambda pair: goodness(pair[1]))
         self.start_coef_ = start
-        return self
 
 
 def _regression(data: RankingData, ridge: float) -> Floats:

@@ -23,14 +23,13 @@ Definition
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from boostrank.datasets import RankingData
-from boostrank.linear.base import LinearRanker, check_grid, check_validation
-from boostrank.metrics import evaluate
+from boostrank.linear.base import BatchRanker, check_grid, check_validation, goodness_on
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.validation import Floats, Integers, check_count, check_positive
 
@@ -218,7 +217,7 @@ def cutting_planes(data: RankingData, C: float, *, tol: float, max_iter: int) ->
     return w, max_iter
 
 
-class SVMMAP(LinearRanker):
+class SVMMAP(BatchRanker):
     """Linear ranker that minimises a convex bound of 1 - MAP: a structural SVM.
 
     Yue et al. (2007), in the 1-slack form of Joachims, Finley and Yu (2009): while some ranking of
@@ -294,56 +293,23 @@ class SVMMAP(LinearRanker):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(
+    def _checked_parameters(self) -> dict[str, Any]:
+        return {
+            "grid": check_grid("C", self.C),
+            "tol": check_positive("tol", self.tol),
+            "max_iter": check_count("max_iter", self.max_iter),
+        }
+
+    def _fit(
         self,
-        X: Any,
-        y: Any,
+        data: RankingData,
+        validation: RankingData | None,
         *,
-        group: Any = None,
-        qid: Any = None,
-        eval_set: tuple[Any, Any] | None = None,
-        eval_group: Any = None,
-        eval_qid: Any = None,
-    ) -> Self:
-        """Learn the coefficients.
-
-        Parameters
-        ----------
-        X : array_like (n_docs, n_features)
-            Features, finite.
-        y : array_like (n_docs,)
-            Grades, 0 <= y <= 1000.
-        group : array_like of integers (n_queries,), optional
-            Sizes of consecutive queries.
-        qid : array_like of integers (n_docs,), optional
-            Instead of `group`: each document's query; a query's documents stand together.
-        eval_set : (X, y), optional
-            Validation queries, needed where `C` are several, and only there.
-        eval_group, eval_qid : array_like of integers, optional
-            The queries of `eval_set`, as `group` or `qid`.
-
-        Returns
-        -------
-        SVMMAP
-            Itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For parameters or data of another kind or range; the message names the argument.
-        """
-        grid = check_grid("C", self.C)
-        tol = check_positive("tol", self.tol)
-        max_iter = check_count("max_iter", self.max_iter)
-        data = self._read(X, y, group, qid, reset=True)
-        validation = self._read_validation(eval_set, eval_group, eval_qid)
+        grid: list[float],
+        tol: float,
+        max_iter: int,
+    ) -> None:
         check_validation("C", len(grid) > 1, validation, "C=10.0 ** np.arange(-2, 5)")
-
-        def goodness(w: Floats) -> float:
-            if validation is None:
-                return 0.0
-            return evaluate(validation.X @ w, validation.y, validation.group, ("map",))["map"]
-
+        goodness = goodness_on(validation, "map")
         fits = [(C, *cutting_planes(data, C, tol=tol, max_iter=max_iter)) for C in grid]
         self.C_, self.coef_, self.n_iter_ = max(fits, key=lambda fit: goodness(fit[1]))
-        return self

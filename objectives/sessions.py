@@ -1,0 +1,104 @@
+"""Sessions of clicks: a copy of the session for each click, and the pairs of each copy."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .validation import Floats, Integers
+
+
+class Sessions(NamedTuple):
+    """Every clicked document with a copy of its session.
+
+    Attributes
+    ----------
+    rows : int64 array (n_copied,)
+        Row of each copied document.
+    boundaries : int64 array (n_clicks + 1,)
+    copy : int64 array (n_copied,)
+        Which copy a copied document is in.
+    clicked : int64 array (n_clicks,)
+        Row of the clicked document of each copy.
+    own : int64 array (n_clicks,)
+        Its place among the copied documents.
+    """
+
+    rows: Integers
+    boundaries: Integers
+    copy: Integers
+    clicked: Integers
+    own: Integers
+
+
+def sessions_of(clicks: Floats, boundaries: Integers) -> Sessions:
+    """Return the copies for equation (4)."""
+    clicked = np.flatnonzero(clicks)
+    query = np.searchsorted(boundaries, clicked, side="right") - 1
+    sizes = np.diff(boundaries)[query]
+    ends = np.append(0, np.cumsum(sizes))
+    copy = np.repeat(np.arange(len(clicked)), sizes)
+    rows = np.arange(ends[-1]) + (boundaries[query] - ends[:-1])[copy]
+    return Sessions(rows, ends, copy, clicked, ends[:-1] + clicked - boundaries[query])
+
+
+def loss_of_gradient(x: Floats) -> Floats:
+    """Return ln(1 + e^{-x}) (1 + e^x): what a logistic pair loses over its gradient."""
+    e = np.exp(-np.abs(x))
+    right = np.where(e > 1e-12, np.log1p(e) / np.maximum(e, 1e-300), 1.0)
+    return np.where(x > 0.0, right, np.log1p(e) - np.minimum(x, 0.0)) * (1.0 + e)
+
+
+class ClickPairs(NamedTuple):
+    """The clicked document of each copy against every other one.
+
+    Attributes
+    ----------
+    other : bool array (n_copied,)
+        Whether a copied document was not clicked: only these make pairs.
+    places : tuple of two int64 arrays (n_copied,)
+        Position, from 0, of the clicked document and of the other one.
+    factors : tuple of two float64 arrays (n_copied,)
+        t+ and t- of them.
+    loss : float64 array (n_copied,)
+        Of each pair, before factors; 0 where there is none.
+    """
+
+    other: npt.NDArray[np.bool_]
+    places: tuple[Integers, Integers]
+    factors: tuple[Floats, Floats]
+    loss: Floats
+
+
+def pairs_of(
+    sessions: Sessions,
+    scores: Floats,
+    clicks: Floats,
+    places: Integers,
+    factors: Floats,
+    pulls: Floats,
+    sigma: float,
+) -> ClickPairs:
+    """Return the pairs of clicked and other documents, of a logistic loss with these gradients.
+
+    Parameters
+    ----------
+    sessions : Sessions
+    scores, clicks : float64 arrays (n_docs,)
+    places : int64 array (n_docs,)
+    factors : float64 array (2, n_positions)
+        t+ and t-, clipped.
+    pulls : float64 array (n_copied,)
+        Gradient at each copied document.
+    sigma : float
+
+    Returns
+    -------
+    ClickPairs
+    """
+    rows, of_click = sessions.rows, sessions.clicked[sessions.copy]
+    other = clicks[rows] == 0.0
+    at = places[of_click], places[rows]
+    x = sigma * (scores[of_click] - scores[rows])
+    loss = np.where(other, np.maximum(pulls, 0.0) / sigma * loss_of_gradient(x), 0.0)
+    return ClickPairs(other, at, (factors[0][at[0]], factors[1][at[1]]), loss)
