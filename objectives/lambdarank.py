@@ -49,7 +49,6 @@ import numpy as np
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine import columns as col
-from .engine import divided
 from .engine import far_field as far
 from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
@@ -99,7 +98,7 @@ def _loss(p: LambdaRankParams, scores: Floats, gains: Floats) -> float:
 def _packing(p: LambdaRankParams) -> Packing:
     few = NORMALISED_UP_TO if p.norm else DIRECT_UP_TO
     direct_up_to = UNLIMITED if 0 < p.truncation <= few else 2 * few + 1
-    if p.norm and not divided.LEAST_SIGMA <= p.sigma <= divided.LARGEST_SIGMA:
+    if p.norm and widest(p.sigma) < 0.0:
         direct_up_to = UNLIMITED
     top = p.truncation
     by_ideal = p.target == NDCG
