@@ -167,7 +167,7 @@ class Unbiased(Objective):
     def __post_init__(self) -> None:
         check_inner("objective", self.objective)
         if has_preferences(self.objective):
-            raise TypeError("objective must not be Preferences: pairs of rows are no clicks")
+            raise ValueError("objective must not be Preferences: pairs of rows are no clicks")
         for name in (*HOST_PARAMETERS, "hessian"):
             self._set(**{name: getattr(self.objective, name)})
         for own in fields(self):
