@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 HOST_TESTS = $(wildcard $(foreach name,hosts objective edge_cases entry_points estimators dask, \
 	tests/test_$(name).py))
-KERNEL_TESTS = $(foreach name,derivatives edge_cases blocks pairwise,tests/test_$(name).py)
+KERNEL_TESTS = $(foreach name,derivatives edge_cases blocks pairwise preferences,tests/test_$(name).py)
 QUICK_TESTS = $(foreach name,objective derivatives edge_cases,tests/test_$(name).py)
 GOLDEN = tests/test_determinism.py::test_numbers_are_those_of_the_golden_file
 CODE = $(shell find boostrank objectives tests -name '*.py')

@@ -28,7 +28,7 @@ from boostrank.datasets import group_folds
 from boostrank.directness import directness, soft_ndcg_bound
 from boostrank.hosts.clicks import PositionBias, position_bias
 from boostrank.metrics import evaluate, metric
-from boostrank.objectives import CLASSES, Mix, Schedule, Several, Unbiased
+from boostrank.objectives import CLASSES, Mix, Preferences, Schedule, Several, Unbiased
 from boostrank.objectives.registry import *  # noqa: F403
 from boostrank.registry import objective, objective_names
 
@@ -44,6 +44,7 @@ def __getattr__(name: str) -> str:
 __all__ = [
     "Mix",
     "PositionBias",
+    "Preferences",
     "Schedule",
     "Several",
     "Unbiased",

@@ -91,7 +91,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
     def fit(  # type: ignore[override]
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         group: Any = None,
         qid: Any = None,
@@ -108,6 +108,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         init_model: "str | Path | lightgbm.Booster | lightgbm.LGBMModel | None" = None,
         sort: bool = False,
         position: Any = None,
+        pairs: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Train.
@@ -115,8 +116,9 @@ class LGBMRanker(lightgbm.LGBMRanker):
         Parameters
         ----------
         X : array_like, data frame, Arrow table or sparse matrix (n_docs, n_features)
-        y : array_like (n_docs,) or (n_docs, 1)
-            Grades, in the domain of the objective.
+        y : array_like (n_docs,) or (n_docs, 1), optional
+            Grades, in the domain of the objective. May be left out, or be zeros, where there are
+            pairs.
         group : array_like of integers (n_queries,), optional
             Sizes of consecutive queries.
         qid : array_like (n_docs,), optional
@@ -144,6 +146,10 @@ class LGBMRanker(lightgbm.LGBMRanker):
             queries. Weights of queries are then those of ascending ids.
         position : array_like of integers (n_docs,), optional
             Position at which each document was shown, from 1, for an `Unbiased` objective.
+        pairs : array_like (n_pairs, 2), (n_pairs, 3) or (n_pairs, 4), or data frame, optional
+            Rows (winner, loser[, weight[, margin]]): which of two rows of `X`, counted from 0, is
+            better. The objective, one of those that `Preferences` takes, then learns from these
+            pairs alone.
         **kwargs
             Other arguments of `lightgbm.LGBMRanker.fit`: `feature_name`, `categorical_feature`, ...
 
@@ -158,13 +164,14 @@ class LGBMRanker(lightgbm.LGBMRanker):
             `qid`, a query whose documents do not stand together, ``bagging_by_query``, and another
             name for `n_estimators`.
         """
+        y = rankers.labels_for(X, y, self.objective, pairs)
         train, evals = rankers.read_sets(
             (X, y, group, qid, sample_weight, init_score),
             (eval_set, eval_group, eval_qid, eval_sample_weight, eval_init_score),
             sort=sort,
             domain=rankers.label_domain(self.objective),
         )
-        where = partial(rankers.placed, position=position, qid=qid, sort=sort)
+        where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
         return self._fit(train, evals, eval_metric, eval_at, callbacks, init_model, where, kwargs)
 
     def _fit(

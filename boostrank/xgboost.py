@@ -111,7 +111,7 @@ class XGBRanker(xgboost.XGBRanker):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         group: Any = None,
         qid: Any = None,
@@ -126,14 +126,16 @@ class XGBRanker(xgboost.XGBRanker):
         base_margin_eval_set: Sequence[Any] | None = None,
         sort: bool = False,
         position: Any = None,
+        pairs: Any = None,
     ) -> Self:
         """Train.
 
         Parameters
         ----------
         X : array_like, data frame, Arrow table or sparse matrix (n_docs, n_features)
-        y : array_like (n_docs,) or (n_docs, 1)
-            Grades, in the domain of the objective.
+        y : array_like (n_docs,) or (n_docs, 1), optional
+            Grades, in the domain of the objective. May be left out, or be zeros, where there are
+            pairs.
         group : array_like of integers (n_queries,), optional
             Sizes of consecutive queries.
         qid : array_like (n_docs,), optional
@@ -156,6 +158,10 @@ class XGBRanker(xgboost.XGBRanker):
             queries. Weights of queries are then those of ascending ids.
         position : array_like of integers (n_docs,), optional
             Position at which each document was shown, from 1, for an `Unbiased` objective.
+        pairs : array_like (n_pairs, 2), (n_pairs, 3) or (n_pairs, 4), or data frame, optional
+            Rows (winner, loser[, weight[, margin]]): which of two rows of `X`, counted from 0, is
+            better. The objective, one of those that `Preferences` takes, then learns from these
+            pairs alone.
 
         Returns
         -------
@@ -168,13 +174,14 @@ class XGBRanker(xgboost.XGBRanker):
             `qid`, a query whose documents do not stand together, and an ``EarlyStopping`` that does
             not say ``maximize=True`` (False where the last metric is logloss, brier or ece).
         """
+        y = rankers.labels_for(X, y, self.objective, pairs)
         train, evals = rankers.read_sets(
             (X, y, group, qid, sample_weight, base_margin),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
             sort=sort,
             domain=rankers.label_domain(self.objective),
         )
-        where = partial(rankers.placed, position=position, qid=qid, sort=sort)
+        where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
         return self._fit(train, evals, verbose, xgb_model, where)
 
     def _fit(

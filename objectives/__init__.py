@@ -12,6 +12,7 @@ validation  every check of what a caller passes, done once at the boundary
 mix         two objectives, one fading into the other
 several     objectives on several labels, as one
 unbiased    an objective that learns from clicks
+preferences an objective on pairs that are given
 registry    every objective, one line for each
 engine      everything compiled that objectives share: drivers, sums over pairs, sorting, threads
 
@@ -33,6 +34,7 @@ from .base import Objective
 from .contract import Contract, Cost
 from .engine.driver import query_kernel
 from .mix import Mix
+from .preferences import Preferences
 from .registry import *  # noqa: F403
 from .schedules import Schedule
 from .several import Several
@@ -47,6 +49,6 @@ REGISTRY: dict[str, type[Objective]] = {
     name: cls for cls in CLASSES for name in (cls.name, *cls.presets)
 }
 
-__all__ = ["REGISTRY", "Contract", "Cost", "Mix", "Objective", "Schedule", "Several", "Unbiased"]
-__all__ += ["query_kernel"]
+__all__ = ["REGISTRY", "Contract", "Cost", "Mix", "Objective", "Preferences", "Schedule", "Several"]
+__all__ += ["Unbiased", "query_kernel"]
 __all__ += [cls.__name__ for cls in CLASSES]

@@ -57,6 +57,7 @@ from .lambdarank import LambdaRank
 from .mix import check_inner, joined
 from .parameters import checked
 from .positions import Positions, check_amount, check_position, check_propensity
+from .preferences import has_preferences
 from .ranknet import RankNet
 from .schedules import Schedule
 from .sessions import ClickPairs, Sessions, pairs_of, sessions_of
@@ -165,6 +166,8 @@ class Unbiased(Objective):
 
     def __post_init__(self) -> None:
         check_inner("objective", self.objective)
+        if has_preferences(self.objective):
+            raise TypeError("objective must not be Preferences: pairs of rows are no clicks")
         for name in (*HOST_PARAMETERS, "hessian"):
             self._set(**{name: getattr(self.objective, name)})
         for own in fields(self):

@@ -1085,6 +1085,74 @@ def reg_shf_sdcg_exact(
     )
 
 
+# ---- pairs that are given ------------------------------------------------------------------------
+
+
+def _leads(name, *, sigma=1.0, margin=1.0, **_):
+    """Return the loss of a lead, and what boosters get for its curvature."""
+    p = lambda x: G(1.0, -x)  # noqa: E731
+    logistic = (
+        lambda x, m: np.logaddexp(0.0, -sigma * x),
+        lambda x, m: sigma**2 * G(sigma, x) * G(sigma, -x),
+    )
+    within = lambda x, m: float(x < (margin if m is None else m))  # noqa: E731
+    return {
+        "ranknet": logistic,
+        "lambdarank": logistic,
+        "ranksvm": (lambda x, m: max(0.0, (1.0 if m is None else m) - x), within),
+        "gbrank": (lambda x, m: 0.5 * max(0.0, (margin if m is None else m) - x) ** 2, within),
+        "rankboost": (
+            lambda x, m: math.exp(-max(x, WORST_LEAD)) * (1.0 + max(0.0, WORST_LEAD - x)),
+            lambda x, m: math.exp(-max(x, WORST_LEAD)),
+        ),
+        "frank": (
+            lambda x, m: 1.0 - math.sqrt(p(x)),
+            lambda x, m: math.sqrt(p(x)) / 2.0 * p(x) * p(-x),
+        ),
+    }[name]
+
+
+def _given_weights(name, at, grades, pairs, *, sigma=1.0, norm=True, normalize=False, **rest):
+    """Return the weight of each pair (winner, loser, weight, margin or None)."""
+    weights = [pair[2] for pair in pairs]
+    if name == "lambdarank":
+        own = {key: rest[key] for key in ("truncation", "target", "variant") if key in rest}
+        graded = lambdarank_pairs(at, grades, sigma=sigma, norm=False, **own)
+        change = {frozenset((i, j)): delta for i, j, delta in graded}
+        rank, top = ranks(at), rest.get("truncation") or len(at)
+        for t, (i, j, *_) in enumerate(pairs):
+            alone = 1.0 if min(rank[i], rank[j]) <= top else 0.0
+            weights[t] *= alone if len(set(grades)) == 1 else change.get(frozenset((i, j)), 0.0)
+            if norm and len(set(at)) > 1:
+                weights[t] /= 0.01 + abs(at[i] - at[j])
+        total = sum(
+            2.0 * sigma * w * G(sigma, at[i] - at[j])
+            for w, (i, j, *_) in zip(weights, pairs, strict=True)
+        )
+        if norm and total > 0:
+            weights = [w * np.log1p(total) / np.log(2.0) / total for w in weights]
+    return [w / sum(pair[2] for pair in pairs) for w in weights] if normalize else weights
+
+
+def preferences(scores, grades, pairs, *, name, frozen_at=None, **parameters):
+    """Sum the loss of each given pair, times its weight, instead of those of different grade."""
+    at = scores if frozen_at is None else frozen_at
+    loss, _ = _leads(name, **parameters)
+    weights = _given_weights(name, at, grades, pairs, **parameters)
+    leads = [(scores[i] - scores[j], m) for i, j, _, m in pairs]
+    return sum(w * loss(*lead) for w, lead in zip(weights, leads, strict=True))
+
+
+def preferences_gauss_newton(scores, grades, pairs, *, name, **parameters):
+    """Sum the curvature of each given pair, times its weight, over its documents."""
+    _, curvature = _leads(name, **parameters)
+    hess = np.zeros(len(scores))
+    weights = _given_weights(name, scores, grades, pairs, **parameters)
+    for w, (i, j, _, m) in zip(weights, pairs, strict=True):
+        hess[[i, j]] += w * curvature(scores[i] - scores[j], m)
+    return hess
+
+
 # ---- what is tried -------------------------------------------------------------------------------
 
 

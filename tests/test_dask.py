@@ -225,6 +225,16 @@ def test_lightgbm_trains_again_after_an_error(client, data):
 
 
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
+def test_preferences_are_refused(client, data, train):
+    """A worker would take pairs for its own rows."""
+    objective = boostrank.Preferences("ranknet", [(0, 1)])
+    for whole in (objective, boostrank.Mix(boostrank.QueryRMSE(), objective, 0.5)):
+        with pytest.raises(ValueError, match=r"^Preferences does not train on several workers"):
+            train(client, whole, *partitioned(client, data))
+        wait_for_workers(client)
+
+
+@pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
 def test_gradient_that_is_not_finite_stops_all_workers(client, data, train):
     """Found only once the workers have agreed on the scale."""
     X, y, group = data

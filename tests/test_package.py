@@ -91,7 +91,7 @@ def test_every_objective_is_registered():
             if isinstance(thing, type) and issubclass(thing, objectives.Objective):
                 found.add(thing)
     named = {cls for cls in found if isinstance(vars(cls).get("name"), str)}
-    wrappers = {objectives.Mix, boostrank.Several, boostrank.Unbiased}
+    wrappers = {objectives.Mix, boostrank.Preferences, boostrank.Several, boostrank.Unbiased}
     assert named == {*objectives.CLASSES, *wrappers}
     assert tuple(objectives.REGISTRY) == boostrank.objective_names()
 

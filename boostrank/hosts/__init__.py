@@ -27,6 +27,7 @@ rounds        finds out the boosting round
 handover      from scores to the gradients that a host gets
 clicks        where documents were shown, and factors learnt from clicks
 collective    what the workers of one distributed training share
+preferences   pairs as rows of the data that a booster trains on
 several       which losses learn in a round, and from which labels
 rankers       what the rankers of both hosts share
 undocumented  every undocumented feature of a host or of Numba that is relied on

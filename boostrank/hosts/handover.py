@@ -18,6 +18,7 @@ from boostrank.hosts.clicks import Correction, correction
 from boostrank.hosts.collective import failing_together, mean_over_workers
 from boostrank.hosts.data import Host, HostData
 from boostrank.hosts.ignored import warn_of_grades
+from boostrank.hosts.preferences import on_rows_trained
 from boostrank.hosts.several import labelled_parts
 from boostrank.objectives import Objective
 from boostrank.objectives.engine.draws import (
@@ -138,6 +139,7 @@ def _evaluated(
         noise = objective.perturb, objective.perturb_scale
         write_perturbed(*noise, keys, boundaries, _NOISE, scores, noisy)
     parts, labels_of = labelled_parts(objective, scores, labels, boundaries, round, data.host)
+    parts = on_rows_trained(parts, data.host)
     draws = _draws(parts, keys, boundaries)
     derivatives = _memory.take("derivatives", (len(parts), 2, len(scores)))
     # Of a mixture, noise reaches the parts to which it makes a difference. They come last: then

@@ -17,7 +17,9 @@ from boostrank.datasets.ranking_data import (
     sizes_of_ids,
 )
 from boostrank.metrics import Metric, evaluate, metric, per_query_weight
-from boostrank.objectives import Objective, Schedule, Several, Unbiased
+from boostrank.objectives import Objective, Preferences, Schedule, Several, Unbiased
+from boostrank.objectives.pairs import Pairs
+from boostrank.objectives.positions import Positions
 from boostrank.objectives.validation import (
     GRADES,
     Floats,
@@ -333,14 +335,44 @@ def objective_for_fit(objective: Any, rounds: int, done: int) -> Objective:
     return _stretched(made, total)
 
 
-def placed(objective: Objective, position: Any, qid: Any, *, sort: bool) -> Objective:
-    """Return the objective of one training with the positions that `fit` was given.
+def labels_for(X: Any, y: Any, objective: Any, pairs: Any) -> Any:
+    """Return the labels; where preferences stand for them, zeros.
+
+    Parameters
+    ----------
+    X, y : array_like (n_docs, n_features), (n_docs,) or None
+    objective : str or Objective
+    pairs : array_like, data frame or None
+        As `fit` was given them.
+
+    Returns
+    -------
+    array_like (n_docs,)
+
+    Raises
+    ------
+    ValueError
+        For labels that are missing where there are no pairs.
+    """
+    if y is not None:
+        return y
+    if pairs is None and not isinstance(objective, Preferences):
+        raise ValueError(
+            "y is missing: pass the grade of each row of X, or preferences as pairs= to fit"
+        )
+    return np.zeros(X.shape[0] if hasattr(X, "shape") else len(X))
+
+
+def placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: bool) -> Objective:
+    """Return the objective of one training with the positions or pairs that `fit` was given.
 
     Parameters
     ----------
     objective : Objective
     position : array_like of integers (n_docs,) or None
         In the order of the rows that `fit` was given.
+    pairs : array_like, data frame or None
+        Of rows as `fit` was given them.
     qid, sort
         As in `read_rows`.
 
@@ -351,19 +383,44 @@ def placed(objective: Objective, position: Any, qid: Any, *, sort: bool) -> Obje
     Raises
     ------
     TypeError, ValueError
-        For positions with an objective that ignores them, and as `Unbiased`.
+        For positions with an objective that ignores them, and as `Unbiased`; as `Preferences`.
     """
-    if position is None:
-        return objective
-    if not isinstance(objective, Unbiased):
-        raise ValueError(
-            f"position is ignored by {objective.name}: to correct for it, train by "
-            "boostrank.Unbiased of this objective"
-        )
-    ranks = np.asarray(position)
-    if sort and len(ranks) == np.size(qid):
-        ranks = ranks[np.argsort(np.asarray(qid), kind="stable")]
-    return objective.replace(position=ranks)
+    if pairs is not None:
+        if position is not None:
+            raise ValueError("position and pairs do not go together: pairs are no clicks")
+        if isinstance(objective, Preferences):
+            raise ValueError("pairs are given twice: by the objective, and to fit; leave one out")
+        objective = Preferences(objective, pairs)
+    if position is not None:
+        if not isinstance(objective, Unbiased):
+            raise ValueError(
+                f"position is ignored by {objective.name}: to correct for it, train by "
+                "boostrank.Unbiased of this objective"
+            )
+        objective = objective.replace(position=position)
+    return _sorted(objective, np.asarray(_column(qid))) if sort else objective
+
+
+def _sorted(objective: _O, qid: Any) -> _O:
+    """Return the objective with all that it holds of rows as these are, sorted by query."""
+    order = np.argsort(qid, kind="stable")
+    changes: dict[str, Any] = {}
+    for field in fields(objective):
+        value = getattr(objective, field.name)
+        if isinstance(value, Pairs):
+            value.check(qid)
+            changes[field.name] = value.in_order(order)
+        elif isinstance(value, Positions) and len(value.values) == len(qid):
+            changes[field.name] = value.values[order]
+        elif isinstance(value, Objective):  # what is inside, or a part of a mixture
+            changes[field.name] = _sorted(value, qid)
+    if isinstance(objective, Several):
+        changes["objectives"] = {name: _sorted(part, qid) for name, part in objective.objectives}
+        changes["labels"] = {
+            name: own.values[order] if len(own.values) == len(qid) else own
+            for name, own in objective.labels
+        }
+    return objective.replace(**changes) if changes else objective
 
 
 def _stretched(objective: _O, total: int) -> _O:

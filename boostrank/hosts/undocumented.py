@@ -41,6 +41,9 @@ XGBoost
   `boostrank.xgboost` was imported before. Test: test_xgboosts_booster_holds_the_objective.
 - The Booster is the local variable ``self`` of a caller (`training_booster`). Without: rounds start
   at 1 in continued training. Test: test_the_booster_is_among_the_callers.
+- ``xgboost.training.cv`` is among the callers (`xgboost_cross_validates`). Without: pairs of
+  `Preferences` may be taken for rows of a fold. Test: tests/test_preferences.py,
+  test_xgboosts_cv_is_refused.
 - ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`). Without:
   a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
 
@@ -132,6 +135,21 @@ def xgboost_calls_directly(objective: Objective) -> bool:
     bool
     """
     return any(frame.f_locals.get("fobj") is objective for frame in _booster_frames("xgboost"))
+
+
+def xgboost_cross_validates() -> bool:
+    """Tell whether ``xgboost.cv`` is among the callers.
+
+    Returns
+    -------
+    bool
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_name == "cv" and frame.f_globals.get("__name__") == "xgboost.training":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def register_with_xgboost() -> None:

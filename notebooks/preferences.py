@@ -1,0 +1,131 @@
+"""Pairs instead of grades on OHSUMED and MQ2008: the table of docs/preferences.md.
+
+    python notebooks/preferences.py --seeds 1 2 3
+
+Pairs are made from the grades: all pairs of different grade, a tenth of them, and a tenth of which
+a fifth is turned around. The five folds of `accuracy.py`, 200 trees, the best of every tenth round
+chosen on the validation part; a seed is that of the host and of the pairs that are drawn. All rows
+of one seed get the same pairs.
+"""
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+
+import catboost
+import numpy as np
+from accuracy import SHARED, folds, half_width
+from boostrank.objectives.validation import Floats, Integers
+
+import boostrank
+from boostrank import LambdaRank, Preferences
+from boostrank.datasets import RankingData
+from boostrank.lab.models import Model
+from boostrank.lab.rivals import TRAINERS, CatBoostModel
+from boostrank.lab.settings import Settings
+
+SETS = ("ohsumed", "mq2008")
+ROUNDS, STEP = 200, 10
+ROWS = {
+    "ranknet, LightGBM": ("lightgbm", "ranknet"),
+    "ranknet, XGBoost": ("xgboost", "ranknet"),
+    "gbrank, LightGBM": ("lightgbm", "gbrank"),
+    "frank, LightGBM": ("lightgbm", "frank"),
+    "PairLogit, CatBoost": ("catboost", "PairLogit"),
+}
+RIVAL = "PairLogit, CatBoost"
+GRADES = "lambdarank of the grades, LightGBM"
+# Share of the pairs that is kept, and of these the share that is turned around.
+KINDS = {"all pairs": (1.0, 0.0), "a tenth": (0.1, 0.0), "a tenth, a fifth wrong": (0.1, 0.2)}
+
+
+def pairs_of(data: RankingData, kept: float, wrong: float, seed: int) -> Integers:
+    """Return pairs of different grade, some of them turned around."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for start, size in zip(np.cumsum(data.group) - data.group, data.group, strict=True):
+        y = data.y[start : start + size]
+        found.append(np.argwhere(y[:, None] > y) + start)
+    pairs = np.concatenate(found)
+    pairs = pairs[rng.permutation(len(pairs))[: round(kept * len(pairs))]]
+    turned = rng.random(len(pairs)) < wrong
+    pairs[turned] = pairs[turned, ::-1]
+    return pairs
+
+
+def trained(host: str, loss: str, data: RankingData, pairs: Integers, seed: int) -> Model:
+    """Train on pairs; the grades are not shown to any learner."""
+    settings = Settings(rounds=ROUNDS, learning_rate=0.05, seed=seed)
+    if host != "catboost":
+        unlabelled = replace(data, y=np.zeros(len(data.y)))
+        return TRAINERS[host].train(Preferences(loss, pairs), unlabelled, settings, SHARED[host])[0]
+    pool = catboost.Pool(
+        data.X, group_id=np.repeat(np.arange(len(data.group)), data.group), pairs=pairs
+    )
+    params = CatBoostModel.shared(settings) | {"loss_function": loss, "iterations": ROUNDS}
+    return CatBoostModel(catboost.CatBoost(params).fit(pool), settings.threads)
+
+
+def best(model: Model, validation: RankingData, test: RankingData) -> Floats:
+    """Return NDCG@10 of the test queries, of the round that is best on the validation part."""
+
+    def measured(part: RankingData, rounds: int) -> Floats:
+        scores = model.predict(part.X, rounds)
+        found: Floats = boostrank.evaluate(
+            scores, part.y, part.group, ("ndcg@10",), per_query=True
+        )["ndcg@10"]
+        return found
+
+    marks = range(STEP, ROUNDS + 1, STEP)
+    values = [np.nanmean(measured(validation, min(mark, model.n_trees))) for mark in marks]
+    return measured(test, min(marks[int(np.argmax(values))], model.n_trees))
+
+
+def models(name: str, seed: int) -> Iterator[tuple[str, str, Floats]]:
+    """Train all rows on the five folds; yield kind of pairs, row and what the tests say."""
+    for fold in folds(name, seed):
+        settings = Settings(rounds=ROUNDS, learning_rate=0.05, seed=seed)
+        of_grades, _ = TRAINERS["lightgbm"].train(
+            LambdaRank(), fold.train, settings, SHARED["lightgbm"]
+        )
+        yield "", GRADES, best(of_grades, fold.validation, fold.test)
+        for kind, (kept, wrong) in KINDS.items():
+            pairs = pairs_of(fold.train, kept, wrong, seed)
+            for row, (host, loss) in ROWS.items():
+                model = trained(host, loss, fold.train, pairs, seed)
+                yield kind, row, best(model, fold.validation, fold.test)
+
+
+def main() -> None:
+    """Train, and print the table."""
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--sets", nargs="+", default=SETS)
+    given = parser.parse_args()
+    for name in given.sets:
+        found: dict[tuple[str, str], list[Floats]] = {}
+        for seed in given.seeds:
+            of_seed: dict[tuple[str, str], list[Floats]] = {}
+            for kind, row, values in models(name, seed):
+                of_seed.setdefault((kind, row), []).append(values)
+            for key, parts in of_seed.items():
+                found.setdefault(key, []).append(np.concatenate(parts))
+        means = {key: np.mean(seeds, axis=0) for key, seeds in found.items()}
+        print(f"\n{name}: NDCG@10, and what the row has more than {RIVAL}", flush=True)
+        print(f"| {GRADES} | {np.nanmean(means['', GRADES]):.4f} |")
+        for row in ROWS:
+            cells = []
+            for kind in KINDS:
+                ours, rival = means[kind, row], means[kind, RIVAL]
+                less = (ours - rival)[~np.isnan(ours)]
+                cell = f"{np.nanmean(ours):.4f}"
+                if row != RIVAL:
+                    cell += f" ({less.mean():+.4f} ± {half_width(less[None])[0]:.4f})"
+                cells.append(cell)
+            print(f"| {row} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

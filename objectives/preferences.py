@@ -1,0 +1,429 @@
+r"""Preferences: pairs of documents that are given, instead of all pairs of different grade.
+
+Source
+    Cohen, Schapire, Singer: Learning to order things. JAIR 1999; Freund, Iyer, Schapire, Singer:
+    An efficient boosting algorithm for combining preferences. JMLR 2003, whose feedback is pairs
+    with weights; Joachims: Optimizing search engines using clickthrough data. KDD 2002. The losses
+    are those of the objectives inside, whose files name their papers.
+
+Definition
+    pairs (i, j) with weight w and, for hinges, margin m: i is to come before j, x = s_i - s_j
+    loss = sum over pairs of w f(x), f the loss of the objective inside:
+    ranknet     ln(1 + e^{-sigma x})
+    gbrank      max(0, m - x)^2/2, m its margin where the pair has none
+    ranksvm     max(0, m - x), m = 1 where the pair has none
+    rankboost   e^{-x}, on a straight line below -36
+    frank       1 - sqrt(P(x))
+    lambdarank  Delta_ij ln(1 + e^{-sigma x}), Delta_ij how much the swap changes the measure of
+                the labels; 1 where the labels of the query are all equal. A pair counts when the
+                better-ranked of its two is at rank <= T.
+    divided by the sum of the query's weights when the objective inside has `normalize`; `norm` of
+    lambdarank takes L over these pairs, weights included.
+
+Gradient (as the objective inside)
+    v = - w f'(x): grad_i -= v, grad_j += v
+
+Hessians
+    Those of the objective inside, each pair's times w; constant stays 1.
+
+Degenerate queries
+    No pair: zero loss and gradient.
+
+Numerics
+    As the objectives inside. Pairs are sorted once, so that their order changes no bit.
+
+Cost
+    O(1) for each pair; lambdarank after a sort of the query.
+
+When to use
+    Judgements that say which of two is better and give no grades, or say so of few documents.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from .base import HOST_PARAMETERS, Objective
+from .contract import Contract, Cost
+from .engine.curvature import EXACT, HESSIANS, floor_indefinite
+from .engine.divided import OFFSET
+from .engine.driver import query_kernel
+from .engine.gains import rank_discount
+from .engine.hinge import _violation
+from .engine.jit import jit_helper, jit_inline, jit_ordered
+from .engine.order import all_equal, order_by_score
+from .engine.targets import LAMBDA, LOSS2, MU, norm_factor, swap_of, swaps_of
+from .engine.vector import logistic, logistic_loss
+from .frank import FRank
+from .gbrank import GBRank
+from .lambdarank import LambdaRank, LambdaRankParams
+from .pairs import Pairs
+from .rankboost import WORST_LEAD, RankBoost
+from .ranknet import RankNet
+from .ranksvm import RankSVM
+from .schedules import Schedule
+from .validation import Floats, Integers
+
+#: What learns from pairs, by name, and the loss of a pair as the kernels know it.
+INSIDE: Mapping[str, type[Objective]] = {
+    cls.name: cls for cls in (RankNet, RankSVM, GBRank, RankBoost, FRank, LambdaRank)
+}
+LOGISTIC, HINGE, SQUARED, EXPONENTIAL, FIDELITY = range(5)
+LOSSES = {
+    "ranknet": LOGISTIC,
+    "ranksvm": HINGE,
+    "gbrank": SQUARED,
+    "rankboost": EXPONENTIAL,
+    "frank": FIDELITY,
+    "lambdarank": LOGISTIC,
+}
+
+
+class PairParams(NamedTuple):
+    """What the kernels take; of a query, its own pairs."""
+
+    loss: int  # one of `LOSSES`
+    sigma: float
+    margin: float  # of pairs that have none
+    normalize: bool
+    begin: int  # row of the query's first document
+    first: Integers
+    winner: Integers
+    loser: Integers
+    weight: Floats
+    margins: Floats  # or none at all
+
+
+class SwapParams(NamedTuple):
+    """What the kernel of LambdaRank takes."""
+
+    pairs: PairParams
+    swaps: LambdaRankParams
+    labels: Floats
+
+
+@jit_helper
+def _pairs_of_query(p: PairParams, a: int, b: int) -> PairParams:
+    first, last = p.first[a], p.first[b]
+    return PairParams(
+        p.loss,
+        p.sigma,
+        p.margin,
+        p.normalize,
+        a,
+        p.first,
+        p.winner[first:last],
+        p.loser[first:last],
+        p.weight[first:last],
+        p.margins[first:last],
+    )
+
+
+@jit_inline
+def _swaps_of_query(p: SwapParams, a: int, b: int) -> SwapParams:
+    return SwapParams(_pairs_of_query(p.pairs, a, b), p.swaps, p.labels[a:b])
+
+
+@jit_ordered
+def _of_pair(
+    p: PairParams, t: int, better: float, worse: float, hessian: int
+) -> tuple[float, float, float]:
+    """Return f, -f' and the curvature of a pair, before its weight."""
+    if p.loss == LOGISTIC:
+        x = p.sigma * (better - worse)
+        rho, slope = logistic(x)
+        return logistic_loss(x), p.sigma * rho, p.sigma * p.sigma * slope
+    if p.loss == HINGE or p.loss == SQUARED:
+        margin = p.margins[t] if len(p.margins) > 0 else p.margin
+        lacking = max(0.0, _violation(margin, better, worse))
+        within = 1.0 if lacking > 0.0 else 0.0
+        if p.loss == HINGE:
+            return lacking, within, within
+        return 0.5 * lacking * lacking, lacking, within
+    x = better - worse
+    if p.loss == EXPONENTIAL:
+        seam = max(x, WORST_LEAD)
+        pull = math.exp(-seam)
+        straight = hessian == EXACT and x < WORST_LEAD
+        return pull * (1.0 + (seam - x)), pull, 0.0 if straight else pull
+    right, slope = logistic(-x)  # P and P (1 - P)
+    wrong, _ = logistic(x)  # 1 - P
+    root = math.sqrt(right)
+    pull = 0.5 * root * wrong
+    curvature = 0.5 * pull * (3.0 * right - 1.0) if hessian == EXACT else 0.5 * root * slope
+    return wrong / (1.0 + root), pull, curvature
+
+
+@jit_helper
+def _add_pairs(
+    p: PairParams, weight: Floats, scores: Floats, hessian: int, grad: Floats, hess: Floats
+) -> tuple[float, float]:
+    """Add gradient and curvature of one query; return its loss and the sum of all pulls."""
+    loss = 0.0
+    pulls = 0.0
+    for t in range(len(weight)):
+        w = weight[t]
+        if w == 0.0:
+            continue
+        i, j = p.winner[t] - p.begin, p.loser[t] - p.begin
+        of_pair, pull, curvature = _of_pair(p, t, scores[i], scores[j], hessian)
+        grad[i] -= w * pull
+        grad[j] += w * pull
+        hess[i] += w * curvature
+        hess[j] += w * curvature
+        loss += w * of_pair
+        pulls += w * pull
+    return loss, pulls
+
+
+@query_kernel(PairParams, _pairs_of_query)
+def _kernel(
+    p: PairParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
+) -> float:
+    if len(p.weight) == 0:
+        return 0.0
+    loss, _ = _add_pairs(p, p.weight, scores, hessian, grad, hess)
+    if p.normalize:
+        total = 0.0
+        for w in p.weight:
+            total += w
+        for i in range(len(scores)):
+            grad[i] /= total
+            hess[i] /= total
+        loss /= total
+    if p.loss == FIDELITY and hessian == EXACT:
+        floor_indefinite(hess)
+    return loss
+
+
+@jit_helper
+def _weigh_by_swaps(
+    p: SwapParams, gains: Floats, order: Integers, place: Integers, weight: Floats
+) -> None:
+    """Multiply the weights of a query's pairs by what their swaps change."""
+    swaps, n = p.swaps, len(order)
+    change = swaps_of(swaps.target, swaps.truncation, swaps.discount, gains, order)
+    for t in range(len(weight)):
+        i, j = p.pairs.winner[t] - p.pairs.begin, p.pairs.loser[t] - p.pairs.begin
+        a, b = min(place[i], place[j]), max(place[i], place[j])
+        gap = abs(change.x[a] - change.x[b])
+        delta = swap_of(change, a, b) if swaps.variant != LOSS2 else 0.0
+        if swaps.variant != LAMBDA:
+            fall = rank_discount(swaps.discount, n, b - a)
+            fall = gap * (fall - rank_discount(swaps.discount, n, b - a + 1))
+            delta += fall if swaps.variant == LOSS2 else MU * fall
+        weight[t] *= delta if gap > 0.0 else 0.0
+
+
+@jit_helper
+def _swap_weights(p: SwapParams, scores: Floats, gains: Floats) -> Floats:
+    """Return the weights of a query's pairs, as LambdaRank has them."""
+    n, order = len(scores), order_by_score(scores)
+    place = np.empty(n, dtype=np.int64)
+    for a in range(n):
+        place[order[a]] = a
+    weight = p.pairs.weight.copy()
+    if not all_equal(p.labels):
+        _weigh_by_swaps(p, gains, order, place, weight)
+    top = p.swaps.truncation if p.swaps.truncation > 0 else n
+    spread = p.swaps.norm and scores[order[0]] != scores[order[n - 1]]
+    for t in range(len(weight)):
+        i, j = p.pairs.winner[t] - p.pairs.begin, p.pairs.loser[t] - p.pairs.begin
+        if min(place[i], place[j]) >= top:
+            weight[t] = 0.0
+        elif spread:
+            weight[t] /= OFFSET + abs(scores[i] - scores[j])
+    return weight
+
+
+@query_kernel(SwapParams, _swaps_of_query)
+def _swap_kernel(
+    p: SwapParams, scores: Floats, gains: Floats, hessian: int, grad: Floats, hess: Floats
+) -> float:
+    if len(p.pairs.weight) == 0:
+        return 0.0
+    weight = _swap_weights(p, scores, gains)
+    loss, pulls = _add_pairs(p.pairs, weight, scores, hessian, grad, hess)
+    if not p.swaps.norm:
+        return loss
+    factor = norm_factor(2.0 * pulls)  # of L
+    for i in range(len(scores)):
+        grad[i] *= factor
+        hess[i] *= factor
+    return loss * factor
+
+
+@dataclass(frozen=True)
+class Preferences(Objective):
+    """An objective on pairs that are given: which of two documents of a query is better.
+
+    Parameters
+    ----------
+    objective : str or Objective
+        The loss of a pair: "ranknet", "ranksvm", "gbrank", "rankboost", "frank" or "lambdarank", by
+        name or as an object, whose parameters hold. "lambdarank" weighs a pair by what its swap
+        changes in the measure of the labels; where all labels of a query are equal, by 1. Others
+        ignore the labels.
+    pairs : array_like (n_pairs, 2), (n_pairs, 3) or (n_pairs, 4), or data frame
+        Rows (winner, loser[, weight[, margin]]), or columns of these names. Winner and loser are
+        rows of the training data, from 0, of one query. A weight multiplies the loss of its pair;
+        positive, default 1; a pair that is given twice counts twice. A margin is the lead that the
+        winner should have, for "gbrank" and "ranksvm" only; positive, default that of the
+        objective.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an objective that is none of the six, margins with one that has none, and for bad pairs,
+        naming their row. In `loss`, `grad_hess` and training for rows that the data does not have,
+        and for pairs across two queries.
+
+    Notes
+    -----
+    The objective's parameters for hosts (`perturb`, `seed`, ...) are those of the whole. Time grows
+    with the number of pairs. Gradient and Hessian claim what those of the objective do.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> pairs = [(0, 1, 2.0), (2, 1, 1.0)]
+    >>> objective = boostrank.Preferences("ranknet", pairs)
+    >>> grad, hess = objective.grad_hess([0.0, 0.0, 0.0], [0, 0, 0], [3])
+    >>> grad.tolist(), hess.tolist()
+    ([-1.0, 1.5, -0.5], [0.5, 0.75, 0.25])
+    """
+
+    name: ClassVar[str] = "preferences"
+
+    objective: Any
+    pairs: Any
+    # What hosts read is the objective's. The defaults are for `Mix`, which takes no others.
+    rescale: bool = field(init=False, default=True)
+    perturb: str | None = field(init=False, default=None)
+    perturb_scale: float = field(init=False, default=1.0)
+    query_fraction: float = field(init=False, default=1.0)
+    seed: int = field(init=False, default=0)
+    start_round: int | None = field(init=False, default=None)
+    hessian: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        inner = self.objective
+        if isinstance(inner, str) and inner in INSIDE:
+            inner = INSIDE[inner]()
+        if type(inner) not in INSIDE.values():
+            got = inner.name if isinstance(inner, Objective) else repr(inner)
+            raise (ValueError if isinstance(inner, str | Objective) else TypeError)(
+                f"objective must be a loss of pairs, one of {', '.join(INSIDE)}; got {got}"
+            )
+        pairs = self.pairs if isinstance(self.pairs, Pairs) else Pairs(self.pairs)
+        if len(pairs.margin) and not isinstance(inner, GBRank | RankSVM):
+            raise ValueError(
+                f"pairs have margins, which {inner.name} has no use for: they are for gbrank and "
+                "ranksvm; leave the column out"
+            )
+        self._set(objective=inner, pairs=pairs)
+        for name in (*HOST_PARAMETERS, "hessian"):
+            self._set(**{name: getattr(inner, name)})
+
+    def __repr__(self) -> str:
+        return f"Preferences(objective={self.objective!r}, pairs={self.pairs!r})"
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with other parameters; those for hosts are the objective's.
+
+        Parameters
+        ----------
+        **changes
+
+        Returns
+        -------
+        Preferences
+        """
+        inner = {name: changes.pop(name) for name in HOST_PARAMETERS if name in changes}
+        if inner:
+            changes["objective"] = changes.get("objective", self.objective).replace(**inner)
+        return super().replace(**changes)
+
+    @property
+    def counts_gains(self) -> bool:
+        """Whether the parameter `gain` of the objective makes a difference."""
+        return bool(self.objective.counts_gains)
+
+    def with_gain(self, gain: Any) -> Self:
+        """Return a copy with another gain, where it counts."""
+        return self.replace(objective=self.objective.with_gain(gain))
+
+    @property
+    def exponential_gains(self) -> bool:
+        """Whether a grade y counts as 2^y."""
+        return bool(self.objective.exponential_gains)
+
+    @property
+    def contract(self) -> Contract:
+        """What gradient and Hessian claim to be, the label domain and the cost."""
+        inner: Contract = self.objective.contract
+        # A query of n documents may have any number of pairs.
+        return Contract(
+            gradient=inner.gradient,
+            hessian=inner.hessian,
+            labels=inner.labels,
+            cost=Cost.QUADRATIC,
+            frozen=inner.frozen,
+            kinks=inner.kinks,
+            convex=inner.convex,
+            metric_offset=inner.metric_offset,
+        )
+
+    def _schedules(self) -> dict[str, Schedule]:
+        return {f"objective.{name}": value for name, value in self.objective._schedules().items()}
+
+    def _values(self, round: int) -> dict[str, Any]:
+        return {"objective": self.objective._at(round)}
+
+    def _prepared(self, labels: Floats, boundaries: Integers) -> tuple[Any, Any, Floats]:
+        """Return the kernel, what it takes, and the gains."""
+        inner, pairs = self.objective, self.pairs
+        p = PairParams(
+            loss=LOSSES[inner.name],
+            sigma=getattr(inner, "sigma", 1.0),
+            margin=getattr(inner, "margin", 1.0),
+            normalize=getattr(inner, "normalize", False),
+            begin=0,
+            first=pairs.first(boundaries),
+            winner=pairs.winner,
+            loser=pairs.loser,
+            weight=pairs.weight,
+            margins=pairs.margin,
+        )
+        if not isinstance(inner, LambdaRank):
+            return _kernel, p, labels
+        gains = inner._kernel_gains(labels, boundaries)
+        return _swap_kernel, SwapParams(p, inner._params(), labels), gains
+
+    def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
+        kernel, p, gains = self._prepared(labels, boundaries)
+        kernel.losses(p, boundaries, scores, gains, loss)
+
+    def _grad_hess(
+        self,
+        scores: Floats,
+        labels: Floats,
+        boundaries: Integers,
+        grad: Floats,
+        hess: Floats,
+        draws: Floats | None = None,
+    ) -> None:
+        kernel, p, gains = self._prepared(labels, boundaries)
+        code = HESSIANS[self.hessian]
+        kernel.derivatives(p, boundaries, scores, gains, code, grad, hess)
+
+
+def has_preferences(objective: Objective) -> bool:
+    """Tell whether an objective, or a part of it, learns from pairs of rows."""
+    inside = (getattr(objective, own.name) for own in fields(objective))
+    return isinstance(objective, Preferences) or any(
+        has_preferences(part) for part in inside if isinstance(part, Objective)
+    )

@@ -1,0 +1,739 @@
+"""Pairs that are given: losses, checks of the pairs, both hosts and the rankers."""
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+
+import catboost
+import lightgbm as lgb
+import numba
+import numpy as np
+import oracle
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import xgboost as xgb
+from boostrank.objectives import REGISTRY
+from boostrank.objectives.preferences import INSIDE
+from cases import PATHS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import FLOOR, ORACLES, REACH, gradient, preferences, preferences_gauss_newton
+from test_fuzz import attempt
+from training import HOST_HESSIAN_FLOOR, LIGHTGBM, XGBOOST
+
+import boostrank
+from boostrank import Blend, LambdaRank, Mix, Preferences, QueryRMSE, RankNet, Several, Unbiased
+from boostrank.datasets import make_ranking
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+GROUP = np.array([12, 0, 1, 7, 2, 30, 5])
+CASES = [
+    (name, number, hessian)
+    for name, number in PATHS
+    if name in INSIDE
+    for hessian in REGISTRY[name].hessians
+]
+every_case = pytest.mark.parametrize(("name", "number", "hessian"), CASES)
+every_inside = pytest.mark.parametrize("name", INSIDE)
+every_host = pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+every_ranker = pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
+
+
+def ragged(rng, group=GROUP):
+    n = group.sum()
+    return rng.normal(0, 1.5, n).round(2), rng.integers(0, 4, n).astype(float)
+
+
+def of_grades(labels, group):
+    """Every pair of different grade."""
+    found, start = [], 0
+    for n in group:
+        y = labels[start : start + n]
+        found.append(np.argwhere(y[:, None] > y) + start)
+        start += n
+    return np.concatenate(found)
+
+
+def drawn(rng, group=GROUP, per_document=2, margins=False):
+    """Pairs that contradict each other, with repeats, weights and perhaps margins."""
+    rows, start = [], 0
+    for n in group:
+        for _ in range(per_document * n if n > 1 else 0):
+            i, j = rng.choice(n, 2, replace=False) + start
+            rows.append((i, j, rng.integers(1, 9) / 4, rng.integers(1, 9) / 4))
+        start += n
+    return np.array(rows)[:, : 4 if margins else 3]
+
+
+def queries(group, pairs):
+    """The documents of each query, with its pairs as the oracle takes them."""
+    start = 0
+    for n in group:
+        own = pairs[(pairs[:, 0] >= start) & (pairs[:, 0] < start + n)]
+        margin = own[:, 3] if own.shape[1] == 4 else [None] * len(own)
+        yield (
+            slice(start, start + n),
+            [
+                (int(i) - start, int(j) - start, w, m)
+                for (i, j, w), m in zip(own[:, :3], margin, strict=True)
+            ],
+        )
+        start += n
+
+
+# ---- the loss ------------------------------------------------------------------------------------
+
+
+@every_case
+def test_all_pairs_of_different_grade_give_the_objective_itself(name, number, hessian, rng):
+    parameters = ORACLES[name].parameters[number]
+    alone = REGISTRY[name](**parameters, hessian=hessian)
+    group = np.append(GROUP, 300)
+    scores, labels = ragged(rng, group)
+    pairs = of_grades(labels, group)
+    objective = Preferences(alone, rng.permutation(pairs))
+    for got, want in zip(
+        objective.grad_hess(scores, labels, group),
+        alone.grad_hess(scores, labels, group),
+        strict=True,
+    ):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12 * np.abs(want).max())
+    np.testing.assert_allclose(
+        objective.loss(scores, labels, group), alone.loss(scores, labels, group), rtol=1e-10
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"), [case for case in oracle.CASES if case[0] in INSIDE]
+)
+def test_all_parameters_hold(name, parameters, rng):
+    alone = REGISTRY[name](**parameters)
+    scores, labels = ragged(rng)
+    objective = Preferences(alone, of_grades(labels, GROUP))
+    want = alone.grad_hess(scores, labels, GROUP)
+    np.testing.assert_allclose(
+        objective.grad_hess(scores, labels, GROUP), want, rtol=1e-9, atol=1e-10 * np.abs(want).max()
+    )
+
+
+@every_case
+@pytest.mark.parametrize("labelled", [True, False])
+def test_given_pairs_equal_the_oracle(name, number, hessian, labelled, rng):
+    parameters = ORACLES[name].parameters[number]
+    scores, labels = ragged(rng)
+    labels *= labelled
+    hinged = name in ("gbrank", "ranksvm")
+    group = np.array([9, 0, 1, 7, 2, 5])
+    scores, labels = scores[: group.sum()], labels[: group.sum()]
+    pairs = drawn(rng, group, margins=hinged and labelled)
+    objective = Preferences(REGISTRY[name](**parameters, hessian=hessian), pairs)
+    grad, hess = objective.grad_hess(scores, labels, group)
+    loss = objective.loss(scores, labels, group)
+    for q, (rows, own) in enumerate(queries(group, pairs)):
+        s, y = scores[rows].tolist(), labels[rows].tolist()
+        options = {"name": name, **parameters}
+        np.testing.assert_allclose(loss[q], preferences(s, y, own, **options), rtol=1e-10)
+        if not s:
+            continue
+        numeric = gradient(lambda at: preferences(at, y, own, frozen_at=s, **options), s)  # noqa: B023
+        margin = parameters.get("margin", 1.0)
+        apart = [abs(s[i] - s[j] - (m or margin)) for i, j, _, m in own]
+        if not (hinged and min(apart, default=1.0) < REACH):
+            np.testing.assert_allclose(grad[rows], numeric, rtol=1e-6, atol=1e-7)
+        if hessian == "constant":
+            want = np.ones(len(s))
+        elif name == "frank" and hessian == "exact":
+            continue
+        else:
+            want = np.maximum(preferences_gauss_newton(s, y, own, **options), FLOOR)
+        np.testing.assert_allclose(hess[rows], want, rtol=1e-9, atol=1e-12)
+
+
+def test_hand_values():
+    """Equal scores: of RankNet a pull of w/2 and a curvature of w/4; hinges lack their margin."""
+    s, y, group = [0.0, 0.0, 0.0], [0, 0, 0], [3]
+    grad, hess = Preferences("ranknet", [(0, 1, 2), (2, 1, 1)]).grad_hess(s, y, group)
+    np.testing.assert_allclose(grad, [-1.0, 1.5, -0.5])
+    np.testing.assert_allclose(hess, [0.5, 0.75, 0.25])
+    loss = Preferences("ranknet", [(0, 1, 2), (2, 1, 1)]).loss(s, y, group)
+    np.testing.assert_allclose(loss, [3 * np.log(2)])
+    grad, hess = Preferences("gbrank", [(0, 1, 2, 0.5), (2, 1, 1, 3)]).grad_hess(s, y, group)
+    np.testing.assert_allclose(grad, [-1.0, 4.0, -3.0])
+    np.testing.assert_allclose(hess, [2.0, 3.0, 1.0])
+    weighted_mean = Preferences(RankNet(normalize=True), [(0, 1, 2), (2, 1, 1)])
+    np.testing.assert_allclose(weighted_mean.grad_hess(s, y, group)[0], [-1 / 3, 0.5, -1 / 6])
+    # The swap of ranks 1 and 2 of a query with gains 1, 0, 0 changes NDCG by 1 - 1/log2(3).
+    swapped = Preferences(LambdaRank(norm=False), [(1, 0, 2), (1, 2, 1)])
+    change = 1.0 - 1.0 / np.log2(3.0)
+    np.testing.assert_allclose(swapped.grad_hess(s, [1, 0, 0], group)[0], [change, -change, 0.0])
+
+
+def test_lambdaranks_swaps_of_equal_labels_count_as_1(rng):
+    scores, labels = ragged(rng)
+    pairs = drawn(rng)
+    of_pairs, of_net = Preferences(LambdaRank(norm=False), pairs), Preferences("ranknet", pairs)
+    for level in (0.0, 2.0):
+        equal = np.full_like(labels, level)
+        np.testing.assert_array_equal(
+            of_pairs.grad_hess(scores, equal, GROUP), of_net.grad_hess(scores, equal, GROUP)
+        )
+    # Of one query, whatever the others have.
+    first = slice(0, GROUP[0])
+    mixed = labels.copy()
+    mixed[first] = 1.0
+    np.testing.assert_array_equal(
+        of_pairs.grad_hess(scores, mixed, GROUP)[0][first],
+        of_net.grad_hess(scores, mixed, GROUP)[0][first],
+    )
+    # Documents of one grade swap nothing; gains that are all equal neither.
+    alike = Preferences(LambdaRank(norm=False), [(0, 1)])
+    assert not alike.grad_hess([0.0, 1.0, 2.0], [1, 1, 0], [3])[0].any()
+    worthless = Preferences(LambdaRank(norm=False, gain=(0.0, 0.0)), [(0, 1)])
+    assert not worthless.grad_hess([0.0, 1.0], [1, 0], [2])[0].any()
+
+
+@every_inside
+def test_order_and_repeats_of_pairs(name, rng):
+    scores, labels = ragged(rng)
+    pairs = drawn(rng)
+    objective, turned = Preferences(name, pairs), Preferences(name, rng.permutation(pairs))
+    assert objective == turned
+    assert hash(objective) == hash(turned)
+    np.testing.assert_array_equal(
+        objective.grad_hess(scores, labels, GROUP), turned.grad_hess(scores, labels, GROUP)
+    )
+    doubled = pairs * [1, 1, 2]
+    assert objective != Preferences(name, doubled)
+    np.testing.assert_allclose(
+        Preferences(name, np.concatenate([pairs, pairs])).grad_hess(scores, labels, GROUP),
+        Preferences(name, doubled).grad_hess(scores, labels, GROUP),
+        rtol=1e-12, atol=1e-14,
+    )  # fmt: skip
+
+
+@every_inside
+def test_queries_are_alone_and_threads_change_no_bit(name, rng):
+    group = rng.integers(0, 60, 300)
+    scores, labels = ragged(rng, group)
+    pairs = drawn(rng, group)
+    objective = Preferences(name, pairs)
+    grad, hess = objective.grad_hess(scores, labels, group)
+    threads = numba.get_num_threads()
+    try:
+        for n in (1, threads):
+            numba.set_num_threads(n)
+            again = objective.grad_hess(scores, labels, group)
+            np.testing.assert_array_equal(again, (grad, hess))
+    finally:
+        numba.set_num_threads(threads)
+    start = group[:7].sum()
+    rows = slice(start, start + group[7])
+    own = pairs[(pairs[:, 0] >= rows.start) & (pairs[:, 0] < rows.stop)] - [start, start, 0]
+    alone = Preferences(name, own).grad_hess(scores[rows], labels[rows], [group[7]])
+    np.testing.assert_array_equal(alone, (grad[rows], hess[rows]))
+
+
+@every_inside
+def test_queries_without_pairs_teach_nothing(name, rng):
+    scores, labels = ragged(rng)
+    objective = Preferences(name, [(0, 1)])
+    grad, hess = objective.grad_hess(scores, labels, GROUP)
+    assert not grad[2:].any()
+    assert (hess[12:] == FLOOR).all()
+    assert not objective.loss(scores, labels, GROUP)[1:].any()
+
+
+SCORE = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([1e300, -1e300, 5e-324, 1.7e308, -1.7e308, 0.0, 1.0]),
+)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    st.sampled_from([case for case in CASES if case[2] != "constant"]),
+    st.lists(SCORE, min_size=2, max_size=6),
+    st.data(),
+)
+def test_any_numbers_give_finite_ones_or_are_refused(case, scores, data):
+    name, number, hessian = case
+    n = len(scores)
+    row = st.integers(0, n - 1)
+    amount = st.one_of(st.floats(5e-324, 1.7e308), st.just(1.0))
+    pair = st.tuples(row, row, amount).filter(lambda pair: pair[0] != pair[1])
+    pairs = data.draw(st.lists(pair, min_size=1, max_size=8))
+    labels = data.draw(st.lists(st.integers(0, 31), min_size=n, max_size=n))
+    inner = REGISTRY[name](**ORACLES[name].parameters[number], hessian=hessian)
+    objective = Preferences(inner, pairs)
+    for call in (objective.grad_hess, objective.loss):
+        found, refusal = attempt(lambda: call(scores, labels, [n]), ValueError)  # noqa: B023
+        assert "is not finite in query 0" in refusal if found is None else np.isfinite(found).all()
+
+
+@every_inside
+def test_leads_at_the_ends_of_float64(name):
+    """Pairs apart by more than any float: finite where the objective itself is."""
+    for high in (1e30, 1e150, 1e300):
+        scores, labels = [high, -high, 0.0], [0, 1, 2]
+        objective = Preferences(name, of_grades(np.array(labels), [3]))
+        alone = REGISTRY[name]()
+        got, want = (each.grad_hess(scores, labels, [3]) for each in (objective, alone))
+        np.testing.assert_allclose(got, want, rtol=1e-10)
+
+
+def test_processes_give_the_same_bits(rng):
+    code = (
+        "import numpy as np, boostrank, hashlib; rng = np.random.default_rng(1);"
+        "pairs = [(i, (i + 3) % 40, w) for i, w in enumerate(rng.uniform(1, 2, 40))];"
+        "s, y = rng.normal(size=40), rng.integers(0, 3, 40);"
+        "print([hashlib.sha256(np.array(boostrank.Preferences(name, pairs).grad_hess(s, y, [40])))"
+        ".hexdigest() for name in ('ranknet', 'lambdarank')])"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+    assert len(found) == 1
+
+
+# ---- what is handed over -------------------------------------------------------------------------
+
+ROWS = [(0, 1, 2.0), (2, 1, 1.0)]
+CONTAINERS = {
+    "list": ROWS,
+    "array": np.array(ROWS),
+    "float32": np.array(ROWS, np.float32),
+    "fortran": np.asfortranarray(ROWS),
+    "strided": np.repeat(np.array(ROWS), 2, axis=0)[::2],
+    "pandas": pd.DataFrame(ROWS, columns=["winner", "loser", "weight"], index=[7, 3]),
+    "pandas, turned": pd.DataFrame(ROWS, columns=["winner", "loser", "weight"])[
+        ["weight", "loser", "winner"]
+    ],
+    "polars": pl.DataFrame(ROWS, schema=["winner", "loser", "weight"], orient="row"),
+    "pyarrow": pa.table({"winner": [0, 2], "loser": [1, 1], "weight": [2.0, 1.0]}),
+    "dict": {"winner": [0, 2], "loser": [1, 1], "weight": [2.0, 1.0]},
+}
+
+
+@pytest.mark.parametrize("pairs", CONTAINERS.values(), ids=CONTAINERS)
+def test_containers(pairs):
+    kept = copy.deepcopy(pairs)
+    objective = Preferences("ranknet", pairs)
+    assert objective == Preferences("ranknet", ROWS)
+    grad, _ = objective.grad_hess([0.0, 0.0, 0.0], [0, 0, 0], [3])
+    np.testing.assert_allclose(grad, [-1.0, 1.5, -0.5])
+    np.testing.assert_array_equal(np.asarray(pairs), np.asarray(kept))
+
+
+def frame(**columns):
+    return pd.DataFrame(columns)
+
+
+@pytest.mark.parametrize(
+    ("objective", "pairs", "message"),
+    [
+        ("ranknet", [], "^pairs must have at least one row"),
+        ("ranknet", np.zeros((0, 3)), "^pairs must have at least one row"),
+        ("ranknet", None, r"^pairs must be rows \(winner, loser.*got shape \(\)"),
+        ("ranknet", [0, 1], r"^pairs must be rows .* got shape \(2,\)"),
+        ("ranknet", [(0, 1, 1, 1, 1)], r"^pairs must be rows .* got shape \(1, 5\)"),
+        ("ranknet", [(0, 1), (1, 2, 3)], "^pairs must be rows .*inhomogeneous"),
+        ("ranknet", [("a", "b")], "^winner must be a 1-D array of numbers"),
+        ("ranknet", frame(winner=[0]), "^pairs must be rows .* got columns winner$"),
+        (
+            "ranknet",
+            frame(winner=[0], loser=[1], weights=[1]),
+            "^pairs must be rows .* got columns winner, loser, weights$",
+        ),
+        ("ranknet", [(0, 1), (2, -1)], "^loser must be a row .* got -1 at row 1 of pairs"),
+        ("ranknet", [(0, 1), (0.5, 1)], "^winner must be a row .* got 0.5 at row 1 of pairs"),
+        ("ranknet", [(np.nan, 1)], "^winner must be a row .* got nan at row 0 of pairs"),
+        ("ranknet", [(2.0**60, 1)], "^winner must be a row .* at row 0 of pairs"),
+        ("ranknet", [(True, False)], "^winner must hold rows of documents, got booleans"),
+        ("ranknet", [(0, 1), (3, 3)], "^row 1 of pairs prefers the document at row 3 to itself"),
+        ("ranknet", [(0, 1, 1), (1, 2, 0)], "^weight must be positive .* got 0 at row 1 of pairs"),
+        ("ranknet", [(0, 1, -1)], "^weight must be positive and finite, got -1 at row 0 of pairs"),
+        ("ranknet", [(0, 1, np.inf)], "^weight must be positive and finite, got inf at row 0"),
+        ("ranknet", [(0, 1, np.nan)], "^weight must be positive and finite, got nan at row 0"),
+        ("gbrank", [(0, 1, 1, 0)], "^margin must be positive and finite, got 0 at row 0 of pairs"),
+        ("ranknet", [(0, 1, 1, 1)], "^pairs have margins, which ranknet has no use for"),
+        ("lambdarank", [(0, 1, 1, 1)], "^pairs have margins, which lambdarank has no use for"),
+        ("blend", [(0, 1)], "^objective must be a loss of pairs, one of ranknet, ranksvm, gbrank"),
+        (Blend(), [(0, 1)], "^objective must be a loss of pairs, .*; got blend"),
+        (Preferences("ranknet", [(0, 1)]), [(0, 1)], "^objective must be .* got preferences"),
+        (3, [(0, 1)], "^objective must be a loss of pairs, .*; got 3"),
+    ],
+)
+def test_bad_parameters_are_refused(objective, pairs, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Preferences(objective, pairs)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([(4, 3), (0, 1), (1, 5)], "^row 2 of pairs names the document at row 5, but .* has 5 row"),
+        (
+            [(4, 3), (3, 2), (2, 1), (1, 2)],
+            r"^row 2 of pairs compares the documents at rows 2 and 1, of the queries 1 and 0; both",
+        ),
+    ],
+)
+def test_pairs_that_do_not_fit_the_data(pairs, message):
+    objective = Preferences("ranknet", pairs)
+    for call in (objective.grad_hess, objective.loss):
+        with pytest.raises(ValueError, match=message):
+            call(np.zeros(5), np.zeros(5), [2, 3])
+    assert objective.loss(np.zeros(6), np.zeros(6), [6]).shape == (1,)  # other data, checked again
+
+
+def test_it_is_one_object_with_what_is_inside(rng):
+    pairs = drawn(rng)
+    objective = Preferences(RankNet(seed=4, query_fraction=0.5), pairs)
+    assert (objective.seed, objective.query_fraction) == (4, 0.5)
+    assert objective.replace(seed=5).objective.seed == objective.replace(seed=5).seed == 5
+    scores, labels = ragged(rng)
+    objective.grad_hess(scores, labels, GROUP)
+    copied = pickle.loads(pickle.dumps(objective))
+    assert copied == objective == copy.deepcopy(objective)
+    assert hash(copied) == hash(objective)
+    np.testing.assert_array_equal(
+        copied.grad_hess(scores, labels, GROUP), objective.grad_hess(scores, labels, GROUP)
+    )
+    assert objective != objective.replace(pairs=pairs[1:])
+    assert repr(objective).startswith("Preferences(objective=RankNet(sigma=1.0,")
+    assert repr(objective).endswith(f"pairs=<{len(pairs)} pairs>)")
+    linear = Preferences(LambdaRank(), pairs).with_gain("linear")
+    assert (linear.counts_gains, linear.exponential_gains) == (True, False)
+    assert linear.objective.gain == "linear"
+    assert not Preferences("gbrank", pairs).counts_gains
+    for name in INSIDE:
+        contract = Preferences(name, pairs).contract
+        assert contract.gradient == REGISTRY[name]().contract.gradient
+        assert contract.hessian == REGISTRY[name]().contract.hessian
+        assert contract.shift_invariant
+
+
+def test_schedules_reach_what_is_inside(rng):
+    scores, labels = ragged(rng)
+    pairs = drawn(rng)
+    steeper = RankNet(sigma=boostrank.Schedule("linear", 3, first=1.0, last=3.0))
+    objective = Preferences(steeper, pairs)
+    np.testing.assert_array_equal(
+        objective.grad_hess(scores, labels, GROUP, round=3),
+        Preferences(RankNet(sigma=3.0), pairs).grad_hess(scores, labels, GROUP),
+    )
+    with pytest.raises(ValueError, match=r"^round is missing"):
+        objective.grad_hess(scores, labels, GROUP)
+
+
+def test_wrappers(rng):
+    scores, labels = ragged(rng)
+    objective = Preferences("ranknet", drawn(rng))
+    mix = Mix(QueryRMSE(), objective, 0.25)
+    want = 0.25 * QueryRMSE().grad_hess(scores, labels, GROUP)[0]
+    want += 0.75 * objective.grad_hess(scores, labels, GROUP)[0]
+    np.testing.assert_allclose(mix.grad_hess(scores, labels, GROUP)[0], want)
+    both = Several({"grades": QueryRMSE(), "pairs": objective}, labels={"pairs": labels})
+    assert both.loss(scores, labels, GROUP).shape == GROUP.shape
+    for inside in (objective, mix):
+        with pytest.raises(TypeError, match=r"^objective must not be Preferences"):
+            Unbiased(inside)
+    with pytest.raises(ValueError, match=r"^second must not have seed of its own"):
+        Mix(QueryRMSE(), objective.replace(seed=3), 0.5)
+
+
+# ---- in the hosts --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(60, 10, n_features=6, seed=3)
+
+
+@pytest.fixture(scope="module")
+def pairs(data):
+    """A third of the pairs of different grade, with weights."""
+    rng = np.random.default_rng(0)
+    some = rng.permutation(of_grades(data.y, data.group))[::3]
+    return np.column_stack([some, rng.integers(1, 5, len(some))])
+
+
+def train(host, objective, data, rounds=5, label=None, rows=slice(None), group=None, **kwargs):
+    group = data.group if group is None else group
+    label = (data.y if label is None else label)[rows]
+    if host == "lightgbm":
+        params = {**LIGHTGBM, "objective": objective}
+        return lgb.train(params, lgb.Dataset(data.X[rows], label, group=group), rounds, **kwargs)
+    matrix = xgb.DMatrix(data.X[rows], label, group=group)
+    return xgb.train(XGBOOST, matrix, rounds, obj=objective, **kwargs)
+
+
+def scores_of(booster, data):
+    return booster.predict(data.X if isinstance(booster, lgb.Booster) else xgb.DMatrix(data.X))
+
+
+@every_host
+@every_inside
+def test_a_booster_gets_the_gradients(host, name, data, pairs):
+    """The same trees as of a function that calls `grad_hess` itself."""
+    objective = Preferences(name, pairs)
+
+    def by_hand(preds, _):
+        grad, hess = objective.grad_hess(preds, data.y, data.group)
+        mean = hess[grad != 0].mean()
+        return np.float32(grad / mean), np.float32(np.maximum(hess / mean, HOST_HESSIAN_FLOOR))
+
+    found, want = (scores_of(train(host, each, data), data) for each in (objective, by_hand))
+    np.testing.assert_allclose(found, want, atol=1e-6)
+
+
+@every_host
+def test_labels_do_not_matter_to_what_has_no_swaps(host, data, pairs):
+    for name in INSIDE:
+        found = [
+            scores_of(train(host, Preferences(name, pairs), data, label=labels), data)
+            for labels in (data.y, np.zeros_like(data.y))
+        ]
+        assert np.array_equal(*found) == (name != "lambdarank")
+
+
+@every_host
+def test_it_learns_what_the_pairs_say(host, data, pairs):
+    turned = pairs[:, [1, 0, 2]]
+    for given_pairs, sign in ((pairs, 1), (turned, -1)):
+        objective = Preferences("ranknet", given_pairs)
+        scores = scores_of(train(host, objective, data, 60, np.zeros_like(data.y)), data)
+        ordered = scores[pairs[:, 0].astype(int)] > scores[pairs[:, 1].astype(int)]
+        assert (ordered if sign > 0 else ~ordered).mean() > 0.9
+
+
+@every_host
+def test_pairs_that_do_not_fit_the_data_stop_training(host, data, pairs):
+    for bad, message in (
+        ([(0, len(data.y), 1)], r"names the document at row 600, but the data has 600 rows"),
+        ([(0, len(data.y) - 1, 1)], r"compares the documents at rows 0 and 599, of the queries 0 "),
+    ):
+        with pytest.raises(ValueError, match=rf"row {len(pairs)} of pairs {message}"):
+            train(host, Preferences("ranknet", np.concatenate([pairs, bad])), data)
+
+
+@every_host
+def test_host_parameters_noise_weights_and_continuation(host, data, pairs):
+    plain = Preferences("ranknet", pairs)
+    same = scores_of(train(host, plain, data), data)
+    for changed in (plain.replace(query_fraction=0.5), plain.replace(perturb="gumbel")):
+        again = scores_of(train(host, changed, data), data)
+        assert not np.array_equal(again, same)
+        np.testing.assert_array_equal(scores_of(train(host, changed, data), data), again)
+    first = train(host, plain, data, 2)
+    rest = {"init_model": first} if host == "lightgbm" else {"xgb_model": first}
+    found = scores_of(train(host, plain, data, 3, **rest), data)
+    np.testing.assert_allclose(found, same, atol=1e-5)
+
+
+def test_lightgbms_own_ranker(data, pairs):
+    objective = Preferences("ranknet", pairs)
+    theirs = lgb.LGBMRanker(objective=objective, n_estimators=5, verbosity=-1, n_jobs=1)
+    theirs.fit(data.X, data.y, group=data.group)
+    ours = ranker(LGBMRanker, objective).fit(data.X, group=data.group)
+    np.testing.assert_array_equal(theirs.predict(data.X), ours.predict(data.X))
+
+
+@every_host
+def test_mixtures_train(host, data, pairs):
+    mix = Mix(QueryRMSE(), Preferences("gbrank", pairs), boostrank.Schedule("logistic", 5))
+    assert np.isfinite(scores_of(train(host, mix, data), data)).all()
+
+
+def test_folds_of_lightgbms_cv_find_their_pairs(data, pairs):
+    folds = boostrank.group_folds(data.group, 3)
+    objective = Mix(Preferences("ranknet", pairs), Preferences("gbrank", pairs), 0.5)
+    params = {**LIGHTGBM, "objective": objective}
+    dataset = lgb.Dataset(data.X, data.y, group=data.group, free_raw_data=False)
+    kept = lgb.cv(
+        params, dataset, 5, folds=folds, feval=boostrank.metric("ndcg@10"), return_cvbooster=True
+    )["cvbooster"]
+    for (rows, _), booster in zip(folds, kept.boosters, strict=True):
+        where = np.full(len(data.y), -1)
+        where[rows] = np.arange(len(rows))
+        own = np.column_stack([where[pairs[:, :2].astype(int)], pairs[:, 2]])
+        own = own[own.min(axis=1) >= 0]
+        alone = Mix(Preferences("ranknet", own), Preferences("gbrank", own), 0.5)
+        part = dataset.subset(rows)  # with the bins of the whole, as of cv
+        sizes = np.full(len(rows) // 10, 10)
+
+        def by_hand(preds, _, alone=alone, rows=rows, sizes=sizes):
+            total = []
+            for part in (alone.first, alone.second):
+                grad, hess = part.grad_hess(preds, data.y[rows], sizes)
+                mean = hess[grad != 0].mean()
+                total.append((grad / mean / 2, hess / mean / 2))
+            grad, hess = np.sum(total, axis=0)
+            mean = hess[grad != 0].mean()
+            return np.float32(grad / mean), np.float32(np.maximum(hess / mean, HOST_HESSIAN_FLOOR))
+
+        want = lgb.train({**LIGHTGBM, "objective": by_hand}, part, 5)
+        np.testing.assert_allclose(booster.predict(data.X), want.predict(data.X), atol=1e-6)
+    for bad, message in (
+        ([(0, 1)], "^none of the 1 pairs is of this part of the data"),
+        ([(0, 599)], "^row 0 of pairs compares the documents at rows 0 and 599"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            lgb.cv({**params, "objective": Preferences("ranknet", bad)}, dataset, 2, folds=folds)
+
+
+def test_xgboosts_cv_is_refused(data):
+    matrix = xgb.DMatrix(data.X, data.y, group=data.group)
+    # Of the first query: each fold has its rows, of another one.
+    objective = Preferences("ranknet", [(0, 1)])
+    with pytest.raises(ValueError, match=r"^xgboost\.cv does not tell which rows"):
+        xgb.cv(XGBOOST, matrix, 2, nfold=3, obj=objective)
+    assert xgb.train(XGBOOST, matrix, 1, obj=objective).num_boosted_rounds() == 1
+
+
+# ---- in the rankers ------------------------------------------------------------------------------
+
+
+def ranker(kind, objective="ranknet", n_estimators=5, **params):
+    quiet = {"verbosity": -1} if kind is LGBMRanker else {}
+    return kind(objective=objective, n_estimators=n_estimators, n_jobs=1, **quiet, **params)
+
+
+@every_ranker
+def test_rankers_take_pairs_in_fit(kind, data, pairs):
+    fitted = ranker(kind).fit(data.X, data.y, qid=data.qid, pairs=pairs)
+    assert fitted.objective == "ranknet"
+    assert fitted.objective_ == Preferences("ranknet", pairs)
+    want = fitted.predict(data.X)
+    for other in (
+        ranker(kind, RankNet()).fit(data.X, qid=data.qid, pairs=pairs),
+        ranker(kind, Preferences("ranknet", pairs)).fit(data.X, group=data.group),
+        ranker(kind).fit(
+            data.X, qid=data.qid, pairs=pairs, eval_set=[(data.X, data.y)], eval_qid=[data.qid]
+        ),
+    ):
+        np.testing.assert_allclose(other.predict(data.X), want, atol=1e-6)
+    # Rows are counted, whatever a frame's index says.
+    table = pd.DataFrame(data.X, index=np.arange(len(data.X)) + 5)
+    columns = pd.DataFrame(pairs, columns=["winner", "loser", "weight"])
+    found = ranker(kind).fit(table, np.zeros(len(data.y)), qid=data.qid, pairs=columns)
+    np.testing.assert_allclose(found.predict(table), want, atol=1e-6)
+    without = ranker(kind).fit(data.X, data.y, qid=data.qid).predict(data.X)
+    assert not np.allclose(without, want)
+    weights = np.where(np.arange(len(data.group)) < 30, 1.0, 0.25)
+    lighter = ranker(kind).fit(data.X, qid=data.qid, pairs=pairs, sample_weight=weights)
+    assert not np.allclose(lighter.predict(data.X), want)
+
+
+@every_ranker
+@pytest.mark.parametrize("what", ["fit", "objective", "mixture", "several", "unbiased"])
+def test_sorting_rows_moves_what_an_objective_holds_of_them(kind, what, data, pairs):
+    """Rows of pairs, further labels and positions are those of `X` as it is given."""
+    order = np.random.default_rng(1).permutation(len(data.y))
+    where = np.argsort(order)
+    moved = np.column_stack([where[pairs[:, :2].astype(int)], pairs[:, 2]])
+    second = np.floor(data.X[:, 0]).clip(0)
+    shown = np.tile(np.arange(10), 60) + 1
+
+    def built(pairs, second, shown):
+        inner = Preferences("ranknet", pairs)
+        return {
+            "fit": RankNet(),
+            "objective": inner,
+            "mixture": Mix(QueryRMSE(), inner, 0.5),
+            "several": Several({"a": inner, "b": QueryRMSE()}, labels={"b": second}),
+            "unbiased": Unbiased(RankNet(), position=shown),
+        }[what]
+
+    y = (data.y > 1).astype(float)
+    given_pairs = {} if what != "fit" else {"pairs": pairs}
+    want = ranker(kind, built(pairs, second, shown)).fit(
+        data.X, y, qid=data.qid, **given_pairs
+    ).predict(data.X)  # fmt: skip
+    given_pairs = {} if what != "fit" else {"pairs": moved}
+    # Within queries rows stay mixed, and sums over them differ in their last bits.
+    found = ranker(kind, built(moved, second[order], shown[order])).fit(
+        data.X[order], y[order], qid=data.qid[order], sort=True, **given_pairs
+    ).predict(data.X)  # fmt: skip
+    np.testing.assert_allclose(found, want, atol=1e-4)
+
+
+@every_ranker
+def test_rankers_refuse(kind, data, pairs):
+    fit = {"qid": data.qid}
+    crossing = np.concatenate([pairs, [(599, 0, 1)]])
+    for objective, kwargs, message in (
+        ("ranknet", fit, "^y is missing: pass the grade of each row of X, or preferences as pairs"),
+        ("blend", {**fit, "pairs": pairs}, "^objective must be a loss of pairs.*; got blend"),
+        (Preferences("ranknet", pairs), {**fit, "pairs": pairs}, "^pairs are given twice"),
+        (
+            "ranknet",
+            {**fit, "pairs": pairs, "position": np.ones(600, int)},
+            "^position and pairs do not go together",
+        ),
+        ("gbrank", {**fit, "pairs": crossing}, f"^row {len(pairs)} of pairs compares the docu"),
+        (
+            "gbrank",
+            {**fit, "pairs": crossing, "sort": True},
+            f"^row {len(pairs)} of pairs compares the documents at rows 599 and 0, of the queries",
+        ),
+        ("gbrank", {**fit, "pairs": [(0, 600)]}, "^row 0 of pairs names the document at row 600"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ranker(kind, objective).fit(data.X, **kwargs)
+
+
+@every_ranker
+def test_schedules_take_their_length_from_the_ranker(kind, data, pairs):
+    steeper = RankNet(sigma=boostrank.Schedule("linear", 1, first=1.0, last=2.0))
+    fitted = ranker(kind, steeper).fit(data.X, qid=data.qid, pairs=pairs)
+    assert fitted.objective_.objective.sigma.total_rounds == 5
+
+
+# ---- CatBoost's PairLogit ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leaves_are_those_of_catboosts_pairlogit(weighted, rng):
+    """Newton steps of both leaves, for the same pairs, weights and scores."""
+    group = np.array([5, 7, 3, 9, 12])
+    n = group.sum()
+    feature, scores = rng.integers(0, 2, n), rng.normal(size=n)
+    query = np.repeat(np.arange(len(group)), group)
+    rows = drawn(rng, group)
+    rows = np.unique(rows[:, :2], axis=0)
+    weight = rng.uniform(0.5, 2.0, len(rows)) if weighted else np.ones(len(rows))
+    pool = catboost.Pool(
+        feature[:, None], np.zeros(n), group_id=query, baseline=scores,
+        pairs=rows.astype(int), pairs_weight=weight,
+    )  # fmt: skip
+    model = catboost.CatBoost(
+        {
+            "loss_function": "PairLogit",
+            "iterations": 1,
+            "depth": 1,
+            "learning_rate": 1.0,
+            "l2_leaf_reg": 1e-12,
+            "leaf_estimation_method": "Newton",
+            "leaf_estimation_iterations": 1,
+            "bootstrap_type": "No",
+            "random_strength": 0,
+            "verbose": False,
+            "allow_writing_files": False,
+        }
+    )
+    values = model.fit(pool).predict(catboost.Pool(feature[:, None], group_id=query))
+    objective = Preferences("ranknet", np.column_stack([rows, weight]))
+    grad, hess = objective.grad_hess(scores, np.zeros(n), group)
+    steps = (-np.bincount(feature, grad) / np.bincount(feature, hess))[feature]
+    # The loss does not see a shift: CatBoost takes the one with which they add up to 0.
+    np.testing.assert_allclose(values, steps - steps.mean(), rtol=1e-5, atol=1e-7)
