@@ -27,7 +27,7 @@ except ImportError as error:
 
 from boostrank.datasets import group_folds
 from boostrank.hosts.rankers import read_rows
-from boostrank.metrics.probabilities import probabilities
+from boostrank.metrics.probabilities import probabilities, targets
 from boostrank.objectives.validation import (
     Floats,
     check_count,
@@ -39,11 +39,6 @@ from boostrank.objectives.validation import (
 )
 
 __all__ = ["CalibratedRanker", "Isotonic", "Platt"]
-
-
-def _targets(top: Any, y: Any, n_docs: int) -> Floats:
-    """Return the probability that each label stands for."""
-    return np.minimum(check_labels(y, n_docs) / check_positive("top", top), 1.0)
 
 
 class _Calibrator(BaseEstimator):  # type: ignore[misc]
@@ -75,7 +70,7 @@ class _Calibrator(BaseEstimator):  # type: ignore[misc]
         s = check_scores(scores)
         if len(s) == 0:
             raise ValueError("scores must hold at least one document, got none")
-        t = _targets(self.top, y, len(s))
+        t = targets(check_labels(y, len(s)), check_positive("top", self.top))
         n = len(s)
         w = np.ones(n) if sample_weight is None else check_weight(sample_weight, n, n)
         self._fit(s, t, w)

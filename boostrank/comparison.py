@@ -13,6 +13,7 @@ from boostrank.objectives import Objective
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from boostrank.lab.learners import Learner
     from boostrank.lab.results import Row
     from boostrank.lab.settings import Settings
 
@@ -49,6 +50,8 @@ class Comparison:
         -------
         pandas.DataFrame
         """
+        from boostrank.lab.results import best_first
+
         return (
             _pandas()
             .DataFrame(
@@ -65,7 +68,7 @@ class Comparison:
                         "median_round": row.median_round,
                         "seconds_per_round": row.seconds_per_round,
                     }
-                    for row in sorted(self.rows, key=lambda row: -row.mean(row.metric))
+                    for row in best_first(self.rows)
                 ]
             )
             .set_index("learner")
@@ -115,17 +118,19 @@ class Comparison:
         ----------
         path : path
         """
-        from boostrank.lab.report import write_report
+        from boostrank.lab.report import training_time, write_report
 
         settings = self.settings
         write_report(
             Path(path),
             self.rows,
+            metrics=settings.metrics,
             parts=self.parts,
             about={
                 "Data": f"{self._source}; {sum(len(part.group) for part in self.parts):,} queries, "
                 f"{sum(len(part.y) for part in self.parts):,} documents.",
                 "Trees": f"{settings}.",
+                "Time": f"training took {training_time(self.rows, settings)}.",
             },
             command="boostrank.compare(...)",
         )
@@ -151,7 +156,7 @@ def compare(
     categorical: Sequence[str] = (),
     hosts: Sequence[str] = ("lightgbm",),
     baseline: str | None = None,
-    metric: str = "ndcg@10",
+    metric: str | Sequence[str] = "ndcg@10",
     params: Mapping[str, Mapping[str, Any]] | None = None,
     folds: Sequence[int] = (1, 2, 3, 4, 5),
     shuffle: bool = True,
@@ -159,9 +164,8 @@ def compare(
 ) -> Comparison:
     """Train objectives on hosts over five folds of whole queries, and test them in pairs.
 
-    The hosts' own objectives and regression are always among the learners. All get the same
-    trees; the best round of each is chosen on the validation part, and its figures come from the
-    test part.
+    The hosts' own objectives and regression always join. All get the same trees; the best round
+    of each is chosen on the validation part, and its figures come from the test part.
 
     Parameters
     ----------
@@ -175,12 +179,12 @@ def compare(
     baseline : str, optional
         Learner that the others are tested against, such as "xgboost:rank:ndcg" or
         "sdcg@lightgbm". Default: the first host's first own objective.
-    metric : str, default "ndcg@10"
-        What chooses the rounds and is compared, as in `boostrank.evaluate`.
+    metric : str or sequence of str, default "ndcg@10"
+        What chooses the rounds and is compared; others are reported. As in `boostrank.evaluate`,
+        except that logloss and brier are means over queries, and ece, which has none, is refused.
     params : mapping of host to mapping, optional
         The hosts' own parameters: ``{"lightgbm": {"max_bin": 63}}``.
     folds : sequence of int, default (1, 2, 3, 4, 5)
-        Which folds.
     shuffle : bool, default True
         Shuffle documents within queries: files may be sorted by a ranker, whose order ties keep.
     **settings
@@ -207,31 +211,49 @@ def compare(
     >>> found = boostrank.compare(data, objectives=["gbrank"], rounds=3, min_docs=2, folds=[1, 2])
     >>> sorted(found.summary.index)
     ['gbrank@lightgbm', 'lightgbm:lambdarank', 'lightgbm:rank_xendcg', 'regression@lightgbm']
-    >>> found.queries.columns[:4].tolist()
-    ['learner', 'fold', 'qid', 'ndcg@10']
     """
     from boostrank.datasets.tables import Columns
-    from boostrank.lab.compare import check_folds, run_folds
+    from boostrank.lab.compare import check_folds
     from boostrank.lab.learners import baseline_first, learners
-    from boostrank.lab.results import Row
     from boostrank.lab.settings import Settings
-    from boostrank.registry import make_objective
 
-    chosen = Settings(metric=metric, params=params or {}, **settings)
-    named = {
-        str(each): make_objective(each, {}, chosen.rounds) if isinstance(each, str) else each
-        for each in objectives
-    }
+    first, *others = [metric] if isinstance(metric, str) else metric
+    chosen = Settings(metric=first, other_metrics=others, params=params or {}, **settings)
+    named = _named(objectives, chosen.rounds)
     queue = baseline_first(learners(named, hosts, rounds=chosen.rounds), baseline)
     numbers = check_folds(folds, _N_PARTS)
     source, parts = _read(data, Columns(label, qid, drop, categorical), chosen.seed)
     if shuffle:
         parts = [part.shuffle_within_queries(chosen.seed) for part in parts]
+    return Comparison(_train(queue, parts, chosen, numbers), parts, chosen, source)
+
+
+def _named(objectives: Sequence[str | Objective], rounds: int) -> dict[str, Objective]:
+    """Return objectives by what the tables call them."""
+    from boostrank.registry import make_objective
+
+    return {
+        str(each): make_objective(each, {}, rounds) if isinstance(each, str) else each
+        for each in objectives
+    }
+
+
+def _train(
+    queue: "Sequence[Learner]",
+    parts: list[RankingData],
+    settings: "Settings",
+    folds: Sequence[int],
+) -> "list[Row]":
+    """Train all learners, the baseline first."""
+    from boostrank.lab.compare import run_folds
+    from boostrank.lab.results import Row
+
     rows: list[Row] = []
     for learner in queue:
-        results = tuple(run_folds(learner, parts, chosen, numbers))
-        rows.append(Row(learner, results, rows[0] if rows else None, chosen.seed, metric))
-    return Comparison(rows, parts, chosen, source)
+        results = tuple(run_folds(learner, parts, settings, folds))
+        baseline = rows[0] if rows else None
+        rows.append(Row(learner, results, baseline, settings.seed, settings.metric))
+    return rows
 
 
 def _read(data: Any, columns: Any, seed: int) -> tuple[str, list[RankingData]]:

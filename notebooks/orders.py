@@ -1,4 +1,4 @@
-"""The order of long lists: the table on labels that are all different of docs/tried.md.
+"""The order of long lists: the table of docs/accuracy.md with labels that are all different.
 
     python notebooks/orders.py
 

@@ -49,10 +49,10 @@ import numpy as np
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine import columns as col
-from .engine import divided
 from .engine import far_field as far
 from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
+from .engine.dominance import LOGISTIC_FIT, MANY, dominance
 from .engine.driver import Kernel, batch_kernels, query_kernel
 from .engine.far_field import add_far_pairs, new_table
 from .engine.gains import Discount
@@ -98,7 +98,7 @@ def _loss(p: LambdaRankParams, scores: Floats, gains: Floats) -> float:
 def _packing(p: LambdaRankParams) -> Packing:
     few = NORMALISED_UP_TO if p.norm else DIRECT_UP_TO
     direct_up_to = UNLIMITED if 0 < p.truncation <= few else 2 * few + 1
-    if p.norm and not divided.LEAST_SIGMA <= p.sigma <= divided.LARGEST_SIGMA:
+    if p.norm and widest(p.sigma) < 0.0:
         direct_up_to = UNLIMITED
     top = p.truncation
     by_ideal = p.target == NDCG
@@ -129,6 +129,7 @@ def _fill(table: Floats, w: Columns, batch: Batch) -> None:
 
 
 _, _add_block = swap_pairs(divided=False)
+_add_many = dominance(swap_pairs(divided=False, apart=True)[0], divided=False, weighted=True)
 
 
 @jit_inline
@@ -138,9 +139,13 @@ def _derivatives(
     write_discounts(p.discount, batch, w)
     write_decays(w, batch, p.sigma)
     for m in range(batch.blocks):
-        first = 0 if batch.spans_blocks else w.whole[col.BEGIN, m]
+        begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
+        first = 0 if batch.spans_blocks else begin
         top = first + p.truncation if p.truncation > 0 else UNLIMITED
-        _add_block(m, top, batch, p.sigma, w)
+        if size > MANY and top - first > MANY // 2:
+            _add_many(begin, begin + size, top, p.sigma, LOGISTIC_FIT, w)
+        else:
+            _add_block(m, top, batch, p.sigma, w)
     if batch.spans_blocks:
         _fill(table, w, batch)
         top = p.truncation if p.truncation > 0 else batch.columns
@@ -154,6 +159,7 @@ def _gaps(p: LambdaRankParams, levels: int) -> Floats:
 
 
 _add_divided_rows, _add_divided_block = swap_pairs(divided=True)
+_add_many_divided = dominance(swap_pairs(divided=True, apart=True)[0], divided=True, weighted=True)
 
 
 @jit_inline
@@ -168,8 +174,12 @@ def _normalised_derivatives(
         begin, end = w.whole[col.BEGIN, m], w.whole[col.BEGIN, m] + w.whole[col.SIZE, m]
         first = 0 if batch.spans_blocks else begin
         top = first + p.truncation if p.truncation > 0 else UNLIMITED
-        magnitude += _add_divided_block(m, top, batch, p.sigma, w)
         spread = abs(scores[begin] - scores[end - 1])
+        many = end - begin > MANY and top - first > MANY // 2
+        if many and spread <= widest(p.sigma):
+            magnitude = _add_many_divided(begin, end, top, p.sigma, p.fits, w)
+        else:
+            magnitude += _add_divided_block(m, top, batch, p.sigma, w)
         if batch.spans_blocks:
             if m + 1 < batch.blocks:
                 continue

@@ -39,7 +39,15 @@ import numpy as np
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract
 from .engine import columns as col
-from .engine.columns import Batch, Columns, Packing, average_over_pairs, write_decays
+from .engine.columns import (
+    UNLIMITED,
+    Batch,
+    Columns,
+    Packing,
+    average_over_pairs,
+    write_decays,
+)
+from .engine.dominance import LOGISTIC_FIT, MANY, dominance
 from .engine.driver import batch_kernels
 from .engine.far_field import add_far_pairs, pair_table
 from .engine.gains import no_discount
@@ -75,39 +83,54 @@ def _packing(p: RankNetParams) -> Packing:
 
 
 @jit_helper
-def _near(p: RankNetParams, batch: Batch, w: Columns) -> None:
-    """Write the sums over pairs inside each block."""
-    begin, size, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
+def _add_rows(
+    rows: tuple[int, int],
+    partners: tuple[int, int],
+    factorizable: bool | np.bool_,
+    sigma: float,
+    w: Columns,
+) -> float:
+    """Write the sums over the pairs of columns with others; see `swaps.swap_pairs`."""
     from_top, scores, grades = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.WORTH]
     pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
-    for m in range(batch.blocks):
-        first, n, factorizable = np.uint64(begin[m]), size[m], ratios[m] != 0
-        for i in range(np.uint64(n)):
-            own, own_grade = from_top[first + i], grades[first + i]
-            pull, curvature = 0.0, 0.0
-            if factorizable:
-                for j in range(np.uint64(padded(n))):
-                    other, grade = from_top[first + j], grades[first + j]
-                    below = 1.0 / (own + other)
-                    # rho of the better document is the other's share, and the other way round.
-                    share = other if own_grade > grade else -own if own_grade < grade else 0.0
-                    pull += below * share  # rho
-                    curvature += below * below * other if own_grade != grade else 0.0
-                curvature *= own  # rho (1 - rho)
-            else:
-                for j in range(np.uint64(n)):
-                    gap = own_grade - grades[first + j]
-                    x = p.sigma * (scores[first + i] - scores[first + j])
-                    rho, slope = logistic(x if gap > 0.0 else -x)
-                    pull += rho if gap > 0.0 else -rho if gap < 0.0 else 0.0
-                    curvature += slope if gap != 0.0 else 0.0
-            pulls[first + i], curvatures[first + i] = pull, curvature
+    start, count = np.uint64(partners[0]), np.uint64(partners[1] - partners[0])
+    for i in range(np.uint64(rows[0]), np.uint64(rows[1])):
+        own, own_grade = from_top[i], grades[i]
+        pull, curvature = 0.0, 0.0
+        if factorizable:
+            for j in range(count):
+                other, grade = from_top[start + j], grades[start + j]
+                below = 1.0 / (own + other)
+                # rho of the better document is the other's share, and the other way round.
+                share = other if own_grade > grade else -own if own_grade < grade else 0.0
+                pull += below * share  # rho
+                curvature += below * below * other if own_grade != grade else 0.0
+            curvature *= own  # rho (1 - rho)
+        else:
+            for j in range(count):
+                gap = own_grade - grades[start + j]
+                x = sigma * (scores[i] - scores[start + j])
+                rho, slope = logistic(x if gap > 0.0 else -x)
+                pull += rho if gap > 0.0 else -rho if gap < 0.0 else 0.0
+                curvature += slope if gap != 0.0 else 0.0
+        pulls[i], curvatures[i] = pull, curvature
+    return 0.0
+
+
+_add_many = dominance(_add_rows, divided=False, weighted=False)
 
 
 @jit_inline
 def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[float, float]:
+    begin, size, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
     write_decays(w, batch, p.sigma)
-    _near(p, batch, w)
+    for m in range(batch.blocks):
+        first, end, factorizable = begin[m], begin[m] + size[m], ratios[m] != 0
+        last = begin[m] + padded(size[m]) if factorizable else end
+        if size[m] > MANY:
+            _add_many(first, end, UNLIMITED, p.sigma, LOGISTIC_FIT, w)
+        else:
+            _add_rows((first, end), (first, last), factorizable, p.sigma, w)
     add_far_pairs(p.sigma, table, batch, w, batch.columns, False)
     if p.normalize:
         average_over_pairs(w, batch)

@@ -32,7 +32,11 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 OBJECTIVES = ROOT / "objectives"
-FILES = {path.stem: path for path in OBJECTIVES.rglob("*.py") if path.stem != "__init__"}
+# By name, with its folder where objectives/ and the engine have files of one name.
+FILES: dict[str, Path] = {}
+for _path in sorted(OBJECTIVES.rglob("*.py"), key=lambda path: (len(path.parts), path)):
+    if _path.stem != "__init__":
+        FILES[f"engine/{_path.stem}" if _path.stem in FILES else _path.stem] = _path
 FIRST = ("objective", "derivatives", "oracle", "edge_cases")
 # Test files that take minutes without compiling, or are of processes and threads.
 COMPILED = ("hosts", "processes", "smoothrank")
@@ -57,13 +61,20 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "driver": (("listnet", "frank", "sdcg", "ranknet"), ("objective",)),
     "far_field": (SIGMOIDS, ("blocks",)),
     "frank": (("frank",), ("pairwise",)),
-    "gains": (("sdcg", "lambdarank", "slam"), ("blocks", "softrank_slam")),
+    "draws": (("yetirank", "pl-rank"), ("draws", "perturb", "sampling")),
+    "engine/gains": (("sdcg", "lambdarank", "slam"), ("blocks", "gains", "softrank_slam")),
+    "engine/targets": (("lambdarank", "yetirank"), ("claims",)),
+    "gains": (("sdcg", "lambdarank"), ("gains", "objective")),
     "gbrank": (("gbrank",), ("pairwise",)),
     "hinge": HINGES,
     "jit": (("gbrank", "ranknet"), ("pairwise", "processes")),
     "lambdarank": (("lambdarank",), ("blocks", "claims", "pairwise")),
+    "listmle": (("listmle",), ("orders",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
     "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
+    "pearson": (("pearson",), ("orders",)),
+    "pl_rank": (("pl-rank",), ("pl_rank",)),
+    "positions": (("unbiased",), ("unbiased",)),
     "order": (("sdcg", "lambdarank", "slam", "order"), ("blocks",)),
     "parameters": (("gbrank",), ("objective",)),
     "rankboost": (("rankboost",), ("pairwise",)),
@@ -74,6 +85,8 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "schedules": (("reg-shf-sdcg",), ("schedules", "objective", "claims")),
     "sdcg": (("sdcg",), ("blocks", "claims")),
     "shf_sdcg": (("shf-sdcg",), ("blocks", "claims", "perturb")),
+    "sessions": (("unbiased",), ("unbiased",)),
+    "several": (("several",), ("several",)),
     "slam": (("slam",), ("softrank_slam",)),
     "smooth_ap": (("smooth-ap",), ("smoothrank",)),
     "smooth_ndcg": (("smooth-ndcg",), ("smoothrank",)),
@@ -81,8 +94,11 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "smooth_ranks": (("sdcg",), ("blocks", "claims")),
     "soft_indicators": (("smooth",), ("smoothrank",)),
     "soft_ndcg": (("soft-ndcg",), ("softrank_slam",)),
+    "spearman": (("spearman",), ("orders",)),
     "swaps": (("lambdarank",), ("blocks",)),
+    "targets": (("lambdarank", "yetirank"), ("claims", "objective")),
     "threads": (("listnet",), ("processes",)),
+    "unbiased": (("unbiased",), ("unbiased", "clicks")),
     "validation": (("gbrank", "slam"), ("objective", "schedules")),
     "vector": (SIGMOIDS, ("blocks",)),
     "xe_ndcg": (("xe-ndcg",), ("hosts",)),
@@ -422,7 +438,8 @@ def main() -> None:
     parser.add_argument("--sample", type=int, help="faults a file; all by default")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    names = [Path(file).stem for file in options.files] or list(FILES)
+    of_path = {path.resolve(): name for name, path in FILES.items()}
+    names = [of_path[Path(file).resolve()] for file in options.files] or list(FILES)
     stale = outdated()
     for entry in stale:
         print(f"listed in mutate.py, but not in objectives/: {entry}")

@@ -11,6 +11,7 @@ from boostrank.objectives import gains as gains_of_grades
 from boostrank.objectives.engine import gains as gain_table
 from boostrank.objectives.engine import order, vector
 from boostrank.objectives.engine.divided import OFFSET, fits, widest
+from boostrank.objectives.engine.dominance import MANY
 from boostrank.objectives.engine.far_field import LOGISTIC, SLOPE
 from numpy.polynomial.polynomial import polyval
 
@@ -175,6 +176,77 @@ def test_ranknet_of_long_lists(spread, kind, rng):
         want_grad, want_hess = ranknet(scores, grades, 0.7)
         agree(grad, want_grad)
         agree(hess, np.maximum(want_hess, 1e-10))
+
+
+def pairwise(scores, grades, norm=None, top=None, sigma=1.0):
+    """RankNet, or LambdaRank where `norm` is given: tables of a few rows at a time."""
+    n = len(scores)
+    gains, discounts = 2.0**grades - 1.0, 1.0 / np.log2(1.0 + ranks_of(scores))
+    within = ranks_of(scores) <= (top or n)
+    grad, hess = np.empty(n), np.empty(n)
+    total = 0.0
+    for begin in range(0, n, 256):
+        rows = np.arange(begin, min(begin + 256, n))
+        x = scores[rows, None] - scores
+        gaps = gains[rows, None] - gains
+        better = np.sign(gaps)
+        weights = better**2
+        if norm is not None:
+            weights = np.abs(gaps) * np.abs(discounts[rows, None] - discounts)
+            weights /= ideal(gains, top or n)
+            weights *= within[rows, None] | within
+        if norm:
+            weights /= 0.01 + np.abs(x) if np.ptp(scores) > 0.0 else 1.0
+        rho, other = sigmoid_of(sigma * better * x), sigmoid_of(-sigma * better * x)
+        total += sigma * np.sum(weights * rho)
+        grad[rows] = -sigma * np.sum(better * weights * rho, axis=1)
+        hess[rows] = sigma**2 * np.sum(weights * rho * other, axis=1)
+    factor = np.log1p(total) / (np.log(2.0) * total) if norm and total > 0.0 else 1.0
+    return factor * grad, factor * hess
+
+
+def many_grades(kind, scores, rng):
+    n = len(scores)
+    return {
+        "real": rng.uniform(0.0, 4.0, n),
+        "whole": rng.permutation(n) % 400 / 100.0,
+        "heavy": np.where(rng.random(n) < 0.6, 1.0, rng.uniform(0.0, 2.0, n)),
+        "perfect": ranks_of(-scores) / n * 4.0,
+        "steep": rng.uniform(0.0, 30.0, n),
+    }[kind]
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("kind", ["real", "whole", "heavy", "perfect", "steep"])
+def test_many_grades(spread, kind, rng):
+    """Lists in which most grades differ, and which are cut by grade once."""
+    n = MANY + 1 if numba.config.DISABLE_JIT else 2_000
+    scores = some_scores(spread, n, rng)
+    check_pairwise(scores, many_grades(kind, scores, rng))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kind", ["real", "heavy"])
+def test_very_many_grades(kind, rng):
+    """Parts that are cut again."""
+    scores = rng.normal(size=9_000).round(4)
+    check_pairwise(scores, many_grades(kind, scores, rng))
+
+
+def check_pairwise(scores, grades):
+    top = 800
+    for objective, *options in (
+        (RankNet(), None),
+        (LambdaRank(norm=False), False),
+        (LambdaRank(norm=False, truncation=top), False, top),
+        (LambdaRank(), True),
+        (LambdaRank(truncation=top, sigma=0.3), True, top, 0.3),
+    ):
+        grad, hess = objective.grad_hess(scores, grades, [len(scores)])
+        want_grad, want_hess = pairwise(scores, grades, *options)
+        tolerance = 1e-8 if options[0] else 1e-10
+        agree(grad, want_grad, tolerance)
+        agree(hess, np.maximum(want_hess, 1e-10), tolerance)
 
 
 @pytest.mark.parametrize("spread", SPREADS)

@@ -2,20 +2,25 @@
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost as xgb
 from matplotlib import pyplot as plt
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
+from typer.testing import CliRunner
 
 import boostrank
-from boostrank import plot
+from boostrank import plot, tune
 from boostrank.calibration import CalibratedRanker, Isotonic, Platt
 from boostrank.datasets import make_ranking
+from boostrank.lab.cli.app import app
+from boostrank.lab.models import load_model
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
+DATA = make_ranking(60, 12, n_features=4, seed=2)
 MEASURES = ("logloss", "brier", "ece")
 
 
@@ -120,8 +125,85 @@ def test_hosts_are_told_that_less_is_better():
     ranker = XGBRanker(eval_metric="brier", callbacks=[up])
     with pytest.raises(ValueError, match=r"smaller is better.*maximize=False"):
         ranker.fit(train.X, train.y, qid=train.qid)
-    with pytest.raises(ValueError, match=r"^metric must be one of which more is better"):
-        boostrank.compare(data, objectives=["regression"], metric="ece")
+    for given in ("ece", ("ndcg@10", "ece")):
+        with pytest.raises(
+            ValueError, match=r"^metric must have a value for each query, got 'ece'"
+        ):
+            boostrank.compare(data, objectives=["regression"], metric=given)
+
+
+def test_comparisons_know_that_less_is_better(tmp_path):
+    found = boostrank.compare(
+        DATA,
+        objectives=["calibrated"],
+        baseline="regression@lightgbm",
+        metric=("logloss", "precision@3", "ndcg@3"),
+        rounds=15,
+        learning_rate=0.3,
+    )
+    names = ["logloss", "precision@3", "ndcg@3", "ndcg@1", "ndcg@5", "ndcg@10", "map"]
+    assert list(found.summary.columns[:7]) == list(found.queries.columns[3:]) == names
+    assert found.summary["logloss"].is_monotonic_increasing
+    # A regression's scores are no log-odds.
+    assert found.summary.loc["calibrated@lightgbm", "verdict"] == "better"
+    assert found.summary.loc["calibrated@lightgbm", "difference_high"] < 0
+    assert list(found.summary.loc[["regression@lightgbm"], "verdict"]) == ["baseline"]
+    row = next(row for row in found.rows if str(row.learner) == "calibrated@lightgbm")
+    assert [fold.best_round for fold in row.folds] == [
+        1 + int(np.argmin(fold.curve)) for fold in row.folds
+    ]
+    names = [label.get_text() for label in found.plot().get_yticklabels()]
+    ranked = [name for name in found.summary.index if name != "regression@lightgbm"]
+    assert names == ranked[::-1]
+
+    found.report(tmp_path / "report.html")
+    text = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
+    first = found.summary.index[0]
+    assert f"{first} beats the baseline regression@lightgbm beyond chance" in text
+    own = found.queries.pivot(index="qid", columns="learner", values="logloss")
+    better = int((own["calibrated@lightgbm"] < own["regression@lightgbm"]).sum())
+    worse = int((own["calibrated@lightgbm"] > own["regression@lightgbm"]).sum())
+    assert f"<summary>calibrated@lightgbm: {better} better, 0 equal, {worse} worse" in text
+    assert "each test query, regression@lightgbm minus calibrated@lightgbm" in text
+    assert '<th scope="col" data-first="ascending" aria-sort="ascending">LOGLOSS</th>' in text
+    assert '<th scope="col" data-first="ascending">difference</th>' in text
+    assert '<th scope="col" data-first="descending" class="extra">PRECISION@3</th>' in text
+    gained = (own["regression@lightgbm"] - own["calibrated@lightgbm"]).sort_values()
+    most = f"Queries that gain most: {gained.index[-1]} ("
+    assert most in text[text.index("<summary>calibrated@lightgbm: ") :]
+
+
+@pytest.mark.parametrize("metric", ["logloss", "ndcg@10"])
+def test_a_search_knows_that_less_is_better(tmp_path, metric):
+    data = make_ranking(30, 10, n_features=4, seed=2)
+    learner = tune.Learner("calibrated", "lightgbm", boostrank.Calibrated())
+    tuned = tune.tune(
+        data, learner, tmp_path, n_trials=4, rounds=6, n_folds=2, n_repeats=1, metric=metric
+    )
+    best = min if metric == "logloss" else max
+    means = [trial.mean for trial in tuned.trials]
+    assert len(set(means)) > 1
+    assert tuned.best.mean == best(means)
+
+
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+def test_training_stops_early_where_less_is_better(tmp_path, host):
+    frame = pd.DataFrame(DATA.X).add_prefix("f").assign(qid=DATA.qid, label=DATA.y)
+    paths = [tmp_path / "train.csv", tmp_path / "valid.csv"]
+    for path, queries in zip(paths, (DATA.qid < 40, DATA.qid >= 40), strict=True):
+        frame[queries].to_csv(path, index=False)
+    args = ["train", paths[0], "-o", "calibrated", "--host", host, "--model", tmp_path / "m.json"]
+    args += ["--valid", paths[1], "--metric", "logloss", "--rounds", 300, "--learning-rate", 0.1]
+    result = CliRunner().invoke(app, [*map(str, args), "--patience", "5"])
+    assert result.exit_code == 0, result.output
+    kept = int(result.stdout.split(": ")[1].split()[0])
+    model, held = load_model(tmp_path / "m.json"), DATA.select(np.arange(40, 60))
+    losses = [
+        boostrank.evaluate(scores, held.y, held.group, ["logloss"])["logloss"]
+        for scores in model.staged(held.X)
+    ][:kept]
+    assert 1 < kept < 295
+    assert int(np.argmin(losses)) == kept - 1
 
 
 def test_platt_is_a_logistic_regression(lists):

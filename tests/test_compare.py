@@ -127,6 +127,13 @@ def test_a_fold_equals_plain_training(learner: Learner, fold: Fold, convention: 
     best = 1 + curve.index(max(curve))
     np.testing.assert_allclose(result.curve, curve, rtol=1e-12)
     assert result.best_round == best
+    columns = {"lightgbm": ("tree_index", "split_feature", "split_gain", "Column_{}"),
+               "xgboost": ("Tree", "Feature", "Gain", "f{}")}  # fmt: skip
+    tree, feature, gain, name = columns[learner.host]
+    splits = booster.trees_to_dataframe()
+    gains = splits[splits[tree] < best].groupby(feature)[gain].sum()
+    own = [gains.get(name.format(i), 0.0) for i in range(fold.train.X.shape[1])]
+    np.testing.assert_allclose(result.importance, own, rtol=1e-5)  # of six digits
     expected = boostrank.evaluate(
         scores(test.X, best), test.y, test.group, METRICS, convention=convention
     )
@@ -342,6 +349,7 @@ def _result(fold: int, values: list[float], seconds: float = 1.0) -> FoldResult:
         qid=np.arange(len(values)),
         figures=figures,
         seconds_per_round=seconds,
+        importance=np.array([0.5, 1 / 3]),
     )
 
 
@@ -423,7 +431,12 @@ def test_a_result_comes_back_from_disk_to_the_last_bit(
         np.testing.assert_array_equal(found.figures[name], values)
     np.testing.assert_array_equal(found.curve, STORED.curve)
     np.testing.assert_array_equal(found.qid, STORED.qid)
+    np.testing.assert_array_equal(found.importance, STORED.importance)
     assert (found.fold, found.best_round, found.seconds_per_round) == (1, 1, 0.25)
+    tables = {"gain": (0, 1, 3, 7, 15), "other_metrics": ["mrr", "precision@5"]}
+    again = {"settings": replace(SETTINGS, **tables)}
+    _results(stored, parts, **again).add(LEARNERS[2], STORED)
+    assert _results(stored, parts, **again).find(LEARNERS[2], 1) is not None
     # How the user wrote an objective is not what it is.
     same = Learner("LambdaRank()", "lightgbm", boostrank.LambdaRank())
     assert _results(stored, parts).find(same, 1) is not None
@@ -459,6 +472,7 @@ OTHER_SETTINGS = {
     "gain": "linear",
     "fixed_rounds": True,
     "metric": "map",
+    "other_metrics": ("mrr",),
     "params": {"lightgbm": {"max_bin": 63}},
 }
 

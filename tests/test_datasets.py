@@ -447,10 +447,10 @@ def test_ids_at_the_ends_of_int64():
         ({"X": [[1], [1], [-math.inf]]}, ValueError, "X must be finite.* got -inf at row 2"),
         ({"y": [0, math.inf, 0]}, ValueError, "y must hold finite numbers, got inf at row 1"),
         ({"y": [0, 1, math.nan]}, ValueError, "y must hold finite numbers, got nan at row 2"),
-        ({"qid": [1.0, 1.0, 2.0]}, TypeError, "qid must hold integers.* got dtype float64"),
+        ({"qid": [1.0, 1.0, 2.5]}, TypeError, "qid must hold integers.* got dtype float64"),
         ({"qid": [True, True, False]}, TypeError, "qid must hold integers.* got dtype bool"),
         ({"qid": np.array([1, 1, 2], np.uint64)}, TypeError, "fit int64, got dtype uint64"),
-        ({"qid": ["a", "a", "b"]}, TypeError, "qid must be a dense array of numbers"),
+        ({"qid": ["a", "a", None]}, ValueError, "an id for every document, but row 2 has none"),
         ({"qid": [1, 2, 1]}, ValueError, "1 comes back at row 2 after another query"),
     ],
 )

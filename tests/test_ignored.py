@@ -2,17 +2,24 @@
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import dask.array as da
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+import xgboost.dask as dxgb
+from distributed import Client
+from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.hosts import ignored
+from boostrank.lab.cli.app import app
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
@@ -82,6 +89,34 @@ def _our_xgboost_ranker_with_weights(params: dict[str, Any]) -> None:
     )
 
 
+@cache
+def _client() -> Client:
+    """One worker in this process, whose warnings can be caught."""
+    return Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    if _client.cache_info().currsize:
+        _client().close()
+
+
+def _dask_lightgbm(params: dict[str, Any]) -> None:
+    own = {"n_estimators": 2, "min_child_samples": 2, "metric": "None", "verbosity": -1}
+    ranker = lgb.DaskLGBMRanker(client=_client(), objective=OURS, **{**own, **params})
+    X, y = da.from_array(DATA.X, chunks=(len(DATA.y), 3)), da.from_array(DATA.y, chunks=-1)
+    ranker.fit(X, y, group=da.from_array(DATA.group, chunks=-1))
+
+
+def _dask_xgboost(params: dict[str, Any]) -> None:
+    X, y, qid = (da.from_array(each, chunks=-1) for each in (DATA.X, DATA.y, DATA.qid))
+    own = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1, **params}
+    dxgb.train(_client(), own, dxgb.DaskDMatrix(_client(), X, y, qid=qid), 2, obj=OURS)
+
+
+# What LightGBM's rankers say themselves; that of Dask always.
+LIGHTGBMS_OWN = ("Found 'eval_at' in params", "Parameter n_jobs will be ignored")
 LIGHTGBM = {
     "lambdarank_truncation_level": 7,
     "lambdarank_norm": False,
@@ -106,10 +141,11 @@ LIGHTGBMS = [
     _lightgbm_booster,
     _lightgbm_ranker,
     _our_lightgbm_ranker,
+    _dask_lightgbm,
 ]
 XGBOOSTS = [
     *(_xgboost_train, _xgboost_train_without_objective, _xgboost_cv),
-    *(_our_xgboost_ranker, _our_xgboost_ranker_with_weights),
+    *(_our_xgboost_ranker, _our_xgboost_ranker_with_weights, _dask_xgboost),
 ]
 MATRIX = [
     *((train, name, LIGHTGBM[name]) for train in LIGHTGBMS for name in LIGHTGBM),
@@ -121,7 +157,7 @@ def _warnings(train: Callable[[], object]) -> list[warnings.WarningMessage]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")  # as a user has it: a line warns once
         train()
-    return caught
+    return [each for each in caught if not str(each.message).startswith(LIGHTGBMS_OWN)]
 
 
 @pytest.mark.parametrize(
@@ -135,13 +171,57 @@ def test_an_ignored_parameter_is_named_once(train: Any, name: str, value: Any) -
         return
     assert len(said) == 1
     if train is not _xgboost_train_without_objective:
-        assert said[0].filename == __file__
+        # A worker of Dask is called by no line of the user's.
+        assert said[0].filename == __file__ or train in (_dask_lightgbm, _dask_xgboost)
         assert "ignored by boostrank's ranknet: " in str(said[0].message)
 
 
 @pytest.mark.parametrize("train", [*LIGHTGBMS, *XGBOOSTS], ids=lambda each: each.__name__)
 def test_nothing_is_said_where_nothing_is_ignored(train: Any) -> None:
     assert _warnings(lambda: train({})) == []
+
+
+def _said_by_the_command_line(command: list[str], params: object, folder: Path) -> list[str]:
+    data, given = folder / "data.txt", folder / "host.json"
+    data.write_text(
+        "".join(
+            f"{y:g} qid:{q} " + " ".join(f"{i}:{x!r}" for i, x in enumerate(row.tolist(), 1)) + "\n"
+            for row, y, q in zip(DATA.X, DATA.y, DATA.qid, strict=True)
+        )
+    )
+    given.write_text(json.dumps(params))
+    more = ["--rounds", "2", "--params", given]
+    result = CliRunner().invoke(app, [*map(str, (*command, data, *more))])
+    assert result.exit_code == 0, result.output
+    return [line for line in result.stderr.splitlines() if "ignored" in line]
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "value"),
+    [
+        *(("lightgbm", *each) for each in LIGHTGBM.items()),
+        *(("xgboost", *each) for each in XGBOOST.items()),
+    ],
+)
+def test_the_command_line_names_it(host: str, name: str, value: Any, tmp_path: Path) -> None:
+    train = ["train", "-o", "ranknet", "--host", host, "--model", tmp_path / "model.json"]
+    (line,) = _said_by_the_command_line(train, {name: value}, tmp_path)
+    assert line.startswith(f"boostrank: ignored by boostrank's ranknet: {name}")
+
+
+@pytest.mark.parametrize("command", ["compare", "tune"])
+def test_comparisons_and_searches_name_it(command: str, tmp_path: Path) -> None:
+    more = ["--trials", "1", "--repeats", "1"] if command == "tune" else ["--hosts", "lightgbm"]
+    run = [command, "-o", "ranknet", *more, "--folds", "2", "--out"]
+    said = _said_by_the_command_line(
+        [*run, tmp_path / "a"], {"lightgbm": {"sigmoid": 2.0}}, tmp_path
+    )
+    assert [line for line in said if "ranknet" in line] == [
+        "boostrank: ignored by boostrank's ranknet: sigmoid (LambdaRank(sigma=...) here); only "
+        "LightGBM's own ranking objectives and metrics read it"
+    ]
+    other = {"lightgbm": {"max_bin": 9}}
+    assert _said_by_the_command_line([*run, tmp_path / "b"], other, tmp_path) == []
 
 
 def test_cut_offs_are_honoured() -> None:

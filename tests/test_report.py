@@ -46,6 +46,7 @@ def _row(label: str, host: str, objective: Any, better: float, baseline: Row | N
                 qid=np.arange(4),
                 figures=dict.fromkeys(names, base + gains),
                 seconds_per_round=0.0015,
+                importance=np.array([fold, 3.0 * fold]) if host == "lightgbm" else np.zeros(0),
             )
         )
     return Row(Learner(label, host, objective), tuple(folds), baseline, 0)
@@ -188,10 +189,35 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(
 
 
 def test_folds_are_those_that_were_trained_on(read: _Reader, parts: list[RankingData]) -> None:
-    _, *lines = read.tables[1]
+    _, *lines = read.tables[-1]
     assert [[" ".join(text.split()) for text in line] for line in lines] == [
         [fold, "12 queries 72 documents", *["4 queries 24 documents"] * 2] for fold in ("1", "3")
     ]
+
+
+def test_features_are_shares_of_the_gain(
+    read: _Reader, rows: list[Row], parts: list[RankingData], tmp_path: Path
+) -> None:
+    text = " ".join("".join(read.texts).split())
+    # Best first; those of XGBoost are unknown here.
+    assert f"{LONG}@lightgbm: feature 2, feature 1 feature 2 75.0 % feature 1 25.0 %" in text
+    assert f"{EVIL}@xgboost: feature" not in text
+    named = [replace(part, names=("bm25", EVIL)) for part in parts]
+    write_report(tmp_path / "r.html", rows, parts=named, about={}, command="c")
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    tables = _Reader(html).tables[1:-1]
+    assert len(tables) == 3
+    for table in tables:
+        assert [[cell.strip() for cell in line] for line in table] == [
+            [EVIL, "", "75.0 %"],
+            ["bm25", "", "25.0 %"],
+        ]
+    assert re.findall("width: (.*?)%", html.partition('id="features"')[2]) == ["100.0", "33.3"] * 3
+
+
+def test_a_fold_without_splits_has_no_shares(rows: list[Row]) -> None:
+    none, some = (replace(rows[0].folds[0], importance=np.array(v)) for v in ([0.0, 0.0], [1, 3]))
+    assert Row(rows[0].learner, (none, some), None, 0).importance.tolist() == [0.125, 0.375]
 
 
 def test_figures_are_pictures_with_words(read: _Reader, rows: list[Row]) -> None:

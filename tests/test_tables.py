@@ -71,8 +71,13 @@ def test_a_frame_is_its_arrays(make: Any) -> None:
     np.testing.assert_array_equal(data.group, DATA.group)
     assert data.names == ("bm25", "page_rank", "len", "x", "shop")
     assert data.categorical == (4,)
+    assert data.qid.tolist() == _frame()["query"].tolist()
+    words = {"categorical": ["brand"], "drop": ["url", "shop"]}
+    data = from_frame(make(_frame()), **COLUMNS | words)
+    assert data.categories == {4: ("a", "b", "c")}
     for part in (data.select([1, 0]), *data.split(2, seed=0), RankingData.concat([data])):
-        assert (part.names, part.categorical) == (data.names, data.categorical)
+        kept = part.names, part.categorical, part.categories
+        assert kept == (data.names, data.categorical, data.categories)
 
 
 @pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
@@ -85,12 +90,45 @@ def test_missing_numbers_words_and_categories(make: Any) -> None:
             "b": ["y", None, "x"],
             "c": pd.Categorical(["u", "v", "u"]),
             "d": [True, False, True],
+            "e": pd.array(["n", pd.NA, "None"], dtype="string"),
         }
     )
-    data = from_frame(make(frame), categorical=["b"])
+    data = from_frame(make(frame), categorical=["b", "e"])
     nan = np.nan
-    np.testing.assert_array_equal(data.X, [[1, 1, 0, 1], [nan, nan, 1, 0], [3, 0, 0, 1]])
-    assert data.categorical == (1, 2)
+    np.testing.assert_array_equal(data.X, [[1, 1, 0, 1, 1], [nan, nan, 1, 0, nan], [3, 0, 0, 1, 0]])
+    assert data.categorical == (1, 2, 4)
+    assert data.categories == {1: ("x", "y"), 2: ("u", "v"), 4: ("None", "n")}
+
+
+@pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+@pytest.mark.parametrize(
+    ("name", "values", "error", "message"),
+    [
+        ("qid", [1.0, None, 2.0], ValueError, "column 'qid' must have an id .*row 1 has none"),
+        ("qid", ["a", None, "b"], ValueError, "column 'qid' must have an id .*row 1 has none"),
+        ("qid", [1.5, 1.5, 2.0], TypeError, "column 'qid' must hold integers or strings"),
+        ("Query_ID", [1.0, 2.0, 3.0], ValueError, "id among its features, in .*'Query_ID'.*--drop"),
+        ("session", [4, 4, 7], ValueError, "id among its features, in the column 'session'"),
+    ],
+)
+def test_ids_are_checked_as_the_rankers_do(
+    make: Any, name: str, values: list[Any], error: type[Exception], message: str
+) -> None:
+    frame = pd.DataFrame({"qid": [4, 4, 7], "label": [1, 0, 2], "a": [0.0, 1.0, 2.0]})
+    with pytest.raises(error, match=message):
+        from_frame(make(frame.assign(**{name: values})))
+
+
+def test_whole_floats_are_ids_and_ids_of_two_kinds_are_refused() -> None:
+    one = pd.DataFrame({"qid": [1.0, 1.0], "label": [1, 0], "a": [0.0, 1.0]})
+    assert from_frame(one).qid.tolist() == [1, 1]
+    with pytest.raises(
+        TypeError, match=r"integers or strings, not both: row 0 has 1.*row 2 has 'a'"
+    ):
+        parts_of_frames([one.astype({"qid": int}), one.assign(qid="a")], Columns())
+    arrays = RankingData([[0.0]], [1], [1]), RankingData([[0.0]], [1], ["a"])
+    with pytest.raises(TypeError, match="qid must hold integers or strings, not both"):
+        RankingData.concat(arrays)
 
 
 def test_unsorted_queries_are_sorted_and_told() -> None:
@@ -160,6 +198,73 @@ def test_train_predict_evaluate_on_tables(
 
 
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) -> None:
+    model, data, valid, new = (tmp_path / name for name in ("m.json", "a.csv", "b.csv", "c.csv"))
+    frame = _frame()
+    frame["grade"] = np.where(frame["brand"] == "a", 4, frame["grade"])
+    frame.to_csv(data, index=False)
+    frame.assign(brand=frame["brand"].replace("a", "new")).to_csv(valid, index=False)
+    named = ["bm25", "page_rank", "len", "x", "shop", "brand"]
+    result = _run(
+        *("train", data, "-o", "query-rmse", "--host", host, "--model", model),
+        *(*OPTIONS, *SMALL, "--drop", "url", "--categorical", "brand,shop"),
+        *("--valid", valid, "--patience", 9),  # its words are other than those of the training data
+    )
+    assert result.exit_code == 0, result.output
+    frame["brand"] = ["c", "unheard of", None] * 100
+    frame.to_csv(new, index=False)
+    assert _run("predict", model, new, "--out", tmp_path / "scores").exit_code == 0
+    scores = np.loadtxt(tmp_path / "scores")
+    # The host alone, from the file, with the categories as pandas has them.
+    X = frame.rename(columns={"page rank": "page_rank"})[named]
+    words = ["a", "b", "c", "new"]
+    known = X["brand"].where(X["brand"].isin(words))
+    X["brand"] = pd.Categorical(known, categories=words)
+    if host == "lightgbm":
+        X["shop"] = X["shop"].astype("category")
+        expected = lightgbm.Booster(model_file=model).predict(X)
+    else:
+        booster = xgboost.Booster(model_file=model)
+        kinds = ["float"] * 4 + ["c", "c"]
+        expected = booster.predict(xgboost.DMatrix(X, feature_types=kinds, enable_categorical=True))
+    np.testing.assert_array_equal(scores, expected)
+    np.testing.assert_array_equal(scores[1::3], _scores_of(model, new, "brand", 1, None, tmp_path))
+    assert not np.array_equal(scores[::3], _scores_of(model, new, "brand", 0, "a", tmp_path))
+    frame.rename(columns={"brand": "brnad"}).to_csv(new, index=False)
+    assert "unknown feature 'brand'; did you mean 'brnad'?" in _fails(
+        "predict", model, new, "--out", tmp_path / "scores"
+    )
+
+
+def _scores_of(
+    model: Path, data: Path, column: str, first: int, value: str | None, folder: Path
+) -> Any:
+    """Return the scores of every third row with another value in a column."""
+    frame = pd.read_csv(data).iloc[first::3].assign(**{column: value})
+    frame.to_csv(folder / "changed.csv", index=False)
+    assert _run("predict", model, folder / "changed.csv", "--out", folder / "other").exit_code == 0
+    return np.loadtxt(folder / "other")
+
+
+def test_queries_come_out_as_they_were_given(files: dict[str, Path], tmp_path: Path) -> None:
+    frame = _frame()
+    small = {"rounds": 2, "leaves": 4, "min_docs": 3, "objectives": ["gbrank"], "drop": ["url"]}
+    named = {"label": "grade", "qid": "query", "categorical": ["brand"]}
+    found = boostrank.compare(frame, **named, **small, folds=[1, 2])
+    assert set(found.queries["qid"]) < set(frame["query"])
+    found.report(tmp_path / "report.html")
+    assert " q0" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    common = ["compare", files["csv"], "-o", "gbrank", "--hosts", "lightgbm", *OPTIONS, *SMALL]
+    common += ["--drop", "url,brand", "--folds", "1", "--out", tmp_path]
+    assert _run(*common).exit_code == 0
+    first = (tmp_path / "queries.csv").read_text(encoding="utf-8")
+    assert {f"q{q:03d}" for q in DATA.qid} >= set(pd.read_csv(tmp_path / "queries.csv")["qid"])
+    again = _run(*common, "--resume")
+    assert "4 of 4 results are in" in again.stderr
+    assert (tmp_path / "queries.csv").read_text(encoding="utf-8") == first
+
+
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_early_stopping_keeps_the_best_round(
     host: str, files: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -221,9 +326,6 @@ def test_compare_takes_a_table_a_metric_and_parameters(
 
 def test_files_and_options_that_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
     train = ["train", files["csv"], "-o", "gbrank", "--model", tmp_path / "m.txt", *OPTIONS]
-    assert "column 'brand' holds words: a model file" in _fails(
-        *train, "--drop", "url", "--categorical", "brand"
-    )
     assert "column 'brand' must hold numbers" in _fails(*train, "--drop", "url")
     assert "did you mean 'grade'" in _fails(*train, "--label", "grad")
     letor = tmp_path / "a.txt"

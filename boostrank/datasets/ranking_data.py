@@ -1,7 +1,7 @@
 """The one form of ranking data: features, labels and query ids, checked once."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -15,6 +15,9 @@ from boostrank.objectives.validation import (
     check_group,
     check_seed,
 )
+
+#: Names under which data frames have the query's id.
+ID_NAMES = ("qid", "query_id", "group_id")
 
 
 def _numbers(name: str, values: Any, n_dims: int) -> npt.NDArray[Any]:
@@ -47,8 +50,13 @@ def check_either(group: Any, qid: Any, prefix: str = "") -> None:
 
 
 def check_ids(name: str, qid: Any, n_docs: int) -> npt.NDArray[Any]:
-    """Return ids, one a document, as an array of integers or of strings; none is missing."""
+    """Return ids, one a document, as an array of integers or of strings; none is missing.
+
+    Whole numbers may come as floats, as pandas has them after a join.
+    """
     ids = np.asarray(qid)
+    if ids.dtype.kind == "f" and np.all(np.abs(ids) < 2**53) and np.all(ids == np.floor(ids)):
+        ids = ids.astype(np.int64)
     if ids.ndim == 1 and ids.dtype.kind in "fO":
         kinds = np.array([_kind(value) for value in ids], dtype=str)
         missing = np.flatnonzero(kinds == "missing")
@@ -75,12 +83,54 @@ def check_ids(name: str, qid: Any, n_docs: int) -> npt.NDArray[Any]:
 
 
 def _kind(value: Any) -> str:
-    """Tell what an id is: pandas has a missing value of its own, of which no comparison tells."""
+    """Tell what an id is."""
     if isinstance(value, str):
         return "string"
     if isinstance(value, Integral):
         return "integer"
-    return "missing" if str(value) in ("None", "nan", "<NA>", "NaT") else "other"
+    return "missing" if is_missing(value) else "other"
+
+
+def is_missing(value: Any) -> bool:
+    """Tell a missing value: pandas has one of its own, of which no comparison tells."""
+    return not isinstance(value, str) and str(value) in ("None", "nan", "<NA>", "NaT")
+
+
+def join_ids(pieces: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the ids of several data sets as one array, in which 1 and "1" stay two ids."""
+    mixed = len({piece.dtype.kind for piece in pieces}) > 1
+    return np.concatenate([piece.astype(object) for piece in pieces] if mixed else pieces)
+
+
+def check_feature(where: str, name: Any, column: Any, qid: Any, cure: str) -> None:
+    """Refuse a feature that is the query's id: a model learns it, and new queries have new ones.
+
+    Parameters
+    ----------
+    where : str
+        What has the feature.
+    name, column : object, array_like (n_docs,) or None
+        The feature's.
+    qid : array_like (n_docs,) or None
+        The ids. Without them only names tell.
+    cure : str
+        How to take it out.
+    """
+    if str(name).lower() in ID_NAMES or (qid is not None and _equal(column, qid)):
+        raise ValueError(
+            f"{where} has the query's id among its features, in the column {name!r}: a model would "
+            f"learn it. {cure}"
+        )
+
+
+def _equal(column: Any, qid: Any) -> bool:
+    """Tell whether a feature is the id; of a single query, a constant feature proves nothing."""
+    values, ids = np.asarray(column), np.asarray(qid)
+    alike = values.shape == ids.shape and (values.dtype.kind in "iuf") == (ids.dtype.kind in "iuf")
+    if not alike or len(ids) == 0 or ids[0] == ids[-1]:
+        return False
+    # Most columns are told apart by their first rows.
+    return np.array_equal(values[:100], ids[:100]) and np.array_equal(values, ids)
 
 
 def sizes_of_ids(name: str, ids: npt.NDArray[Any], cure: str = "") -> Integers:
@@ -116,12 +166,14 @@ class RankingData:
         Features; NaN is a missing value, infinities are refused (XGBoost refuses them too).
     y : array_like (n_docs,)
         Labels, finite. Losses and measures of graded relevance take 0 to 1000 only, and check it.
-    qid : array_like of integers (n_docs,)
+    qid : array_like of integers or strings (n_docs,)
         Id of each document's query. A query's documents stand together.
     names : sequence of str, optional
         Of the features. Default (): they have none.
     categorical : sequence of int, optional
         Columns of `X` that hold categories, as whole numbers from 0. Default (): none.
+    categories : mapping of int to sequence of str, optional
+        The words that these numbers stand for, by column. Default {}: numbers are all there is.
 
     Attributes
     ----------
@@ -131,8 +183,8 @@ class RankingData:
         grades need not be whole.
     group : int64 array (n_queries,)
         Sizes of consecutive queries, as LightGBM takes them.
-    qid : int64 array (n_docs,)
-        As XGBoost takes it.
+    qid : int64 or str array (n_docs,)
+        XGBoost's DMatrix takes numbers; to it, give `group` where ids are words.
 
     Raises
     ------
@@ -153,25 +205,24 @@ class RankingData:
     X: Floats
     y: Floats
     group: Integers = field(init=False)
-    qid: Integers
+    qid: npt.NDArray[Any]
     names: tuple[str, ...] = ()
     categorical: tuple[int, ...] = ()
+    categories: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         X = np.ascontiguousarray(_numbers("X", self.X, 2), dtype=np.float64)
         y = np.ascontiguousarray(_numbers("y", self.y, 1), dtype=np.float64)
-        qid = _numbers("qid", self.qid, 1)
-        if qid.dtype.kind not in "iu" or not np.can_cast(qid.dtype, np.int64):
-            raise TypeError(
-                f"qid must hold integers that fit int64, got dtype {qid.dtype}; number other ids "
-                "with np.unique(ids, return_inverse=True)[1]"
-            )
-        qid = np.ascontiguousarray(qid, dtype=np.int64)
-        if not len(X) == len(y) == len(qid):
+        if not len(X) == len(y) == np.size(self.qid):
             raise ValueError(
                 "X, y and qid must have one row for each document, got "
-                f"{len(X)}, {len(y)} and {len(qid)} rows"
+                f"{len(X)}, {len(y)} and {np.size(self.qid)} rows"
             )
+        qid = check_ids("qid", self.qid, len(X))
+        if qid.dtype.kind in "iu":
+            if not np.can_cast(qid.dtype, np.int64):
+                raise TypeError(f"qid must hold integers that fit int64, got dtype {qid.dtype}")
+            qid = np.ascontiguousarray(qid, dtype=np.int64)
         if X.size == 0:
             raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
         # fmin and fmax skip NaN and need no array of flags as large as X.
@@ -210,7 +261,7 @@ class RankingData:
         return f"RankingData({', '.join(parts)})"
 
     def _rows(self, rows: Integers) -> Self:
-        return type(self)(self.X[rows], self.y[rows], self.qid[rows], self.names, self.categorical)
+        return replace(self, X=self.X[rows], y=self.y[rows], qid=self.qid[rows])
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
@@ -246,21 +297,19 @@ class RankingData:
                 f"parts must have equally many features, got {', '.join(map(str, widths))}; "
                 "load_letor and load_letor_parts make files of one data set equally wide"
             )
-        ids, counts = np.unique(
-            np.concatenate([np.unique(part.qid) for part in parts]), return_counts=True
-        )
+        of_parts = join_ids([np.unique(part.qid) for part in parts])
+        ids, counts = np.unique(check_ids("qid", of_parts, len(of_parts)), return_counts=True)
         if (counts > 1).any():
             raise ValueError(
                 f"parts must have no query in common, but query {ids[counts > 1][0]} is in "
                 f"{counts[counts > 1][0]} of them ({(counts > 1).sum()} such); "
                 "renumber qid if they are different queries"
             )
-        return cls(
-            np.concatenate([part.X for part in parts]),
-            np.concatenate([part.y for part in parts]),
-            np.concatenate([part.qid for part in parts]),
-            parts[0].names,
-            parts[0].categorical,
+        return replace(
+            parts[0],
+            X=np.concatenate([part.X for part in parts]),
+            y=np.concatenate([part.y for part in parts]),
+            qid=np.concatenate([part.qid for part in parts]),
         )
 
     def select(self, query_indices: Any) -> Self:

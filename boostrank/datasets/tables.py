@@ -3,7 +3,7 @@
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.letor import load_letor_parts
-from boostrank.datasets.ranking_data import RankingData
-from boostrank.objectives.validation import Floats, Integers, check_choice
+from boostrank.datasets.ranking_data import (
+    RankingData,
+    check_feature,
+    check_ids,
+    is_missing,
+    join_ids,
+)
+from boostrank.objectives.validation import Floats, check_choice
 
 #: Ends of the names of files that are tables; all others are svmlight.
 ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -32,15 +38,12 @@ class Columns:
     categorical : sequence of str
         Features whose values have no order: numbers or words. A column of words that is not named
         here is refused.
-    words : bool
-        Whether categories may be words, which are numbered in alphabetical order.
     """
 
     label: str = "label"
     qid: str = "qid"
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
-    words: bool = True
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
@@ -115,12 +118,12 @@ def from_frame(
         A row for each document. Rows whose queries do not stand together are sorted by query, with
         a warning.
     label, qid : str
-        Columns of the grades and of the queries' ids, numbers or words. Words are numbered.
+        Columns of the grades and of the queries' ids, numbers or words.
     drop : sequence of str, default ()
         Columns that are no features.
     categorical : sequence of str, default ()
         Features whose values have no order, numbers or words; columns of a categorical type always
-        are.
+        are. Words are numbered in alphabetical order: `RankingData.categories` has them.
 
     Returns
     -------
@@ -129,8 +132,8 @@ def from_frame(
     Raises
     ------
     ValueError, TypeError
-        For a column that is not there, for words in a feature that is not categorical, and as
-        `RankingData`.
+        For a column that is not there, for words in a feature that is not categorical, for the
+        query's id among the features, and as `RankingData`.
 
     Examples
     --------
@@ -141,7 +144,7 @@ def from_frame(
     ... )
     >>> data = from_frame(frame, label="grade", qid="query")
     >>> data, data.names, data.qid.tolist()
-    (RankingData(2 queries, 3 documents, 1 feature), ('bm25',), [1, 1, 0])
+    (RankingData(2 queries, 3 documents, 1 feature), ('bm25',), ['b', 'b', 'a'])
     """
     return parts_of_frames([frame], Columns(label, qid, drop, categorical))[0]
 
@@ -158,16 +161,22 @@ def parts_of_frames(frames: Sequence[Any], columns: Columns) -> list[RankingData
                 f"{set(map(str, first)) ^ set(map(str, frame.columns)) or 'their order'} differ"
             )
     names = [name for name in first if str(name) not in (columns.label, columns.qid, *columns.drop)]
-    categories = [
-        name for name in names if str(name) in columns.categorical or _is_category(frames, name)
-    ]
-    sizes = [len(frame) for frame in frames]
-    X = np.empty((sum(sizes), len(names)))
+    y, ids = _numbers(frames, columns.label), _values(frames, columns.qid)
+    ids = check_ids(f"column {columns.qid!r}", ids, len(y))
+    X = np.empty((len(y), len(names)))
+    categories: dict[int, tuple[str, ...]] = {}
+    categorical = []
     for i, name in enumerate(names):
-        X[:, i] = (
-            _codes(frames, name, columns.words) if name in categories else _numbers(frames, name)
-        )
-    y, ids = _numbers(frames, columns.label), _ids(frames, columns.qid)
+        cure = f"Name it among those to drop: drop=[{name!r}], --drop on the command line"
+        check_feature("the table", name, _values(frames, name), ids, cure)
+        if str(name) not in columns.categorical and not _is_category(frames, name):
+            X[:, i] = _numbers(frames, name)
+            continue
+        categorical.append(i)
+        X[:, i], words = _codes(_values(frames, name))
+        if words:
+            categories[i] = words
+    sizes = [len(frame) for frame in frames]
     parts, end = [], 0
     for size in sizes:
         rows = np.arange(end, end + size)
@@ -176,13 +185,19 @@ def parts_of_frames(frames: Sequence[Any], columns: Columns) -> list[RankingData
             RankingData(
                 *_sorted(X[rows], y[rows], ids[rows], columns.qid),
                 names=tuple(map(feature_name, names)),
-                categorical=tuple(names.index(name) for name in categories),
+                categorical=tuple(categorical),
+                categories=categories,
             )
         )
     return parts
 
 
-def features_of_frame(frame: Any, columns: Columns, names: Sequence[str]) -> Floats:
+def features_of_frame(
+    frame: Any,
+    columns: Columns,
+    names: Sequence[str],
+    categories: Mapping[str, Sequence[str]] | None = None,
+) -> Floats:
     """Return the features of documents to be scored, as numbers.
 
     Parameters
@@ -193,8 +208,20 @@ def features_of_frame(frame: Any, columns: Columns, names: Sequence[str]) -> Flo
     names : sequence of str
         Of the model's features. Where the frame has all of them, they are taken by name, otherwise
         all features in their order.
+    categories : mapping of str to sequence of str, optional
+        The words of the model's categories, by feature. Other words are missing values.
     """
     known = {feature_name(name): name for name in frame.columns}
+    if categories:
+        chosen = [known[check_choice("feature", name, known)] for name in names]
+        return np.column_stack(
+            [
+                _codes(_values([frame], column), categories[name])[0]
+                if name in categories
+                else _numbers([frame], column)
+                for name, column in zip(names, chosen, strict=True)
+            ]
+        )
     if names and all(name in known for name in names):
         chosen = [known[name] for name in names]
     else:
@@ -227,38 +254,44 @@ def _numbers(frames: Sequence[Any], name: Any) -> Floats:
     return np.concatenate(pieces)
 
 
-def _codes(frames: Sequence[Any], name: Any, words: bool) -> Floats:
-    """Return a column's categories as numbers: whole numbers from 0 stay as they are."""
-    values = np.concatenate([_array(frame[name]).astype(object) for frame in frames])
-    missing = np.array([value is None or value != value for value in values], dtype=bool)
+def _values(frames: Sequence[Any], name: Any) -> npt.NDArray[Any]:
+    return join_ids([_array(frame[name]) for frame in frames])
+
+
+def _codes(
+    values: npt.NDArray[Any], words: Sequence[str] | None = None
+) -> tuple[Floats, tuple[str, ...]]:
+    """Return categories as numbers, and their words: whole numbers from 0 have none, and stay.
+
+    Where `words` are given, a category is its place among them; a category that is not, missing.
+    """
+    values = values.astype(object)
+    missing = np.array([is_missing(value) for value in values], dtype=bool)
     codes = np.full(len(values), np.nan)
     known = values[~missing]
-    try:
-        numbers = known.astype(np.float64)
-        whole = bool(np.all((numbers >= 0) & (numbers == np.floor(numbers))))
-    except (TypeError, ValueError):
-        whole = False
-    if not whole and not words:
-        raise ValueError(
-            f"column {name!r} holds words: a model file keeps no list of them, so replace them by "
-            "numbers from 0, the same in all files"
-        )
-    codes[~missing] = numbers if whole else np.unique(known.astype(str), return_inverse=True)[1]
-    return codes
+    if words is None:
+        try:
+            numbers = known.astype(np.float64)
+            if np.all((numbers >= 0) & (numbers == np.floor(numbers))):
+                codes[~missing] = numbers
+                return codes, ()
+        except (TypeError, ValueError):
+            pass  # words
+    written = [_written(value) for value in known]
+    found = tuple(sorted(set(written)) if words is None else words)
+    places = {word: float(place) for place, word in enumerate(found)}
+    codes[~missing] = [places.get(word, np.nan) for word in written]
+    return codes, found
 
 
-def _ids(frames: Sequence[Any], name: Any) -> Integers:
-    values = np.concatenate([_array(frame[name]) for frame in frames])
-    if values.dtype.kind in "iu":
-        return values.astype(np.int64)
-    if values.dtype.kind == "f" and np.all(values == np.floor(values)):  # False of NaN
-        return values.astype(np.int64)
-    if any(value is None or value != value for value in values.tolist()):
-        raise ValueError(f"column {name!r} must have a query for every document, got a missing one")
-    return np.asarray(np.unique(values.astype(str), return_inverse=True)[1], dtype=np.int64)
+def _written(value: Any) -> str:
+    """Return a category as a word: 12 where a file with gaps made 12.0 of it."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _sorted(X: Floats, y: Floats, ids: Integers, name: str) -> tuple[Floats, Floats, Integers]:
+def _sorted(
+    X: Floats, y: Floats, ids: npt.NDArray[Any], name: str
+) -> tuple[Floats, Floats, npt.NDArray[Any]]:
     """Bring the documents of each query together, in the order in which queries begin."""
     _, first, query = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first[query], kind="stable")

@@ -10,7 +10,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from boostrank.datasets.ranking_data import check_either, check_ids, sizes_of_ids
+from boostrank.datasets.ranking_data import (
+    check_either,
+    check_feature,
+    check_ids,
+    sizes_of_ids,
+)
 from boostrank.metrics import Metric, evaluate, metric, per_query_weight
 from boostrank.objectives import Objective, Preferences, Schedule, Several, Unbiased
 from boostrank.objectives.pairs import Pairs
@@ -27,8 +32,6 @@ from boostrank.registry import make_objective
 
 #: Measured on evaluation sets where `eval_metric` names nothing else, and by `score`.
 DEFAULT_METRIC = "ndcg@10"
-#: Names under which data frames have the query's id.
-ID_NAMES = ("qid", "query_id", "group_id")
 
 _O = TypeVar("_O", bound=Objective)
 
@@ -99,19 +102,16 @@ def read_features(X: Any, qid: Any = None) -> Any:
     Raises
     ------
     ValueError
-        For a column named in `ID_NAMES` or equal to `qid`.
+        For a column that has the name of an id, such as "qid", or equals `qid`.
     """
     if hasattr(X, "tocsr"):
         # LightGBM misreads columns whose rows are not in order, and predicts for no sparse array.
         return sys.modules["scipy"].sparse.csr_matrix(X)
     names = X.column_names if _is_arrow(X) else getattr(X, "columns", None)
     for name in () if names is None else names:
-        if str(name).lower() in ID_NAMES or (qid is not None and _equal(X[name], qid)):
-            raise ValueError(
-                f"X has the query's id among its features, in the column {name!r}: a model would "
-                f"learn it. Take it out, such as by X.drop({name!r}, axis=1) in pandas or "
-                f"X.drop({name!r}) in polars"
-            )
+        cure = f"X.drop({name!r}, axis=1) in pandas or X.drop({name!r}) in polars"
+        column = None if qid is None else X[name]
+        check_feature("X", name, column, qid, f"Take it out, such as by {cure}")
     if hasattr(X, "iloc"):
         arrow = [name for name, dtype in X.dtypes.items() if hasattr(dtype, "pyarrow_dtype")]
         columns = {name: X[name].convert_dtypes(dtype_backend="numpy_nullable") for name in arrow}
@@ -125,16 +125,6 @@ def _column(values: Any) -> Any:
         return values
     array = np.asarray(values)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-
-
-def _equal(column: Any, qid: Any) -> bool:
-    """Tell whether a feature is the id; of a single query, a constant feature proves nothing."""
-    values, ids = np.asarray(column), np.asarray(qid)
-    alike = values.shape == ids.shape and (values.dtype.kind in "iuf") == (ids.dtype.kind in "iuf")
-    if not alike or len(ids) == 0 or ids[0] == ids[-1]:
-        return False
-    # Most columns are told apart by their first rows.
-    return np.array_equal(values[:100], ids[:100]) and np.array_equal(values, ids)
 
 
 def read_rows(

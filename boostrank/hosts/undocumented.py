@@ -24,6 +24,9 @@ LightGBM
 - ``LGBMRanker._objective`` is what is trained (`boostrank.lightgbm`). Without: schedules do not
   take their length from `n_estimators`.
   Test: test_lightgbms_ranker_trains_its_private_objective.
+- ``Booster.pandas_categorical`` and the parameter ``categorical_feature`` of a loaded Booster
+  (`boostrank.lab.models`). Without: `boostrank predict` does not know the words of categories.
+  Test: tests/test_tables.py, test_a_model_keeps_the_words_of_its_categories.
 - A regression starts at the mean of the labels over all workers (`mean_over_lightgbm_workers`).
   Without: gradients would be scaled by each worker alone.
   Test: tests/test_dask.py, test_lightgbm_shares_float64.
@@ -43,6 +46,9 @@ XGBoost
   test_xgboosts_cv_is_refused.
 - ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`). Without:
   a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
+
+- ``cats``, the words of categories in a model as JSON (`boostrank.lab.models`). Without: a model
+  that was stopped early has lost them. Test: as LightGBM's categories.
 
 Dask
 

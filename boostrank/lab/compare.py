@@ -14,7 +14,7 @@ from boostrank.lab.environment import kernel_threads
 from boostrank.lab.learners import Learner
 from boostrank.lab.results import FoldResult
 from boostrank.lab.rivals import TRAINERS
-from boostrank.lab.settings import CUTOFFS, Settings
+from boostrank.lab.settings import CUTOFFS, Settings, sign_of
 from boostrank.metrics import evaluate
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
@@ -70,7 +70,11 @@ def run_fold(
         return value
 
     curve = np.array([chosen_metric(scores) for scores in model.staged(validation.X)])
-    best_round = len(curve) if settings.fixed_rounds else int(np.argmax(curve)) + 1
+    best_round = (
+        len(curve)
+        if settings.fixed_rounds
+        else int(np.argmax(sign_of(settings.metric) * curve)) + 1
+    )
     return FoldResult(
         fold=number,
         curve=curve,
@@ -85,6 +89,7 @@ def run_fold(
             per_query=True,
         ),
         seconds_per_round=seconds / settings.rounds,
+        importance=model.importance(best_round),
     )
 
 

@@ -3,6 +3,7 @@
 The hosts are imported where they are used.
 """
 
+import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +15,7 @@ import numpy as np
 
 from boostrank.datasets import RankingData
 from boostrank.lab.environment import import_host
-from boostrank.lab.settings import Settings
+from boostrank.lab.settings import Settings, sign_of
 from boostrank.metrics import metric
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
@@ -128,6 +129,11 @@ class Model(ABC):
         """Their names; none where the data had none."""
 
     @property
+    def categories(self) -> dict[str, list[str]]:
+        """The words that categories were in training, by feature; a code is a place among them."""
+        return {}
+
+    @property
     @abstractmethod
     def n_trees(self) -> int:
         """How many rounds gave a tree: LightGBM leaves out those that found no split."""
@@ -135,6 +141,10 @@ class Model(ABC):
     @abstractmethod
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
         """Return the scores of the first `rounds` trees, of all where None."""
+
+    def importance(self, rounds: int) -> Floats:
+        """Return the gain of all splits of the first rounds by feature, () of a host without."""
+        return np.zeros(0)
 
     @abstractmethod
     def staged(self, X: Floats) -> Iterator[Floats]:
@@ -181,12 +191,14 @@ class LightGBMModel(Model):
             )
         try:
             dataset = lightgbm.Dataset(
-                data.X,
+                _features(data, every=True),
                 label=data.y,
                 group=data.group,
                 params=params,
                 feature_name=list(data.names) or "auto",
-                categorical_feature=list(data.categorical),
+                categorical_feature=[data.names[i] for i in data.categorical]
+                if data.categories
+                else list(data.categorical),
             ).construct()
             callbacks = [] if on_round is None else [lambda _: on_round()]
             valid: dict[str, Any] = {}
@@ -194,7 +206,9 @@ class LightGBMModel(Model):
                 callbacks.append(lightgbm.early_stopping(stopping.patience, verbose=False))
                 held = stopping.data
                 valid = {
-                    "valid_sets": [dataset.create_valid(held.X, held.y, group=held.group)],
+                    "valid_sets": [
+                        dataset.create_valid(_features(held, every=True), held.y, group=held.group)
+                    ],
                     "feval": metric(settings.metric, **settings.rules),
                 }
             started = time.perf_counter()
@@ -240,6 +254,16 @@ class LightGBMModel(Model):
         return [] if names[:1] == ["Column_0"] else names
 
     @property
+    def categories(self) -> dict[str, list[str]]:
+        """Words; see `Model.categories`."""
+        columns = self.booster.params.get("categorical_feature", ())
+        lists = self.booster.pandas_categorical or ()
+        if len(columns) != len(lists):
+            return {}
+        named = zip((self.booster.feature_name()[i] for i in columns), lists, strict=True)
+        return {name: words for name, words in named if all(isinstance(w, str) for w in words)}
+
+    @property
     def n_trees(self) -> int:
         """Trees; see `Model.n_trees`."""
         best = int(self.booster.best_iteration)  # where it was stopped early
@@ -265,6 +289,11 @@ class LightGBMModel(Model):
         for tree in range(self.n_trees):
             scores = scores + self._predict(X, tree, 1)
             yield scores
+
+    def importance(self, rounds: int) -> Floats:
+        """Gains; see `Model.importance`."""
+        gains = self.booster.feature_importance("gain", iteration=rounds)
+        return np.asarray(gains, dtype=np.float64)
 
 
 class XGBoostModel(Model):
@@ -307,7 +336,7 @@ class XGBoostModel(Model):
         ours = isinstance(objective, Objective)
         # The data is cut into bins here; a plain DMatrix would do it in the first round.
         dataset = xgboost.QuantileDMatrix(
-            data.X,
+            _features(data),
             label=data.y,
             group=data.group,
             nthread=settings.threads,
@@ -319,12 +348,14 @@ class XGBoostModel(Model):
         if stopping is not None:
             callbacks.append(
                 xgboost.callback.EarlyStopping(
-                    rounds=stopping.patience, maximize=True, save_best=True
+                    rounds=stopping.patience,
+                    maximize=sign_of(settings.metric) > 0,
+                    save_best=not data.categories,
                 )
             )
             held = stopping.data
             matrix = xgboost.QuantileDMatrix(
-                held.X,
+                _features(held),
                 label=held.y,
                 group=held.group,
                 ref=dataset,
@@ -350,6 +381,8 @@ class XGBoostModel(Model):
             )
         except xgboost.core.XGBoostError as error:
             raise ValueError(f"xgboost cannot train {objective}: {_first_line(error)}") from error
+        if stopping is not None and data.categories:
+            booster = _first_trees(booster, booster.best_iteration + 1)
         return booster, time.perf_counter() - started
 
     @staticmethod
@@ -385,6 +418,16 @@ class XGBoostModel(Model):
         return list(self.booster.feature_names or ())
 
     @property
+    def categories(self) -> dict[str, list[str]]:
+        """Words; see `Model.categories`."""
+        if "c" not in (self.booster.feature_types or ()):
+            return {}
+        # Without Arrow, XGBoost hands over what only XGBoost reads.
+        kept = self.booster.get_categories(export_to_arrow=True).to_arrow()
+        lists = {name: words.to_pylist() for name, words in kept if words is not None}
+        return {name: words for name, words in lists.items() if isinstance(words[0], str)}
+
+    @property
     def n_trees(self) -> int:
         """Trees; see `Model.n_trees`."""
         return int(self.booster.num_boosted_rounds())
@@ -407,6 +450,12 @@ class XGBoostModel(Model):
         )
         return np.asarray(scores, dtype=np.float64)
 
+    def importance(self, rounds: int) -> Floats:
+        """Gains; see `Model.importance`."""
+        gains = self.booster[:rounds].get_score(importance_type="total_gain")
+        names = self.feature_names or [f"f{i}" for i in range(self.n_features)]
+        return np.array([gains.get(name, 0.0) for name in names], dtype=np.float64)
+
     def staged(self, X: Floats) -> Iterator[Floats]:
         """Scores after each tree; see `Model.staged`."""
         # XGBoost adds up in float32, and so does this: the sums, and their ties, are the same.
@@ -419,11 +468,47 @@ class XGBoostModel(Model):
             yield scores.astype(np.float64)
 
 
+def _features(data: RankingData, *, every: bool = False) -> Any:
+    """Return features as the host is to have them, which keeps words in a model from data frames.
+
+    Parameters
+    ----------
+    data : RankingData
+    every : bool
+        Where one feature has words, hand over all categories as such: LightGBM keeps lists of
+        categories without saying of which feature.
+    """
+    if not data.categories:
+        return data.X
+    import pandas
+
+    frame = pandas.DataFrame(data.X, columns=list(data.names))
+    for i in data.categorical if every else data.categories:
+        codes = data.X[:, i]
+        top = int(np.max(codes, initial=-1, where=~np.isnan(codes)))
+        frame[data.names[i]] = pandas.Categorical.from_codes(
+            np.where(np.isnan(codes), -1, codes).astype(np.int64),
+            data.categories.get(i, range(top + 1)),
+        )
+    return frame
+
+
 def _xgboost_categories(data: RankingData) -> dict[str, Any]:
     if not data.categorical:
         return {}
     kinds = ["c" if i in data.categorical else "float" for i in range(data.X.shape[1])]
     return {"feature_types": kinds, "enable_categorical": True}
+
+
+def _first_trees(booster: Any, rounds: int) -> Any:
+    """Return the booster of the first rounds, with the words that XGBoost 3.2 drops in slicing."""
+    whole, first = (json.loads(each.save_raw("json")) for each in (booster, booster[:rounds]))
+    kept, cut = (each["learner"]["gradient_booster"] for each in (whole, first))
+    kept, cut = (each.get("gbtree", each)["model"] for each in (kept, cut))  # dart has one inside
+    cut["cats"] = kept["cats"]
+    shorter = import_host("xgboost").Booster()
+    shorter.load_model(bytearray(json.dumps(first), "utf-8"))
+    return shorter
 
 
 def _xgboost_callback(on_round: Callable[[], object]) -> Any:

@@ -66,7 +66,7 @@ class ResultStore:
             "data": _digest(
                 array.tobytes() for part in parts for array in (part.X, part.y, part.qid)
             ),
-            **asdict(settings),
+            **json.loads(json.dumps(asdict(settings))),  # tuples as a line has them
             "machine": machine,
             # The version stands still between releases; the sources do not.
             "sources": _digest(path.read_bytes() for path in _sources()),
@@ -119,6 +119,7 @@ class ResultStore:
                     for name, values in result.figures.items()
                 },
                 "seconds_per_round": result.seconds_per_round,
+                "importance": result.importance.tolist(),
             },
         }
         # Closed each time: what is written stays, whatever stops the run.
@@ -148,11 +149,12 @@ def _fold_result(fold: int, stored: dict[str, Any]) -> FoldResult:
         fold=fold,
         curve=np.array(stored["curve"], dtype=np.float64),
         best_round=stored["best_round"],
-        qid=np.array(stored["qid"], dtype=np.int64),
+        qid=np.array(stored["qid"]),
         figures={
             name: np.array(values, dtype=np.float64) for name, values in stored["figures"].items()
         },
         seconds_per_round=stored["seconds_per_round"],
+        importance=np.array(stored["importance"], dtype=np.float64),
     )
 
 

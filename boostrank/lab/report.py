@@ -17,8 +17,8 @@ import numpy as np
 from boostrank import plot
 from boostrank.datasets import RankingData, letor_folds
 from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, row_styles
-from boostrank.lab.results import Failure, Row
-from boostrank.lab.settings import CUTOFFS, METRICS
+from boostrank.lab.results import Failure, Row, best_first
+from boostrank.lab.settings import CUTOFFS, METRICS, Settings, sign_of
 from boostrank.lab.stats import SIGNIFICANT
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def write_report(
     rows: Sequence[Row],
     failures: Sequence[Failure] = (),
     *,
+    metrics: Sequence[str] = METRICS,
     parts: Sequence[RankingData],
     about: Mapping[str, str],
     command: str,
@@ -56,6 +57,8 @@ def write_report(
     rows : sequence of Row
         The baseline and what is tested against it, over the same folds.
     failures : sequence of Failure, default ()
+    metrics : sequence of str, default `METRICS`
+        What the table shows, next to the metric that rows are compared by.
     parts : sequence of RankingData
         What the folds are made of.
     about : mapping of str to str
@@ -82,24 +85,34 @@ def write_report(
     template = environment.from_string(
         resources.files("boostrank.lab").joinpath("report.html").read_text(encoding="utf-8")
     )
-    ranked = sorted(rows, key=lambda row: -row.mean(row.metric))
+    ranked = best_first(rows)
     baseline = next(row for row in rows if row.baseline is None)
     html = template.render(
         rows=ranked,
         baseline=baseline,
         failures=failures,
-        metrics=dict.fromkeys((baseline.metric, *METRICS)),
+        orders={
+            name: "descending" if sign_of(name) > 0 else "ascending"
+            for name in (baseline.metric, *metrics)
+        },
         chosen_by=baseline.metric,
         verdict=_verdict(ranked, baseline),
         significant=SIGNIFICANT,
         counts=_counts,
         figures=_figures(ranked, baseline),
         differences=[(row, _differences(row), _most(row)) for row in ranked if row is not baseline],
+        features=_features(ranked, parts[0].names),
         folds=_splits(parts, [fold.fold for fold in baseline.folds]),
         about=about,
         command=command,
     )
     path.write_text(html, encoding="utf-8")
+
+
+def training_time(rows: Sequence[Row], settings: Settings) -> str:
+    """Say how long training took, all rows and folds together."""
+    seconds = sum(settings.rounds * fold.seconds_per_round for row in rows for fold in row.folds)
+    return f"{seconds:.1f} s in all" if seconds < 100 else f"{seconds / 60:.1f} min in all"
 
 
 def _verdict(ranked: Sequence[Row], baseline: Row) -> str:
@@ -123,24 +136,39 @@ def _verdict(ranked: Sequence[Row], baseline: Row) -> str:
     return f"{first}; {level} of {len(tested)} are level with it, {len(worse)} worse."
 
 
-def _most(row: Row, n: int = 5) -> list[tuple[str, list[tuple[int, float, float]]]]:
+def _most(row: Row, n: int = 5) -> list[tuple[str, list[tuple[object, float, float]]]]:
     """Return the queries that gain and lose most: id, the baseline's metric and the row's."""
     assert row.baseline is not None
     qid = np.concatenate([fold.qid for fold in row.folds])
     own, theirs = row.pooled(row.metric), row.baseline.pooled(row.metric)
-    difference = own - theirs
+    difference = row.sign * (own - theirs)
     order = np.argsort(difference)  # NaN last
     worst = [i for i in order[:n] if difference[i] < 0]
     best = [i for i in order[~np.isnan(difference[order])][::-1][:n] if difference[i] > 0]
     return [
-        (what, [(int(qid[i]), float(theirs[i]), float(own[i])) for i in chosen])
+        (what, [(qid[i], float(theirs[i]), float(own[i])) for i in chosen])
         for what, chosen in (("gain", best), ("lose", worst))
     ]
 
 
+def _features(
+    ranked: Sequence[Row], names: Sequence[str], n: int = 10
+) -> list[tuple[Row, list[tuple[str, float]]]]:
+    """Return of each row the features with the largest shares of the gain, and the shares."""
+    found = []
+    for row in ranked:
+        shares = row.importance
+        if not len(shares):
+            continue
+        first = [i for i in np.argsort(-shares, kind="stable")[:n] if shares[i] > 0.0]
+        called = [names[i] if names else f"feature {i + 1}" for i in first]
+        found.append((row, list(zip(called, shares[first].tolist(), strict=True))))
+    return found
+
+
 def _counts(row: Row) -> list[int]:
     """How many queries are better, equal and worse than with the baseline."""
-    differences = np.concatenate(row.differences)
+    differences = row.sign * np.concatenate(row.differences)
     return [int(each.sum()) for each in (differences > 0, differences == 0, differences < 0)]
 
 
@@ -313,18 +341,18 @@ def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_F
 
 def _differences(row: Row) -> _Figure:
     assert row.baseline is not None
-    values, baseline = row.pooled(row.metric), row.baseline.pooled(row.metric)
+    # What is better stands upwards.
+    first, second = (row, row.baseline) if row.sign > 0 else (row.baseline, row)
 
     def bars(axes: "Axes") -> None:
-        plot.query_differences(values, baseline, ax=axes)
+        plot.query_differences(first.pooled(row.metric), second.pooled(row.metric), ax=axes)
         axes.set_ylabel(f"difference in {row.metric.upper()}")
         for patch in axes.patches:
             patch.set_rasterized(True)  # many thousands of queries take no more space than ten
 
     return _picture(
         bars,
-        f"{row.metric.upper()} of each test query, {row.learner} minus {row.baseline.learner}, "
-        "sorted.",
+        f"{row.metric.upper()} of each test query, {first.learner} minus {second.learner}, sorted.",
         height=2.6,
         legend=0,
     )

@@ -1,13 +1,16 @@
 """What a comparison finds: a learner in one fold, and over all folds against the baseline."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from boostrank.lab.learners import Learner
-from boostrank.lab.settings import CHOSEN_BY
+from boostrank.lab.settings import CHOSEN_BY, sign_of
 from boostrank.lab.stats import SIGNIFICANT, half_width, paired_p_value
-from boostrank.objectives.validation import Floats, Integers
+from boostrank.objectives.validation import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,20 +24,23 @@ class FoldResult:
     curve : float64 array (n_trees,)
         The metric of the validation part after each tree.
     best_round : int
-        The first maximum of `curve`, from 1; the last round where `Settings.fixed_rounds`.
-    qid : int64 array (n_test_queries,)
+        The first best of `curve`, from 1; the last round where `Settings.fixed_rounds`.
+    qid : int64 or str array (n_test_queries,)
     figures : dict of str to float64 array (n_test_queries,)
         `Settings.metrics`, and NDCG at all of `CUTOFFS`, of every test query with the best round's
         trees; NaN where the convention leaves the query out.
     seconds_per_round : float
+    importance : float64 array (n_features,), default ()
+        Gain of all splits by feature, of the best round's trees; () where the host tells none.
     """
 
     fold: int
     curve: Floats
     best_round: int
-    qid: Integers
+    qid: npt.NDArray[Any]
     figures: dict[str, Floats]
     seconds_per_round: float
+    importance: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +75,11 @@ class Row:
                 self.pooled(self.metric), self.baseline.pooled(self.metric), seed=self.seed
             )
         object.__setattr__(self, "p_value", p_value)
+
+    @property
+    def sign(self) -> int:
+        """1 where more of the metric is better, else -1."""
+        return sign_of(self.metric)
 
     def pooled(self, metric: str) -> Floats:
         """Return the values of the test queries of all folds."""
@@ -118,7 +129,7 @@ class Row:
         """Say "better" or "worse" than the baseline where the paired test does, else "level"."""
         if self.p_value >= SIGNIFICANT:
             return "level"
-        return "better" if self.difference > 0 else "worse"
+        return "better" if self.sign * self.difference > 0 else "worse"
 
     @property
     def median_round(self) -> float:
@@ -131,11 +142,23 @@ class Row:
         return float(np.mean([fold.seconds_per_round for fold in self.folds]))
 
     @property
+    def importance(self) -> Floats:
+        """Each feature's share of the gain of all splits, mean over folds; () where unknown."""
+        # A tree without a split has no gain to share.
+        shares = [fold.importance / (fold.importance.sum() or 1.0) for fold in self.folds]
+        return np.asarray(np.mean(shares, axis=0))
+
+    @property
     def curve(self) -> Floats:
         """Validation metric by round, mean over folds; a fold with fewer trees keeps its last."""
         rounds = max(len(fold.curve) for fold in self.folds)
         padded = [np.pad(fold.curve, (0, rounds - len(fold.curve)), "edge") for fold in self.folds]
         return np.asarray(np.mean(padded, axis=0))
+
+
+def best_first(rows: Iterable[Row]) -> list[Row]:
+    """Return rows by their metric."""
+    return sorted(rows, key=lambda row: -row.sign * row.mean(row.metric))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The budget that all learners of a comparison share, and what is measured."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +8,7 @@ import numba
 
 from boostrank.metrics import CONVENTIONS, metric
 from boostrank.metrics.conventions import find_convention
+from boostrank.metrics.measures import parse_name
 from boostrank.objectives.validation import check_choice, check_count, check_positive
 
 #: What is reported for every learner, next to the metric that chooses the best round.
@@ -16,6 +17,11 @@ METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
 CHOSEN_BY = "ndcg@10"
 #: Rank cut-offs of the figure.
 CUTOFFS = tuple(range(1, 11))
+
+
+def sign_of(name: str) -> int:
+    """Return 1 of a metric of which more is better, else -1."""
+    return 1 if parse_name(name, "xgboost").larger_is_better else -1  # also reads XGBoost's minus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +50,9 @@ class Settings:
         Test all trees instead of choosing the best round on the validation part.
     metric : str, default "ndcg@10"
         What chooses the best round and is compared with the baseline, as in `boostrank.evaluate`.
+        Less is better of logloss and brier. Not ece: of the documents of one query it says nothing.
+    other_metrics : sequence of str, default ()
+        What is reported next to it, besides `METRICS`.
     params : mapping of host to mapping, default {}
         The hosts' own parameters, for all learners of a host. They take precedence.
 
@@ -63,6 +72,7 @@ class Settings:
     gain: str | tuple[float, ...] | None = None
     fixed_rounds: bool = False
     metric: str = CHOSEN_BY
+    other_metrics: Sequence[str] = ()
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -79,11 +89,13 @@ class Settings:
         check_choice("convention", self.convention, CONVENTIONS)
         if self.gain is not None:
             object.__setattr__(self, "gain", find_convention(self.convention, self.gain).gain)
-        if not metric(self.metric, **self.rules).larger_is_better:
-            raise ValueError(
-                f"metric must be one of which more is better, got {self.metric!r}: learners are "
-                "compared by how they rank; boostrank.evaluate measures probabilities"
-            )
+        object.__setattr__(self, "other_metrics", tuple(self.other_metrics))
+        for name in (self.metric, *self.other_metrics):
+            if metric(name, **self.rules).name == "ece":
+                raise ValueError(
+                    "metric must have a value for each query, got 'ece': it looks at all documents "
+                    "together. Take logloss or brier, and measure ece by boostrank.evaluate"
+                )
 
     @property
     def rules(self) -> dict[str, Any]:
@@ -93,4 +105,4 @@ class Settings:
     @property
     def metrics(self) -> tuple[str, ...]:
         """What is reported, the metric that chooses first."""
-        return tuple(dict.fromkeys((self.metric, *METRICS)))
+        return tuple(dict.fromkeys((self.metric, *self.other_metrics, *METRICS)))

@@ -18,7 +18,7 @@ from boostrank.lab.environment import import_host, kernel_threads
 from boostrank.lab.learners import Learner
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.search_space import Space, learner_space, split_params
-from boostrank.lab.settings import CHOSEN_BY, Settings
+from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
 from boostrank.metrics import evaluate
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.base import listed
@@ -83,11 +83,13 @@ class Tuned:
         In the order in which they were done.
     params : mapping, default {}
         The host's own parameters, of all trials.
+    metric : str, default "ndcg@10"
     """
 
     learner: Learner
     trials: tuple[Trial, ...]
     params: Mapping[str, Any] = field(default_factory=dict)
+    metric: str = CHOSEN_BY
 
     @property
     def default(self) -> Trial:
@@ -98,9 +100,10 @@ class Tuned:
     def best(self) -> Trial:
         """The first of those with the best mean that were not pruned.
 
-        Its mean is the largest of many and therefore too optimistic: test it on other queries.
+        Its mean is the best of many and therefore too optimistic: test it on other queries.
         """
-        return max((trial for trial in self.trials if not trial.pruned), key=lambda t: t.mean)
+        sign = sign_of(self.metric)
+        return max((each for each in self.trials if not each.pruned), key=lambda t: sign * t.mean)
 
     @property
     def snippet(self) -> str:
@@ -278,11 +281,9 @@ def tune(
         All of it trains and validates in turn. Shuffle documents that are sorted by something
         informative, such as a ranker's scores: tied scores keep their order.
     learner : Learner
-        One of our objectives, whose parameters are searched where they are at their defaults, or
-        a host's own.
+        A host's own, or one of ours: parameters at their defaults are searched.
     out : Path
-        Folder of the file that holds the trials, of one or several learners; made where it is
-        absent. Trials in it are not done again.
+        Folder of the trials, of one or several learners. Trials in it are not done again.
     n_trials : int, default 50
         Sets of parameters, the first of them the defaults.
     rounds : int, default 300
@@ -291,18 +292,13 @@ def tune(
         Folds of whole queries, and number of cross-validation repeats; the seeds of the folds are
         `seed`, ``seed + 1``, ...
     prune : bool, default False
-        Stop a trial after a repeat in which it is below the median of those before it, from the
-        sixth trial on.
+        Stop a trial below the median after a repeat, from the sixth trial on.
     n_jobs : int, default 1
         Folds trained at a time, each in one thread. Nothing else depends on it.
     seed : int, default 0
         Equal seeds try equal parameters, even if the search was interrupted.
-    convention : str, default "standard"
-        Whose rules the metric follows.
-    gain : str or sequence of float, optional
-        As in `Settings`.
-    metric : str, default "ndcg@10"
-        What chooses rounds and trials, as in `boostrank.evaluate`.
+    convention, gain, metric
+        What chooses rounds and trials, as in `Settings`.
     params : mapping, optional
         The host's own parameters, for all trials. What is tuned takes precedence.
     done : callable, optional
@@ -315,8 +311,7 @@ def tune(
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind or out of its range, and where `out` holds trials of this
-        learner on other data or with other settings.
+        For an argument out of its range, and where `out` has trials on other data or settings.
     ImportError
         Without Optuna or the learner's host.
     """
@@ -339,7 +334,7 @@ def tune(
             trials.append(trial)
             if done is not None:
                 done(trial)
-    return Tuned(learner, tuple(trials), params or {})
+    return Tuned(learner, tuple(trials), params or {}, metric)
 
 
 def _new_job(
@@ -393,11 +388,12 @@ def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
     asked = study.ask()
     params = {name: entry.suggest(asked, name) for name, entry in job.space.items()}
     done: list[Floats] = []
+    sign = sign_of(job.settings.metric)  # a study maximizes
     for repeat, folds in enumerate(job.repeats):
         done.append(cross_validate(job, params, folds))
         figures = np.mean(done, axis=0)
-        column = one_standard_error(figures)
-        asked.report(float(np.nanmean(figures[:, column])), repeat)
+        column = one_standard_error(sign * figures)
+        asked.report(sign * float(np.nanmean(figures[:, column])), repeat)
         if repeat + 1 < len(job.repeats) and asked.should_prune():
             break
     asked.set_user_attr("rounds", job.marks[column])
@@ -405,7 +401,7 @@ def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
     if len(done) < len(job.repeats):
         study.tell(asked, state=optuna.trial.TrialState.PRUNED)
     else:
-        study.tell(asked, float(np.nanmean(figures[:, column])))
+        study.tell(asked, sign * float(np.nanmean(figures[:, column])))
 
 
 def _seed(seed: int, number: int) -> int:

@@ -23,9 +23,11 @@ def probabilities(scores: Floats) -> Floats:
     return np.where(scores >= 0.0, 1.0, tail) / (1.0 + tail)
 
 
-def targets(labels: Floats) -> Floats:
-    """Return the probability that each label stands for."""
-    return labels / max(1.0, float(labels.max(initial=0.0)))
+def targets(labels: Floats, top: float | None = None) -> Floats:
+    """Return the probability that each label stands for: its share of `top`, Y unless given."""
+    if top is None:
+        top = max(1.0, float(labels.max(initial=0.0)))
+    return np.minimum(labels / top, 1.0)
 
 
 def log_loss(scores: Floats, targets: Floats, weight: Floats) -> float:

@@ -173,7 +173,7 @@ def pack(
         n_levels = 0
         if n > packing.direct_up_to:
             n_levels = distinct(key[:n], levels) if packing.by_level else 1
-        if n_levels > 0 or packing.sort:
+        if n > packing.direct_up_to or packing.sort:
             order = document[columns:]
             for i in range(n):
                 spare[i] = scores[a + i]

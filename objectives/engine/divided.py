@@ -76,8 +76,9 @@ def fits(sigma: float) -> Floats:
 
 @jit_inline
 def widest(sigma: float) -> float:
-    """Largest difference of two scores for which (*) holds."""
-    return SPREAD * 2.0 ** (OCTAVES * (SPREADS - 1)) / sigma
+    """Largest difference of two scores for which (*) holds; negative where no fit is known."""
+    known = LEAST_SIGMA <= sigma <= LARGEST_SIGMA
+    return SPREAD * 2.0 ** (OCTAVES * (SPREADS - 1)) / sigma if known else -1.0
 
 
 @jit_helper

@@ -30,13 +30,15 @@ def write_discounts(d: Discount, batch: Batch, w: Columns) -> None:
             own[column] = rank_discount(d, b - a, place[column] + 1)
 
 
-def swap_pairs(divided: bool) -> tuple[Function, Function]:
+def swap_pairs(divided: bool, apart: bool = False) -> tuple[Function, Function]:
     """Return two compiled functions.
 
     Parameters
     ----------
     divided : bool
         Whether u is 0.01 + |s_i - s_j|, and not 1.
+    apart : bool, default False
+        Whether pairs of the same LEVEL are left out.
 
     Returns
     -------
@@ -46,14 +48,14 @@ def swap_pairs(divided: bool) -> tuple[Function, Function]:
     ``add_block(m, top, batch, sigma, w) -> total``
         Does so for the pairs within a block of which one stands before column `top`.
     """
-    rows = jit_helper(bind(_rows, divided=divided))
+    rows = jit_helper(bind(_rows, divided=divided, apart=apart))
     cross = jit_helper(bind(_cross, divided=divided))
     return rows, jit_helper(bind(_block, add_rows=rows, add_cross=cross))
 
 
 _unbound: Any = None
 # What the functions below find here is bound to them above.
-divided = False
+divided = apart = False
 add_rows = add_cross = _unbound
 
 
@@ -65,17 +67,19 @@ def _rows(
     w: Columns,
 ) -> float:
     from_top, scores = w.real[col.FROM_TOP], w.real[col.SCORE]
-    gains, discounts = w.real[col.WORTH], w.real[col.OWN]
+    gains, discounts, levels = w.real[col.WORTH], w.real[col.OWN], w.real[col.LEVEL]
     pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
     start, count = np.uint64(partners[0]), np.uint64(partners[1] - partners[0])
     total = 0.0
     for i in range(np.uint64(rows[0]), np.uint64(rows[1])):
         own, own_score = from_top[i], scores[i]
-        own_gain, own_discount = gains[i], discounts[i]
+        own_gain, own_discount, level = gains[i], discounts[i], levels[i]
         pull, magnitude, curvature = 0.0, 0.0, 0.0
         if not factorizable:
             for j in range(count):
                 gap = own_gain - gains[start + j]
+                if apart:
+                    gap = gap if levels[start + j] != level else 0.0
                 lead = abs(own_score - scores[start + j])
                 weight = abs(gap) * abs(own_discount - discounts[start + j])  # w_ij
                 if divided:
@@ -91,6 +95,8 @@ def _rows(
                 u = OFFSET + min(abs(own_score - scores[start + j]), FARTHEST)
                 value = 1.0 / ((own + other) * u)
                 gap = own_gain - gains[start + j]
+                if apart:
+                    gap = gap if levels[start + j] != level else 0.0
                 weight = gap * abs(own_discount - discounts[start + j]) * value
                 # rho of the better document is the other's share, and the other way round.
                 signed = weight * (other if gap > 0.0 else own)
@@ -103,6 +109,8 @@ def _rows(
                 other = from_top[start + j]
                 value = 1.0 / (own + other)
                 gap = own_gain - gains[start + j]
+                if apart:
+                    gap = gap if levels[start + j] != level else 0.0
                 weight = (
                     gap * abs(own_discount - discounts[start + j]) * value
                 )  # w_ij / (E_i + E_j)

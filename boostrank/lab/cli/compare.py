@@ -33,7 +33,6 @@ from boostrank.lab.cli.options import (
     Label,
     LearningRate,
     Leaves,
-    Metric,
     MinDocs,
     Params,
     Qid,
@@ -69,7 +68,7 @@ from boostrank.lab.models import HOSTS
 from boostrank.lab.plot.files import draw_rounds, draw_test
 from boostrank.lab.records import CsvFiles, ResultStore
 from boostrank.lab.report import write_report
-from boostrank.lab.results import Failure, FoldResult, Row
+from boostrank.lab.results import Failure, FoldResult, Row, best_first
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.registry import objective_names
@@ -157,7 +156,14 @@ def compare(
     threads: Threads = Settings.threads,
     seed: Seed = Settings.seed,
     params: Params = None,
-    metric: Metric = Settings.metric,
+    metric: Annotated[
+        str,
+        typer.Option(
+            help="What chooses the rounds and is compared: ndcg@k, map, mrr, err@k, precision@k, "
+            "logloss, ... More of them, with commas, are reported next to it.",
+            rich_help_panel=DATA,
+        ),
+    ] = Settings.metric,
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
     drop: Drop = "",
@@ -192,6 +198,7 @@ def compare(
     """
     if rounds is None:
         rounds = PRESET_ROUNDS if preset == "accuracy" else Settings.rounds
+    chosen, *others = parse_words(metric)
     settings = Settings(
         rounds=rounds,
         learning_rate=learning_rate,
@@ -202,7 +209,8 @@ def compare(
         convention=convention,
         gain=parse_gain(gain),
         fixed_rounds=fixed_rounds,
-        metric=metric,
+        metric=chosen,
+        other_metrics=others,
         params=with_preset(preset, read_params(params, parse_words(hosts))),
     )
     queue = _choose_learners(objective or [], preset, parse_words(hosts), baseline, rounds)
@@ -344,12 +352,14 @@ def _draw(run: _Run, out: Path, about: dict[str, str], command: str) -> None:
     draw_rounds(run.rows, out / "validation.png")
     draw_test(run.rows, out / "test.png")
     write_report(
-        out / "report.html", run.rows, run.failures, parts=run.parts, about=about, command=command
+        out / "report.html",
+        run.rows,
+        run.failures,
+        metrics=run.settings.metrics,
+        parts=run.parts,
+        about=about,
+        command=command,
     )
-
-
-def _best_first(rows: list[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: -row.mean(row.metric))
 
 
 def _print_as_json(run: _Run, about: dict[str, str], command: str) -> None:
@@ -359,7 +369,7 @@ def _print_as_json(run: _Run, about: dict[str, str], command: str) -> None:
             "about": about,
             "settings": asdict(run.settings),
             "baseline": str(run.queue[0]),
-            "rows": [row_as_json(row, run.settings.metrics) for row in _best_first(run.rows)],
+            "rows": [row_as_json(row, run.settings.metrics) for row in best_first(run.rows)],
             "failures": [failure_as_json(failure) for failure in run.failures],
         }
     )
@@ -368,7 +378,7 @@ def _print_as_json(run: _Run, about: dict[str, str], command: str) -> None:
 def _print(run: _Run, out: Path, about: dict[str, str]) -> None:
     console = make_console()
     metrics = run.settings.metrics
-    lines = [comparison_line(row, metrics) for row in _best_first(run.rows)]
+    lines = [comparison_line(row, metrics) for row in best_first(run.rows)]
     hidden = print_table(console, comparison_headings(metrics), lines, least=HEADINGS_KEPT)
     if hidden:
         print_note(

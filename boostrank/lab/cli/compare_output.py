@@ -11,6 +11,7 @@ from boostrank.datasets import RankingData
 from boostrank.lab.cli.data import order_in_words
 from boostrank.lab.cli.output import counted, half_width, json_number, versions_in_words
 from boostrank.lab.environment import machine
+from boostrank.lab.report import training_time
 from boostrank.lab.results import Failure, Row
 from boostrank.lab.settings import Settings
 from boostrank.lab.stats import RESAMPLES
@@ -104,7 +105,7 @@ def in_words(
         f"{counted(tested, 'query', 'queries')}, {RESAMPLES:,} resamples, not corrected "
         f"for the {len(rows) - 1} comparisons.",
         "Versions": f"{versions_in_words(dict.fromkeys(row.learner.host for row in rows))}.",
-        "Machine": f"{machine()}.",
+        "Machine": f"{machine()}. Training took {training_time(rows, settings)}.",
     }
 
 
@@ -113,7 +114,7 @@ def command_line(context: typer.Context, **values: Any) -> str:
     options, arguments = ["boostrank", str(context.info_name)], []
     for param in context.command.params:
         value = (context.params | values).get(str(param.name))
-        if param.name in ("resume", "json_") or value is None or value is False:
+        if param.name in ("resume", "json_") or value is None or value is False or value == "":
             continue
         for each in value if isinstance(value, list | tuple) else [value]:
             if param.param_type_name == "argument":

@@ -13,6 +13,7 @@ from boostrank.datasets.tables import (
 )
 from boostrank.datasets.tables import read_parts as read_parts_of_files
 from boostrank.lab.cli.parsing import parse_words
+from boostrank.lab.models import Model
 from boostrank.objectives.validation import Floats
 
 N_PARTS = 5
@@ -41,16 +42,35 @@ def load_files(data: list[Path], named: Columns) -> RankingData:
     return RankingData.concat(read_parts_of_files(data, named))
 
 
-def load_features(data: list[Path], named: Columns, names: list[str]) -> Floats:
+def load_features(data: list[Path], named: Columns, model: Model) -> Floats:
     """Read the features of documents to be scored; tables need no labels and queries."""
     if not any(map(is_table, data)):
         return load_letor(data).X
-    return np.concatenate([features_of_frame(read_frame(path), named, names) for path in data])
+    known = model.feature_names, model.categories
+    return np.concatenate([features_of_frame(read_frame(path), named, *known) for path in data])
 
 
 def read_files(data: list[Path], named: Columns, seed: int, keep_order: bool) -> RankingData:
     """Read files as one data set."""
     return _shuffled(load_files(data, named), seed, keep_order)
+
+
+def read_with_valid(
+    data: list[Path], valid: Path | None, named: Columns, seed: int, keep_order: bool
+) -> tuple[RankingData, RankingData | None]:
+    """Read files to train on as one data set, and one to stop early on: words have one number."""
+    if valid is None:
+        return read_files(data, named, seed, keep_order), None
+    if any(map(is_table, (*data, valid))):
+        *parts, held = read_parts_of_files([*data, valid], named)
+        train = RankingData.concat(parts)
+    else:
+        train, held = load_letor(data), load_letor(valid)
+    if held.X.shape[1] != train.X.shape[1]:
+        raise ValueError(
+            f"{valid} has {held.X.shape[1]} features, but the training data {train.X.shape[1]}"
+        )
+    return _shuffled(train, seed, keep_order), held
 
 
 def read_whole(

@@ -1,13 +1,12 @@
 """`boostrank train` and `boostrank predict`: a model file, and scores from it."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from boostrank.datasets.tables import Columns
-from boostrank.lab.cli.data import columns, load_features, load_files, read_files
+from boostrank.lab.cli.data import columns, load_features, read_with_valid
 from boostrank.lab.cli.options import (
     DATA,
     TREES,
@@ -128,16 +127,9 @@ def train(
     check_count("patience", patience)
     if not model.parent.is_dir():
         raise FileNotFoundError(f"the folder of --model does not exist: {model.parent}")
-    named = replace(columns(label, qid, drop, categorical), words=False)
-    read = read_files(data, named, seed, keep_order)
-    stopping = None
-    if valid is not None:
-        held = load_files([valid], named)
-        if held.X.shape[1] != read.X.shape[1]:
-            raise ValueError(
-                f"{valid} has {held.X.shape[1]} features, but the training data {read.X.shape[1]}"
-            )
-        stopping = Stopping(held, patience)
+    named = columns(label, qid, drop, categorical)
+    read, held = read_with_valid(data, valid, named, seed, keep_order)
+    stopping = None if held is None else Stopping(held, patience)
     with progress_bar("rounds", rounds) as progress:
         trained, seconds = HOSTS[host].train(
             made,
@@ -172,7 +164,7 @@ def predict(
 ) -> None:
     """Write a model's score of every document, in the order of the data."""
     trained = load_model(model)
-    X = load_features(data, columns(label, qid, drop, ""), trained.feature_names)
+    X = load_features(data, columns(label, qid, drop, ""), trained)
     if trained.n_features != X.shape[1]:
         raise ValueError(
             f"{model} was trained on {trained.n_features} features, but "

@@ -16,7 +16,7 @@ from boostrank.lab.plot.axes import (
     line_styles,
     start_axes,
 )
-from boostrank.lab.results import Row
+from boostrank.lab.results import Row, best_first
 from boostrank.lab.stats import SIGNIFICANT
 from boostrank.objectives.validation import Floats, Integers, check_choice, check_flag
 
@@ -355,7 +355,7 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     ['lightgbm:lambdarank']
     """
     check_sequence("rows", rows, Row)
-    ranked = sorted(rows, key=lambda row: row.mean(row.metric))
+    ranked = best_first(rows)[::-1]
     styles = row_styles(rows)
     axes = start_axes(ax)
     for height, row in enumerate(ranked):
@@ -426,7 +426,7 @@ def differences(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     'NDCG@10 minus that of lightgbm:lambdarank, 95 % interval'
     """
     check_sequence("rows", rows, Row)
-    tested = sorted((row for row in rows if row.baseline), key=lambda row: row.difference)
+    tested = best_first(row for row in rows if row.baseline)[::-1]
     if not tested:
         raise ValueError("rows must hold a learner other than the baseline, got none")
     styles = row_styles(rows)

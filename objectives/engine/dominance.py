@@ -1,0 +1,442 @@
+r"""Sums over all pairs of a list in which nearly all grades differ, in O(n log n) time.
+
+`far_field` and `divided` keep sums for every distinct grade of a query. Where grades are many, the
+documents are cut by grade into some `PARTS` parts of equal size. Pairs of different parts are taken
+at once, by sums of exponentials for each part; pairs within a part of several grades are taken when
+the part is cut in its turn, or one by one where it holds at most `DIRECT` documents.
+
+The documents of a part stand in order of descending score, in blocks of `BLOCK`. Pairs inside a
+block are taken one by one. What a pair of different blocks adds to its documents is, with
+x = |s_i - s_j|, a sum of exponentials for pairs in the right order and another for the wrong one,
+
+    f(x) = sum_k f_k e^{-t_k x},                                                                (*)
+
+times 1 or, if `weighted`, times |g_i - g_j| |d_i - d_j|, g in WORTH and d in OWN. Which of two
+documents of different parts is the better one is known, and so is which of two of different blocks
+stands higher: the product is (g_i - g_j)(d_i - d_j) or less it. Four sums for each part and k,
+over documents above with 1, d, g and g d, hence make all pairs with one below. Exponentials are
+those of distances to the edge of a block and at most 1: nothing overflows for any scores.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..validation import Floats, Integers
+from . import columns as col
+from .bisection import first_part, grade_levels
+from .columns import N_REAL, N_WHOLE, Columns, exponents
+from .divided import OCTAVES, SPREAD, SPREADS, STEP
+from .driver import Function, bind
+from .far_field import ABOVE, LOGISTIC, SLOPE
+from .jit import jit_helper
+from .vector import exponentials, strided
+
+# Documents of a part of which all pairs, in vectors, take less time than sums of exponentials.
+DIRECT = 512
+# Queries of up to so many documents are taken one by one as well.
+MANY = 1024
+PARTS = 16
+BLOCK = 128
+# Terms of (*) fill whole vectors, unrolled.
+TERMS = 24
+FULL = 8
+FARTHEST = 1e200  # 0 times infinity would be no number
+
+# Rows of a fit: t_k, and f_k for pairs in the right order and the wrong one.
+RATE, FREE, RIGHT, WRONG, BEND_RIGHT, BEND_WRONG = range(6)
+
+
+def _logistic_fit() -> Floats:
+    fit = np.zeros((1, 6, TERMS))
+    fit[0, RIGHT, 1 : len(LOGISTIC) + 1] = LOGISTIC
+    fit[0, BEND_RIGHT, 1 : len(SLOPE) + 1] = SLOPE
+    fit[0, WRONG] = -fit[0, RIGHT]
+    fit[0, WRONG, 0] = 1.0
+    fit[0, BEND_WRONG] = fit[0, BEND_RIGHT]
+    return fit
+
+
+LOGISTIC_FIT = _logistic_fit()
+
+
+def dominance(add_rows: Function, *, divided: bool, weighted: bool) -> Function:
+    """Return a compiled function.
+
+    Parameters
+    ----------
+    add_rows : compiled function
+        ``add_rows(rows, partners, factorizable, sigma, w) -> total``, as of `swaps.swap_pairs`, for
+        pairs of different LEVEL, which not `weighted` stand in WORTH too.
+    divided : bool
+        Whether f are the functions of `divided`, and not the logistic one with its slope.
+    weighted : bool
+        Whether pairs have a weight.
+
+    Returns
+    -------
+    ``add(begin, end, top, sigma, fits, w) -> total``
+        Writes the sums over the pairs of columns begin to end - 1, sorted by score, of which one
+        stands before column `top`. Returns twice the sum of |w f|.
+    """
+    kind = {"divided": divided, "weighted": weighted}
+    steps = {step.__name__[1:]: jit_helper(bind(step, **kind)) for step in _STEPS}
+    sweep = jit_helper(bind(_sweep, **kind, **steps))
+    part = jit_helper(bind(_part, add_rows=add_rows, sweep=sweep, divided=divided))
+    return jit_helper(bind(_add, add_part=part, weighted=weighted))
+
+
+_unbound: Any = None
+# What the functions below find here is bound to them above.
+divided = weighted = False
+add_rows = add_part = sweep = write_rows = receive = send = _unbound
+
+
+def _add(begin: int, end: int, top: int, sigma: float, fits: Floats, w: Columns) -> float:
+    n = end - begin
+    scores, worth, own = w.real[col.SCORE], w.real[col.WORTH], w.real[col.OWN]
+    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
+    level = np.empty(n, np.int64)
+    begins = grade_levels(worth[begin:end], level)
+    v = Columns(np.empty((N_REAL, strided(n))), np.empty((N_WHOLE, strided(n) + 2), np.int64))
+    part_scores, part_worth, part_own = v.real[col.SCORE], v.real[col.WORTH], v.real[col.OWN]
+    part_of = v.real[col.LEVEL]
+    part_pulls, part_curvatures = v.real[col.PULL], v.real[col.CURVATURE]
+    documents, ranks = v.whole[col.DOCUMENT], v.whole[col.PLACE]
+    bucket, places = v.whole[col.QUERY], v.whole[col.COUNTS]
+    for i in range(n):
+        documents[i] = i
+        pulls[begin + i], curvatures[begin + i] = 0.0, 0.0
+    parts = first_part(len(begins) - 1)
+    waiting = 1
+    total = 0.0
+    while waiting > 0:
+        waiting -= 1
+        lowest, last = parts[2 * waiting], parts[2 * waiting + 1]
+        start, stop = begins[lowest], begins[last]
+        size = stop - start
+        # Up to so many documents make a part of their own; one grade is never cut.
+        most = max(size // PARTS, 3 * DIRECT // 4) if size > DIRECT else 0
+        buckets, first = 0, lowest
+        places[0] = start
+        for grade in range(lowest, last):
+            if grade > first and begins[grade + 1] - begins[first] > most:
+                if grade - first > 1:
+                    parts[2 * waiting], parts[2 * waiting + 1] = first, grade
+                    waiting += 1
+                first = grade
+                buckets += 1
+                places[buckets] = begins[first]
+            bucket[grade] = buckets
+        if last - first > 1:
+            parts[2 * waiting], parts[2 * waiting + 1] = first, last
+            waiting += 1
+        cut = 0
+        for i in range(size):
+            rank = documents[start + i]
+            ranks[i] = rank
+            column = begin + rank
+            part_scores[i], part_own[i] = scores[column], own[column]
+            part_of[i] = bucket[level[rank]]
+            part_worth[i] = worth[column] if weighted else part_of[i]
+            cut += 1 if column < top else 0
+        total += add_part(size, cut, buckets + 1, sigma, fits, v)
+        for i in range(size):
+            rank = ranks[i]
+            pulls[begin + rank] += part_pulls[i]
+            curvatures[begin + rank] += part_curvatures[i]
+            place = places[bucket[level[rank]]]
+            places[bucket[level[rank]]] += 1
+            documents[place] = rank
+    return total
+
+
+def _part(size: int, cut: int, parts: int, sigma: float, fits: Floats, v: Columns) -> float:
+    """Write the sums over pairs of different parts; of each, one document stands before `cut`."""
+    powers, from_top, scores = v.real[col.POWER], v.real[col.FROM_TOP], v.real[col.SCORE]
+    edges, factorizable = v.whole[col.EDGES], v.whole[col.FACTORIZABLE]
+    width = BLOCK if size > DIRECT else size
+    blocks = 0
+    begin = 0
+    while begin < size:
+        end = min(begin + width, size)
+        if width < size and begin < cut < end:
+            end = cut
+        edges[blocks] = begin
+        factorizable[blocks] = exponents(scores, powers, begin, end - begin, sigma, scores[begin])
+        blocks += 1
+        begin = end
+    edges[blocks] = size
+    exponentials(powers, from_top, strided(size))
+    total = 0.0
+    for m in range(blocks):
+        begin, end, ratios = edges[m], edges[m + 1], factorizable[m] != 0
+        whole = min(max(begin, cut), end)
+        total += add_rows((begin, whole), (begin, end), ratios, sigma, v)
+        if whole < end:
+            total += add_rows((whole, end), (begin, whole), ratios, sigma, v)
+    if blocks > 1:
+        runs = _group(blocks, parts, v)
+        if divided:
+            fit = _divided_fit(sigma, fits, scores[0] - scores[size - 1])
+        else:
+            fit = _plain_fit(sigma, fits)
+        total += sweep(ABOVE, cut, runs, fit, sigma, v)
+        total += sweep(1 - ABOVE, cut, runs, fit, sigma, v)
+    return total
+
+
+@jit_helper
+def _group(blocks: int, parts: int, v: Columns) -> Integers:
+    """List the documents of each block by part; return where the parts begin."""
+    edges, members, part_of = v.whole[col.EDGES], v.whole[col.SPARE], v.real[col.LEVEL]
+    runs = np.empty((blocks, parts + 1), np.int64)
+    places = np.empty(parts + 1, np.int64)
+    for m in range(blocks):
+        for part in range(parts + 1):
+            places[part] = 0
+        for i in range(edges[m], edges[m + 1]):
+            places[int(part_of[i]) + 1] += 1
+        places[0] = edges[m]
+        for part in range(parts):
+            places[part + 1] += places[part]
+        for part in range(parts + 1):
+            runs[m, part] = places[part]
+        for i in range(edges[m], edges[m + 1]):
+            members[places[int(part_of[i])]] = i
+            places[int(part_of[i])] += 1
+    return runs
+
+
+@jit_helper
+def _plain_fit(sigma: float, fits: Floats) -> Floats:
+    fit = np.empty((6, fits.shape[2]))
+    for k in range(fits.shape[2]):
+        for kind in range(6):
+            fit[kind, k] = fits[0, kind, k]
+    return fit
+
+
+@jit_helper
+def _divided_fit(sigma: float, fits: Floats, spread: float) -> Floats:
+    """Return the fit for so wide a spread of the scores."""
+    kind = 0
+    while kind + 1 < SPREADS and sigma * spread > SPREAD * 2.0 ** (OCTAVES * kind):
+        kind += 1
+    terms = fits.shape[2] - STEP * (SPREADS - 1 - kind)
+    fit = np.zeros((6, (terms + FULL - 1) // FULL * FULL))
+    for k in range(terms):
+        fit[RATE, k], fit[FREE, k] = fits[kind, 0, k], fits[kind, 1, k]
+        fit[RIGHT, k], fit[WRONG, k] = fits[kind, 2, k], -fits[kind, 2, k]
+        fit[BEND_RIGHT, k] = fit[BEND_WRONG, k] = fits[kind, 3, k]
+    return fit
+
+
+def _sweep(side: int, cut: int, runs: Integers, fit: Floats, sigma: float, v: Columns) -> float:
+    """Go through the blocks from one side, with the sums of those behind."""
+    scores, edges = v.real[col.SCORE], v.whole[col.EDGES]
+    blocks, parts, terms = len(runs), runs.shape[1] - 1, fit.shape[1]
+    width = (8 if divided else 4 if weighted else 1) * terms
+    moments, right, sums = np.zeros((parts, width)), np.empty((parts, width)), np.empty(4 * width)
+    # A row for each document, and at last their e^{-sigma x}.
+    rows, room = np.empty((BLOCK + 1) * (terms + 1)), np.empty((2, 9 * (BLOCK + 1)))
+    total = 0.0
+    for turn in range(blocks):
+        m = turn if side == ABOVE else blocks - 1 - turn
+        begin, end = edges[m], edges[m + 1]
+        edge = scores[begin] if side == ABOVE else scores[end - 1]
+        if turn > 0 and (side == ABOVE or begin < cut):
+            write_rows(begin, end, edge, edge, fit, sigma, scores, rows, room)
+            total += receive(side, m, runs, fit, moments, right, sums, rows, v)
+        if turn + 1 < blocks:
+            following = scores[end] if side == ABOVE else scores[begin - 1]
+            last = end if side != ABOVE or end <= cut else begin
+            write_rows(begin, last, following, edge, fit, sigma, scores, rows, room)
+            send(m, last - begin, runs, moments, fit, rows, v)
+    return total
+
+
+def _write_rows(
+    begin: int,
+    end: int,
+    edge: float,
+    other_edge: float,
+    fit: Floats,
+    sigma: float,
+    scores: Floats,
+    rows: Floats,
+    room: Floats,
+) -> None:
+    """Write all e^{-t_k x}, x the distance to an edge, of documents and then of another edge."""
+    first, n, terms = np.uint64(begin), np.uint64(end - begin), np.uint64(fit.shape[1])
+    step, count = np.uint64(STEP), n + np.uint64(1)
+    x, base = room[0], room[1]
+    damped = np.uint64(BLOCK + 1) * terms
+    for i in range(count):
+        score = scores[first + i] if i < n else other_edge
+        distance = min(abs(score - edge), FARTHEST)
+        x[i] = -sigma * distance
+        if divided:
+            for k in range(step):
+                x[count + i * step + k] = -fit[RATE, k] * distance
+    exponentials(x, base, (9 if divided else 1) * (end - begin + 1))
+    if divided:
+        for i in range(count):
+            rows[damped + i] = base[i]
+        for group in range(terms // step):  # the next are the eighth powers of these
+            for i in range(count):
+                for k in range(step):
+                    rows[i * terms + group * step + k] = base[count + i * step + k]
+            for k in range(count, count + count * step):
+                power = base[k] * base[k]
+                power = power * power
+                base[k] = power * power
+    else:
+        for i in range(count):
+            row, z = i * terms, base[i]
+            square = z * z
+            fourth, cube = square * square, square * z
+            rows[row], rows[row + np.uint64(1)] = 1.0, z
+            rows[row + np.uint64(2)], rows[row + np.uint64(3)] = square, cube
+            rows[row + np.uint64(4)], rows[row + np.uint64(5)] = fourth, fourth * z
+            rows[row + np.uint64(6)], rows[row + np.uint64(7)] = fourth * square, fourth * cube
+            eighth = fourth * fourth
+            for k in range(terms - step):
+                rows[row + step + k] = eighth * rows[row + k]
+
+
+def _send(
+    m: int, n: int, runs: Integers, moments: Floats, fit: Floats, rows: Floats, v: Columns
+) -> None:
+    """Take the moments on, by the last row, and add the first n documents of a block."""
+    weights, worth, members = v.real[col.OWN], v.real[col.WORTH], v.whole[col.SPARE]
+    parts, first, terms = len(moments), runs[m, 0], np.uint64(fit.shape[1])
+    twice, thrice = terms + terms, terms + terms + terms
+    on, damped = np.uint64(n) * terms, np.uint64(BLOCK + 1) * terms
+    for part in range(parts):
+        for k in range(terms):
+            decay = rows[on + k]
+            moments[part, k] *= decay
+            if weighted:
+                moments[part, terms + k] *= decay
+                moments[part, twice + k] *= decay
+                moments[part, thrice + k] *= decay
+        if divided:
+            z = rows[damped + np.uint64(n)]
+            for k in range(terms):
+                decay = z * rows[on + k]
+                moments[part, twice + twice + k] *= decay
+                moments[part, twice + thrice + k] *= decay
+                moments[part, thrice + thrice + k] *= decay
+                moments[part, thrice + thrice + terms + k] *= decay
+        for place in range(runs[m, part], runs[m, part + 1] if n > 0 else runs[m, part]):
+            i = members[place]
+            row = np.uint64(i - first) * terms
+            d, g = weights[i], worth[i]
+            for k in range(terms):
+                power = rows[row + k]
+                moments[part, k] += power
+                if weighted:
+                    moments[part, terms + k] += d * power
+                    moments[part, twice + k] += g * power
+                    moments[part, thrice + k] += d * g * power
+            if divided:
+                z = rows[damped + np.uint64(i - first)]
+                for k in range(terms):
+                    power = z * rows[row + k]
+                    moments[part, twice + twice + k] += power
+                    moments[part, twice + thrice + k] += d * power
+                    moments[part, thrice + thrice + k] += g * power
+                    moments[part, thrice + thrice + terms + k] += d * g * power
+
+
+def _receive(
+    side: int,
+    m: int,
+    runs: Integers,
+    fit: Floats,
+    moments: Floats,
+    right: Floats,
+    sums: Floats,
+    rows: Floats,
+    v: Columns,
+) -> float:
+    """Add the pairs of a block's documents with those of the moments."""
+    weights, worth, members = v.real[col.OWN], v.real[col.WORTH], v.whole[col.SPARE]
+    pulls, curvatures = v.real[col.PULL], v.real[col.CURVATURE]
+    parts, first = len(moments), runs[m, 0]
+    width, terms = np.uint64(moments.shape[1]), np.uint64(fit.shape[1])
+    twice, thrice = terms + terms, terms + terms + terms
+    damped = np.uint64(BLOCK + 1) * terms
+    sign = -1.0 if side == ABOVE else 1.0
+    # Sums over parts in the right order, and then in the wrong one: never by subtraction.
+    for turn in range(parts):
+        part = parts - 1 - turn if side == ABOVE else turn
+        before = part + 1 if side == ABOVE else part - 1
+        for k in range(width):
+            right[part, k] = right[before, k] + moments[before, k] if turn > 0 else 0.0
+    wrong, bends, sizes = width, width + width, width + width + width
+    for k in range(width):
+        sums[wrong + k] = 0.0
+    total = 0.0
+    for turn in range(parts):
+        part = turn if side == ABOVE else parts - 1 - turn
+        start, stop = runs[m, part], runs[m, part + 1]
+        for moment in range((4 if weighted else 1) if start < stop else 0):
+            at = np.uint64(moment) * terms
+            if divided:
+                for k in range(terms):
+                    sums[at + k] = fit[FREE, k] * sums[wrong + at + k]
+                at += np.uint64(4) * terms
+            for k in range(terms):
+                of_right, of_wrong = right[part, at + k], sums[wrong + at + k]
+                if not weighted:
+                    of_wrong = -of_wrong
+                sums[at + k] = fit[RIGHT, k] * of_right + fit[WRONG, k] * of_wrong
+                bend = fit[BEND_RIGHT, k] * of_right - fit[BEND_WRONG, k] * of_wrong
+                sums[bends + at + k] = bend
+                if divided:
+                    size = fit[RIGHT, k] * of_right - fit[WRONG, k] * of_wrong
+                    sums[sizes + at + k] = size
+        for place in range(start, stop):
+            i = members[place]
+            row = np.uint64(i - first) * terms
+            d, g = weights[i], worth[i]
+            pull, bend, size, free, z = 0.0, 0.0, 0.0, 0.0, 1.0
+            if weighted:
+                at = np.uint64(0)
+                if divided:
+                    for k in range(terms):
+                        of_gain = d * sums[k] - sums[terms + k]
+                        rest = d * sums[twice + k] - sums[thrice + k]
+                        free += rows[row + k] * (g * of_gain - rest)
+                    at = twice + twice
+                    z = rows[damped + np.uint64(i - first)]
+                for k in range(terms):
+                    of_gain = d * sums[at + k] - sums[at + terms + k]
+                    rest = d * sums[at + twice + k] - sums[at + thrice + k]
+                    pull += rows[row + k] * (g * of_gain - rest)
+                at += bends
+                for k in range(terms):
+                    of_gain = d * sums[at + k] - sums[at + terms + k]
+                    rest = d * sums[at + twice + k] - sums[at + thrice + k]
+                    bend += rows[row + k] * (g * of_gain - rest)
+                if divided and side == ABOVE:
+                    at += width
+                    for k in range(terms):
+                        of_gain = d * sums[at + k] - sums[at + terms + k]
+                        rest = d * sums[at + twice + k] - sums[at + thrice + k]
+                        size += rows[row + k] * (g * of_gain - rest)
+                    total += 2.0 * (z * size - free)
+            else:
+                for k in range(terms):
+                    pull += rows[row + k] * sums[k]
+                    bend += rows[row + k] * sums[bends + k]
+            pulls[i] += sign * (free + z * pull)
+            curvatures[i] += z * bend
+        for k in range(width):
+            sums[wrong + k] += moments[part, k]
+    return total
+
+
+_STEPS = _write_rows, _send, _receive
