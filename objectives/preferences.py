@@ -41,12 +41,13 @@ When to use
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .base import HOST_PARAMETERS, Objective
+from .around import Around
+from .base import Objective
 from .contract import Contract, Cost
 from .engine.curvature import EXACT, HESSIANS, floor_indefinite
 from .engine.divided import OFFSET
@@ -64,7 +65,6 @@ from .pairs import Pairs
 from .rankboost import WORST_LEAD, RankBoost
 from .ranknet import RankNet
 from .ranksvm import RankSVM
-from .schedules import Schedule
 from .validation import Floats, Integers
 
 #: What learns from pairs, by name, and the loss of a pair as the kernels know it.
@@ -257,7 +257,7 @@ def _swap_kernel(
 
 
 @dataclass(frozen=True)
-class Preferences(Objective):
+class Preferences(Around):
     """An objective on pairs that are given: which of two documents of a query is better.
 
     Parameters
@@ -300,14 +300,6 @@ class Preferences(Objective):
 
     objective: Any
     pairs: Any
-    # What hosts read is the objective's. The defaults are for `Mix`, which takes no others.
-    rescale: bool = field(init=False, default=True)
-    perturb: str | None = field(init=False, default=None)
-    perturb_scale: float = field(init=False, default=1.0)
-    query_fraction: float = field(init=False, default=1.0)
-    seed: int = field(init=False, default=0)
-    start_round: int | None = field(init=False, default=None)
-    hessian: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         inner = self.objective
@@ -325,27 +317,10 @@ class Preferences(Objective):
                 "ranksvm; leave the column out"
             )
         self._set(objective=inner, pairs=pairs)
-        for name in (*HOST_PARAMETERS, "hessian"):
-            self._set(**{name: getattr(inner, name)})
+        self._take_over()
 
     def __repr__(self) -> str:
         return f"Preferences(objective={self.objective!r}, pairs={self.pairs!r})"
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with other parameters; those for hosts are the objective's.
-
-        Parameters
-        ----------
-        **changes
-
-        Returns
-        -------
-        Preferences
-        """
-        inner = {name: changes.pop(name) for name in HOST_PARAMETERS if name in changes}
-        if inner:
-            changes["objective"] = changes.get("objective", self.objective).replace(**inner)
-        return super().replace(**changes)
 
     @property
     def counts_gains(self) -> bool:
@@ -376,12 +351,6 @@ class Preferences(Objective):
             convex=inner.convex,
             metric_offset=inner.metric_offset,
         )
-
-    def _schedules(self) -> dict[str, Schedule]:
-        return {f"objective.{name}": value for name, value in self.objective._schedules().items()}
-
-    def _values(self, round: int) -> dict[str, Any]:
-        return {"objective": self.objective._at(round)}
 
     def _prepared(self, labels: Floats, boundaries: Integers) -> tuple[Any, Any, Floats]:
         """Return the kernel, what it takes, and the gains."""

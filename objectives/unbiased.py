@@ -45,12 +45,13 @@ When to use
     LambdaRank. docs/clicks.md says what each assumes, and where it harms.
 """
 
-from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .base import HOST_PARAMETERS, Objective
+from .around import Around
+from .base import Objective
 from .contract import Contract
 from .engine.curvature import HESSIAN_FLOOR
 from .lambdarank import LambdaRank
@@ -59,7 +60,6 @@ from .parameters import checked
 from .positions import Positions, check_amount, check_position, check_propensity
 from .preferences import has_preferences
 from .ranknet import RankNet
-from .schedules import Schedule
 from .sessions import ClickPairs, Sessions, pairs_of, sessions_of
 from .validation import (
     PROBABILITIES,
@@ -91,7 +91,7 @@ def _weigh(pairs: ClickPairs, sessions: Sessions, pulls: Floats, bends: Floats, 
 
 
 @dataclass(frozen=True)
-class Unbiased(Objective):
+class Unbiased(Around):
     """An objective that learns relevance from clicks, corrected for where documents were shown.
 
     Labels are clicks, 0 or 1, and each query is a session: one showing of a list.
@@ -155,21 +155,12 @@ class Unbiased(Objective):
     last: int | None = checked(check_cutoff, None)
     regularization: float = checked(check_amount, 0.0)
     initial: Any = None
-    # What hosts read is the objective's.
-    rescale: bool = field(init=False)
-    perturb: str | None = field(init=False)
-    perturb_scale: float = field(init=False)
-    query_fraction: float = field(init=False)
-    seed: int = field(init=False)
-    start_round: int | None = field(init=False)
-    hessian: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_inner("objective", self.objective)
         if has_preferences(self.objective):
             raise ValueError("objective must not be Preferences: pairs of rows are no clicks")
-        for name in (*HOST_PARAMETERS, "hessian"):
-            self._set(**{name: getattr(self.objective, name)})
+        self._take_over()
         for own in fields(self):
             check = own.metadata.get("check")
             if check is not None and own.init:
@@ -195,22 +186,6 @@ class Unbiased(Objective):
         own = (each for each in fields(self) if each.init)
         return f"Unbiased({', '.join(f'{each.name}={getattr(self, each.name)!r}' for each in own)})"
 
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with other parameters; those for hosts are the objective's.
-
-        Parameters
-        ----------
-        **changes
-
-        Returns
-        -------
-        Unbiased
-        """
-        inner = {name: changes.pop(name) for name in HOST_PARAMETERS if name in changes}
-        if inner:
-            changes["objective"] = changes.get("objective", self.objective).replace(**inner)
-        return super().replace(**changes)
-
     @property
     def learns(self) -> bool:
         """Whether factors are learnt in training."""
@@ -219,11 +194,6 @@ class Unbiased(Objective):
     @property
     def _n_rows(self) -> int:
         return 2 if self.propensity == "pairwise" else 1
-
-    @property
-    def n_draws(self) -> int:
-        """How many uniform numbers of each document a booster's round draws."""
-        return self.objective.n_draws
 
     @property
     def contract(self) -> Contract:
@@ -241,12 +211,6 @@ class Unbiased(Objective):
             convex=inner.convex and inner.shift_invariant,
             metric_offset=inner.metric_offset,
         )
-
-    def _schedules(self) -> dict[str, Schedule]:
-        return {f"objective.{name}": value for name, value in self.objective._schedules().items()}
-
-    def _values(self, round: int) -> dict[str, Any]:
-        return {"objective": self.objective._at(round)}
 
     def _checked(self, scores: Any, labels: Any, group: Any) -> tuple[Floats, Floats, Integers]:
         s = check_scores(scores)
