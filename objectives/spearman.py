@@ -226,7 +226,7 @@ class Spearman(Objective):
     >>> objective = boostrank.Spearman()
     >>> grad, hess = objective.grad_hess([0.0, 0.0, 0.0], [3.0, -2.0, -2.0], [3])
     >>> grad.round(3).tolist()
-    [-2.165, 1.083, 1.083]
+    [-0.375, 0.188, 0.188]
     """
 
     name: ClassVar[str] = "spearman"

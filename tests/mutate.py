@@ -48,6 +48,7 @@ HINGES = (("gbrank", "ranksvm", "rankboost"), ("pairwise",))
 # File -> objectives that use it, or other words of tests' names, and test files besides the first
 # ones. Of a loss that is not here it is the objective alone.
 KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "around": (("unbiased", "preferences"), ("unbiased", "preferences")),
     "base": (
         ("reg-shf-sdcg", "slam", "beyond_float64"),
         ("objective", "schedules", "hosts", "perturb", "sampling"),
@@ -61,6 +62,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "driver": (("listnet", "frank", "sdcg", "ranknet"), ("objective",)),
     "far_field": (SIGMOIDS, ("blocks",)),
     "frank": (("frank",), ("pairwise",)),
+    "dominance": (("lambdarank", "ranknet"), ("blocks",)),
     "draws": (("yetirank", "pl-rank"), ("draws", "perturb", "sampling")),
     "engine/gains": (("sdcg", "lambdarank", "slam"), ("blocks", "gains", "softrank_slam")),
     "engine/targets": (("lambdarank", "yetirank"), ("claims",)),
@@ -72,8 +74,10 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "listmle": (("listmle",), ("orders",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
     "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
+    "pairs": (("preferences",), ("preferences",)),
     "pearson": (("pearson",), ("orders",)),
     "pl_rank": (("pl-rank",), ("pl_rank",)),
+    "preferences": (("preferences",), ("preferences",)),
     "positions": (("unbiased",), ("unbiased",)),
     "order": (("sdcg", "lambdarank", "slam", "order"), ("blocks",)),
     "parameters": (("gbrank",), ("objective",)),
