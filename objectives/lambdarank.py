@@ -32,10 +32,11 @@ Numerics
     largest gradient, and mostly to 1e-13; with `norm`, L included, to 1e-8, and mostly to 1e-9.
 
 Cost
-    O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n min(n, T))
-    where the query has over 32 distinct grades or fewer than 24 documents for each, and for the
-    loss. With `norm` also for sigma outside 0.125..64 and where the scores of a query spread over
-    more than 12288/sigma, for which `divided` has no sums of exponentials.
+    O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n log n) where
+    the query has over 32 distinct grades or fewer than 24 documents for each, by parts of them
+    (`dominance`), and all pairs up to 1,024 documents. O(n min(n, T)) for the loss; with `norm`
+    also for sigma outside 0.125..64 and where the scores of a query spread over more than
+    12288/sigma, for which `divided` has no sums of exponentials.
 
 When to use
     To compare with: most papers and libraries have it. Lists may have any length.
@@ -275,9 +276,9 @@ class LambdaRank(Objective):
     Notes
     -----
     The gradient is exact for fixed weights w (they jump where ranks change). O(n) memory. For a
-    query of n documents, O(n) time after sorting them. For the loss, and for queries of over 32
-    distinct grades or under 24 documents for each, O(n^2), or O(n T) with truncation T; with `norm`
-    also for sigma outside 0.125 to 64 and for scores that spread over more than 12288/sigma.
+    query of n documents, O(n) time after sorting them; O(n log n) for queries of over 32 distinct
+    grades or under 24 documents for each. For the loss O(n^2), or O(n T) with truncation T; with
+    `norm` also for sigma outside 0.125 to 64 and for scores that spread over more than 12288/sigma.
 
     Examples
     --------

@@ -24,8 +24,9 @@ Numerics
     As `far_field`: no score overflows.
 
 Cost
-    O(n) after a sort, by blocks (`far_field`). O(n^2) for the loss, and where the query has over 32
-    distinct grades or fewer than 24 documents for each.
+    O(n) after a sort, by blocks (`far_field`). O(n log n) where the query has over 32 distinct
+    grades or fewer than 24 documents for each, by parts of them (`dominance`), and all pairs up to
+    1,024 documents. O(n^2) for the loss.
 
 When to use
     All pairs matter alike. It fits and overfits quickly: few rounds, a low rate, or in a mixture.
@@ -161,8 +162,8 @@ class RankNet(Objective):
 
     Notes
     -----
-    Exact gradient; O(n) time and memory after sorting the n documents of a query. O(n^2) time for
-    the loss, and for over 32 distinct grades or under 24 documents for each.
+    Exact gradient; O(n) time and memory after sorting the n documents of a query. O(n log n) time
+    for over 32 distinct grades or under 24 documents for each, O(n^2) for the loss.
 
     Examples
     --------
