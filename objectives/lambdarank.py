@@ -53,7 +53,7 @@ from .engine import columns as col
 from .engine import far_field as far
 from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
-from .engine.dominance import LOGISTIC_FIT, MANY, dominance
+from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance
 from .engine.driver import Kernel, batch_kernels, query_kernel
 from .engine.far_field import add_far_pairs, new_table
 from .engine.gains import Discount
@@ -143,7 +143,7 @@ def _derivatives(
         begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
         first = 0 if batch.spans_blocks else begin
         top = first + p.truncation if p.truncation > 0 else UNLIMITED
-        if size > MANY and top - first > MANY // 2:
+        if size > DIRECT and top - first > DIRECT // 2:
             _add_many(begin, begin + size, top, p.sigma, LOGISTIC_FIT, w)
         else:
             _add_block(m, top, batch, p.sigma, w)
@@ -176,7 +176,7 @@ def _normalised_derivatives(
         first = 0 if batch.spans_blocks else begin
         top = first + p.truncation if p.truncation > 0 else UNLIMITED
         spread = abs(scores[begin] - scores[end - 1])
-        many = end - begin > MANY and top - first > MANY // 2
+        many = end - begin > DIRECT and top - first > DIRECT // 2
         if many and spread <= widest(p.sigma):
             magnitude = _add_many_divided(begin, end, top, p.sigma, p.fits, w)
         else:

@@ -48,7 +48,7 @@ from .engine.columns import (
     average_over_pairs,
     write_decays,
 )
-from .engine.dominance import LOGISTIC_FIT, MANY, dominance
+from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance
 from .engine.driver import batch_kernels
 from .engine.far_field import add_far_pairs, pair_table
 from .engine.gains import no_discount
@@ -128,7 +128,7 @@ def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[
     for m in range(batch.blocks):
         first, end, factorizable = begin[m], begin[m] + size[m], ratios[m] != 0
         last = begin[m] + padded(size[m]) if factorizable else end
-        if size[m] > MANY:
+        if size[m] > DIRECT:
             _add_many(first, end, UNLIMITED, p.sigma, LOGISTIC_FIT, w)
         else:
             _add_rows((first, end), (first, last), factorizable, p.sigma, w)

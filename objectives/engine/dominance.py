@@ -32,11 +32,11 @@ from .far_field import ABOVE, LOGISTIC, SLOPE
 from .jit import jit_helper
 from .vector import exponentials, strided
 
-# Documents of a part of which all pairs, in vectors, take less time than sums of exponentials.
-DIRECT = 512
-# Queries of up to so many documents are taken one by one as well.
-MANY = 1024
-PARTS = 16
+# Up to so many documents, in a query or a part, all pairs are taken one by one.
+DIRECT = 1024
+# A part is to hold so many, or as many as make so many parts.
+PART = 384
+PARTS = 64
 BLOCK = 128
 # Terms of (*) fill whole vectors, unrolled.
 TERMS = 24
@@ -116,7 +116,7 @@ def _add(begin: int, end: int, top: int, sigma: float, fits: Floats, w: Columns)
         start, stop = begins[lowest], begins[last]
         size = stop - start
         # Up to so many documents make a part of their own; one grade is never cut.
-        most = max(size // PARTS, 3 * DIRECT // 4) if size > DIRECT else 0
+        most = max(size // PARTS, PART) if size > DIRECT else 0
         buckets, first = 0, lowest
         places[0] = start
         for grade in range(lowest, last):
