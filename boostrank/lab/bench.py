@@ -240,8 +240,8 @@ def timed_pairs(docs: int, distinct: bool = False) -> tuple[Pair, ...]:
     """
     if distinct:
         losses = {
-            "lambdarank, all pairs": LambdaRank(norm=False),
-            "lambdarank, normalised": LambdaRank(norm=True),
+            "lambdarank, all pairs": LambdaRank(norm=False, gain="linear"),
+            "lambdarank, normalised": LambdaRank(norm=True, gain="linear"),
             "ranknet": RankNet(),
             "gbrank": GBRank(),
             "ranksvm": RankSVM(),
