@@ -32,10 +32,11 @@ Numerics
     largest gradient, and mostly to 1e-13; with `norm`, L included, to 1e-8, and mostly to 1e-9.
 
 Cost
-    O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n min(n, T))
-    where the query has over 32 distinct grades or fewer than 24 documents for each, and for the
-    loss. With `norm` also for sigma outside 0.125..64 and where the scores of a query spread over
-    more than 12288/sigma, for which `divided` has no sums of exponentials.
+    O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n log n) where
+    the query has over 32 distinct grades or fewer than 24 documents for each, by parts of them
+    (`dominance`), and all pairs up to 1,024 documents. O(n min(n, T)) for the loss; with `norm`
+    also for sigma outside 0.125..64 and where the scores of a query spread over more than
+    12288/sigma, for which `divided` has no sums of exponentials.
 
 When to use
     To compare with: most papers and libraries have it. Lists may have any length.
@@ -52,7 +53,7 @@ from .engine import columns as col
 from .engine import far_field as far
 from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
-from .engine.dominance import LOGISTIC_FIT, MANY, dominance
+from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance
 from .engine.driver import Kernel, batch_kernels, query_kernel
 from .engine.far_field import add_far_pairs, new_table
 from .engine.gains import Discount
@@ -142,7 +143,7 @@ def _derivatives(
         begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
         first = 0 if batch.spans_blocks else begin
         top = first + p.truncation if p.truncation > 0 else UNLIMITED
-        if size > MANY and top - first > MANY // 2:
+        if size > DIRECT and top - first > DIRECT // 2:
             _add_many(begin, begin + size, top, p.sigma, LOGISTIC_FIT, w)
         else:
             _add_block(m, top, batch, p.sigma, w)
@@ -175,7 +176,7 @@ def _normalised_derivatives(
         first = 0 if batch.spans_blocks else begin
         top = first + p.truncation if p.truncation > 0 else UNLIMITED
         spread = abs(scores[begin] - scores[end - 1])
-        many = end - begin > MANY and top - first > MANY // 2
+        many = end - begin > DIRECT and top - first > DIRECT // 2
         if many and spread <= widest(p.sigma):
             magnitude = _add_many_divided(begin, end, top, p.sigma, p.fits, w)
         else:
@@ -275,9 +276,9 @@ class LambdaRank(Objective):
     Notes
     -----
     The gradient is exact for fixed weights w (they jump where ranks change). O(n) memory. For a
-    query of n documents, O(n) time after sorting them. For the loss, and for queries of over 32
-    distinct grades or under 24 documents for each, O(n^2), or O(n T) with truncation T; with `norm`
-    also for sigma outside 0.125 to 64 and for scores that spread over more than 12288/sigma.
+    query of n documents, O(n) time after sorting them; O(n log n) for queries of over 32 distinct
+    grades or under 24 documents for each. For the loss O(n^2), or O(n T) with truncation T; with
+    `norm` also for sigma outside 0.125 to 64 and for scores that spread over more than 12288/sigma.
 
     Examples
     --------

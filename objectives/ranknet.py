@@ -24,8 +24,9 @@ Numerics
     As `far_field`: no score overflows.
 
 Cost
-    O(n) after a sort, by blocks (`far_field`). O(n^2) for the loss, and where the query has over 32
-    distinct grades or fewer than 24 documents for each.
+    O(n) after a sort, by blocks (`far_field`). O(n log n) where the query has over 32 distinct
+    grades or fewer than 24 documents for each, by parts of them (`dominance`), and all pairs up to
+    1,024 documents. O(n^2) for the loss.
 
 When to use
     All pairs matter alike. It fits and overfits quickly: few rounds, a low rate, or in a mixture.
@@ -47,7 +48,7 @@ from .engine.columns import (
     average_over_pairs,
     write_decays,
 )
-from .engine.dominance import LOGISTIC_FIT, MANY, dominance
+from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance
 from .engine.driver import batch_kernels
 from .engine.far_field import add_far_pairs, pair_table
 from .engine.gains import no_discount
@@ -127,7 +128,7 @@ def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[
     for m in range(batch.blocks):
         first, end, factorizable = begin[m], begin[m] + size[m], ratios[m] != 0
         last = begin[m] + padded(size[m]) if factorizable else end
-        if size[m] > MANY:
+        if size[m] > DIRECT:
             _add_many(first, end, UNLIMITED, p.sigma, LOGISTIC_FIT, w)
         else:
             _add_rows((first, end), (first, last), factorizable, p.sigma, w)
@@ -161,8 +162,8 @@ class RankNet(Objective):
 
     Notes
     -----
-    Exact gradient; O(n) time and memory after sorting the n documents of a query. O(n^2) time for
-    the loss, and for over 32 distinct grades or under 24 documents for each.
+    Exact gradient; O(n) time and memory after sorting the n documents of a query. O(n log n) time
+    for over 32 distinct grades or under 24 documents for each, O(n^2) for the loss.
 
     Examples
     --------

@@ -37,6 +37,21 @@ def test_lists_too_long_for_the_built_ins_are_timed_alone(monkeypatch):
     assert len(labels) == len({pair.objective for pair in bench.pairs(40)})
 
 
+def test_labels_all_different_are_timed_alone(monkeypatch, tmp_path):
+    monkeypatch.setattr(bench, "TOTAL_DOCS", 400)
+    options = ["bench", "--distinct", "--docs", "40", "--repeats", "1", "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, options)
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "bench.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows] == [pair.label for pair in bench.timed_pairs(40, True)]
+    for row in rows:
+        assert row["label"].endswith(", labels all different")
+        assert float(row["ours"]) > 0
+        assert math.isnan(float(row["ratio"]))
+    assert CliRunner().invoke(app, [*options, "--huge"]).exit_code == 2
+
+
 def test_training():
     rounds = list(bench.measure_training(n_docs=480, n_features=3, n_leaves=4, rounds=2, threads=1))
     assert [timing.host for timing in rounds] == ["lightgbm", "xgboost"]

@@ -8,11 +8,12 @@ import numba
 import numpy as np
 import pytest
 from boostrank.objectives import gains as gains_of_grades
+from boostrank.objectives.engine import columns, dominance, order, vector
 from boostrank.objectives.engine import gains as gain_table
-from boostrank.objectives.engine import order, vector
 from boostrank.objectives.engine.divided import OFFSET, fits, widest
-from boostrank.objectives.engine.dominance import MANY
 from boostrank.objectives.engine.far_field import LOGISTIC, SLOPE
+from boostrank.objectives.engine.swaps import swap_pairs
+from boostrank.objectives.ranknet import _add_rows as add_ranknet_rows
 from numpy.polynomial.polynomial import polyval
 
 from boostrank import SDCG, SHFSDCG, LambdaRank, RankNet
@@ -220,17 +221,58 @@ def many_grades(kind, scores, rng):
 @pytest.mark.parametrize("kind", ["real", "whole", "heavy", "perfect", "steep"])
 def test_many_grades(spread, kind, rng):
     """Lists in which most grades differ, and which are cut by grade once."""
-    n = MANY + 1 if numba.config.DISABLE_JIT else 2_000
+    n = dominance.DIRECT + 1 if numba.config.DISABLE_JIT else 2_000
     scores = some_scores(spread, n, rng)
     check_pairwise(scores, many_grades(kind, scores, rng))
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("kind", ["real", "heavy"])
-def test_very_many_grades(kind, rng):
-    """Parts that are cut again."""
-    scores = rng.normal(size=9_000).round(4)
-    check_pairwise(scores, many_grades(kind, scores, rng))
+@pytest.mark.parametrize("kind", ["real", "whole", "heavy", "perfect"])
+@pytest.mark.parametrize("loss", ["ranknet", "plain", "normalised"])
+def test_parts_that_are_cut_again(loss, kind, small_parts, rng):
+    """And the sum of all pulls, for lists with a truncation or without."""
+    add, fits_of = small_parts[loss]
+    n = 700
+    scores = np.sort(rng.normal(size=n).round(2))[::-1]
+    grades = many_grades(kind, scores, rng)
+    for top in (n, 150) if loss != "ranknet" else (n,):
+        w = columns.Columns(
+            np.zeros((columns.N_REAL, n + 64)), np.zeros((columns.N_WHOLE, n + 64), np.int64)
+        )
+        w.real[columns.SCORE, :n] = scores
+        w.real[columns.WORTH, :n] = (2.0**grades - 1.0) / ideal(2.0**grades - 1.0, top)
+        w.real[columns.OWN, :n] = 1.0 / np.log2(np.arange(2.0, n + 2.0))
+        total = add(n, top, 1.0, fits_of, w)
+        norm = {"ranknet": None, "plain": False, "normalised": True}[loss]
+        grad, hess = pairwise(scores, grades, norm, top)
+        factor = np.log1p(total) / (np.log(2.0) * total) if norm else 1.0
+        tolerance = 1e-8 if norm else 1e-10
+        agree(-factor * w.real[columns.PULL, :n], grad, tolerance)
+        agree(factor * w.real[columns.CURVATURE, :n], hess, tolerance)
+
+
+@pytest.fixture(scope="module")
+def small_parts():
+    """The sums with parts so small that short lists are cut twice."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"DIRECT": 64, "PART": 24, "PARTS": 4, "BLOCK": 32}.items():
+            patch.setattr(dominance, name, value)
+        kinds = {
+            "ranknet": (add_ranknet_rows, False, False, dominance.LOGISTIC_FIT),
+            "plain": (swap_pairs(False, True)[0], False, True, dominance.LOGISTIC_FIT),
+            "normalised": (swap_pairs(True, True)[0], True, True, fits(1.0)),
+        }
+        return {
+            loss: (called(dominance.dominance(rows, divided=divided, weighted=weighted)), fit)
+            for loss, (rows, divided, weighted, fit) in kinds.items()
+        }
+
+
+def called(add):
+    @numba.njit
+    def call(n, top, sigma, fits_of, w):
+        return add(0, n, top, sigma, fits_of, w)
+
+    return call
 
 
 def check_pairwise(scores, grades):

@@ -28,7 +28,17 @@ import numpy as np
 
 from boostrank.datasets.synthetic import GRADE_SHARES
 from boostrank.lab.environment import import_host, kernel_threads
-from boostrank.objectives import SDCG, SHFSDCG, Blend, LambdaRank, Objective, SmoothNDCG
+from boostrank.objectives import (
+    SDCG,
+    SHFSDCG,
+    Blend,
+    GBRank,
+    LambdaRank,
+    Objective,
+    RankNet,
+    RankSVM,
+    SmoothNDCG,
+)
 from boostrank.registry import make_objective, objective_names
 
 #: Documents timed, in as many queries as that makes: a small training set. In lists beyond
@@ -223,8 +233,22 @@ def _labels(rng: np.random.Generator, total: int) -> Any:
     return rng.choice(len(GRADE_SHARES), total, p=GRADE_SHARES).astype(np.float64)
 
 
-def timed_pairs(docs: int) -> tuple[Pair, ...]:
-    """Return the pairs that are timed at a list length: ours alone, once each, beyond built-ins."""
+def timed_pairs(docs: int, distinct: bool = False) -> tuple[Pair, ...]:
+    """Return the pairs that are timed at a list length: ours alone, once each, beyond built-ins.
+
+    With labels all different the built-ins are left out: they take no such labels.
+    """
+    if distinct:
+        losses = {
+            "lambdarank, all pairs": LambdaRank(norm=False, gain="linear"),
+            "lambdarank, normalised": LambdaRank(norm=True, gain="linear"),
+            "ranknet": RankNet(),
+            "gbrank": GBRank(),
+            "ranksvm": RankSVM(),
+        }
+        return tuple(
+            Pair(loss, "", "", (), f"{name}, labels all different") for name, loss in losses.items()
+        )
     if docs <= LONGEST_BUILTIN:
         return pairs(docs)
     alone = {pair.objective: pair for pair in reversed(pairs(docs)) if pair.host == "lightgbm"}
@@ -232,7 +256,12 @@ def timed_pairs(docs: int) -> tuple[Pair, ...]:
 
 
 def measure(
-    docs: Sequence[int], *, repeats: int = 15, threads: int = 1, seed: int = 0
+    docs: Sequence[int],
+    *,
+    repeats: int = 15,
+    threads: int = 1,
+    seed: int = 0,
+    distinct: bool = False,
 ) -> Iterator[Timing]:
     """Time every pair at every list length.
 
@@ -246,6 +275,8 @@ def measure(
         For host and objective alike.
     seed : int, default 0
         Of labels and scores.
+    distinct : bool, default False
+        Give every document of a query a label of its own, and time our objectives alone.
 
     Yields
     ------
@@ -257,11 +288,13 @@ def measure(
         total = n * n_queries
         group = np.full(n_queries, n)
         y = _labels(rng, total)
+        if distinct:
+            y = np.concatenate([rng.permutation(n) * (4.0 / n) for _ in range(n_queries)])
         scores = rng.normal(size=total)
         X = rng.normal(size=(total, 1))
-        for pair in timed_pairs(n):
-            runs = _paired_runs(pair, X, y, scores, group, repeats, threads)
-            timed_alone = n > LONGEST_BUILTIN
+        timed_alone = distinct or n > LONGEST_BUILTIN
+        for pair in timed_pairs(n, distinct):
+            runs = _paired_runs(pair, X, y, scores, group, repeats, threads, timed_alone)
             yield Timing(
                 docs=n,
                 label=pair.label,
@@ -284,9 +317,9 @@ class _Run(NamedTuple):
 
 
 def _paired_runs(
-    pair: Pair, X: Any, y: Any, scores: Any, group: Any, repeats: int, threads: int
+    pair: Pair, X: Any, y: Any, scores: Any, group: Any, repeats: int, threads: int, alone: bool
 ) -> list[_Run]:
-    if group[0] <= LONGEST_BUILTIN:
+    if not alone:
         prepare = _lightgbm_rounds if pair.host == "lightgbm" else _xgboost_rounds
         with kernel_threads(threads):
             builtin_round, plain_round, ours = prepare(pair, X, y, scores, group, threads)

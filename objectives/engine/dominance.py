@@ -32,11 +32,11 @@ from .far_field import ABOVE, LOGISTIC, SLOPE
 from .jit import jit_helper
 from .vector import exponentials, strided
 
-# Documents of a part of which all pairs, in vectors, take less time than sums of exponentials.
-DIRECT = 512
-# Queries of up to so many documents are taken one by one as well.
-MANY = 1024
-PARTS = 16
+# Up to so many documents, in a query or a part, all pairs are taken one by one.
+DIRECT = 1024
+# A part is to hold so many, or as many as make so many parts.
+PART = 384
+PARTS = 64
 BLOCK = 128
 # Terms of (*) fill whole vectors, unrolled.
 TERMS = 24
@@ -83,7 +83,8 @@ def dominance(add_rows: Function, *, divided: bool, weighted: bool) -> Function:
     steps = {step.__name__[1:]: jit_helper(bind(step, **kind)) for step in _STEPS}
     sweep = jit_helper(bind(_sweep, **kind, **steps))
     part = jit_helper(bind(_part, add_rows=add_rows, sweep=sweep, divided=divided))
-    return jit_helper(bind(_add, add_part=part, weighted=weighted))
+    add: Function = jit_helper(bind(_add, add_part=part, weighted=weighted))
+    return add
 
 
 _unbound: Any = None
@@ -116,7 +117,7 @@ def _add(begin: int, end: int, top: int, sigma: float, fits: Floats, w: Columns)
         start, stop = begins[lowest], begins[last]
         size = stop - start
         # Up to so many documents make a part of their own; one grade is never cut.
-        most = max(size // PARTS, 3 * DIRECT // 4) if size > DIRECT else 0
+        most = max(size // PARTS, PART) if size > DIRECT else 0
         buckets, first = 0, lowest
         places[0] = start
         for grade in range(lowest, last):
@@ -180,7 +181,7 @@ def _part(size: int, cut: int, parts: int, sigma: float, fits: Floats, v: Column
         if divided:
             fit = _divided_fit(sigma, fits, scores[0] - scores[size - 1])
         else:
-            fit = _plain_fit(sigma, fits)
+            fit = _plain_fit(fits)
         total += sweep(ABOVE, cut, runs, fit, sigma, v)
         total += sweep(1 - ABOVE, cut, runs, fit, sigma, v)
     return total
@@ -209,7 +210,7 @@ def _group(blocks: int, parts: int, v: Columns) -> Integers:
 
 
 @jit_helper
-def _plain_fit(sigma: float, fits: Floats) -> Floats:
+def _plain_fit(fits: Floats) -> Floats:
     fit = np.empty((6, fits.shape[2]))
     for k in range(fits.shape[2]):
         for kind in range(6):

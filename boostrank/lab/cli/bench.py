@@ -39,6 +39,7 @@ EXAMPLES = """
     boostrank bench
     boostrank bench --docs 20,120 --repeats 5
     boostrank bench --train --threads 2
+    boostrank bench --distinct --docs 5000,50000
 """
 
 
@@ -57,6 +58,9 @@ def bench(
             "--huge", help="Time and memory of one call with 20 million documents (minutes)."
         ),
     ] = False,
+    distinct: Annotated[
+        bool, typer.Option("--distinct", help="Labels all different; our objectives alone.")
+    ] = False,
     seed: Seed = Settings.seed,
     out: Annotated[Path, typer.Option(help="Folder for CSV and figure.")] = Path("out/bench"),
 ) -> None:
@@ -68,6 +72,8 @@ def bench(
     console = make_console()
     if train and huge:
         raise ValueError("--train and --huge are two benchmarks: give one of them")
+    if distinct and (train or huge):
+        raise ValueError("--distinct goes with neither --train nor --huge: leave it out")
     if huge:
         with _calls() as begin:
             calls = timings.measure_huge(begin, threads=threads, seed=seed)
@@ -80,9 +86,11 @@ def bench(
             _print_and_write(console, out / "training.csv", counting, timings.Training)
         explained = f"Seconds per round; ratio: ours / built-in; medians of {repeats} paired rounds"
     else:
-        total = sum(len(timings.timed_pairs(length)) for length in lengths)
+        total = sum(len(timings.timed_pairs(length, distinct)) for length in lengths)
         with progress_bar("pairs", total) as progress:
-            measured = timings.measure(lengths, repeats=repeats, threads=threads, seed=seed)
+            measured = timings.measure(
+                lengths, repeats=repeats, threads=threads, seed=seed, distinct=distinct
+            )
             lists = list(_counting(progress, measured))
         _print_and_write(console, out / "bench.csv", lists, timings.Timing)
         explained = (
