@@ -43,11 +43,20 @@ AP@k
 short lists
     n < k. precision@k divides by k (``xgboost``: by n). ndcg@k is 0 under ``letor4``: a quirk of
     its script that all published figures carry.
+whole lists
+    meanndcg is the mean of NDCG@1 to NDCG@n, which the LETOR 4.0 script prints. err takes the
+    largest label passed as the top of the scale of grades. rbp is rank-biased precision with a
+    persistence of 0.8 unless named, as in ``rbp@0.95``.
 orders
-    spearman, kendall, pearson and auc are scipy's and scikit-learn's under every convention: equal
-    scores are ties wherever they stand, labels may be any finite numbers, and a query of equal
-    labels counts in no mean. XGBoost's ``auc`` of ranking data counts pairs of equal labels too, by
-    their order in the data.
+    spearman, kendall (tau-b) and pearson correlate scores and labels; auc is the share of pairs of
+    different label in the right order, ties half. They are scipy's and scikit-learn's under every
+    convention: equal scores are ties wherever they stand, labels may be any finite numbers, a query
+    of equal scores has 0 (auc: 1/2), and one of equal labels counts in no mean. XGBoost's ``auc``
+    of ranking data counts pairs of equal labels too, by their order in the data.
+probabilities
+    logloss, brier and ece take scores as log-odds of relevance, and a label as the share of the
+    largest one passed, or of 1 if that is larger. Their means are over documents, and all queries
+    count. ece has ten bins of equal width.
 weighted means
     LightGBM and XGBoost add 1, not the weight, for the ndcg of a query without relevant documents;
     ``lightgbm`` and ``xgboost`` do so too. (Where small weights push that mean above 1, XGBoost

@@ -127,30 +127,19 @@ def evaluate(
     group : array of int (n_queries,), optional
         Sizes of consecutive queries. A query of size 0 counts in no mean.
     metrics : sequence of str
-        ``dcg[@k] ndcg[@k] map[@k] mrr[@k] err[@k] precision@k recall@k meanndcg``. Without ``@k``
-        the whole list counts. meanndcg is the mean of NDCG@1 to NDCG@n, which the LETOR 4.0 script
-        prints. err takes the largest label passed as the top of the scale of grades. ``rbp[@p]`` is
-        rank-biased precision with persistence p, 0.8 unless named, as in ``rbp@0.95``.
-
-        ``spearman kendall pearson`` are the correlations of scores and labels (kendall: tau-b) and
-        ``auc`` the share of pairs of different label in the right order, ties half. They are those
-        of scipy and scikit-learn under every convention, 0 where all scores are equal (auc: 1/2),
-        and count in no mean where all labels are.
-
-        ``logloss brier ece``, lower is better, take scores as log-odds of relevance and a label as
-        the share of the largest one passed, or of 1 if that is larger. Their means are over
-        documents, all queries count, and ece has ten bins of equal width.
+        ``dcg[@k] ndcg[@k] map[@k] mrr[@k] err[@k] precision@k recall@k rbp[@p] meanndcg``; of whole
+        orders ``spearman kendall pearson auc``; of probabilities, the lower the better, ``logloss
+        brier ece``. Without ``@k`` the whole list counts. `boostrank.metrics` says what each is.
     qid : array of int or str (n_docs,), optional
         In place of `group`: the id of each document's query. A query's documents stand together.
     convention : {"standard", "lightgbm", "xgboost", "sklearn", "trec", "letor3", "letor4"}
         Whose rules apply; see the table of `boostrank.metrics`. The default is what most papers
-        print; it leaves queries without relevant documents out instead of counting them as 1 or 0,
-        which would only shift all rankers alike.
+        print, and leaves queries without relevant documents out of every mean.
     gain : str, sequence of float or callable, optional
         What a grade is worth to dcg, ndcg and meanndcg, as the objectives have it: "exponential",
-        "linear", one number for each whole grade from 0, or a function of an array of grades.
-        Default None: the convention's. Of labels that are amounts, such as prices, "linear" is what
-        people mean. ``lightgbm`` and ``xgboost`` take another, as those tools do.
+        "linear" (for prices and other amounts), one number for each whole grade from 0, or a
+        function of an array of grades. Default: the convention's; ``lightgbm`` and ``xgboost`` take
+        another, as those tools do.
     discount : str or sequence of float, optional
         What a rank counts, as the objectives have it: "log2", "linear", "reciprocal" or one number
         for each rank from 1. Default None: the convention's; only ``standard`` takes another.
@@ -191,8 +180,6 @@ def evaluate(
     >>> query = [0.9, 0.5, 0.1, 0.3, 0.2], [0, 2, 1, 0, 0], [3, 2]
     >>> boostrank.evaluate(*query, ("precision@2", "mrr"))
     {'precision@2': 0.5, 'mrr': 0.5}
-    >>> boostrank.evaluate(*query, ("precision@2", "mrr"), convention="lightgbm")
-    {'precision@2': 0.25, 'mrr': 0.25}
     >>> boostrank.evaluate(*query, ["ndcg@10"], per_query=True)
     {'ndcg@10': array([0.6590018,       nan])}
     >>> boostrank.evaluate([0.9, 0.5, 0.1], [0.2, 0.3, -0.1], metrics=["spearman"], qid=[7, 7, 7])
