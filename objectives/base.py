@@ -422,6 +422,10 @@ class Objective(ABC):
         """The loss in the form that these parameters ask for."""
         return self.kernel
 
+    def _fitting(self, gains: Floats, boundaries: Integers) -> Kernel:
+        """Return the form of the loss whose derivatives suit these queries."""
+        return self._compiled
+
     def _params(self, draws: Floats | None = None) -> Any:
         """Return what the kernel takes: fields by the names of its parameters.
 
@@ -462,7 +466,8 @@ class Objective(ABC):
         """Write into `grad` (zeros) and `hess` (1 where constant, else `HESSIAN_FLOOR`)."""
         p, code = self._params(draws), HESSIANS[self.hessian]
         gains = self._kernel_gains(labels, boundaries)
-        self._compiled.derivatives(p, boundaries, scores, gains, code, grad, hess)
+        fitting = self._fitting(gains, boundaries)
+        fitting.derivatives(p, boundaries, scores, gains, code, grad, hess)
 
 
 #: Names of the parameters that every objective has for its host.

@@ -53,8 +53,8 @@ from .engine import columns as col
 from .engine import far_field as far
 from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
-from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance
-from .engine.driver import Kernel, batch_kernels, query_kernel
+from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
+from .engine.driver import Function, Kernel, batch_kernels, bind, query_kernel
 from .engine.far_field import add_far_pairs, new_table
 from .engine.gains import Discount
 from .engine.jit import jit_helper, jit_inline
@@ -133,8 +133,7 @@ _, _add_block = swap_pairs(divided=False)
 _add_many = dominance(swap_pairs(divided=False, apart=True)[0], divided=False, weighted=True)
 
 
-@jit_inline
-def _derivatives(
+def _write_derivatives(
     p: LambdaRankParams, batch: Batch, table: Floats, w: Columns
 ) -> tuple[float, float]:
     write_discounts(p.discount, batch, w)
@@ -143,7 +142,7 @@ def _derivatives(
         begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
         first = 0 if batch.spans_blocks else begin
         top = first + p.truncation if p.truncation > 0 else UNLIMITED
-        if size > DIRECT and top - first > DIRECT // 2:
+        if many and size > DIRECT and top - first > DIRECT // 2:
             _add_many(begin, begin + size, top, p.sigma, LOGISTIC_FIT, w)
         else:
             _add_block(m, top, batch, p.sigma, w)
@@ -163,8 +162,7 @@ _add_divided_rows, _add_divided_block = swap_pairs(divided=True)
 _add_many_divided = dominance(swap_pairs(divided=True, apart=True)[0], divided=True, weighted=True)
 
 
-@jit_inline
-def _normalised_derivatives(
+def _write_normalised(
     p: LambdaRankParams, batch: Batch, gaps: Floats, w: Columns
 ) -> tuple[float, float]:
     pulls, curvatures, scores = w.real[col.PULL], w.real[col.CURVATURE], w.real[col.SCORE]
@@ -176,8 +174,8 @@ def _normalised_derivatives(
         first = 0 if batch.spans_blocks else begin
         top = first + p.truncation if p.truncation > 0 else UNLIMITED
         spread = abs(scores[begin] - scores[end - 1])
-        many = end - begin > DIRECT and top - first > DIRECT // 2
-        if many and spread <= widest(p.sigma):
+        fits_many = spread <= widest(p.sigma) and top - first > DIRECT // 2
+        if many and end - begin > DIRECT and fits_many:
             magnitude = _add_many_divided(begin, end, top, p.sigma, p.fits, w)
         else:
             magnitude += _add_divided_block(m, top, batch, p.sigma, w)
@@ -211,20 +209,26 @@ def _fill_gaps(gaps: Floats, w: Columns, batch: Batch) -> None:
             gaps[level, other] = abs(levels[level] - levels[other]) * unit
 
 
-_kernel = batch_kernels(
-    LambdaRankParams,
-    packing=_packing,
-    tables=_tables,
-    derivatives=_derivatives,
-    query_loss=_loss,
-)
-_normalised_kernel = batch_kernels(
-    LambdaRankParams,
-    packing=_packing,
-    tables=_gaps,
-    derivatives=_normalised_derivatives,
-    query_loss=_loss,
-)
+many = False  # bound below: whether a long query may have many grades
+
+
+def _kernels(tables: Function, write: Function) -> tuple[Kernel, Kernel]:
+    """Return the kernel for few grades, and the one for many, which takes long to compile."""
+    of_few, of_many = (
+        batch_kernels(
+            LambdaRankParams,
+            packing=_packing,
+            tables=tables,
+            derivatives=jit_inline(bind(write, many=many)),
+            query_loss=_loss,
+        )
+        for many in (False, True)
+    )
+    return of_few, of_many
+
+
+_kernel, _kernel_of_many = _kernels(_tables, _write_derivatives)
+_normalised_kernel, _normalised_of_many = _kernels(_gaps, _write_normalised)
 
 
 @query_kernel(LambdaRankParams)
@@ -327,6 +331,12 @@ class LambdaRank(Objective):
         if self._by_pairs:
             return _pair_kernel
         return _normalised_kernel if self.norm else _kernel
+
+    def _fitting(self, gains: Floats, boundaries: Integers) -> Kernel:
+        near_top = 0 < (self.truncation or 0) <= DIRECT // 2
+        if self._by_pairs or near_top or not has_many_grades(gains, boundaries):
+            return self._compiled
+        return _normalised_of_many if self.norm else _kernel_of_many
 
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
         return gains_of_target(self.target, self.gain, labels, boundaries)

@@ -48,8 +48,8 @@ from .engine.columns import (
     average_over_pairs,
     write_decays,
 )
-from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance
-from .engine.driver import batch_kernels
+from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
+from .engine.driver import Kernel, batch_kernels, bind
 from .engine.far_field import add_far_pairs, pair_table
 from .engine.gains import no_discount
 from .engine.jit import jit_helper, jit_inline
@@ -57,7 +57,7 @@ from .engine.order import count_pairs
 from .engine.vector import logistic, logistic_loss, padded
 from .parameters import flag, schedulable
 from .schedules import Schedule
-from .validation import Floats
+from .validation import Floats, Integers
 
 
 class RankNetParams(NamedTuple):
@@ -121,14 +121,16 @@ def _add_rows(
 _add_many = dominance(_add_rows, divided=False, weighted=False)
 
 
-@jit_inline
+many = False  # bound below: whether a long query may have many grades
+
+
 def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[float, float]:
     begin, size, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
     write_decays(w, batch, p.sigma)
     for m in range(batch.blocks):
         first, end, factorizable = begin[m], begin[m] + size[m], ratios[m] != 0
         last = begin[m] + padded(size[m]) if factorizable else end
-        if size[m] > DIRECT:
+        if many and size[m] > DIRECT:
             _add_many(first, end, UNLIMITED, p.sigma, LOGISTIC_FIT, w)
         else:
             _add_rows((first, end), (first, last), factorizable, p.sigma, w)
@@ -136,6 +138,19 @@ def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[
     if p.normalize:
         average_over_pairs(w, batch)
     return -p.sigma, p.sigma * p.sigma
+
+
+# The one for many grades takes long to compile.
+_kernel, _kernel_of_many = (
+    batch_kernels(
+        RankNetParams,
+        packing=_packing,
+        tables=pair_table,
+        derivatives=jit_inline(bind(_derive, many=many)),
+        query_loss=_loss,
+    )
+    for many in (False, True)
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,12 +189,13 @@ class RankNet(Objective):
     """
 
     name: ClassVar[str] = "ranknet"
-    kernel = batch_kernels(
-        RankNetParams, packing=_packing, tables=pair_table, derivatives=_derive, query_loss=_loss
-    )
+    kernel = _kernel
     claims: ClassVar[Contract] = Contract(convex=True)
     hessians = EXACT_OR_CONSTANT
 
     sigma: float | Schedule = schedulable(1.0)
     normalize: bool = flag(False)
     hessian: str = "exact"
+
+    def _fitting(self, gains: Floats, boundaries: Integers) -> Kernel:
+        return _kernel_of_many if has_many_grades(gains, boundaries) else _kernel

@@ -25,11 +25,11 @@ import numpy as np
 from ..validation import Floats, Integers
 from . import columns as col
 from .bisection import first_part, grade_levels
-from .columns import N_REAL, N_WHOLE, Columns, exponents
+from .columns import MAX_LEVELS, N_REAL, N_WHOLE, Columns, distinct, exponents
 from .divided import OCTAVES, SPREAD, SPREADS, STEP
 from .driver import Function, bind
 from .far_field import ABOVE, LOGISTIC, SLOPE
-from .jit import jit_helper
+from .jit import jit_entry, jit_helper
 from .vector import exponentials, strided
 
 # Up to so many documents, in a query or a part, all pairs are taken one by one.
@@ -58,6 +58,17 @@ def _logistic_fit() -> Floats:
 
 
 LOGISTIC_FIT = _logistic_fit()
+
+
+@jit_entry
+def has_many_grades(grades: Floats, boundaries: Integers) -> bool:
+    """Return whether a query of over `DIRECT` documents has too many grades for the far field."""
+    levels = np.empty(MAX_LEVELS)
+    for q in range(len(boundaries) - 1):
+        a, b = boundaries[q], boundaries[q + 1]
+        if b - a > DIRECT and distinct(grades[a:b], levels) == 0:
+            return True
+    return False
 
 
 def dominance(add_rows: Function, *, divided: bool, weighted: bool) -> Function:

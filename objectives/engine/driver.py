@@ -188,9 +188,11 @@ def batch_kernels(
 
 
 def bind(function: Any, **globals: Any) -> Any:
-    """Return a function with some of its globals replaced."""
+    """Return a function with some of its globals replaced, those that are True in its name."""
     scope = {**function.__globals__, **globals}
-    return FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+    # Machine code is kept on disk by name.
+    name = "_".join([function.__name__, *(key for key in globals if globals[key] is True)])
+    return FunctionType(function.__code__, scope, name, function.__defaults__)
 
 
 def _bound(loop: Any, **functions: Any) -> Function:
