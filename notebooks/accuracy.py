@@ -33,7 +33,7 @@ from scipy.stats import t
 import boostrank
 from boostrank import plot
 from boostrank.datasets import Fold, RankingData, letor_folds, load_letor, load_letor_parts
-from boostrank.lab.models import Model
+from boostrank.lab.model import Model
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 

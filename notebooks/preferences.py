@@ -21,7 +21,7 @@ from boostrank.objectives.validation import Floats, Integers
 import boostrank
 from boostrank import LambdaRank, Preferences
 from boostrank.datasets import RankingData
-from boostrank.lab.models import Model
+from boostrank.lab.model import Model
 from boostrank.lab.rivals import TRAINERS, CatBoostModel
 from boostrank.lab.settings import Settings
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from boostrank.datasets import RankingData
 from boostrank.lab.environment import import_host
-from boostrank.lab.models import HOSTS, Model, Stopping
+from boostrank.lab.model import Model, Stopping
+from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats

@@ -13,7 +13,7 @@ from boostrank.datasets.tables import (
 )
 from boostrank.datasets.tables import read_parts as read_parts_of_files
 from boostrank.lab.cli.parsing import parse_words
-from boostrank.lab.models import Model
+from boostrank.lab.model import Model
 from boostrank.objectives.validation import Floats
 
 N_PARTS = 5

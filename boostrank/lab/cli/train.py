@@ -29,7 +29,8 @@ from boostrank.lab.cli.options import (
 )
 from boostrank.lab.cli.output import counted, progress_bar
 from boostrank.lab.cli.parsing import parse_gain, parse_params, read_params
-from boostrank.lab.models import HOSTS, Model, Stopping, load_model
+from boostrank.lab.model import Model, Stopping
+from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice, check_count

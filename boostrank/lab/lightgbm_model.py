@@ -1,0 +1,162 @@
+"""Boosters of LightGBM, which is imported where it is used."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from boostrank.datasets import RankingData
+from boostrank.lab.environment import import_host
+from boostrank.lab.model import Model, Stopping, features
+from boostrank.lab.settings import Settings
+from boostrank.metrics import metric
+from boostrank.objectives import Objective
+from boostrank.objectives.gains import Gain, gains_of
+from boostrank.objectives.validation import Floats
+
+
+class LightGBMModel(Model):
+    """A LightGBM booster; what `Settings` does not name has LightGBM's default."""
+
+    host = "lightgbm"
+    builtins = ("lambdarank", "rank_xendcg")
+
+    @staticmethod
+    def shared(settings: Settings) -> dict[str, Any]:
+        """Return the settings; see `Model.shared`."""
+        return {
+            "metric": "None",
+            "learning_rate": settings.learning_rate,
+            "num_leaves": settings.leaves,
+            "min_data_in_leaf": settings.min_docs,
+            "num_threads": settings.threads,
+            "seed": settings.seed,
+            # Otherwise LightGBM times two ways of building histograms at every start, and the
+            # faster one of the day decides the rounding.
+            "deterministic": True,
+            "force_col_wise": True,
+            "verbosity": -1,
+        }
+
+    @staticmethod
+    def _train(
+        objective: Objective | str,
+        data: RankingData,
+        params: dict[str, Any],
+        settings: Settings,
+        on_round: Callable[[], object] | None,
+        stopping: Stopping | None,
+    ) -> tuple[Any, float]:
+        lightgbm = import_host("lightgbm")
+        if objective == "lambdarank" and (data.y != np.floor(data.y)).any():
+            raise ValueError(
+                "lightgbm cannot train lambdarank: it takes whole labels only; compare with "
+                "another baseline, such as regression@lightgbm"
+            )
+        try:
+            dataset = lightgbm.Dataset(
+                features(data, every=True),
+                label=data.y,
+                group=data.group,
+                params=params,
+                feature_name=list(data.names) or "auto",
+                categorical_feature=[data.names[i] for i in data.categorical]
+                if data.categories
+                else list(data.categorical),
+            ).construct()
+            callbacks = [] if on_round is None else [lambda _: on_round()]
+            valid: dict[str, Any] = {}
+            if stopping is not None:
+                callbacks.append(lightgbm.early_stopping(stopping.patience, verbose=False))
+                held = stopping.data
+                valid = {
+                    "valid_sets": [
+                        dataset.create_valid(features(held, every=True), held.y, group=held.group)
+                    ],
+                    "feval": metric(settings.metric, **settings.rules),
+                }
+            started = time.perf_counter()
+            booster = lightgbm.train(
+                params | {"objective": objective},
+                dataset,
+                settings.rounds,
+                callbacks=callbacks,
+                **valid,
+            )
+        except lightgbm.basic.LightGBMError as error:
+            raise ValueError(f"lightgbm cannot train {objective}: {error}") from error
+        return booster, time.perf_counter() - started
+
+    @staticmethod
+    def _with_gain(gain: Gain, data: RankingData) -> tuple[RankingData, dict[str, Any]]:
+        """Return `label_gain`, of whole labels; see `Model._with_gain`."""
+        grades = np.arange(np.floor(data.y.max(initial=0.0)) + 1.0)
+        return data, {"label_gain": gains_of(gain, grades).tolist()}
+
+    @classmethod
+    def load(cls, path: Path, threads: int) -> Self:
+        """Read a model; see `Model.load`."""
+        lightgbm = import_host("lightgbm")
+        try:
+            return cls(lightgbm.Booster(model_file=path), threads)
+        except lightgbm.basic.LightGBMError as error:
+            raise ValueError(f"{path} is not a whole LightGBM model: {error}") from error
+
+    def save(self, path: Path) -> None:
+        """Write the model; see `Model.save`."""
+        self.booster.save_model(path)
+
+    @property
+    def n_features(self) -> int:
+        """Features; see `Model.n_features`."""
+        return int(self.booster.num_feature())
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names; see `Model.feature_names`."""
+        names: list[str] = self.booster.feature_name()
+        return [] if names[:1] == ["Column_0"] else names
+
+    @property
+    def categories(self) -> dict[str, list[str]]:
+        """Words; see `Model.categories`."""
+        columns = self.booster.params.get("categorical_feature", ())
+        lists = self.booster.pandas_categorical or ()
+        if len(columns) != len(lists):
+            return {}
+        named = zip((self.booster.feature_name()[i] for i in columns), lists, strict=True)
+        return {name: words for name, words in named if all(isinstance(w, str) for w in words)}
+
+    @property
+    def n_trees(self) -> int:
+        """Trees; see `Model.n_trees`."""
+        best = int(self.booster.best_iteration)  # where it was stopped early
+        return best if best > 0 else int(self.booster.num_trees())
+
+    def _predict(self, X: Floats, start: int, trees: int) -> Floats:
+        scores: Floats = self.booster.predict(
+            X,
+            start_iteration=start,
+            num_iteration=trees,
+            raw_score=True,
+            num_threads=self.threads,
+        )
+        return scores
+
+    def predict(self, X: Floats, rounds: int | None = None) -> Floats:
+        """Scores; see `Model.predict`."""
+        return self._predict(X, 0, self.n_trees if rounds is None else rounds)
+
+    def staged(self, X: Floats) -> Iterator[Floats]:
+        """Scores after each tree; see `Model.staged`."""
+        scores = np.zeros(len(X))
+        for tree in range(self.n_trees):
+            scores = scores + self._predict(X, tree, 1)
+            yield scores
+
+    def importance(self, rounds: int) -> Floats:
+        """Gains; see `Model.importance`."""
+        gains = self.booster.feature_importance("gain", iteration=rounds)
+        return np.asarray(gains, dtype=np.float64)
