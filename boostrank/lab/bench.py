@@ -150,6 +150,8 @@ class Training:
 
     Attributes
     ----------
+    docs : int
+        Documents per query.
     label, host : str
     ours, builtin : float
         Seconds per round, medians.
@@ -157,6 +159,7 @@ class Training:
         Our time over the built-in's, median of paired rounds.
     """
 
+    docs: int
     label: str
     host: str
     ours: float
@@ -335,24 +338,39 @@ def _paired_runs(
     return runs[1:]  # the first one compiles, and fills what is filled once
 
 
+def trained_pairs(docs: int) -> tuple[Pair, ...]:
+    """Return what is trained with queries of `docs` documents: equal work, and hosts' defaults.
+
+    Parameters
+    ----------
+    docs : int
+
+    Returns
+    -------
+    tuple of Pair
+    """
+    everything = pairs(docs)
+    return tuple(p for p in everything if not p.params or p.label == everything[0].label)
+
+
 def measure_training(
+    lengths: Sequence[int],
     *,
     n_docs: int = 360_000,
     n_features: int = 136,
-    docs: int = 120,
     n_leaves: int = 63,
     rounds: int = 30,
     threads: int = 2,
     seed: int = 0,
 ) -> Iterator[Training]:
-    """Time boosting rounds with our LambdaRank and with the built-in of the same pairs.
+    """Time boosting rounds with our objectives and with the built-ins.
 
     Parameters
     ----------
+    lengths : sequence of int
+        Documents per query.
     n_docs, n_features : int, default 360,000 and 136
         Size of the float32 data.
-    docs : int, default 120
-        Documents per query.
     n_leaves : int, default 63
         Leaves per tree.
     rounds : int, default 30
@@ -367,21 +385,22 @@ def measure_training(
     Training
     """
     rng = np.random.default_rng(seed)
-    group = np.full(n_docs // docs, docs)
-    total = int(group.sum())
-    X = rng.normal(size=(total, n_features)).astype(np.float32)
+    X = rng.normal(size=(n_docs, n_features)).astype(np.float32)
     # Grades that some of the features explain, of the usual shares.
-    hidden = X[:, :10].sum(axis=1) + 2.0 * rng.normal(size=total).astype(np.float32)
+    hidden = X[:, :10].sum(axis=1) + 2.0 * rng.normal(size=n_docs).astype(np.float32)
     cuts = np.quantile(hidden, np.cumsum(GRADE_SHARES)[:-1])
     y = np.searchsorted(cuts, hidden).astype(np.float64)
-    for pair in (pairs(docs)[0], pairs(docs)[2]):
+    for docs, pair in ((length, pair) for length in lengths for pair in trained_pairs(length)):
+        group = np.full(n_docs // docs, docs)
+        total = int(group.sum())
         train = _lightgbm_training if pair.host == "lightgbm" else _xgboost_training
         with kernel_threads(threads):
-            builtin, ours = train(pair, X, y, group, n_leaves, threads)
+            builtin, ours = train(pair, X[:total], y[:total], group, n_leaves, threads)
             for call in (builtin, ours):
                 call()
             runs = [(_seconds(builtin), _seconds(ours)) for _ in range(rounds)]
         yield Training(
+            docs=docs,
             label=pair.label,
             host=pair.host,
             ours=median(ours for _, ours in runs),

@@ -43,10 +43,17 @@ EXAMPLES = """
 """
 
 
+LENGTHS, TRAINED = "20,120,1000,9000,100000", "20,120,1000"
+
+
 def bench(
-    docs: Annotated[str, typer.Option(help="Documents per query, with commas.")] = (
-        "20,120,1000,9000,100000"
-    ),
+    docs: Annotated[
+        str | None,
+        typer.Option(
+            help="Documents per query, with commas.",
+            show_default=f"{LENGTHS}; with --train {TRAINED}",
+        ),
+    ] = None,
     repeats: Annotated[int, typer.Option(help="Paired runs; their median counts.")] = 15,
     threads: Threads = Settings.threads,
     train: Annotated[
@@ -65,6 +72,9 @@ def bench(
     out: Annotated[Path, typer.Option(help="Folder for CSV and figure.")] = Path("out/bench"),
 ) -> None:
     """Time our gradients against the hosts' own on this machine, as ratios."""
+    if huge and docs is not None:
+        raise ValueError("--huge has lists of 120 documents: leave --docs out")
+    docs = docs or (TRAINED if train else LENGTHS)
     lengths = [check_count("docs", int(word)) for word in parse_words(docs)]
     Settings(threads=threads, seed=seed)  # checks them
     check_count("repeats", repeats)
@@ -80,8 +90,9 @@ def bench(
             _print_and_write(console, out / "huge.csv", calls, timings.HugeCall)
         explained = "One call each, memory in bytes per document on top of the host's own"
     elif train:
-        with progress_bar("pairs", 2) as progress:
-            rounds = timings.measure_training(rounds=repeats, threads=threads, seed=seed)
+        total = sum(len(timings.trained_pairs(length)) for length in lengths)
+        with progress_bar("pairs", total) as progress:
+            rounds = timings.measure_training(lengths, rounds=repeats, threads=threads, seed=seed)
             counting = _counting(progress, rounds)
             _print_and_write(console, out / "training.csv", counting, timings.Training)
         explained = f"Seconds per round; ratio: ours / built-in; medians of {repeats} paired rounds"
