@@ -149,7 +149,13 @@ def _of_table(gain: tuple[float, ...], labels: Floats) -> Floats:
 
 def _of_function(gain: Callable[[Floats], Floats], labels: Floats) -> Floats:
     grades, places = np.unique(labels, return_inverse=True)
-    gains = np.asarray(gain(grades), dtype=np.float64)
+    try:
+        gains = np.asarray(gain(grades), dtype=np.float64)
+    except Exception as error:  # anything may be in a function of the user's
+        raise ValueError(
+            f"gain must be a function of an array of grades that returns numbers: {gain!r} raised "
+            f"{type(error).__name__}: {error}"
+        ) from error
     if gains.shape != grades.shape:
         raise ValueError(
             f"gain must return one number for each of the {len(grades)} grades that it is given, "

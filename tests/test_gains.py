@@ -130,6 +130,8 @@ def test_bad_parameters(parameters, error, message):
         ),
         (lambda y: -y, "gain must be finite and not negative, got -2.0 of grade 2"),
         (lambda y: 5 - y, "gain must not fall while the grade grows: grade 2 has 3, grade 0 5"),
+        (object, "gain must be a function of an array .* TypeError: object.* takes no arguments"),
+        (lambda y: "many", "gain must be a function of an array .* ValueError: could not convert"),
         (lambda y: y[:1], "gain must return one number for each of the 2 grades"),
     ],
 )
