@@ -199,7 +199,7 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
     folds : int, default 5
         At least 2, at most the number of queries.
     seed : int, default 0
-        How queries are dealt into folds.
+        How queries are split into folds.
 
     Attributes
     ----------

@@ -6,7 +6,7 @@
     python notebooks/accuracy.py table test --seeds 1 2 3
     python notebooks/accuracy.py figure test --seeds 1 2 3
 
-OHSUMED and MQ2008 come in five partitions; Yandex's queries are dealt into five, a deal for each
+OHSUMED and MQ2008 come in five partitions; Yandex's queries are split into five, a split for each
 seed. Fold n trains on three, validates on the fourth and tests on the fifth. A seed is also that of
 the host, of the noise and of how documents are shuffled inside their queries. NDCG@10 of every
 query is kept after every tenth of 300 trees, in ``out/accuracy``; what is there is not run again.

@@ -12,11 +12,11 @@ import numba
 import numpy as np
 from boostrank.objectives import Objective
 
+from boostrank.datasets.synthetic import GRADE_SHARES
 from boostrank.registry import make_objective, objective_names
 
 LENGTHS = (20, 120, 1_000, 9_000)
 TOTAL = 36_000
-SHARES = (0.52, 0.32, 0.13, 0.022, 0.008)
 PROBABILITIES = ("calibrated", "query-softmax", "query-cross-entropy")
 
 
@@ -24,7 +24,7 @@ def nanoseconds(objective: Objective, docs: int) -> float:
     """Return the time of one gradient per document."""
     rng = np.random.default_rng(0)
     n = docs * max(1, TOTAL // docs)
-    labels = rng.choice(len(SHARES), n, p=SHARES).astype(float)
+    labels = rng.choice(len(GRADE_SHARES), n, p=GRADE_SHARES).astype(float)
     if objective.name in PROBABILITIES:
         labels /= labels.max()
     scores, group = rng.normal(size=n), np.full(n // docs, docs)

@@ -41,7 +41,7 @@ When to use
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -341,16 +341,7 @@ class Preferences(Around):
         """What gradient and Hessian claim to be, the label domain and the cost."""
         inner: Contract = self.objective.contract
         # A query of n documents may have any number of pairs.
-        return Contract(
-            gradient=inner.gradient,
-            hessian=inner.hessian,
-            labels=inner.labels,
-            cost=Cost.QUADRATIC,
-            frozen=inner.frozen,
-            kinks=inner.kinks,
-            convex=inner.convex,
-            metric_offset=inner.metric_offset,
-        )
+        return replace(inner, cost=Cost.QUADRATIC)
 
     def _prepared(self, labels: Floats, boundaries: Integers) -> tuple[Any, Any, Floats]:
         """Return the kernel, what it takes, and the gains."""

@@ -45,7 +45,7 @@ When to use
     LambdaRank. docs/clicks.md says what each assumes, and where it harms.
 """
 
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -198,18 +198,15 @@ class Unbiased(Around):
     @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
-        inner = self.objective.contract
+        inner: Contract = self.objective.contract
         kept = inner.shift_invariant or inner.hessian in ("exact", "constant")
-        return Contract(
+        return replace(
+            inner,
             gradient="frozen" if inner.gradient == "exact" and self.learns else inner.gradient,
             hessian=inner.hessian if kept else "surrogate",
-            shift_invariant=inner.shift_invariant,
             labels=PROBABILITIES,
-            cost=inner.cost,
             frozen=joined(inner.frozen, "factors" if self.learns else ""),
-            kinks=inner.kinks,
             convex=inner.convex and inner.shift_invariant,
-            metric_offset=inner.metric_offset,
         )
 
     def _checked(self, scores: Any, labels: Any, group: Any) -> tuple[Floats, Floats, Integers]:

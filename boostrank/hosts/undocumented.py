@@ -25,8 +25,8 @@ LightGBM
   take their length from `n_estimators`.
   Test: test_lightgbms_ranker_trains_its_private_objective.
 - ``Booster.pandas_categorical`` and the parameter ``categorical_feature`` of a loaded Booster
-  (`boostrank.lab.models`). Without: `boostrank predict` does not know the words of categories.
-  Test: tests/test_tables.py, test_a_model_keeps_the_words_of_its_categories.
+  (`boostrank.lab.lightgbm_model`). Without: `boostrank predict` does not know the words of
+  categories. Test: tests/test_tables.py, test_a_model_keeps_the_words_of_its_categories.
 - A regression starts at the mean of the labels over all workers (`mean_over_lightgbm_workers`).
   Without: gradients would be scaled by each worker alone.
   Test: tests/test_dask.py, test_lightgbm_shares_float64.
@@ -47,8 +47,8 @@ XGBoost
 - ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`). Without:
   a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
 
-- ``cats``, the words of categories in a model as JSON (`boostrank.lab.models`). Without: a model
-  that was stopped early has lost them. Test: as LightGBM's categories.
+- ``cats``, the words of categories in a model as JSON (`boostrank.lab.xgboost_model`). Without: a
+  model that was stopped early has lost them. Test: as LightGBM's categories.
 
 Dask
 
