@@ -17,10 +17,9 @@ Definition
     R(r)   = integral of W from 0 to r
            = min(r, k) - (1/beta) ln[(1 + e^{-beta |r - k|}) / (1 + e^{-beta k})], or r without k
 
-    A linear discount pulls a relevant document as hard from the end of a list as near its top:
-    log2 falls off so quickly that it learns slowly from clean data (docs/accuracy.md). Of a cost
-    that grows with the rank, the product with W would make a document gain by falling far beyond k.
-    So the rank is cut off instead, and with it the slope of the cost.
+    A linear discount pulls a relevant document as hard from the end of a list as near its top,
+    where log2 hardly pulls it (docs/accuracy.md). Its cost grows with the rank: times W, it would
+    fall again far beyond k. So the rank is cut off instead, and with it the slope of the cost.
 
 Symbols
     s scores, g gains 2^y - 1, d(r) = 1/log2(1 + r), Z_k ideal DCG at k with that discount, for all
@@ -40,9 +39,8 @@ Hessians
     gauss-newton  (default) sum_j alpha (c_p + c_j) rho_pj alpha/2: each of a pair's two terms is
                   given the curvature that a logistic loss with the same pull has at a tie. A Newton
                   step is then at most 2/alpha in score.
-                  Linear without k: |c_p - c_j| in place of the sum, so that a pair weighs what it
-                  pulls. It fits faster. With the others this is no sum of exponentials, and ranked
-                  no better.
+                  Linear without k: |c_p - c_j| in place of the sum, which fits faster. With other
+                  discounts this is no sum of exponentials, and ranked no better.
     constant      1
 
 Degenerate queries
@@ -58,8 +56,7 @@ Cost
 
 When to use
     Graded labels, when the loss should be a smooth form of DCG itself: documents of high gain pull
-    hardest, and lists may have any length. With `discount="log2"` it is the paper's; use that to
-    redo its experiments, not on clean data, from which it learns slowly.
+    hardest, and lists may have any length. The paper's `discount="log2"` learns slowly.
 """
 
 from dataclasses import dataclass, replace
@@ -72,7 +69,6 @@ from .contract import Contract, Cost
 from .engine import columns as col
 from .engine import far_field as far
 from .engine.columns import BLOCK, Batch, Columns, Packing
-from .engine.far_field import new_table
 from .engine.jit import jit_helper, jit_inline
 from .engine.smooth_ranks import (
     DISCOUNTS,
@@ -102,13 +98,13 @@ def _packing(p: SmoothDCGParams) -> Packing:
 @jit_inline
 def _tables(p: SmoothDCGParams, levels: int) -> tuple[Floats, Floats]:
     """Return what blocks add to ranks, and to pulls."""
-    ranks = new_table(levels)
+    ranks = far.new_table(levels)
     for level in range(levels):
         for other in range(levels):
             ranks[far.OWN_MOMENT, far.ABOVE, level, other] = -1.0
             ranks[far.OWN_COUNT, far.ABOVE, level, other] = 1.0  # G(-x) = 1 - G(x)
             ranks[far.OWN_MOMENT, far.BELOW, level, other] = 1.0
-    return ranks, new_table(levels)
+    return ranks, far.new_table(levels)
 
 
 @jit_inline
@@ -218,8 +214,7 @@ class SDCG(Objective):
         between them, 0 beyond. "linear" learns fastest (docs/accuracy.md).
     gain : see `Objective`
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact diagonal is indefinite and trains badly; a constant one is plain gradient
-        boosting, as in the paper.
+        The exact one is indefinite and trains badly; the paper's is constant: gradient boosting.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises

@@ -61,16 +61,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from .base import Objective
-from .contract import Contract, Cost
+from .contract import Contract
 from .engine import columns as col
 from .engine import far_field as far
 from .engine.columns import BLOCK, Batch, Columns, Packing, query_columns
-from .engine.far_field import new_table
 from .engine.jit import jit_helper, jit_inline
 from .engine.order import in_order, merged_order
 from .engine.smooth_ranks import (
-    DISCOUNTS,
     SmoothDCGParams,
     by_gain_alone,
     ideal_discount,
@@ -78,9 +75,8 @@ from .engine.smooth_ranks import (
     smooth_rank_kernels,
 )
 from .engine.vector import logistic, padded
-from .gains import Gain, discount_field, gain_field
-from .parameters import cutoff, flag, noise, positive, schedulable
-from .schedules import Schedule
+from .parameters import noise, positive
+from .sdcg import SDCG
 from .validation import Floats
 
 
@@ -92,7 +88,7 @@ def _packing(p: SmoothDCGParams) -> Packing:
 @jit_inline
 def _tables(p: SmoothDCGParams, levels: int) -> tuple[Floats, Floats]:
     """Return what blocks add to ranks, and to pulls."""
-    ranks = new_table(levels)
+    ranks = far.new_table(levels)
     for side in range(2):
         above = side == far.ABOVE
         sign, one = (-1.0, 1.0) if above else (1.0, 0.0)
@@ -105,7 +101,7 @@ def _tables(p: SmoothDCGParams, levels: int) -> tuple[Floats, Floats]:
                     of_rank[far.OWN_MOMENT], of_rank[far.OWN_COUNT] = 1.0, one
                 else:  # in the wrong one: A = 1/2 - alpha/4 x, and B one more
                     of_rank[far.OWN_COUNT], of_rank[far.DISTANCE] = 1.5 - one, 0.25 * p.alpha
-    return ranks, new_table(levels)
+    return ranks, far.new_table(levels)
 
 
 @jit_inline
@@ -224,7 +220,7 @@ _kernel = smooth_rank_kernels(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SHFSDCG(Objective):
+class SHFSDCG(SDCG):
     """Smooth DCG with smoothed hinge functions: wrongly ranked pairs keep a full gradient.
 
     Wu, Chang, Zheng, Zha (CIKM 2009), equations (12)-(17), the sign of (14) fixed. The loss is
@@ -249,8 +245,7 @@ class SHFSDCG(Objective):
         between them, 0 beyond. "linear" learns fastest (docs/accuracy.md).
     gain : see `Objective`
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact diagonal is indefinite and trains badly; a constant one is plain gradient
-        boosting, as in the paper.
+        The exact one is indefinite and trains badly; the paper's is constant: gradient boosting.
     perturb : {"gumbel", "gaussian"} or None, default "gumbel"
         As in `Objective`: on six data sets as good as without, or better.
     rescale, perturb_scale (0.5), query_fraction, seed, start_round : see `Objective`
@@ -279,16 +274,7 @@ class SHFSDCG(Objective):
 
     name: ClassVar[str] = "shf-sdcg"
     kernel = _kernel
-    # A surrogate is near zero where sigmoids saturate, which is no reason for long steps.
-    hessian_share: ClassVar[float] = 0.1
 
-    k: int | None = cutoff()
-    alpha: float | Schedule = schedulable(1.0)
-    beta: float | Schedule = schedulable(1.0)
-    normalize: bool = flag(True)
-    gain: Gain = gain_field()
-    discount: str | tuple[float, ...] = discount_field(*DISCOUNTS, default="linear")
-    hessian: str = "gauss-newton"
     # On noisy data; scale 1 costs .008 NDCG@10 on clean data.
     perturb: str | None = noise("gumbel")
     perturb_scale: float = positive(0.5)
@@ -296,10 +282,7 @@ class SHFSDCG(Objective):
     @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
-        cost = Cost.QUADRATIC if self.hessian == "exact" else Cost.LINEAR
-        offset = 1.0 if self.discount in ("linear", "sqrt") else 0.0
-        kinks = "" if isinstance(self.discount, str) else "ranks at the numbers of the table"
-        contract = replace(super().contract, cost=cost, metric_offset=offset, kinks=kinks)
+        contract = super().contract
         if self.k is None:
             return replace(contract, convex=self.discount == "linear")
         return replace(contract, gradient="frozen", frozen="s_m, the worst rank of the top k")
