@@ -2,6 +2,7 @@
 
     python notebooks/objective_results.py > docs/objective_results.csv
     python notebooks/objective_results.py --sets synthetic0 synthetic1 --rate 0.1
+    python notebooks/objective_results.py --mixtures  # of docs/tried.md
 
 Sets are named as their folders in ``$BOOSTRANK_DATA`` (default ``../shared/data``). LETOR's five
 folds give their validation parts; no test part of them is read. Others are split into five parts.
@@ -31,12 +32,39 @@ WHOLE = {
     "lightgbm_example": ("rank.train.gz", "rank.test.gz"),
     "mslr_sample": ("train.txt.gz", "vali.txt.gz", "test.txt.gz"),
 }
+SIGMOIDS = {
+    "R": boostrank.RankNet(sigma=2.0),
+    "S": boostrank.SHFSDCG(alpha=2.0),
+    "L": boostrank.LambdaRank(sigma=2.0),
+}
 
 
-def rows(names):
-    """Yield names and objectives, the baseline first."""
+def mixtures():
+    """Yield what was tried in place of `blend`, by the names of docs/tried.md."""
+    noise = {"perturb": "gumbel", "perturb_scale": 0.5}
+    centred = boostrank.QueryRMSE()
+    yield "blend", boostrank.Blend()
+    yield "without noise", boostrank.Blend(perturb=None)
+    for orders in (10, 2):
+        drawn = boostrank.YetiRank(permutations=orders)
+        yield f"Q/2 + Y/2 of {orders}", boostrank.Mix(centred, drawn, 0.5)
+    yield "Q/2 + L/2", boostrank.Mix(centred, SIGMOIDS["L"], 0.5, **noise)
+    for first, second in ("LS", "RL"):
+        half = boostrank.Mix(SIGMOIDS[first], SIGMOIDS[second], 0.5)
+        yield f"Q/2 + {first}/4 + {second}/4", boostrank.Mix(centred, half, 0.5, **noise)
+    half = boostrank.Mix(centred, SIGMOIDS["S"], 0.5)
+    yield "Q/4 + L/2 + S/4", boostrank.Mix(SIGMOIDS["L"], half, 0.5, **noise)
+    yield "L", SIGMOIDS["L"].replace(**noise)
+
+
+def builtins():
+    """Yield what rows are held against, the baseline first."""
     yield "lightgbm:lambdarank", "lambdarank"
     yield "lightgbm:rank_xendcg", "rank_xendcg"
+
+
+def defaults(names):
+    """Yield objectives by their names."""
     for name in names:
         needed = {"total_rounds": ROUNDS} if name == "reg-shf-sdcg" else {}
         yield name, boostrank.objective(name, **needed)
@@ -77,8 +105,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--objectives", nargs="+", default=boostrank.objective_names())
+    parser.add_argument("--mixtures", action="store_true", help="in place of objectives")
     parser.add_argument("--rate", type=float, default=0.05)
     given = parser.parse_args()
+    tried = list(mixtures() if given.mixtures else defaults(given.objectives))
     print("set,objective,best,all,best_gain,best_half,all_gain,all_half", flush=True)
     for data in given.sets:
         parts = [
@@ -86,7 +116,7 @@ def main():
             for train, valid in splits(data)
         ]
         baseline = None
-        for name, objective in rows(given.objectives):
+        for name, objective in (*builtins(), *tried):
             figures = np.concatenate(
                 [curve(objective, *part, given.rate) for part in parts], axis=1
             )
