@@ -8,12 +8,12 @@ import numba
 import numpy as np
 import pytest
 from boostrank.objectives import gains as gains_of_grades
-from boostrank.objectives.engine import columns, dominance, order, vector
+from boostrank.objectives.engine import columns, dominance, driver, order, vector
 from boostrank.objectives.engine import gains as gain_table
 from boostrank.objectives.engine.divided import OFFSET, fits, widest
 from boostrank.objectives.engine.far_field import LOGISTIC, SLOPE
-from boostrank.objectives.engine.swaps import swap_pairs
-from boostrank.objectives.ranknet import _add_rows as add_ranknet_rows
+from boostrank.objectives.engine.pair_losses import LOG_SERIES
+from boostrank.objectives.engine.swaps import add_grade_pairs, swap_pairs
 from numpy.polynomial.polynomial import polyval
 
 from boostrank import SDCG, SHFSDCG, LambdaRank, RankNet
@@ -179,6 +179,65 @@ def test_ranknet_of_long_lists(spread, kind, rng):
         agree(hess, np.maximum(want_hess, 1e-10))
 
 
+def pair_losses(scores, grades, truncation, sigma, weighted):
+    """The loss of RankNet, or of LambdaRank where `weighted`."""
+    total = 0.0
+    gains, ranks = 2.0**grades - 1.0, ranks_of(scores)
+    top = truncation or len(scores)
+    discounts = 1.0 / np.log2(1.0 + ranks)
+    for i in range(len(scores)):
+        x = sigma * (scores[i] - scores)
+        weights = (grades[i] > grades).astype(float)
+        if weighted:
+            weights *= np.abs(gains[i] - gains) * np.abs(discounts[i] - discounts)
+            weights *= np.minimum(ranks[i], ranks) <= top
+            weights /= ideal(gains, top)
+        total += np.sum(weights * (np.log1p(np.exp(-np.abs(x))) + np.maximum(0.0, -x)))
+    return total
+
+
+@pytest.mark.parametrize("spread", [*SPREADS, "apart"])
+@pytest.mark.parametrize("kind", ["five", "real"])
+def test_losses_of_long_lists(spread, kind, rng, monkeypatch):
+    lengths = (1025, 1500, 3000)
+    if numba.config.DISABLE_JIT:
+        monkeypatch.setattr(driver, "LONG", 250)
+        lengths = (251,)
+    for n in lengths:
+        grades = some_grades(kind, n, rng)
+        if spread == "apart":  # all pairs are in the right order by far: little is left
+            scores = 0.1 * rng.normal(size=n) + 40.0 * np.round(grades)
+        else:
+            scores = some_scores(spread, n, rng)
+        for objective in (
+            RankNet(sigma=0.7),
+            RankNet(normalize=True),
+            LambdaRank(norm=False),
+            LambdaRank(norm=False, truncation=230, sigma=1.5),
+        ):
+            top = getattr(objective, "truncation", None)
+            want = pair_losses(
+                scores, grades, top, objective.sigma, isinstance(objective, LambdaRank)
+            )
+            if getattr(objective, "normalize", False):
+                want /= np.sum(grades[:, None] > grades)
+            got = objective.loss(scores, grades, [n])
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+@pytest.mark.compiled
+def test_losses_of_short_and_long_lists_of_one_call(rng):
+    group = np.array([1500, 3, 64, 1024, 1025, 1, 300])
+    scores, grades = rng.normal(size=group.sum()), some_grades("five", group.sum(), rng)
+    for objective in (RankNet(), LambdaRank(norm=False, target="dcg"), LambdaRank(norm=False)):
+        losses = objective.loss(scores, grades, group)
+        begin = 0
+        for n, loss in zip(group, losses, strict=True):
+            part = slice(begin, begin + n)
+            assert objective.loss(scores[part], grades[part], [n]) == loss
+            begin += n
+
+
 def pairwise(scores, grades, norm=None, top=None, sigma=1.0):
     """RankNet, or LambdaRank where `norm` is given: tables of a few rows at a time."""
     n = len(scores)
@@ -257,7 +316,7 @@ def small_parts():
         for name, value in {"DIRECT": 64, "PART": 24, "PARTS": 4, "BLOCK": 32}.items():
             patch.setattr(dominance, name, value)
         kinds = {
-            "ranknet": (add_ranknet_rows, False, False, dominance.LOGISTIC_FIT),
+            "ranknet": (add_grade_pairs, False, False, dominance.LOGISTIC_FIT),
             "plain": (swap_pairs(False, True)[0], False, True, dominance.LOGISTIC_FIT),
             "normalised": (swap_pairs(True, True)[0], True, True, fits(1.0)),
         }
@@ -381,6 +440,11 @@ def test_a_sum_of_exponentials_is_the_logistic_function():
     z = np.exp(-np.linspace(0.0, 40.0, 4001))
     np.testing.assert_allclose(z * polyval(z, LOGISTIC), z / (1.0 + z), rtol=1e-13)
     np.testing.assert_allclose(z * polyval(z, SLOPE), z / (1.0 + z) ** 2, rtol=5e-11)
+
+
+def test_a_sum_of_exponentials_is_the_logistic_loss():
+    z = np.exp(-np.linspace(0.0, 40.0, 4001))
+    np.testing.assert_allclose(z * polyval(z, LOG_SERIES), np.log1p(z), rtol=2e-14)
 
 
 @pytest.mark.parametrize("sigma", [0.125, 0.99, 1.0, 3.0, 64.0])

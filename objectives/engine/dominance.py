@@ -71,7 +71,9 @@ def has_many_grades(grades: Floats, boundaries: Integers) -> bool:
     return False
 
 
-def dominance(add_rows: Function, *, divided: bool, weighted: bool) -> Function:
+def dominance(
+    add_rows: Function, *, divided: bool, weighted: bool, direct: int | None = None
+) -> Function:
     """Return a compiled function.
 
     Parameters
@@ -83,6 +85,8 @@ def dominance(add_rows: Function, *, divided: bool, weighted: bool) -> Function:
         Whether f are the functions of `divided`, and not the logistic one with its slope.
     weighted : bool
         Whether pairs have a weight.
+    direct : int, optional
+        Taken in place of `DIRECT`, and for `PART` three eighths of it.
 
     Returns
     -------
@@ -93,8 +97,11 @@ def dominance(add_rows: Function, *, divided: bool, weighted: bool) -> Function:
     kind = {"divided": divided, "weighted": weighted}
     steps = {step.__name__[1:]: jit_helper(bind(step, **kind)) for step in _STEPS}
     sweep = jit_helper(bind(_sweep, **kind, **steps))
-    part = jit_helper(bind(_part, add_rows=add_rows, sweep=sweep, divided=divided))
-    add: Function = jit_helper(bind(_add, add_part=part, weighted=weighted))
+    sizes = {"DIRECT": DIRECT, "PART": PART}
+    if direct is not None:
+        sizes = {"DIRECT": direct, "PART": 3 * direct // 8}
+    part = jit_helper(bind(_part, add_rows=add_rows, sweep=sweep, divided=divided, **sizes))
+    add: Function = jit_helper(bind(_add, add_part=part, weighted=weighted, **sizes))
     return add
 
 

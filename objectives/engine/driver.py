@@ -31,6 +31,9 @@ from .threads import over_queries
 
 Function = Callable[..., Any]
 
+# Where a loss has a function of its own for long queries, from so many documents on.
+LONG = 1024
+
 
 class Kernel(NamedTuple):
     """A loss in compiled form.
@@ -44,12 +47,16 @@ class Kernel(NamedTuple):
     run_exact : compiled function, optional
         Derivatives with an exact Hessian, where it shares little with the others: compiled only
         where it is asked for.
+    run_long_losses : compiled function, optional
+        Losses of queries of over `LONG` documents, which the first one then leaves out: compiled
+        only where there is one.
     """
 
     params: type
     run_losses: Function
     run_derivatives: Function
     run_exact: Function | None = None
+    run_long_losses: Function | None = None
 
     def losses(
         self, p: Any, boundaries: Integers, scores: Floats, labels: Floats, loss: Floats
@@ -65,6 +72,8 @@ class Kernel(NamedTuple):
         loss : float64 array (n_queries,)
         """
         over_queries(self.run_losses, boundaries, scores, labels, p, loss)
+        if self.run_long_losses is not None and np.diff(boundaries).max(initial=0) > LONG:
+            over_queries(self.run_long_losses, boundaries, scores, labels, p, loss)
 
     def derivatives(
         self,
@@ -96,6 +105,21 @@ class Kernel(NamedTuple):
 @jit_inline
 def _same(p: Any, a: int, b: int) -> Any:
     return p
+
+
+@jit_inline
+def _is_any(n: int) -> bool:
+    return True
+
+
+@jit_inline
+def _is_short(n: int) -> bool:
+    return n <= LONG
+
+
+@jit_inline
+def _is_long(n: int) -> bool:
+    return n > LONG
 
 
 def query_kernel(params: type, of_query: Function = _same) -> Callable[[Function], Kernel]:
@@ -155,6 +179,7 @@ def batch_kernels(
     derivatives: Function,
     exact: Function | None = None,
     query_loss: Function | None = None,
+    long_loss: Function | None = None,
     batch_loss: Function | None = None,
 ) -> Kernel:
     """Make the kernel of a loss that takes batches of queries, packed into columns.
@@ -174,17 +199,42 @@ def batch_kernels(
     query_loss, batch_loss : compiled function
         One of ``loss(p, scores, labels) -> loss`` and ``loss(p, batch, tables, w, out)``, which
         adds to `out` (n_queries,).
+    long_loss : compiled function, optional
+        Like `query_loss`, for queries of over `LONG` documents.
     """
     parts = {"packing": packing, "tables": tables}
+    run_long_losses = None
     if batch_loss is not None:
         run_losses = _bound(_losses_of_batches, batch_loss=batch_loss, **parts)
+    elif long_loss is not None:
+        run_losses = _bound(_losses_of_queries, query=query_loss, counts=_is_short)
+        run_long_losses = _bound(_losses_of_queries, query=long_loss, counts=_is_long)
     else:
         run_losses = _bound(_losses_of_queries, query=query_loss)
     of_batches = _bound(_derivatives_of_batches, derivatives=derivatives, **parts)
     if exact is None:
-        return Kernel(params, run_losses, of_batches)
+        return Kernel(params, run_losses, of_batches, None, run_long_losses)
     of_exact = _bound(_derivatives_of_batches, derivatives=exact, **parts)
-    return Kernel(params, run_losses, of_batches, of_exact)
+    return Kernel(params, run_losses, of_batches, of_exact, run_long_losses)
+
+
+def kernels_by_grades(
+    params: type, *, derivatives: Function, **parts: Any
+) -> tuple[Kernel, Kernel]:
+    """Return the kernel for few grades, and the one for many, which takes long to compile.
+
+    Parameters
+    ----------
+    params, **parts
+        As of `batch_kernels`.
+    derivatives : function
+        As there; its global `many` says whether a long query may have many grades.
+    """
+    few, several = (
+        batch_kernels(params, derivatives=jit_inline(bind(derivatives, many=many)), **parts)
+        for many in (False, True)
+    )
+    return few, several
 
 
 def bind(function: Any, **globals: Any) -> Any:
@@ -215,6 +265,7 @@ packing: Function = _same
 tables: Function = _same
 derivatives: Function = _same
 batch_loss: Function = _same
+counts: Function = _is_any
 
 
 def _losses_of_whole_queries(
@@ -243,7 +294,8 @@ def _losses_of_queries(
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = query(p, scores[a:b], labels[a:b])
+        if counts(b - a):
+            loss[q] = query(p, scores[a:b], labels[a:b])
 
 
 def _derivatives_of_queries(
