@@ -48,29 +48,23 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from . import targets
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine import columns as col
+from .engine import swaps
 from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
 from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
 from .engine.driver import Kernel, kernels_by_grades, query_kernel
-from .engine.far_field import add_far_pairs, new_table
+from .engine.far_field import add_far_pairs
 from .engine.gains import Discount
-from .engine.jit import jit_helper, jit_inline
+from .engine.jit import jit_inline
 from .engine.pair_losses import long_swap_loss
-from .engine.swaps import swap_pairs, write_discounts, write_gaps, write_swap_table
-from .engine.targets import NDCG, VARIANTS, add_swapped_pairs, norm_factor
+from .engine.targets import NDCG, VARIANTS, add_swapped_pairs, norm_factor, swapped_loss
 from .gains import Gain, discount_field, gain_field
 from .parameters import checked, choice, cutoff, flag, schedulable
 from .schedules import Schedule
-from .targets import (
-    WITH_GAIN,
-    check_target,
-    check_target_parameters,
-    gains_of_target,
-    target_of_kernels,
-)
 from .validation import Floats, Integers
 
 # Up to this truncation, or twice as many documents, all pairs one by one take less time.
@@ -90,12 +84,6 @@ class LambdaRankParams(NamedTuple):
     fits: Floats  # from `divided.fits`, with norm
 
 
-@jit_helper
-def _loss(p: LambdaRankParams, scores: Floats, gains: Floats) -> float:
-    unused = np.zeros(len(scores))
-    return add_swapped_pairs(p, scores, gains, unused, unused)
-
-
 @jit_inline
 def _packing(p: LambdaRankParams) -> Packing:
     few = NORMALISED_UP_TO if p.norm else DIRECT_UP_TO
@@ -107,19 +95,14 @@ def _packing(p: LambdaRankParams) -> Packing:
     return Packing(True, top, by_ideal, True, True, direct_up_to, top, p.discount)
 
 
-@jit_inline
-def _tables(p: LambdaRankParams, levels: int) -> Floats:
-    return new_table(levels)
-
-
-_, _add_block = swap_pairs(divided=False)
-_add_many = dominance(swap_pairs(divided=False, apart=True)[0], divided=False, weighted=True)
+_, _add_block = swaps.swap_pairs(divided=False)
+_add_many = dominance(swaps.swap_pairs(divided=False, apart=True)[0], divided=False, weighted=True)
 
 
 def _write_derivatives(
     p: LambdaRankParams, batch: Batch, table: Floats, w: Columns
 ) -> tuple[float, float]:
-    write_discounts(p.discount, batch, w)
+    swaps.write_discounts(p.discount, batch, w)
     write_decays(w, batch, p.sigma)
     for m in range(batch.blocks):
         begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
@@ -130,26 +113,23 @@ def _write_derivatives(
         else:
             _add_block(m, top, batch, p.sigma, w)
     if batch.spans_blocks:
-        write_swap_table(table, w, batch)
+        swaps.write_swap_table(table, w, batch)
         top = p.truncation if p.truncation > 0 else batch.columns
         add_far_pairs(p.sigma, table, batch, w, top, True)
     return -p.sigma, p.sigma * p.sigma
 
 
-@jit_inline
-def _gaps(p: LambdaRankParams, levels: int) -> Floats:
-    return np.empty((levels, levels))
-
-
-_add_divided_rows, _add_divided_block = swap_pairs(divided=True)
-_add_many_divided = dominance(swap_pairs(divided=True, apart=True)[0], divided=True, weighted=True)
+_add_divided_rows, _add_divided_block = swaps.swap_pairs(divided=True)
+_add_many_divided = dominance(
+    swaps.swap_pairs(divided=True, apart=True)[0], divided=True, weighted=True
+)
 
 
 def _write_normalised(
     p: LambdaRankParams, batch: Batch, gaps: Floats, w: Columns
 ) -> tuple[float, float]:
     pulls, curvatures, scores = w.real[col.PULL], w.real[col.CURVATURE], w.real[col.SCORE]
-    write_discounts(p.discount, batch, w)
+    swaps.write_discounts(p.discount, batch, w)
     write_decays(w, batch, p.sigma)
     magnitude = 0.0  # L over sigma
     for m in range(batch.blocks):
@@ -167,7 +147,7 @@ def _write_normalised(
                 continue
             spread = w.real[col.TOP, 0] - w.real[col.BOTTOM, m]
             if spread <= widest(p.sigma):
-                write_gaps(gaps, w, batch)
+                swaps.write_gaps(gaps, w, batch)
                 magnitude += 2.0 * add_divided_pairs(p.sigma, p.fits, gaps, batch, w, top)
             else:
                 top = min(top, end)
@@ -185,22 +165,20 @@ def _write_normalised(
 
 
 many = False  # bound below: whether a long query may have many grades
-
-
 _kernel, _kernel_of_many = kernels_by_grades(
     LambdaRankParams,
     packing=_packing,
-    tables=_tables,
+    tables=swaps.swap_table,
     derivatives=_write_derivatives,
-    query_loss=_loss,
+    query_loss=swapped_loss,
     long_loss=long_swap_loss,
 )
 _normalised_kernel, _normalised_of_many = kernels_by_grades(
     LambdaRankParams,
     packing=_packing,
-    tables=_gaps,
+    tables=swaps.swap_gaps,
     derivatives=_write_normalised,
-    query_loss=_loss,
+    query_loss=swapped_loss,
 )
 
 
@@ -274,7 +252,7 @@ class LambdaRank(Objective):
     )
     hessians = EXACT_OR_CONSTANT
 
-    target: str = checked(check_target, "ndcg")
+    target: str = checked(targets.check_target, "ndcg")
     variant: str = choice("lambda", VARIANTS)
     truncation: int | None = cutoff()
     sigma: float | Schedule = schedulable(1.0)
@@ -285,12 +263,12 @@ class LambdaRank(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_target_parameters(self, self.target)
+        targets.check_target_parameters(self, self.target)
 
     @property
     def counts_gains(self) -> bool:
         """Whether the parameter `gain` makes a difference."""
-        return self.target in WITH_GAIN
+        return self.target in targets.WITH_GAIN
 
     @property
     def _gain(self) -> Gain:
@@ -313,11 +291,11 @@ class LambdaRank(Objective):
         return _normalised_of_many if self.norm else _kernel_of_many
 
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
-        return gains_of_target(self.target, self.gain, labels, boundaries)
+        return targets.gains_of_target(self.target, self.gain, labels, boundaries)
 
     def _params(self, draws: Floats | None = None) -> LambdaRankParams:
         sigma: Any = self.sigma  # a number by now
-        target, discount = target_of_kernels(self.target, self.discount)
+        target, discount = targets.target_of_kernels(self.target, self.discount)
         table = fits(sigma) if self.norm and not self._by_pairs else NO_FITS
         variant = VARIANTS.index(self.variant)
         top = self.truncation or 0

@@ -15,39 +15,23 @@ nothing cancels.
 from typing import Any
 
 import numpy as np
-from numpy.polynomial.chebyshev import Chebyshev
-from numpy.polynomial.polynomial import Polynomial
 
 from ..validation import Floats, Integers
 from . import columns as col
 from .bisection import first_part, grade_levels, halve
-from .columns import N_REAL, N_WHOLE, Columns
-from .dominance import BEND_RIGHT, BEND_WRONG, dominance
+from .columns import Columns
+from .dominance import BEND_RIGHT, BEND_WRONG, dominance, series, sorted_columns
 from .dominance import TERMS as WIDTH
 from .driver import Function, bind
 from .gains import ideal_dcg, rank_discount
 from .jit import jit_helper
-from .order import all_equal, merged_order, order_by_score
+from .order import all_equal, merged_order
 from .targets import NDCG
-from .vector import strided
 
 TERMS = 18
 # Shorter parts of a list are taken pair by pair.
 DIRECT = 192
 LARGEST = float(np.finfo(float).max)  # 0 times infinity would be no number
-
-
-def series(function: Function, terms: int) -> Floats:
-    """Return the coefficients of a polynomial that is a function on [0, 1].
-
-    Parameters
-    ----------
-    function : callable
-        Of an array.
-    terms : int
-    """
-    fit = Chebyshev.interpolate(function, terms - 1, domain=[0.0, 1.0])
-    return np.asarray(fit.convert(kind=Polynomial).coef)
 
 
 LOG_SERIES = series(lambda z: np.log1p(z) / z, TERMS)
@@ -82,19 +66,6 @@ def pair_loss(weighted: bool) -> Function:
     wrong = jit_helper(bind(_wrong, across=across))
     loss: Function = jit_helper(bind(_loss, add=add, wrong=wrong))
     return loss
-
-
-@jit_helper
-def _sorted_columns(scores: Floats, worth: Floats) -> Columns:
-    """Return the columns of a query, sorted by score: SCORE and WORTH."""
-    n = len(scores)
-    w = Columns(np.empty((N_REAL, strided(n))), np.empty((N_WHOLE, 1), np.int64))
-    order = order_by_score(scores)
-    for i in range(n):
-        w.real[col.SCORE, i] = scores[order[i]]
-        w.real[col.WORTH, i] = worth[order[i]]
-        w.real[col.OWN, i] = 0.0
-    return w
 
 
 _unbound: Any = None
@@ -205,7 +176,8 @@ _grade_loss, _swap_loss = pair_loss(weighted=False), pair_loss(weighted=True)
 def long_grade_loss(sigma: float, scores: Floats, grades: Floats) -> float:
     """Return the loss of one query, of pairs of different grade, all of weight 1."""
     n = len(scores)
-    loss: float = _grade_loss(n, n, sigma, _sorted_columns(scores, grades))
+    w, _ = sorted_columns(scores, grades)
+    loss: float = _grade_loss(n, n, sigma, w)
     return loss
 
 
@@ -220,7 +192,7 @@ def long_swap_loss(p: Any, scores: Floats, gains: Floats) -> float:
         return 0.0
     top = min(p.truncation, n) if p.truncation > 0 else n
     unit = ideal_dcg(gains, merged_order(gains), top, p.discount) if p.target == NDCG else 1.0
-    w = _sorted_columns(scores, gains)
+    w, _ = sorted_columns(scores, gains)
     for i in range(n):
         w.real[col.WORTH, i] /= unit
         w.real[col.OWN, i] = rank_discount(p.discount, n, i + 1)

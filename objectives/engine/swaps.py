@@ -21,6 +21,7 @@ from .far_field import (
     OTHER_SUM,
     OWN_COUNT,
     OWN_MOMENT,
+    new_table,
 )
 from .gains import Discount, rank_discount
 from .jit import jit_helper, jit_inline
@@ -38,6 +39,18 @@ def write_discounts(d: Discount, batch: Batch, w: Columns) -> None:
         a, b = query_columns(w, batch, m)
         for column in range(a, b):
             own[column] = rank_discount(d, b - a, place[column] + 1)
+
+
+@jit_inline
+def swap_table(p: Any, levels: int) -> Floats:
+    """Return a table for the far field, to be written by `write_swap_table`."""
+    return new_table(levels)
+
+
+@jit_inline
+def swap_gaps(p: Any, levels: int) -> Floats:
+    """Return what `write_gaps` is to write."""
+    return np.empty((levels, levels))
 
 
 @jit_inline
