@@ -80,8 +80,8 @@ class Objective(ABC):
     query_fraction : float, default 1.0
         Share of the queries that each boosting round learns from, above 0 and at most 1, drawn
         again in every round: each query with this probability, and at least one. The others get a
-        gradient of zero. Use it in place of ``bagging_by_query``, which works with a booster's
-        built-in objectives only.
+        gradient of zero and take next to no time; the mean Hessian is that of the sample. Use it in
+        place of ``bagging_by_query``, which works with a booster's built-in objectives only.
     seed : int, default 0
         Seed of all draws. What is drawn for a query depends on the seed, the round, its labels and
         its scores, and not on where it stands: a model is the same in any order of the queries, on

@@ -30,13 +30,14 @@ Degenerate queries
 Numerics
     No score overflows. Sums between blocks agree with those over pairs to 1e-10 of the query's
     largest gradient, and mostly to 1e-13; with `norm`, L included, to 1e-8, and mostly to 1e-9.
+    The loss of long queries agrees to 1e-13 of it.
 
 Cost
     O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n log n) where
     the query has over 32 distinct grades or fewer than 24 documents for each, by parts of them
-    (`dominance`), and all pairs up to 1,024 documents. O(n min(n, T)) for the loss; with `norm`
-    also for sigma outside 0.125..64 and where the scores of a query spread over more than
-    12288/sigma, for which `divided` has no sums of exponentials.
+    (`dominance`), and for the loss without `norm` (`pair_losses`); both all pairs up to 1,024
+    documents. With `norm` O(n min(n, T)) for the loss, for sigma outside 0.125..64, and where the
+    scores of a query spread over more than 12288/sigma: `divided` has no sums of exponentials.
 
 When to use
     To compare with: most papers and libraries have it. Lists may have any length.
@@ -47,29 +48,23 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from . import targets
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine import columns as col
-from .engine import far_field as far
+from .engine import swaps
 from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
 from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
-from .engine.driver import Function, Kernel, batch_kernels, bind, query_kernel
-from .engine.far_field import add_far_pairs, new_table
+from .engine.driver import Kernel, kernels_by_grades, query_kernel
+from .engine.far_field import add_far_pairs
 from .engine.gains import Discount
-from .engine.jit import jit_helper, jit_inline
-from .engine.swaps import swap_pairs, write_discounts
-from .engine.targets import NDCG, VARIANTS, add_swapped_pairs, norm_factor
+from .engine.jit import jit_inline
+from .engine.pair_losses import long_swap_loss
+from .engine.targets import NDCG, VARIANTS, add_swapped_pairs, norm_factor, swapped_loss
 from .gains import Gain, discount_field, gain_field
 from .parameters import checked, choice, cutoff, flag, schedulable
 from .schedules import Schedule
-from .targets import (
-    WITH_GAIN,
-    check_target,
-    check_target_parameters,
-    gains_of_target,
-    target_of_kernels,
-)
 from .validation import Floats, Integers
 
 # Up to this truncation, or twice as many documents, all pairs one by one take less time.
@@ -89,12 +84,6 @@ class LambdaRankParams(NamedTuple):
     fits: Floats  # from `divided.fits`, with norm
 
 
-@jit_helper
-def _loss(p: LambdaRankParams, scores: Floats, gains: Floats) -> float:
-    unused = np.zeros(len(scores))
-    return add_swapped_pairs(p, scores, gains, unused, unused)
-
-
 @jit_inline
 def _packing(p: LambdaRankParams) -> Packing:
     few = NORMALISED_UP_TO if p.norm else DIRECT_UP_TO
@@ -106,37 +95,14 @@ def _packing(p: LambdaRankParams) -> Packing:
     return Packing(True, top, by_ideal, True, True, direct_up_to, top, p.discount)
 
 
-@jit_inline
-def _tables(p: LambdaRankParams, levels: int) -> Floats:
-    return new_table(levels)
-
-
-@jit_inline
-def _fill(table: Floats, w: Columns, batch: Batch) -> None:
-    """Write the far field's numbers for the gaps between one query's gains."""
-    levels, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
-    for side in range(2):
-        sign = -1.0 if side == far.ABOVE else 1.0
-        for level in range(batch.runs.shape[1] - 1):
-            for other in range(batch.runs.shape[1] - 1):
-                gap = abs(levels[level] - levels[other]) * unit
-                # |d_i - d_j| is (d_i - d_j) times the sign; a wrong pair has 1 - rho for rho.
-                wrong = gap if (level > other) == (side == far.ABOVE) else 0.0
-                of_pair = table[:, side, level, other]
-                of_pair[far.OWN_MOMENT], of_pair[far.OTHER_MOMENT] = gap, -gap
-                of_pair[far.OWN_COUNT], of_pair[far.OTHER_SUM] = -wrong, wrong
-                of_pair[far.BEND_OWN_MOMENT] = sign * gap
-                of_pair[far.BEND_OTHER_MOMENT] = -sign * gap
-
-
-_, _add_block = swap_pairs(divided=False)
-_add_many = dominance(swap_pairs(divided=False, apart=True)[0], divided=False, weighted=True)
+_, _add_block = swaps.swap_pairs(divided=False)
+_add_many = dominance(swaps.swap_pairs(divided=False, apart=True)[0], divided=False, weighted=True)
 
 
 def _write_derivatives(
     p: LambdaRankParams, batch: Batch, table: Floats, w: Columns
 ) -> tuple[float, float]:
-    write_discounts(p.discount, batch, w)
+    swaps.write_discounts(p.discount, batch, w)
     write_decays(w, batch, p.sigma)
     for m in range(batch.blocks):
         begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
@@ -147,26 +113,23 @@ def _write_derivatives(
         else:
             _add_block(m, top, batch, p.sigma, w)
     if batch.spans_blocks:
-        _fill(table, w, batch)
+        swaps.write_swap_table(table, w, batch)
         top = p.truncation if p.truncation > 0 else batch.columns
         add_far_pairs(p.sigma, table, batch, w, top, True)
     return -p.sigma, p.sigma * p.sigma
 
 
-@jit_inline
-def _gaps(p: LambdaRankParams, levels: int) -> Floats:
-    return np.empty((levels, levels))
-
-
-_add_divided_rows, _add_divided_block = swap_pairs(divided=True)
-_add_many_divided = dominance(swap_pairs(divided=True, apart=True)[0], divided=True, weighted=True)
+_add_divided_rows, _add_divided_block = swaps.swap_pairs(divided=True)
+_add_many_divided = dominance(
+    swaps.swap_pairs(divided=True, apart=True)[0], divided=True, weighted=True
+)
 
 
 def _write_normalised(
     p: LambdaRankParams, batch: Batch, gaps: Floats, w: Columns
 ) -> tuple[float, float]:
     pulls, curvatures, scores = w.real[col.PULL], w.real[col.CURVATURE], w.real[col.SCORE]
-    write_discounts(p.discount, batch, w)
+    swaps.write_discounts(p.discount, batch, w)
     write_decays(w, batch, p.sigma)
     magnitude = 0.0  # L over sigma
     for m in range(batch.blocks):
@@ -184,7 +147,7 @@ def _write_normalised(
                 continue
             spread = w.real[col.TOP, 0] - w.real[col.BOTTOM, m]
             if spread <= widest(p.sigma):
-                _fill_gaps(gaps, w, batch)
+                swaps.write_gaps(gaps, w, batch)
                 magnitude += 2.0 * add_divided_pairs(p.sigma, p.fits, gaps, batch, w, top)
             else:
                 top = min(top, end)
@@ -201,34 +164,22 @@ def _write_normalised(
     return -p.sigma, p.sigma * p.sigma
 
 
-@jit_inline
-def _fill_gaps(gaps: Floats, w: Columns, batch: Batch) -> None:
-    levels, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
-    for level in range(batch.runs.shape[1] - 1):
-        for other in range(batch.runs.shape[1] - 1):
-            gaps[level, other] = abs(levels[level] - levels[other]) * unit
-
-
 many = False  # bound below: whether a long query may have many grades
-
-
-def _kernels(tables: Function, write: Function) -> tuple[Kernel, Kernel]:
-    """Return the kernel for few grades, and the one for many, which takes long to compile."""
-    of_few, of_many = (
-        batch_kernels(
-            LambdaRankParams,
-            packing=_packing,
-            tables=tables,
-            derivatives=jit_inline(bind(write, many=many)),
-            query_loss=_loss,
-        )
-        for many in (False, True)
-    )
-    return of_few, of_many
-
-
-_kernel, _kernel_of_many = _kernels(_tables, _write_derivatives)
-_normalised_kernel, _normalised_of_many = _kernels(_gaps, _write_normalised)
+_kernel, _kernel_of_many = kernels_by_grades(
+    LambdaRankParams,
+    packing=_packing,
+    tables=swaps.swap_table,
+    derivatives=_write_derivatives,
+    query_loss=swapped_loss,
+    long_loss=long_swap_loss,
+)
+_normalised_kernel, _normalised_of_many = kernels_by_grades(
+    LambdaRankParams,
+    packing=_packing,
+    tables=swaps.swap_gaps,
+    derivatives=_write_normalised,
+    query_loss=swapped_loss,
+)
 
 
 @query_kernel(LambdaRankParams)
@@ -281,8 +232,9 @@ class LambdaRank(Objective):
     -----
     The gradient is exact for fixed weights w (they jump where ranks change). O(n) memory. For a
     query of n documents, O(n) time after sorting them; O(n log n) for queries of over 32 distinct
-    grades or under 24 documents for each. For the loss O(n^2), or O(n T) with truncation T; with
-    `norm` also for sigma outside 0.125 to 64 and for scores that spread over more than 12288/sigma.
+    grades or under 24 documents for each, and for the loss. With `norm` O(n^2), or O(n T) with
+    truncation T, for the loss, for sigma outside 0.125 to 64 and for scores that spread over more
+    than 12288/sigma.
 
     Examples
     --------
@@ -300,7 +252,7 @@ class LambdaRank(Objective):
     )
     hessians = EXACT_OR_CONSTANT
 
-    target: str = checked(check_target, "ndcg")
+    target: str = checked(targets.check_target, "ndcg")
     variant: str = choice("lambda", VARIANTS)
     truncation: int | None = cutoff()
     sigma: float | Schedule = schedulable(1.0)
@@ -311,12 +263,12 @@ class LambdaRank(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_target_parameters(self, self.target)
+        targets.check_target_parameters(self, self.target)
 
     @property
     def counts_gains(self) -> bool:
         """Whether the parameter `gain` makes a difference."""
-        return self.target in WITH_GAIN
+        return self.target in targets.WITH_GAIN
 
     @property
     def _gain(self) -> Gain:
@@ -339,11 +291,11 @@ class LambdaRank(Objective):
         return _normalised_of_many if self.norm else _kernel_of_many
 
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
-        return gains_of_target(self.target, self.gain, labels, boundaries)
+        return targets.gains_of_target(self.target, self.gain, labels, boundaries)
 
     def _params(self, draws: Floats | None = None) -> LambdaRankParams:
         sigma: Any = self.sigma  # a number by now
-        target, discount = target_of_kernels(self.target, self.discount)
+        target, discount = targets.target_of_kernels(self.target, self.discount)
         table = fits(sigma) if self.norm and not self._by_pairs else NO_FITS
         variant = VARIANTS.index(self.variant)
         top = self.truncation or 0

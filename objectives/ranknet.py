@@ -25,8 +25,8 @@ Numerics
 
 Cost
     O(n) after a sort, by blocks (`far_field`). O(n log n) where the query has over 32 distinct
-    grades or fewer than 24 documents for each, by parts of them (`dominance`), and all pairs up to
-    1,024 documents. O(n^2) for the loss.
+    grades or fewer than 24 documents for each, by parts of them (`dominance`), and for the loss
+    (`pair_losses`); both all pairs up to 1,024 documents.
 
 When to use
     All pairs matter alike. It fits and overfits quickly: few rounds, a low rate, or in a mixture.
@@ -35,26 +35,19 @@ When to use
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import numpy as np
-
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract
 from .engine import columns as col
-from .engine.columns import (
-    UNLIMITED,
-    Batch,
-    Columns,
-    Packing,
-    average_over_pairs,
-    write_decays,
-)
+from .engine.columns import UNLIMITED, Batch, Columns, Packing, average_over_pairs, write_decays
 from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
-from .engine.driver import Kernel, batch_kernels, bind
+from .engine.driver import Kernel, kernels_by_grades
 from .engine.far_field import add_far_pairs, pair_table
 from .engine.gains import no_discount
 from .engine.jit import jit_helper, jit_inline
 from .engine.order import count_pairs
-from .engine.vector import logistic, logistic_loss, padded
+from .engine.pair_losses import long_grade_loss
+from .engine.swaps import add_grade_pairs
+from .engine.vector import logistic_loss, padded
 from .parameters import flag, schedulable
 from .schedules import Schedule
 from .validation import Floats, Integers
@@ -77,50 +70,19 @@ def _loss(p: RankNetParams, scores: Floats, labels: Floats) -> float:
     return loss / max(1, count_pairs(labels)) if p.normalize else loss
 
 
+@jit_helper
+def _long_loss(p: RankNetParams, scores: Floats, labels: Floats) -> float:
+    loss: float = long_grade_loss(p.sigma, scores, labels)
+    return loss / max(1, count_pairs(labels)) if p.normalize else loss
+
+
 @jit_inline
 def _packing(p: RankNetParams) -> Packing:
     # Up to 200 documents, all pairs one by one take less time than blocks of them.
     return Packing(False, 0, False, False, True, 200, 0, no_discount())
 
 
-@jit_helper
-def _add_rows(
-    rows: tuple[int, int],
-    partners: tuple[int, int],
-    factorizable: bool | np.bool_,
-    sigma: float,
-    w: Columns,
-) -> float:
-    """Write the sums over the pairs of columns with others; see `swaps.swap_pairs`."""
-    from_top, scores, grades = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.WORTH]
-    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
-    start, count = np.uint64(partners[0]), np.uint64(partners[1] - partners[0])
-    for i in range(np.uint64(rows[0]), np.uint64(rows[1])):
-        own, own_grade = from_top[i], grades[i]
-        pull, curvature = 0.0, 0.0
-        if factorizable:
-            for j in range(count):
-                other, grade = from_top[start + j], grades[start + j]
-                below = 1.0 / (own + other)
-                # rho of the better document is the other's share, and the other way round.
-                share = other if own_grade > grade else -own if own_grade < grade else 0.0
-                pull += below * share  # rho
-                curvature += below * below * other if own_grade != grade else 0.0
-            curvature *= own  # rho (1 - rho)
-        else:
-            for j in range(count):
-                gap = own_grade - grades[start + j]
-                x = sigma * (scores[i] - scores[start + j])
-                rho, slope = logistic(x if gap > 0.0 else -x)
-                pull += rho if gap > 0.0 else -rho if gap < 0.0 else 0.0
-                curvature += slope if gap != 0.0 else 0.0
-        pulls[i], curvatures[i] = pull, curvature
-    return 0.0
-
-
-_add_many = dominance(_add_rows, divided=False, weighted=False)
-
-
+_add_many = dominance(add_grade_pairs, divided=False, weighted=False)
 many = False  # bound below: whether a long query may have many grades
 
 
@@ -133,23 +95,20 @@ def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[
         if many and size[m] > DIRECT:
             _add_many(first, end, UNLIMITED, p.sigma, LOGISTIC_FIT, w)
         else:
-            _add_rows((first, end), (first, last), factorizable, p.sigma, w)
+            add_grade_pairs((first, end), (first, last), factorizable, p.sigma, w)
     add_far_pairs(p.sigma, table, batch, w, batch.columns, False)
     if p.normalize:
         average_over_pairs(w, batch)
     return -p.sigma, p.sigma * p.sigma
 
 
-# The one for many grades takes long to compile.
-_kernel, _kernel_of_many = (
-    batch_kernels(
-        RankNetParams,
-        packing=_packing,
-        tables=pair_table,
-        derivatives=jit_inline(bind(_derive, many=many)),
-        query_loss=_loss,
-    )
-    for many in (False, True)
+_kernel, _kernel_of_many = kernels_by_grades(
+    RankNetParams,
+    packing=_packing,
+    tables=pair_table,
+    derivatives=_derive,
+    query_loss=_loss,
+    long_loss=_long_loss,
 )
 
 
@@ -178,7 +137,7 @@ class RankNet(Objective):
     Notes
     -----
     Exact gradient; O(n) time and memory after sorting the n documents of a query. O(n log n) time
-    for over 32 distinct grades or under 24 documents for each, O(n^2) for the loss.
+    for over 32 distinct grades or under 24 documents for each, and for the loss.
 
     Examples
     --------

@@ -61,8 +61,8 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "divided": (("lambdarank", "divided"), ("blocks",)),
     "driver": (("listnet", "frank", "sdcg", "ranknet"), ("objective",)),
     "far_field": (SIGMOIDS, ("blocks",)),
-    "frank": (("frank",), ("pairwise",)),
-    "dominance": (("lambdarank", "ranknet"), ("blocks",)),
+    "frank": (("frank",), ("blocks", "pairwise")),
+    "dominance": (("lambdarank", "ranknet", "frank"), ("blocks",)),
     "draws": (("yetirank", "pl-rank"), ("draws", "perturb", "sampling")),
     "engine/gains": (("sdcg", "lambdarank", "slam"), ("blocks", "gains", "softrank_slam")),
     "engine/targets": (("lambdarank", "yetirank"), ("claims",)),
@@ -80,6 +80,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "preferences": (("preferences",), ("preferences",)),
     "positions": (("unbiased",), ("unbiased",)),
     "order": (("sdcg", "lambdarank", "slam", "order"), ("blocks",)),
+    "pair_losses": (("lambdarank", "ranknet"), ("blocks",)),
     "parameters": (("gbrank",), ("objective",)),
     "rankboost": (("rankboost",), ("pairwise",)),
     "ranknet": (("ranknet",), ("blocks", "pairwise")),
@@ -131,8 +132,8 @@ EQUIVALENT = {
     "order: scale = (n - 1) / (top - bottom) => scale = (n - 2) / (top - bottom)": (
         "other buckets, in the same order"
     ),
-    "ranknet: return Packing(False, 0, False, False, True, 200, 0)"
-    " => return Packing(False, 0, False, False, True, 201, 0)": (
+    "ranknet: return Packing(False, 0, False, False, True, 200, 0, no_discount())"
+    " => return Packing(False, 0, False, False, True, 201, 0, no_discount())": (
         "where one way takes over from another: both agree"
     ),
     "reg_shf_sdcg: super().__post_init__() => pass": "its parts check the Hessian",

@@ -12,11 +12,12 @@ from boostrank.objectives.engine import columns, dominance, order, vector
 from boostrank.objectives.engine import gains as gain_table
 from boostrank.objectives.engine.divided import OFFSET, fits, widest
 from boostrank.objectives.engine.far_field import LOGISTIC, SLOPE
-from boostrank.objectives.engine.swaps import swap_pairs
-from boostrank.objectives.ranknet import _add_rows as add_ranknet_rows
+from boostrank.objectives.engine.pair_losses import LOG_SERIES, long_swap_loss
+from boostrank.objectives.engine.swaps import add_grade_pairs, swap_pairs
+from boostrank.objectives.ranknet import _long_loss as long_ranknet_loss
 from numpy.polynomial.polynomial import polyval
 
-from boostrank import SDCG, SHFSDCG, LambdaRank, RankNet
+from boostrank import SDCG, SHFSDCG, FRank, LambdaRank, RankNet
 
 SHARES = [0.52, 0.32, 0.13, 0.022, 0.008]
 LENGTHS = (64, 65, 129, 221, 300, 700)
@@ -90,6 +91,19 @@ def ranknet(scores, grades, sigma):
     pairs = max(1, np.sum(better > 0))
     grad = -sigma * np.sum(better * rho, axis=1) / pairs
     return grad, sigma**2 * np.sum(better**2 * rho * other, axis=1) / pairs
+
+
+def frank(scores, grades, exact=False):
+    x = scores[:, None] - scores[None, :]
+    better = np.sign(grades[:, None] - grades[None, :])
+    right, wrong = sigmoid_of(-better * x), sigmoid_of(better * x)
+    root = np.sqrt(right)
+    grad = -np.sum(better * 0.5 * root * wrong, axis=1)
+    share = 0.5 * (3.0 * right - 1.0) if exact else right
+    hess = np.sum(better**2 * 0.5 * root * wrong * share, axis=1)
+    if exact:
+        hess = np.maximum(hess, 0.1 * np.abs(hess).mean())
+    return 0.5 * np.sum(better**2 * wrong / (1.0 + root)), grad, hess
 
 
 def cost_of_rank(ranks, discount):
@@ -179,6 +193,83 @@ def test_ranknet_of_long_lists(spread, kind, rng):
         agree(hess, np.maximum(want_hess, 1e-10))
 
 
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("kind", ["five", "thirty", "real"])
+def test_frank_of_long_lists(spread, kind, rng):
+    for n in (*LENGTHS, *(() if numba.config.DISABLE_JIT else (193, 2000))):
+        scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
+        for exact in (False, True):
+            objective = FRank(hessian="exact" if exact else "gauss-newton")
+            loss, want_grad, want_hess = frank(scores, grades, exact)
+            grad, hess = objective.grad_hess(scores, grades, [n])
+            agree(grad, want_grad)
+            agree(hess, np.maximum(want_hess, 1e-10))
+            mean, _ = objective.replace(normalize=True).grad_hess(scores, grades, [n])
+            agree(mean, want_grad / np.sum(grades[:, None] > grades))
+        assert objective.loss(scores, grades, [n])[0] == pytest.approx(loss, rel=1e-12)
+
+
+def pair_losses(scores, grades, truncation, sigma, weighted):
+    """The loss of RankNet, or of LambdaRank where `weighted`."""
+    total = 0.0
+    gains, ranks = 2.0**grades - 1.0, ranks_of(scores)
+    top = truncation or len(scores)
+    discounts = 1.0 / np.log2(1.0 + ranks)
+    for i in range(len(scores)):
+        x = sigma * (scores[i] - scores)
+        weights = (grades[i] > grades).astype(float)
+        if weighted:
+            weights *= np.abs(gains[i] - gains) * np.abs(discounts[i] - discounts)
+            weights *= np.minimum(ranks[i], ranks) <= top
+            weights /= ideal(gains, top)
+        total += np.sum(weights * (np.log1p(np.exp(-np.abs(x))) + np.maximum(0.0, -x)))
+    return total
+
+
+@pytest.mark.parametrize("spread", [*SPREADS, "apart"])
+@pytest.mark.parametrize("kind", ["five", "real"])
+def test_losses_of_long_lists(spread, kind, rng):
+    lengths = (251,) if numba.config.DISABLE_JIT else (1025, 1500, 3000)
+    for n in lengths:
+        grades = some_grades(kind, n, rng)
+        if spread == "apart":  # all pairs are in the right order by far: little is left
+            scores = 0.1 * rng.normal(size=n) + 40.0 * np.round(grades)
+        else:
+            scores = some_scores(spread, n, rng)
+        for objective in (
+            RankNet(sigma=0.7),
+            RankNet(normalize=True),
+            LambdaRank(norm=False),
+            LambdaRank(norm=False, truncation=230, sigma=1.5),
+        ):
+            top = getattr(objective, "truncation", None)
+            want = pair_losses(
+                scores, grades, top, objective.sigma, isinstance(objective, LambdaRank)
+            )
+            if getattr(objective, "normalize", False):
+                want /= np.sum(grades[:, None] > grades)
+            if not numba.config.DISABLE_JIT:
+                (got,) = objective.loss(scores, grades, [n])
+            elif isinstance(objective, RankNet):  # what longer lists come to
+                got = long_ranknet_loss(objective._params(), scores, grades)
+            else:
+                got = long_swap_loss(objective._params(), scores, 2.0**grades - 1.0)
+            assert got == pytest.approx(want, rel=1e-12)
+
+
+@pytest.mark.compiled
+def test_losses_of_short_and_long_lists_of_one_call(rng):
+    group = np.array([1500, 3, 64, 1024, 1025, 1, 300])
+    scores, grades = rng.normal(size=group.sum()), some_grades("five", group.sum(), rng)
+    for objective in (RankNet(), LambdaRank(norm=False, target="dcg"), LambdaRank(norm=False)):
+        losses = objective.loss(scores, grades, group)
+        begin = 0
+        for n, loss in zip(group, losses, strict=True):
+            part = slice(begin, begin + n)
+            assert objective.loss(scores[part], grades[part], [n]) == loss
+            begin += n
+
+
 def pairwise(scores, grades, norm=None, top=None, sigma=1.0):
     """RankNet, or LambdaRank where `norm` is given: tables of a few rows at a time."""
     n = len(scores)
@@ -257,7 +348,7 @@ def small_parts():
         for name, value in {"DIRECT": 64, "PART": 24, "PARTS": 4, "BLOCK": 32}.items():
             patch.setattr(dominance, name, value)
         kinds = {
-            "ranknet": (add_ranknet_rows, False, False, dominance.LOGISTIC_FIT),
+            "ranknet": (add_grade_pairs, False, False, dominance.LOGISTIC_FIT),
             "plain": (swap_pairs(False, True)[0], False, True, dominance.LOGISTIC_FIT),
             "normalised": (swap_pairs(True, True)[0], True, True, fits(1.0)),
         }
@@ -316,6 +407,7 @@ def test_smooth_dcg_of_long_lists(spread, kind, discount, cls, rng):
         (LambdaRank(), lambda s, y: lambdarank(s, y, None, True)),
         (LambdaRank(truncation=180), lambda s, y: lambdarank(s, y, 180, True)),
         (RankNet(sigma=0.7, normalize=True), lambda s, y: ranknet(s, y, 0.7)),
+        (FRank(), lambda s, y: frank(s, y)[1:]),
         (SDCG(alpha=0.7), lambda s, y: smooth_dcg(s, y, 0.7, False, "linear")[1:]),
         (SHFSDCG(alpha=0.7), lambda s, y: smooth_dcg(s, y, 0.7, True, "linear")[1:]),
         (SDCG(alpha=0.7, discount="log2"), lambda s, y: smooth_dcg(s, y, 0.7, False, "log2")[1:]),
@@ -328,6 +420,7 @@ def test_smooth_dcg_of_long_lists(spread, kind, discount, cls, rng):
         "normalised",
         "normalised-180",
         "ranknet",
+        "frank",
         "sdcg",
         "shf-sdcg",
         "sdcg-log2",
@@ -356,8 +449,8 @@ def test_lists_of_every_length(objective, table, rng):
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     "objective",
-    [SDCG(), SHFSDCG(), LambdaRank(), LambdaRank(norm=False), RankNet()],
-    ids=["sdcg", "shf-sdcg", "lambdarank", "lambdarank-plain", "ranknet"],
+    [SDCG(), SHFSDCG(), LambdaRank(), LambdaRank(norm=False), RankNet(), FRank()],
+    ids=["sdcg", "shf-sdcg", "lambdarank", "lambdarank-plain", "ranknet", "frank"],
 )
 def test_short_and_long_lists_of_one_call_do_not_affect_each_other(objective, rng):
     # Short ones fill several batches, whose last query just fits or just does not.
@@ -381,6 +474,11 @@ def test_a_sum_of_exponentials_is_the_logistic_function():
     z = np.exp(-np.linspace(0.0, 40.0, 4001))
     np.testing.assert_allclose(z * polyval(z, LOGISTIC), z / (1.0 + z), rtol=1e-13)
     np.testing.assert_allclose(z * polyval(z, SLOPE), z / (1.0 + z) ** 2, rtol=5e-11)
+
+
+def test_a_sum_of_exponentials_is_the_logistic_loss():
+    z = np.exp(-np.linspace(0.0, 40.0, 4001))
+    np.testing.assert_allclose(z * polyval(z, LOG_SERIES), np.log1p(z), rtol=2e-14)
 
 
 @pytest.mark.parametrize("sigma", [0.125, 0.99, 1.0, 3.0, 64.0])

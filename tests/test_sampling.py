@@ -1,9 +1,12 @@
 """`query_fraction`: what sampling of queries, redrawn in every round, should give."""
 
+from types import SimpleNamespace
+
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from boostrank.objectives import Objective
 from training import (
     HOST_HESSIAN_FLOOR,
     LIGHTGBM,
@@ -43,18 +46,124 @@ def sample(objective, d, round, scores=None):
     return query > 0
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_gradients_of_the_sample_are_those_of_all(data, name):
+def alone(d, rows):
+    """The data of these documents, which are whole queries."""
+    sizes = np.bincount(d.qid[rows])
+    return SimpleNamespace(X=d.X[rows], y=d.y[rows], group=sizes[sizes > 0])
+
+
+OBJECTIVES = {
+    **{name: (lambda name=name, **params: make_objective(name, **params)) for name in NAMES},
+    "blend": lambda **params: make_objective("blend", **params),
+    "yetirank": lambda **params: boostrank.YetiRank(**params),
+    "several": lambda **params: boostrank.Several(
+        {"a": boostrank.SDCG(), "b": boostrank.RankNet()},
+        labels={"b": make_data().X[:, 4]},
+        **params,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_gradients_of_the_sample_are_those_of_its_queries_alone(data, name):
+    """Scale and floors too; as they are, without a scale, those of all queries."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=len(data.y)).astype(np.float32)
-    objective = make_objective(name, query_fraction=0.25)
-    grad, hess = objective(2, scores, matrix(data))
-    whole_grad, whole_hess = objective.replace(query_fraction=1.0)(2, scores, matrix(data))
-    rows = sample(objective, data, 3, scores)[data.qid]
-    np.testing.assert_array_equal(grad[rows], whole_grad[rows])
-    np.testing.assert_array_equal(hess[rows], whole_hess[rows])
-    assert np.all(grad[~rows] == 0.0)
-    assert np.all(hess[~rows] == np.float32(HOST_HESSIAN_FLOOR))
+    for params in ({}, {"rescale": False, "perturb": "gaussian"}):
+        objective = OBJECTIVES[name](query_fraction=0.25, **params)
+        grad, hess = objective(2, scores, matrix(data))
+        rows = sample(objective, data, 3, scores)[data.qid]
+        whole = objective.replace(query_fraction=1.0)
+        if name != "several":  # whose other labels are those of all documents
+            own_grad, own_hess = whole(2, scores[rows], matrix(alone(data, rows)))
+            np.testing.assert_array_equal(grad[rows], own_grad)
+            np.testing.assert_array_equal(hess[rows], own_hess)
+        if params:
+            weighted = matrix(data, weight=rng.uniform(0.5, 2.0, len(data.group)))
+            grad, hess = objective(2, scores, weighted)
+            np.testing.assert_array_equal(grad[rows], whole(2, scores, weighted)[0][rows])
+        assert np.all(grad[~rows] == 0.0)
+        assert len(np.unique(hess[~rows])) == 1
+        assert hess[~rows][0] <= hess[rows].min()
+        if not params:
+            assert hess[~rows][0] == np.float32(HOST_HESSIAN_FLOOR)
+
+
+def test_pairs_of_the_sample(data):
+    """Pairs are rows of all documents."""
+    first = np.cumsum(data.group) - data.group
+    pairs = [(a + n - 1, a) for a, n in zip(first, data.group, strict=True) if n > 1]
+    scores = np.random.default_rng(0).normal(size=len(data.y)).astype(np.float32)
+    for objective in (
+        boostrank.Preferences(boostrank.RankNet(query_fraction=0.25, rescale=False), pairs),
+        boostrank.Mix(
+            boostrank.Preferences("ranknet", pairs),
+            boostrank.SDCG(),
+            0.5,
+            query_fraction=0.25,
+            perturb="gumbel",
+            rescale=False,
+        ),
+    ):
+        grad, _ = objective(2, scores, matrix(data))
+        whole, _ = objective.replace(query_fraction=1.0)(2, scores, matrix(data))
+        rows = sample(objective, data, 3, scores)[data.qid]
+        np.testing.assert_array_equal(grad[rows], whole[rows])
+        assert np.all(grad[~rows] == 0.0)
+        assert np.any(grad != 0.0)
+
+
+def test_clicks_of_the_sample(data):
+    """Positions are those of its documents, and their factors are learnt from it."""
+    place = np.concatenate([np.arange(n) for n in data.group])
+    clicks = SimpleNamespace(X=data.X, y=(data.y > 1).astype(float), group=data.group, qid=data.qid)
+    scores = np.random.default_rng(0).normal(size=len(place)).astype(np.float32)
+    inner = boostrank.RankNet(query_fraction=0.25, rescale=False)
+    rows = sample(inner, clicks, 1, scores)[data.qid]
+    given = boostrank.Unbiased(inner, position=place + 1, propensity=1.0 / np.arange(1.0, 17.0))
+    grad, _ = given(0, scores, matrix(clicks))
+    want, _ = given.grad_hess(scores, clicks.y, data.group)
+    np.testing.assert_array_equal(grad, (want * rows).astype(np.float32))
+    learnt = boostrank.Unbiased(inner, position=place + 1, propensity="additive")
+    model = xgb.train(XGBOOST, matrix(clicks, base_margin=scores), 1, obj=learnt)
+    own = alone(clicks, rows)
+    pull, bend = boostrank.RankNet().grad_hess(scores[rows], own.y, own.group)
+    mean = bend[pull != 0].mean()
+    sums = learnt.additive_sums(place[rows], pull / mean, bend / mean, 15)
+    factors = learnt.learnt(np.zeros((1, 15)), sums)
+    np.testing.assert_allclose(boostrank.position_bias(model).factors, factors)
+
+
+def test_only_the_sample_is_computed(data, monkeypatch):
+    """What a gradient costs is that of the queries drawn."""
+    seen = []
+    write = Objective.write_derivatives
+
+    def count(self, scores, *args):
+        seen.append(len(scores))
+        write(self, scores, *args)
+
+    monkeypatch.setattr(Objective, "write_derivatives", count)
+    scores = np.zeros(len(data.y), np.float32)
+    objective = make_objective("reg-shf-sdcg", query_fraction=0.25)
+    objective(0, scores, matrix(data))
+    drawn = sample(objective, data, 1, scores)[data.qid].sum()
+    assert 0 < drawn < len(data.y) / 2
+    assert seen[:2] == [drawn, drawn]  # of both parts
+
+
+def test_an_error_names_the_row_among_all(data):
+    objective = boostrank.Regression(query_fraction=0.25)
+    messages = {}
+    for row in np.cumsum(data.group) - 1:
+        scores = np.zeros(len(data.y))
+        scores[row] = 1e39  # more than float32 holds
+        try:
+            objective(0, scores, matrix(data))
+        except ValueError as error:
+            messages[row] = str(error)
+    assert 0 < len(messages) < len(data.group) / 2
+    assert all(f"(document at row {row})" in text for row, text in messages.items())
 
 
 def test_sample(data):
@@ -84,9 +193,11 @@ def test_training(data, name):
     objective = make_objective(name, query_fraction=0.5, seed=3)
 
     def by_hand(scores, m):
-        grad, hess = host_gradients(objective, scores, data.y, data.group, m)
-        left_out = ~sample(objective, data, m, scores)[data.qid]
-        grad[left_out], hess[left_out] = 0.0, HOST_HESSIAN_FLOOR
+        rows = sample(objective, data, m, scores)[data.qid]
+        grad = np.zeros(len(rows), np.float32)
+        hess = np.full(len(rows), HOST_HESSIAN_FLOOR, np.float32)
+        own = alone(data, rows)
+        grad[rows], hess[rows] = host_gradients(objective, scores[rows], own.y, own.group, m)
         return grad, hess
 
     booster = lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), ROUNDS)

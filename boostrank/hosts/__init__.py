@@ -16,8 +16,8 @@ The path of one gradient::
     host -> Objective.__call__ -> objective.gradient_for_host
                                     data.read           labels, queries, weights
                                     rounds.of_...       the boosting round
-                                    handover.hand_over  noise, parts, one scale, floor, weights,
-                                                        sampled queries, float32
+                                    handover.hand_over  sampled queries, noise, parts, one
+                                                        scale, floor, weights, float32
                                       collective        ... over all workers
 
 objective     what a call of an objective does

@@ -9,7 +9,7 @@ import itertools
 import threading
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from boostrank.hosts.data import Host, HostData
 from boostrank.hosts.ignored import warn_of_grades
 from boostrank.hosts.preferences import on_rows_trained
 from boostrank.hosts.several import labelled_parts
-from boostrank.objectives import Objective
+from boostrank.objectives import Objective, Preferences
 from boostrank.objectives.engine.draws import (
     Keys,
     query_keys,
@@ -63,6 +63,16 @@ class _Memory(threading.local):
 _memory = _Memory()
 
 
+class _Drawn(NamedTuple):
+    """What a round learns from: all queries, or those that are drawn."""
+
+    scores: Floats
+    labels: Floats
+    boundaries: Integers
+    keys: Keys
+    rows: Integers | None  # of the documents among all; None: all
+
+
 def hand_over(
     objective: Objective, preds: npt.NDArray[Any], data: HostData, round: int
 ) -> tuple[Float32s, Float32s]:
@@ -89,7 +99,17 @@ def hand_over(
         warn_of_grades(data.labels, objective)
     with failing_together(data.host):
         corrected = correction(objective, data.host, np.size(preds), data.position)
-        parts, derivatives, keys = _evaluated(objective, preds, data, round, corrected)
+        whole = _read(objective, preds, data, round)
+    rows = None
+    if objective.query_fraction < 1.0:
+        drawn = _sample(objective, whole, data.host)
+        rows = drawn.rows
+        if corrected is not None:
+            corrected.places = corrected.places[rows]
+    else:
+        drawn = whole
+    with failing_together(data.host):
+        parts, derivatives, room = _evaluated(objective, whole, drawn, data.host, round, corrected)
     means = _mean_hessians(data.host, derivatives)
     share = parts[0][1].hessian_share
     grad, hess = derivatives[0]
@@ -103,57 +123,117 @@ def hand_over(
     # The mean Hessian that the host gets.
     scale = 1.0 if objective.rescale else mean
     with failing_together(data.host):
-        weight = _document_weight(data, len(grad))
+        weight = _document_weight(data, len(whole.scores))
+        if rows is not None and len(weight):
+            weight = weight[rows]
         floors = share * scale, HOST_HESSIAN_FLOOR * scale
         grad32, hess32 = np.empty(len(grad), np.float32), np.empty(len(grad), np.float32)
         row = _to_float32(grad, hess, mean / scale, weight, *floors, grad32, hess32)
         if row < 0 and mean / scale == np.inf and len(hess):  # no gradient would be left
             row = int(np.argmax(hess))
         if row >= 0:
-            raise objective._gradient_not_finite(row, np.append(0, np.cumsum(data.group)))
-    _memory.give_back("derivatives", derivatives)
-    if objective.query_fraction < 1.0:
-        left_out = np.repeat(_left_out(objective, keys, data.host), data.group)
-        grad32[left_out] = 0.0
-        hess32[left_out] = HOST_HESSIAN_FLOOR * scale
-    return grad32, hess32
+            row = row if rows is None else int(rows[row])
+            raise objective._gradient_not_finite(row, whole.boundaries)
+    _memory.give_back("derivatives", room)
+    return (grad32, hess32) if rows is None else _scattered(whole, rows, grad32, hess32, floors[1])
 
 
-def _evaluated(
-    objective: Objective,
-    preds: npt.NDArray[Any],
-    data: HostData,
-    round: int,
-    corrected: Correction | None,
-) -> tuple[Parts, Floats, Keys]:
-    """Return the parts of a round's loss, gradient and Hessian of each, and the queries' keys."""
+def _read(objective: Objective, preds: npt.NDArray[Any], data: HostData, round: int) -> _Drawn:
+    """Return scores, labels and queries, checked, and the queries' keys if anything is drawn."""
     # XGBoost may shape the predictions of a worker without documents as (0, 0).
     scores = preds if np.size(preds) else np.zeros(0)
     scores, labels, boundaries = objective._checked(scores, data.labels, data.group)
     keys = np.empty(0, np.uint64)
     if objective.perturb or objective.n_draws or objective.query_fraction < 1.0:
         keys = query_keys(objective.seed, round, scores, labels, boundaries)
-    noisy = scores
+    return _Drawn(scores, labels, boundaries, keys, None)
+
+
+def _sample(objective: Objective, whole: _Drawn, host: Host) -> _Drawn:
+    """Draw the queries that a round learns from: each by itself, and at least one."""
+    numbers = query_uniforms(whole.keys, _SAMPLE)
+    fraction = objective.query_fraction
+    while True:
+        taken = numbers < fraction
+        (count,) = mean_over_workers(host, [float(taken.sum())])
+        if count > 0.0 or fraction >= 1.0:
+            break
+        fraction *= 2.0
+    sizes = np.diff(whole.boundaries)
+    rows = np.flatnonzero(np.repeat(taken, sizes))
+    boundaries = np.append(0, np.cumsum(sizes[taken]))
+    return _Drawn(whole.scores[rows], whole.labels[rows], boundaries, whole.keys[taken], rows)
+
+
+def _scattered(
+    whole: _Drawn, rows: Integers, grad: Float32s, hess: Float32s, floor: float
+) -> tuple[Float32s, Float32s]:
+    """Return the derivatives of all documents: nothing is learnt from those not drawn."""
+    all_grad = np.zeros(len(whole.scores), np.float32)
+    all_hess = np.full(len(whole.scores), floor, np.float32)
+    all_grad[rows], all_hess[rows] = grad, hess
+    return all_grad, all_hess
+
+
+def _evaluated(
+    objective: Objective,
+    whole: _Drawn,
+    drawn: _Drawn,
+    host: Host,
+    round: int,
+    corrected: Correction | None,
+) -> tuple[Parts, Floats, Floats]:
+    """Return the parts of a round's loss, gradient and Hessian of each, and the memory of these."""
+    scores, labels, boundaries, keys, rows = drawn
+    noisy = room = scores
     if objective.perturb is not None:
-        noisy = _memory.take("noise", (len(scores),))
+        room = _memory.take("noise", (len(whole.scores),))
+        noisy = room[: len(scores)]
         noise = objective.perturb, objective.perturb_scale
         write_perturbed(*noise, keys, boundaries, _NOISE, scores, noisy)
-    parts, labels_of = labelled_parts(objective, scores, labels, boundaries, round, data.host)
-    parts = on_rows_trained(parts, data.host)
+    # Which labels learn is chosen by the metrics of all queries.
+    seen = whole.scores, whole.labels, whole.boundaries
+    parts, labels_of = labelled_parts(objective, *seen, round, host)
+    parts = on_rows_trained(parts, host)
     draws = _draws(parts, keys, boundaries)
-    derivatives = _memory.take("derivatives", (len(parts), 2, len(scores)))
+    all_derivatives = _memory.take("derivatives", (len(parts), 2, len(whole.scores)))
+    derivatives = all_derivatives[:, :, : len(scores)]
     # Of a mixture, noise reaches the parts to which it makes a difference. They come last: then
     # nobody needs the scores without it, which may be a copy.
     perturbed = [part.perturbed or len(parts) == 1 for _, part in parts]
     for i in sorted(range(len(parts)), key=perturbed.__getitem__):
         scores = noisy if perturbed[i] else scores
         _, part = parts[i]
-        write = part.write_derivatives if corrected is None else partial(corrected.write, part)
         grad, hess = derivatives[i]
-        write(scores, labels_of[i], boundaries, round, grad, hess, draws[i])
+        own = labels_of[i]
+        if rows is not None and isinstance(part, Preferences):  # whose pairs are rows of all
+            _write_taken(part, whole, own, scores, rows, round, grad, hess)
+            continue
+        if rows is not None:
+            own = labels if own is whole.labels else own[rows]
+        write = part.write_derivatives if corrected is None else partial(corrected.write, part)
+        write(scores, own, boundaries, round, grad, hess, draws[i])
     if objective.perturb is not None:
-        _memory.give_back("noise", noisy)
-    return parts, derivatives, keys
+        _memory.give_back("noise", room)
+    return parts, derivatives, all_derivatives
+
+
+def _write_taken(
+    part: Objective,
+    whole: _Drawn,
+    labels: Floats,
+    scores: Floats,
+    rows: Integers,
+    round: int,
+    grad: Floats,
+    hess: Floats,
+) -> None:
+    """Write the derivatives of some of the documents, from those of all."""
+    all_scores = whole.scores.copy()
+    all_scores[rows] = scores
+    pulls, bends = np.empty(len(all_scores)), np.empty(len(all_scores))
+    part.write_derivatives(all_scores, labels, whole.boundaries, round, pulls, bends)
+    grad[:], hess[:] = pulls[rows], bends[rows]
 
 
 def _draws(parts: Parts, keys: Keys, boundaries: Integers) -> list[Floats | None]:
@@ -180,18 +260,6 @@ def _document_weight(data: HostData, n_docs: int) -> Floats:
         return np.empty(0)
     weight = check_weight(data.weight, n_docs, len(data.group))
     return weight if len(weight) == n_docs else np.repeat(weight, data.group)
-
-
-def _left_out(objective: Objective, keys: Keys, host: Host) -> npt.NDArray[np.bool_]:
-    """Draw the queries that a round does not learn from: each by itself, but never all."""
-    numbers = query_uniforms(keys, _SAMPLE)
-    fraction = objective.query_fraction
-    while True:
-        left_out = numbers >= fraction
-        (taken,) = mean_over_workers(host, [float(len(keys) - left_out.sum())])
-        if taken > 0.0 or fraction >= 1.0:
-            return left_out
-        fraction *= 2.0
 
 
 @jit_entry

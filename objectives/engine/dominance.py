@@ -21,6 +21,8 @@ those of distances to the edge of a block and at most 1: nothing overflows for a
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.chebyshev import Chebyshev
+from numpy.polynomial.polynomial import Polynomial
 
 from ..validation import Floats, Integers
 from . import columns as col
@@ -30,6 +32,7 @@ from .divided import OCTAVES, SPREAD, SPREADS, STEP
 from .driver import Function, bind
 from .far_field import ABOVE, LOGISTIC, SLOPE
 from .jit import jit_entry, jit_helper
+from .order import order_by_score
 from .vector import exponentials, strided
 
 # Up to so many documents, in a query or a part, all pairs are taken one by one.
@@ -45,6 +48,19 @@ FARTHEST = 1e200  # 0 times infinity would be no number
 
 # Rows of a fit: t_k, and f_k for pairs in the right order and the wrong one.
 RATE, FREE, RIGHT, WRONG, BEND_RIGHT, BEND_WRONG = range(6)
+
+
+def series(function: Function, terms: int) -> Floats:
+    """Return the coefficients of a polynomial that is a function on [0, 1].
+
+    Parameters
+    ----------
+    function : callable
+        Of an array.
+    terms : int
+    """
+    fit = Chebyshev.interpolate(function, terms - 1, domain=[0.0, 1.0])
+    return np.asarray(fit.convert(kind=Polynomial).coef)
 
 
 def _logistic_fit() -> Floats:
@@ -71,7 +87,9 @@ def has_many_grades(grades: Floats, boundaries: Integers) -> bool:
     return False
 
 
-def dominance(add_rows: Function, *, divided: bool, weighted: bool) -> Function:
+def dominance(
+    add_rows: Function, *, divided: bool, weighted: bool, direct: int | None = None
+) -> Function:
     """Return a compiled function.
 
     Parameters
@@ -83,6 +101,8 @@ def dominance(add_rows: Function, *, divided: bool, weighted: bool) -> Function:
         Whether f are the functions of `divided`, and not the logistic one with its slope.
     weighted : bool
         Whether pairs have a weight.
+    direct : int, optional
+        Taken in place of `DIRECT`, and for `PART` three eighths of it.
 
     Returns
     -------
@@ -93,9 +113,25 @@ def dominance(add_rows: Function, *, divided: bool, weighted: bool) -> Function:
     kind = {"divided": divided, "weighted": weighted}
     steps = {step.__name__[1:]: jit_helper(bind(step, **kind)) for step in _STEPS}
     sweep = jit_helper(bind(_sweep, **kind, **steps))
-    part = jit_helper(bind(_part, add_rows=add_rows, sweep=sweep, divided=divided))
-    add: Function = jit_helper(bind(_add, add_part=part, weighted=weighted))
+    sizes = {"DIRECT": DIRECT, "PART": PART}
+    if direct is not None:
+        sizes = {"DIRECT": direct, "PART": 3 * direct // 8}
+    part = jit_helper(bind(_part, add_rows=add_rows, sweep=sweep, divided=divided, **sizes))
+    add: Function = jit_helper(bind(_add, add_part=part, weighted=weighted, **sizes))
     return add
+
+
+@jit_helper
+def sorted_columns(scores: Floats, worth: Floats) -> tuple[Columns, Integers]:
+    """Return columns with SCORE and WORTH of one query, best score first, and that order."""
+    n = len(scores)
+    w = Columns(np.empty((N_REAL, strided(n))), np.empty((N_WHOLE, 1), np.int64))
+    order = order_by_score(scores)
+    for i in range(n):
+        w.real[col.SCORE, i] = scores[order[i]]
+        w.real[col.WORTH, i] = worth[order[i]]
+        w.real[col.OWN, i] = 0.0
+    return w, order
 
 
 _unbound: Any = None

@@ -31,6 +31,9 @@ from .threads import over_queries
 
 Function = Callable[..., Any]
 
+# Where a loss has a function of its own for long queries, from so many documents on.
+LONG = 1024
+
 
 class Kernel(NamedTuple):
     """A loss in compiled form.
@@ -44,12 +47,19 @@ class Kernel(NamedTuple):
     run_exact : compiled function, optional
         Derivatives with an exact Hessian, where it shares little with the others: compiled only
         where it is asked for.
+    run_long_losses, run_long_derivatives : compiled functions, optional
+        For queries of over `short_up_to` documents, which the first two then leave out: compiled
+        only where there is one.
+    short_up_to : int
     """
 
     params: type
     run_losses: Function
     run_derivatives: Function
     run_exact: Function | None = None
+    run_long_losses: Function | None = None
+    run_long_derivatives: Function | None = None
+    short_up_to: int = LONG
 
     def losses(
         self, p: Any, boundaries: Integers, scores: Floats, labels: Floats, loss: Floats
@@ -65,6 +75,11 @@ class Kernel(NamedTuple):
         loss : float64 array (n_queries,)
         """
         over_queries(self.run_losses, boundaries, scores, labels, p, loss)
+        if self.run_long_losses is not None and self._any_long(boundaries):
+            over_queries(self.run_long_losses, boundaries, scores, labels, p, loss)
+
+    def _any_long(self, boundaries: Integers) -> bool:
+        return bool(np.diff(boundaries).max(initial=0) > self.short_up_to)
 
     def derivatives(
         self,
@@ -91,11 +106,33 @@ class Kernel(NamedTuple):
         if hessian == EXACT and self.run_exact is not None:
             run = self.run_exact
         over_queries(run, boundaries, scores, labels, p, hessian, grad, hess)
+        if self.run_long_derivatives is not None and self._any_long(boundaries):
+            run = self.run_long_derivatives
+            over_queries(run, boundaries, scores, labels, p, hessian, grad, hess)
 
 
 @jit_inline
 def _same(p: Any, a: int, b: int) -> Any:
     return p
+
+
+@jit_inline
+def _is_any(n: int) -> bool:
+    return True
+
+
+def _is_short(n: int) -> bool:
+    return n <= LONG
+
+
+def _is_long(n: int) -> bool:
+    return n > LONG
+
+
+def _by_length(short_up_to: int) -> tuple[Function, Function]:
+    """Return two compiled functions: whether a query is short, and whether it is long."""
+    short, long = (jit_inline(bind(each, LONG=short_up_to)) for each in (_is_short, _is_long))
+    return short, long
 
 
 def query_kernel(params: type, of_query: Function = _same) -> Callable[[Function], Kernel]:
@@ -147,6 +184,41 @@ def query_kernels(params: type, *, loss: Function, derivatives: Function) -> Ker
     )
 
 
+def kernels_by_length(
+    params: type,
+    short_up_to: int,
+    *,
+    query: Function,
+    long_loss: Function,
+    long_derivatives: Function,
+) -> Kernel:
+    """Make the kernel of a loss that takes long queries in another way.
+
+    Parameters
+    ----------
+    params : NamedTuple class
+        The parameters that the functions take.
+    short_up_to : int
+        Documents of the longest short query.
+    query : compiled function
+        As in `query_kernel`, for short queries.
+    long_loss, long_derivatives : compiled functions
+        As in `query_kernels`, for long ones.
+    """
+    short, long = _by_length(short_up_to)
+    whole = {"query": query, "of_query": _same, "counts": short}
+    derivatives = {"query": long_derivatives, "of_query": _same, "counts": long}
+    return Kernel(
+        params,
+        _bound(_losses_of_whole_queries, **whole),
+        _bound(_derivatives_of_queries, **whole),
+        None,
+        _bound(_losses_of_queries, query=long_loss, counts=long),
+        _bound(_derivatives_of_queries, **derivatives),
+        short_up_to,
+    )
+
+
 def batch_kernels(
     params: type,
     *,
@@ -155,6 +227,7 @@ def batch_kernels(
     derivatives: Function,
     exact: Function | None = None,
     query_loss: Function | None = None,
+    long_loss: Function | None = None,
     batch_loss: Function | None = None,
 ) -> Kernel:
     """Make the kernel of a loss that takes batches of queries, packed into columns.
@@ -174,17 +247,43 @@ def batch_kernels(
     query_loss, batch_loss : compiled function
         One of ``loss(p, scores, labels) -> loss`` and ``loss(p, batch, tables, w, out)``, which
         adds to `out` (n_queries,).
+    long_loss : compiled function, optional
+        Like `query_loss`, for queries of over `LONG` documents.
     """
     parts = {"packing": packing, "tables": tables}
+    run_long_losses = None
     if batch_loss is not None:
         run_losses = _bound(_losses_of_batches, batch_loss=batch_loss, **parts)
+    elif long_loss is not None:
+        short, long = _by_length(LONG)
+        run_losses = _bound(_losses_of_queries, query=query_loss, counts=short)
+        run_long_losses = _bound(_losses_of_queries, query=long_loss, counts=long)
     else:
         run_losses = _bound(_losses_of_queries, query=query_loss)
     of_batches = _bound(_derivatives_of_batches, derivatives=derivatives, **parts)
     if exact is None:
-        return Kernel(params, run_losses, of_batches)
+        return Kernel(params, run_losses, of_batches, None, run_long_losses)
     of_exact = _bound(_derivatives_of_batches, derivatives=exact, **parts)
-    return Kernel(params, run_losses, of_batches, of_exact)
+    return Kernel(params, run_losses, of_batches, of_exact, run_long_losses)
+
+
+def kernels_by_grades(
+    params: type, *, derivatives: Function, **parts: Any
+) -> tuple[Kernel, Kernel]:
+    """Return the kernel for few grades, and the one for many, which takes long to compile.
+
+    Parameters
+    ----------
+    params, **parts
+        As of `batch_kernels`.
+    derivatives : function
+        As there; its global `many` says whether a long query may have many grades.
+    """
+    few, several = (
+        batch_kernels(params, derivatives=jit_inline(bind(derivatives, many=many)), **parts)
+        for many in (False, True)
+    )
+    return few, several
 
 
 def bind(function: Any, **globals: Any) -> Any:
@@ -215,6 +314,7 @@ packing: Function = _same
 tables: Function = _same
 derivatives: Function = _same
 batch_loss: Function = _same
+counts: Function = _is_any
 
 
 def _losses_of_whole_queries(
@@ -228,6 +328,8 @@ def _losses_of_whole_queries(
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
+        if not counts(b - a):
+            continue
         grad, hess = np.zeros(b - a), np.zeros(b - a)
         loss[q] = query(of_query(p, a, b), scores[a:b], labels[a:b], CONSTANT, grad, hess)
 
@@ -243,7 +345,8 @@ def _losses_of_queries(
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        loss[q] = query(p, scores[a:b], labels[a:b])
+        if counts(b - a):
+            loss[q] = query(p, scores[a:b], labels[a:b])
 
 
 def _derivatives_of_queries(
@@ -259,6 +362,8 @@ def _derivatives_of_queries(
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
+        if not counts(b - a):
+            continue
         for i in range(a, b):
             hess[i] = 0.0
         part = of_query(p, a, b)

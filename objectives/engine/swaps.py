@@ -1,4 +1,4 @@
-"""Pairs one by one, each weighted by what its swap changes: |g_i - g_j| |d_i - d_j| / u_ij.
+"""Pairs one by one: all alike, or weighted by what a swap changes, |g_i - g_j| |d_i - d_j| / u_ij.
 
 g are gains over the ideal DCG (WORTH), d discounts of ranks (OWN); u is 1 or, for divided pairs,
 0.01 + |s_i - s_j|.
@@ -8,10 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from ..validation import Floats
 from . import columns as col
 from .columns import Batch, Columns, query_columns
 from .divided import OFFSET
 from .driver import Function, bind
+from .far_field import (
+    ABOVE,
+    BEND_OTHER_MOMENT,
+    BEND_OWN_MOMENT,
+    OTHER_MOMENT,
+    OTHER_SUM,
+    OWN_COUNT,
+    OWN_MOMENT,
+    new_table,
+)
 from .gains import Discount, rank_discount
 from .jit import jit_helper, jit_inline
 from .vector import logistic, padded
@@ -28,6 +39,80 @@ def write_discounts(d: Discount, batch: Batch, w: Columns) -> None:
         a, b = query_columns(w, batch, m)
         for column in range(a, b):
             own[column] = rank_discount(d, b - a, place[column] + 1)
+
+
+@jit_inline
+def swap_table(p: Any, levels: int) -> Floats:
+    """Return a table for the far field, to be written by `write_swap_table`."""
+    return new_table(levels)
+
+
+@jit_inline
+def swap_gaps(p: Any, levels: int) -> Floats:
+    """Return what `write_gaps` is to write."""
+    return np.empty((levels, levels))
+
+
+@jit_inline
+def write_swap_table(table: Floats, w: Columns, batch: Batch) -> None:
+    """Write the far field's numbers for the gaps between one query's gains."""
+    levels, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
+    for side in range(2):
+        sign = -1.0 if side == ABOVE else 1.0
+        for level in range(batch.runs.shape[1] - 1):
+            for other in range(batch.runs.shape[1] - 1):
+                gap = abs(levels[level] - levels[other]) * unit
+                # |d_i - d_j| is (d_i - d_j) times the sign; a wrong pair has 1 - rho for rho.
+                wrong = gap if (level > other) == (side == ABOVE) else 0.0
+                of_pair = table[:, side, level, other]
+                of_pair[OWN_MOMENT], of_pair[OTHER_MOMENT] = gap, -gap
+                of_pair[OWN_COUNT], of_pair[OTHER_SUM] = -wrong, wrong
+                of_pair[BEND_OWN_MOMENT] = sign * gap
+                of_pair[BEND_OTHER_MOMENT] = -sign * gap
+
+
+@jit_inline
+def write_gaps(gaps: Floats, w: Columns, batch: Batch) -> None:
+    """Write the gaps between one query's gains, by level."""
+    levels, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
+    for level in range(batch.runs.shape[1] - 1):
+        for other in range(batch.runs.shape[1] - 1):
+            gaps[level, other] = abs(levels[level] - levels[other]) * unit
+
+
+@jit_helper
+def add_grade_pairs(
+    rows: tuple[int, int],
+    partners: tuple[int, int],
+    factorizable: bool | np.bool_,
+    sigma: float,
+    w: Columns,
+) -> float:
+    """Write the sums over pairs of different grade, in WORTH, all of weight 1; see `swap_pairs`."""
+    from_top, scores, grades = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.WORTH]
+    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
+    start, count = np.uint64(partners[0]), np.uint64(partners[1] - partners[0])
+    for i in range(np.uint64(rows[0]), np.uint64(rows[1])):
+        own, own_grade = from_top[i], grades[i]
+        pull, curvature = 0.0, 0.0
+        if factorizable:
+            for j in range(count):
+                other, grade = from_top[start + j], grades[start + j]
+                below = 1.0 / (own + other)
+                # rho of the better document is the other's share, and the other way round.
+                share = other if own_grade > grade else -own if own_grade < grade else 0.0
+                pull += below * share  # rho
+                curvature += below * below * other if own_grade != grade else 0.0
+            curvature *= own  # rho (1 - rho)
+        else:
+            for j in range(count):
+                gap = own_grade - grades[start + j]
+                x = sigma * (scores[i] - scores[start + j])
+                rho, slope = logistic(x if gap > 0.0 else -x)
+                pull += rho if gap > 0.0 else -rho if gap < 0.0 else 0.0
+                curvature += slope if gap != 0.0 else 0.0
+        pulls[i], curvatures[i] = pull, curvature
+    return 0.0
 
 
 def swap_pairs(divided: bool, apart: bool = False) -> tuple[Function, Function]:

@@ -122,6 +122,13 @@ def norm_factor(total: float) -> float:
 
 
 @jit_helper
+def swapped_loss(p: Any, scores: Floats, gains: Floats) -> float:
+    """Return the loss of one query, as `add_swapped_pairs` does."""
+    unused = np.zeros(len(scores))
+    return add_swapped_pairs(p, scores, gains, unused, unused)
+
+
+@jit_helper
 def add_swapped_pairs(p: Any, scores: Floats, gains: Floats, grad: Floats, hess: Floats) -> float:
     """Add gradient and Hessian of one query to `grad` and `hess`, both zeros; return its loss.
 

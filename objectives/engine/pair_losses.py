@@ -1,0 +1,200 @@
+r"""The value of the logistic loss over all pairs of a long list in O(n log n) time.
+
+With x = sigma |s_i - s_j| and z = e^{-x}, the loss of a pair is
+
+    ln(1 + z)        in the right order,    ln(1 + z) = sum_k b_k z^k,  k = 1..`TERMS`           (*)
+    ln(1 + z) + x    in the wrong one.
+
+b are the coefficients of the Chebyshev interpolation of ln(1 + z)/z on [0, 1]; the sum is off by
+1e-14 of it. Sums of exponentials over pairs are those of `dominance`. The distances of wrong pairs
+are summed as in `bisection`: across each cut of the grades, one sweep by rank carries the sums over
+worse documents above of their lead, and of what else weighs a pair. All that is added is positive:
+nothing cancels.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..validation import Floats, Integers
+from . import columns as col
+from .bisection import first_part, grade_levels, halve
+from .columns import Columns
+from .dominance import BEND_RIGHT, BEND_WRONG, dominance, series, sorted_columns
+from .dominance import TERMS as WIDTH
+from .driver import Function, bind
+from .gains import ideal_dcg, rank_discount
+from .jit import jit_helper
+from .order import all_equal, merged_order
+from .targets import NDCG
+
+TERMS = 18
+# Shorter parts of a list are taken pair by pair.
+DIRECT = 192
+LARGEST = float(np.finfo(float).max)  # 0 times infinity would be no number
+
+
+LOG_SERIES = series(lambda z: np.log1p(z) / z, TERMS)
+
+
+def _loss_fit() -> Floats:
+    fit = np.zeros((1, 6, WIDTH))
+    fit[0, BEND_RIGHT, 1 : TERMS + 1] = fit[0, BEND_WRONG, 1 : TERMS + 1] = LOG_SERIES
+    return fit
+
+
+LOSS_FIT = _loss_fit()
+
+
+def pair_loss(weighted: bool) -> Function:
+    """Return a compiled function.
+
+    Parameters
+    ----------
+    weighted : bool
+        Whether pairs are weighted by |g_i - g_j| |d_i - d_j|, g in WORTH and d in OWN.
+
+    Returns
+    -------
+    ``loss(n, top, sigma, w) -> total``
+        Of the first n columns, sorted by score, over the pairs of different WORTH of which one
+        stands before column `top`. Writes columns.
+    """
+    add_rows = jit_helper(bind(_rows, weighted=weighted))
+    add = dominance(add_rows, divided=False, weighted=weighted, direct=DIRECT)
+    across = jit_helper(bind(_across, weighted=weighted))
+    wrong = jit_helper(bind(_wrong, across=across))
+    loss: Function = jit_helper(bind(_loss, add=add, wrong=wrong))
+    return loss
+
+
+_unbound: Any = None
+# What the functions below find here is bound to them above.
+weighted = False
+add = wrong = across = _unbound
+
+
+def _loss(n: int, top: int, sigma: float, w: Columns) -> float:
+    add(0, n, top, sigma, LOSS_FIT, w)
+    total: float = 2.0 * sigma * wrong(n, top, w)
+    for i in range(n):
+        total += w.real[col.CURVATURE, i]  # a pair at both of its documents
+    return 0.5 * total
+
+
+def _rows(
+    rows: tuple[int, int],
+    partners: tuple[int, int],
+    factorizable: bool | np.bool_,
+    sigma: float,
+    w: Columns,
+) -> float:
+    """Write the sums of (*) over the pairs of columns with others; see `dominance`."""
+    from_top, scores, gains = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.WORTH]
+    discounts, levels, z = w.real[col.OWN], w.real[col.LEVEL], w.real[col.POWER]
+    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
+    start, count = np.uint64(partners[0]), np.uint64(partners[1] - partners[0])
+    for i in range(np.uint64(rows[0]), np.uint64(rows[1])):
+        own, level = from_top[i], levels[i]
+        own_gain, own_discount = gains[i], discounts[i]
+        for j in range(count if factorizable else np.uint64(0)):
+            other = from_top[start + j]
+            z[start + j] = min(own, other) / max(own, other)
+        for j in range(np.uint64(0) if factorizable else count):
+            z[start + j] = np.exp(-sigma * abs(scores[i] - scores[start + j]))
+        total = 0.0
+        for j in range(count):
+            value = LOG_SERIES[TERMS - 1]
+            for k in range(TERMS - 2, -1, -1):
+                value = value * z[start + j] + LOG_SERIES[k]
+            weight = 1.0 if levels[start + j] != level else 0.0
+            if weighted:
+                weight *= abs(own_gain - gains[start + j])
+                weight *= abs(own_discount - discounts[start + j])
+            total += weight * (value * z[start + j])
+        pulls[i], curvatures[i] = 0.0, total
+    return 0.0
+
+
+def _wrong(n: int, top: int, w: Columns) -> float:
+    """Return the sum of |s_i - s_j|, weighted, over pairs in the wrong order."""
+    level, documents, scratch = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    begins = grade_levels(w.real[col.WORTH, :n], level)
+    for i in range(n):
+        documents[i] = i
+    parts = first_part(len(begins) - 1)
+    waiting = 1
+    total = 0.0
+    while waiting > 0:
+        waiting, start, cut, stop = halve(parts, waiting, begins, level, documents, scratch)
+        total += across(start, cut, stop, top, documents, w)
+    return total
+
+
+def _across(start: int, cut: int, stop: int, top: int, documents: Integers, w: Columns) -> float:
+    """Do so for better documents, from `start`, below worse ones, from `cut`; both by rank."""
+    scores, worth, own = w.real[col.SCORE], w.real[col.WORTH], w.real[col.OWN]
+    between = worth[documents[start]]  # a gain between those of both
+    for place in range(start, cut if weighted else start):
+        between = min(between, worth[documents[place]])
+    # Sums over worse documents above: of 1, their lead in scores, in discounts and both; and the
+    # same times what they are worth less.
+    count, lead, fall, both = 0.0, 0.0, 0.0, 0.0
+    less, less_lead, less_fall, less_both = 0.0, 0.0, 0.0, 0.0
+    total = 0.0
+    better, worse = start, cut
+    score, discount = scores[0], own[0]
+    while better < cut:
+        is_worse = worse < stop and documents[worse] < documents[better]
+        i = documents[worse] if is_worse else documents[better]
+        ahead = min(score - scores[i], LARGEST)
+        score = scores[i]
+        if weighted:
+            deeper = discount - own[i]
+            discount = own[i]
+            both += deeper * lead + ahead * (fall + deeper * count)
+            less_both += deeper * less_lead + ahead * (less_fall + deeper * less)
+            fall += deeper * count
+            less_fall += deeper * less
+            less_lead += ahead * less
+        lead += ahead * count
+        if not is_worse:
+            total += (worth[i] - between) * both + less_both if weighted else lead
+            better += 1
+            continue
+        worse += 1
+        if i < top:
+            count += 1.0
+            less += between - worth[i]
+    return total
+
+
+_grade_loss, _swap_loss = pair_loss(weighted=False), pair_loss(weighted=True)
+
+
+@jit_helper
+def long_grade_loss(sigma: float, scores: Floats, grades: Floats) -> float:
+    """Return the loss of one query, of pairs of different grade, all of weight 1."""
+    n = len(scores)
+    w, _ = sorted_columns(scores, grades)
+    loss: float = _grade_loss(n, n, sigma, w)
+    return loss
+
+
+@jit_helper
+def long_swap_loss(p: Any, scores: Floats, gains: Floats) -> float:
+    """Return the loss of one query, of pairs weighted by what their swap changes in DCG.
+
+    `p` as in `targets.add_swapped_pairs`.
+    """
+    n = len(scores)
+    if all_equal(gains):
+        return 0.0
+    top = min(p.truncation, n) if p.truncation > 0 else n
+    unit = ideal_dcg(gains, merged_order(gains), top, p.discount) if p.target == NDCG else 1.0
+    w, _ = sorted_columns(scores, gains)
+    for i in range(n):
+        w.real[col.WORTH, i] /= unit
+        w.real[col.OWN, i] = rank_discount(p.discount, n, i + 1)
+    loss: float = _swap_loss(n, top, p.sigma, w)
+    return loss
