@@ -6,13 +6,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.hosts.undocumented import xgboost_field
 from boostrank.objectives import Objective, Unbiased
 
 Host = Literal["lightgbm", "xgboost"]
 
 
 class HostData(NamedTuple):
-    """What a host's data set says.
+    """What a host's data set says now: the next round's may say something else.
 
     Attributes
     ----------
@@ -52,19 +53,19 @@ def read(data: Any) -> HostData:
         If the data has no queries or no labels.
     """
     if hasattr(data, "get_uint_info"):
-        boundaries = data.get_uint_info("group_ptr")
+        boundaries = xgboost_field(data, "group_ptr")
         # A worker of a distributed training may have no documents.
         if len(boundaries) == 0 and data.num_row() > 0:
             raise ValueError(
                 "group is missing: this DMatrix knows no queries; give it group=sizes or qid=ids"
             )
-        weight = data.get_weight()
+        weight = xgboost_field(data, "weight")
         # Subtracting unsigned boundaries would wrap.
         group = np.diff(boundaries.astype(np.int64))
         weight = weight if len(weight) else None
-        position = data.get_float_info("label_lower_bound")
+        position = xgboost_field(data, "label_lower_bound")
         position = position if len(position) else None
-        return HostData("xgboost", data.get_label(), group, weight, position)
+        return HostData("xgboost", xgboost_field(data, "label"), group, weight, position)
     if hasattr(data, "get_field"):
         group = data.get_group()
         if group is None:
