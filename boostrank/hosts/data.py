@@ -110,21 +110,23 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
     _check_subset(booster.train_set)
 
 
-def rows_of_fold(data: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
-    """Return which rows of the whole LightGBM Dataset a part of it holds, and the whole.
+def rows_of_fold(booster: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
+    """Return which rows of a whole LightGBM Dataset a Booster trains on, and the whole.
 
     Parameters
     ----------
-    data : lightgbm.Dataset
+    booster : lightgbm.Booster, xgboost.Booster or None
 
     Returns
     -------
     rows : int64 array (n_docs,) or None
-        None: it is no part.
-    whole : lightgbm.Dataset
+        None: all, or nobody knows.
+    whole : lightgbm.Dataset or None
+        None without a Booster of LightGBM.
     """
+    data = getattr(booster, "train_set", None)
     rows = None
-    while data.used_indices is not None:
+    while data is not None and data.used_indices is not None:
         used = np.asarray(data.used_indices, dtype=np.int64)
         rows = used if rows is None else used[rows]
         data = data.reference
