@@ -59,13 +59,13 @@ def read(data: Any) -> HostData:
             raise ValueError(
                 "group is missing: this DMatrix knows no queries; give it group=sizes or qid=ids"
             )
-        weight = xgboost_field(data, "weight")
         # Subtracting unsigned boundaries would wrap.
         group = np.diff(boundaries.astype(np.int64))
-        weight = weight if len(weight) else None
-        position = xgboost_field(data, "label_lower_bound")
-        position = position if len(position) else None
-        return HostData("xgboost", xgboost_field(data, "label"), group, weight, position)
+        labels, *others = (
+            xgboost_field(data, name) for name in ("label", "weight", "label_lower_bound")
+        )
+        weight, position = (each if len(each) else None for each in others)
+        return HostData("xgboost", labels, group, weight, position)
     if hasattr(data, "get_field"):
         group = data.get_group()
         if group is None:
