@@ -5,9 +5,11 @@ import threading
 import lightgbm as lgb
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost as xgb
 from boostrank.objectives.engine.intake import added_up, copied
+from boostrank.objectives.engine.memory import Memory
 from boostrank.objectives.engine.threads import BLOCK, over_documents
 from boostrank.objectives.validation import check_group
 
@@ -15,7 +17,7 @@ import boostrank
 from boostrank.hosts import passes
 from boostrank.hosts.undocumented import xgboost_field
 
-MANY = 130_003  # documents: enough for several threads, and no multiple of a block
+MANY = 200_003  # documents: enough for several threads, and no multiple of a block
 LIMIT = 120  # seconds
 
 
@@ -166,8 +168,8 @@ def test_float32_and_the_first_row_that_is_not_finite(rng, n_threads):
         factor = w if len(w) else 1.0
         g, h, row = passes.to_float32(grad, hess, 0.3, w, 0.5, 1e-3)
         assert row == -1
-        np.testing.assert_array_equal(g, (grad / 0.3 * factor).astype(np.float32))
-        floored = np.maximum(np.maximum(hess / 0.3, 0.5) * factor, 1e-3)
+        np.testing.assert_array_equal(g, (grad * (1.0 / 0.3) * factor).astype(np.float32))
+        floored = np.maximum(np.maximum(hess * (1.0 / 0.3), 0.5) * factor, 1e-3)
         np.testing.assert_array_equal(h, floored.astype(np.float32))
     for row in (MANY - 1, BLOCK, BLOCK - 1, 0):  # each before the last one
         array = grad if row % 2 else hess
@@ -188,6 +190,45 @@ def test_the_mean_hessian_is_of_documents_with_a_gradient(rng, n_threads):
 def test_weights_of_queries_are_spread():
     got = passes.spread(np.array([0.5, 2.0, 7.0, 1.0]), np.array([2, 0, 3, 1]))
     assert got.tolist() == [0.5, 0.5, 7.0, 7.0, 7.0, 1.0]
+
+
+# ---- memory of the last call ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label_type", [np.float32, np.float64])
+@pytest.mark.parametrize("score_type", [np.float32, np.float64])
+def test_what_a_host_hands_over_stays_its_own(label_type, score_type, rng):
+    """The memory of a call is used again, but only what was ours."""
+    group, objective = [30, 30], boostrank.QueryRMSE()
+    labels = [rng.integers(0, 3, 60).astype(label_type) for _ in range(4)]
+    scores = [rng.normal(size=60).astype(score_type) for _ in range(4)]
+    kept = [array.copy() for array in labels + scores]
+    first = [objective(y, s, None, group) for y, s in zip(labels, scores, strict=True)]
+    views = [
+        objective(pd.Series(y), pd.Series(s), None, group)
+        for y, s in zip(labels, scores, strict=True)
+    ]
+    for array, before in zip(labels + scores, kept, strict=True):
+        np.testing.assert_array_equal(array, before)
+    again = [objective(y, s, None, group) for y, s in zip(labels, scores, strict=True)]
+    np.testing.assert_array_equal(again, first)
+    np.testing.assert_array_equal(views, first)
+
+
+def test_only_what_was_taken_is_kept():
+    memory = Memory()
+    mine = np.zeros(5)
+    memory.give_back("a", mine)
+    taken = memory.take("a", (5,))
+    assert taken is not mine
+    memory.give_back("a", mine)
+    assert memory.take("a", (5,)) is not mine
+    taken = memory.take("a", (5,))
+    memory.give_back("a", taken)
+    assert memory.take("a", (6,)) is not taken
+    taken = memory.take("a", (6,))
+    memory.give_back("a", taken)
+    assert memory.take("a", (6,)) is taken
 
 
 # ---- nothing stale -------------------------------------------------------------------------------

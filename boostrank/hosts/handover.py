@@ -17,7 +17,7 @@ from boostrank.hosts.clicks import Correction, correction
 from boostrank.hosts.collective import failing_together, mean_over_workers
 from boostrank.hosts.data import Host, HostData
 from boostrank.hosts.ignored import warn_of_grades
-from boostrank.hosts.passes import Float32s, Memory, active_hessian, spread, to_float32
+from boostrank.hosts.passes import Float32s, active_hessian, spread, to_float32
 from boostrank.hosts.preferences import on_rows_trained
 from boostrank.hosts.several import labelled_parts
 from boostrank.objectives import Objective
@@ -28,6 +28,7 @@ from boostrank.objectives.engine.draws import (
     write_perturbed,
     write_uniforms,
 )
+from boostrank.objectives.engine.memory import MEMORY
 from boostrank.objectives.mix import Parts, on_one_scale
 from boostrank.objectives.validation import Floats, Integers, check_weight
 
@@ -37,9 +38,6 @@ HOST_HESSIAN_FLOOR = 1e-6
 
 # Streams of what a round draws, so that nothing is drawn alike. Draws take all from theirs on.
 _SAMPLE, _NOISE, _DRAWS = 0, 1, 2
-
-
-_memory = Memory()
 
 
 def hand_over(
@@ -89,7 +87,7 @@ def hand_over(
             row = int(np.argmax(hess))
         if row >= 0:
             raise objective._gradient_not_finite(row, np.append(0, np.cumsum(data.group)))
-    _memory.give_back("derivatives", derivatives)
+    MEMORY.give_back("derivatives", derivatives)
     if objective.query_fraction < 1.0:
         left_out = np.repeat(_left_out(objective, keys, data.host), data.group)
         grad32[left_out] = 0.0
@@ -108,18 +106,19 @@ def _evaluated(
     # XGBoost may shape the predictions of a worker without documents as (0, 0).
     scores = preds if np.size(preds) else np.zeros(0)
     scores, labels, boundaries = objective._checked(scores, data.labels, data.group)
+    own_scores = scores
     keys = np.empty(0, np.uint64)
     if objective.perturb or objective.n_draws or objective.query_fraction < 1.0:
         keys = query_keys(objective.seed, round, scores, labels, boundaries)
     noisy = scores
     if objective.perturb is not None:
-        noisy = _memory.take("noise", (len(scores),))
+        noisy = MEMORY.take("noise", (len(scores),))
         noise = objective.perturb, objective.perturb_scale
         write_perturbed(*noise, keys, boundaries, _NOISE, scores, noisy)
     parts, labels_of = labelled_parts(objective, scores, labels, boundaries, round, data.host)
     parts = on_rows_trained(parts, data.host)
     draws = _draws(parts, keys, boundaries)
-    derivatives = _memory.take("derivatives", (len(parts), 2, len(scores)))
+    derivatives = MEMORY.take("derivatives", (len(parts), 2, len(scores)))
     # Of a mixture, noise reaches the parts to which it makes a difference. They come last: then
     # nobody needs the scores without it, which may be a copy.
     perturbed = [part.perturbed or len(parts) == 1 for _, part in parts]
@@ -130,7 +129,9 @@ def _evaluated(
         grad, hess = derivatives[i]
         write(scores, labels_of[i], boundaries, round, grad, hess, draws[i])
     if objective.perturb is not None:
-        _memory.give_back("noise", noisy)
+        MEMORY.give_back("noise", noisy)
+    MEMORY.give_back("labels", labels)
+    MEMORY.give_back("scores", own_scores)
     return parts, derivatives, keys
 
 

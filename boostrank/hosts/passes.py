@@ -3,7 +3,6 @@
 Each is compiled, and spread over threads as ``objectives/engine/threads.py`` does it.
 """
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -14,25 +13,6 @@ from boostrank.objectives.engine.threads import BLOCK, over_documents, over_quer
 from boostrank.objectives.validation import Floats, Integers
 
 Float32s = npt.NDArray[np.float32]
-
-
-class Memory(threading.local):
-    """Arrays of this thread's last call, to be used again: fresh memory takes a fifth of a call.
-
-    A call that fails keeps its arrays: other threads may still be at work there.
-    """
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, Floats] = {}
-
-    def take(self, name: str, shape: tuple[int, ...]) -> Floats:
-        """Return an array of a shape, with anything in it."""
-        array = self._arrays.pop(name, None)
-        return array if array is not None and array.shape == shape else np.empty(shape)
-
-    def give_back(self, name: str, array: Floats) -> None:
-        """Keep an array that nobody needs any more."""
-        self._arrays[name] = array
 
 
 def active_hessian(grad: Floats, hess: Floats) -> tuple[float, float]:
@@ -91,13 +71,13 @@ def _active_hessian(
 
 
 @jit_ordered
-def _in_order(value: float, unit: float, least: float, weight: float) -> float:
-    """Return a value in a unit, floored and weighted; the floor -inf is none.
+def _in_order(value: float, share: float, least: float, weight: float) -> float:
+    """Return a share of a value, floored and weighted; the floor -inf is none.
 
     The last bit of a float32 may depend on the order of these operations, which compilers would
     choose differently.
     """
-    return max(value / unit, least) * weight
+    return max(value * share, least) * weight
 
 
 @jit_entry
@@ -115,6 +95,7 @@ def _to_float32(
     hess32: Float32s,
     broken: Floats,
 ) -> None:
+    share = 1.0 / unit
     for block in range(first, last):
         rows = slice(block * BLOCK, min(n_docs, (block + 1) * BLOCK))
         g, h, g32, h32 = grad[rows], hess[rows], grad32[rows], hess32[rows]
@@ -122,7 +103,7 @@ def _to_float32(
         bad = 0
         for i in range(len(g)):
             w = factor[i] if len(factor) > 0 else 1.0
-            g32[i] = _in_order(g[i], unit, -np.inf, w)
-            h32[i] = max(_in_order(h[i], unit, least, w), floor)
+            g32[i] = _in_order(g[i], share, -np.inf, w)
+            h32[i] = max(_in_order(h[i], share, least, w), floor)
             bad += 0 if np.isfinite(g32[i]) and np.isfinite(h32[i]) else 1
         broken[block, 0] = bad

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..validation import Floats, Integers
 from .jit import jit_entry
+from .memory import MEMORY
 from .threads import BLOCK, over_documents
 
 _LARGEST = sys.float_info.max
@@ -34,8 +35,8 @@ def copied(scores: Any, labels: Any, least: float, most: float) -> tuple[Floats,
     if not (_plain(scores, "fd") and _plain(labels, "f") and scores.shape == labels.shape):
         return None
     n_docs = len(scores)
-    own = np.empty(n_docs) if scores.dtype == np.float32 else _NO_COPY
-    copy = np.empty(n_docs)
+    own = MEMORY.take("scores", (n_docs,)) if scores.dtype == np.float32 else _NO_COPY
+    copy = MEMORY.take("labels", (n_docs,))
     (refused,) = over_documents(_copy, n_docs, scores, labels, least, most, own, copy)
     if refused:
         return None

@@ -29,7 +29,7 @@ _LINEAR_FROM = 500.0
 # Below this many pairs, a few hundred microseconds of work, threads cost more than they save.
 _COST_WORTH_A_THREAD = 100_000
 # A pass over the documents takes about a nanosecond for each: the same, without the pairs.
-_DOCUMENTS_WORTH_A_THREAD = 50_000
+_DOCUMENTS_WORTH_A_THREAD = 100_000
 # Several chunks a thread even out what these costs misjudge.
 _CHUNKS_PER_THREAD = 4
 # Python sees an interrupt between two chunks only: after a tenth of a second or less.
