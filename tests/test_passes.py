@@ -144,7 +144,8 @@ def test_sizes_are_added_up(dtype):
     assert got.dtype == np.int64
     assert got.tolist() == check_group(sizes, 9).tolist() == [0, 3, 3, 8, 9]
     assert added_up(sizes[:0], 0).tolist() == [0]
-    for wrong in (sizes[:3], np.append(sizes, 1), np.append(sizes, -1), sizes[None]):
+    minus = np.array([3, -1, 7])
+    for wrong in (sizes[:3], np.append(sizes, 1), np.append(sizes, -1), minus, sizes[None]):
         assert added_up(wrong.astype(dtype), 9) is None
     assert added_up(sizes.astype(float), 9) is None
     assert added_up(sizes.tolist(), 9) is None
@@ -188,8 +189,10 @@ def test_the_mean_hessian_is_of_documents_with_a_gradient(rng, n_threads):
 
 
 def test_weights_of_queries_are_spread():
-    got = passes.spread(np.array([0.5, 2.0, 7.0, 1.0]), np.array([2, 0, 3, 1]))
-    assert got.tolist() == [0.5, 0.5, 7.0, 7.0, 7.0, 1.0]
+    sizes = np.array([2, 0, 3, 1])
+    for group in (sizes, sizes.astype(np.int32), pd.Series(sizes), sizes.tolist()):
+        got = passes.spread(np.array([0.5, 2.0, 7.0, 1.0]), group)
+        assert got.tolist() == [0.5, 0.5, 7.0, 7.0, 7.0, 1.0]
 
 
 # ---- memory of the last call ---------------------------------------------------------------------
@@ -208,6 +211,7 @@ def test_what_a_host_hands_over_stays_its_own(label_type, score_type, rng):
         objective(pd.Series(y), pd.Series(s), None, group)
         for y, s in zip(labels, scores, strict=True)
     ]
+    objective(np.ones(60, np.float32), np.ones(60, np.float32), None, group)
     for array, before in zip(labels + scores, kept, strict=True):
         np.testing.assert_array_equal(array, before)
     again = [objective(y, s, None, group) for y, s in zip(labels, scores, strict=True)]

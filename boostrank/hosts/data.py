@@ -19,6 +19,7 @@ class HostData(NamedTuple):
     ----------
     host : {"lightgbm", "xgboost"}
     labels : float32 array (n_docs,)
+        Like `weight` and `position`, perhaps a host's own memory: to be read, not kept.
     group : integer array (n_queries,)
         Sizes of consecutive queries.
     weight : array or None

@@ -24,7 +24,7 @@ def active_hessian(grad: Floats, hess: Floats) -> tuple[float, float]:
 def spread(weight: Floats, group: npt.NDArray[Any]) -> Floats:
     """Return the weight of its query for every document."""
     boundaries = np.zeros(len(group) + 1, np.int64)
-    np.cumsum(group, out=boundaries[1:])
+    np.cumsum(np.asarray(group), out=boundaries[1:])
     of_document = np.empty(boundaries[-1])
     over_queries(_spread, boundaries, weight, of_document)
     return of_document
