@@ -207,6 +207,7 @@ def test_what_a_host_hands_over_stays_its_own(label_type, score_type, rng):
     scores = [rng.normal(size=60).astype(score_type) for _ in range(4)]
     kept = [array.copy() for array in labels + scores]
     first = [objective(y, s, None, group) for y, s in zip(labels, scores, strict=True)]
+    objective(np.ones(60, np.float32), np.ones(60, np.float32), None, group)
     views = [
         objective(pd.Series(y), pd.Series(s), None, group)
         for y, s in zip(labels, scores, strict=True)
