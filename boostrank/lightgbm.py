@@ -117,13 +117,11 @@ class LGBMRanker(lightgbm.LGBMRanker):
         ----------
         X : array_like, data frame, Arrow table or sparse matrix (n_docs, n_features)
         y : array_like (n_docs,) or (n_docs, 1), optional
-            Grades, in the domain of the objective. May be left out, or be zeros, where there are
-            pairs.
+            Grades, in the objective's domain. May be left out, or be zeros, where there are pairs.
         group : array_like of integers (n_queries,), optional
             Sizes of consecutive queries.
         qid : array_like (n_docs,), optional
-            Instead of `group`: the id of each document's query. A query's documents must stand
-            together.
+            Instead of `group`: the id of each document's query, whose documents stand together.
         sample_weight : array_like (n_queries,) or (n_docs,), optional
             Weights of queries or of documents.
         init_score : array_like (n_docs,), optional
@@ -133,8 +131,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         eval_group, eval_qid, eval_sample_weight, eval_init_score : sequences, optional
             One entry for each of `eval_set`.
         eval_metric : str, Metric or sequence of them, optional
-            Boostrank's measures, on `eval_set`. Default: NDCG@10, unless `metric`
-            asks for LightGBM's own, or NDCG at each of `eval_at`.
+            Boostrank's measures. Default, unless `metric` is given: NDCG at each `eval_at`, or 10.
         eval_at : int or sequence of int, optional
             Cut-offs of NDCG, where `eval_metric` names nothing else.
         callbacks : list, optional
@@ -145,11 +142,10 @@ class LGBMRanker(lightgbm.LGBMRanker):
             Sort all rows by `qid` (`eval_set` by `eval_qid`) first, keeping the order within
             queries. Weights of queries are then those of ascending ids.
         position : array_like of integers (n_docs,), optional
-            Position at which each document was shown, from 1, for an `Unbiased` objective.
+            Where each document was shown, from 1, for an `Unbiased` objective.
         pairs : array_like (n_pairs, 2), (n_pairs, 3) or (n_pairs, 4), or data frame, optional
-            Rows (winner, loser[, weight[, margin]]): which of two rows of `X`, counted from 0, is
-            better. The objective, one of those that `Preferences` takes, then learns from these
-            pairs alone.
+            Rows (winner, loser[, weight[, margin]]): which of two rows of `X`, from 0, is better.
+            The objective, one of those that `Preferences` takes, learns from these pairs alone.
         **kwargs
             Other arguments of `lightgbm.LGBMRanker.fit`: `feature_name`, `categorical_feature`, ...
 
@@ -161,8 +157,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         ------
         TypeError, ValueError
             For an unknown objective or metric, bad labels or weights, both or none of `group` and
-            `qid`, a query whose documents do not stand together, ``bagging_by_query``, and another
-            name for `n_estimators`.
+            `qid`, a query cut in two, ``bagging_by_query``, and another name for `n_estimators`.
         """
         y = rankers.labels_for(X, y, self.objective, pairs)
         train, evals = rankers.read_sets(

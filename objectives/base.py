@@ -4,20 +4,23 @@ import inspect
 from abc import ABC
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from .contract import Contract, HessianKind
-from .engine.curvature import HESSIAN_FLOOR, HESSIANS
+from .engine.curvature import HESSIANS
 from .engine.driver import Kernel
+from .engine.intake import added_up, copied
 from .gains import Gain, gains_of
 from .parameters import cutoff, flag, fraction, noise, positive, random_seed
 from .schedules import Schedule
 from .validation import (
     AMOUNTS,
     GRADES,
+    LABEL_DOMAINS,
     Floats,
     Integers,
     check_choice,
@@ -212,7 +215,7 @@ class Objective(ABC):
                 )
         return replace(self, **changes)
 
-    @property
+    @cached_property
     def scheduled(self) -> bool:
         """Whether the loss changes with the boosting round (`round` is then required)."""
         return bool(self._schedules())
@@ -401,18 +404,25 @@ class Objective(ABC):
         draws : float64 array (n_draws, n_docs), optional
             Uniform numbers on [0, 1). Without them an objective takes their mean.
         """
-        grad[:] = 0.0
-        hess[:] = 1.0 if self.hessian == "constant" else HESSIAN_FLOOR
         compute = self._at(round)._grad_hess
         if draws is None:
             compute(scores, labels, boundaries, grad, hess)
         else:  # only an objective with `n_draws` is handed any
             compute(scores, labels, boundaries, grad, hess, draws)
 
+    @cached_property
+    def _label_domain(self) -> str:
+        return self.contract.labels
+
     def _checked(self, scores: Any, labels: Any, group: Any) -> tuple[Floats, Floats, Integers]:
-        s = check_scores(scores)
-        y = check_labels(labels, len(s), self.contract.labels)
-        return s, y, check_group(group, len(s))
+        domain = self._label_domain
+        least, most, _ = LABEL_DOMAINS[domain]
+        found = copied(scores, labels, least, most)
+        if found is None:  # anything else than a booster's arrays, or what is refused
+            s = check_scores(scores)
+            found = s, check_labels(labels, len(s), domain)
+        boundaries = added_up(group, len(found[0]))
+        return *found, check_group(group, len(found[0])) if boundaries is None else boundaries
 
     #: The loss in compiled form.
     kernel: ClassVar[Kernel]
@@ -463,7 +473,7 @@ class Objective(ABC):
         hess: Floats,
         draws: Floats | None = None,
     ) -> None:
-        """Write into `grad` (zeros) and `hess` (1 where constant, else `HESSIAN_FLOOR`)."""
+        """Write into `grad` and `hess` (1 where constant, else at least `HESSIAN_FLOOR`)."""
         p, code = self._params(draws), HESSIANS[self.hessian]
         gains = self._kernel_gains(labels, boundaries)
         fitting = self._fitting(gains, boundaries)

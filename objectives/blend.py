@@ -22,6 +22,7 @@ When to use
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from .base import Objective
@@ -75,6 +76,11 @@ class Blend(Mixture):
     perturb_scale: float = positive(0.5)
 
     def _mixed(self) -> tuple[float, Objective, Objective]:
-        pairs = RankNet(sigma=2.0, hessian=self.hessian)
-        top = SHFSDCG(alpha=2.0, gain=self.gain, hessian=self.hessian)
-        return 0.5, QueryRMSE(hessian=self.hessian), Mix(pairs, top, 0.5)
+        return _parts(self.gain, self.hessian)
+
+
+@lru_cache  # asked for in every round
+def _parts(gain: Gain, hessian: str) -> tuple[float, Objective, Objective]:
+    pairs = RankNet(sigma=2.0, hessian=hessian)
+    top = SHFSDCG(alpha=2.0, gain=gain, hessian=hessian)
+    return 0.5, QueryRMSE(hessian=hessian), Mix(pairs, top, 0.5)

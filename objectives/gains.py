@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .engine.gains import DISCOUNT_KINDS, TABLE, Discount, write_exponential_gains
+from .engine.threads import over_documents
 from .parameters import checked
 from .validation import Floats, check_choice
 
@@ -126,7 +127,7 @@ def gains_of(gain: Gain, labels: Floats) -> Floats:
         return labels
     if gain == "exponential":
         gains = np.empty(len(labels))
-        write_exponential_gains(labels, gains)
+        over_documents(write_exponential_gains, len(labels), labels, gains)
         return gains
     if isinstance(gain, tuple):
         return _of_table(gain, labels)

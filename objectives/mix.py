@@ -42,6 +42,8 @@ import numpy as np
 from .base import HOST_PARAMETERS, Objective
 from .contract import Contract, HessianKind
 from .engine.curvature import HESSIAN_FLOOR
+from .engine.jit import jit_entry, jit_ordered
+from .engine.threads import BLOCK, over_documents
 from .schedules import Schedule
 from .validation import Floats, Integers, check_share, narrowest
 
@@ -109,8 +111,7 @@ def on_one_scale(
     ----------
     parts : weights and objectives
     derivatives : float64 array (n_parts, 2, n_docs)
-        Gradient and Hessian of each part. The sum is written over the first of them, and the others
-        are not left as they were.
+        Gradient and Hessian of each part. The sum is written over the first of them.
     mean_hessians : sequence of float
         Mean Hessian of each part over the documents to which it gives a gradient.
     rescale : bool
@@ -121,15 +122,42 @@ def on_one_scale(
     float64 array (2, n_docs)
         Gradient and Hessian of the sum.
     """
-    for (weight, part), (grad, hess), mean in zip(parts, derivatives, mean_hessians, strict=True):
-        np.maximum(hess, part.hessian_share * mean, out=hess)
-        factor = weight / (mean if rescale else 1.0)
-        grad *= factor
-        hess *= factor
+    pairs = list(zip(parts, mean_hessians, strict=True))
+    floors = [part.hessian_share * mean for (_, part), mean in pairs]
+    factors = [weight / (mean if rescale else 1.0) for (weight, _), mean in pairs]
+    n_docs = derivatives.shape[2]
+    over_documents(_add_parts, n_docs, derivatives, np.array(floors), np.array(factors))
     total: Floats = derivatives[0]
-    for pair in derivatives[1:]:
-        total += pair
     return total
+
+
+@jit_ordered
+def _in_unit(value: float, factor: float) -> float:
+    """Return a product that no sum is contracted with."""
+    return value * factor
+
+
+@jit_entry
+def _add_parts(
+    first: int,
+    last: int,
+    n_docs: int,
+    derivatives: Floats,
+    floors: Floats,
+    factors: Floats,
+    sums: Floats,
+) -> None:
+    for block in range(first, last):
+        rows = slice(block * BLOCK, min(n_docs, (block + 1) * BLOCK))
+        grad, hess = derivatives[0, 0, rows], derivatives[0, 1, rows]
+        for i in range(len(grad)):
+            grad[i] = _in_unit(grad[i], factors[0])
+            hess[i] = _in_unit(max(hess[i], floors[0]), factors[0])
+        for part in range(1, len(factors)):
+            own_grad, own_hess = derivatives[part, 0, rows], derivatives[part, 1, rows]
+            for i in range(len(grad)):
+                grad[i] += _in_unit(own_grad[i], factors[part])
+                hess[i] += _in_unit(max(own_hess[i], floors[part]), factors[part])
 
 
 # What overflows is refused by the caller; a share of none of it is not a number.

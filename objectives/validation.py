@@ -68,11 +68,16 @@ def _first(bad: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> str:
     return f"{values[row]} at row {row} ({int(bad.sum())} such of {len(values)})"
 
 
+def _within(array: npt.NDArray[Any], least: float, most: float) -> bool:
+    """Tell whether all numbers lie between two; NaN does not."""
+    return bool(array.min(initial=most) >= least and array.max(initial=least) <= most)
+
+
 def check_scores(scores: Any) -> Floats:
     """Return scores as contiguous float64, all finite."""
     array = _contiguous(_vector("scores", scores))
-    bad = ~np.isfinite(array)
-    if bad.any():
+    if not _within(array, -sys.float_info.max, sys.float_info.max):
+        bad = ~np.isfinite(array)
         raise ValueError(
             f"scores must be finite, got {_first(bad, array)}; a model that predicts these has "
             "diverged: lower the learning rate or look at its features"
@@ -93,8 +98,8 @@ def check_labels(labels: Any, n_docs: int, domain: str = GRADES) -> Floats:
         raise ValueError(
             f"labels must have one grade for each of the {n_docs} scores, got {len(array)}"
         )
-    bad = ~((array >= least) & (array <= most))  # NaN too
-    if bad.any():
+    if not _within(array, least, most):
+        bad = ~((array >= least) & (array <= most))  # NaN too
         cure = "map missing judgements to 0 or drop their rows"
         if (array[bad] > most).all():
             cure = 'amounts, such as prices, need gain="linear"'
@@ -114,12 +119,13 @@ def check_group(group: Any, n_docs: int) -> Integers:
     sizes = _vector("group", group)
     if sizes.dtype.kind == "b":
         raise TypeError("group must hold the sizes of consecutive queries, got booleans")
-    # NaN and inf differ from their floor or are caught as negative or as a wrong total.
-    bad = (sizes < 0) | (sizes != np.floor(sizes))
-    if bad.any():
-        raise ValueError(
-            f"group must hold query sizes, whole and not negative, got {_first(bad, sizes)}"
-        )
+    if sizes.dtype.kind == "f" or sizes.min(initial=0) < 0:
+        # NaN and inf differ from their floor or are caught as negative or as a wrong total.
+        bad = (sizes < 0) | (sizes != np.floor(sizes))
+        if bad.any():
+            raise ValueError(
+                f"group must hold query sizes, whole and not negative, got {_first(bad, sizes)}"
+            )
     # A sum of anything larger than n_docs could wrap around, or round, to n_docs.
     largest = sizes.max(initial=0)
     boundaries = np.zeros(len(sizes) + 1, dtype=np.int64)
@@ -142,8 +148,8 @@ def check_weight(weight: Any, n_docs: int, n_queries: int) -> Floats:
             f"weight must have one value for each of the {n_queries} queries or for each of the "
             f"{n_docs} documents, got {len(array)}"
         )
-    bad = ~(np.isfinite(array) & (array >= 0))
-    if bad.any():
+    if not _within(array, 0.0, sys.float_info.max):
+        bad = ~(np.isfinite(array) & (array >= 0))
         raise ValueError(f"weight must be finite and not negative, got {_first(bad, array)}")
     return array
 

@@ -90,6 +90,55 @@ def _weak_scores(data: RankingData, rng: np.random.Generator) -> Floats:
     return np.asarray(X @ weights)
 
 
+def _check_rankers(scores: Any, data: RankingData) -> Floats:
+    rankers = np.atleast_2d(np.asarray(scores, dtype=np.float64))
+    if rankers.ndim != 2 or rankers.shape[1] != len(data.y) or not len(rankers):
+        raise ValueError(
+            f"scores must have one value for each of the {len(data.y)} documents, or one row "
+            f"of them for each ranker, got shape {np.shape(scores)}"
+        )
+    for each in rankers:
+        check_scores(each)
+    return rankers
+
+
+def _ranks(
+    scores: Floats, session: Integers, n_sessions: int, rng: np.random.Generator
+) -> Integers:
+    """Rank the documents of each session, from 1; equal scores come in random order."""
+    order = np.lexsort((rng.random(len(scores)), -scores, session))
+    sizes = np.bincount(session, minlength=n_sessions)
+    start = np.cumsum(sizes) - sizes
+    rank = np.empty(len(scores), dtype=np.int64)
+    rank[order] = np.arange(len(scores)) - start[session[order]] + 1
+    return rank
+
+
+def _clicked(
+    model: str,
+    likely: Floats,
+    rank: Integers,
+    propensity: Floats,
+    session: Integers,
+    n_sessions: int,
+    rng: np.random.Generator,
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Draw which documents are clicked, `likely` being how attractive they are."""
+    attractive = rng.random(len(rank)) < likely
+    if model == "trust":
+        attractive |= rng.random(len(rank)) < TRUST / rank
+    chance = rng.random(len(rank))
+    if model == "cascade":
+        # Of one number for a whole session: who stops above k does not come back below it.
+        chance = rng.random(n_sessions)[session]
+    clicked = attractive & (chance < propensity[rank - 1])
+    if model == "cascade":
+        top = np.full(n_sessions, np.iinfo(np.int64).max)
+        np.minimum.at(top, session[clicked], rank[clicked])
+        clicked &= rank == top[session]
+    return clicked
+
+
 def simulate_clicks(
     data: RankingData,
     *,
@@ -164,47 +213,19 @@ def simulate_clicks(
     eta, noise = _check_amount("eta", eta), check_share("noise", noise)
     check_count("sessions", sessions)
     rng = np.random.default_rng(check_seed(seed))
-    if scores is None:
-        rankers = _weak_scores(data, rng)[None]
-    else:
-        rankers = np.atleast_2d(np.asarray(scores, dtype=np.float64))
-        if rankers.ndim != 2 or rankers.shape[1] != len(data.y) or not len(rankers):
-            raise ValueError(
-                f"scores must have one value for each of the {len(data.y)} documents, or one row "
-                f"of them for each ranker, got shape {np.shape(scores)}"
-            )
-        for each in rankers:
-            check_scores(each)
-
+    rankers = _weak_scores(data, rng)[None] if scores is None else _check_rankers(scores, data)
     query = np.repeat(np.arange(len(data.group)), data.group)
-    first = np.cumsum(data.group) - data.group
     row = np.tile(np.arange(len(data.y)), sessions)
     session = np.concatenate([query + len(data.group) * n for n in range(sessions)])
     n_sessions = sessions * len(data.group)
     ranker = rng.integers(len(rankers), size=n_sessions)[session]
     shuffled = (rng.random(n_sessions) < check_share("randomized", randomized))[session]
-    # Equal scores come in random order.
-    luck = rng.random(len(row))
-    by = np.where(shuffled, 0.0, -rankers[ranker, row])
-    order = np.lexsort((luck, by, session))
-    rank = np.empty(len(row), dtype=np.int64)
-    start = np.tile(first, sessions) + np.repeat(np.arange(sessions) * len(data.y), len(data.group))
-    rank[order] = np.arange(len(row)) - start[session[order]] + 1
+    rank = _ranks(np.where(shuffled, 0.0, rankers[ranker, row]), session, n_sessions, rng)
 
     propensity = (1.0 / np.arange(1, int(data.group.max()) + 1)) ** eta
     worth = (np.exp2(data.y) - 1.0) / max(1.0, float(np.exp2(data.y.max()) - 1.0))
-    attractive = rng.random(len(row)) < (noise + (1.0 - noise) * worth)[row]
-    if model == "trust":
-        attractive |= rng.random(len(row)) < TRUST / rank
-    chance = rng.random(len(row))
-    if model == "cascade":
-        # Of one number for a whole session: who stops above k does not come back below it.
-        chance = rng.random(n_sessions)[session]
-    clicked = attractive & (chance < propensity[rank - 1])
-    if model == "cascade":
-        top = np.full(n_sessions, np.iinfo(np.int64).max)
-        np.minimum.at(top, session[clicked], rank[clicked])
-        clicked &= rank == top[session]
+    likely = (noise + (1.0 - noise) * worth)[row]
+    clicked = _clicked(model, likely, rank, propensity, session, n_sessions, rng)
     logged = RankingData(
         data.X[row], clicked.astype(np.float64), session, data.names, data.categorical
     )

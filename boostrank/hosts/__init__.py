@@ -25,6 +25,7 @@ data          reads a Dataset or a DMatrix, and refuses what a host would get wr
 ignored       warns of parameters that only the hosts' own objectives read
 rounds        finds out the boosting round
 handover      from scores to the gradients that a host gets
+passes        compiled passes over all documents, in threads where that pays
 clicks        where documents were shown, and factors learnt from clicks
 collective    what the workers of one distributed training share
 preferences   pairs as rows of the data that a booster trains on

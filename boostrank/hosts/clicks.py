@@ -245,7 +245,7 @@ def _positions(
         return (None, False) if shown is None else (_whole(shown), False)
     if booster is None:
         return None, False
-    rows, whole = rows_of_fold(booster.train_set)
+    rows, whole = rows_of_fold(booster)
     given = whole.get_position()
     if given is not None and objective.position is not None:
         raise ValueError(

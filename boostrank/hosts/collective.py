@@ -123,6 +123,27 @@ def is_distributed(host: str) -> bool:
     return _workers(host) is not None
 
 
+def refuse_workers(host: str, objective: str, rows: str) -> None:
+    """Refuse to train on several workers by what is given for rows of the whole data.
+
+    Parameters
+    ----------
+    host : {"lightgbm", "xgboost"}
+    objective, rows : str
+        Of the message.
+
+    Raises
+    ------
+    ValueError
+        If other workers may be training together with this one.
+    """
+    if is_distributed(host):
+        raise ValueError(
+            f"{objective} does not train on several workers: they do not know which rows of {rows} "
+            "are theirs"
+        )
+
+
 def mean_over_workers(host: str, numbers: Sequence[float]) -> Floats:
     """Mean of each number over the workers that train together; on one alone, the numbers.
 

@@ -6,18 +6,20 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.hosts.undocumented import xgboost_field
 from boostrank.objectives import Objective, Unbiased
 
 Host = Literal["lightgbm", "xgboost"]
 
 
 class HostData(NamedTuple):
-    """What a host's data set says.
+    """What a host's data set says now: the next round's may say something else.
 
     Attributes
     ----------
     host : {"lightgbm", "xgboost"}
     labels : float32 array (n_docs,)
+        Like `weight` and `position`, perhaps a host's own memory: to be read, not kept.
     group : integer array (n_queries,)
         Sizes of consecutive queries.
     weight : array or None
@@ -52,19 +54,19 @@ def read(data: Any) -> HostData:
         If the data has no queries or no labels.
     """
     if hasattr(data, "get_uint_info"):
-        boundaries = data.get_uint_info("group_ptr")
+        boundaries = xgboost_field(data, "group_ptr")
         # A worker of a distributed training may have no documents.
         if len(boundaries) == 0 and data.num_row() > 0:
             raise ValueError(
                 "group is missing: this DMatrix knows no queries; give it group=sizes or qid=ids"
             )
-        weight = data.get_weight()
         # Subtracting unsigned boundaries would wrap.
         group = np.diff(boundaries.astype(np.int64))
-        weight = weight if len(weight) else None
-        position = data.get_float_info("label_lower_bound")
-        position = position if len(position) else None
-        return HostData("xgboost", data.get_label(), group, weight, position)
+        labels, *others = (
+            xgboost_field(data, name) for name in ("label", "weight", "label_lower_bound")
+        )
+        weight, position = (each if len(each) else None for each in others)
+        return HostData("xgboost", labels, group, weight, position)
     if hasattr(data, "get_field"):
         group = data.get_group()
         if group is None:
@@ -109,21 +111,23 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
     _check_subset(booster.train_set)
 
 
-def rows_of_fold(data: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
-    """Return which rows of the whole LightGBM Dataset a part of it holds, and the whole.
+def rows_of_fold(booster: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
+    """Return which rows of a whole LightGBM Dataset a Booster trains on, and the whole.
 
     Parameters
     ----------
-    data : lightgbm.Dataset
+    booster : lightgbm.Booster, xgboost.Booster or None
 
     Returns
     -------
     rows : int64 array (n_docs,) or None
-        None: it is no part.
-    whole : lightgbm.Dataset
+        None: all, or nobody knows.
+    whole : lightgbm.Dataset or None
+        None without a Booster of LightGBM.
     """
+    data = getattr(booster, "train_set", None)
     rows = None
-    while data.used_indices is not None:
+    while data is not None and data.used_indices is not None:
         used = np.asarray(data.used_indices, dtype=np.int64)
         rows = used if rows is None else used[rows]
         data = data.reference

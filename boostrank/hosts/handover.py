@@ -6,7 +6,6 @@ Hessians are floored twice here: at the objective's `hessian_share` of their mea
 """
 
 import itertools
-import threading
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from boostrank.hosts.clicks import Correction, correction
 from boostrank.hosts.collective import failing_together, mean_over_workers
 from boostrank.hosts.data import Host, HostData
 from boostrank.hosts.ignored import warn_of_grades
+from boostrank.hosts.passes import Float32s, active_hessian, spread, to_float32
 from boostrank.hosts.preferences import on_rows_trained
 from boostrank.hosts.several import labelled_parts
 from boostrank.objectives import Objective, Preferences
@@ -28,11 +28,9 @@ from boostrank.objectives.engine.draws import (
     write_perturbed,
     write_uniforms,
 )
-from boostrank.objectives.engine.jit import jit_entry, jit_ordered
+from boostrank.objectives.engine.memory import MEMORY
 from boostrank.objectives.mix import Parts, on_one_scale
 from boostrank.objectives.validation import Floats, Integers, check_weight
-
-Float32s = npt.NDArray[np.float32]
 
 # Relative to a mean Hessian of 1. Hosts silently stop splitting, or fail, on Hessians of zero; this
 # is small enough to leave every leaf with documents that carry a gradient as it is.
@@ -40,27 +38,6 @@ HOST_HESSIAN_FLOOR = 1e-6
 
 # Streams of what a round draws, so that nothing is drawn alike. Draws take all from theirs on.
 _SAMPLE, _NOISE, _DRAWS = 0, 1, 2
-
-
-class _Memory(threading.local):
-    """Arrays of this thread's last call, to be used again: fresh memory takes a fifth of a call.
-
-    A call that fails keeps its arrays: other threads may still be at work there.
-    """
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, Floats] = {}
-
-    def take(self, name: str, shape: tuple[int, ...]) -> Floats:
-        """Return an array of a shape, with anything in it."""
-        array = self._arrays.pop(name, None)
-        return array if array is not None and array.shape == shape else np.empty(shape)
-
-    def give_back(self, name: str, array: Floats) -> None:
-        self._arrays[name] = array
-
-
-_memory = _Memory()
 
 
 class _Drawn(NamedTuple):
@@ -127,14 +104,15 @@ def hand_over(
         if rows is not None and len(weight):
             weight = weight[rows]
         floors = share * scale, HOST_HESSIAN_FLOOR * scale
-        grad32, hess32 = np.empty(len(grad), np.float32), np.empty(len(grad), np.float32)
-        row = _to_float32(grad, hess, mean / scale, weight, *floors, grad32, hess32)
+        grad32, hess32, row = to_float32(grad, hess, mean / scale, weight, *floors)
         if row < 0 and mean / scale == np.inf and len(hess):  # no gradient would be left
             row = int(np.argmax(hess))
         if row >= 0:
             row = row if rows is None else int(rows[row])
             raise objective._gradient_not_finite(row, whole.boundaries)
-    _memory.give_back("derivatives", room)
+    MEMORY.give_back("derivatives", room)
+    MEMORY.give_back("labels", whole.labels)
+    MEMORY.give_back("scores", whole.scores)
     return (grad32, hess32) if rows is None else _scattered(whole, rows, grad32, hess32, floors[1])
 
 
@@ -185,10 +163,10 @@ def _evaluated(
 ) -> tuple[Parts, Floats, Floats]:
     """Return the parts of a round's loss, gradient and Hessian of each, and the memory of these."""
     scores, labels, boundaries, keys, rows = drawn
-    noisy = room = scores
+    noisy = noise_room = scores
     if objective.perturb is not None:
-        room = _memory.take("noise", (len(whole.scores),))
-        noisy = room[: len(scores)]
+        noise_room = MEMORY.take("noise", (len(whole.scores),))
+        noisy = noise_room[: len(scores)]
         noise = objective.perturb, objective.perturb_scale
         write_perturbed(*noise, keys, boundaries, _NOISE, scores, noisy)
     # Which labels learn is chosen by the metrics of all queries.
@@ -196,8 +174,8 @@ def _evaluated(
     parts, labels_of = labelled_parts(objective, *seen, round, host)
     parts = on_rows_trained(parts, host)
     draws = _draws(parts, keys, boundaries)
-    all_derivatives = _memory.take("derivatives", (len(parts), 2, len(whole.scores)))
-    derivatives = all_derivatives[:, :, : len(scores)]
+    room = MEMORY.take("derivatives", (2 * len(parts) * len(whole.scores),))
+    derivatives = room[: 2 * len(parts) * len(scores)].reshape(len(parts), 2, len(scores))
     # Of a mixture, noise reaches the parts to which it makes a difference. They come last: then
     # nobody needs the scores without it, which may be a copy.
     perturbed = [part.perturbed or len(parts) == 1 for _, part in parts]
@@ -214,8 +192,8 @@ def _evaluated(
         write = part.write_derivatives if corrected is None else partial(corrected.write, part)
         write(scores, own, boundaries, round, grad, hess, draws[i])
     if objective.perturb is not None:
-        _memory.give_back("noise", room)
-    return parts, derivatives, all_derivatives
+        MEMORY.give_back("noise", noise_room)
+    return parts, derivatives, room
 
 
 def _write_taken(
@@ -250,7 +228,7 @@ def _draws(parts: Parts, keys: Keys, boundaries: Integers) -> list[Floats | None
 
 def _mean_hessians(host: Host, derivatives: Floats) -> Sequence[float]:
     """Return the mean Hessian of each part over the documents of all workers with a gradient."""
-    sums = mean_over_workers(host, [n for pair in derivatives for n in _active_hessian(*pair)])
+    sums = mean_over_workers(host, [n for pair in derivatives for n in active_hessian(*pair)])
     return [total / count if count else 1.0 for total, count in sums.reshape(-1, 2).tolist()]
 
 
@@ -259,53 +237,4 @@ def _document_weight(data: HostData, n_docs: int) -> Floats:
     if data.weight is None:
         return np.empty(0)
     weight = check_weight(data.weight, n_docs, len(data.group))
-    return weight if len(weight) == n_docs else np.repeat(weight, data.group)
-
-
-@jit_entry
-def _active_hessian(grad: Floats, hess: Floats) -> tuple[float, float]:
-    """Return the sum of the Hessians, and the number, of the documents that carry a gradient."""
-    total = 0.0
-    count = 0.0
-    for i in range(len(grad)):
-        total += hess[i] if grad[i] != 0.0 else 0.0
-        count += 1.0 if grad[i] != 0.0 else 0.0
-    return total, count
-
-
-@jit_ordered
-def _in_order(value: float, unit: float, least: float, weight: float) -> float:
-    """Return a value in a unit, floored and weighted; the floor -inf is none.
-
-    The last bit of a float32 may depend on the order of these operations, which compilers would
-    choose differently.
-    """
-    return max(value / unit, least) * weight
-
-
-@jit_entry
-def _to_float32(
-    grad: Floats,
-    hess: Floats,
-    unit: float,
-    weight: Floats,
-    least: float,
-    floor: float,
-    grad32: Float32s,
-    hess32: Float32s,
-) -> int:
-    """Write what a host gets; return the first row that is not finite, or -1.
-
-    Hessians are at least `least` before weights and `floor` after. No weights are as good as ones.
-    """
-    broken = 0
-    for i in range(len(grad)):
-        factor = weight[i] if len(weight) > 0 else 1.0
-        grad32[i] = _in_order(grad[i], unit, -np.inf, factor)
-        hess32[i] = max(_in_order(hess[i], unit, least, factor), floor)
-        broken += 0 if np.isfinite(grad32[i]) and np.isfinite(hess32[i]) else 1
-    if broken > 0:
-        for i in range(len(grad)):
-            if not (np.isfinite(grad32[i]) and np.isfinite(hess32[i])):
-                return i
-    return -1
+    return weight if len(weight) == n_docs else spread(weight, data.group)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.hosts.collective import is_distributed
+from boostrank.hosts.collective import refuse_workers
 from boostrank.hosts.data import Host, rows_of_fold
 from boostrank.hosts.undocumented import training_booster, xgboost_cross_validates
 from boostrank.objectives import Objective, Preferences
@@ -40,11 +40,7 @@ def on_rows_trained(parts: Parts, host: Host) -> Parts:
 def _on_rows_trained(part: Objective, host: Host) -> Objective:
     if not isinstance(part, Preferences):
         return part
-    if is_distributed(host):
-        raise ValueError(
-            "Preferences does not train on several workers: they do not know which rows of the "
-            "data are theirs"
-        )
+    refuse_workers(host, "Preferences", "the data")
     if host == "xgboost":
         if xgboost_cross_validates():
             raise ValueError(
@@ -54,9 +50,7 @@ def _on_rows_trained(part: Objective, host: Host) -> Objective:
             )
         return part
     booster = training_booster(host)
-    if booster is None:
-        return part
-    rows, whole = rows_of_fold(booster.train_set)
+    rows, whole = rows_of_fold(booster)
     if rows is None:
         return part
     known = _known.setdefault(booster, {})

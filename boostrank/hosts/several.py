@@ -1,7 +1,7 @@
 """Which losses learn in a round, and from which labels."""
 
 from boostrank.hosts.clicks import inside
-from boostrank.hosts.collective import is_distributed
+from boostrank.hosts.collective import refuse_workers
 from boostrank.hosts.data import Host, rows_of_fold
 from boostrank.hosts.undocumented import training_booster
 from boostrank.objectives import Objective, Several
@@ -41,17 +41,10 @@ def labelled_parts(
     if not isinstance(objective, Several):
         parts = parts_of(inside(objective), round)
         return parts, [labels] * len(parts)
-    if is_distributed(host):
-        raise ValueError(
-            "Several does not train on several workers: they do not know which rows of its labels "
-            "are theirs"
-        )
-    booster = training_booster(host) if host == "lightgbm" else None
-    rows = None
-    if booster is not None:
-        rows, whole = rows_of_fold(booster.train_set)
-        if any(len(own.values) != whole.num_data() for _, own in objective.labels):
-            rows = None  # `all_labels` refuses them
+    refuse_workers(host, "Several", "its labels")
+    rows, whole = rows_of_fold(training_booster(host))
+    if rows is not None and any(len(own.values) != whole.num_data() for _, own in objective.labels):
+        rows = None  # `all_labels` refuses them
     known = objective.all_labels(labels, rows)
     measured = None
     if objective.method != "weights":

@@ -47,6 +47,10 @@ XGBoost
 - ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`). Without:
   a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
 
+- ``xgboost.core._LIB``, the library, and ``DMatrix.handle`` (`xgboost_field`); the two functions
+  that are called there are of XGBoost's documented C API. Without: the documented getters are
+  called, each of which takes as long as a thousand documents.
+  Test: test_xgboosts_fields_are_read_where_they_lie.
 - ``cats``, the words of categories in a model as JSON (`boostrank.lab.xgboost_model`). Without: a
   model that was stopped early has lost them. Test: as LightGBM's categories.
 
@@ -63,6 +67,7 @@ Numba
   test_python_calls_no_part_of_a_kernel.
 """
 
+import ctypes
 import inspect
 import sys
 from collections.abc import Iterator
@@ -70,6 +75,7 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from boostrank.objectives import Objective
 
@@ -121,6 +127,55 @@ def lightgbms_init_model() -> Any:
             return model if isinstance(model, sys.modules["lightgbm"].Booster) else None
         frame = frame.f_back
     return None
+
+
+class _Memory:
+    """Numbers of a DMatrix, which lives as long as an array of them."""
+
+    def __init__(self, matrix: Any, address: int, length: int, dtype: Any) -> None:
+        self.matrix = matrix
+        self.__array_interface__ = {
+            "data": (address, False),
+            "shape": (length,),
+            "typestr": np.dtype(dtype).str,
+            "version": 3,
+        }
+
+
+def xgboost_field(matrix: Any, name: str) -> npt.NDArray[Any]:
+    """Return a field of a DMatrix as it is now.
+
+    Parameters
+    ----------
+    matrix : xgboost.DMatrix
+    name : {"label", "weight", "label_lower_bound", "group_ptr"}
+
+    Returns
+    -------
+    float32 array, or uint32 array of ``group_ptr``
+        Perhaps XGBoost's own memory: to be read before anything changes the DMatrix.
+    """
+    core = sys.modules.get("xgboost.core")
+    whole = name == "group_ptr"
+    # Whatever other classes make of the getters is theirs.
+    if core is not None and type(matrix).__module__ == core.__name__:
+        length, address = ctypes.c_uint64(), ctypes.c_void_p()
+        try:
+            library, handle = core._LIB, matrix.handle
+            read = library.XGDMatrixGetUIntInfo if whole else library.XGDMatrixGetFloatInfo
+        except AttributeError:
+            read = None
+        if read is not None:
+            into = ctypes.byref(length), ctypes.byref(address)
+            failed = read(handle, name.encode(), *into)
+            dtype = np.uint32 if whole else np.float32
+            if not failed and length.value and address.value:
+                return np.asarray(_Memory(matrix, address.value, length.value, dtype))
+            if not failed:
+                return np.empty(0, dtype)
+    found: npt.NDArray[Any]
+    found = matrix.get_uint_info(name) if whole else matrix.get_float_info(name)
+    return found
 
 
 def xgboost_calls_directly(objective: Objective) -> bool:

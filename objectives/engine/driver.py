@@ -100,7 +100,7 @@ class Kernel(NamedTuple):
         hessian : int
             The kind of curvature (`curvature.HESSIANS`).
         grad, hess : float64 arrays (n_docs,)
-            Zeros; ones where the Hessian is constant, else its floor.
+            Overwritten.
         """
         run = self.run_derivatives
         if hessian == EXACT and self.run_exact is not None:
@@ -365,7 +365,7 @@ def _derivatives_of_queries(
         if not counts(b - a):
             continue
         for i in range(a, b):
-            hess[i] = 0.0
+            grad[i], hess[i] = 0.0, 0.0
         part = of_query(p, a, b)
         query(part, scores[a:b], labels[a:b], hessian, grad[a:b], hess[a:b])
         for i in range(a, b):
@@ -413,6 +413,8 @@ def _derivatives_of_batches(
     start = first
     while start < last:
         stop = batch_end(start, last, boundaries)
+        grad[boundaries[start] : boundaries[stop]] = 0.0
+        hess[boundaries[start] : boundaries[stop]] = 1.0 if hessian == CONSTANT else HESSIAN_FLOOR
         batch = pack(start, stop, boundaries, scores, labels, rules, w)
         slope, bend = derivatives(p, batch, far, w)
         for m in range(batch.blocks):

@@ -8,6 +8,7 @@ import numpy as np
 from ..validation import Floats, Integers
 from .jit import jit_entry, jit_helper, jit_inline
 from .order import merged_order
+from .threads import BLOCK
 from .vector import LN_2
 
 # Discounts of the first ranks, and the sums of the first r of them: a logarithm takes eight times
@@ -40,12 +41,22 @@ def no_discount() -> Discount:
 
 
 @jit_entry
-def write_exponential_gains(labels: Floats, gains: Floats) -> None:
-    """Write 2^y - 1, also of tiny grades to full precision."""
-    for i in range(len(labels)):
-        y = labels[i]
-        grade = int(min(y, 31.0))
-        gains[i] = EXPONENTIAL[grade] if grade == y else math.expm1(y * LN_2)
+def write_exponential_gains(
+    first: int, last: int, n_docs: int, labels: Floats, gains: Floats, others: Floats
+) -> None:
+    """Write 2^y - 1, also of tiny grades to full precision, as `threads.over_documents` asks."""
+    for block in range(first, last):
+        rows = slice(block * BLOCK, min(n_docs, (block + 1) * BLOCK))
+        y, gain = labels[rows], gains[rows]
+        rest = 0
+        for i in range(len(y)):
+            grade = int(min(y[i], 31.0))
+            gain[i] = EXPONENTIAL[grade]
+            rest += 0 if grade == y[i] else 1
+        others[block, 0] = rest
+        for i in range(len(y) if rest > 0 else 0):
+            if int(min(y[i], 31.0)) != y[i]:
+                gain[i] = math.expm1(y[i] * LN_2)
 
 
 @jit_helper

@@ -1,9 +1,10 @@
-"""Spreads queries over threads.
+"""Spreads queries, and passes over all documents, over threads.
 
 Serial kernels that release the interpreter lock run on an ordinary thread pool. Numba's own
 ``prange`` is not used: its work-queue layer aborts the process when two Python threads enter it
 at once, and its OpenMP layer is killed in a forked child. A query is always computed whole by one
-thread, so results are bit-identical for any number of threads.
+thread, and sums over documents are those of fixed blocks, added up in their order, so results are
+bit-identical for any number of threads.
 """
 
 import itertools
@@ -20,16 +21,22 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..validation import Integers
+from ..validation import Floats, Integers
+from .jit import jit_entry
 
 # A query costs as its number of pairs, a long one, in most kernels, as its documents.
 _LINEAR_FROM = 500.0
 # Below this many pairs, a few hundred microseconds of work, threads cost more than they save.
 _COST_WORTH_A_THREAD = 100_000
+# A pass over the documents takes about a nanosecond for each: the same, without the pairs.
+_DOCUMENTS_WORTH_A_THREAD = 100_000
 # Several chunks a thread even out what these costs misjudge.
 _CHUNKS_PER_THREAD = 4
 # Python sees an interrupt between two chunks only: after a tenth of a second or less.
 _COST_DEAF_TO_SIGNALS = 10_000_000
+
+#: Documents of which one sum is made: their numbers stay in the fastest memory.
+BLOCK = 4096
 
 _lock = threading.Lock()
 _pools: dict[int, ThreadPoolExecutor] = {}
@@ -83,9 +90,8 @@ def over_queries(driver: Callable[..., None], boundaries: Integers, *args: Any) 
     arrays for the length of a chunk: they are not to be used again.
     """
     n_queries = len(boundaries) - 1
-    sizes = np.diff(boundaries).astype(np.float64)
-    costs = np.cumsum(sizes * np.minimum(sizes, _LINEAR_FROM))
-    total = costs[-1] if n_queries else 0.0
+    costs = np.empty(n_queries)
+    total = _write_costs(boundaries, costs)
     threads = numba.get_num_threads() if total >= 2 * _COST_WORTH_A_THREAD else 1
     n_chunks = math.ceil(total / _COST_DEAF_TO_SIGNALS)
     if threads > 1:
@@ -95,9 +101,68 @@ def over_queries(driver: Callable[..., None], boundaries: Integers, *args: Any) 
         return
     shares = np.linspace(0.0, total, n_chunks + 1)[1:-1]
     cuts = np.unique(np.concatenate(([0], np.searchsorted(costs, shares), [n_queries])))
+    _over_chunks(driver, cuts.tolist(), threads, boundaries, *args)
+
+
+def over_documents(driver: Callable[..., None], n_docs: int, *args: Any, n_sums: int = 1) -> Floats:
+    """Run ``driver(first, last, n_docs, *args, sums)`` over all blocks of `BLOCK` documents.
+
+    Parameters
+    ----------
+    driver : compiled function
+        Takes the blocks first..last-1, writes into arrays among `args`, and into the row of a
+        block in `sums` (zeros) what its documents add up to.
+    n_docs : int
+    *args
+        Passed through.
+    n_sums : int, default 1
+        Columns of `sums`.
+
+    Returns
+    -------
+    float64 array (n_sums,)
+        The sums over all documents, the same bits for any number of threads.
+
+    Notes
+    -----
+    Threads and errors are as in `over_queries`.
+    """
+    n_blocks = -(-n_docs // BLOCK)
+    sums = np.zeros((n_blocks, n_sums))
+    threads = numba.get_num_threads() if n_docs >= 2 * _DOCUMENTS_WORTH_A_THREAD else 1
+    if threads == 1:
+        driver(0, n_blocks, n_docs, *args, sums)
+    else:
+        n_chunks = min(n_blocks, threads * _CHUNKS_PER_THREAD)
+        cuts = [n_blocks * chunk // n_chunks for chunk in range(n_chunks + 1)]
+        _over_chunks(driver, cuts, threads, n_docs, *args, sums)
+    total = np.zeros(n_sums)
+    _add_blocks(sums, total)
+    return total
+
+
+@jit_entry
+def _add_blocks(sums: Floats, total: Floats) -> None:
+    for block in range(len(sums)):
+        for column in range(len(total)):
+            total[column] += sums[block, column]
+
+
+@jit_entry
+def _write_costs(boundaries: Integers, costs: Floats) -> float:
+    """Write what all queries up to each one cost; return what all do."""
+    total = 0.0
+    for q in range(len(boundaries) - 1):
+        size = float(boundaries[q + 1] - boundaries[q])
+        total += size * min(size, _LINEAR_FROM)
+        costs[q] = total
+    return total
+
+
+def _over_chunks(driver: Callable[..., None], cuts: list[int], threads: int, *args: Any) -> None:
+    """Run ``driver(first, last, *args)`` from each cut to the next."""
     chunks: deque[Callable[[], None]] = deque(
-        partial(driver, first, last, boundaries, *args)
-        for first, last in itertools.pairwise(cuts.tolist())
+        partial(driver, first, last, *args) for first, last in itertools.pairwise(cuts)
     )
     unfinished = len(chunks)
     finished: SimpleQueue[BaseException | None] = SimpleQueue()

@@ -1,0 +1,109 @@
+"""Passes over all documents between the gradients of an objective and those that a host gets.
+
+Each is compiled, and spread over threads as ``objectives/engine/threads.py`` does it.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostrank.objectives.engine.jit import jit_entry, jit_ordered
+from boostrank.objectives.engine.threads import BLOCK, over_documents, over_queries
+from boostrank.objectives.validation import Floats, Integers
+
+Float32s = npt.NDArray[np.float32]
+
+
+def active_hessian(grad: Floats, hess: Floats) -> tuple[float, float]:
+    """Return the sum of the Hessians, and the number, of the documents that carry a gradient."""
+    total, count = over_documents(_active_hessian, len(grad), grad, hess, n_sums=2).tolist()
+    return total, count
+
+
+def spread(weight: Floats, group: npt.NDArray[Any]) -> Floats:
+    """Return the weight of its query for every document."""
+    boundaries = np.zeros(len(group) + 1, np.int64)
+    np.cumsum(np.asarray(group), out=boundaries[1:])
+    of_document = np.empty(boundaries[-1])
+    over_queries(_spread, boundaries, weight, of_document)
+    return of_document
+
+
+def to_float32(
+    grad: Floats, hess: Floats, unit: float, weight: Floats, least: float, floor: float
+) -> tuple[Float32s, Float32s, int]:
+    """Return what a host gets, and the first row that is not finite, or -1.
+
+    Gradients and Hessians are divided by `unit`. Hessians are at least `least` before weights and
+    `floor` after. No weights are as good as ones.
+    """
+    grad32, hess32 = np.empty(len(grad), np.float32), np.empty(len(grad), np.float32)
+    scale = unit, weight, least, floor
+    (broken,) = over_documents(_to_float32, len(grad), grad, hess, *scale, grad32, hess32)
+    row = -1
+    if broken:
+        row = int(np.argmin(np.isfinite(grad32) & np.isfinite(hess32)))
+    return grad32, hess32, row
+
+
+@jit_entry
+def _spread(first: int, last: int, boundaries: Integers, weight: Floats, out: Floats) -> None:
+    for q in range(first, last):
+        for i in range(boundaries[q], boundaries[q + 1]):
+            out[i] = weight[q]
+
+
+@jit_entry
+def _active_hessian(
+    first: int, last: int, n_docs: int, grad: Floats, hess: Floats, sums: Floats
+) -> None:
+    for block in range(first, last):
+        rows = slice(block * BLOCK, min(n_docs, (block + 1) * BLOCK))
+        g, h = grad[rows], hess[rows]
+        total = 0.0
+        count = 0.0
+        for i in range(len(g)):
+            total += h[i] if g[i] != 0.0 else 0.0
+            count += 1.0 if g[i] != 0.0 else 0.0
+        sums[block, 0] = total
+        sums[block, 1] = count
+
+
+@jit_ordered
+def _in_order(value: float, share: float, least: float, weight: float) -> float:
+    """Return a share of a value, floored and weighted; the floor -inf is none.
+
+    The last bit of a float32 may depend on the order of these operations, which compilers would
+    choose differently.
+    """
+    return max(value * share, least) * weight
+
+
+@jit_entry
+def _to_float32(
+    first: int,
+    last: int,
+    n_docs: int,
+    grad: Floats,
+    hess: Floats,
+    unit: float,
+    weight: Floats,
+    least: float,
+    floor: float,
+    grad32: Float32s,
+    hess32: Float32s,
+    broken: Floats,
+) -> None:
+    share = 1.0 / unit
+    for block in range(first, last):
+        rows = slice(block * BLOCK, min(n_docs, (block + 1) * BLOCK))
+        g, h, g32, h32 = grad[rows], hess[rows], grad32[rows], hess32[rows]
+        factor = weight[rows]
+        bad = 0
+        for i in range(len(g)):
+            w = factor[i] if len(factor) > 0 else 1.0
+            g32[i] = _in_order(g[i], share, -np.inf, w)
+            h32[i] = max(_in_order(h[i], share, least, w), floor)
+            bad += 0 if np.isfinite(g32[i]) and np.isfinite(h32[i]) else 1
+        broken[block, 0] = bad

@@ -1,0 +1,277 @@
+"""Passes over all documents of a call: what they refuse, and the same bits on any threads."""
+
+import threading
+
+import lightgbm as lgb
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from boostrank.objectives.engine.intake import added_up, copied
+from boostrank.objectives.engine.memory import Memory
+from boostrank.objectives.engine.threads import BLOCK, over_documents
+from boostrank.objectives.validation import check_group
+
+import boostrank
+from boostrank.hosts import passes
+from boostrank.hosts.undocumented import xgboost_field
+
+MANY = 200_003  # documents: enough for several threads, and no multiple of a block
+LIMIT = 120  # seconds
+
+
+@pytest.fixture(params=[1, 3], ids=["one-thread", "three-threads"])
+def n_threads(request, monkeypatch):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: request.param)
+    return request.param
+
+
+# ---- blocks --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_docs", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, MANY])
+def test_every_block_is_passed_once(n_docs, n_threads):
+    seen = np.zeros(n_docs)
+    barrier = threading.Barrier(n_threads if n_docs == MANY else 1, timeout=LIMIT)
+    met = threading.local()
+
+    def driver(first, last, n, out, sums):
+        if not hasattr(met, "others"):
+            met.others = barrier.wait()  # all threads work, and at once
+        for block in range(first, last):
+            rows = slice(block * BLOCK, min(n, (block + 1) * BLOCK))
+            out[rows] += 1
+            sums[block] = rows.stop - rows.start, block
+
+    total = over_documents(driver, n_docs, seen, n_sums=2)
+    assert (seen == 1).all()
+    n_blocks = -(-n_docs // BLOCK)
+    assert total.tolist() == [n_docs, n_blocks * (n_blocks - 1) / 2]
+
+
+def test_an_error_in_a_block_is_raised(n_threads):
+    def driver(first, last, n, sums):
+        if last * BLOCK >= n:
+            raise MemoryError("the last block")
+
+    with pytest.raises(MemoryError, match="the last block"):
+        over_documents(driver, MANY)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("weight", [None, "documents", "queries"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["lightgbm", "xgboost"])
+@pytest.mark.parametrize("name", ["ranknet", "blend"])
+def test_the_number_of_threads_changes_no_bit_of_a_call(name, dtype, weight, monkeypatch):
+    rng = np.random.default_rng(7)
+    group = np.append(np.full(MANY // 20, 20), MANY % 20)
+    labels = rng.integers(0, 5, MANY).astype(np.float32)
+    scores = rng.normal(size=MANY).astype(dtype)
+    lengths = {None: 0, "documents": MANY, "queries": len(group)}
+    weights = rng.random(lengths[weight]) if weight else None
+    objective = boostrank.objective(name)
+    got = []
+    for threads in (1, 2, 7):
+        monkeypatch.setattr(numba, "get_num_threads", lambda threads=threads: threads)
+        got.append(objective(labels, scores.copy(), weights, group))
+    np.testing.assert_array_equal(got[1], got[0])
+    np.testing.assert_array_equal(got[2], got[0])
+
+
+# ---- what comes in -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def arrays(rng):
+    return rng.normal(size=MANY), rng.integers(0, 5, MANY).astype(np.float32)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_scores_and_labels_are_copied(arrays, dtype, n_threads):
+    scores, labels = arrays[0].astype(dtype), arrays[1]
+    got = copied(scores, labels, 0.0, 4.0)
+    assert got[0].dtype == got[1].dtype == np.float64
+    np.testing.assert_array_equal(got[0], scores)
+    np.testing.assert_array_equal(got[1], labels)
+    assert (got[0] is scores) == (dtype is np.float64)  # a host's own, which nobody writes to
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("row", [0, BLOCK - 1, BLOCK, MANY - 1])
+def test_one_bad_number_is_refused_wherever_it_stands(arrays, row, n_threads):
+    group = [MANY]
+    largest = np.nextafter(np.float32(4.0), np.float32(5.0))
+    for column, message, values in (
+        (0, "scores must be finite", [np.nan, np.inf, -np.inf]),
+        (1, "labels must be", [np.nan, np.inf, -1.0, -1e-45, largest]),
+    ):
+        for value in values:
+            bad = [array.copy() for array in arrays]
+            bad[column][row] = value
+            assert copied(*bad, 0.0, 4.0) is None
+            if value != largest:  # fine for the objective
+                with pytest.raises(ValueError, match=f"{message}.* at row {row} "):
+                    boostrank.RankNet()(bad[1], bad[0], None, group)
+    assert copied(*arrays, 0.0, 4.0) is not None
+
+
+def test_other_arrays_are_not_for_the_pass(arrays):
+    scores, labels = (array[:100] for array in arrays)
+    read_only = labels.copy()
+    read_only.flags.writeable = False
+    for pair in (
+        (scores[:99], labels),
+        (scores[:, None], labels[:, None]),
+        (scores.astype(">f8"), labels),
+        (scores, labels.astype(">f4")),
+        (scores[::2], labels[:50]),
+        (scores, labels.astype(np.float64)),
+        (scores, read_only),
+        (np.ma.masked_array(scores, scores > 0), labels),
+        (scores.astype(np.float16), labels),
+        (scores.tolist(), labels),
+    ):
+        assert copied(*pair, 0.0, 4.0) is None
+    assert copied(scores, labels, 0.0, 4.0) is not None
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.int8])
+def test_sizes_are_added_up(dtype):
+    sizes = np.array([3, 0, 5, 1], dtype)
+    got = added_up(sizes, 9)
+    assert got.dtype == np.int64
+    assert got.tolist() == check_group(sizes, 9).tolist() == [0, 3, 3, 8, 9]
+    assert added_up(sizes[:0], 0).tolist() == [0]
+    minus = np.array([3, -1, 7])
+    for wrong in (sizes[:3], np.append(sizes, 1), np.append(sizes, -1), minus, sizes[None]):
+        assert added_up(wrong.astype(dtype), 9) is None
+    assert added_up(sizes.astype(float), 9) is None
+    assert added_up(sizes.tolist(), 9) is None
+
+
+def test_sizes_that_wrap_around_to_the_right_sum():
+    sizes = np.array([2**62, 2**62, 2**62, 2**62, 9])
+    assert int(sizes.sum()) == 9
+    assert added_up(sizes, 9) is None
+    with pytest.raises(ValueError, match="group must add up"):
+        boostrank.QueryRMSE()(np.zeros(9, np.float32), np.zeros(9), None, sizes)
+
+
+# ---- what goes out -------------------------------------------------------------------------------
+
+
+@pytest.mark.compiled
+def test_float32_and_the_first_row_that_is_not_finite(rng, n_threads):
+    grad, hess, weight = rng.normal(size=MANY), rng.random(MANY), rng.random(MANY)
+    for w in (np.empty(0), weight):
+        factor = w if len(w) else 1.0
+        g, h, row = passes.to_float32(grad, hess, 0.3, w, 0.5, 1e-3)
+        assert row == -1
+        np.testing.assert_array_equal(g, (grad * (1.0 / 0.3) * factor).astype(np.float32))
+        floored = np.maximum(np.maximum(hess * (1.0 / 0.3), 0.5) * factor, 1e-3)
+        np.testing.assert_array_equal(h, floored.astype(np.float32))
+    for row in (MANY - 1, BLOCK, BLOCK - 1, 0):  # each before the last one
+        array = grad if row % 2 else hess
+        array[row] = np.nan if row % 3 else 1e39
+        assert passes.to_float32(grad, hess, 1.0, weight * 0 + 1, 0.0, 0.0)[2] == row
+
+
+@pytest.mark.compiled
+def test_the_mean_hessian_is_of_documents_with_a_gradient(rng, n_threads):
+    grad, hess = rng.normal(size=MANY), rng.random(MANY)
+    grad[rng.random(MANY) < 0.3] = 0.0
+    total, count = passes.active_hessian(grad, hess)
+    assert count == (grad != 0.0).sum()
+    assert total == pytest.approx(hess[grad != 0.0].sum(), rel=1e-12)
+    assert passes.active_hessian(grad[:0], hess[:0]) == (0.0, 0.0)
+
+
+def test_weights_of_queries_are_spread():
+    sizes = np.array([2, 0, 3, 1])
+    for group in (sizes, sizes.astype(np.int32), pd.Series(sizes), sizes.tolist()):
+        got = passes.spread(np.array([0.5, 2.0, 7.0, 1.0]), group)
+        assert got.tolist() == [0.5, 0.5, 7.0, 7.0, 7.0, 1.0]
+
+
+# ---- memory of the last call ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label_type", [np.float32, np.float64])
+@pytest.mark.parametrize("score_type", [np.float32, np.float64])
+def test_what_a_host_hands_over_stays_its_own(label_type, score_type, rng):
+    """The memory of a call is used again, but only what was ours."""
+    group, objective = [30, 30], boostrank.QueryRMSE()
+    labels = [rng.integers(0, 3, 60).astype(label_type) for _ in range(4)]
+    scores = [rng.normal(size=60).astype(score_type) for _ in range(4)]
+    kept = [array.copy() for array in labels + scores]
+    first = [objective(y, s, None, group) for y, s in zip(labels, scores, strict=True)]
+    objective(np.ones(60, np.float32), np.ones(60, np.float32), None, group)
+    views = [
+        objective(pd.Series(y), pd.Series(s), None, group)
+        for y, s in zip(labels, scores, strict=True)
+    ]
+    objective(np.ones(60, np.float32), np.ones(60, np.float32), None, group)
+    for array, before in zip(labels + scores, kept, strict=True):
+        np.testing.assert_array_equal(array, before)
+    again = [objective(y, s, None, group) for y, s in zip(labels, scores, strict=True)]
+    np.testing.assert_array_equal(again, first)
+    np.testing.assert_array_equal(views, first)
+
+
+def test_only_what_was_taken_is_kept():
+    memory = Memory()
+    mine = np.zeros(5)
+    memory.give_back("a", mine)
+    taken = memory.take("a", (5,))
+    assert taken is not mine
+    memory.give_back("a", mine)
+    assert memory.take("a", (5,)) is not mine
+    taken = memory.take("a", (5,))
+    memory.give_back("a", taken)
+    assert memory.take("a", (6,)) is not taken
+    taken = memory.take("a", (6,))
+    memory.give_back("a", taken)
+    assert memory.take("a", (6,)) is taken
+
+
+# ---- nothing stale -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+def test_what_changes_between_two_rounds_is_seen(host, rng):
+    X, group = rng.normal(size=(60, 2)), [30, 30]
+    labels = rng.integers(0, 3, (2, 60)).astype(float)
+    weights = rng.random((2, 60 if host == "lightgbm" else 2))
+    scores = rng.normal(size=60).astype(np.float32 if host == "xgboost" else np.float64)
+    objective = boostrank.QueryRMSE()
+
+    def made(y, weight, sizes):
+        if host == "lightgbm":
+            return lgb.Dataset(X, y, weight=weight, group=sizes).construct()
+        return xgb.DMatrix(X, y, weight=weight, group=sizes)
+
+    data = made(labels[0], weights[0], group)
+    want = objective(scores, data)
+    data.set_label(labels[1])
+    np.testing.assert_array_equal(
+        objective(scores, data), objective(scores, made(labels[1], weights[0], group))
+    )
+    data.set_weight(weights[1])
+    last = objective(scores, made(labels[1], weights[1], group))
+    np.testing.assert_array_equal(objective(scores, data), last)
+    assert not np.array_equal(last, want)
+    data.set_group([10, 50])
+    got = objective(scores, data)
+    np.testing.assert_array_equal(got, objective(scores, made(labels[1], weights[1], [10, 50])))
+    assert not np.array_equal(got, last)
+
+
+def test_what_was_read_lives_as_long_as_it_is_used(rng):
+    """The numbers are those of a DMatrix that nobody else holds."""
+    labels = rng.integers(0, 5, 1000)
+    field = xgboost_field(xgb.DMatrix(rng.normal(size=(1000, 1)), labels), "label")
+    for _ in range(20):
+        xgb.DMatrix(rng.normal(size=(1000, 1)), np.zeros(1000))
+    assert field.tolist() == labels.tolist()
