@@ -281,11 +281,16 @@ def test_lightgbm_trains_again_after_an_error(client, data):
 
 
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
-def test_preferences_are_refused(client, data, train):
-    """A worker would take pairs for its own rows."""
-    objective = boostrank.Preferences("ranknet", [(0, 1)])
-    for whole in (objective, boostrank.Mix(boostrank.QueryRMSE(), objective, 0.5)):
-        with pytest.raises(ValueError, match=r"^Preferences does not train on several workers"):
+def test_preferences_and_several_labels_are_refused(client, data, train):
+    """A worker would take pairs and labels for its own rows."""
+    pairs = boostrank.Preferences("ranknet", [(0, 1)])
+    several = boostrank.Several(
+        {"first": boostrank.RankNet(), "second": boostrank.RankNet()},
+        labels={"second": data[1]}, weights={"first": 0.5, "second": 0.5},
+    )  # fmt: skip
+    for whole in (pairs, boostrank.Mix(boostrank.QueryRMSE(), pairs, 0.5), several):
+        name = "Several" if whole is several else "Preferences"
+        with pytest.raises(ValueError, match=f"^{name} does not train on several workers"):
             train(client, whole, *partitioned(client, data))
         wait_for_workers(client)
 
