@@ -1,12 +1,13 @@
 """Models in other formats, tried: the table of docs/deployment.md.
 
     pip install onnxmltools skl2onnx onnxruntime treelite tl2cgen lleaves nyoka sklearn2pmml \
-        jpmml_evaluator shap
+        jpmml_evaluator shap mlflow
     python notebooks/deployment_formats.py
 
-Trains four small models, a built-in ranking objective and `Blend` on each host, converts each in
-every way and compares what comes out with the host's own predictions: the largest difference, or
-the error. What is not installed is left out. PMML needs Java.
+Trains small models on each host, by a built-in ranking objective, by `Blend` and by the objectives
+that hold another one (of several labels, clicks and pairs). Converts each in every way and compares
+what comes out with the host's own predictions: the largest difference, or the error. What is not
+installed is an error in its lines. PMML needs Java.
 """
 
 import json
@@ -29,18 +30,37 @@ X = DATA.X.astype(np.float32).astype(float)  # ONNX and XGBoost compute in float
 DIRECTORY = Path(tempfile.mkdtemp())
 
 
-def lightgbm_model(objective):
+CLICKS = (DATA.y > 1).astype(float)
+PLACE = np.tile(np.arange(1, 21), 100)  # where each document was shown
+MARGIN = np.digitize(X[:, 0], [0.0, 0.5, 0.8])
+PAIRS = [(row, row + 1) for row in range(0, len(X), 2) if DATA.y[row] > DATA.y[row + 1]]
+PARTS = {"relevance": boostrank.Blend(), "margin": boostrank.QueryRMSE()}
+#: Our objectives, and the labels that each learns from.
+OURS = {
+    "Blend": (boostrank.Blend(), DATA.y),
+    "Several": (
+        boostrank.Several(
+            PARTS, labels={"margin": MARGIN}, weights={"relevance": 0.7, "margin": 0.3}
+        ),
+        DATA.y,
+    ),
+    "Unbiased": (boostrank.Unbiased(boostrank.Blend(), position=PLACE), CLICKS),
+    "Preferences": (boostrank.Preferences("ranknet", PAIRS), 0 * DATA.y),
+}
+
+
+def lightgbm_model(objective, labels=DATA.y):
     """Train on LightGBM."""
     params = {"objective": objective, "metric": "None", "verbosity": -1, "num_threads": 1}
-    dataset = lightgbm.Dataset(X, DATA.y, group=DATA.group)
+    dataset = lightgbm.Dataset(X, labels, group=DATA.group)
     return lightgbm.train(params, dataset, 30)
 
 
-def xgboost_model(objective):
+def xgboost_model(objective, labels=DATA.y):
     """Train on XGBoost; None is its own `rank:pairwise`."""
     params = {"objective": "rank:pairwise", "nthread": 1}
     params |= {} if objective is None else {"base_score": 0}
-    matrix = xgboost.DMatrix(X, DATA.y, group=DATA.group)
+    matrix = xgboost.DMatrix(X, labels, group=DATA.group)
     return xgboost.train(params, matrix, 30, obj=objective)
 
 
@@ -140,16 +160,49 @@ def onnx_predict(model):
     return session.run(None, {"input": X.astype(np.float32)})[0]
 
 
-def ranker_of(model):
-    """Return a fitted estimator of the host's, which PMML converters ask for."""
+def ranker_of(model, package=None):
+    """Return a fitted estimator with the model: the host's, or boostrank's for the host."""
     if isinstance(model, xgboost.Booster):
-        ranker = xgboost.XGBRanker()
+        ranker = (package or xgboost).XGBRanker()
         ranker.load_model(file_of(model))
         return ranker
-    ranker = lightgbm.LGBMRanker(n_estimators=1, verbosity=-1)
+    ranker = (package or lightgbm).LGBMRanker(n_estimators=1, verbosity=-1)
     ranker.fit(X, DATA.y, group=DATA.group)
     ranker._Booster = model
     return ranker
+
+
+def mlflow_predict(model):
+    """Save and load with MLflow."""
+    import mlflow.lightgbm
+    import mlflow.xgboost
+
+    path = tempfile.mkdtemp(dir=DIRECTORY)
+    if isinstance(model, lightgbm.Booster):
+        mlflow.lightgbm.save_model(model, path, pip_requirements=[])
+        return host(mlflow.lightgbm.load_model(path), X)
+    mlflow.xgboost.save_model(model, path, pip_requirements=[])
+    return host(mlflow.xgboost.load_model(path), X)
+
+
+def mlflow_ranker(model):
+    """Save boostrank's ranker with MLflow, and load it."""
+    import mlflow.lightgbm
+    import mlflow.xgboost
+
+    import boostrank.lightgbm
+    import boostrank.xgboost
+
+    path = tempfile.mkdtemp(dir=DIRECTORY)
+    if isinstance(model, lightgbm.Booster):
+        ours = "boostrank.lightgbm.LGBMRanker", "boostrank.objectives.blend.Blend"
+        ranker = ranker_of(model, boostrank.lightgbm)
+        mlflow.lightgbm.save_model(
+            ranker, path, pip_requirements=[], skops_trusted_types=list(ours)
+        )
+        return mlflow.lightgbm.load_model(path).predict(X, raw_score=True)
+    mlflow.xgboost.save_model(ranker_of(model, boostrank.xgboost), path, pip_requirements=[])
+    return mlflow.xgboost.load_model(path).predict(X, output_margin=True)
 
 
 def pmml_predict(path, names):
@@ -213,6 +266,8 @@ WAYS = {
     "sklearn2pmml, objective renamed": lambda model: sklearn2pmml_predict(renamed(model)),
     "shap": shap_sums,
     "pred_contrib": host_sums,
+    "mlflow": mlflow_predict,
+    "mlflow, boostrank's ranker": mlflow_ranker,
 }
 
 
@@ -220,12 +275,10 @@ def main():
     """Print a line for each way and model."""
     warnings.simplefilter("ignore")
     os.chdir(DIRECTORY)
-    models = {
-        "lightgbm lambdarank": lightgbm_model("lambdarank"),
-        "lightgbm Blend": lightgbm_model(boostrank.Blend()),
-        "xgboost rank:pairwise": xgboost_model(None),
-        "xgboost Blend": xgboost_model(boostrank.Blend()),
-    }
+    models = {"lightgbm lambdarank": lightgbm_model("lambdarank")}
+    models |= {f"lightgbm {name}": lightgbm_model(*each) for name, each in OURS.items()}
+    models["xgboost rank:pairwise"] = xgboost_model(None)
+    models |= {f"xgboost {name}": xgboost_model(*each) for name, each in OURS.items()}
     for way, convert in WAYS.items():
         for name, model in models.items():
             try:

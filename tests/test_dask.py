@@ -188,6 +188,62 @@ def test_xgboost_worker_without_documents(client, data):
     assert difference(booster, xgboost(objective, X, y, group), X) < 1e-6
 
 
+@pytest.fixture(scope="module")
+def clicks(data):
+    """The same documents, clicked where they are good and shown near the top."""
+    X, _, group = data
+    rng = np.random.default_rng(5)
+    position = np.concatenate([rng.permutation(size) + 1 for size in group])
+    y = (rng.random(len(X)) < 1 / (1 + np.exp(-2 * X[:, 0])) / position).astype(float)
+    return X, y, group, position
+
+
+def on_clicks(client, clicks, objective):
+    X, y, group, position = clicks
+    dX, dy, qid = partitioned(client, (X, y, group))
+    shown = on_workers(client, position, dy.chunks[0])
+    matrix = dxgb.DaskDMatrix(client, dX, dy, qid=qid, label_lower_bound=shown)
+    return dxgb.train(client, XGBOOST, matrix, ROUNDS, obj=objective)["booster"]
+
+
+UNBIASED = {
+    "additive": boostrank.Unbiased(boostrank.Blend(), last=5),
+    "pairwise": boostrank.Unbiased(boostrank.RankNet(), propensity="pairwise", last=5),
+    "given": boostrank.Unbiased(boostrank.Blend(), propensity=(1.0, 0.5, 0.3, 0.2), last=4),
+}
+
+
+@pytest.mark.parametrize("form", UNBIASED)
+def test_xgboost_learns_from_clicks_as_on_one_worker(client, clicks, form):
+    X, y, group, position = clicks
+    matrix = xgb.DMatrix(X, y, group=group, label_lower_bound=position)
+    expected = xgb.train(XGBOOST, matrix, ROUNDS, obj=UNBIASED[form])
+    booster = on_clicks(client, clicks, UNBIASED[form])
+    assert difference(booster, expected, X) < 1e-6
+    if form != "given":
+        factors = boostrank.position_bias(expected).factors
+        assert np.abs(factors[0] - factors[0, 0]).max() > 0.1
+        # The EPS of the update stands beside means over the workers, not beside their sums.
+        np.testing.assert_allclose(boostrank.position_bias(booster).factors, factors, rtol=1e-4)
+
+
+def test_clicks_on_several_workers_need_last_and_positions_of_their_own(client, clicks):
+    X, y, group, position = clicks
+    objective = boostrank.Unbiased(boostrank.Blend())
+    with pytest.raises(ValueError, match=r"^last is missing: the workers of a distributed"):
+        on_clicks(client, clicks, objective)
+    wait_for_workers(client)
+    parts = partitioned(client, (X, y, group))
+    whole = objective.replace(last=5, position=position)
+    for train in (dask_xgboost, dask_lightgbm):
+        with pytest.raises(ValueError, match=r"^position must have one rank for each of the \d+ d"):
+            train(client, whole, *parts)
+        wait_for_workers(client)
+    with pytest.raises(ValueError, match=r"^position is missing"):
+        dask_lightgbm(client, objective.replace(last=5), *parts)
+    wait_for_workers(client)
+
+
 def wait_for_workers(client):
     give_up = time.monotonic() + 20
     while any(client.processing().values()):
@@ -225,11 +281,16 @@ def test_lightgbm_trains_again_after_an_error(client, data):
 
 
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
-def test_preferences_are_refused(client, data, train):
-    """A worker would take pairs for its own rows."""
-    objective = boostrank.Preferences("ranknet", [(0, 1)])
-    for whole in (objective, boostrank.Mix(boostrank.QueryRMSE(), objective, 0.5)):
-        with pytest.raises(ValueError, match=r"^Preferences does not train on several workers"):
+def test_preferences_and_several_labels_are_refused(client, data, train):
+    """A worker would take pairs and labels for its own rows."""
+    pairs = boostrank.Preferences("ranknet", [(0, 1)])
+    several = boostrank.Several(
+        {"first": boostrank.RankNet(), "second": boostrank.RankNet()},
+        labels={"second": data[1]}, weights={"first": 0.5, "second": 0.5},
+    )  # fmt: skip
+    for whole in (pairs, boostrank.Mix(boostrank.QueryRMSE(), pairs, 0.5), several):
+        name = "Several" if whole is several else "Preferences"
+        with pytest.raises(ValueError, match=f"^{name} does not train on several workers"):
             train(client, whole, *partitioned(client, data))
         wait_for_workers(client)
 

@@ -1,4 +1,4 @@
-"""Spark: `SparkXGBRanker(obj=objective)` on one and two workers, compared with plain training."""
+"""Spark: `SparkXGBRanker(obj=objective)` on one to three workers, compared with plain training."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ def spark():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
-        builder = SparkSession.builder.master("local[2]").appName("boostrank")
+        builder = SparkSession.builder.master("local[3]").appName("boostrank")
         settings = {
             "spark.ui.enabled": "false",
             "spark.driver.host": "127.0.0.1",
@@ -64,6 +64,21 @@ def fit(objective, workers, frame, **params):
     return ranker.fit(frame)
 
 
+def partitioned(spark, *parts):
+    """Return a frame whose partitions are these frames."""
+    values = [part.astype(object).to_numpy().tolist() for part in parts]
+    lists = spark.sparkContext.parallelize(values, len(parts)).flatMap(lambda part: part)
+    schema = ", ".join(f"{name} {'long' if name == 'qid' else 'double'}" for name in parts[0])
+    frame = spark.createDataFrame(lists, schema=schema)
+    assert sizes(frame) == [len(part) for part in parts]
+    return frame
+
+
+def sizes(frame):
+    """Documents in each partition."""
+    return frame.rdd.glom().map(len).collect()
+
+
 def scores(booster, rows):
     return booster.predict(xgb.DMatrix(rows[FEATURES].to_numpy()), validate_features=False)
 
@@ -92,14 +107,65 @@ def test_it_trains_as_without_spark(spark, rows, workers):
 def test_without_repartitioning_queries_are_cut(spark, rows):
     """Spark's XGBoost leaves a frame of as many partitions as workers as it is."""
     objective = boostrank.LambdaRank()
-    frame = spark.createDataFrame(rows)
-    assert frame.rdd.getNumPartitions() == 2
+    frame = partitioned(spark, rows[:428], rows[428:])
+    assert rows["qid"][427] == rows["qid"][428]
     cut = scores(fit(objective, 2, frame).get_booster(), rows)
     assert np.abs(cut - expected(objective, rows)).max() > 1e-2
 
 
+def test_three_workers(spark, rows):
+    objective = boostrank.Blend()
+    model = fit(objective, 3, spark.createDataFrame(rows), force_repartition=True)
+    np.testing.assert_array_equal(scores(model.get_booster(), rows), expected(objective, rows))
+
+
+@pytest.mark.parametrize("empty", ["first", "last"])
+def test_a_worker_without_documents(spark, rows, empty):
+    objective = boostrank.Blend()
+    parts = (rows[:0], rows) if empty == "first" else (rows, rows[:0])
+    model = fit(objective, 2, partitioned(spark, *parts))
+    np.testing.assert_array_equal(scores(model.get_booster(), rows), expected(objective, rows))
+
+
+def test_more_workers_than_queries(spark, rows):
+    objective = boostrank.Blend()
+    few = rows[rows["qid"] < 2]
+    frame = spark.createDataFrame(few)
+    assert 0 in sizes(frame.repartitionByRange(3, "qid"))
+    model = fit(objective, 3, frame, force_repartition=True)
+    np.testing.assert_array_equal(scores(model.get_booster(), few), expected(objective, few))
+
+
 def test_an_error_in_one_worker_reaches_the_driver(spark, rows):
+    """And the next training is as good as ever."""
     bad = rows.copy()
     bad.loc[bad.index[-1], "label"] = 2000.0
-    with pytest.raises(Exception, match=r"labels must be relevance grades.* got 2000.0 at row"):
-        fit(boostrank.LambdaRank(), 2, spark.createDataFrame(bad))
+    for first in (rows["qid"] < 30, rows["qid"] < 0):  # the other worker has good data, or none
+        frame = partitioned(spark, bad[first], bad[~first])
+        with pytest.raises(Exception, match=r"labels must be relevance grades.* got 2000.0 at row"):
+            fit(boostrank.LambdaRank(), 2, frame)
+    objective = boostrank.LambdaRank()
+    model = fit(objective, 2, spark.createDataFrame(rows), force_repartition=True)
+    np.testing.assert_array_equal(scores(model.get_booster(), rows), expected(objective, rows))
+
+
+REFUSED = [
+    (boostrank.Unbiased(boostrank.RankNet(), last=5), "position is missing"),
+    (boostrank.Preferences("ranknet", [(0, 1)]), "Preferences does not train on several workers"),
+    (
+        boostrank.Several(
+            {"first": boostrank.RankNet(), "second": boostrank.RankNet()},
+            labels={"second": np.zeros(856)}, weights={"first": 0.5, "second": 0.5},
+        ),
+        "Several does not train on several workers",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("objective", "message"), REFUSED, ids=["Unbiased", "Preferences", "Several"]
+)
+def test_objectives_that_must_know_their_rows_are_refused(spark, rows, objective, message):
+    clicks = rows.assign(label=(rows["label"] > 2).astype(float))
+    with pytest.raises(Exception, match=message):
+        fit(objective, 2, spark.createDataFrame(clicks), force_repartition=True)
