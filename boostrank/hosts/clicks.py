@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boostrank.hosts.collective import is_distributed, mean_over_workers
+from boostrank.hosts.collective import is_distributed, mean_over_workers, refuse_workers
 from boostrank.hosts.data import Host, rows_of_fold
 from boostrank.hosts.undocumented import lightgbms_init_model, training_booster
 from boostrank.objectives import Objective, Unbiased
@@ -236,6 +236,8 @@ def _positions(
     objective: Unbiased, host: Host, booster: Any, shown: Any
 ) -> tuple[Integers | None, bool]:
     """Return positions from 1, and whether LightGBM has renumbered them; None: the objective's."""
+    if objective.position is not None:  # even one worker may have sorted the rows
+        refuse_workers(host, "Unbiased(position=...)", "its positions")
     if host == "xgboost":
         if shown is not None and objective.position is not None:
             raise ValueError(
