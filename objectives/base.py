@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .contract import Contract, HessianKind
-from .engine.curvature import HESSIANS
+from .engine.curvature import HESSIAN_FLOOR, HESSIANS
 from .engine.driver import Kernel
 from .engine.intake import added_up, copied
 from .gains import Gain, gains_of
@@ -404,6 +404,9 @@ class Objective(ABC):
         draws : float64 array (n_draws, n_docs), optional
             Uniform numbers on [0, 1). Without them an objective takes their mean.
         """
+        if type(self)._grad_hess is not Objective._grad_hess:  # kernels do it while they run
+            grad[:] = 0.0
+            hess[:] = 1.0 if self.hessian == "constant" else HESSIAN_FLOOR
         compute = self._at(round)._grad_hess
         if draws is None:
             compute(scores, labels, boundaries, grad, hess)
@@ -473,7 +476,11 @@ class Objective(ABC):
         hess: Floats,
         draws: Floats | None = None,
     ) -> None:
-        """Write into `grad` and `hess` (1 where constant, else at least `HESSIAN_FLOOR`)."""
+        """Write into `grad` and `hess`.
+
+        A class with a method of its own finds zeros in `grad`, and in `hess` 1 where it is
+        constant, else `HESSIAN_FLOOR`.
+        """
         p, code = self._params(draws), HESSIANS[self.hessian]
         gains = self._kernel_gains(labels, boundaries)
         fitting = self._fitting(gains, boundaries)

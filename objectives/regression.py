@@ -109,5 +109,5 @@ class Regression(Objective):
         hess: Floats,
         draws: Floats | None = None,
     ) -> None:
-        grad[:] = 2.0 * self._residuals(scores, labels)  # (18)
+        grad += 2.0 * self._residuals(scores, labels)  # (18)
         hess[:] = 1.0 if self.hessian == "constant" else 2.0

@@ -188,6 +188,16 @@ def test_the_mean_hessian_is_of_documents_with_a_gradient(rng, n_threads):
     assert passes.active_hessian(grad[:0], hess[:0]) == (0.0, 0.0)
 
 
+@pytest.mark.compiled
+def test_sums_are_the_same_bits_on_any_threads(rng, monkeypatch):
+    grad, hess = rng.normal(size=MANY), rng.lognormal(0.0, 4.0, MANY)
+    sums = set()
+    for threads in (1, 2, 3, 7):
+        monkeypatch.setattr(numba, "get_num_threads", lambda threads=threads: threads)
+        sums.add(passes.active_hessian(grad, hess))
+    assert len(sums) == 1
+
+
 def test_weights_of_queries_are_spread():
     sizes = np.array([2, 0, 3, 1])
     for group in (sizes, sizes.astype(np.int32), pd.Series(sizes), sizes.tolist()):
