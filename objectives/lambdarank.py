@@ -10,8 +10,7 @@ Definition
     rho_ij = 1/(1 + e^{sigma (s_i - s_j)})
     w_ij   = |g_i - g_j| |d(rank_i) - d(rank_j)| / Z_T
     loss   = sum_ij w_ij ln(1 + e^{-sigma (s_i - s_j)}), w held constant
-    With truncation T a pair counts when the better-ranked of its two is at rank <= T, and Z_T is
-    the ideal DCG at T.
+    With truncation T pairs count whose better one is at rank <= T, and Z_T is the ideal DCG at T.
     With `norm`, each w_ij is divided by 0.01 + |s_i - s_j| unless all scores of the query are
     equal, and then all w_ij of the query are multiplied by log2(1 + L)/L, where
     L = sum_ij 2 sigma w_ij rho_ij is the sum of |lambda| over both documents of every pair.
@@ -29,8 +28,7 @@ Degenerate queries
 
 Numerics
     No score overflows. Sums between blocks agree with those over pairs to 1e-10 of the query's
-    largest gradient, and mostly to 1e-13; with `norm`, L included, to 1e-8, and mostly to 1e-9.
-    The loss of long queries agrees to 1e-13 of it.
+    largest gradient, mostly to 1e-13, as the loss; with `norm`, L included, to 1e-8, mostly 1e-9.
 
 Cost
     O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n log n) where
@@ -87,12 +85,10 @@ class LambdaRankParams(NamedTuple):
 @jit_inline
 def _packing(p: LambdaRankParams) -> Packing:
     few = NORMALISED_UP_TO if p.norm else DIRECT_UP_TO
-    direct_up_to = UNLIMITED if 0 < p.truncation <= few else 2 * few + 1
-    if p.norm and widest(p.sigma) < 0.0:
-        direct_up_to = UNLIMITED
     top = p.truncation
-    by_ideal = p.target == NDCG
-    return Packing(True, top, by_ideal, True, True, direct_up_to, top, p.discount)
+    direct = 0 < top <= few or (p.norm and widest(p.sigma) < 0.0)
+    direct_up_to = UNLIMITED if direct else 2 * few + 1
+    return Packing(True, top, p.target == NDCG, True, True, direct_up_to, top, p.discount)
 
 
 _, _add_block = swaps.swap_pairs(divided=False)
@@ -210,8 +206,7 @@ class LambdaRank(Objective):
         by ``|g_i - g_j| (d(r) - d(r + 1)) / Z``, r the distance of the two ranks, and NDCG-Loss2++
         by ten times that plus LambdaRank's weight.
     truncation : int, optional
-        Keep a pair only when the better-ranked of its documents is at this rank or above, at
-        least 1. Default None: all pairs.
+        Keep pairs whose better-ranked document is at this rank or above, at least 1. Default: all.
     sigma : float or Schedule, default 1.0
         Steepness of the logistic loss in score units, positive.
     norm : bool, default True
@@ -230,11 +225,10 @@ class LambdaRank(Objective):
 
     Notes
     -----
-    The gradient is exact for fixed weights w (they jump where ranks change). O(n) memory. For a
-    query of n documents, O(n) time after sorting them; O(n log n) for queries of over 32 distinct
-    grades or under 24 documents for each, and for the loss. With `norm` O(n^2), or O(n T) with
-    truncation T, for the loss, for sigma outside 0.125 to 64 and for scores that spread over more
-    than 12288/sigma.
+    The gradient is exact for fixed weights w (they jump where ranks change). O(n) memory and, after
+    a sort, time; O(n log n) for over 32 distinct grades or under 24 documents for each, and for the
+    loss. With `norm` O(n^2), or O(n T) with truncation T, for the loss, for sigma outside 0.125 to
+    64 and for scores that spread over more than 12288/sigma.
 
     Examples
     --------
@@ -297,8 +291,7 @@ class LambdaRank(Objective):
         sigma: Any = self.sigma  # a number by now
         target, discount = targets.target_of_kernels(self.target, self.discount)
         table = fits(sigma) if self.norm and not self._by_pairs else NO_FITS
-        variant = VARIANTS.index(self.variant)
-        top = self.truncation or 0
+        variant, top = VARIANTS.index(self.variant), self.truncation or 0
         return LambdaRankParams(target, variant, top, sigma, self.norm, discount, table)
 
     @property
