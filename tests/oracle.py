@@ -491,12 +491,13 @@ def query_cross_entropy(scores, grades, *, top=1.0, **_):
     own = sorted(scores, reverse=True)[min(int(sum(t)), len(t) - 1)]
     leads = [s - own for s in scores]
     least, most = min(leads) - 800.0, max(leads) + 800.0
-    for _ in range(400):
-        b = 0.5 * least + 0.5 * most
+    b = 0.5 * least + 0.5 * most
+    while least < b < most:
         if sum(G(1.0, b - x) for x in leads) > sum(t):
             least = b
         else:
             most = b
+        b = 0.5 * least + 0.5 * most
     return sum(
         (1.0 - p) * np.logaddexp(0.0, x - b) + p * np.logaddexp(0.0, b - x)
         for p, x in zip(t, leads, strict=True)

@@ -76,7 +76,7 @@ print(*np.subtract(memory(), early))
 def test_one_call_of_a_host(name, dtype):
     """At most 48 bytes per document and 40 per query, more for parts and draws."""
     objective = make_objective(name, {}, rounds=2)
-    group = np.full(4000, 20)
+    group = np.full(20_000, 20)  # of so many, what does not grow with them is little
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 4, group.sum()).astype(np.float32)
     scores = rng.normal(size=len(labels)).astype(dtype)

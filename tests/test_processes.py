@@ -430,7 +430,8 @@ def test_ctrl_c_during_a_long_gradient(alone, tmp_path):
         long_group = np.full(80, 1500)
         long_labels = rng.integers(0, 4, long_group.sum()).astype(float)
         long_scores = rng.normal(size=len(long_labels))
-        objective = boostrank.FRank()
+        objective = boostrank.LambdaRank(target="map")  # visits all pairs
+        objective.grad_hess([0.0, 1.0], [1, 0], [2])
         data = lightgbm.Dataset(long_scores[:, None], long_labels, group=long_group)
         params = {"objective": "none", "verbosity": -1, "metric": "None", "num_threads": 1}
         booster = lightgbm.Booster(params, data)

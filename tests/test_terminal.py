@@ -20,7 +20,7 @@ COMMANDS = {
         *("-o", "gbrank,lightgbm:lambdarank", "--trials", "2", "--rounds", "3", "--folds", "2"),
         *("--repeats", "1"),
     ],
-    "bench": ["--docs", "20,1000", "--repeats", "1"],
+    "bench": ["--docs", "1000", "--repeats", "1"],
 }
 # Of a benchmark the form counts here: a small one.
 MAIN = "from boostrank.lab import bench; bench.TOTAL_DOCS = 4_000; "

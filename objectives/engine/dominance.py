@@ -18,6 +18,7 @@ over documents above with 1, d, g and g d, hence make all pairs with one below. 
 those of distances to the edge of a block and at most 1: nothing overflows for any scores.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -110,15 +111,21 @@ def dominance(
         Writes the sums over the pairs of columns begin to end - 1, sorted by score, of which one
         stands before column `top`. Returns twice the sum of |w f|.
     """
-    kind = {"divided": divided, "weighted": weighted}
-    steps = {step.__name__[1:]: jit_helper(bind(step, **kind)) for step in _STEPS}
-    sweep = jit_helper(bind(_sweep, **kind, **steps))
+    sweep = _sweep_of(divided, weighted)
     sizes = {"DIRECT": DIRECT, "PART": PART}
     if direct is not None:
         sizes = {"DIRECT": direct, "PART": 3 * direct // 8}
     part = jit_helper(bind(_part, add_rows=add_rows, sweep=sweep, divided=divided, **sizes))
     add: Function = jit_helper(bind(_add, add_part=part, weighted=weighted, **sizes))
     return add
+
+
+@cache  # what takes longest to compile, once in a process for all losses of a kind
+def _sweep_of(divided: bool, weighted: bool) -> Function:
+    kind = {"divided": divided, "weighted": weighted}
+    steps = {step.__name__[1:]: jit_helper(bind(step, **kind)) for step in _STEPS}
+    sweep: Function = jit_helper(bind(_sweep, **kind, **steps))
+    return sweep
 
 
 @jit_helper

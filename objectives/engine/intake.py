@@ -58,7 +58,7 @@ def added_up(group: object, n_docs: int) -> Integers | None:
     if type(group) is not np.ndarray or group.dtype.kind != "i" or group.ndim != 1:
         return None
     boundaries = np.empty(len(group) + 1, np.int64)
-    return boundaries if _add_up(group.astype(np.int64), n_docs, boundaries) else None
+    return boundaries if _add_up(group.astype(np.int64, copy=False), n_docs, boundaries) else None
 
 
 def _plain(array: Any, types: str) -> TypeGuard[npt.NDArray[Any]]:
