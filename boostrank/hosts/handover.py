@@ -77,14 +77,12 @@ def hand_over(
     with failing_together(data.host):
         corrected = correction(objective, data.host, np.size(preds), data.position)
         whole = _read(objective, preds, data, round)
-    rows = None
+    drawn = whole
     if objective.query_fraction < 1.0:
         drawn = _sample(objective, whole, data.host)
-        rows = drawn.rows
         if corrected is not None:
-            corrected.places = corrected.places[rows]
-    else:
-        drawn = whole
+            corrected.places = corrected.places[drawn.rows]
+    rows = drawn.rows
     with failing_together(data.host):
         parts, derivatives, room = _evaluated(objective, whole, drawn, data.host, round, corrected)
     means = _mean_hessians(data.host, derivatives)
@@ -176,21 +174,18 @@ def _evaluated(
     draws = _draws(parts, keys, boundaries)
     room = MEMORY.take("derivatives", (2 * len(parts) * len(whole.scores),))
     derivatives = room[: 2 * len(parts) * len(scores)].reshape(len(parts), 2, len(scores))
-    # Of a mixture, noise reaches the parts to which it makes a difference. They come last: then
-    # nobody needs the scores without it, which may be a copy.
-    perturbed = [part.perturbed or len(parts) == 1 for _, part in parts]
-    for i in sorted(range(len(parts)), key=perturbed.__getitem__):
-        scores = noisy if perturbed[i] else scores
-        _, part = parts[i]
+    for i, (_, part) in enumerate(parts):
+        # Of a mixture, noise reaches the parts to which it makes a difference.
+        seen_scores = noisy if part.perturbed or len(parts) == 1 else scores
         grad, hess = derivatives[i]
         own = labels_of[i]
         if rows is not None and isinstance(part, Preferences):  # whose pairs are rows of all
-            _write_taken(part, whole, own, scores, rows, round, grad, hess)
+            _write_taken(part, whole, own, seen_scores, rows, round, grad, hess)
             continue
         if rows is not None:
             own = labels if own is whole.labels else own[rows]
         write = part.write_derivatives if corrected is None else partial(corrected.write, part)
-        write(scores, own, boundaries, round, grad, hess, draws[i])
+        write(seen_scores, own, boundaries, round, grad, hess, draws[i])
     if objective.perturb is not None:
         MEMORY.give_back("noise", noise_room)
     return parts, derivatives, room
