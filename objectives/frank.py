@@ -69,7 +69,7 @@ from .engine.dominance import (
     sorted_columns,
 )
 from .engine.driver import Function, bind, kernels_by_length
-from .engine.jit import jit_helper, jit_inline
+from .engine.jit import jit_caller, jit_helper, jit_inline
 from .engine.order import count_pairs
 from .engine.vector import logistic
 from .parameters import flag
@@ -116,7 +116,7 @@ def _short(
     return loss
 
 
-# Up to so many documents, all pairs one by one: beyond, four times as fast, but twenty seconds to
+# Up to so many documents, all pairs one by one: beyond, four times as fast, but takes seconds to
 # compile. Of longer queries, parts of so many.
 SHORT, DIRECT = 256, 192
 RATE = 0.5  # sums of exponentials are powers of e^{-|x|/2}
@@ -213,7 +213,7 @@ of_pair: Any = None
 _add_derivatives, _add_losses = _sums(loss=False), _sums(loss=True)
 
 
-@jit_helper
+@jit_caller
 def _long_loss(p: FRankParams, scores: Floats, labels: Floats) -> float:
     n = len(scores)
     w, _ = sorted_columns(scores, labels)
@@ -224,7 +224,7 @@ def _long_loss(p: FRankParams, scores: Floats, labels: Floats) -> float:
     return total / max(1, count_pairs(labels)) if p.normalize else total
 
 
-@jit_helper
+@jit_caller
 def _long(
     p: FRankParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> None:

@@ -148,8 +148,8 @@ def _write_normalised(
             else:
                 top = min(top, end)
                 ratios = np.bool_(False)
-                magnitude = _add_divided_rows((0, top), (0, end), ratios, p.sigma, w)
-                magnitude += _add_divided_rows((top, end), (0, top), ratios, p.sigma, w)
+                magnitude = _add_divided_rows((first, top), (first, end), ratios, p.sigma, w)
+                magnitude += _add_divided_rows((top, end), (first, top), ratios, p.sigma, w)
         # The divisor of equal scores is taken back.
         factor = OFFSET if spread == 0.0 else 1.0
         factor *= norm_factor(p.sigma * magnitude * factor)

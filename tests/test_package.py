@@ -11,7 +11,10 @@ import sys
 import zipfile
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
+from boostrank.objectives.engine.jit import OPTIONS, jit_caller
 
 import boostrank
 from boostrank import objectives
@@ -128,6 +131,25 @@ def test_python_calls_no_helper_of_a_kernel():
     kernels = [thing for thing in within_reach if hasattr(thing, "targetoptions")]
     assert len(kernels) > 2 * len(compiled)
     assert not [thing for thing in kernels if "no_cpython_wrapper" in thing.targetoptions]
+
+
+@pytest.mark.compiled
+def test_a_caller_is_optimised_with_its_kernels_alone():
+    def add_up(numbers):
+        total = 0.0
+        for i in range(len(numbers)):
+            total += numbers[i]
+        return total
+
+    caller = jit_caller(add_up)
+    kernel = numba.njit(**OPTIONS)(lambda numbers: caller(numbers))
+    assert kernel(np.arange(5.0)) == 10.0
+    of_caller, of_kernel = (
+        "x double>" in next(iter(compiled.overloads.values())).library.get_llvm_str()
+        for compiled in (caller, kernel)
+    )
+    assert of_kernel  # a loop over vectors
+    assert not of_caller
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -64,7 +64,10 @@ Numba
 
 - The options ``no_cfunc_wrapper`` and ``no_cpython_wrapper`` of `njit` (``objectives/engine``).
   Without: compiling takes longer. Test: tests/test_package.py,
-  test_python_calls_no_part_of_a_kernel.
+  test_python_calls_no_helper_of_a_kernel.
+- ``state.library`` of a compiler, and the library's ``_optimize_final_module``
+  (``objectives/engine/jit.py``). Without: as the line above. Test: tests/test_package.py,
+  test_a_caller_is_optimised_with_its_kernels_alone.
 """
 
 import ctypes

@@ -32,7 +32,7 @@ from .columns import MAX_LEVELS, N_REAL, N_WHOLE, Columns, distinct, exponents
 from .divided import OCTAVES, SPREAD, SPREADS, STEP
 from .driver import Function, bind
 from .far_field import ABOVE, LOGISTIC, SLOPE
-from .jit import jit_entry, jit_helper
+from .jit import jit_caller, jit_entry, jit_helper
 from .order import order_by_score
 from .vector import exponentials, strided
 
@@ -115,8 +115,8 @@ def dominance(
     sizes = {"DIRECT": DIRECT, "PART": PART}
     if direct is not None:
         sizes = {"DIRECT": direct, "PART": 3 * direct // 8}
-    part = jit_helper(bind(_part, add_rows=add_rows, sweep=sweep, divided=divided, **sizes))
-    add: Function = jit_helper(bind(_add, add_part=part, weighted=weighted, **sizes))
+    part = jit_caller(bind(_part, add_rows=add_rows, sweep=sweep, divided=divided, **sizes))
+    add: Function = jit_caller(bind(_add, add_part=part, weighted=weighted, **sizes))
     return add
 
 
@@ -124,7 +124,7 @@ def dominance(
 def _sweep_of(divided: bool, weighted: bool) -> Function:
     kind = {"divided": divided, "weighted": weighted}
     steps = {step.__name__[1:]: jit_helper(bind(step, **kind)) for step in _STEPS}
-    sweep: Function = jit_helper(bind(_sweep, **kind, **steps))
+    sweep: Function = jit_caller(bind(_sweep, **kind, **steps))
     return sweep
 
 
@@ -186,7 +186,7 @@ def _add(begin: int, end: int, top: int, sigma: float, fits: Floats, w: Columns)
         if last - first > 1:
             parts[2 * waiting], parts[2 * waiting + 1] = first, last
             waiting += 1
-        cut = 0
+        cut = size
         for i in range(size):
             rank = documents[start + i]
             ranks[i] = rank
@@ -194,7 +194,7 @@ def _add(begin: int, end: int, top: int, sigma: float, fits: Floats, w: Columns)
             part_scores[i], part_own[i] = scores[column], own[column]
             part_of[i] = bucket[level[rank]]
             part_worth[i] = worth[column] if weighted else part_of[i]
-            cut += 1 if column < top else 0
+            cut = min(cut, i if column >= top else size)
         total += add_part(size, cut, buckets + 1, sigma, fits, v)
         for i in range(size):
             rank = ranks[i]
@@ -236,8 +236,8 @@ def _part(size: int, cut: int, parts: int, sigma: float, fits: Floats, v: Column
             fit = _divided_fit(sigma, fits, scores[0] - scores[size - 1])
         else:
             fit = _plain_fit(fits)
-        total += sweep(ABOVE, cut, runs, fit, sigma, v)
-        total += sweep(1 - ABOVE, cut, runs, fit, sigma, v)
+        for side in range(2):
+            total += sweep(side, cut, runs, fit, sigma, v)
     return total
 
 

@@ -331,7 +331,8 @@ def _losses_of_whole_queries(
         if not counts(b - a):
             continue
         grad, hess = np.zeros(b - a), np.zeros(b - a)
-        loss[q] = query(of_query(p, a, b), scores[a:b], labels[a:b], CONSTANT, grad, hess)
+        part = of_query(p, a, b)
+        loss[q] = query(part, scores[a:b], labels[a:b], int(CONSTANT), grad, hess)
 
 
 def _losses_of_queries(

@@ -216,14 +216,14 @@ def _sweep(
             if a == b:
                 continue
             phi = SLOPE if slopes else LOGISTIC
-            at = OWN_MOMENT, side, level
+            at = int(OWN_MOMENT), side, level
             mixed, constants = _combined(table, at, phi, ones, sums, totals, own, other)
             _add(own, other, mixed, constants, weights, near, a, b, out)
             if constants[2] != 0.0:
                 for i in range(a, b):
                     out[i] += constants[2] * abs(edge - scores[i])
             if bends:
-                at = BEND_OWN_MOMENT, side, level
+                at = int(BEND_OWN_MOMENT), side, level
                 mixed, constants = _combined(table, at, SLOPE, ones, sums, totals, own, other)
                 _add(own, other, mixed, constants, weights, near, a, b, curvature)
         if turn + 1 == blocks:

@@ -24,7 +24,7 @@ from .dominance import BEND_RIGHT, BEND_WRONG, dominance, series, sorted_columns
 from .dominance import TERMS as WIDTH
 from .driver import Function, bind
 from .gains import ideal_dcg, rank_discount
-from .jit import jit_helper
+from .jit import jit_caller, jit_helper
 from .order import all_equal, merged_order
 from .targets import NDCG
 
@@ -63,8 +63,8 @@ def pair_loss(weighted: bool) -> Function:
     add_rows = jit_helper(bind(_rows, weighted=weighted))
     add = dominance(add_rows, divided=False, weighted=weighted, direct=DIRECT)
     across = jit_helper(bind(_across, weighted=weighted))
-    wrong = jit_helper(bind(_wrong, across=across))
-    loss: Function = jit_helper(bind(_loss, add=add, wrong=wrong))
+    wrong = jit_caller(bind(_wrong, across=across))
+    loss: Function = jit_caller(bind(_loss, add=add, wrong=wrong))
     return loss
 
 
@@ -172,7 +172,7 @@ def _across(start: int, cut: int, stop: int, top: int, documents: Integers, w: C
 _grade_loss, _swap_loss = pair_loss(weighted=False), pair_loss(weighted=True)
 
 
-@jit_helper
+@jit_caller
 def long_grade_loss(sigma: float, scores: Floats, grades: Floats) -> float:
     """Return the loss of one query, of pairs of different grade, all of weight 1."""
     n = len(scores)
@@ -181,7 +181,7 @@ def long_grade_loss(sigma: float, scores: Floats, grades: Floats) -> float:
     return loss
 
 
-@jit_helper
+@jit_caller
 def long_swap_loss(p: Any, scores: Floats, gains: Floats) -> float:
     """Return the loss of one query, of pairs weighted by what their swap changes in DCG.
 
