@@ -32,7 +32,7 @@ from boostrank.datasets import ClickLog, Fold, simulate_clicks
 OUT = Path("out/clicks")
 SETS = ("mq2008", "yandex", "ohsumed")
 #: Model and eta of the clicks.
-USERS = (("position", 1.0), ("position", 2.0), ("position", 0.5), ("cascade", 1.0), ("trust", 1.0))
+USERS = (("position", 0.5), ("position", 1.0), ("position", 2.0), ("cascade", 1.0), ("trust", 1.0))
 ROUNDS = 150
 #: Of each query; OHSUMED's lists are eight times as long as the others'.
 SESSIONS = {"mq2008": 50, "yandex": 50, "ohsumed": 20}
@@ -147,39 +147,33 @@ def run(seeds: list[int], rows: list[str], sets: list[str]) -> None:
                 print(f"{name} {model} {eta:g} seed {seed}: {log}", flush=True)
 
 
-def pooled(model: str, eta: float, row: str, seeds: list[int], sets: list[str]) -> Floats:
-    """Return NDCG@10 of the queries of all sets and seeds."""
-    parts = [np.load(file_of(name, model, eta, row, seed)) for seed in seeds for name in sets]
-    return np.concatenate(parts)
+def queries(name: str, model: str, eta: float, row: str, seeds: list[int]) -> Floats:
+    """Return NDCG@10 of the test queries of all seeds."""
+    return np.concatenate([np.load(file_of(name, model, eta, row, seed)) for seed in seeds])
 
 
-def by_set(name: str, model: str, eta: float, row: str, seeds: list[int]) -> float:
-    """Return the mean NDCG@10 of a set."""
-    return float(
-        np.concatenate([np.load(file_of(name, model, eta, row, seed)) for seed in seeds]).mean()
-    )
+def cell(name: str, model: str, eta: float, row: str, seeds: list[int]) -> str:
+    """Return what a row has more than naive clicks, and how much of the gap that is."""
+    # All are held against blend on the same host.
+    host = " (XGBoost)" if "XGBoost" in row or row.startswith("xgboost") else ""
+    compared = row, f"naive: blend{host}", f"skyline: blend on grades{host}"
+    values, naive, sky = (queries(name, model, eta, each, seeds) for each in compared)
+    if row.startswith("naive"):
+        return f"{values.mean():.4f}".removeprefix("0")
+    less = values - naive
+    half = t.ppf(0.975, len(less) - 1) * less.std(ddof=1) / np.sqrt(len(less))
+    gap = less.mean() / (sky - naive).mean()
+    share = "" if row.startswith("skyline") else f", {gap:.0%}"
+    return f"{less.mean():+.4f} ± {half:.4f}{share}".replace("0.", ".")
 
 
 def table(seeds: list[int], sets: list[str]) -> None:
-    """Print every row: means by set, and what it has more than naive clicks."""
-    for model, eta in USERS:
-        print(f"\n{model}, eta {eta:g}")
+    """Print a table for each set."""
+    for name in sets:
+        print(f"\n| {name} |", " | ".join(f"{model}, eta {eta:g}" for model, eta in USERS), "|")
+        print("|---" * (len(USERS) + 1) + "|")
         for row in ROWS:
-            # All are held against blend on the same host.
-            host = " (XGBoost)" if "XGBoost" in row or row.startswith("xgboost") else ""
-            compared = row, f"naive: blend{host}", f"skyline: blend on grades{host}"
-            try:
-                values, naive, sky = (pooled(model, eta, each, seeds, sets) for each in compared)
-            except FileNotFoundError:  # not trained yet
-                continue
-            less = values - naive
-            half = t.ppf(0.975, len(less) - 1) * less.std(ddof=1) / np.sqrt(len(less))
-            gap = less.mean() / (sky - naive).mean()
-            cells = [f"{by_set(name, model, eta, row, seeds):.4f}" for name in sets]
-            print(
-                f"| {row} | {' | '.join(cells).replace('0.', '.')} | "
-                f"{less.mean():+.4f} ± {half:.4f} | {gap:+.0%} |"
-            )
+            print(f"| {row} |", " | ".join(cell(name, *user, row, seeds) for user in USERS), "|")
 
 
 def draw() -> None:

@@ -70,24 +70,32 @@ def _table(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("out")
+@pytest.fixture(scope="module", params=COMMANDS)
+def command(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def piped(folder: Path) -> dict[str, str]:
-    return {
-        command: subprocess.run(
-            [sys.executable, "-c", ONCE, command, *args, "--out", folder / command],
-            capture_output=True, text=True, check=True,
-        ).stdout
-        for command, args in COMMANDS.items()
-    }  # fmt: skip
+def folder(command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp(command)
 
 
-def test_a_pipe_gets_everything_in_lines_of_any_length(piped: dict[str, str]) -> None:
-    heading, *lines = _table(piped["compare"])
+@pytest.fixture(scope="module")
+def piped(command: str, folder: Path) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", ONCE, command, *COMMANDS[command], "--out", folder],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+
+
+def test_a_pipe_gets_everything_in_lines_of_any_length(command: str, piped: str) -> None:
+    heading, *lines = _table(piped)
+    assert "Not shown" not in piped
+    for line in lines:
+        assert all(map(WHOLE.fullmatch, line[1:]))
+        assert sum(any(c.isdigit() for c in cell) for cell in line[1:]) >= 2
+    if command != "compare":
+        return
     assert heading == [
         *("learner", "MAP", "difference", "p", "relative"),
         *("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "s/round"),
@@ -96,32 +104,21 @@ def test_a_pipe_gets_everything_in_lines_of_any_length(piped: dict[str, str]) ->
         *("lightgbm:lambdarank", "lightgbm:rank_xendcg", "regression@lightgbm"),
         f"{LONG}@lightgbm",
     }
-    assert "rounds chosen by validation MAP." in piped["compare"]
-    assert "Difference and p: MAP against lightgbm:lambdarank, " in piped["compare"]
-    assert "Not shown" not in "".join(piped.values())
-    for text in piped.values():
-        for line in _table(text)[1:]:
-            assert all(map(WHOLE.fullmatch, line[1:]))
-            assert sum(any(c.isdigit() for c in cell) for cell in line[1:]) >= 2
+    assert "rounds chosen by validation MAP." in piped
+    assert "Difference and p: MAP against lightgbm:lambdarank, " in piped
 
 
-@pytest.fixture(scope="module")
-def shown(piped: dict[str, str], folder: Path) -> dict[str, dict[int, str]]:
-    return {
-        command: _in_terminal([command, *args, "--out", str(folder / command)])
-        for command, args in COMMANDS.items()
-    }
+def test_no_terminal_cuts_a_number_or_breaks_a_word(command: str, piped: str, folder: Path) -> None:
+    # All widths in one process: a second test of another worker would run the command once more.
+    shown = _in_terminal([command, *COMMANDS[command], "--out", str(folder)])
+    for width in WIDTHS:
+        _check_terminal(command, width, shown[width], piped)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("command", COMMANDS)
-def test_no_terminal_cuts_a_number_or_breaks_a_word(
-    command: str, width: int, piped: dict[str, str], shown: dict[str, dict[int, str]]
-) -> None:
-    text = shown[command][width]
+def _check_terminal(command: str, width: int, text: str, piped: str) -> None:
     assert "…" not in text
     heading, *lines = _table(text)
-    first, *others = _table(piped[command])
+    first, *others = _table(piped)
     names = first[: len(heading)]
     assert heading == names
     assert len(heading) >= min(4, len(first))
@@ -154,7 +151,7 @@ def test_no_terminal_cuts_a_number_or_breaks_a_word(
     # Nothing is wider than the terminal but paths and, of a benchmark, what must not be left out.
     for line in text.splitlines():
         assert len(line) <= max(width, 75 * (command == "bench")) or " " not in line.strip()
-    words = set(piped[command].replace("|", " ").split())
+    words = set(piped.replace("|", " ").split())
     for word in " ".join(line for line in text.splitlines() if "|" not in line).split():
         if command == "compare" and not hidden:
             assert word in words
