@@ -69,10 +69,12 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "gains": (("sdcg", "lambdarank"), ("gains", "objective")),
     "gbrank": (("gbrank",), ("pairwise",)),
     "hinge": HINGES,
-    "jit": (("gbrank", "ranknet"), ("pairwise", "processes")),
+    "intake": (("gbrank", "copied", "refused_wherever", "pass"), ("passes",)),
+    "jit": (("gbrank", "ranknet", "anew"), ("pairwise", "processes")),
     "lambdarank": (("lambdarank",), ("blocks", "claims", "pairwise")),
     "listmle": (("listmle",), ("orders",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
+    "memory": (("gbrank", "taken", "stays_its_own"), ("passes",)),
     "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
     "pairs": (("preferences",), ("preferences",)),
     "pearson": (("pearson",), ("orders",)),
@@ -85,6 +87,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "rankboost": (("rankboost",), ("pairwise",)),
     "ranknet": (("ranknet",), ("blocks", "pairwise")),
     "ranksvm": (("ranksvm",), ("pairwise",)),
+    "registry": (("gbrank",), ("objective",)),
     "reg_shf_sdcg": (("reg-shf-sdcg",), ("objective", "claims")),
     "regression": (("reg",), ("claims",)),
     "schedules": (("reg-shf-sdcg",), ("schedules", "objective", "claims")),
@@ -126,6 +129,9 @@ EQUIVALENT = {
     " => better, worse = (i, j) if labels[i] >= labels[j] else (j, i)": (
         "documents of equal grade are passed over above"
     ),
+    'jit: HELPER = {**OPTIONS, "no_cpython_wrapper": True}'
+    ' => HELPER = {**OPTIONS, "no_cpython_wrapper": False}': "compiling takes longer",
+    "jit: return digest.hexdigest()[:16] => return digest.hexdigest()[:17]": "a longer name",
     "order: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
         "when sorting by buckets is given up: the other way sorts alike"
     ),

@@ -1,6 +1,7 @@
 """Processes, threads and signals; whatever could hang has a time limit."""
 
 import os
+import runpy
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import numba
 import numpy as np
 import pytest
 from boostrank.objectives import Contract, Objective
+from boostrank.objectives.engine import jit
 from boostrank.objectives.engine.threads import over_queries
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -242,6 +244,21 @@ def test_running_a_program_again_compiles_nothing(tmp_path):
         """
     run(tmp_path, program)
     assert run(tmp_path, program) == ["[]"]
+
+
+def test_an_edit_in_any_file_compiles_kernels_anew(tmp_path):
+    """Numba looks at the file of a kernel alone: its name on disk holds a digest of them all."""
+    copy, other = tmp_path / "engine" / "jit.py", tmp_path / "loss.py"
+    copy.parent.mkdir()
+    shutil.copy(jit.__file__, copy)
+
+    def digest(code):
+        other.write_text(code)
+        return runpy.run_path(str(copy))["SOURCES"]
+
+    once = digest('"""A loss."""\nMARGIN = 1.0\n')
+    assert digest('"""A better docstring."""\nMARGIN = 1.0\n') == once
+    assert digest('"""A loss."""\nMARGIN = 2.0\n') != once
 
 
 # ---- threads -------------------------------------------------------------------------------------
