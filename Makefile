@@ -13,7 +13,7 @@ PYTEST = $(BIN)/python -m pytest -q -n auto
 # Kernels as Python functions: nothing to compile, but no loop over long lists either.
 INTERPRETED = NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not compiled' -W ignore::RuntimeWarning
 
-.PHONY: help demo quick test check test-min test-max lint type coverage boundscheck fuzz mutate \
+.PHONY: help demo quick test check oldest test-min test-max lint type coverage boundscheck fuzz mutate \
 	hosts-own bench notebooks docs clean
 .DEFAULT_GOAL := help
 
@@ -37,7 +37,7 @@ quick: lint ## style, and the mathematics in the interpreter: for every edit, un
 test: lint type ## what a change must pass: style, types and all tests, compiled
 	$(compiled_pass)
 
-check: coverage boundscheck docs ## after that: lines that the tests reach, every index, the site
+check: coverage boundscheck oldest docs ## after that: lines reached, every index, old versions, the site
 
 # The golden numbers first: each loss is compiled by one worker, and found by the others.
 define compiled_pass
@@ -56,6 +56,13 @@ coverage: .cache/coverage ## the share of lines that the tests reach: at least 9
 # In the interpreter NumPy checks every index: these are the tests that only run compiled.
 boundscheck: $(INSTALLED) ## tests of the kernels on long lists, which stop at an index out of bounds
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m compiled $(KERNEL_TESTS)
+
+# NumPy 1 lacks names of NumPy 2, which types of arguments are looked up in at import.
+oldest: $(INSTALLED) ## import and a gradient with the oldest NumPy and Numba
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .cache/oldest
+	$(BIN)/uv pip install --quiet --python .cache/oldest --resolution lowest-direct .
+	cd .cache && oldest/bin/python -c \
+		"from boostrank import RankNet; RankNet().grad_hess([0.0, 0.0], [1, 0], [2])"
 
 # Every version that pyproject.toml names, at its lowest. Old packages warn about new ones.
 test-min: ## host tests with the oldest supported versions

@@ -73,7 +73,7 @@ from .validation import (
 )
 
 # Share of a Newton step that a round moves the additive factors by. Trees take about as small ones.
-RATE = 0.1
+RATE = 0.05
 # No step at positions without curvature.
 EPS = 1e-3
 

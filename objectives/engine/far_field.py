@@ -163,7 +163,7 @@ def add_far_pairs(
 def _add_far(
     alpha: float,
     table: Floats,
-    kinds: tuple[bool | np.bool, bool | np.bool, bool | np.bool],
+    kinds: tuple[bool | np.bool_, bool | np.bool_, bool | np.bool_],
     batch: Batch,
     w: Columns,
     column: int,
@@ -183,7 +183,7 @@ def _sweep(
     side: int,
     alpha: float,
     table: Floats,
-    kinds: tuple[bool | np.bool, bool | np.bool, bool | np.bool],
+    kinds: tuple[bool | np.bool_, bool | np.bool_, bool | np.bool_],
     top: int,
     runs: Integers,
     w: Columns,
