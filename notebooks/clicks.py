@@ -3,6 +3,7 @@
     python notebooks/clicks.py run --seeds 1
     python notebooks/clicks.py table --seeds 1
     python notebooks/clicks.py figure
+    python notebooks/clicks.py steps --seeds 1 2
 
 Clicks are simulated on the training part of one fold for each seed, those of `accuracy.py`, from
 lists by a ridge regression on one percent of its queries, noise 0.1. Sessions without clicks, which
@@ -21,13 +22,14 @@ import matplotlib as mpl
 import numpy as np
 import xgboost as xgb
 from accuracy import folds
+from boostrank.objectives import unbiased
 from boostrank.objectives.validation import Floats
 from matplotlib import pyplot as plt
 from scipy.stats import t
 
 import boostrank
 from boostrank import Unbiased, plot
-from boostrank.datasets import ClickLog, Fold, simulate_clicks
+from boostrank.datasets import ClickLog, Fold, RankingData, simulate_clicks
 
 OUT = Path("out/clicks")
 SETS = ("mq2008", "yandex", "ohsumed")
@@ -80,8 +82,17 @@ def clicked(log: ClickLog) -> ClickLog:
     )  # fmt: skip
 
 
-def predictions(row: str, fold: Fold, log: ClickLog, seed: int) -> Floats:
-    """Train a row, and score the test part."""
+def clicks_of(name: str, model: str, eta: float, seed: int) -> tuple[Fold, ClickLog]:
+    """Return a fold, and clicks on its training part."""
+    fold = list(folds(name, seed))[(seed - 1) % 5]
+    log = simulate_clicks(fold.train, model=model, eta=eta, sessions=SESSIONS[name], seed=seed)
+    return fold, clicked(log)
+
+
+def predictions(
+    row: str, train: RankingData, log: ClickLog, seed: int, judged: RankingData
+) -> Floats:
+    """Train a row, and score judged documents."""
     kind: Any = boostrank.Blend(seed=seed)
     if row.startswith("ranknet"):
         kind = boostrank.RankNet()
@@ -89,7 +100,7 @@ def predictions(row: str, fold: Fold, log: ClickLog, seed: int) -> Floats:
         kind = Unbiased(kind, position=log.position, propensity=log.propensity)
     elif row.split(" (")[0].endswith("additive"):
         kind = Unbiased(kind, position=log.position, last=LAST)
-    data = fold.train if row.startswith("skyline") else log.data
+    data = train if row.startswith("skyline") else log.data
     if row.startswith("xgboost") or row.endswith("(XGBoost)"):
         params = XGBOOST | {"seed": seed}
         own = row.startswith("xgboost")
@@ -104,7 +115,7 @@ def predictions(row: str, fold: Fold, log: ClickLog, seed: int) -> Floats:
             }  # fmt: skip
         matrix = xgb.QuantileDMatrix(X, y, group=group)
         model = xgb.train(params, matrix, ROUNDS, obj=None if own else kind)
-        return np.asarray(model.predict(xgb.DMatrix(fold.test.X)))
+        return np.asarray(model.predict(xgb.DMatrix(judged.X)))
     shown = None
     if row.startswith("lightgbm"):
         kind, shown = "lambdarank", (log.position - 1).astype(np.int32)
@@ -112,7 +123,7 @@ def predictions(row: str, fold: Fold, log: ClickLog, seed: int) -> Floats:
     if row.startswith("skyline"):
         params["min_data_in_leaf"] = 20
     dataset = lgb.Dataset(data.X, data.y, group=data.group, position=shown)
-    return np.asarray(lgb.train(params, dataset, ROUNDS).predict(fold.test.X))
+    return np.asarray(lgb.train(params, dataset, ROUNDS).predict(judged.X))
 
 
 def file_of(name: str, model: str, eta: float, row: str, seed: int) -> Path:
@@ -128,18 +139,13 @@ def run(seeds: list[int], rows: list[str], sets: list[str]) -> None:
     for seed in seeds:
         for name in sets:
             for model, eta in USERS:
-                fold = list(folds(name, seed))[(seed - 1) % 5]
-                log = clicked(
-                    simulate_clicks(
-                        fold.train, model=model, eta=eta, sessions=SESSIONS[name], seed=seed
-                    )
-                )
+                fold, log = clicks_of(name, model, eta, seed)
                 for row in rows:
                     path = file_of(name, model, eta, row, seed)
                     if path.exists():
                         continue
-                    scores = predictions(row, fold, log, seed)
                     test = fold.test
+                    scores = predictions(row, fold.train, log, seed, test)
                     values = boostrank.evaluate(
                         scores, test.y, test.group, ("ndcg@10",), per_query=True
                     )["ndcg@10"]
@@ -176,6 +182,24 @@ def table(seeds: list[int], sets: list[str]) -> None:
             print(f"| {row} |", " | ".join(cell(name, *user, row, seeds) for user in USERS), "|")
 
 
+def steps(seeds: list[int], sets: list[str]) -> None:
+    """Print NDCG@10 of validation parts for other steps of additive factors: docs/tried.md."""
+    for name in sets:
+        for model, eta in USERS:
+            values: dict[str, list[float]] = {}
+            for seed in seeds:
+                fold, log = clicks_of(name, model, eta, seed)
+                for row in ("blend, additive", "ranknet, additive"):
+                    for step in (0.1, 0.05, 0.025):
+                        unbiased.RATE = step
+                        scores = predictions(row, fold.train, log, seed, fold.validation)
+                        part = fold.validation
+                        found = boostrank.evaluate(scores, part.y, part.group, ("ndcg@10",))
+                        values.setdefault(f"{row}, {step}", []).append(found["ndcg@10"])
+            for key, of_seeds in values.items():
+                print(f"{name}, {model}, eta {eta:g}, {key}: {np.mean(of_seeds):.4f}", flush=True)
+
+
 def draw() -> None:
     """Draw the learnt factors of MQ2008 against the true ones."""
     settings = {**plot.ANY_BACKGROUND, "svg.hashsalt": "clicks"}
@@ -205,7 +229,7 @@ def main() -> None:
     """Run, print or draw."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("action", choices=("run", "table", "figure"))
+    parser.add_argument("action", choices=("run", "table", "figure", "steps"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--rows", default="", help="only those with this in their name")
@@ -214,6 +238,8 @@ def main() -> None:
         run(given.seeds, [row for row in ROWS if given.rows in row], given.sets)
     elif given.action == "table":
         table(given.seeds, given.sets)
+    elif given.action == "steps":
+        steps(given.seeds, given.sets)
     else:
         draw()
 
