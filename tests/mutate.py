@@ -146,6 +146,9 @@ EQUIVALENT = {
     "threads: if n_chunks <= 1: => if n_chunks < 1:": "one chunk is all there is",
     "threads: shares = np.linspace(0.0, total, n_chunks + 1)[1:-1]"
     " => shares = np.linspace(1.0, total, n_chunks + 1)[1:-1]": "a cut one pair further on",
+    "validation: if (array[bad] > most).all(): => if (array[bad] >= most).all():": (
+        "the largest that is allowed is none of those"
+    ),
 }
 # The same of many, as regular expressions of what stands in their place.
 ALIKE = {
