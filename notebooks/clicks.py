@@ -189,11 +189,11 @@ def steps(seeds: list[int], sets: list[str]) -> None:
             values: dict[str, list[float]] = {}
             for seed in seeds:
                 fold, log = clicks_of(name, model, eta, seed)
+                part = fold.validation
                 for row in ("blend, additive", "ranknet, additive"):
                     for step in (0.1, 0.05, 0.025):
                         unbiased.RATE = step
-                        scores = predictions(row, fold.train, log, seed, fold.validation)
-                        part = fold.validation
+                        scores = predictions(row, fold.train, log, seed, part)
                         found = boostrank.evaluate(scores, part.y, part.group, ("ndcg@10",))
                         values.setdefault(f"{row}, {step}", []).append(found["ndcg@10"])
             for key, of_seeds in values.items():

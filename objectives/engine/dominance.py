@@ -186,7 +186,7 @@ def _add(begin: int, end: int, top: int, sigma: float, fits: Floats, w: Columns)
         if last - first > 1:
             parts[2 * waiting], parts[2 * waiting + 1] = first, last
             waiting += 1
-        cut = size
+        cut = size  # the documents of a part stand by rank: those before `top` come first
         for i in range(size):
             rank = documents[start + i]
             ranks[i] = rank
