@@ -33,9 +33,8 @@ Numerics
 Cost
     O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n log n) where
     the query has over 32 distinct grades or fewer than 24 documents for each, by parts of them
-    (`dominance`), and for the loss without `norm` (`pair_losses`); both all pairs up to 1,024
-    documents. With `norm` O(n min(n, T)) for the loss, for sigma outside 0.125..64, and where the
-    scores of a query spread over more than 12288/sigma: `divided` has no sums of exponentials.
+    (`dominance`), and for the loss (`pair_losses`); both all pairs up to 1,024 documents. With
+    `norm` O(n min(n, T)) for sigma outside 0.125..64 and scores over more than 12288/sigma.
 
 When to use
     To compare with: most papers and libraries have it. Lists may have any length.
@@ -58,7 +57,7 @@ from .engine.driver import Kernel, kernels_by_grades, query_kernel
 from .engine.far_field import add_far_pairs
 from .engine.gains import Discount
 from .engine.jit import jit_inline
-from .engine.pair_losses import long_swap_loss
+from .engine.pair_losses import long_normalised_loss, long_swap_loss
 from .engine.targets import NDCG, VARIANTS, add_swapped_pairs, norm_factor, swapped_loss
 from .gains import Gain, discount_field, gain_field
 from .parameters import checked, choice, cutoff, flag, schedulable
@@ -175,6 +174,7 @@ _normalised_kernel, _normalised_of_many = kernels_by_grades(
     tables=swaps.swap_gaps,
     derivatives=_write_normalised,
     query_loss=swapped_loss,
+    long_loss=long_normalised_loss,
 )
 
 
@@ -227,8 +227,8 @@ class LambdaRank(Objective):
     -----
     The gradient is exact for fixed weights w (they jump where ranks change). O(n) memory and, after
     a sort, time; O(n log n) for over 32 distinct grades or under 24 documents for each, and for the
-    loss. With `norm` O(n^2), or O(n T) with truncation T, for the loss, for sigma outside 0.125 to
-    64 and for scores that spread over more than 12288/sigma.
+    loss. With `norm` O(n^2), or O(n T) with truncation T, for sigma outside 0.125 to 64 and for
+    scores that spread over more than 12288/sigma.
 
     Examples
     --------

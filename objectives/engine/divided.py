@@ -1,15 +1,17 @@
 r"""Sums over all pairs of a list in linear time, of functions divided by the score difference.
 
 What `far_field` does for the logistic function, with its blocks, near field and moments, this does
-for three functions of x = |s_i - s_j|, with rho = 1/(1 + e^{sigma x}) and z = e^{-sigma x}:
+for the first three of four functions of x = |s_i - s_j|, with rho = 1/(1 + e^{sigma x}) and
+z = e^{-sigma x}:
 
     1/(c + x)               =   sum_k a_k e^{-t_k x}
     rho / (c + x)           = z sum_k b_k e^{-t_k x}                                            (*)
     rho (1 - rho) / (c + x) = z sum_k c_k e^{-t_k x}
+    ln(1 + z) / (c + x)     = z sum_k l_k e^{-t_k x}
 
 1/(c + x) is the integral of e^{-t (c + x)} over t, so rates t_k in geometric progression serve
-(Beylkin and Monzon, Appl. Comput. Harmon. Anal. 2010). With z taken out, the other two keep their
-digits where rho is small. `fits` finds the coefficients by least squares. Each function is off by
+(Beylkin and Monzon, Appl. Comput. Harmon. Anal. 2010). With z taken out, the others keep their
+digits where z is small. `fits` finds the coefficients by least squares. Each function is off by
 at most 1e-8 of itself, as far as the scores spread over `widest(sigma)` at most.
 """
 
@@ -49,15 +51,15 @@ LEAST_SIGMA, LARGEST_SIGMA = 0.125, 64.0
 
 @lru_cache(maxsize=64)
 def fits(sigma: float) -> Floats:
-    """Return t_k, a_k, b_k and c_k of (*) for each spread of the scores.
+    """Return t_k, a_k, b_k, c_k and l_k of (*) for each spread of the scores.
 
     Returns
     -------
-    float64 array (SPREADS, 4, terms)
+    float64 array (SPREADS, 5, terms)
         Zeros behind the terms that a spread needs.
     """
     fewest = 5 if sigma >= 1.0 else 6
-    result = np.zeros((SPREADS, 4, STEP * (fewest + SPREADS - 1)))
+    result = np.zeros((SPREADS, 5, STEP * (fewest + SPREADS - 1)))
     if not LEAST_SIGMA <= sigma <= LARGEST_SIGMA:
         return result
     factor = 2.0**OCTAVES
@@ -67,7 +69,8 @@ def fits(sigma: float) -> Floats:
         x = np.append(0.0, np.geomspace(1e-5, SPREAD * factor**spread, 60 * (fewest + spread)))
         x, z = x / sigma, np.exp(-x)
         # Times c + x: all errors are relative.
-        functions = np.stack([np.ones_like(x), 1.0 / (1.0 + z), 1.0 / (1.0 + z) ** 2], axis=1)
+        logs = np.log1p(z) / np.where(z > 0.0, z, 1.0) + (z == 0.0)
+        functions = np.stack([z**0, 1.0 / (1.0 + z), (1.0 + z) ** -2, logs], axis=1)
         basis = (OFFSET + x)[:, None] * np.exp(-x[:, None] * rates)
         result[spread, 0, :terms] = rates
         result[spread, 1:, :terms] = np.linalg.lstsq(basis, functions, rcond=1e-14)[0].T

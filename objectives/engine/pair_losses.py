@@ -10,6 +10,9 @@ b are the coefficients of the Chebyshev interpolation of ln(1 + z)/z on [0, 1]; 
 are summed as in `bisection`: across each cut of the grades, one sweep by rank carries the sums over
 worse documents above of their lead, and of what else weighs a pair. All that is added is positive:
 nothing cancels.
+
+Divided by c + |s_i - s_j|, the logarithm is a sum of exponentials too (`divided`), and x becomes
+sigma (1 - c/(c + |s_i - s_j|)): the weights of wrong pairs, less a sum of exponentials.
 """
 
 from typing import Any
@@ -20,13 +23,15 @@ from ..validation import Floats, Integers
 from . import columns as col
 from .bisection import first_part, grade_levels, halve
 from .columns import Columns
+from .divided import OFFSET, widest
 from .dominance import BEND_RIGHT, BEND_WRONG, dominance, series, sorted_columns
 from .dominance import TERMS as WIDTH
 from .driver import Function, bind
 from .gains import ideal_dcg, rank_discount
 from .jit import jit_caller, jit_helper
 from .order import all_equal, merged_order
-from .targets import NDCG
+from .swaps import swap_pairs
+from .targets import NDCG, norm_factor, swapped_loss
 
 TERMS = 18
 # Shorter parts of a list are taken pair by pair.
@@ -46,37 +51,49 @@ def _loss_fit() -> Floats:
 LOSS_FIT = _loss_fit()
 
 
-def pair_loss(weighted: bool) -> Function:
+def pair_loss(*, weighted: bool, divided: bool = False) -> Function:
     """Return a compiled function.
 
     Parameters
     ----------
     weighted : bool
         Whether pairs are weighted by |g_i - g_j| |d_i - d_j|, g in WORTH and d in OWN.
+    divided : bool, default False
+        Whether they are divided by c + |s_i - s_j| then.
 
     Returns
     -------
-    ``loss(n, top, sigma, w) -> total``
+    ``loss(n, top, sigma, fits, w) -> total``
         Of the first n columns, sorted by score, over the pairs of different WORTH of which one
-        stands before column `top`. Writes columns.
+        stands before column `top`. `fits` are those of `divided`, or `LOSS_FIT`. Writes columns.
     """
-    add_rows = jit_helper(bind(_rows, weighted=weighted))
-    add = dominance(add_rows, divided=False, weighted=weighted, direct=DIRECT)
-    across = jit_helper(bind(_across, weighted=weighted))
+    kind = {"weighted": weighted, "divided": divided}
+    add_rows = jit_helper(bind(_rows, **kind))
+    add = dominance(add_rows, direct=DIRECT, **kind)
+    across = jit_helper(bind(_across, **kind))
     wrong = jit_caller(bind(_wrong, across=across))
-    loss: Function = jit_caller(bind(_loss, add=add, wrong=wrong))
+    loss: Function = jit_caller(bind(_loss, add=add, wrong=wrong, divided=divided))
     return loss
 
 
 _unbound: Any = None
 # What the functions below find here is bound to them above.
-weighted = False
+weighted = divided = False
 add = wrong = across = _unbound
 
 
-def _loss(n: int, top: int, sigma: float, w: Columns) -> float:
-    add(0, n, top, sigma, LOSS_FIT, w)
-    total: float = 2.0 * sigma * wrong(n, top, w)
+def _loss(n: int, top: int, sigma: float, fits: Floats, w: Columns) -> float:
+    total: float = 0.0
+    if divided:
+        # Logarithms in place of slopes, and of the sizes of wrong pairs 1/(c + x) alone.
+        of_loss = fits.copy()
+        for kind in range(len(fits)):
+            for k in range(fits.shape[2]):
+                of_loss[kind, 2, k], of_loss[kind, 3, k] = 0.0, fits[kind, 4, k]
+        total = -OFFSET * sigma * add(0, n, top, sigma, of_loss, w)
+    else:
+        add(0, n, top, sigma, fits, w)
+    total += 2.0 * sigma * wrong(n, top, w)
     for i in range(n):
         total += w.real[col.CURVATURE, i]  # a pair at both of its documents
     return 0.5 * total
@@ -94,14 +111,15 @@ def _rows(
     discounts, levels, z = w.real[col.OWN], w.real[col.LEVEL], w.real[col.POWER]
     pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
     start, count = np.uint64(partners[0]), np.uint64(partners[1] - partners[0])
+    wrong_pairs = 0.0
     for i in range(np.uint64(rows[0]), np.uint64(rows[1])):
-        own, level = from_top[i], levels[i]
+        own, own_score, level = from_top[i], scores[i], levels[i]
         own_gain, own_discount = gains[i], discounts[i]
         for j in range(count if factorizable else np.uint64(0)):
             other = from_top[start + j]
             z[start + j] = min(own, other) / max(own, other)
         for j in range(np.uint64(0) if factorizable else count):
-            z[start + j] = np.exp(-sigma * abs(scores[i] - scores[start + j]))
+            z[start + j] = np.exp(-sigma * abs(own_score - scores[start + j]))
         total = 0.0
         for j in range(count):
             value = LOG_SERIES[TERMS - 1]
@@ -111,13 +129,16 @@ def _rows(
             if weighted:
                 weight *= abs(own_gain - gains[start + j])
                 weight *= abs(own_discount - discounts[start + j])
+            if divided:
+                weight /= OFFSET + abs(own_score - scores[start + j])
+                wrong_pairs += weight if (own_gain > gains[start + j]) == (start + j < i) else 0.0
             total += weight * (value * z[start + j])
         pulls[i], curvatures[i] = 0.0, total
-    return 0.0
+    return wrong_pairs
 
 
 def _wrong(n: int, top: int, w: Columns) -> float:
-    """Return the sum of |s_i - s_j|, weighted, over pairs in the wrong order."""
+    """Return the sum of |s_i - s_j|, weighted, or of the weights, over pairs in the wrong order."""
     level, documents, scratch = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     begins = grade_levels(w.real[col.WORTH, :n], level)
     for i in range(n):
@@ -159,7 +180,12 @@ def _across(start: int, cut: int, stop: int, top: int, documents: Integers, w: C
             less_lead += ahead * less
         lead += ahead * count
         if not is_worse:
-            total += (worth[i] - between) * both + less_both if weighted else lead
+            if divided:
+                total += (worth[i] - between) * fall + less_fall
+            elif weighted:
+                total += (worth[i] - between) * both + less_both
+            else:
+                total += lead
             better += 1
             continue
         worse += 1
@@ -170,6 +196,10 @@ def _across(start: int, cut: int, stop: int, top: int, documents: Integers, w: C
 
 
 _grade_loss, _swap_loss = pair_loss(weighted=False), pair_loss(weighted=True)
+_divided_loss = pair_loss(weighted=True, divided=True)
+# Only for the sum of all pulls.
+_pull_pairs = swap_pairs(divided=True, apart=True)[0]
+_add_pulls = dominance(_pull_pairs, divided=True, weighted=True, direct=DIRECT)
 
 
 @jit_caller
@@ -177,8 +207,21 @@ def long_grade_loss(sigma: float, scores: Floats, grades: Floats) -> float:
     """Return the loss of one query, of pairs of different grade, all of weight 1."""
     n = len(scores)
     w, _ = sorted_columns(scores, grades)
-    loss: float = _grade_loss(n, n, sigma, w)
+    loss: float = _grade_loss(n, n, sigma, LOSS_FIT, w)
     return loss
+
+
+@jit_helper
+def _swap_columns(p: Any, scores: Floats, gains: Floats) -> tuple[Columns, int]:
+    """Return the columns of one query, and how many documents are not cut off."""
+    n = len(scores)
+    top = min(p.truncation, n) if p.truncation > 0 else n
+    unit = ideal_dcg(gains, merged_order(gains), top, p.discount) if p.target == NDCG else 1.0
+    w, _ = sorted_columns(scores, gains)
+    for i in range(n):
+        w.real[col.WORTH, i] /= unit
+        w.real[col.OWN, i] = rank_discount(p.discount, n, i + 1)
+    return w, top
 
 
 @jit_caller
@@ -187,14 +230,25 @@ def long_swap_loss(p: Any, scores: Floats, gains: Floats) -> float:
 
     `p` as in `targets.add_swapped_pairs`.
     """
+    if all_equal(gains):
+        return 0.0
+    w, top = _swap_columns(p, scores, gains)
+    loss: float = _swap_loss(len(scores), top, p.sigma, LOSS_FIT, w)
+    return loss
+
+
+@jit_caller
+def long_normalised_loss(p: Any, scores: Floats, gains: Floats) -> float:
+    """Return what `long_swap_loss` does, normalised; `p` has `fits`, from `divided`."""
     n = len(scores)
     if all_equal(gains):
         return 0.0
-    top = min(p.truncation, n) if p.truncation > 0 else n
-    unit = ideal_dcg(gains, merged_order(gains), top, p.discount) if p.target == NDCG else 1.0
-    w, _ = sorted_columns(scores, gains)
-    for i in range(n):
-        w.real[col.WORTH, i] /= unit
-        w.real[col.OWN, i] = rank_discount(p.discount, n, i + 1)
-    loss: float = _swap_loss(n, top, p.sigma, w)
-    return loss
+    w, top = _swap_columns(p, scores, gains)
+    spread = w.real[col.SCORE, 0] - w.real[col.SCORE, n - 1]
+    if spread > widest(p.sigma):
+        return swapped_loss(p, scores, gains)
+    # The divisor of equal scores is taken back.
+    factor = OFFSET if spread == 0.0 else 1.0
+    magnitude = factor * _add_pulls(0, n, top, p.sigma, p.fits, w)
+    loss: float = factor * _divided_loss(n, top, p.sigma, p.fits, w)
+    return loss * norm_factor(p.sigma * magnitude)
