@@ -259,7 +259,8 @@ class Several(Objective):
         """
         found = {self.objectives[0][0]: first}
         for name, values in self.labels:
-            own = values.values if rows is None else values.values[rows]
+            # A copy, as read-only arrays would compile kernels again.
+            own = values.values.copy() if rows is None else values.values[rows]
             if len(own) != len(first):
                 raise ValueError(
                     f"labels[{name!r}] must have one label for each of the {len(first)} documents, "

@@ -8,23 +8,27 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from boostrank.objectives import REGISTRY
+from boostrank.objectives import REGISTRY, Preferences
 from cases import every_name, example
 from oracle import NAMES, ORACLES
 
 GOLDEN = Path(__file__).parent / "golden" / "gradients.json"
 # Processors round differently: they fuse multiplications, and their vectors differ in length.
 RTOL = 1e-9
+PAIRED = "ranknet", "lambdarank"
 
 
 def digest(names):
-    """Return one digest of the numbers of some objectives on data made from a seed."""
+    """Return a digest of the numbers of each objective, and of pairs, on data made from a seed."""
     rng = np.random.default_rng(4)
     group = rng.integers(0, 60, 200)
     scores, labels = rng.normal(size=group.sum()), rng.integers(0, 5, group.sum())
+    rows = group[: group.argmax()].sum() + np.arange(group.max())
+    pairs = np.column_stack([rows[1:], rows[:-1], rng.uniform(1.0, 2.0, len(rows) - 1)])
+    objectives = {name: (example(name).objective, example(name).rounds[-1]) for name in names}
+    objectives |= {f"pairs of {name}": (Preferences(name, pairs), 0) for name in PAIRED}
     result = {}
-    for name in names:
-        objective, m = example(name).objective, example(name).rounds[-1]
+    for name, (objective, m) in objectives.items():
         arrays = objective.grad_hess(scores, labels, group, round=m)
         arrays = *arrays, objective.loss(scores, labels, group, round=m)
         result[name] = hashlib.sha256(b"".join(a.tobytes() for a in arrays)).hexdigest()

@@ -2,12 +2,11 @@
 
 from itertools import combinations, permutations
 
-import numba
 import numpy as np
 import oracle
 import pytest
 from boostrank.objectives import FRank, GBRank, LambdaRank, ListNet, RankBoost, RankNet, RankSVM
-from boostrank.objectives.engine.bisection import first_part, grade_levels, halve
+from boostrank.objectives.engine import bisection
 from boostrank.objectives.engine.hinge import DIRECT
 
 PAIRWISE = (RankNet, RankSVM, FRank, RankBoost)
@@ -144,11 +143,15 @@ def grades_of_all_kinds(rng, n):
     yield rng.permutation(n) / 7
 
 
-@numba.njit
 def splits(grades):
     """Return where levels begin, and every split: its bounds and the documents between them."""
     n = len(grades)
     level, documents, scratch = np.empty(n, np.int64), np.arange(n), np.empty(n, np.int64)
+    # As Python functions: compiled code cannot be called from here.
+    grade_levels, first_part, halve = (
+        getattr(function, "py_func", function)
+        for function in (bisection.grade_levels, bisection.first_part, bisection.halve)
+    )
     begins = grade_levels(grades, level)
     parts, waiting, found = first_part(len(begins) - 1), 1, []
     while waiting > 0:

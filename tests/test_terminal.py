@@ -22,18 +22,21 @@ COMMANDS = {
     ],
     "bench": ["--docs", "1000", "--repeats", "1"],
 }
+MAIN = "from boostrank.lab.cli import main; main()"
+# Resizes its own terminal, and puts a file in its place at last: a process for each takes longer.
 # Of a benchmark the form counts here: a small one.
-MAIN = "from boostrank.lab import bench; bench.TOTAL_DOCS = 4_000; "
-ONCE = MAIN + "from boostrank.lab.cli import main; main()"
-# Resizes its own terminal, which is quicker than a process for each width.
-RESIZED = f"""{MAIN}
-import fcntl, struct, sys, termios
+RESIZED = """
+import fcntl, os, struct, sys, termios
+from boostrank.lab import bench
 from boostrank.lab.cli.app import app
-widths, *args = sys.argv[1:]
+bench.TOTAL_DOCS = 4_000
+file, widths, *args = sys.argv[1:]
 for width in map(int, widths.split(",")):
     fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
     app(args, standalone_mode=False)
     print("END", flush=True)
+os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), 1)
+app(args, standalone_mode=False)
 """
 # A number as all these tables print it, or a cell without one.
 WHOLE = re.compile(
@@ -42,12 +45,15 @@ WHOLE = re.compile(
 )
 
 
-def _in_terminal(args: list[str]) -> dict[int, str]:
-    """Run a command in terminals of all widths, and return what they show without colours."""
+def _shown(args: list[str], folder: Path) -> tuple[dict[int, str], str]:
+    """Run a command in terminals of all widths, and into a file; return what each gets.
+
+    Of terminals without colours.
+    """
     ours, theirs = pty.openpty()
     env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
     with subprocess.Popen(
-        [sys.executable, "-c", RESIZED, ",".join(map(str, WIDTHS)), *args],
+        [sys.executable, "-c", RESIZED, str(folder / "piped"), ",".join(map(str, WIDTHS)), *args],
         stdin=theirs, stdout=theirs, stderr=theirs, env=env | {"TERM": "xterm"},
     ) as process:  # fmt: skip
         os.close(theirs)
@@ -62,7 +68,7 @@ def _in_terminal(args: list[str]) -> dict[int, str]:
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode()).replace("\r\n", "\n")
     # Without the progress bar, which overwrites its own line.
     texts = [each.rpartition("\r")[2] for each in text.split("END\n")[:-1]]
-    return dict(zip(WIDTHS, texts, strict=True))
+    return dict(zip(WIDTHS, texts, strict=True)), (folder / "piped").read_text()
 
 
 def _table(text: str) -> list[list[str]]:
@@ -70,25 +76,17 @@ def _table(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-@pytest.fixture(scope="module", params=COMMANDS)
-def command(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_terminal_cuts_a_number_or_breaks_a_word(command: str, tmp_path: Path) -> None:
+    # One test: several, of several workers, would each run the command.
+    shown, piped = _shown([command, *COMMANDS[command], "--out", str(tmp_path)], tmp_path)
+    _check_pipe(command, piped)
+    for width in WIDTHS:
+        _check_terminal(command, width, shown[width], piped)
 
 
-@pytest.fixture(scope="module")
-def folder(command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp(command)
-
-
-@pytest.fixture(scope="module")
-def piped(command: str, folder: Path) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", ONCE, command, *COMMANDS[command], "--out", folder],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-
-
-def test_a_pipe_gets_everything_in_lines_of_any_length(command: str, piped: str) -> None:
+def _check_pipe(command: str, piped: str) -> None:
+    """It gets everything, in lines of any length."""
     heading, *lines = _table(piped)
     assert "Not shown" not in piped
     for line in lines:
@@ -106,13 +104,6 @@ def test_a_pipe_gets_everything_in_lines_of_any_length(command: str, piped: str)
     }
     assert "rounds chosen by validation MAP." in piped
     assert "Difference and p: MAP against lightgbm:lambdarank, " in piped
-
-
-def test_no_terminal_cuts_a_number_or_breaks_a_word(command: str, piped: str, folder: Path) -> None:
-    # All widths in one process: a second test of another worker would run the command once more.
-    shown = _in_terminal([command, *COMMANDS[command], "--out", str(folder)])
-    for width in WIDTHS:
-        _check_terminal(command, width, shown[width], piped)
 
 
 def _check_terminal(command: str, width: int, text: str, piped: str) -> None:
@@ -158,16 +149,18 @@ def _check_terminal(command: str, width: int, text: str, piped: str) -> None:
 
 
 def test_compiling_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is compiled: here what metrics need, which takes a moment."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    args = ["compare", "-o", "gbrank", "--hosts", "lightgbm", "--rounds", "1", "--folds", "1"]
-    args += ["--out", str(tmp_path)]
-    process = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.stderr.isatty = lambda: True; {ONCE}", *args],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert process.stderr.count("boostrank: compiling; later runs start at once\n") == 1
-    process = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.stderr.isatty = lambda: True; {ONCE}", *args],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert "compiling" not in process.stderr
+    (tmp_path / "scores").write_text("2\n1\n")
+    (tmp_path / "data.txt").write_text("0 qid:1 1:2\n1 qid:1 1:3\n")
+    said = [
+        subprocess.run(
+            [
+                *(sys.executable, "-c", f"import sys; sys.stderr.isatty = lambda: True; {MAIN}"),
+                *("evaluate", tmp_path / "scores", tmp_path / "data.txt"),
+            ],
+            capture_output=True, text=True, check=True,
+        ).stderr
+        for _ in range(2)
+    ]  # fmt: skip
+    assert said == ["boostrank: compiling; later runs start at once\n", ""]
