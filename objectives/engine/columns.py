@@ -114,7 +114,9 @@ def new_columns(longest: int) -> Columns:
     """Return scratch that is wide enough for every batch of queries of up to `longest`."""
     width = max(strided(longest), BATCH) + STRIDE
     real, whole = np.empty((N_REAL, width)), np.empty((N_WHOLE, width), np.int64)
-    for column in range(width):  # np.zeros takes longer to compile
+    # Columns of a long query are written before they are read, and memory that nobody touches costs
+    # nothing. np.zeros takes longer to compile.
+    for column in range(BATCH + STRIDE):
         for kind in range(N_REAL):
             real[kind, column] = 0.0
         for kind in range(N_WHOLE):
@@ -213,6 +215,8 @@ def pack(
             own[column] = 0.0
             rank[column] = 1.0
         columns = end
+    for column in range(columns, strided(columns)):  # where loops over whole columns end
+        worth[column], own[column], rank[column], spare[column] = 0.0, 0.0, 1.0, 0.0
     return Batch(blocks, columns, runs, len(runs) > 1)
 
 
