@@ -8,16 +8,18 @@ import numba
 import numpy as np
 import pytest
 from boostrank.objectives import gains as gains_of_grades
-from boostrank.objectives.engine import columns, dominance, order, vector
+from boostrank.objectives.engine import columns, curvature, dominance, order, vector
 from boostrank.objectives.engine import gains as gain_table
 from boostrank.objectives.engine.divided import OFFSET, fits, widest
 from boostrank.objectives.engine.far_field import LOGISTIC, SLOPE
 from boostrank.objectives.engine.pair_losses import LOG_SERIES, long_normalised_loss, long_swap_loss
 from boostrank.objectives.engine.swaps import add_grade_pairs, swap_pairs
 from boostrank.objectives.ranknet import _long_loss as long_ranknet_loss
+from boostrank.objectives.smooth_ap import _long as long_smooth_ap
+from boostrank.objectives.smooth_ap import _long_loss as long_smooth_ap_loss
 from numpy.polynomial.polynomial import polyval
 
-from boostrank import SDCG, SHFSDCG, FRank, LambdaRank, RankNet
+from boostrank import SDCG, SHFSDCG, FRank, LambdaRank, RankNet, SmoothAP
 
 SHARES = [0.52, 0.32, 0.13, 0.022, 0.008]
 LENGTHS = (64, 65, 129, 221, 300, 700)
@@ -106,6 +108,26 @@ def frank(scores, grades, exact=False):
     if exact:
         hess = np.maximum(hess, 0.1 * np.abs(hess).mean())
     return 0.5 * np.sum(better**2 * wrong / (1.0 + root)), grad, hess
+
+
+def smooth_ap(scores, grades, sigma, exact=False):
+    """Loss, gradient and Hessian of the sigmoid form."""
+    x = (scores[:, None] - scores[None, :]) / sigma
+    relevant = np.where(grades > 0.0, 1.0, 0.0)
+    above, below = sigmoid_of(x), sigmoid_of(-x)
+    np.fill_diagonal(above, 0.0)
+    ranks, hits = 1.0 + above.sum(axis=1), 1.0 + above @ relevant
+    unit = relevant / (relevant.sum() * ranks)
+    w = unit[:, None] * (relevant[None, :] - (hits / ranks)[:, None])
+    slope = above * below / sigma
+    pulls = (w - w.T) * slope
+    hess = np.abs(pulls).sum(axis=1) / (2.0 * sigma)
+    if exact:
+        hess = np.sum(2.0 * w.T * slope**2 / ranks - pulls * (below - above) / sigma, axis=1)
+        rank, hit = slope.sum(axis=1), slope @ relevant
+        hess += 2.0 * unit * rank * (hit - hits * rank / ranks) / ranks
+        hess = np.maximum(hess, 0.1 * np.abs(hess).mean())
+    return -np.sum(unit * hits), pulls.sum(axis=1), hess
 
 
 def cost_of_rank(ranks, discount):
@@ -209,6 +231,43 @@ def test_frank_of_long_lists(spread, kind, rng):
             mean, _ = objective.replace(normalize=True).grad_hess(scores, grades, [n])
             agree(mean, want_grad / np.sum(grades[:, None] > grades))
         assert objective.loss(scores, grades, [n])[0] == pytest.approx(loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("share", [0.15, 0.5, 0.97])
+def test_smooth_ap_of_long_lists(spread, share, rng):
+    objective = SmoothAP(sigma=0.7)
+    for n in (223,) if numba.config.DISABLE_JIT else (513, 700, 1300):
+        scores = some_scores(spread, n, rng)
+        grades = rng.integers(1, 4, n) * (rng.random(n) < share).astype(float)
+        want_loss, want_grad, want_hess = smooth_ap(scores, grades, 0.7)
+        if numba.config.DISABLE_JIT:  # what longer lists come to
+            grad, hess, p = np.zeros(n), np.zeros(n), objective._params()
+            long_smooth_ap(p, scores, grades, int(curvature.GAUSS_NEWTON), grad, hess)
+            loss = long_smooth_ap_loss(p, scores, grades)
+        else:
+            grad, hess = objective.grad_hess(scores, grades, [n])
+            (loss,) = objective.loss(scores, grades, [n])
+        agree(grad, want_grad)
+        agree(np.maximum(hess, 1e-10), np.maximum(want_hess, 1e-10))
+        assert loss == pytest.approx(want_loss, rel=1e-12)
+
+
+@pytest.mark.compiled
+def test_long_lists_with_nothing_to_rank_have_no_smooth_ap():
+    for grades in (np.zeros(600), np.ones(600)):
+        assert SmoothAP().loss(np.arange(600.0), grades, [600]) == 0.0
+        assert not SmoothAP().grad_hess(np.arange(600.0), grades, [600])[0].any()
+
+
+def test_exact_hessians_of_smooth_ap_for_long_lists(rng):
+    """By all pairs, where other derivatives of lists of such a length are not."""
+    n = 513
+    scores, grades = rng.normal(size=n), (rng.random(n) < 0.2).astype(float)
+    grad, hess = SmoothAP(sigma=0.7, hessian="exact").grad_hess(scores, grades, [n])
+    _, want_grad, want_hess = smooth_ap(scores, grades, 0.7, exact=True)
+    agree(grad, want_grad)
+    agree(hess, want_hess)
 
 
 def pair_losses(scores, grades, truncation=None, sigma=1.0, norm=None):
@@ -459,8 +518,8 @@ def test_lists_of_every_length(objective, table, rng):
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     "objective",
-    [SDCG(), SHFSDCG(), LambdaRank(), LambdaRank(norm=False), RankNet(), FRank()],
-    ids=["sdcg", "shf-sdcg", "lambdarank", "lambdarank-plain", "ranknet", "frank"],
+    [SDCG(), SHFSDCG(), LambdaRank(), LambdaRank(norm=False), RankNet(), FRank(), SmoothAP()],
+    ids=["sdcg", "shf-sdcg", "lambdarank", "lambdarank-plain", "ranknet", "frank", "smooth-ap"],
 )
 def test_short_and_long_lists_of_one_call_do_not_affect_each_other(objective, rng):
     # Short ones fill several batches, whose last query just fits or just does not.

@@ -45,8 +45,8 @@ class Kernel(NamedTuple):
     run_losses, run_derivatives : compiled functions
         Over the queries first to last - 1.
     run_exact : compiled function, optional
-        Derivatives with an exact Hessian, where it shares little with the others: compiled only
-        where it is asked for.
+        Derivatives with an exact Hessian, of queries of any length, where it shares little with the
+        others: compiled only where it is asked for.
     run_long_losses, run_long_derivatives : compiled functions, optional
         For queries of over `short_up_to` documents, which the first two then leave out: compiled
         only where there is one.
@@ -102,9 +102,11 @@ class Kernel(NamedTuple):
         grad, hess : float64 arrays (n_docs,)
             Overwritten.
         """
-        run = self.run_derivatives
         if hessian == EXACT and self.run_exact is not None:
             run = self.run_exact
+            over_queries(run, boundaries, scores, labels, p, hessian, grad, hess)
+            return
+        run = self.run_derivatives
         over_queries(run, boundaries, scores, labels, p, hessian, grad, hess)
         if self.run_long_derivatives is not None and self._any_long(boundaries):
             run = self.run_long_derivatives
@@ -189,6 +191,8 @@ def kernels_by_length(
     short_up_to: int,
     *,
     query: Function,
+    loss: Function | None = None,
+    exact: Function | None = None,
     long_loss: Function,
     long_derivatives: Function,
 ) -> Kernel:
@@ -202,17 +206,28 @@ def kernels_by_length(
         Documents of the longest short query.
     query : compiled function
         As in `query_kernel`, for short queries.
+    loss : compiled function, optional
+        As in `query_kernels`, for short queries; what `query` returns is then ignored.
+    exact : compiled function, optional
+        As `query`, with an exact Hessian, for queries of any length.
     long_loss, long_derivatives : compiled functions
         As in `query_kernels`, for long ones.
     """
     short, long = _by_length(short_up_to)
     whole = {"query": query, "of_query": _same, "counts": short}
     derivatives = {"query": long_derivatives, "of_query": _same, "counts": long}
+    if loss is None:
+        run_losses = _bound(_losses_of_whole_queries, **whole)
+    else:
+        run_losses = _bound(_losses_of_queries, query=loss, counts=short)
+    run_exact = None
+    if exact is not None:
+        run_exact = _bound(_derivatives_of_queries, query=exact, of_query=_same)
     return Kernel(
         params,
-        _bound(_losses_of_whole_queries, **whole),
+        run_losses,
         _bound(_derivatives_of_queries, **whole),
-        None,
+        run_exact,
         _bound(_losses_of_queries, query=long_loss, counts=long),
         _bound(_derivatives_of_queries, **derivatives),
         short_up_to,
