@@ -102,7 +102,10 @@ def check_labels(labels: Any, n_docs: int, domain: str = GRADES) -> Floats:
         bad = ~((array >= least) & (array <= most))  # NaN too
         cure = "map missing judgements to 0 or drop their rows"
         if (array[bad] > most).all():
-            cure = 'amounts, such as prices, need gain="linear"'
+            cure = (
+                'amounts, such as prices, need gain="linear" or, where an objective has no gain, '
+                "one such as RankNet"
+            )
         elif domain not in (GRADES, AMOUNTS):
             cure = "drop their rows"
         raise ValueError(f"labels must be {expected}, got {_first(bad, array)}; {cure}")

@@ -139,6 +139,8 @@ EQUIVALENT = {
     "order: scale = (n - 1) / (top - bottom) => scale = (n - 2) / (top - bottom)": (
         "other buckets, in the same order"
     ),
+    "query_softmax: top, best, total = 0.0, scores[0], 0.0"
+    " => top, best, total = 0.0, scores[1], 0.0": "the best of all is looked for in any case",
     "ranknet: return Packing(False, 0, False, False, True, 200, 0, no_discount())"
     " => return Packing(False, 0, False, False, True, 201, 0, no_discount())": (
         "where one way takes over from another: both agree"

@@ -435,3 +435,9 @@ def test_listnet_lets_grades_differ_by_their_softmax_not_by_their_gain():
     """Grade 3 next to grade 4 keeps a share of 1/(1 + e); by gains it would be 1/(1 + e^8)."""
     grad, _ = ListNet().grad_hess([0.0, 0.0], [4, 3], [2])
     assert grad[1] == same(1 / 2 - 1 / (1 + np.e), rel=1e-14)
+
+
+def test_listnet_refuses_grades_whose_exponentials_are_no_numbers():
+    for call in (ListNet().loss, ListNet().grad_hess):
+        with pytest.raises(ValueError, match=r"between 0 and 1000, got 1001\.0 .* such as RankNet"):
+            call([0.0, 0.0], [0.0, 1001.0], [2])
