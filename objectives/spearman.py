@@ -120,7 +120,7 @@ def _write_ranks(
     """Write r^ into RANK and t into WORTH."""
     write_decays(w, batch, p.alpha)
     near_ranks(p, batch, w)
-    add_far_ranks(p.alpha, tables[0], batch, w)
+    add_far_ranks(p.alpha, tables[0], batch, w, False)
     _write_label_ranks(batch, w)
 
 

@@ -76,10 +76,13 @@ LOGISTIC = np.array(
 SLOPE = LOGISTIC * np.arange(1.0, TERMS + 1.0)
 
 ABOVE, BELOW = 0, 1  # the side from which a document receives
+# Of a sweep: whether it is by the slope, has curvatures, the moments S1, distances.
+Kinds = tuple[bool | np.bool_, bool | np.bool_, bool | np.bool_, bool | np.bool_]
 
 
 # Numbers of (**) in a table [kind, side, level of the document, level of the others]. The first
-# five make what is added to a column of the loss's choice, the others what is added to CURVATURE.
+# five make what is added to a column of the loss's choice, the others what `add_far_slopes` adds to
+# CURVATURE.
 (
     OWN_MOMENT,  # A
     OTHER_MOMENT,  # B
@@ -110,8 +113,7 @@ def new_table(levels: int) -> Floats:
 def pair_table(p: Any, levels: int) -> Floats:
     """Return the table of sums over pairs of different level.
 
-    PULL receives G(alpha (s_i - s_j)) of every pair, with i of the higher level, and less it at j;
-    CURVATURE the slope at both.
+    PULL receives G(alpha (s_i - s_j)) of every pair, with i of the higher level, and less it at j.
     """
     table = new_table(levels)
     for level in range(levels):
@@ -119,7 +121,6 @@ def pair_table(p: Any, levels: int) -> Floats:
             above, below = table[:, ABOVE, level, other], table[:, BELOW, level, other]
             if level != other:
                 above[OWN_MOMENT], below[OWN_MOMENT] = -1.0, 1.0
-                above[BEND_OWN_MOMENT], below[BEND_OWN_MOMENT] = 1.0, 1.0
             # A pair in the wrong order: 1 - G(|x|) in place of G(|x|).
             above[OWN_COUNT] = 1.0 if level > other else 0.0
             below[OWN_COUNT] = -1.0 if level < other else 0.0
@@ -127,10 +128,13 @@ def pair_table(p: Any, levels: int) -> Floats:
 
 
 @jit_inline
-def add_far_ranks(alpha: float, table: Floats, batch: Batch, w: Columns) -> None:
-    """Add to RANK what documents of other blocks contribute, by the logistic function."""
+def add_far_ranks(alpha: float, table: Floats, batch: Batch, w: Columns, distant: bool) -> None:
+    """Add to RANK what documents of other blocks contribute, by the logistic function.
+
+    `distant` is false where the table has no use for distances.
+    """
     if batch.spans_blocks:
-        kinds = np.bool_(False), np.bool_(False), np.bool_(False)
+        kinds = np.bool_(False), np.bool_(False), np.bool_(False), np.bool_(distant)
         _add_far(alpha, table, kinds, batch, w, RANK, batch.columns)
 
 
@@ -141,7 +145,7 @@ def add_far_slopes(alpha: float, table: Floats, batch: Batch, w: Columns, weight
     `weighted` is false where the table has no use for the moments S1 and all w are 1.
     """
     if batch.spans_blocks:
-        kinds = np.bool_(True), np.bool_(True), np.bool_(weighted)
+        kinds = np.bool_(True), np.bool_(True), np.bool_(weighted), np.bool_(False)
         _add_far(alpha, table, kinds, batch, w, PULL, batch.columns)
 
 
@@ -151,11 +155,12 @@ def add_far_pairs(
 ) -> None:
     """Add the pairs with documents of other blocks: to PULL by the logistic function.
 
-    To CURVATURE they are added by its slope. Documents from column `top` on take part in pairs with
-    those before it only. `weighted` as in `add_far_slopes`.
+    To CURVATURE they are added by its slope, with the sign of the numbers changed for documents
+    above. Documents from column `top` on take part in pairs with those before it only. `weighted`
+    as in `add_far_slopes`.
     """
     if batch.spans_blocks:
-        kinds = np.bool_(False), np.bool_(True), np.bool_(weighted)
+        kinds = np.bool_(False), np.bool_(True), np.bool_(weighted), np.bool_(False)
         _add_far(alpha, table, kinds, batch, w, PULL, top)
 
 
@@ -163,13 +168,13 @@ def add_far_pairs(
 def _add_far(
     alpha: float,
     table: Floats,
-    kinds: tuple[bool | np.bool_, bool | np.bool_, bool | np.bool_],
+    kinds: Kinds,
     batch: Batch,
     w: Columns,
     column: int,
     top: int,
 ) -> None:
-    """Run both sweeps; `kinds`: whether by the slope, with curvatures, with the moments S1."""
+    """Run both sweeps."""
     levels = batch.runs.shape[1] - 1
     moments = np.empty((2, levels, TERMS))
     totals = np.empty((3, levels))  # of each level: documents, weights, distances to the edge
@@ -183,7 +188,7 @@ def _sweep(
     side: int,
     alpha: float,
     table: Floats,
-    kinds: tuple[bool | np.bool_, bool | np.bool_, bool | np.bool_],
+    kinds: Kinds,
     top: int,
     runs: Integers,
     w: Columns,
@@ -193,7 +198,7 @@ def _sweep(
 ) -> None:
     """Go through the blocks from one side, with the moments of those behind."""
     blocks, levels = len(runs), runs.shape[1] - 1
-    slopes, bends, weighted = kinds
+    slopes, bends, weighted, distant = kinds
     from_top, to_bottom = w.real[FROM_TOP], w.real[TO_BOTTOM]
     near, far = (from_top, to_bottom) if side == ABOVE else (to_bottom, from_top)
     tops, bottoms, scores, weights = w.real[TOP], w.real[BOTTOM], w.real[SCORE], w.real[OWN]
@@ -218,6 +223,12 @@ def _sweep(
             phi = SLOPE if slopes else LOGISTIC
             at = int(OWN_MOMENT), side, level
             mixed, constants = _combined(table, at, phi, ones, sums, totals, own, other)
+            if bends and not slopes:
+                # The bends are the pulls' slopes: one polynomial has both.
+                sign = -1.0 if side == ABOVE else 1.0
+                parts = own, other, mixed, constants
+                _add_with_slopes(parts, sign, weights, near, a, b, out, curvature)
+                continue
             _add(own, other, mixed, constants, weights, near, a, b, out)
             if constants[2] != 0.0:
                 for i in range(a, b):
@@ -240,15 +251,18 @@ def _sweep(
         _carry(runs, m, counts, weighted, weights, far, powers, spans, gaps, ones, sums)
         for level in range(levels):
             a, b = runs[m, level], runs[m, level + 1]
-            lag = count[level] * (height + gap) if count[level] > 0.0 else 0.0
-            weight = 0.0
+            if distant and count[level] > 0.0:
+                distance[level] += count[level] * (height + gap)
             if counts:
-                for i in range(a, b):
+                first, stop = np.uint64(a), np.uint64(b)
+                lag, weight = 0.0, 0.0
+                for i in range(first, stop if distant else first):
                     lag += abs(scores[i] - leaving) + gap
+                for i in range(first, stop):
                     weight += weights[i]
+                distance[level] += lag
+                total_weight[level] += weight
                 count[level] += b - a
-            distance[level] += lag
-            total_weight[level] += weight
 
 
 @jit_helper
@@ -322,6 +336,37 @@ def _add(
             for k in range(TERMS):
                 value = value * z[i] + own[TERMS - 1 - k]
             out[i] += weights[i] * (value * z[i] + per_own) + rest
+
+
+@jit_helper
+def _add_with_slopes(
+    parts: tuple[Floats, Floats, bool, tuple[float, float, float]],
+    sign: float,
+    weights: Floats,
+    z: Floats,
+    a: int,
+    b: int,
+    out: Floats,
+    curvature: Floats,
+) -> None:
+    """Do what `_add` does, and add `sign` times the slope of all that decays to `curvature`."""
+    own, other, mixed, (rest, per_own, _) = parts
+    if mixed:
+        for i in range(np.uint64(a), np.uint64(b)):
+            value, slope = 0.0, 0.0
+            for k in range(TERMS):
+                slope = slope * z[i] + value
+                value = value * z[i] + (weights[i] * own[TERMS - 1 - k] + other[TERMS - 1 - k])
+            out[i] += value * z[i] + weights[i] * per_own + rest
+            curvature[i] += sign * z[i] * (value + slope * z[i])
+    else:
+        for i in range(np.uint64(a), np.uint64(b)):
+            value, slope = 0.0, 0.0
+            for k in range(TERMS):
+                slope = slope * z[i] + value
+                value = value * z[i] + own[TERMS - 1 - k]
+            out[i] += weights[i] * (value * z[i] + per_own) + rest
+            curvature[i] += sign * weights[i] * z[i] * (value + slope * z[i])
 
 
 @jit_helper

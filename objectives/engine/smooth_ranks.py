@@ -234,7 +234,8 @@ def smooth_rank_kernels(
     hinged : bool
         As in `_exact_curvature`.
     """
-    write_ranks = jit_inline(bind(_write_ranks, near_ranks=near_ranks, write_cuts=write_cuts))
+    of_ranks = {"near_ranks": near_ranks, "write_cuts": write_cuts, "hinged": hinged}
+    write_ranks = jit_inline(bind(_write_ranks, **of_ranks))
     parts = {"write_ranks": write_ranks, "near_pulls": near_pulls, "fill": fill}
     derivatives = jit_inline(bind(_derivatives, **parts))
     return batch_kernels(
@@ -254,7 +255,7 @@ fill = near_ranks = write_cuts = near_pulls = write_ranks = derivatives = hinged
 
 def _write_ranks(p: SmoothDCGParams, batch: Batch, table: Floats, w: Columns) -> None:
     near_ranks(p, batch, w)
-    add_far_ranks(p.alpha, table, batch, w)
+    add_far_ranks(p.alpha, table, batch, w, hinged)  # for hinges grow with distances
     if p.k > 0:
         write_cuts(p, batch, w)
 

@@ -15,8 +15,6 @@ from .divided import OFFSET
 from .driver import Function, bind
 from .far_field import (
     ABOVE,
-    BEND_OTHER_MOMENT,
-    BEND_OWN_MOMENT,
     OTHER_MOMENT,
     OTHER_SUM,
     OWN_COUNT,
@@ -58,17 +56,15 @@ def write_swap_table(table: Floats, w: Columns, batch: Batch) -> None:
     """Write the far field's numbers for the gaps between one query's gains."""
     levels, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
     for side in range(2):
-        sign = -1.0 if side == ABOVE else 1.0
         for level in range(batch.runs.shape[1] - 1):
             for other in range(batch.runs.shape[1] - 1):
                 gap = abs(levels[level] - levels[other]) * unit
-                # |d_i - d_j| is (d_i - d_j) times the sign; a wrong pair has 1 - rho for rho.
+                # For documents above, |d_i - d_j| is d_j - d_i, and a pair in the right order pulls
+                # the other way: the signs cancel. A wrong pair has 1 - rho for rho.
                 wrong = gap if (level > other) == (side == ABOVE) else 0.0
                 of_pair = table[:, side, level, other]
                 of_pair[OWN_MOMENT], of_pair[OTHER_MOMENT] = gap, -gap
                 of_pair[OWN_COUNT], of_pair[OTHER_SUM] = -wrong, wrong
-                of_pair[BEND_OWN_MOMENT] = sign * gap
-                of_pair[BEND_OTHER_MOMENT] = -sign * gap
 
 
 @jit_inline
