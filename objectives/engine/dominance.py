@@ -222,6 +222,8 @@ def _part(size: int, cut: int, parts: int, sigma: float, fits: Floats, v: Column
         blocks += 1
         begin = end
     edges[blocks] = size
+    for i in range(size, strided(size)):  # new memory may hold what is no number
+        powers[i] = 0.0
     exponentials(powers, from_top, strided(size))
     total = 0.0
     for m in range(blocks):
