@@ -149,6 +149,10 @@ EQUIVALENT = {
     "threads: if n_chunks <= 1: => if n_chunks < 1:": "one chunk is all there is",
     "threads: shares = np.linspace(0.0, total, n_chunks + 1)[1:-1]"
     " => shares = np.linspace(1.0, total, n_chunks + 1)[1:-1]": "a cut one pair further on",
+    "xe_ndcg: return XENDCGParams(p.gammas[a:b] if len(p.gammas) > 1 else p.gammas)"
+    " => return XENDCGParams(p.gammas[a:b] if len(p.gammas) > 2 else p.gammas)": (
+        "of two documents in all, there is something to rank in a query of both alone"
+    ),
     "validation: if (array[bad] > most).all(): => if (array[bad] >= most).all():": (
         "the largest that is allowed is none of those"
     ),
