@@ -93,8 +93,11 @@ def _write_steps(n: int, scores: Floats, sigma: float, x: Floats, steps: Floats)
 
 
 @jit_helper
-def _write_rows(steps: Floats, first: int, stride: int, count: int, rows: Floats) -> None:
-    """Write z, z^2 and so on for some documents, a row for each."""
+def _write_rows(steps: Floats, side: int, done: int, rows: Floats) -> int:
+    """Write z, z^2 and so on for the next documents of a sweep, a row for each; return how many."""
+    n = len(steps) - 1
+    count = min(CHUNK, n - done)
+    first, stride = (done, 1) if side == ABOVE else (n - done, -1)
     terms, four = np.uint64(len(rows) // CHUNK), np.uint64(4)
     for t in range(np.uint64(count)):
         z, row = steps[first + stride * t], t * terms
@@ -105,6 +108,7 @@ def _write_rows(steps: Floats, first: int, stride: int, count: int, rows: Floats
         fourth = rows[row + np.uint64(3)]
         for k in range(row, row + terms - four):
             rows[k + four] = fourth * rows[k]
+    return count
 
 
 @jit_helper
@@ -122,10 +126,7 @@ def _add_counts(
         for k in range(terms):
             of_hits[k] = of_misses[k] = 0.0
         for done in range(0, n, CHUNK):
-            count = min(CHUNK, n - done)
-            first, stride = (done, 1) if side == ABOVE else (n - done, -1)
-            _write_rows(steps, first, stride, count, rows)
-            for t in range(count):
+            for t in range(_write_rows(steps, side, done, rows)):
                 i = done + t if side == ABOVE else n - 1 - done - t
                 row = np.uint64(t) * terms
                 hit, miss = 0.0, 0.0
@@ -168,10 +169,7 @@ def _write_across(
             for k in range(terms):
                 sums[kind, k] = 0.0
         for done in range(0, n, CHUNK):
-            count = min(CHUNK, n - done)
-            first, stride = (done, 1) if side == ABOVE else (n - done, -1)
-            _write_rows(steps, first, stride, count, rows)
-            for t in range(count):
+            for t in range(_write_rows(steps, side, done, rows)):
                 i = done + t if side == ABOVE else n - 1 - done - t
                 row, own = np.uint64(t) * terms, 2 * int(better[i])
                 weight, total = weights[i], 0.0
