@@ -50,7 +50,7 @@ from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine import columns as col
 from .engine import swaps
-from .engine.columns import UNLIMITED, Batch, Columns, Packing, write_decays
+from .engine.columns import BY_WORTH_UP_TO, UNLIMITED, Batch, Columns, Packing, write_decays
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
 from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
 from .engine.driver import Kernel, kernels_by_grades, query_kernel
@@ -64,8 +64,9 @@ from .parameters import checked, choice, cutoff, flag, schedulable
 from .schedules import Schedule
 from .validation import Floats, Integers
 
-# Up to this truncation, or twice as many documents, all pairs one by one take less time.
-DIRECT_UP_TO, NORMALISED_UP_TO = 110, 175
+# Up to so many documents, or such a truncation, all pairs one by one take less time: without and
+# with norm.
+DIRECT_UP_TO, DIRECT_TOP = (480, BY_WORTH_UP_TO), (110, 160)
 NO_FITS = np.zeros((1, 1, 1))
 
 
@@ -83,11 +84,10 @@ class LambdaRankParams(NamedTuple):
 
 @jit_inline
 def _packing(p: LambdaRankParams) -> Packing:
-    few = NORMALISED_UP_TO if p.norm else DIRECT_UP_TO
-    top = p.truncation
-    direct = 0 < top <= few or (p.norm and widest(p.sigma) < 0.0)
-    direct_up_to = UNLIMITED if direct else 2 * few + 1
-    return Packing(True, top, p.target == NDCG, True, True, direct_up_to, top, p.discount)
+    top, block = p.truncation, col.WIDE_BLOCK
+    direct = 0 < top <= DIRECT_TOP[int(p.norm)] or (p.norm and widest(p.sigma) < 0.0)
+    direct_up_to = UNLIMITED if direct else DIRECT_UP_TO[int(p.norm)]
+    return Packing(True, top, p.target == NDCG, True, True, direct_up_to, top, p.discount, block)
 
 
 _, _add_block = swaps.swap_pairs(divided=False)
@@ -123,7 +123,7 @@ _add_many_divided = dominance(
 def _write_normalised(
     p: LambdaRankParams, batch: Batch, gaps: Floats, w: Columns
 ) -> tuple[float, float]:
-    pulls, curvatures, scores = w.real[col.PULL], w.real[col.CURVATURE], w.real[col.SCORE]
+    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
     swaps.write_discounts(p.discount, batch, w)
     write_decays(w, batch, p.sigma)
     magnitude = 0.0  # L over sigma
@@ -131,7 +131,7 @@ def _write_normalised(
         begin, end = w.whole[col.BEGIN, m], w.whole[col.BEGIN, m] + w.whole[col.SIZE, m]
         first = 0 if batch.spans_blocks else begin
         top = first + p.truncation if p.truncation > 0 else UNLIMITED
-        spread = abs(scores[begin] - scores[end - 1])
+        spread = w.real[col.TOP, 0 if batch.spans_blocks else m] - w.real[col.BOTTOM, m]
         fits_many = spread <= widest(p.sigma) and top - first > DIRECT // 2
         if many and end - begin > DIRECT and fits_many:
             magnitude = _add_many_divided(begin, end, top, p.sigma, p.fits, w)
@@ -140,7 +140,6 @@ def _write_normalised(
         if batch.spans_blocks:
             if m + 1 < batch.blocks:
                 continue
-            spread = w.real[col.TOP, 0] - w.real[col.BOTTOM, m]
             if spread <= widest(p.sigma):
                 swaps.write_gaps(gaps, w, batch)
                 magnitude += 2.0 * add_divided_pairs(p.sigma, p.fits, gaps, batch, w, top)

@@ -46,8 +46,8 @@ from .engine.gains import no_discount
 from .engine.jit import jit_helper, jit_inline
 from .engine.order import count_pairs
 from .engine.pair_losses import long_grade_loss
-from .engine.swaps import add_grade_pairs
-from .engine.vector import logistic_loss, padded
+from .engine.swaps import add_grade_block, add_grade_pairs
+from .engine.vector import logistic_loss
 from .parameters import flag, schedulable
 from .schedules import Schedule
 from .validation import Floats, Integers
@@ -76,10 +76,12 @@ def _long_loss(p: RankNetParams, scores: Floats, labels: Floats) -> float:
     return loss / max(1, count_pairs(labels)) if p.normalize else loss
 
 
+DIRECT_UP_TO = 400  # documents, of which all pairs one by one take less time than blocks
+
+
 @jit_inline
 def _packing(p: RankNetParams) -> Packing:
-    # Up to 200 documents, all pairs one by one take less time than blocks of them.
-    return Packing(False, 0, False, False, True, 200, 0, no_discount())
+    return Packing(False, 0, False, False, True, DIRECT_UP_TO, 0, no_discount(), col.WIDE_BLOCK)
 
 
 _add_many = dominance(add_grade_pairs, divided=False, weighted=False)
@@ -87,15 +89,13 @@ many = False  # bound below: whether a long query may have many grades
 
 
 def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[float, float]:
-    begin, size, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
     write_decays(w, batch, p.sigma)
     for m in range(batch.blocks):
-        first, end, factorizable = begin[m], begin[m] + size[m], ratios[m] != 0
-        last = begin[m] + padded(size[m]) if factorizable else end
-        if many and size[m] > DIRECT:
-            _add_many(first, end, UNLIMITED, p.sigma, LOGISTIC_FIT, w)
+        begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
+        if many and size > DIRECT:
+            _add_many(begin, begin + size, UNLIMITED, p.sigma, LOGISTIC_FIT, w)
         else:
-            add_grade_pairs((first, end), (first, last), factorizable, p.sigma, w)
+            add_grade_block(m, p.sigma, w)
     add_far_pairs(p.sigma, table, batch, w, batch.columns, False)
     if p.normalize:
         average_over_pairs(w, batch)

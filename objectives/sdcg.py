@@ -17,9 +17,9 @@ Definition
     R(r)   = integral of W from 0 to r
            = min(r, k) - (1/beta) ln[(1 + e^{-beta |r - k|}) / (1 + e^{-beta k})], or r without k
 
-    A linear discount pulls a relevant document as hard from the end of a list as near its top,
-    where log2 hardly pulls it (docs/accuracy.md). Its cost grows with the rank: times W, it would
-    fall again far beyond k. So the rank is cut off instead, and with it the slope of the cost.
+    A linear discount pulls a relevant document as hard from the end of a list as near its top
+    (docs/accuracy.md). Its cost grows with the rank, and times W would fall again far beyond k: the
+    rank is cut off instead, and with it the slope of the cost.
 
 Symbols
     s scores, g gains 2^y - 1, d(r) = 1/log2(1 + r), Z_k ideal DCG at k with that discount, for all
@@ -47,8 +47,8 @@ Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
 
 Numerics
-    No score overflows. Beyond 64 documents, sums between blocks agree with those over pairs to
-    1e-10 of the query's largest gradient, and mostly to 1e-13.
+    No score overflows. Sums between blocks agree with those over pairs to 1e-10 of the query's
+    largest gradient, and mostly to 1e-13.
 
 Cost
     O(n) after a sort, by blocks (`far_field`); O(n^2) for the exact Hessian and, linear without k,
@@ -60,7 +60,7 @@ When to use
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -68,13 +68,15 @@ from .base import Objective
 from .contract import Contract, Cost
 from .engine import columns as col
 from .engine import far_field as far
-from .engine.columns import BLOCK, Batch, Columns, Packing
+from .engine.columns import Batch, Columns, Packing
 from .engine.jit import jit_helper, jit_inline
+from .engine.near_field import Document, pairs_by_worth
 from .engine.smooth_ranks import (
     DISCOUNTS,
     SmoothDCGParams,
     by_gain_alone,
     ideal_discount,
+    logistic_ranks,
     slopes_of,
     smooth_rank_kernels,
 )
@@ -84,15 +86,14 @@ from .parameters import cutoff, flag, schedulable
 from .schedules import Schedule
 from .validation import Floats
 
-# Up to this many documents, all pairs one by one take less time than levels in blocks.
-DIRECT_UP_TO = 400
+DIRECT_UP_TO = 400  # documents, of which all pairs one by one take less time than blocks
 
 
 @jit_inline
 def _packing(p: SmoothDCGParams) -> Packing:
     by_gain = by_gain_alone(p)
-    few = DIRECT_UP_TO if by_gain else BLOCK
-    return Packing(True, p.k, p.normalize, False, by_gain, few, 0, ideal_discount(p))
+    few, block = (DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain else (col.BLOCK, col.BLOCK)
+    return Packing(True, p.k, p.normalize, False, by_gain, few, 0, ideal_discount(p), block)
 
 
 @jit_inline
@@ -123,67 +124,54 @@ def _fill(p: SmoothDCGParams, table: Floats, batch: Batch, w: Columns) -> None:
                     of_pair[far.BEND_OWN_MOMENT] = of_pair[far.BEND_OTHER_MOMENT] = 1.0
 
 
-@jit_helper
-def near_ranks(p: Any, batch: Batch, w: Columns) -> None:
-    """Write the documents' contributions inside each block to the smooth ranks."""
-    begin, size, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
-    from_top, scores, ranks = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.RANK]
-    for m in range(batch.blocks):
-        first, n, factorizable = np.uint64(begin[m]), size[m], ratios[m] != 0
-        for i in range(np.uint64(n)):
-            rank = 0.5  # 1 - G(0): the loop includes j = i, which (6) excludes
-            if factorizable:
-                own = from_top[first + i]
-                for j in range(np.uint64(padded(n))):
-                    rank += from_top[first + j] / (own + from_top[first + j])  # (6)
-            else:
-                for j in range(np.uint64(n)):
-                    rank += logistic(p.alpha * (scores[first + i] - scores[first + j]))[0]  # (6)
-            ranks[first + i] = rank
-
-
 @jit_inline
 def _write_cuts(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
     for m in range(batch.blocks):
         w.real[col.CUT, m] = float(p.k)
 
 
+@pairs_by_worth
+def _add_pairs(worse: Document, better: Document) -> tuple[float, float]:
+    """Return |c_i - c_j| rho_ij, of c by gain alone, for pull and curvature."""
+    share = 1.0 / (worse.decay + better.decay)
+    rho = worse.decay * better.decay * share * share
+    pull = max(better.worth - worse.worth, 0.0) * rho  # gradient
+    return pull, pull
+
+
 @jit_helper
-def _near_pulls(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
+def _near_pulls(p: SmoothDCGParams, first: int, last: int, w: Columns) -> None:
     """Write sum_j (c_i - c_j) rho_ij over each block, and its curvature."""
-    begin, size, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
+    begins, sizes, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
     from_top, scores, c = w.real[col.FROM_TOP], w.real[col.SCORE], slopes_of(p, w)
     pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
     sign = -1.0 if by_gain_alone(p) else 1.0
-    for m in range(batch.blocks):
-        first, n, factorizable = np.uint64(begin[m]), size[m], ratios[m] != 0
+    for m in range(first, last):
+        begin, n, factorizable = np.uint64(begins[m]), sizes[m], ratios[m] != 0
         for i in range(np.uint64(n)):
-            own, own_c = from_top[first + i], c[first + i]
+            own, own_score, own_c = from_top[begin + i], scores[begin + i], c[begin + i]
             pull = 0.0
             curvature = -0.25 * (own_c + sign * own_c)  # the loop includes j = i
-            if factorizable:
-                for j in range(np.uint64(padded(n))):
-                    below = 1.0 / (own + from_top[first + j])
-                    rho = own * from_top[first + j] * below * below
-                    pull += (own_c - c[first + j]) * rho  # gradient
-                    curvature += abs(own_c + sign * c[first + j]) * rho  # gauss-newton
-            else:
-                for j in range(np.uint64(n)):
-                    x = p.alpha * (scores[first + i] - scores[first + j])
-                    rho = logistic(x)[1]
-                    pull += (own_c - c[first + j]) * rho  # gradient
-                    curvature += abs(own_c + sign * c[first + j]) * rho  # gauss-newton
-            pulls[first + i] = pull
-            curvatures[first + i] = curvature
+            for j in range(np.uint64(padded(n))):
+                if factorizable:
+                    below = 1.0 / (own + from_top[begin + j])
+                    rho = own * from_top[begin + j] * below * below
+                else:
+                    rho = logistic(p.alpha * (own_score - scores[begin + j]))[1]
+                pull += (own_c - c[begin + j]) * rho  # gradient
+                curvature += abs(own_c + sign * c[begin + j]) * rho  # gauss-newton
+            pulls[begin + i] = pull
+            curvatures[begin + i] = curvature
 
 
 _kernel = smooth_rank_kernels(
     packing=_packing,
     tables=_tables,
     fill=_fill,
-    near_ranks=near_ranks,
+    near_ranks=logistic_ranks,
     write_cuts=_write_cuts,
     near_pulls=_near_pulls,
+    add_pairs=_add_pairs,
     hinged=False,
 )
 

@@ -64,8 +64,9 @@ import numpy as np
 from .contract import Contract
 from .engine import columns as col
 from .engine import far_field as far
-from .engine.columns import BLOCK, Batch, Columns, Packing, query_columns
+from .engine.columns import Batch, Columns, Packing, query_columns
 from .engine.jit import jit_helper, jit_inline
+from .engine.near_field import Document, pairs_by_worth
 from .engine.order import in_order, merged_order
 from .engine.smooth_ranks import (
     SmoothDCGParams,
@@ -76,13 +77,14 @@ from .engine.smooth_ranks import (
 )
 from .engine.vector import logistic, padded
 from .parameters import noise, positive
-from .sdcg import SDCG
+from .sdcg import DIRECT_UP_TO, SDCG
 from .validation import Floats
 
 
 @jit_inline
 def _packing(p: SmoothDCGParams) -> Packing:
-    return Packing(True, p.k, p.normalize, False, True, BLOCK, 0, ideal_discount(p))
+    few, block = (DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain_alone(p) else (col.BLOCK, col.BLOCK)
+    return Packing(True, p.k, p.normalize, False, True, few, 0, ideal_discount(p), block)
 
 
 @jit_inline
@@ -174,26 +176,35 @@ def _write_cuts(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
         w.real[col.CUT, m] = _worst_rank(w, a, b, p.k)
 
 
+@pairs_by_worth
+def _add_pairs(worse: Document, better: Document) -> tuple[float, float]:
+    """Return -(c_i + c_j) A' / alpha, of c by gain alone, for pull and curvature."""
+    share = 1.0 / (worse.decay + better.decay)
+    rho = worse.decay * better.decay * share * share if better.score >= worse.score else 0.25
+    hinge = (worse.worth + better.worth) * rho if better.worth > worse.worth else 0.0  # (16)
+    return hinge, hinge
+
+
 @jit_helper
-def _near_pulls(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
+def _near_pulls(p: SmoothDCGParams, first: int, last: int, w: Columns) -> None:
     """Write pulls / alpha and their magnitudes over the documents of each block."""
-    begin, size, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
+    begins, sizes, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
     from_top, scores, gains = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.WORTH]
     c, pulls, curvatures = slopes_of(p, w), w.real[col.PULL], w.real[col.CURVATURE]
     sign = -1.0 if by_gain_alone(p) else 1.0
-    for m in range(batch.blocks):
-        first, n, factorizable = np.uint64(begin[m]), size[m], ratios[m] != 0
+    for m in range(first, last):
+        begin, n, factorizable = np.uint64(begins[m]), sizes[m], ratios[m] != 0
         for i in range(np.uint64(n)):
-            own, own_score, own_gain = from_top[first + i], scores[first + i], gains[first + i]
-            own_c = c[first + i]
+            own, own_score, own_gain = from_top[begin + i], scores[begin + i], gains[begin + i]
+            own_c = c[begin + i]
             pull = 0.0
             curvature = -0.25 * (own_c + sign * own_c)  # the loop includes j = i
             for j in range(np.uint64(padded(n))):
-                gain, other_c = gains[first + j], c[first + j]
-                lead = own_score - scores[first + j]
+                gain, other_c = gains[begin + j], c[begin + j]
+                lead = own_score - scores[begin + j]
                 lead = lead if own_gain >= gain else -lead
                 if factorizable:
-                    other = from_top[first + j]
+                    other = from_top[begin + j]
                     share = 1.0 / (own + other)
                     rho = own * other * share * share
                 else:
@@ -204,8 +215,8 @@ def _near_pulls(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
                 pull += hinge if own_gain > gain else worse  # gradient
                 same = abs(own_c + sign * other_c) * rho
                 curvature += same if own_gain == gain else hinge  # gauss-newton
-            pulls[first + i] = pull
-            curvatures[first + i] = curvature
+            pulls[begin + i] = pull
+            curvatures[begin + i] = curvature
 
 
 _kernel = smooth_rank_kernels(
@@ -215,6 +226,7 @@ _kernel = smooth_rank_kernels(
     near_ranks=_near_ranks,
     write_cuts=_write_cuts,
     near_pulls=_near_pulls,
+    add_pairs=_add_pairs,
     hinged=True,
 )
 

@@ -63,10 +63,10 @@ from .engine.far_field import add_far_ranks, add_far_slopes, new_table
 from .engine.gains import no_discount
 from .engine.jit import jit_helper, jit_inline
 from .engine.order import write_order
+from .engine.smooth_ranks import logistic_ranks
 from .engine.vector import logistic, padded
 from .parameters import schedulable
 from .schedules import Schedule
-from .sdcg import near_ranks
 from .validation import NUMBERS, Floats
 
 
@@ -78,7 +78,7 @@ class SpearmanParams(NamedTuple):
 
 @jit_inline
 def _packing(p: SpearmanParams) -> Packing:
-    return Packing(False, 0, False, False, False, BLOCK, 0, no_discount())
+    return Packing(False, 0, False, False, False, BLOCK, 0, no_discount(), BLOCK)
 
 
 @jit_inline
@@ -119,7 +119,7 @@ def _write_ranks(
 ) -> None:
     """Write r^ into RANK and t into WORTH."""
     write_decays(w, batch, p.alpha)
-    near_ranks(p, batch, w)
+    logistic_ranks(p, batch, w)
     add_far_ranks(p.alpha, tables[0], batch, w, False)
     _write_label_ranks(batch, w)
 

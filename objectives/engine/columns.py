@@ -15,18 +15,22 @@ from typing import NamedTuple
 import numpy as np
 
 from ..validation import Floats, Integers
-from .gains import Discount, copy_gains
+from .gains import COUNTED, Discount, copy_gains
 from .jit import jit_helper, jit_inline
 from .order import all_equal, count_pairs, write_order
 from .vector import STRIDE, exponentials, padded, strided
 
 BLOCK = 64
+WIDE_BLOCK = 128  # where pairs inside a block are taken by worth, which costs less
 # Columns of a batch of short queries: scratch of so many documents stays in the fastest memory.
 BATCH = 512
 # Each level has sums of its own in the far field. Beyond these many, or in lists that hold fewer
 # documents of each, all pairs one by one are faster.
 MAX_LEVELS = 32
 DOCUMENTS_PER_LEVEL = 24
+# Lists of one block are ordered by worth up to so many documents. Longer ones stay in order of
+# score, which `dominance` needs. For up to `BLOCK` documents the order takes more than it saves.
+BY_WORTH_UP_TO = 1024
 # e^-150 is 7e-66: products of four such numbers, and 1 over them, keep all their digits.
 LARGEST_EXPONENT = 150.0
 # More documents than a query can have.
@@ -89,6 +93,7 @@ class Packing(NamedTuple):
     direct_up_to: int  # documents of the longest query that stays one block
     split_at: int  # a block begins behind this rank, 0 for none
     discount: Discount  # of the ideal DCG
+    block: int  # documents of a block of the far field
 
 
 class Batch(NamedTuple):
@@ -172,18 +177,28 @@ def pack(
                 continue
             for i in range(n):
                 key[i] = labels[a + i]
+        highest = lowest = scores[a]  # where nothing is sorted, any score will do
         n_levels = 0
         if n > packing.direct_up_to:
             n_levels = distinct(key[:n], levels) if packing.by_level else 1
-        if n > packing.direct_up_to or packing.sort:
+        leading = min(packing.split_at, n) if packing.split_at > 0 else n
+        by_score = n > packing.direct_up_to or packing.sort
+        by_worth = packing.by_level and n_levels == 0 and is_by_worth(n, leading)
+        if by_score or by_worth:
             order = document[columns:]
             for i in range(n):
                 spare[i] = scores[a + i]
                 place[columns + i] = i
-            write_order(spare, n, order, w.whole[SPARE:])
+            if by_score:
+                write_order(spare, n, order, w.whole[SPARE:])
+                highest, lowest = scores[a + order[0]], scores[a + order[n - 1]]
+            else:
+                for i in range(n):
+                    order[i] = i
+            if by_worth:
+                _order_by_worth(leading, key, order, place[columns:], spare, w.whole[SPARE:])
             if n_levels > 0:
-                split_at = min(packing.split_at, n) if packing.split_at > 0 else n
-                blocks = _block_edges(n, split_at, edges)
+                blocks = _block_edges(n, leading, packing.block, edges)
                 runs = np.empty((blocks, n_levels + 1), np.int64)
                 for m in range(blocks):
                     query[m], unit[m] = q, scale
@@ -206,7 +221,7 @@ def pack(
                 worth[columns + i] = scale * key[i]
         if n_levels == 0:
             query[blocks], unit[blocks], begin[blocks], size[blocks] = q, scale, columns, n
-            top[blocks] = score[columns]  # where nothing is sorted, any score will do
+            top[blocks], bottom[blocks] = highest, lowest
             blocks += 1
         end = columns + padded(n)
         for column in range(columns + n, end):
@@ -218,6 +233,15 @@ def pack(
     for column in range(columns, strided(columns)):  # where loops over whole columns end
         worth[column], own[column], rank[column], spare[column] = 0.0, 0.0, 1.0, 0.0
     return Batch(blocks, columns, runs, len(runs) > 1)
+
+
+@jit_inline
+def is_by_worth(n: int, leading: int) -> bool:
+    """Whether the `leading` best of the n documents of a block stand by ascending worth.
+
+    In the far field they always do, level by level.
+    """
+    return leading > BLOCK and (n <= BY_WORTH_UP_TO or leading <= BY_WORTH_UP_TO // 2)
 
 
 @jit_helper
@@ -260,17 +284,53 @@ def distinct(gains: Floats, levels: Floats) -> int:
 
 
 @jit_helper
-def _block_edges(n: int, split_at: int, edges: Integers) -> int:
+def _block_edges(n: int, split_at: int, block: int, edges: Integers) -> int:
     """Write where blocks begin, and n; one begins at `split_at`. Return how many there are."""
     blocks = 0
     begin = 0
     while begin < n:
         edges[blocks] = begin
         blocks += 1
-        end = begin + BLOCK
+        end = begin + block
         begin = split_at if begin < split_at < end else end
     edges[blocks] = n
     return blocks
+
+
+@jit_helper
+def _order_by_worth(
+    n: int, worths: Floats, order: Integers, places: Integers, spare: Floats, work: Integers
+) -> None:
+    """Bring the first n documents of an order into that of ascending worth; equal ones stay.
+
+    `places` are rewritten, `worths` are by document. `spare` and `work`, two rows, are scratch.
+    """
+    moved, counts = work[0], work[1]
+    for grade in range(COUNTED + 1):
+        counts[grade] = 0
+    others = 0
+    for i in range(n):
+        worth = worths[order[i]]
+        grade = int(min(worth, COUNTED - 1.0))
+        counts[grade + 1] += 1
+        others += 1 if grade != worth else 0
+        moved[i] = order[i]
+    if others == 0:
+        for grade in range(COUNTED):
+            counts[grade + 1] += counts[grade]
+        for i in range(n):
+            grade = int(worths[moved[i]])
+            at = counts[grade]
+            counts[grade] += 1
+            order[at], places[at] = moved[i], i
+        return
+    for i in range(n):
+        spare[i] = -worths[order[i]]
+    write_order(spare, n, places, work)
+    for i in range(n):
+        spare[i] = order[i]
+    for i in range(n):
+        order[i] = int(spare[places[i]])
 
 
 @jit_helper
@@ -287,8 +347,8 @@ def _group_levels(
     `order` and `places` are rewritten, `gains` are by document.
     """
     blocks, known = len(runs), len(levels)
-    level_of = np.empty(BLOCK, np.int64)
-    documents = np.empty(BLOCK, np.int64)
+    level_of = np.empty(WIDE_BLOCK, np.int64)
+    documents = np.empty(WIDE_BLOCK, np.int64)
     for m in range(blocks):
         a, b = edges[m], edges[m + 1]
         counts = runs[m]

@@ -22,7 +22,6 @@ import numpy as np
 
 from ..validation import Floats, Integers
 from .columns import (
-    BLOCK,
     BOTTOM,
     CURVATURE,
     FROM_TOP,
@@ -31,6 +30,7 @@ from .columns import (
     SCORE,
     TO_BOTTOM,
     TOP,
+    WIDE_BLOCK,
     Batch,
     Columns,
 )
@@ -113,8 +113,8 @@ def add_divided_pairs(
     terms = table.shape[2] - STEP * (SPREADS - 1 - kind)
     # For each level the sums over documents of e^{-t_k x} times 1, d, z and d z.
     moments = np.empty((levels, 4 * terms))
-    powers = np.empty(terms * BLOCK)  # e^{-t_k x} of a block's documents, a row for each k
-    room = np.empty((3, max(STEP * BLOCK, 4 * terms)))
+    powers = np.empty(terms * WIDE_BLOCK)  # e^{-t_k x} of a block's documents, a row for each k
+    room = np.empty((3, max(STEP * WIDE_BLOCK, 4 * terms)))
     total = 0.0
     for side in range(2):
         total += _sweep(side, sigma, fit, gaps, runs, w, top, moments, powers, room)
@@ -167,7 +167,7 @@ def _write_powers(
 ) -> None:
     """Write e^{-t_k x} of the documents of a block at a distance x from one of its edges."""
     scores = w.real[SCORE]
-    first, n, block = np.uint64(begin), np.uint64(end - begin), np.uint64(BLOCK)
+    first, n, block = np.uint64(begin), np.uint64(end - begin), np.uint64(WIDE_BLOCK)
     for k in range(np.uint64(STEP)):
         rate = fit[0, k]
         for i in range(n):
@@ -175,7 +175,7 @@ def _write_powers(
         for i in range(n, block):
             exponents[k * block + i] = 0.0
     rows = np.uint64(STEP) * block
-    exponentials(exponents, powers, STEP * BLOCK)
+    exponentials(exponents, powers, STEP * WIDE_BLOCK)
     for i in range(np.uint64(len(powers)) - rows):
         square = powers[i] * powers[i]
         square = square * square
@@ -206,7 +206,8 @@ def _carry(sigma: float, fit: Floats, distance: float, moments: Floats, decays: 
 def _send(m: int, runs: Integers, far: Floats, w: Columns, moments: Floats, powers: Floats) -> None:
     """Add the documents of a block to the moments."""
     weights = w.real[OWN]
-    terms, block, first = np.uint64(moments.shape[1] // 4), np.uint64(BLOCK), np.uint64(runs[m, 0])
+    terms, first = np.uint64(moments.shape[1] // 4), np.uint64(runs[m, 0])
+    block = np.uint64(WIDE_BLOCK)
     for level in range(len(moments)):
         begin, end = np.uint64(runs[m, level]), np.uint64(runs[m, level + 1])
         for k in range(terms if begin < end else np.uint64(0)):
@@ -243,7 +244,8 @@ def _receive(
     Returns the sum of |w f| over pairs with documents above, and 0 for those below.
     """
     weights, pulls, curvatures = w.real[OWN], w.real[PULL], w.real[CURVATURE]
-    terms, block, first = np.uint64(moments.shape[1] // 4), np.uint64(BLOCK), np.uint64(runs[m, 0])
+    terms, first = np.uint64(moments.shape[1] // 4), np.uint64(runs[m, 0])
+    block = np.uint64(WIDE_BLOCK)
     twice = terms + terms
     # One array for all that loops write: each further one costs them a check.
     wrong, right, sums = room[0], room[1], room[2]

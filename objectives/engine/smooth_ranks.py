@@ -19,13 +19,13 @@ import numpy as np
 from ..validation import Floats
 from . import columns as col
 from . import gains
-from .columns import Batch, Columns, query_columns, write_decays
+from .columns import Batch, Columns, is_by_worth, query_columns, write_decays
 from .curvature import floor_indefinite
 from .driver import Function, Kernel, batch_kernels, bind
 from .far_field import add_far_ranks, add_far_slopes
 from .gains import Discount
 from .jit import jit_helper, jit_inline
-from .vector import LN_2, logarithms, logistic, strided
+from .vector import LN_2, logarithms, logistic, padded, strided
 
 DISCOUNTS = ("linear", "sqrt", "log2", "reciprocal")
 LINEAR, SQRT, LOG2, RECIPROCAL, TABLE = range(5)
@@ -111,6 +111,24 @@ def _discount(rank: float, cut: float, p: SmoothDCGParams) -> tuple[float, float
         return -2.0 * root, (0.5 * w0 * w0 / (1.0 + within) - w1) / root
     d0, d1, d2 = _falling(rank, p.discount)
     return d0 * w0, d2 * w0 + 2.0 * d1 * w1 + d0 * w2
+
+
+@jit_helper
+def logistic_ranks(p: Any, batch: Batch, w: Columns) -> None:
+    """Write the documents' contributions inside each block to the smooth ranks."""
+    begin, size, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
+    from_top, scores, ranks = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.RANK]
+    for m in range(batch.blocks):
+        first, n, factorizable = np.uint64(begin[m]), size[m], ratios[m] != 0
+        for i in range(np.uint64(n)):
+            own, own_score = from_top[first + i], scores[first + i]
+            rank = 0.5  # 1 - G(0): the loop includes j = i, which (6) excludes
+            for j in range(np.uint64(padded(n))):
+                if factorizable:
+                    rank += from_top[first + j] / (own + from_top[first + j])  # (6)
+                else:
+                    rank += logistic(p.alpha * (own_score - scores[first + j]))[0]  # (6)
+            ranks[first + i] = rank
 
 
 @jit_helper
@@ -216,6 +234,7 @@ def smooth_rank_kernels(
     near_ranks: Function,
     write_cuts: Function,
     near_pulls: Function,
+    add_pairs: Function,
     hinged: bool,
 ) -> Kernel:
     """Make the kernel of SDCG or SHF-SDCG.
@@ -226,9 +245,12 @@ def smooth_rank_kernels(
         As in `batch_kernels`; two tables, of what blocks add to ranks and to pulls.
     fill : compiled function
         ``fill(p, table, batch, w)`` writes the table of the pulls for one query.
-    near_ranks, near_pulls : compiled function
-        ``(p, batch, w)``: write sums over the pairs inside each block into RANK, and into PULL and
-        CURVATURE.
+    near_ranks : compiled function
+        ``(p, batch, w)``: writes sums over the pairs inside each block into RANK.
+    near_pulls : compiled function
+        ``(p, first, last, w)``: writes those of blocks first to last - 1 into PULL and CURVATURE.
+    add_pairs : compiled function
+        From `near_field`, does what `near_pulls` does where c is by gain alone.
     write_cuts : compiled function
         ``(p, batch, w)``: writes CUT of every query, from its ranks, where there is a cut-off.
     hinged : bool
@@ -236,7 +258,8 @@ def smooth_rank_kernels(
     """
     of_ranks = {"near_ranks": near_ranks, "write_cuts": write_cuts, "hinged": hinged}
     write_ranks = jit_inline(bind(_write_ranks, **of_ranks))
-    parts = {"write_ranks": write_ranks, "near_pulls": near_pulls, "fill": fill}
+    pulls = {"near_pulls": near_pulls, "add_pairs": add_pairs}
+    parts = {"write_ranks": write_ranks, "fill": fill, **pulls}
     derivatives = jit_inline(bind(_derivatives, **parts))
     return batch_kernels(
         SmoothDCGParams,
@@ -250,7 +273,8 @@ def smooth_rank_kernels(
 
 # What these call is bound to them above.
 _unbound: Any = None
-fill = near_ranks = write_cuts = near_pulls = write_ranks = derivatives = hinged = _unbound
+fill = near_ranks = write_cuts = near_pulls = add_pairs = write_ranks = _unbound
+derivatives = hinged = _unbound
 
 
 def _write_ranks(p: SmoothDCGParams, batch: Batch, table: Floats, w: Columns) -> None:
@@ -268,7 +292,16 @@ def _derivatives(
     if not by_gain_alone(p):
         write_ranks(p, batch, ranks, w)
         write_slopes(p, batch, w)
-    near_pulls(p, batch, w)
+    size = w.whole[col.SIZE, 0]  # over `BLOCK` where there is but one query
+    by_worth = by_gain_alone(p) and (batch.spans_blocks or is_by_worth(size, size))
+    if not by_worth:
+        near_pulls(p, 0, batch.blocks, w)
+    for m in range(batch.blocks if by_worth else 0):
+        begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
+        if w.whole[col.FACTORIZABLE, m] != 0:
+            add_pairs(begin, begin + size, begin + padded(size), w)
+        else:
+            near_pulls(p, m, m + 1, w)
     if batch.spans_blocks:
         fill(p, pulls, batch, w)
         add_far_slopes(p.alpha, pulls, batch, w, not by_gain_alone(p))

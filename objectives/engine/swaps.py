@@ -10,7 +10,7 @@ import numpy as np
 
 from ..validation import Floats
 from . import columns as col
-from .columns import Batch, Columns, query_columns
+from .columns import Batch, Columns, is_by_worth, query_columns
 from .divided import OFFSET
 from .driver import Function, bind
 from .far_field import (
@@ -23,6 +23,7 @@ from .far_field import (
 )
 from .gains import Discount, rank_discount
 from .jit import jit_helper, jit_inline
+from .near_field import Document, pairs_by_worth
 from .vector import logistic, padded
 
 # Scores of padding are infinitely far off, and 0 times infinity would be no number.
@@ -111,6 +112,26 @@ def add_grade_pairs(
     return 0.0
 
 
+@pairs_by_worth
+def _add_grades(worse: Document, better: Document) -> tuple[float, float]:
+    """Return rho and rho (1 - rho)."""
+    share = 1.0 / (worse.decay + better.decay)
+    rho = worse.decay * share if better.worth > worse.worth else 0.0
+    return rho, rho * better.decay * share
+
+
+@jit_inline
+def add_grade_block(m: int, sigma: float, w: Columns) -> None:
+    """Write the sums over all pairs of different grade within a block."""
+    begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
+    end, factorizable = begin + size, w.whole[col.FACTORIZABLE, m] != 0
+    last = begin + padded(size) if factorizable else end
+    if factorizable and is_by_worth(size, size):
+        _add_grades(begin, end, last, w)
+    else:
+        add_grade_pairs((begin, end), (begin, last), factorizable, sigma, w)
+
+
 def swap_pairs(divided: bool, apart: bool = False) -> tuple[Function, Function]:
     """Return two compiled functions.
 
@@ -131,13 +152,23 @@ def swap_pairs(divided: bool, apart: bool = False) -> tuple[Function, Function]:
     """
     rows = jit_helper(bind(_rows, divided=divided, apart=apart))
     cross = jit_helper(bind(_cross, divided=divided))
-    return rows, jit_helper(bind(_block, add_rows=rows, add_cross=cross))
+    pairs = pairs_by_worth(bind(_of_pair, divided=divided))
+    return rows, jit_helper(bind(_block, add_rows=rows, add_pairs=pairs, add_cross=cross))
 
 
 _unbound: Any = None
 # What the functions below find here is bound to them above.
 divided = apart = False
-add_rows = add_cross = _unbound
+add_rows = add_pairs = add_cross = _unbound
+
+
+def _of_pair(worse: Document, better: Document) -> tuple[float, float]:
+    """Return w rho and w rho (1 - rho)."""
+    u = OFFSET + min(abs(worse.score - better.score), FARTHEST) if divided else 1.0
+    value = 1.0 / ((worse.decay + better.decay) * u)
+    weight = max(better.worth - worse.worth, 0.0) * abs(worse.own - better.own)
+    pull = weight * value * worse.decay
+    return pull, pull * (value * u) * better.decay
 
 
 def _rows(
@@ -246,10 +277,13 @@ def _block(m: int, top: int, batch: Batch, sigma: float, w: Columns) -> float:
     last = begin + padded(size) if padding else end
     whole = min(max(top, begin), end)
     total: float
-    if begin < whole < end and factorizable:
-        total = add_rows((begin, whole), (begin, whole), factorizable, sigma, w)
-        total += 2.0 * add_cross(begin, whole, last, w)
-        return total
+    if factorizable and begin < whole:
+        to = last if whole == end else whole
+        if is_by_worth(size, whole - begin):
+            total = 2.0 * add_pairs(begin, whole, to, w)
+        else:
+            total = add_rows((begin, whole), (begin, to), factorizable, sigma, w)
+        return total + 2.0 * (add_cross(begin, whole, last, w) if whole < end else 0.0)
     total = add_rows((begin, whole), (begin, last), factorizable, sigma, w)
     if whole < end:  # of a pair, one document is at rank T or above
         total += add_rows((whole, end), (begin, whole), factorizable, sigma, w)

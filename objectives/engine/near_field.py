@@ -1,0 +1,103 @@
+r"""Sums over the pairs of different worth within a block, each pair taken once.
+
+The documents of a block stand by ascending WORTH (`columns.pack`): those that are better than one
+stand behind the last of its own worth. Who is the better one of a pair need not be asked, pairs of
+equal worth are passed over, and of the ordered pairs of a query less than a third are left.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .columns import CURVATURE, FROM_TOP, OWN, PULL, SCORE, WORTH, Columns
+from .driver import Function, bind
+from .jit import jit_helper
+from .vector import LANES
+
+
+class Document(NamedTuple):
+    """What a pair is made of: the numbers of one column."""
+
+    decay: float  # FROM_TOP
+    score: float
+    worth: float
+    own: float
+
+
+def pairs_by_worth(of_pair: Function) -> Function:
+    """Return a compiled function.
+
+    Parameters
+    ----------
+    of_pair : function
+        ``of_pair(worse, better) -> (pull, bend)`` of two documents, of all columns where FROM_TOP
+        is factorizable; zeros where `better` is not worth more.
+
+    Returns
+    -------
+    ``add(begin, end, last, w) -> total``
+        Writes sums over the pairs of columns begin to end - 1: to PULL those of the pulls, of the
+        better document plus and of the worse one minus it, and to CURVATURE those of the bends.
+        Columns end to last - 1 are padding. Returns the sum of all pulls.
+    """
+    add: Function = jit_helper(bind(_add, of_pair=jit_helper(of_pair)))
+    return add
+
+
+_unbound: Any = None
+of_pair = _unbound  # bound above
+
+
+@jit_helper
+def _row(i: np.uint64, at: np.uint64, w: Columns) -> Document:
+    """Return the document of column `at`, and let none be better where that is not column i."""
+    worth = w.real[WORTH, at] if i == at else math.inf
+    return Document(w.real[FROM_TOP, at], w.real[SCORE, at], worth, w.real[OWN, at])
+
+
+def _add(begin: int, end: int, last: int, w: Columns) -> float:
+    decays, scores, worths, owns = w.real[FROM_TOP], w.real[SCORE], w.real[WORTH], w.real[OWN]
+    pulls, curvatures = w.real[PULL], w.real[CURVATURE]
+    first, final, stop = np.uint64(begin), np.uint64(end - 1), np.uint64(last)
+    one, two, three, lanes = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(LANES)
+    for j in range(first, stop):
+        pulls[j], curvatures[j] = 0.0, 0.0
+    better = first
+    total = 0.0
+    # Four documents at once: what their partners receive is then written once.
+    for group in range(np.uint64((end - begin + 3) // 4)):
+        i = first + group * np.uint64(4)
+        while better <= final and worths[better] <= worths[i]:
+            better += one
+        if better > final:
+            break
+        i_b, i_c, i_d = min(i + one, final), min(i + two, final), min(i + three, final)
+        a, b = _row(i, i, w), _row(i + one, i_b, w)
+        c, d = _row(i + two, i_c, w), _row(i + three, i_d, w)
+        pull_a, pull_b, pull_c, pull_d = 0.0, 0.0, 0.0, 0.0
+        bend_a, bend_b, bend_c, bend_d = 0.0, 0.0, 0.0, 0.0
+        for j in range(first + (better - first) // lanes * lanes, stop):
+            other = Document(decays[j], scores[j], worths[j], owns[j])
+            of_a, of_b = of_pair(a, other), of_pair(b, other)
+            of_c, of_d = of_pair(c, other), of_pair(d, other)
+            pull_a += of_a[0]
+            pull_b += of_b[0]
+            pull_c += of_c[0]
+            pull_d += of_d[0]
+            bend_a += of_a[1]
+            bend_b += of_b[1]
+            bend_c += of_c[1]
+            bend_d += of_d[1]
+            pulls[j] += (of_a[0] + of_b[0]) + (of_c[0] + of_d[0])
+            curvatures[j] += (of_a[1] + of_b[1]) + (of_c[1] + of_d[1])
+        pulls[i] -= pull_a
+        pulls[i_b] -= pull_b
+        pulls[i_c] -= pull_c
+        pulls[i_d] -= pull_d
+        curvatures[i] += bend_a
+        curvatures[i_b] += bend_b
+        curvatures[i_c] += bend_c
+        curvatures[i_d] += bend_d
+        total += (pull_a + pull_b) + (pull_c + pull_d)
+    return total
