@@ -75,6 +75,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "listmle": (("listmle",), ("orders",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
     "long_smooth_ap": (("smooth-ap", "smooth_ap"), ("blocks",)),
+    "near_field": (SIGMOIDS, ("blocks",)),
     "memory": (("gbrank", "taken", "stays_its_own"), ("passes",)),
     "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
     "pairs": (("preferences",), ("preferences",)),
@@ -141,10 +142,6 @@ EQUIVALENT = {
     ),
     "query_softmax: top, best, total = 0.0, scores[0], 0.0"
     " => top, best, total = 0.0, scores[1], 0.0": "the best of all is looked for in any case",
-    "ranknet: return Packing(False, 0, False, False, True, 200, 0, no_discount())"
-    " => return Packing(False, 0, False, False, True, 201, 0, no_discount())": (
-        "where one way takes over from another: both agree"
-    ),
     "reg_shf_sdcg: super().__post_init__() => pass": "its parts check the Hessian",
     "threads: if n_chunks <= 1: => if n_chunks < 1:": "one chunk is all there is",
     "threads: shares = np.linspace(0.0, total, n_chunks + 1)[1:-1]"
@@ -159,9 +156,9 @@ EQUIVALENT = {
 }
 # The same of many, as regular expressions of what stands in their place.
 ALIKE = {
-    r"(SHORT_LIST|MOVES_PER_DOCUMENT|DIRECT(_UP_TO)?|TABLE|MAX_LEVELS|DOCUMENTS_PER_LEVEL) = \d+"
-    r"|LARGEST_EXPONENT = 151\.0": ("where one way takes over from another: both agree"),
-    r"(LANES|STRIDE|BLOCK|BATCH) = \d+": "lengths of scratch and of what is done at once",
+    r"(SHORT_LIST|MOVES_PER_DOCUMENT|(DIRECT|BY_WORTH)(_UP_TO)?|TABLE|MAX_LEVELS|DOCUMENTS_PER_LEVEL"
+    r") = \d+|LARGEST_EXPONENT = 151\.0": ("where one way takes over from another: both agree"),
+    r"(LANES|STRIDE|(WIDE_)?BLOCK|BATCH) = \d+": "lengths of scratch and of what is done at once",
     r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*": (
         "how work is shared out: any share gives the same"
     ),
