@@ -4,6 +4,8 @@ import ast
 import hashlib
 import os
 import re
+import sys
+from collections.abc import Generator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,6 +41,28 @@ import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 settings.register_profile("fuzz", max_examples=5000, print_blob=True)
+
+
+# Files of which `make coverage` counts the lines in the interpreter. Compiled they reach few lines,
+# and tracing takes two thirds of their time once more.
+UNTRACED = {"test_blocks", "test_derivatives", "test_edge_cases", "test_fuzz", "test_oracle"}
+UNTRACED |= {"test_pairwise", "test_preferences"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Switch tracing off for the files above where kernels are compiled.
+
+    The marker no_cover of pytest-cov does nothing in the processes of pytest-xdist: what it pauses
+    there has paused another tracer, which goes on instead.
+    """
+    trace = sys.gettrace()
+    if item.path.stem in UNTRACED and "NUMBA_DISABLE_JIT" not in os.environ:
+        sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(trace)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,7 +3,8 @@
 A query of up to `BLOCK` documents is one block. Such queries are worked on in batches: they stand
 side by side, and what is done document by document is done to hundreds at once. A longer query is a
 batch of its own. Where the far field (`far_field`) takes part, it is sorted and cut into blocks,
-and the documents of one level, a distinct gain, stand together in each block.
+and the documents of one level, a distinct gain, stand together in each block. They also do so in a
+longer query that stays one block (`near_field`).
 
 Each query is padded to whole lanes, so that loops over its documents have no remainder. Padding
 stands infinitely far below all documents and is worth less: it contributes nothing.

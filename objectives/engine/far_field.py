@@ -1,7 +1,7 @@
 r"""Sums over all pairs of a list in linear time: a one-dimensional fast multipole scheme.
 
 The documents of a query stand in order of descending score, in blocks (`columns`). Pairs inside a
-block, the *near field*, are summed one by one, without an exponential each: with
+block, the *near field* (`near_field`), are summed one by one, without an exponential each: with
 E_i = e^{alpha (s_i - s_top)},
 
     1/(1 + e^{alpha (s_i - s_j)}) = E_j / (E_i + E_j).
