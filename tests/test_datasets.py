@@ -288,9 +288,16 @@ def test_damaged_gzip_is_named(tmp_path, damage):
     assert str(caught.value).startswith(f"{path}, after line {line}: ")
 
 
-def test_gzip_by_another_name_is_no_svmlight(tmp_path):
+def test_gzip_by_another_name_is_named(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(gzip.compress(b"0 qid:1 1:1\n"))
+    with raises_value_error(f"{path}, line 1: the file is compressed by gzip; its name must end"):
+        load_letor(path)
+
+
+def test_bytes_that_are_no_text_are_shown_in_ascii(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\x89PNG\xff\x00 qid:1 1:1\n")
     with raises_value_error(f"{path}, line 1: the label must be a number, got ") as caught:
         load_letor(path)
     assert str(caught.value).isascii()

@@ -72,6 +72,8 @@ class _Lines:
 
     def fault(self) -> str:
         """Say what is wrong with the current line, or return an empty string."""
+        if self.number == 1 and self.body.startswith(b"\x1f\x8b"):
+            return "the file is compressed by gzip; its name must end in .gz"
         label, *tokens = self.body.split()
         if b":" in label:
             return f"the label is missing, the line begins with {_shown(label)}"
