@@ -14,7 +14,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from boostrank.objectives.engine.jit import OPTIONS, jit_caller
+from boostrank.objectives.engine.jit import OPTIONS, jit_caller, jit_helper
 
 import boostrank
 from boostrank import objectives

@@ -65,9 +65,9 @@ Numba
 - The options ``no_cfunc_wrapper`` and ``no_cpython_wrapper`` of `njit` (``objectives/engine``).
   Without: compiling takes longer. Test: tests/test_package.py,
   test_python_calls_no_helper_of_a_kernel.
-- ``state.library`` of a compiler, and the library's ``_optimize_final_module``
+- ``state.library`` of a compiler, and what it has for finishing its code
   (``objectives/engine/jit.py``). Without: as the line above. Test: tests/test_package.py,
-  test_a_caller_is_optimised_with_its_kernels_alone.
+  test_a_helper_is_compiled_with_its_kernels_alone.
 """
 
 import ctypes

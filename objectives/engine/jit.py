@@ -52,6 +52,48 @@ def jit_entry(function: F) -> F:
     return compiled  # type: ignore[no-any-return]
 
 
+FINISHING = ("_finalize_final_module", "_final_module", "_shared_module")
+
+
+class _Helper(Compiler):
+    """Makes no machine code of a function: the kernels that call it have copies of it."""
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        try:
+            library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
+            self._prepare(library)
+        except AttributeError:
+            pass  # another version of Numba: it makes the library itself
+        else:
+            state.library = library
+        return super().define_pipelines()  # type: ignore[no-untyped-call]
+
+    def _prepare(self, library: Any) -> None:
+        finalize, *_ = (getattr(library, name) for name in FINISHING)
+
+        def finalize_copy() -> None:
+            # Kernels link a copy. Of the module itself nothing is left to be made.
+            module = library._final_module
+            library._shared_module = module.clone()
+            for shared, own in zip(library._shared_module.functions, module.functions, strict=True):
+                if not own.is_declaration:
+                    own.linkage = "available_externally"
+                    if shared.linkage.name == "external":
+                        shared.linkage = "linkonce_odr"
+            finalize()
+
+        library._finalize_final_module = finalize_copy
+
+
+class _Caller(_Helper):
+    """Does not optimise a function either: the kernel that calls it is optimised with it."""
+
+    def _prepare(self, library: Any) -> None:
+        super()._prepare(library)
+        library._optimize_final_module = lambda: None
+
+
 HELPER = {**OPTIONS, "no_cpython_wrapper": True}
 
 
@@ -63,22 +105,7 @@ def jit_helper(function: F) -> F:
     A name that stands for a number is handed to it as ``int(NAME)``: Numba compiles a function once
     more for each literal.
     """
-    return numba.njit(**HELPER)(function)  # type: ignore[no-any-return]
-
-
-class _Caller(Compiler):
-    """Does not optimise a function: the kernel that calls it is optimised with it."""
-
-    def define_pipelines(self) -> Any:
-        state = self.state
-        try:
-            library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
-        except AttributeError:
-            pass  # another version of Numba: it makes the library itself
-        else:
-            library._optimize_final_module = lambda: None
-            state.library = library
-        return super().define_pipelines()  # type: ignore[no-untyped-call]
+    return numba.njit(pipeline_class=_Helper, **HELPER)(function)  # type: ignore[no-any-return]
 
 
 def jit_caller(function: F) -> F:
