@@ -64,8 +64,7 @@ from .parameters import checked, choice, cutoff, flag, schedulable
 from .schedules import Schedule
 from .validation import Floats, Integers
 
-# Up to so many documents, or such a truncation, all pairs one by one take less time: without and
-# with norm.
+# Up to so many documents, or such a truncation, all pairs take less time: without and with norm.
 DIRECT_UP_TO, DIRECT_TOP = (480, BY_WORTH_UP_TO), (110, 160)
 NO_FITS = np.zeros((1, 1, 1))
 
@@ -107,7 +106,7 @@ def _write_derivatives(
             _add_many(begin, begin + size, top, p.sigma, LOGISTIC_FIT, w)
         else:
             _add_block(m, top, batch, p.sigma, w)
-    if batch.spans_blocks:
+    if long and batch.spans_blocks:
         swaps.write_swap_table(table, w, batch)
         top = p.truncation if p.truncation > 0 else batch.columns
         add_far_pairs(p.sigma, table, batch, w, top, True)
@@ -137,7 +136,7 @@ def _write_normalised(
             magnitude = _add_many_divided(begin, end, top, p.sigma, p.fits, w)
         else:
             magnitude += _add_divided_block(m, top, batch, p.sigma, w)
-        if batch.spans_blocks:
+        if long and batch.spans_blocks:
             if m + 1 < batch.blocks:
                 continue
             if spread <= widest(p.sigma):
@@ -158,9 +157,10 @@ def _write_normalised(
     return -p.sigma, p.sigma * p.sigma
 
 
-many = False  # bound below: whether a long query may have many grades
+long = many = False  # bound below: may queries be long, and a long one have many grades
 _kernel, _kernel_of_many = kernels_by_grades(
     LambdaRankParams,
+    short_up_to=DIRECT_UP_TO[0],
     packing=_packing,
     tables=swaps.swap_table,
     derivatives=_write_derivatives,
@@ -169,6 +169,7 @@ _kernel, _kernel_of_many = kernels_by_grades(
 )
 _normalised_kernel, _normalised_of_many = kernels_by_grades(
     LambdaRankParams,
+    short_up_to=DIRECT_UP_TO[1],
     packing=_packing,
     tables=swaps.swap_gaps,
     derivatives=_write_normalised,

@@ -76,16 +76,14 @@ def _long_loss(p: RankNetParams, scores: Floats, labels: Floats) -> float:
     return loss / max(1, count_pairs(labels)) if p.normalize else loss
 
 
-DIRECT_UP_TO = 400  # documents, of which all pairs one by one take less time than blocks
-
-
 @jit_inline
 def _packing(p: RankNetParams) -> Packing:
-    return Packing(False, 0, False, False, True, DIRECT_UP_TO, 0, no_discount(), col.WIDE_BLOCK)
+    few, block = col.DIRECT_UP_TO, col.WIDE_BLOCK
+    return Packing(False, 0, False, False, True, few, 0, no_discount(), block)
 
 
 _add_many = dominance(add_grade_pairs, divided=False, weighted=False)
-many = False  # bound below: whether a long query may have many grades
+long = many = False  # bound below: may queries be long, and a long one have many grades
 
 
 def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[float, float]:
@@ -96,7 +94,8 @@ def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[
             _add_many(begin, begin + size, UNLIMITED, p.sigma, LOGISTIC_FIT, w)
         else:
             add_grade_block(m, p.sigma, w)
-    add_far_pairs(p.sigma, table, batch, w, batch.columns, False)
+    if long:
+        add_far_pairs(p.sigma, table, batch, w, batch.columns, False)
     if p.normalize:
         average_over_pairs(w, batch)
     return -p.sigma, p.sigma * p.sigma

@@ -69,6 +69,7 @@ from .contract import Contract, Cost
 from .engine import columns as col
 from .engine import far_field as far
 from .engine.columns import Batch, Columns, Packing
+from .engine.driver import Kernel
 from .engine.jit import jit_helper, jit_inline
 from .engine.near_field import Document, pairs_by_worth
 from .engine.smooth_ranks import (
@@ -84,15 +85,13 @@ from .engine.vector import logistic, padded
 from .gains import Gain, discount_field, gain_field
 from .parameters import cutoff, flag, schedulable
 from .schedules import Schedule
-from .validation import Floats
-
-DIRECT_UP_TO = 400  # documents, of which all pairs one by one take less time than blocks
+from .validation import Floats, Integers
 
 
 @jit_inline
 def _packing(p: SmoothDCGParams) -> Packing:
     by_gain = by_gain_alone(p)
-    few, block = (DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain else (col.BLOCK, col.BLOCK)
+    few, block = (col.DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain else (col.BLOCK, col.BLOCK)
     return Packing(True, p.k, p.normalize, False, by_gain, few, 0, ideal_discount(p), block)
 
 
@@ -164,7 +163,7 @@ def _near_pulls(p: SmoothDCGParams, first: int, last: int, w: Columns) -> None:
             curvatures[begin + i] = curvature
 
 
-_kernel = smooth_rank_kernels(
+_kernels = smooth_rank_kernels(
     packing=_packing,
     tables=_tables,
     fill=_fill,
@@ -226,7 +225,7 @@ class SDCG(Objective):
     """
 
     name: ClassVar[str] = "sdcg"
-    kernel = _kernel
+    kernel, kernel_by_rank = _kernels
     # A surrogate curvature: near zero where sigmoids saturate, which is no reason for long steps.
     # 0.1 against 1e-6 gained .000 to .008 in validation NDCG@10 on OHSUMED and MQ2008.
     hessian_share: ClassVar[float] = 0.1
@@ -238,6 +237,10 @@ class SDCG(Objective):
     gain: Gain = gain_field()
     discount: str | tuple[float, ...] = discount_field(*DISCOUNTS, default="linear")
     hessian: str = "gauss-newton"
+
+    def _fitting(self, gains: Floats, boundaries: Integers) -> Kernel:
+        by_gain = self.discount == "linear" and self.k is None
+        return self.kernel if by_gain else self.kernel_by_rank
 
     @property
     def contract(self) -> Contract:

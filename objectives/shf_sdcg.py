@@ -77,13 +77,14 @@ from .engine.smooth_ranks import (
 )
 from .engine.vector import logistic, padded
 from .parameters import noise, positive
-from .sdcg import DIRECT_UP_TO, SDCG
+from .sdcg import SDCG
 from .validation import Floats
 
 
 @jit_inline
 def _packing(p: SmoothDCGParams) -> Packing:
-    few, block = (DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain_alone(p) else (col.BLOCK, col.BLOCK)
+    by_gain = by_gain_alone(p)
+    few, block = (col.DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain else (col.BLOCK, col.BLOCK)
     return Packing(True, p.k, p.normalize, False, True, few, 0, ideal_discount(p), block)
 
 
@@ -219,7 +220,7 @@ def _near_pulls(p: SmoothDCGParams, first: int, last: int, w: Columns) -> None:
             curvatures[begin + i] = curvature
 
 
-_kernel = smooth_rank_kernels(
+_kernels = smooth_rank_kernels(
     packing=_packing,
     tables=_tables,
     fill=_fill,
@@ -245,8 +246,7 @@ class SHFSDCG(SDCG):
         Rank cut-off, at least 1: ranks beyond the worst of the k documents of highest grade hardly
         matter. Default None: the whole list.
     alpha : float or Schedule, default 1.0
-        Steepness of sigmoid and hinge in score units, positive. Only alpha times the scores
-        matters.
+        Steepness of sigmoid and hinge in score units, positive. Only alpha times scores matters.
     beta : float or Schedule, default 1.0
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True
@@ -285,7 +285,7 @@ class SHFSDCG(SDCG):
     """
 
     name: ClassVar[str] = "shf-sdcg"
-    kernel = _kernel
+    kernel, kernel_by_rank = _kernels
 
     # On noisy data; scale 1 costs .008 NDCG@10 on clean data.
     perturb: str | None = noise("gumbel")

@@ -49,7 +49,7 @@ When to use
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -58,7 +58,7 @@ from .contract import SURROGATE_OR_CONSTANT, Contract
 from .engine import columns as col
 from .engine import far_field as far
 from .engine.columns import BLOCK, Batch, Columns, Packing, query_columns, write_decays
-from .engine.driver import batch_kernels
+from .engine.driver import batch_kernels, bind
 from .engine.far_field import add_far_ranks, add_far_slopes, new_table
 from .engine.gains import no_discount
 from .engine.jit import jit_helper, jit_inline
@@ -114,13 +114,10 @@ def _write_label_ranks(batch: Batch, w: Columns) -> None:
 
 
 @jit_inline
-def _write_ranks(
-    p: SpearmanParams, batch: Batch, tables: tuple[Floats, Floats], w: Columns
-) -> None:
-    """Write r^ into RANK and t into WORTH."""
+def _write_near_ranks(p: SpearmanParams, batch: Batch, w: Columns) -> None:
+    """Write r^ within the blocks into RANK and t into WORTH."""
     write_decays(w, batch, p.alpha)
     logistic_ranks(p, batch, w)
-    add_far_ranks(p.alpha, tables[0], batch, w, False)
     _write_label_ranks(batch, w)
 
 
@@ -151,18 +148,21 @@ def _near_pulls(p: SpearmanParams, batch: Batch, w: Columns) -> None:
             curvatures[first + i] = own_c * total
 
 
-@jit_inline
-def _derivatives(
-    p: SpearmanParams, batch: Batch, tables: tuple[Floats, Floats], w: Columns
-) -> tuple[float, float]:
-    _write_ranks(p, batch, tables, w)
+long = False  # bound below: whether queries may be cut into blocks
+
+
+def _derivatives(p: SpearmanParams, batch: Batch, tables: Any, w: Columns) -> tuple[float, float]:
+    _write_near_ranks(p, batch, w)
+    if long:
+        add_far_ranks(p.alpha, tables[0], batch, w, False)
     for m in range(1 if batch.spans_blocks else batch.blocks):
         a, b = query_columns(w, batch, m)
         for i in range(a, b):
             # c moved by n changes no difference, and sums may be divided by it: it is at least 1.
             w.real[col.OWN, i] = w.real[col.RANK, i] - w.real[col.WORTH, i] + (b - a)
     _near_pulls(p, batch, w)
-    add_far_slopes(p.alpha, tables[1], batch, w, True)
+    if long:
+        add_far_slopes(p.alpha, tables[1], batch, w, True)
     for m in range(1 if batch.spans_blocks else batch.blocks):
         a, b = query_columns(w, batch, m)
         n = float(b - a)
@@ -178,7 +178,8 @@ def _derivatives(
 def _loss(
     p: SpearmanParams, batch: Batch, tables: tuple[Floats, Floats], w: Columns, loss: Floats
 ) -> None:
-    _write_ranks(p, batch, tables, w)
+    _write_near_ranks(p, batch, w)
+    add_far_ranks(p.alpha, tables[0], batch, w, False)
     for m in range(1 if batch.spans_blocks else batch.blocks):
         a, b = query_columns(w, batch, m)
         n = float(b - a)
@@ -189,7 +190,13 @@ def _loss(
 
 
 _kernel = batch_kernels(
-    SpearmanParams, packing=_packing, tables=_tables, derivatives=_derivatives, batch_loss=_loss
+    SpearmanParams,
+    short_up_to=BLOCK,
+    packing=_packing,
+    tables=_tables,
+    short=jit_inline(bind(_derivatives, long=False)),
+    long=jit_inline(bind(_derivatives, long=True)),
+    batch_loss=_loss,
 )
 
 

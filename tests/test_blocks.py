@@ -8,9 +8,12 @@ import numba
 import numpy as np
 import pytest
 from boostrank.objectives import gains as gains_of_grades
+from boostrank.objectives import lambdarank as lambdarank_module
+from boostrank.objectives import ranknet as ranknet_module
 from boostrank.objectives.engine import columns, curvature, dominance, order, vector
 from boostrank.objectives.engine import gains as gain_table
 from boostrank.objectives.engine.divided import OFFSET, fits, widest
+from boostrank.objectives.engine.driver import Kernel
 from boostrank.objectives.engine.far_field import LOGISTIC, SLOPE
 from boostrank.objectives.engine.pair_losses import LOG_SERIES, long_normalised_loss, long_swap_loss
 from boostrank.objectives.engine.swaps import add_grade_pairs, swap_pairs
@@ -33,10 +36,18 @@ if numba.config.DISABLE_JIT:
 @pytest.fixture(autouse=True)
 def early_blocks(monkeypatch):
     """Blocks from 151 documents on, where nothing is compiled and long lists would take minutes."""
-    if numba.config.DISABLE_JIT:
-        for name in ("sdcg", "shf_sdcg", "ranknet", "lambdarank"):
-            few = (150, 150) if name == "lambdarank" else 150  # without norm and with it
-            monkeypatch.setattr(f"boostrank.objectives.{name}.DIRECT_UP_TO", few)
+    if not numba.config.DISABLE_JIT:
+        return
+    monkeypatch.setattr("boostrank.objectives.engine.columns.DIRECT_UP_TO", 150)
+    # Without norm and with it.
+    monkeypatch.setattr("boostrank.objectives.lambdarank.DIRECT_UP_TO", (150, 150))
+    modules = lambdarank_module, ranknet_module
+    of_modules = [(module, name) for module in modules for name in vars(module)]
+    for thing, name in [*of_modules, (SDCG, "kernel"), (SHFSDCG, "kernel")]:
+        kernel = getattr(thing, name)
+        if isinstance(kernel, Kernel) and kernel.of_derivatives.run_long is not None:
+            early = kernel.of_derivatives._replace(short_up_to=150)
+            monkeypatch.setattr(thing, name, kernel._replace(of_derivatives=early))
 
 
 def some_scores(spread, n, rng):

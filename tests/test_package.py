@@ -127,29 +127,39 @@ def test_python_calls_no_helper_of_a_kernel():
     compiled = [cls.kernel for cls in objectives.CLASSES if hasattr(cls, "kernel")]
     assert len(compiled) > len(objectives.CLASSES) / 2
     for kernel in compiled:
-        within_reach += [kernel.run_losses, kernel.run_derivatives, kernel.run_exact]
+        for loops in filter(None, (kernel.of_losses, kernel.of_derivatives, kernel.of_exact)):
+            within_reach += [loops.run, loops.run_long]
     kernels = [thing for thing in within_reach if hasattr(thing, "targetoptions")]
     assert len(kernels) > 2 * len(compiled)
     assert not [thing for thing in kernels if "no_cpython_wrapper" in thing.targetoptions]
 
 
 @pytest.mark.compiled
-def test_a_caller_is_optimised_with_its_kernels_alone():
+def test_a_helper_is_compiled_with_its_kernels_alone():
     def add_up(numbers):
         total = 0.0
         for i in range(len(numbers)):
             total += numbers[i]
         return total
 
-    caller = jit_caller(add_up)
-    kernel = numba.njit(**OPTIONS)(lambda numbers: caller(numbers))
-    assert kernel(np.arange(5.0)) == 10.0
-    of_caller, of_kernel = (
-        "x double>" in next(iter(compiled.overloads.values())).library.get_llvm_str()
-        for compiled in (caller, kernel)
-    )
-    assert of_kernel  # a loop over vectors
-    assert not of_caller
+    def code_with(helper):
+        kernel = numba.njit(**OPTIONS)(lambda numbers: helper(numbers))
+        assert kernel(np.arange(5.0)) == 10.0
+        return [
+            next(iter(compiled.overloads.values())).library.get_llvm_str()
+            for compiled in (helper, kernel)
+        ]
+
+    of_caller, of_kernel = code_with(jit_caller(add_up))
+    assert "x double>" in of_kernel  # a loop over vectors
+    assert "x double>" not in of_caller
+    # And no machine code is made of a helper.
+    made = re.compile(r"^define (?!available_externally)", re.MULTILINE)
+    of_helper, with_helper = code_with(jit_helper(add_up))
+    assert made.search(of_kernel)
+    assert made.search(with_helper)
+    assert not made.search(of_caller)
+    assert not made.search(of_helper)
 
 
 @pytest.mark.parametrize("name", MODULES)

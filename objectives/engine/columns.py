@@ -18,11 +18,12 @@ import numpy as np
 from ..validation import Floats, Integers
 from .gains import COUNTED, Discount, copy_gains
 from .jit import jit_helper, jit_inline
-from .order import all_equal, count_pairs, write_order
+from .order import all_equal, count_pairs, merged_order, write_order
 from .vector import STRIDE, exponentials, padded, strided
 
 BLOCK = 64
 WIDE_BLOCK = 128  # where pairs inside a block are taken by worth, which costs less
+DIRECT_UP_TO = 400  # documents, of which pairs by worth take less time than wide blocks
 # Columns of a batch of short queries: scratch of so many documents stays in the fastest memory.
 BATCH = 512
 # Each level has sums of its own in the far field. Beyond these many, or in lists that hold fewer
@@ -144,7 +145,9 @@ def batch_end(first: int, last: int, boundaries: Integers) -> int:
     return last
 
 
-@jit_helper
+long = True  # bound in `driver`: whether queries may be cut into blocks
+
+
 def pack(
     first: int,
     last: int,
@@ -180,10 +183,10 @@ def pack(
                 key[i] = labels[a + i]
         highest = lowest = scores[a]  # where nothing is sorted, any score will do
         n_levels = 0
-        if n > packing.direct_up_to:
+        if long and n > packing.direct_up_to:
             n_levels = distinct(key[:n], levels) if packing.by_level else 1
         leading = min(packing.split_at, n) if packing.split_at > 0 else n
-        by_score = n > packing.direct_up_to or packing.sort
+        by_score = packing.sort or (long and n > packing.direct_up_to)
         by_worth = packing.by_level and n_levels == 0 and is_by_worth(n, leading)
         if by_score or by_worth:
             order = document[columns:]
@@ -198,7 +201,7 @@ def pack(
                     order[i] = i
             if by_worth:
                 _order_by_worth(leading, key, order, place[columns:], spare, w.whole[SPARE:])
-            if n_levels > 0:
+            if long and n_levels > 0:
                 blocks = _block_edges(n, leading, packing.block, edges)
                 runs = np.empty((blocks, n_levels + 1), np.int64)
                 for m in range(blocks):
@@ -327,11 +330,9 @@ def _order_by_worth(
         return
     for i in range(n):
         spare[i] = -worths[order[i]]
-    write_order(spare, n, places, work)
+    by_worth = merged_order(spare[:n])
     for i in range(n):
-        spare[i] = order[i]
-    for i in range(n):
-        order[i] = int(spare[places[i]])
+        order[i], places[i] = moved[by_worth[i]], by_worth[i]
 
 
 @jit_helper

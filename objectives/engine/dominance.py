@@ -77,9 +77,16 @@ def _logistic_fit() -> Floats:
 LOGISTIC_FIT = _logistic_fit()
 
 
-@jit_entry
 def has_many_grades(grades: Floats, boundaries: Integers) -> bool:
     """Return whether a query of over `DIRECT` documents has too many grades for the far field."""
+    if np.diff(boundaries).max(initial=0) <= DIRECT:  # nothing to compile
+        return False
+    found: bool = _has_many_grades(grades, boundaries)
+    return found
+
+
+@jit_entry
+def _has_many_grades(grades: Floats, boundaries: Integers) -> bool:
     levels = np.empty(MAX_LEVELS)
     for q in range(len(boundaries) - 1):
         a, b = boundaries[q], boundaries[q + 1]

@@ -13,6 +13,7 @@ import numba
 import numpy as np
 
 from ..validation import Floats, Integers
+from . import columns
 from .columns import (
     BEGIN,
     CURVATURE,
@@ -20,10 +21,10 @@ from .columns import (
     MAX_LEVELS,
     PULL,
     SIZE,
+    UNLIMITED,
     batch_end,
     longest_query,
     new_columns,
-    pack,
 )
 from .curvature import CONSTANT, EXACT, HESSIAN_FLOOR
 from .jit import OPTIONS, jit_entry, jit_helper, jit_inline
@@ -35,6 +36,35 @@ Function = Callable[..., Any]
 LONG = 1024
 
 
+class Loops(NamedTuple):
+    """The compiled loops over queries that compute one thing.
+
+    Attributes
+    ----------
+    run : compiled function
+        Over those of the queries first to last - 1 that have a number of documents in `sizes`.
+    run_long : compiled function, optional
+        The same for queries of over `short_up_to` documents; without, `run` takes all. Compiled
+        only where there is one, and `run` only where there is a short one.
+    short_up_to : int
+    """
+
+    run: Function
+    run_long: Function | None = None
+    short_up_to: int = LONG
+
+    def over(self, boundaries: Integers, *args: Any) -> None:
+        """Run over all queries; what the loops take behind `sizes` is passed through."""
+        if self.run_long is None:
+            over_queries(self.run, boundaries, (0, UNLIMITED), *args)
+            return
+        is_long = np.diff(boundaries) > self.short_up_to
+        if not is_long.all():
+            over_queries(self.run, boundaries, (0, self.short_up_to), *args)
+        if is_long.any():
+            over_queries(self.run_long, boundaries, (self.short_up_to + 1, UNLIMITED), *args)
+
+
 class Kernel(NamedTuple):
     """A loss in compiled form.
 
@@ -42,24 +72,16 @@ class Kernel(NamedTuple):
     ----------
     params : NamedTuple class
         The parameters that its functions take.
-    run_losses, run_derivatives : compiled functions
-        Over the queries first to last - 1.
-    run_exact : compiled function, optional
-        Derivatives with an exact Hessian, of queries of any length, where it shares little with the
-        others: compiled only where it is asked for.
-    run_long_losses, run_long_derivatives : compiled functions, optional
-        For queries of over `short_up_to` documents, which the first two then leave out: compiled
-        only where there is one.
-    short_up_to : int
+    of_losses, of_derivatives : Loops
+    of_exact : Loops, optional
+        Derivatives with an exact Hessian, where it shares little with the others: compiled only
+        where it is asked for.
     """
 
     params: type
-    run_losses: Function
-    run_derivatives: Function
-    run_exact: Function | None = None
-    run_long_losses: Function | None = None
-    run_long_derivatives: Function | None = None
-    short_up_to: int = LONG
+    of_losses: Loops
+    of_derivatives: Loops
+    of_exact: Loops | None = None
 
     def losses(
         self, p: Any, boundaries: Integers, scores: Floats, labels: Floats, loss: Floats
@@ -74,12 +96,7 @@ class Kernel(NamedTuple):
         scores, labels : float64 arrays (n_docs,)
         loss : float64 array (n_queries,)
         """
-        over_queries(self.run_losses, boundaries, scores, labels, p, loss)
-        if self.run_long_losses is not None and self._any_long(boundaries):
-            over_queries(self.run_long_losses, boundaries, scores, labels, p, loss)
-
-    def _any_long(self, boundaries: Integers) -> bool:
-        return bool(np.diff(boundaries).max(initial=0) > self.short_up_to)
+        self.of_losses.over(boundaries, scores, labels, p, loss)
 
     def derivatives(
         self,
@@ -102,39 +119,15 @@ class Kernel(NamedTuple):
         grad, hess : float64 arrays (n_docs,)
             Overwritten.
         """
-        if hessian == EXACT and self.run_exact is not None:
-            run = self.run_exact
-            over_queries(run, boundaries, scores, labels, p, hessian, grad, hess)
-            return
-        run = self.run_derivatives
-        over_queries(run, boundaries, scores, labels, p, hessian, grad, hess)
-        if self.run_long_derivatives is not None and self._any_long(boundaries):
-            run = self.run_long_derivatives
-            over_queries(run, boundaries, scores, labels, p, hessian, grad, hess)
+        loops = self.of_derivatives
+        if hessian == EXACT and self.of_exact is not None:
+            loops = self.of_exact
+        loops.over(boundaries, scores, labels, p, hessian, grad, hess)
 
 
 @jit_inline
 def _same(p: Any, a: int, b: int) -> Any:
     return p
-
-
-@jit_inline
-def _is_any(n: int) -> bool:
-    return True
-
-
-def _is_short(n: int) -> bool:
-    return n <= LONG
-
-
-def _is_long(n: int) -> bool:
-    return n > LONG
-
-
-def _by_length(short_up_to: int) -> tuple[Function, Function]:
-    """Return two compiled functions: whether a query is short, and whether it is long."""
-    short, long = (jit_inline(bind(each, LONG=short_up_to)) for each in (_is_short, _is_long))
-    return short, long
 
 
 def query_kernel(params: type, of_query: Function = _same) -> Callable[[Function], Kernel]:
@@ -160,8 +153,8 @@ def query_kernel(params: type, of_query: Function = _same) -> Callable[[Function
         query = jit_helper(function)
         return Kernel(
             params,
-            _bound(_losses_of_whole_queries, query=query, of_query=of_query),
-            _bound(_derivatives_of_queries, query=query, of_query=of_query),
+            Loops(_bound(_losses_of_whole_queries, query=query, of_query=of_query)),
+            Loops(_bound(_derivatives_of_queries, query=query, of_query=of_query)),
         )
 
     return decorate
@@ -181,8 +174,8 @@ def query_kernels(params: type, *, loss: Function, derivatives: Function) -> Ker
     """
     return Kernel(
         params,
-        _bound(_losses_of_queries, query=loss),
-        _bound(_derivatives_of_queries, query=derivatives, of_query=_same),
+        Loops(_bound(_losses_of_queries, query=loss)),
+        Loops(_bound(_derivatives_of_queries, query=derivatives, of_query=_same)),
     )
 
 
@@ -213,33 +206,34 @@ def kernels_by_length(
     long_loss, long_derivatives : compiled functions
         As in `query_kernels`, for long ones.
     """
-    short, long = _by_length(short_up_to)
-    whole = {"query": query, "of_query": _same, "counts": short}
-    derivatives = {"query": long_derivatives, "of_query": _same, "counts": long}
     if loss is None:
-        run_losses = _bound(_losses_of_whole_queries, **whole)
+        run_losses = _bound(_losses_of_whole_queries, query=query, of_query=_same)
     else:
-        run_losses = _bound(_losses_of_queries, query=loss, counts=short)
-    run_exact = None
+        run_losses = _bound(_losses_of_queries, query=loss)
+    run_long_losses = _bound(_losses_of_queries, query=long_loss)
+    run, run_long = (
+        _bound(_derivatives_of_queries, query=each, of_query=_same)
+        for each in (query, long_derivatives)
+    )
+    of_exact = None
     if exact is not None:
-        run_exact = _bound(_derivatives_of_queries, query=exact, of_query=_same)
+        of_exact = Loops(_bound(_derivatives_of_queries, query=exact, of_query=_same))
     return Kernel(
         params,
-        run_losses,
-        _bound(_derivatives_of_queries, **whole),
-        run_exact,
-        _bound(_losses_of_queries, query=long_loss, counts=long),
-        _bound(_derivatives_of_queries, **derivatives),
-        short_up_to,
+        Loops(run_losses, run_long_losses, short_up_to),
+        Loops(run, run_long, short_up_to),
+        of_exact,
     )
 
 
 def batch_kernels(
     params: type,
     *,
+    short_up_to: int = columns.DIRECT_UP_TO,
     packing: Function,
     tables: Function,
-    derivatives: Function,
+    short: Function,
+    long: Function,
     exact: Function | None = None,
     query_loss: Function | None = None,
     long_loss: Function | None = None,
@@ -251,35 +245,38 @@ def batch_kernels(
     ----------
     params : NamedTuple class
         The parameters that the functions take.
+    short_up_to : int, default `columns.DIRECT_UP_TO`
+        Documents of the longest short query, which never needs the far field.
     packing : compiled function
         ``packing(p) -> Packing``.
     tables : compiled function
         ``tables(p, levels)``: what the far field needs for queries of so many levels.
-    derivatives, exact : compiled function
+    short, long : compiled functions
         ``derivatives(p, batch, tables, w) -> (a, b)`` writes the columns PULL and CURVATURE;
-        gradient and Hessian are a and b times those. `exact` does so for an exact Hessian, if that
-        is not the default's.
+        gradient and Hessian are a and b times those. For short queries `tables` is None.
+    exact : compiled function, optional
+        Does so for an exact Hessian and queries of any length, if that is not the default's.
     query_loss, batch_loss : compiled function
         One of ``loss(p, scores, labels) -> loss`` and ``loss(p, batch, tables, w, out)``, which
         adds to `out` (n_queries,).
     long_loss : compiled function, optional
         Like `query_loss`, for queries of over `LONG` documents.
     """
-    parts = {"packing": packing, "tables": tables}
-    run_long_losses = None
+    of_any = {"packing": packing, "tables": tables, "pack": _pack_any}
+    of_short = {"packing": packing, "tables": _no_tables, "pack": _pack_short}
     if batch_loss is not None:
-        run_losses = _bound(_losses_of_batches, batch_loss=batch_loss, **parts)
+        of_losses = Loops(_bound(_losses_of_batches, batch_loss=batch_loss, **of_any))
     elif long_loss is not None:
-        short, long = _by_length(LONG)
-        run_losses = _bound(_losses_of_queries, query=query_loss, counts=short)
-        run_long_losses = _bound(_losses_of_queries, query=long_loss, counts=long)
+        run, run_long = (_bound(_losses_of_queries, query=each) for each in (query_loss, long_loss))
+        of_losses = Loops(run, run_long)
     else:
-        run_losses = _bound(_losses_of_queries, query=query_loss)
-    of_batches = _bound(_derivatives_of_batches, derivatives=derivatives, **parts)
-    if exact is None:
-        return Kernel(params, run_losses, of_batches, None, run_long_losses)
-    of_exact = _bound(_derivatives_of_batches, derivatives=exact, **parts)
-    return Kernel(params, run_losses, of_batches, of_exact, run_long_losses)
+        of_losses = Loops(_bound(_losses_of_queries, query=query_loss))
+    run = _bound(_derivatives_of_batches, derivatives=short, **of_short)
+    run_long = _bound(_derivatives_of_batches, derivatives=long, **of_any)
+    of_exact = None
+    if exact is not None:
+        of_exact = Loops(_bound(_derivatives_of_batches, derivatives=exact, **of_any))
+    return Kernel(params, of_losses, Loops(run, run_long, short_up_to), of_exact)
 
 
 def kernels_by_grades(
@@ -292,13 +289,21 @@ def kernels_by_grades(
     params, **parts
         As of `batch_kernels`.
     derivatives : function
-        As there; its global `many` says whether a long query may have many grades.
+        `short` and `long` of it. Its global `long` says which, and `many` whether a long query may
+        have many grades.
     """
+    short = jit_inline(bind(derivatives, long=False, many=False))
     few, several = (
-        batch_kernels(params, derivatives=jit_inline(bind(derivatives, many=many)), **parts)
+        batch_kernels(
+            params,
+            short=short,
+            long=jit_inline(bind(derivatives, long=True, many=many)),
+            **parts,
+        )
         for many in (False, True)
     )
-    return few, several
+    run_long = several.of_derivatives.run_long
+    return few, few._replace(of_derivatives=few.of_derivatives._replace(run_long=run_long))
 
 
 def bind(function: Any, **globals: Any) -> Any:
@@ -312,30 +317,39 @@ def bind(function: Any, **globals: Any) -> Any:
 def _bound(loop: Any, **functions: Any) -> Function:
     """Compile a loop that calls these functions."""
     bound: Function = bind(loop, **functions)
-    # Its name on disk.
     names = [f"{function.__module__}.{function.__name__}" for function in functions.values()]
-    bound.__qualname__ = "-".join([loop.__qualname__, *names])
-    package = __name__.partition(".")[0]
-    if any(name.partition(".")[0] != package for name in names):
+    package = __name__.removesuffix("engine.driver")
+    # Its name on disk, where names have at most 255 characters.
+    parts = [name.removeprefix(package) for name in names]
+    bound.__qualname__ = "-".join([loop.__qualname__, *parts])
+    if not all(name.startswith(package) for name in names):
         # The sources of other packages are unknown here, and so is what on disk would be outdated.
         return numba.njit(**OPTIONS)(bound)  # type: ignore[no-any-return]
     return jit_entry(bound)
 
+
+@jit_inline
+def _no_tables(p: Any, levels: int) -> None:
+    return None
+
+
+_pack_short, _pack_any = (jit_helper(bind(columns.pack, long=long)) for long in (False, True))
 
 # The loops. What they call is bound to them later; these stand for it.
 query: Function = _same
 of_query: Function = _same
 packing: Function = _same
 tables: Function = _same
+pack: Function = _same
 derivatives: Function = _same
 batch_loss: Function = _same
-counts: Function = _is_any
 
 
 def _losses_of_whole_queries(
     first: int,
     last: int,
     boundaries: Integers,
+    sizes: tuple[int, int],
     scores: Floats,
     labels: Floats,
     p: Any,
@@ -343,7 +357,7 @@ def _losses_of_whole_queries(
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        if not counts(b - a):
+        if not sizes[0] <= b - a <= sizes[1]:
             continue
         grad, hess = np.zeros(b - a), np.zeros(b - a)
         part = of_query(p, a, b)
@@ -354,6 +368,7 @@ def _losses_of_queries(
     first: int,
     last: int,
     boundaries: Integers,
+    sizes: tuple[int, int],
     scores: Floats,
     labels: Floats,
     p: Any,
@@ -361,7 +376,7 @@ def _losses_of_queries(
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        if counts(b - a):
+        if sizes[0] <= b - a <= sizes[1]:
             loss[q] = query(p, scores[a:b], labels[a:b])
 
 
@@ -369,6 +384,7 @@ def _derivatives_of_queries(
     first: int,
     last: int,
     boundaries: Integers,
+    sizes: tuple[int, int],
     scores: Floats,
     labels: Floats,
     p: Any,
@@ -378,7 +394,7 @@ def _derivatives_of_queries(
 ) -> None:
     for q in range(first, last):
         a, b = boundaries[q], boundaries[q + 1]
-        if not counts(b - a):
+        if not sizes[0] <= b - a <= sizes[1]:
             continue
         for i in range(a, b):
             grad[i], hess[i] = 0.0, 0.0
@@ -392,6 +408,7 @@ def _losses_of_batches(
     first: int,
     last: int,
     boundaries: Integers,
+    sizes: tuple[int, int],
     scores: Floats,
     labels: Floats,
     p: Any,
@@ -413,6 +430,7 @@ def _derivatives_of_batches(
     first: int,
     last: int,
     boundaries: Integers,
+    sizes: tuple[int, int],
     scores: Floats,
     labels: Floats,
     p: Any,
@@ -429,6 +447,10 @@ def _derivatives_of_batches(
     start = first
     while start < last:
         stop = batch_end(start, last, boundaries)
+        n = boundaries[start + 1] - boundaries[start]  # a long query is a batch of its own
+        if not sizes[0] <= n <= sizes[1]:
+            start = stop
+            continue
         grad[boundaries[start] : boundaries[stop]] = 0.0
         hess[boundaries[start] : boundaries[stop]] = 1.0 if hessian == CONSTANT else HESSIAN_FLOOR
         batch = pack(start, stop, boundaries, scores, labels, rules, w)

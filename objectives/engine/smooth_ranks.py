@@ -236,8 +236,8 @@ def smooth_rank_kernels(
     near_pulls: Function,
     add_pairs: Function,
     hinged: bool,
-) -> Kernel:
-    """Make the kernel of SDCG or SHF-SDCG.
+) -> tuple[Kernel, Kernel]:
+    """Make the kernels of SDCG or SHF-SDCG: where c is by gain alone, and where it is by rank.
 
     Parameters
     ----------
@@ -257,68 +257,79 @@ def smooth_rank_kernels(
         As in `_exact_curvature`.
     """
     of_ranks = {"near_ranks": near_ranks, "write_cuts": write_cuts, "hinged": hinged}
-    write_ranks = jit_inline(bind(_write_ranks, **of_ranks))
-    pulls = {"near_pulls": near_pulls, "add_pairs": add_pairs}
-    parts = {"write_ranks": write_ranks, "fill": fill, **pulls}
-    derivatives = jit_inline(bind(_derivatives, **parts))
-    return batch_kernels(
-        SmoothDCGParams,
-        packing=packing,
-        tables=tables,
-        derivatives=derivatives,
-        exact=jit_inline(bind(_exact_derivatives, derivatives=derivatives, hinged=hinged)),
-        batch_loss=jit_inline(bind(_loss, write_ranks=write_ranks)),
-    )
+    write_ranks = [jit_inline(bind(_write_ranks, long=long, **of_ranks)) for long in (False, True)]
+    loss = jit_inline(bind(_loss, write_ranks=write_ranks[True]))
+    parts = {"fill": fill, "near_pulls": near_pulls, "add_pairs": add_pairs}
+
+    def of(ranked: bool, short_up_to: int) -> Kernel:
+        short, long = (
+            jit_inline(
+                bind(_derivatives, long=long, ranked=ranked, write_ranks=write_ranks[long], **parts)
+            )
+            for long in (False, True)
+        )
+        exact = jit_inline(bind(_exact_derivatives, derivatives=long, hinged=hinged, ranked=ranked))
+        return batch_kernels(
+            SmoothDCGParams,
+            short_up_to=short_up_to,
+            packing=packing,
+            tables=tables,
+            short=short,
+            long=long,
+            exact=exact,
+            batch_loss=loss,
+        )
+
+    return of(False, col.DIRECT_UP_TO), of(True, col.BLOCK)
 
 
-# What these call is bound to them above.
+# What these call is bound to them above; `long` says whether queries may be cut into blocks, and
+# `ranked` whether c is by rank.
 _unbound: Any = None
 fill = near_ranks = write_cuts = near_pulls = add_pairs = write_ranks = _unbound
-derivatives = hinged = _unbound
+derivatives = hinged = long = ranked = _unbound
 
 
-def _write_ranks(p: SmoothDCGParams, batch: Batch, table: Floats, w: Columns) -> None:
+def _write_ranks(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> None:
     near_ranks(p, batch, w)
-    add_far_ranks(p.alpha, table, batch, w, hinged)  # for hinges grow with distances
+    if long:
+        add_far_ranks(p.alpha, tables[0], batch, w, hinged)  # for hinges grow with distances
     if p.k > 0:
         write_cuts(p, batch, w)
 
 
-def _derivatives(
-    p: SmoothDCGParams, batch: Batch, tables: tuple[Floats, Floats], w: Columns
-) -> tuple[float, float]:
-    ranks, pulls = tables
+def _derivatives(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> tuple[float, float]:
     write_decays(w, batch, p.alpha)
-    if not by_gain_alone(p):
-        write_ranks(p, batch, ranks, w)
+    if ranked:
+        write_ranks(p, batch, tables, w)
         write_slopes(p, batch, w)
-    size = w.whole[col.SIZE, 0]  # over `BLOCK` where there is but one query
-    by_worth = by_gain_alone(p) and (batch.spans_blocks or is_by_worth(size, size))
-    if not by_worth:
         near_pulls(p, 0, batch.blocks, w)
-    for m in range(batch.blocks if by_worth else 0):
-        begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
-        if w.whole[col.FACTORIZABLE, m] != 0:
-            add_pairs(begin, begin + size, begin + padded(size), w)
-        else:
-            near_pulls(p, m, m + 1, w)
-    if batch.spans_blocks:
-        fill(p, pulls, batch, w)
-        add_far_slopes(p.alpha, pulls, batch, w, not by_gain_alone(p))
+    else:
+        size = w.whole[col.SIZE, 0]  # over `BLOCK` where there is but one query
+        by_worth = batch.spans_blocks or is_by_worth(size, size)
+        if not by_worth:
+            near_pulls(p, 0, batch.blocks, w)
+        for m in range(batch.blocks if by_worth else 0):
+            begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
+            if w.whole[col.FACTORIZABLE, m] != 0:
+                add_pairs(begin, begin + size, begin + padded(size), w)
+            else:
+                near_pulls(p, m, m + 1, w)
+    if long and batch.spans_blocks:
+        fill(p, tables[1], batch, w)
+        add_far_slopes(p.alpha, tables[1], batch, w, ranked)
     return -p.alpha, 0.5 * p.alpha * p.alpha
 
 
 def _exact_derivatives(
-    p: SmoothDCGParams, batch: Batch, tables: tuple[Floats, Floats], w: Columns
+    p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns
 ) -> tuple[float, float]:
     slope, _ = derivatives(p, batch, tables, w)
     write_exact_curvatures(p, batch, w, hinged)
     return slope, 1.0
 
 
-def _loss(
-    p: SmoothDCGParams, batch: Batch, tables: tuple[Floats, Floats], w: Columns, loss: Floats
-) -> None:
+def _loss(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns, loss: Floats) -> None:
     write_decays(w, batch, p.alpha)
-    write_ranks(p, batch, tables[0], w)
+    write_ranks(p, batch, tables, w)
     write_losses(p, batch, w, loss)
