@@ -55,14 +55,18 @@ class Loops(NamedTuple):
 
     def over(self, boundaries: Integers, *args: Any) -> None:
         """Run over all queries; what the loops take behind `sizes` is passed through."""
-        if self.run_long is None:
-            over_queries(self.run, boundaries, (0, UNLIMITED), *args)
-            return
-        is_long = np.diff(boundaries) > self.short_up_to
-        if not is_long.all():
-            over_queries(self.run, boundaries, (0, self.short_up_to), *args)
-        if is_long.any():
-            over_queries(self.run_long, boundaries, (self.short_up_to + 1, UNLIMITED), *args)
+        runs = [(self.run, (0, UNLIMITED))]
+        if self.run_long is not None:
+            is_long = np.diff(boundaries) > self.short_up_to
+            short = self.run, (0, self.short_up_to)
+            long = self.run_long, (self.short_up_to + 1, UNLIMITED)
+            runs = [short] if not is_long.any() else [long] if is_long.all() else [short, long]
+
+        def run_all(first: int, last: int, boundaries: Integers, *args: Any) -> None:
+            for run, sizes in runs:
+                run(first, last, boundaries, sizes, *args)
+
+        over_queries(run_all, boundaries, *args)
 
 
 class Kernel(NamedTuple):
