@@ -70,7 +70,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "gbrank": (("gbrank",), ("pairwise",)),
     "hinge": HINGES,
     "intake": (("gbrank", "copied", "refused_wherever", "pass"), ("passes",)),
-    "jit": (("gbrank", "ranknet", "anew"), ("pairwise", "processes")),
+    "jit": (("gbrank", "ranknet", "anew", "helper"), ("package", "pairwise", "processes")),
     "lambdarank": (("lambdarank",), ("blocks", "claims", "pairwise")),
     "listmle": (("listmle",), ("orders",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),

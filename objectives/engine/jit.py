@@ -52,6 +52,7 @@ def jit_entry(function: F) -> F:
     return compiled  # type: ignore[no-any-return]
 
 
+# What a library of Numba's has for finishing its code, none of it documented.
 FINISHING = ("_finalize_final_module", "_final_module", "_shared_module")
 
 
@@ -70,7 +71,7 @@ class _Helper(Compiler):
         return super().define_pipelines()  # type: ignore[no-untyped-call]
 
     def _prepare(self, library: Any) -> None:
-        finalize, *_ = (getattr(library, name) for name in FINISHING)
+        finalize, *_ = (getattr(library, name) for name in FINISHING)  # none may be missing
 
         def finalize_copy() -> None:
             # Kernels link a copy. Of the module itself nothing is left to be made.
