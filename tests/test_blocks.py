@@ -22,14 +22,16 @@ from boostrank.objectives.smooth_ap import _long as long_smooth_ap
 from boostrank.objectives.smooth_ap import _long_loss as long_smooth_ap_loss
 from numpy.polynomial.polynomial import polyval
 
-from boostrank import SDCG, SHFSDCG, FRank, LambdaRank, RankNet, SmoothAP
+from boostrank import SDCG, SHFSDCG, FRank, LambdaRank, RankNet, SmoothAP, Spearman
 
 SHARES = [0.52, 0.32, 0.13, 0.022, 0.008]
 LENGTHS = (64, 65, 129, 300, 700, 1100)
 SPREADS = ("normal", "tied", "two", "sorted", "reversed", "organ-pipe", "1e3", "1e12", "1e-12")
+MIXED = (2, 400, 5, 1100, 64, 480, 401, 1024, 3)
 CUT_AGAIN = ("normalised",)  # it has all that the others have: one to compile
 if numba.config.DISABLE_JIT:
     LENGTHS, SPREADS = (70, 223), ("normal", "two")
+    MIXED = (2, 150, 5, 223, 64, 151, 3)
     CUT_AGAIN = ("ranknet", "plain", "normalised")
 
 
@@ -48,6 +50,21 @@ def early_blocks(monkeypatch):
         if isinstance(kernel, Kernel) and kernel.of_derivatives.run_long is not None:
             early = kernel.of_derivatives._replace(short_up_to=150)
             monkeypatch.setattr(thing, name, kernel._replace(of_derivatives=early))
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [SDCG(), SDCG(discount="log2"), RankNet(), LambdaRank(), LambdaRank(norm=False), Spearman()],
+    ids=["sdcg", "sdcg-log2", "ranknet", "lambdarank", "lambdarank-plain", "spearman"],
+)
+def test_short_and_long_queries_in_one_call(objective):
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=sum(MIXED))
+    grades = rng.choice(5, len(scores), p=SHARES).astype(float)
+    parts = [slice(end - n, end) for n, end in zip(MIXED, np.cumsum(MIXED), strict=True)]
+    alone = [objective.grad_hess(scores[a], grades[a], [len(scores[a])]) for a in parts]
+    together = objective.grad_hess(scores, grades, MIXED)
+    assert np.hstack(alone).tobytes() == np.stack(together).tobytes()
 
 
 def some_scores(spread, n, rng):

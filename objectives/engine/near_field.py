@@ -5,7 +5,6 @@ stand behind the last of its own worth. Who is the better one of a pair need not
 equal worth are passed over, and of the ordered pairs of a query less than a third are left.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,10 +49,9 @@ of_pair = _unbound  # bound above
 
 
 @jit_helper
-def _row(i: np.uint64, at: np.uint64, w: Columns) -> Document:
-    """Return the document of column `at`, and let none be better where that is not column i."""
-    worth = w.real[WORTH, at] if i == at else math.inf
-    return Document(w.real[FROM_TOP, at], w.real[SCORE, at], worth, w.real[OWN, at])
+def _row(i: np.uint64, w: Columns) -> Document:
+    """Return the document of column i."""
+    return Document(w.real[FROM_TOP, i], w.real[SCORE, i], w.real[WORTH, i], w.real[OWN, i])
 
 
 def _add(begin: int, end: int, last: int, w: Columns) -> float:
@@ -72,9 +70,9 @@ def _add(begin: int, end: int, last: int, w: Columns) -> float:
             better += one
         if better > final:
             break
+        # Behind the end stands the last one again: none is better, and it adds nothing.
         i_b, i_c, i_d = min(i + one, final), min(i + two, final), min(i + three, final)
-        a, b = _row(i, i, w), _row(i + one, i_b, w)
-        c, d = _row(i + two, i_c, w), _row(i + three, i_d, w)
+        a, b, c, d = _row(i, w), _row(i_b, w), _row(i_c, w), _row(i_d, w)
         pull_a, pull_b, pull_c, pull_d = 0.0, 0.0, 0.0, 0.0
         bend_a, bend_b, bend_c, bend_d = 0.0, 0.0, 0.0, 0.0
         for j in range(first + (better - first) // lanes * lanes, stop):
