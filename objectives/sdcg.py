@@ -75,6 +75,7 @@ from .engine.near_field import Document, pairs_by_worth
 from .engine.smooth_ranks import (
     DISCOUNTS,
     SmoothDCGParams,
+    block_sizes,
     by_gain_alone,
     ideal_discount,
     logistic_ranks,
@@ -91,7 +92,7 @@ from .validation import Floats, Integers
 @jit_inline
 def _packing(p: SmoothDCGParams) -> Packing:
     by_gain = by_gain_alone(p)
-    few, block = (col.DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain else (col.BLOCK, col.BLOCK)
+    few, block = block_sizes(p)
     return Packing(True, p.k, p.normalize, False, by_gain, few, 0, ideal_discount(p), block)
 
 

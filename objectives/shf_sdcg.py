@@ -70,6 +70,7 @@ from .engine.near_field import Document, pairs_by_worth
 from .engine.order import in_order, merged_order
 from .engine.smooth_ranks import (
     SmoothDCGParams,
+    block_sizes,
     by_gain_alone,
     ideal_discount,
     slopes_of,
@@ -83,8 +84,7 @@ from .validation import Floats
 
 @jit_inline
 def _packing(p: SmoothDCGParams) -> Packing:
-    by_gain = by_gain_alone(p)
-    few, block = (col.DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain else (col.BLOCK, col.BLOCK)
+    few, block = block_sizes(p)
     return Packing(True, p.k, p.normalize, False, True, few, 0, ideal_discount(p), block)
 
 

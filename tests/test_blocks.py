@@ -47,7 +47,7 @@ def early_blocks(monkeypatch):
     of_modules = [(module, name) for module in modules for name in vars(module)]
     for thing, name in [*of_modules, (SDCG, "kernel"), (SHFSDCG, "kernel")]:
         kernel = getattr(thing, name)
-        if isinstance(kernel, Kernel) and kernel.of_derivatives.run_long is not None:
+        if isinstance(kernel, Kernel):
             early = kernel.of_derivatives._replace(short_up_to=150)
             monkeypatch.setattr(thing, name, kernel._replace(of_derivatives=early))
 

@@ -79,10 +79,8 @@ LOGISTIC_FIT = _logistic_fit()
 
 def has_many_grades(grades: Floats, boundaries: Integers) -> bool:
     """Return whether a query of over `DIRECT` documents has too many grades for the far field."""
-    if np.diff(boundaries).max(initial=0) <= DIRECT:  # nothing to compile
-        return False
-    found: bool = _has_many_grades(grades, boundaries)
-    return found
+    any_long = np.diff(boundaries).max(initial=0) > DIRECT  # else nothing is compiled
+    return bool(any_long and _has_many_grades(grades, boundaries))
 
 
 @jit_entry

@@ -57,6 +57,12 @@ def by_gain_alone(p: SmoothDCGParams) -> bool:
 
 
 @jit_inline
+def block_sizes(p: SmoothDCGParams) -> tuple[int, int]:
+    """Return the documents of the longest query that stays one block, and of a block of others."""
+    return (col.DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain_alone(p) else (col.BLOCK, col.BLOCK)
+
+
+@jit_inline
 def slopes_of(p: SmoothDCGParams, w: Columns) -> Floats:
     """Return the column that holds c: WORTH, or OWN once `write_slopes` has run."""
     slopes: Floats = w.real[col.WORTH if by_gain_alone(p) else col.OWN]
