@@ -39,7 +39,7 @@ for _path in sorted(OBJECTIVES.rglob("*.py"), key=lambda path: (len(path.parts),
         FILES[f"engine/{_path.stem}" if _path.stem in FILES else _path.stem] = _path
 FIRST = ("objective", "derivatives", "oracle", "edge_cases")
 # Test files that take minutes without compiling, or are of processes and threads.
-COMPILED = ("hosts", "processes", "smoothrank")
+COMPILED = ("clicks", "hosts", "processes", "smoothrank", "unbiased")
 # Beyond these many times the sound file's seconds, a fault makes an endless loop or a deadlock.
 PATIENCE_AT_WORK, PATIENCE = 2, 10
 MEMORY = 6 << 30
