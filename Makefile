@@ -9,6 +9,10 @@ QUICK_TESTS = $(foreach name,objective derivatives edge_cases,tests/test_$(name)
 GOLDEN = tests/test_determinism.py::test_numbers_are_those_of_the_golden_file
 CODE = $(shell find boostrank objectives tests -name '*.py')
 
+# Some machines set it. Every process of the tests would then compile all that it imports, which
+# takes half of a command's time.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTEST = $(BIN)/python -m pytest -q -n auto
 # Kernels as Python functions: nothing to compile, but no loop over long lists either.
 INTERPRETED = NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not compiled' -W ignore::RuntimeWarning
