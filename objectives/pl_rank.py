@@ -151,8 +151,7 @@ def _of_ranking(
             fall = math.exp(tops[place + 1] - tops[place])
             size, weight = sizes[place], rank_discount(d, n, place + 1)
             mean = worths[place] / size  # E
-            later -= weight * gains[i]
-            weights -= weight
+            later, weights = later - weight * gains[i], weights - weight
             beyond = later - mean * weights  # C
             own = e / size  # pi
             rest = sizes[place + 1] * fall / size  # 1 - pi

@@ -189,6 +189,8 @@ def test_it_is_one_object_with_what_is_inside():
         (lambda: Unbiased(Unbiased(RankNet())), "^objective must not be Unbiased"),
         (lambda: boostrank.Mix(Unbiased(RankNet()), RankNet(), 0.5), "^first must not be Unbiased"),
         (lambda: Unbiased(RankNet(), propensity="dual"), "^propensity must be one of 'pairwise'"),
+        (lambda: Unbiased(RankNet(), propensity=[]), "^propensity must be one number for each"),
+        (lambda: Unbiased(RankNet(), propensity=[[1.0]]), "^propensity must be one number for"),
         (lambda: Unbiased(RankNet(), propensity=[1, 0]), "^propensity must be above 0 and finite"),
         (lambda: Unbiased(RankNet(), propensity=[1, -1]), "^propensity must be above 0 and finite"),
         (lambda: Unbiased(RankNet(), propensity=[np.nan]), "^propensity must be above 0"),

@@ -139,6 +139,35 @@ def _clicked(
     return clicked
 
 
+def _simulated(
+    data: RankingData,
+    model: str,
+    eta: float,
+    noise: float,
+    sessions: int,
+    rankers: Floats,
+    randomized: float,
+    rng: np.random.Generator,
+) -> ClickLog:
+    """Do what `simulate_clicks` does, with arguments that were checked."""
+    query = np.repeat(np.arange(len(data.group)), data.group)
+    row = np.tile(np.arange(len(data.y)), sessions)
+    session = np.concatenate([query + len(data.group) * n for n in range(sessions)])
+    n_sessions = sessions * len(data.group)
+    ranker = rng.integers(len(rankers), size=n_sessions)[session]
+    shuffled = (rng.random(n_sessions) < randomized)[session]
+    rank = _ranks(np.where(shuffled, 0.0, rankers[ranker, row]), session, n_sessions, rng)
+
+    propensity = (1.0 / np.arange(1, int(data.group.max()) + 1)) ** eta
+    worth = (np.exp2(data.y) - 1.0) / max(1.0, float(np.exp2(data.y.max()) - 1.0))
+    likely = (noise + (1.0 - noise) * worth)[row]
+    clicked = _clicked(model, likely, rank, propensity, session, n_sessions, rng)
+    logged = RankingData(
+        data.X[row], clicked.astype(np.float64), session, data.names, data.categorical
+    )
+    return ClickLog(logged, rank, row, shuffled, propensity)
+
+
 def simulate_clicks(
     data: RankingData,
     *,
@@ -214,22 +243,8 @@ def simulate_clicks(
     check_count("sessions", sessions)
     rng = np.random.default_rng(check_seed(seed))
     rankers = _weak_scores(data, rng)[None] if scores is None else _check_rankers(scores, data)
-    query = np.repeat(np.arange(len(data.group)), data.group)
-    row = np.tile(np.arange(len(data.y)), sessions)
-    session = np.concatenate([query + len(data.group) * n for n in range(sessions)])
-    n_sessions = sessions * len(data.group)
-    ranker = rng.integers(len(rankers), size=n_sessions)[session]
-    shuffled = (rng.random(n_sessions) < check_share("randomized", randomized))[session]
-    rank = _ranks(np.where(shuffled, 0.0, rankers[ranker, row]), session, n_sessions, rng)
-
-    propensity = (1.0 / np.arange(1, int(data.group.max()) + 1)) ** eta
-    worth = (np.exp2(data.y) - 1.0) / max(1.0, float(np.exp2(data.y.max()) - 1.0))
-    likely = (noise + (1.0 - noise) * worth)[row]
-    clicked = _clicked(model, likely, rank, propensity, session, n_sessions, rng)
-    logged = RankingData(
-        data.X[row], clicked.astype(np.float64), session, data.names, data.categorical
-    )
-    return ClickLog(logged, rank, row, shuffled, propensity)
+    randomized = check_share("randomized", randomized)
+    return _simulated(data, model, eta, noise, sessions, rankers, randomized, rng)
 
 
 def _read_log(clicks: Any, position: Any, last: int | None) -> tuple[Floats, Integers]:

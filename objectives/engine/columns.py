@@ -162,13 +162,11 @@ def pack(
     top, bottom, unit = w.real[TOP], w.real[BOTTOM], w.real[UNIT]
     key, levels, spare = w.real[KEY], w.real[LEVEL], w.real[POWER]
     document, place = w.whole[DOCUMENT], w.whole[PLACE]
-    query, begin, size, edges = w.whole[QUERY], w.whole[BEGIN], w.whole[SIZE], w.whole[EDGES]
+    query, begin, size = w.whole[QUERY], w.whole[BEGIN], w.whole[SIZE]
     runs = np.empty((1, 2), np.int64)
-    blocks = 0
-    columns = 0
+    blocks, columns = 0, 0
     for q in range(first, last):
-        a = boundaries[q]
-        n = boundaries[q + 1] - a
+        a, n = boundaries[q], boundaries[q + 1] - boundaries[q]
         scale = 1.0
         if packing.by_gain:
             k = packing.k if packing.k > 0 else n
@@ -202,16 +200,9 @@ def pack(
             if by_worth:
                 _order_by_worth(leading, key, order, place[columns:], spare, w.whole[SPARE:])
             if long and n_levels > 0:
-                blocks = _block_edges(n, leading, packing.block, edges)
-                runs = np.empty((blocks, n_levels + 1), np.int64)
-                for m in range(blocks):
-                    query[m], unit[m] = q, scale
-                    begin[m], size[m] = edges[m], edges[m + 1] - edges[m]
-                    top[m] = scores[a + order[edges[m]]]
-                    bottom[m] = scores[a + order[edges[m + 1] - 1]]
-                    runs[m, 0], runs[m, 1] = edges[m], edges[m + 1]
-                if packing.by_level:
-                    _group_levels(order, key, levels[:n_levels], edges, place, runs)
+                levels_of = levels[:n_levels] if packing.by_level else levels[:0]
+                runs = _write_blocks(q, scale, n, leading, packing.block, levels_of, scores[a:], w)
+                blocks = len(runs)
             for column in range(columns, columns + n):
                 i = document[column]
                 document[column] = a + i
@@ -333,6 +324,35 @@ def _order_by_worth(
     by_worth = merged_order(spare[:n])
     for i in range(n):
         order[i], places[i] = moved[by_worth[i]], by_worth[i]
+
+
+@jit_helper
+def _write_blocks(
+    q: int,
+    unit: float,
+    n: int,
+    split_at: int,
+    block: int,
+    levels: Floats,
+    scores: Floats,
+    w: Columns,
+) -> Integers:
+    """Cut query q, of n sorted documents, into blocks; return `Batch.runs`.
+
+    The documents of one level stand together, unless there are no levels. `scores` are the query's.
+    """
+    order, edges = w.whole[DOCUMENT], w.whole[EDGES]
+    blocks = _block_edges(n, split_at, block, edges)
+    runs = np.empty((blocks, max(1, len(levels)) + 1), np.int64)
+    for m in range(blocks):
+        a, b = edges[m], edges[m + 1]
+        w.whole[QUERY, m], w.whole[BEGIN, m], w.whole[SIZE, m] = q, a, b - a
+        w.real[UNIT, m] = unit
+        w.real[TOP, m], w.real[BOTTOM, m] = scores[order[a]], scores[order[b - 1]]
+        runs[m, 0], runs[m, 1] = a, b
+    if len(levels) > 0:
+        _group_levels(order, w.real[KEY], levels, edges, w.whole[PLACE], runs)
+    return runs
 
 
 @jit_helper

@@ -32,7 +32,7 @@ from .columns import MAX_LEVELS, N_REAL, N_WHOLE, Columns, distinct, exponents
 from .divided import OCTAVES, SPREAD, SPREADS, STEP
 from .driver import Function, bind
 from .far_field import ABOVE, LOGISTIC, SLOPE
-from .jit import jit_caller, jit_entry, jit_helper
+from .jit import jit_caller, jit_entry, jit_helper, jit_inline
 from .order import order_by_score
 from .vector import exponentials, strided
 
@@ -216,8 +216,7 @@ def _part(size: int, cut: int, parts: int, sigma: float, fits: Floats, v: Column
     powers, from_top, scores = v.real[col.POWER], v.real[col.FROM_TOP], v.real[col.SCORE]
     edges, factorizable = v.whole[col.EDGES], v.whole[col.FACTORIZABLE]
     width = BLOCK if size > DIRECT else size
-    blocks = 0
-    begin = 0
+    blocks, begin = 0, 0
     while begin < size:
         end = min(begin + width, size)
         if width < size and begin < cut < end:
@@ -412,6 +411,20 @@ def _send(
                     moments[part, thrice + thrice + terms + k] += d * g * power
 
 
+@jit_inline
+def _sum(
+    d: float, g: float, at: np.uint64, row: np.uint64, terms: np.uint64, sums: Floats, rows: Floats
+) -> float:
+    """Sum the terms of (*), times (g_i - g_j)(d_i - d_j), from the four sums that begin at `at`."""
+    twice, thrice = terms + terms, terms + terms + terms
+    total = 0.0
+    for k in range(terms):
+        of_gain = d * sums[at + k] - sums[at + terms + k]
+        rest = d * sums[at + twice + k] - sums[at + thrice + k]
+        total += rows[row + k] * (g * of_gain - rest)
+    return total
+
+
 def _receive(
     side: int,
     m: int,
@@ -428,7 +441,6 @@ def _receive(
     pulls, curvatures = v.real[col.PULL], v.real[col.CURVATURE]
     parts, first = len(moments), runs[m, 0]
     width, terms = np.uint64(moments.shape[1]), np.uint64(fit.shape[1])
-    twice, thrice = terms + terms, terms + terms + terms
     damped = np.uint64(BLOCK + 1) * terms
     sign = -1.0 if side == ABOVE else 1.0
     # Sums over parts in the right order, and then in the wrong one: never by subtraction.
@@ -452,14 +464,11 @@ def _receive(
                 at += np.uint64(4) * terms
             for k in range(terms):
                 of_right, of_wrong = right[part, at + k], sums[wrong + at + k]
-                if not weighted:
-                    of_wrong = -of_wrong
+                of_wrong = of_wrong if weighted else -of_wrong
                 sums[at + k] = fit[RIGHT, k] * of_right + fit[WRONG, k] * of_wrong
-                bend = fit[BEND_RIGHT, k] * of_right - fit[BEND_WRONG, k] * of_wrong
-                sums[bends + at + k] = bend
+                sums[bends + at + k] = fit[BEND_RIGHT, k] * of_right - fit[BEND_WRONG, k] * of_wrong
                 if divided:
-                    size = fit[RIGHT, k] * of_right - fit[WRONG, k] * of_wrong
-                    sums[sizes + at + k] = size
+                    sums[sizes + at + k] = fit[RIGHT, k] * of_right - fit[WRONG, k] * of_wrong
         for place in range(start, stop):
             i = members[place]
             row = np.uint64(i - first) * terms
@@ -468,27 +477,13 @@ def _receive(
             if weighted:
                 at = np.uint64(0)
                 if divided:
-                    for k in range(terms):
-                        of_gain = d * sums[k] - sums[terms + k]
-                        rest = d * sums[twice + k] - sums[thrice + k]
-                        free += rows[row + k] * (g * of_gain - rest)
-                    at = twice + twice
+                    free = _sum(d, g, at, row, terms, sums, rows)
+                    at = np.uint64(4) * terms
                     z = rows[damped + np.uint64(i - first)]
-                for k in range(terms):
-                    of_gain = d * sums[at + k] - sums[at + terms + k]
-                    rest = d * sums[at + twice + k] - sums[at + thrice + k]
-                    pull += rows[row + k] * (g * of_gain - rest)
-                at += bends
-                for k in range(terms):
-                    of_gain = d * sums[at + k] - sums[at + terms + k]
-                    rest = d * sums[at + twice + k] - sums[at + thrice + k]
-                    bend += rows[row + k] * (g * of_gain - rest)
+                pull = _sum(d, g, at, row, terms, sums, rows)
+                bend = _sum(d, g, at + bends, row, terms, sums, rows)
                 if divided and side == ABOVE:
-                    at += width
-                    for k in range(terms):
-                        of_gain = d * sums[at + k] - sums[at + terms + k]
-                        rest = d * sums[at + twice + k] - sums[at + thrice + k]
-                        size += rows[row + k] * (g * of_gain - rest)
+                    size = _sum(d, g, at + sizes, row, terms, sums, rows)
                     total += 2.0 * (z * size - free)
             else:
                 for k in range(terms):
