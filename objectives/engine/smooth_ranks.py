@@ -274,7 +274,7 @@ def smooth_rank_kernels(
             )
             for long in (False, True)
         )
-        exact = jit_inline(bind(_exact_derivatives, derivatives=long, hinged=hinged, ranked=ranked))
+        exact = jit_inline(bind(_exact_derivatives, derivatives=long, hinged=hinged))
         return batch_kernels(
             SmoothDCGParams,
             short_up_to=short_up_to,
@@ -286,7 +286,9 @@ def smooth_rank_kernels(
             batch_loss=loss,
         )
 
-    return of(False, col.DIRECT_UP_TO), of(True, col.BLOCK)
+    by_rank = of(True, col.BLOCK)
+    # Exact Hessians take all pairs in any case: one kernel does for both.
+    return of(False, col.DIRECT_UP_TO)._replace(of_exact=by_rank.of_exact), by_rank
 
 
 # What these call is bound to them above; `long` says whether queries may be cut into blocks, and
@@ -308,7 +310,8 @@ def _derivatives(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> t
     write_decays(w, batch, p.alpha)
     if ranked:
         write_ranks(p, batch, tables, w)
-        write_slopes(p, batch, w)
+        if not by_gain_alone(p):  # which comes here for an exact Hessian only
+            write_slopes(p, batch, w)
         near_pulls(p, 0, batch.blocks, w)
     else:
         size = w.whole[col.SIZE, 0]  # over `BLOCK` where there is but one query
