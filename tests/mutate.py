@@ -116,6 +116,9 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 # Faults that no test can catch, as printed, and why.
 EQUIVALENT = {
+    "around: @dataclass(frozen=True, kw_only=True) => @dataclass(frozen=True, kw_only=False)": (
+        "its only argument is declared again where it is used"
+    ),
     "bisection: low, high = lowest + 1, last - 1 => low, high = lowest - 1, last - 1": (
         "no level below the part begins at its middle or after it: the search finds the same"
     ),
