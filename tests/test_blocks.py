@@ -500,6 +500,22 @@ def test_smooth_dcg_of_long_lists(spread, kind, discount, cls, rng):
         agree(hess, np.maximum(want_hess, 1e-10))
 
 
+@pytest.mark.parametrize("discount", ["linear", "log2"])
+@pytest.mark.parametrize("cls", [SDCG, SHFSDCG])
+def test_exact_hessians_of_smooth_dcg_for_long_lists(cls, discount, rng):
+    scores, grades = rng.normal(size=LENGTHS[-1]), some_grades("five", LENGTHS[-1], rng)
+
+    def derivatives(scores, hessian="gauss-newton"):
+        return cls(discount=discount, hessian=hessian).grad_hess(scores, grades, [LENGTHS[-1]])
+
+    grad, hess = derivatives(scores, "exact")
+    agree(grad, derivatives(scores)[0])
+    for i in np.argsort(hess)[-3:]:
+        step = np.where(np.arange(LENGTHS[-1]) == i, 1e-5, 0.0)
+        rise = derivatives(scores + step)[0][i] - derivatives(scores - step)[0][i]
+        assert rise / 2e-5 == pytest.approx(hess[i], rel=1e-5)
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("objective", "table"),
