@@ -240,10 +240,10 @@ def simulate_clicks(
         raise TypeError(f"data must be a RankingData, got {type(data).__name__}")
     check_choice("model", model, MODELS)
     eta, noise = _check_amount("eta", eta), check_share("noise", noise)
+    randomized = check_share("randomized", randomized)
     check_count("sessions", sessions)
     rng = np.random.default_rng(check_seed(seed))
     rankers = _weak_scores(data, rng)[None] if scores is None else _check_rankers(scores, data)
-    randomized = check_share("randomized", randomized)
     return _simulated(data, model, eta, noise, sessions, rankers, randomized, rng)
 
 
