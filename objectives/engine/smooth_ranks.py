@@ -267,28 +267,22 @@ def smooth_rank_kernels(
     loss = jit_inline(bind(_loss, write_ranks=write_ranks[True]))
     parts = {"fill": fill, "near_pulls": near_pulls, "add_pairs": add_pairs}
 
-    def of(ranked: bool, short_up_to: int) -> Kernel:
-        short, long = (
-            jit_inline(
-                bind(_derivatives, long=long, ranked=ranked, write_ranks=write_ranks[long], **parts)
-            )
-            for long in (False, True)
+    def derivatives(ranked: bool, long: bool) -> Function:
+        inline: Function = jit_inline(
+            bind(_derivatives, long=long, ranked=ranked, write_ranks=write_ranks[long], **parts)
         )
-        exact = jit_inline(bind(_exact_derivatives, derivatives=long, hinged=hinged))
-        return batch_kernels(
-            SmoothDCGParams,
-            short_up_to=short_up_to,
-            packing=packing,
-            tables=tables,
-            short=short,
-            long=long,
-            exact=exact,
-            batch_loss=loss,
-        )
+        return inline
 
-    by_rank = of(True, col.BLOCK)
-    # Exact Hessians take all pairs in any case: one kernel does for both.
-    return of(False, col.DIRECT_UP_TO)._replace(of_exact=by_rank.of_exact), by_rank
+    of_any = {"packing": packing, "tables": tables, "batch_loss": loss}
+    short, long = derivatives(True, False), derivatives(True, True)
+    exact = jit_inline(bind(_exact_derivatives, derivatives=long, hinged=hinged))
+    by_rank = batch_kernels(
+        SmoothDCGParams, short_up_to=col.BLOCK, short=short, long=long, exact=exact, **of_any
+    )
+    short, long = derivatives(False, False), derivatives(False, True)
+    by_gain = batch_kernels(SmoothDCGParams, short=short, long=long, **of_any)
+    # Losses are the same, and exact Hessians take all pairs in any case.
+    return by_rank._replace(of_derivatives=by_gain.of_derivatives), by_rank
 
 
 # What these call is bound to them above; `long` says whether queries may be cut into blocks, and
