@@ -14,7 +14,8 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from boostrank.objectives.engine.jit import OPTIONS, jit_caller, jit_helper
+from boostrank.objectives.engine.jit import OPTIONS, _Flags, jit_caller, jit_helper
+from numba.core.compiler import Compiler, Flags
 
 import boostrank
 from boostrank import objectives
@@ -160,6 +161,35 @@ def test_a_helper_is_compiled_with_its_kernels_alone():
     assert made.search(with_helper)
     assert not made.search(of_caller)
     assert not made.search(of_helper)
+
+
+@pytest.mark.compiled
+def test_options_of_kernels_are_compared_fast(monkeypatch):
+    slowly = []
+    values = Flags.values
+
+    def counted(self):
+        slowly.append(self)
+        return values(self)
+
+    def compile_with(options):
+        slowly.clear()
+        kernel = numba.njit(**options)(lambda numbers: numbers[0] + numbers[1] + numbers[2])
+        assert kernel(np.arange(3.0)) == 3.0
+        return len(slowly)
+
+    monkeypatch.setattr(Flags, "values", counted)
+    by_numba = compile_with({**OPTIONS, "pipeline_class": Compiler})
+    assert compile_with(OPTIONS) < 0.5 * by_numba
+
+
+def test_options_of_kernels_are_numbas():
+    flags = Flags()
+    ours = _Flags(flags)
+    assert ours == flags == ours.copy()
+    assert hash(ours) == hash(flags)
+    flags.release_gil = True
+    assert ours != flags == _Flags(flags)
 
 
 @pytest.mark.parametrize("name", MODULES)

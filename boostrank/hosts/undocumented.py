@@ -68,6 +68,9 @@ Numba
 - ``state.library`` of a compiler, and what it has for finishing its code
   (``objectives/engine/jit.py``). Without: as the line above. Test: tests/test_package.py,
   test_a_helper_is_compiled_with_its_kernels_alone.
+- ``state.flags`` of a compiler, and ``_values`` of these flags (``objectives/engine/jit.py``).
+  Without: as the line above. Test: tests/test_package.py,
+  test_options_of_kernels_are_compared_fast.
 """
 
 import ctypes
