@@ -45,19 +45,37 @@ settings.register_profile("fuzz", max_examples=5000, print_blob=True)
 
 # Files of which `make coverage` counts the lines in the interpreter. Compiled they reach few lines,
 # and tracing takes two thirds of their time once more.
-UNTRACED = {"test_blocks", "test_derivatives", "test_edge_cases", "test_fuzz", "test_oracle"}
-UNTRACED |= {"test_pairwise", "test_preferences"}
+OF_KERNELS = {"test_blocks", "test_derivatives", "test_edge_cases", "test_fuzz", "test_oracle"}
+OF_KERNELS |= {"test_pairwise", "test_preferences"}
+TRACED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(trylast=True)  # when it is known which are run
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Choose the tests whose lines are counted.
+
+    In the interpreter a test takes three times as long while it is traced. There each test is
+    traced once for each objective, and once for each case that no test before it had.
+    """
+    interpreted = "NUMBA_DISABLE_JIT" in os.environ
+    known = set()
+    for item in items:
+        test, _, case = item.name.partition("[")
+        objective = re.match(r"[a-z-]*", case)[0]  # what the case's name begins with
+        new = {(item.path, test, objective), case} - known
+        item.stash[TRACED] = item.path.stem not in OF_KERNELS or (interpreted and bool(new))
+        known |= new
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    """Switch tracing off for the files above where kernels are compiled.
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Switch tracing off for the others, pytest's own work included.
 
     The marker no_cover of pytest-cov does nothing in the processes of pytest-xdist: what it pauses
     there has paused another tracer, which goes on instead.
     """
     trace = sys.gettrace()
-    if item.path.stem in UNTRACED and "NUMBA_DISABLE_JIT" not in os.environ:
+    if not item.stash[TRACED]:
         sys.settrace(None)
     try:
         return (yield)
