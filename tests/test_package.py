@@ -14,7 +14,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from boostrank.objectives.engine.jit import OPTIONS, _Flags, jit_caller, jit_helper
+from boostrank.objectives.engine.jit import OPTIONS, QuickFlags, jit_caller, jit_helper
 from numba.core.compiler import Compiler, Flags
 
 import boostrank
@@ -185,11 +185,11 @@ def test_options_of_kernels_are_compared_fast(monkeypatch):
 
 def test_options_of_kernels_are_numbas():
     flags = Flags()
-    ours = _Flags(flags)
+    ours = QuickFlags(flags)
     assert ours == flags == ours.copy()
     assert hash(ours) == hash(flags)
     flags.release_gil = True
-    assert ours != flags == _Flags(flags)
+    assert ours != flags == QuickFlags(flags)
 
 
 @pytest.mark.parametrize("name", MODULES)

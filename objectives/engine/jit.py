@@ -19,7 +19,7 @@ _UNSET: Any = Flags()  # type: ignore[no-untyped-call]
 _DEFAULTS, _HASH = _UNSET.values(), hash(_UNSET)
 
 
-class _Flags(Flags):
+class QuickFlags(Flags):
     """Options of a compilation that are quicker to compare than Numba's.
 
     While it infers types, Numba looks up operations by the function's options, 20,000 times for one
@@ -29,6 +29,7 @@ class _Flags(Flags):
     __slots__ = ()
 
     def values(self) -> dict[str, Any]:
+        """Return every option, as Numba's own method does."""
         return {**_DEFAULTS, **self._values}
 
     def __hash__(self) -> int:
@@ -42,7 +43,7 @@ class _Compiler(Compiler):
         super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
         flags = self.state.flags
         try:
-            faster = _Flags(flags)  # type: ignore[no-untyped-call]
+            faster = QuickFlags(flags)  # type: ignore[no-untyped-call]
             if faster == flags:
                 self.state.flags = faster
         except AttributeError:
