@@ -57,9 +57,9 @@ endef
 coverage: .cache/coverage ## the share of lines that the tests reach: at least 95 %
 	$(INTERPRETED) --cov --cov-append $(KERNEL_TESTS)
 
-# In the interpreter NumPy checks every index: these are the tests that only run compiled.
+# In the interpreter NumPy checks every index of short lists.
 boundscheck: $(INSTALLED) ## tests of the kernels on long lists, which stop at an index out of bounds
-	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m compiled $(KERNEL_TESTS)
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m compiled -k 'long or length or million' $(KERNEL_TESTS)
 
 # NumPy 1 lacks names of NumPy 2, which types of arguments are looked up in at import.
 oldest: $(INSTALLED) ## import and a gradient with the oldest NumPy and Numba

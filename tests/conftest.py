@@ -47,6 +47,8 @@ settings.register_profile("fuzz", max_examples=5000, print_blob=True)
 # and tracing takes two thirds of their time once more.
 OF_KERNELS = {"test_blocks", "test_derivatives", "test_edge_cases", "test_fuzz", "test_oracle"}
 OF_KERNELS |= {"test_pairwise", "test_preferences"}
+# They run what users would write: plots and trainings, of which other tests reach every line.
+EXAMPLES = {"test_docs", "test_notebooks"}
 TRACED = pytest.StashKey[bool]()
 
 
@@ -63,7 +65,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         test, _, case = item.name.partition("[")
         objective = re.match(r"[a-z-]*", case)[0]  # what the case's name begins with
         new = {(item.path, test, objective), case} - known
-        item.stash[TRACED] = item.path.stem not in OF_KERNELS or (interpreted and bool(new))
+        untraced = EXAMPLES if interpreted else EXAMPLES | OF_KERNELS
+        item.stash[TRACED] = item.path.stem not in untraced and (not interpreted or bool(new))
         known |= new
 
 
