@@ -63,8 +63,8 @@ from .parameters import schedulable
 from .schedules import Schedule
 from .validation import NUMBERS, Floats
 
-# Differences of smaller numbers fit float64, and reciprocals of larger ones do.
-LARGE, SMALL = 1e300, 1e-300
+# Reciprocals of larger numbers fit float64.
+SMALL = 1e-300
 
 
 class PearsonParams(NamedTuple):
@@ -80,10 +80,10 @@ def _centre(values: Floats, out: Floats) -> float:
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(values[i]))
-    share = 0.5 if largest > LARGE else 2.0**500 if largest < SMALL else 1.0
+    share = 2.0**500 if largest < SMALL else 1.0
     mean = 0.0
     for i in range(n):
-        out[i] = share * values[i] - share * values[0]
+        out[i] = share * (values[i] - values[0])
         mean += out[i] / n
     unit = 0.0
     for i in range(n):

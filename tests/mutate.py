@@ -134,8 +134,10 @@ EQUIVALENT = {
     " => better, worse = (i, j) if labels[i] >= labels[j] else (j, i)": (
         "documents of equal grade are passed over above"
     ),
-    'jit: HELPER = {**OPTIONS, "no_cpython_wrapper": True}'
-    ' => HELPER = {**OPTIONS, "no_cpython_wrapper": False}': "compiling takes longer",
+    'jit: HELPER = {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper}'
+    ' => HELPER = {**OPTIONS, "no_cpython_wrapper": False, "pipeline_class": _Helper}': (
+        "compiling takes longer"
+    ),
     "jit: return digest.hexdigest()[:16] => return digest.hexdigest()[:17]": "a longer name",
     "order: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
         "when sorting by buckets is given up: the other way sorts alike"
