@@ -302,6 +302,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--rows", nargs="+", default=list(ROWS))
+    parser.add_argument("--trees", nargs="+", help="entries of the search; all by default")
     given = parser.parse_args()
     if given.action == "figure":
         draw(given.seeds, Path("docs/_static/accuracy.svg"))
@@ -314,7 +315,7 @@ def main() -> None:
         return
     for seed, name, row in product(given.seeds, given.sets, given.rows):
         if given.kind == "search":
-            wanted = list(TREES[ROWS[row][0]])
+            wanted = given.trees or list(TREES[ROWS[row][0]])
         else:
             wanted = [trees_of(row) for _, trees_of in TESTS.values()]
         for trees in dict.fromkeys(wanted):
