@@ -90,8 +90,7 @@ def _order(
     for i in range(len(logs)):
         pi = math.exp(logs[i] - best) / mass
         q = targets[i] / total
-        if q > 0.0:
-            loss -= p.share * q * (logs[i] - best - math.log(mass))
+        loss -= p.share * q * (logs[i] - best - math.log(mass))
         unlikely = math.exp(logs[i] - scores[i])
         grad[i] += p.share * unlikely * (pi - q)
         hess[i] += p.share * unlikely * (q * likely[i] + unlikely * pi * (1.0 - pi))

@@ -192,6 +192,7 @@ def test_metrics_of_amounts_are_scikit_learns(rng):
         "reciprocal": 1 / np.arange(1, 51),
         "linear": np.arange(49, -1, -1),
         (1, 1, 0.5): np.pad([1, 1, 0.5], (0, 47)),
+        (2,): np.pad([2], (0, 49)),
     }.items():
         got = evaluate(scores, amounts, [50], ["dcg"], gain="linear", discount=discount)
         assert got["dcg"] == pytest.approx(amounts[np.argsort(-scores)] @ weights)
