@@ -2,8 +2,9 @@
 
 `REGULARIZED` grows small trees, in LightGBM of splits that are drawn rather than searched: on
 judged data they overfit less than the hosts' defaults. It is meant for about 300 rounds. Noise on
-the scores cures the same, and one of the two is enough: `Blend` is no worse without. `boostrank compare
---preset regularized` trains every row with it; docs/accuracy.md has what it was chosen from.
+the scores cures the same, and one of the two is enough: `Blend` is no worse without. `boostrank
+compare --preset regularized` trains every row with it; docs/accuracy.md has what it was chosen
+from.
 
 Examples
 --------

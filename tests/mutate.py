@@ -139,6 +139,28 @@ EQUIVALENT = {
         "compiling takes longer"
     ),
     "jit: return digest.hexdigest()[:16] => return digest.hexdigest()[:17]": "a longer name",
+    "lambdarank: NO_FITS = np.zeros((1, 1, 1)) => NO_FITS = np.zeros((1, 2, 1))": (
+        "stands where no fit is read"
+    ),
+    "mix: pairs = list(zip(parts, mean_hessians, strict=True))"
+    " => pairs = list(zip(parts, mean_hessians, strict=False))": "as many means as parts",
+    "pairs: array = array.reshape(0, 2) => array = array.reshape(0, 3)": "no pair has no weight",
+    "pairs: if array.size == 0 and array.ndim <= 2: => if array.size == 0 and array.ndim <= 3:": (
+        "no pair in any form"
+    ),
+    "pearson: if unit > p.sigma: => if unit >= p.sigma:": "both ways agree where they meet",
+    "pearson: share = 2.0**500 if largest < SMALL else 1.0"
+    " => share = 2.0**500 if largest < SMALL else 2.0": "a power of two, which is divided out",
+    "query_cross_entropy: if abs(excess) <= 1e-15 * n or after == b:"
+    " => if abs(excess) <= 1e-15 / n or after == b:": "one step more, of no length",
+    "query_cross_entropy: after = step if least < step < most else 0.5 * least + 0.5 * most"
+    " => after = step if least < step < most else 0.5 * least + 1.5 * most": (
+        "beyond the bracket, from where the next step comes back"
+    ),
+    "ranknet: return loss / max(1, count_pairs(labels)) if p.normalize else loss"
+    " => return loss / max(2, count_pairs(labels)) if p.normalize else loss": (
+        "long lists have no pair or as many as documents"
+    ),
     "order: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
         "when sorting by buckets is given up: the other way sorts alike"
     ),
@@ -168,6 +190,8 @@ ALIKE = {
         "how work is shared out: any share gives the same"
     ),
     r"threads = .* if total (> 2|>= 3) \* _COST_WORTH_A_THREAD else 1": "another threshold",
+    r"if many and size (>=|<) DIRECT.*|fits_many = .* >= DIRECT // 2": "another threshold",
+    r"direct = 1 < top <= DIRECT_TOP.*|(SMALL|MOST_STEPS) = .*": "another threshold",
 }
 
 SWAPS: dict[type[ast.AST], tuple[str, ...]] = {

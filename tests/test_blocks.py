@@ -35,7 +35,7 @@ MIXED = (2, 400, 5, 1100, 64, 480, 401, 1024, 3)
 CUT_AGAIN = ("normalised",)  # it has all that the others have: one to compile
 MANY = ("real", "whole", "heavy", "perfect", "steep")
 if numba.config.DISABLE_JIT:
-    LENGTHS, SPREADS, MANY = (70, 223), ("normal", "two"), ("real", "heavy")
+    LENGTHS, SPREADS, MANY = (70, 223), ("normal", "two", "1e3"), ("real", "heavy")
     MIXED = (2, 150, 5, 223, 64, 151, 3)
     CUT_AGAIN = ("ranknet", "plain", "normalised")
 

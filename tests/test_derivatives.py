@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from boostrank.objectives import REGISTRY, Cost
+from boostrank.objectives import REGISTRY, Contract, Cost
 from cases import BY_PATH, every_name, every_path
 from oracle import CASES, FLOOR, ORACLES, REACH, gradient, hessian_diagonal
 
@@ -206,3 +206,13 @@ def test_the_contract_is_data(case):
     assert isinstance(contract.cost, Cost)
     with pytest.raises(FrozenInstanceError):
         contract.gradient = "exact"
+
+
+def test_a_contract_knows_its_labels():
+    with pytest.raises(ValueError, match="unknown labels 'grade'"):
+        Contract(labels="grade")
+
+
+def test_costs_are_ordered():
+    for place, cost in enumerate(Cost):
+        assert [cost < other for other in Cost] == [place < k for k in range(len(Cost))]
