@@ -121,6 +121,21 @@ def test_the_constraint_holds_on_training_data(host, data, price):
     assert found[1] > alone[1] + 0.05
 
 
+def test_labels_below_what_was_asked_share_alike():
+    """However far below they are; what asks for nothing gets what they leave."""
+    three = Several(
+        dict.fromkeys("abc", QueryRMSE()), labels={"b": [0], "c": [0]},
+        at_least={"a": 0.9, "b": 0.5},
+    )  # fmt: skip
+    for a, b, shares in (
+        (0.2, 0.498, [0.5, 0.5, 0.0]),
+        (0.2, 0.502, [1.0, 0.0, 0.0]),
+        (0.9, 0.6, [0.5, 0.0, 0.5]),
+        (np.nan, 0.6, [0.0, 0.0, 1.0]),
+    ):
+        np.testing.assert_allclose(three.shares(np.array([a, b, 0.1])), shares, atol=1e-9)
+
+
 def test_chebyshev_brings_the_labels_together(data, price):
     found = measured(train("lightgbm", several(price, chebyshev=True), data, 100), data, price)
     assert abs(found[0] - found[1]) < 0.03
