@@ -68,8 +68,8 @@ from .engine.dominance import (
     series,
     sorted_columns,
 )
-from .engine.driver import Function, bind, kernels_by_length
-from .engine.jit import jit_caller, jit_helper, jit_inline
+from .engine.driver import kernels_by_length
+from .engine.jit import Function, bind, jit_caller, jit_helper, jit_inline
 from .engine.order import count_pairs
 from .engine.vector import logistic
 from .parameters import flag

@@ -122,7 +122,6 @@ _add_many_divided = dominance(
 def _write_normalised(
     p: LambdaRankParams, batch: Batch, gaps: Floats, w: Columns
 ) -> tuple[float, float]:
-    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
     swaps.write_discounts(p.discount, batch, w)
     write_decays(w, batch, p.sigma)
     magnitude = 0.0  # L over sigma
@@ -151,30 +150,31 @@ def _write_normalised(
         factor = OFFSET if spread == 0.0 else 1.0
         factor *= norm_factor(p.sigma * magnitude * factor)
         for column in range(first, end):
-            pulls[column] *= factor
-            curvatures[column] *= factor
+            w.real[col.PULL, column] *= factor
+            w.real[col.CURVATURE, column] *= factor
         magnitude = 0.0
     return -p.sigma, p.sigma * p.sigma
 
 
 long = many = False  # bound below: may queries be long, and a long one have many grades
+_both = {"packing": _packing, "query_loss": swapped_loss}
 _kernel, _kernel_of_many = kernels_by_grades(
     LambdaRankParams,
     short_up_to=DIRECT_UP_TO[0],
-    packing=_packing,
     tables=swaps.swap_table,
     derivatives=_write_derivatives,
-    query_loss=swapped_loss,
+    in_lanes=swaps.derive_lanes,
     long_loss=long_swap_loss,
+    **_both,
 )
 _normalised_kernel, _normalised_of_many = kernels_by_grades(
     LambdaRankParams,
     short_up_to=DIRECT_UP_TO[1],
-    packing=_packing,
     tables=swaps.swap_gaps,
     derivatives=_write_normalised,
-    query_loss=swapped_loss,
+    in_lanes=swaps.derive_divided_lanes,
     long_loss=long_normalised_loss,
+    **_both,
 )
 
 

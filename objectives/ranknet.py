@@ -46,7 +46,7 @@ from .engine.gains import no_discount
 from .engine.jit import jit_helper, jit_inline
 from .engine.order import count_pairs
 from .engine.pair_losses import long_grade_loss
-from .engine.swaps import add_grade_block, add_grade_pairs
+from .engine.swaps import add_grade_block, add_grade_pairs, derive_grade_lanes
 from .engine.vector import logistic_loss
 from .parameters import flag, schedulable
 from .schedules import Schedule
@@ -103,6 +103,7 @@ def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[
 
 _kernel, _kernel_of_many = kernels_by_grades(
     RankNetParams,
+    in_lanes=derive_grade_lanes,
     packing=_packing,
     tables=pair_table,
     derivatives=_derive,

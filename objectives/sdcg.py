@@ -71,7 +71,7 @@ from .engine import far_field as far
 from .engine.columns import Batch, Columns, Packing
 from .engine.driver import Kernel
 from .engine.jit import jit_helper, jit_inline
-from .engine.near_field import Document, pairs_by_worth
+from .engine.near_field import Document
 from .engine.smooth_ranks import (
     DISCOUNTS,
     SmoothDCGParams,
@@ -130,8 +130,7 @@ def _write_cuts(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
         w.real[col.CUT, m] = float(p.k)
 
 
-@pairs_by_worth
-def _add_pairs(worse: Document, better: Document) -> tuple[float, float]:
+def _of_pair(worse: Document, better: Document) -> tuple[float, float]:
     """Return |c_i - c_j| rho_ij, of c by gain alone, for pull and curvature."""
     share = 1.0 / (worse.decay + better.decay)
     rho = worse.decay * better.decay * share * share
@@ -171,7 +170,7 @@ _kernels = smooth_rank_kernels(
     near_ranks=logistic_ranks,
     write_cuts=_write_cuts,
     near_pulls=_near_pulls,
-    add_pairs=_add_pairs,
+    of_pair=_of_pair,
     hinged=False,
 )
 

@@ -66,7 +66,7 @@ from .engine import columns as col
 from .engine import far_field as far
 from .engine.columns import Batch, Columns, Packing, query_columns
 from .engine.jit import jit_helper, jit_inline
-from .engine.near_field import Document, pairs_by_worth
+from .engine.near_field import Document
 from .engine.order import in_order, merged_order
 from .engine.smooth_ranks import (
     SmoothDCGParams,
@@ -177,11 +177,10 @@ def _write_cuts(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
         w.real[col.CUT, m] = _worst_rank(w, a, b, p.k)
 
 
-@pairs_by_worth
-def _add_pairs(worse: Document, better: Document) -> tuple[float, float]:
+def _of_pair(worse: Document, better: Document) -> tuple[float, float]:
     """Return -(c_i + c_j) A' / alpha, of c by gain alone, for pull and curvature."""
     share = 1.0 / (worse.decay + better.decay)
-    rho = worse.decay * better.decay * share * share if better.score >= worse.score else 0.25
+    rho = worse.decay * better.decay * share * share if better.decay >= worse.decay else 0.25
     hinge = (worse.worth + better.worth) * rho if better.worth > worse.worth else 0.0  # (16)
     return hinge, hinge
 
@@ -227,7 +226,7 @@ _kernels = smooth_rank_kernels(
     near_ranks=_near_ranks,
     write_cuts=_write_cuts,
     near_pulls=_near_pulls,
-    add_pairs=_add_pairs,
+    of_pair=_of_pair,
     hinged=True,
 )
 

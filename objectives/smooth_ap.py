@@ -67,8 +67,8 @@ import numpy as np
 from .base import Objective
 from .contract import Contract, Cost
 from .engine.curvature import EXACT, GAUSS_NEWTON, floor_indefinite
-from .engine.driver import Kernel, bind, kernels_by_length, query_kernels
-from .engine.jit import jit_caller, jit_helper
+from .engine.driver import Kernel, kernels_by_length, query_kernels
+from .engine.jit import bind, jit_caller, jit_helper
 from .engine.long_smooth_ap import long_loss, score_powers, write_long, write_shares
 from .engine.order import all_equal, in_order, order_by_score
 from .engine.soft_indicators import (

@@ -58,10 +58,10 @@ from .contract import SURROGATE_OR_CONSTANT, Contract
 from .engine import columns as col
 from .engine import far_field as far
 from .engine.columns import BLOCK, Batch, Columns, Packing, query_columns, write_decays
-from .engine.driver import batch_kernels, bind
+from .engine.driver import batch_kernels
 from .engine.far_field import add_far_ranks, add_far_slopes, new_table
 from .engine.gains import no_discount
-from .engine.jit import jit_helper, jit_inline
+from .engine.jit import bind, jit_helper, jit_inline
 from .engine.order import write_order
 from .engine.smooth_ranks import logistic_ranks
 from .engine.vector import logistic, padded

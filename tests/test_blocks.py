@@ -15,7 +15,7 @@ from boostrank.objectives import ranknet as ranknet_module
 from boostrank.objectives.engine import columns, curvature, dominance, order, vector
 from boostrank.objectives.engine import gains as gain_table
 from boostrank.objectives.engine.divided import OFFSET, fits, widest
-from boostrank.objectives.engine.driver import Kernel
+from boostrank.objectives.engine.driver import Kernel, Loops
 from boostrank.objectives.engine.far_field import LOGISTIC, SLOPE
 from boostrank.objectives.engine.pair_losses import LOG_SERIES, long_normalised_loss, long_swap_loss
 from boostrank.objectives.engine.swaps import add_grade_pairs, swap_pairs
@@ -63,8 +63,9 @@ def early_blocks(monkeypatch):
     of_modules = [(module, name) for module in modules for name in vars(module)]
     for thing, name in [*of_modules, (SDCG, "kernel"), (SHFSDCG, "kernel")]:
         kernel = getattr(thing, name)
-        if isinstance(kernel, Kernel):
-            early = kernel.of_derivatives._replace(short_up_to=150)
+        if isinstance(kernel, Kernel) and len(kernel.of_derivatives.runs) > 1:
+            *shorter, (short, _), long = kernel.of_derivatives.runs
+            early = Loops((*shorter, (short, 150), long))
             monkeypatch.setattr(thing, name, kernel._replace(of_derivatives=early))
 
 

@@ -14,7 +14,13 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from boostrank.objectives.engine.jit import OPTIONS, QuickFlags, jit_caller, jit_helper
+from boostrank.objectives.engine.jit import (
+    OPTIONS,
+    QuickFlags,
+    jit_caller,
+    jit_disjoint,
+    jit_helper,
+)
 from numba.core.compiler import Compiler, Flags
 
 import boostrank
@@ -129,7 +135,7 @@ def test_python_calls_no_helper_of_a_kernel():
     assert len(compiled) > len(objectives.CLASSES) / 2
     for kernel in compiled:
         for loops in filter(None, (kernel.of_losses, kernel.of_derivatives, kernel.of_exact)):
-            within_reach += [loops.run, loops.run_long]
+            within_reach += [run for run, _ in loops.runs]
     kernels = [thing for thing in within_reach if hasattr(thing, "targetoptions")]
     assert len(kernels) > 2 * len(compiled)
     assert not [thing for thing in kernels if "no_cpython_wrapper" in thing.targetoptions]
@@ -161,6 +167,24 @@ def test_a_helper_is_compiled_with_its_kernels_alone():
     assert made.search(with_helper)
     assert not made.search(of_caller)
     assert not made.search(of_helper)
+
+
+@pytest.mark.compiled
+def test_loops_over_disjoint_arrays_do_not_ask_whether_they_overlap():
+    def add(a, b):
+        for i in range(len(a)):
+            b[i] += a[i]
+
+    def code_with(helper):
+        kernel = numba.njit(**OPTIONS)(lambda a, b: helper(a, b))
+        a, b = np.arange(99.0), np.ones(99)
+        kernel(a, b)
+        assert (b == a + 1.0).all()
+        return next(iter(kernel.overloads.values())).library.get_llvm_str()
+
+    asks = "vector.memcheck"
+    assert asks in code_with(jit_helper(add))
+    assert asks not in code_with(jit_disjoint(add))
 
 
 @pytest.mark.compiled

@@ -30,9 +30,8 @@ from . import columns as col
 from .bisection import first_part, grade_levels
 from .columns import MAX_LEVELS, N_REAL, N_WHOLE, Columns, distinct, exponents
 from .divided import OCTAVES, SPREAD, SPREADS, STEP
-from .driver import Function, bind
 from .far_field import ABOVE, LOGISTIC, SLOPE
-from .jit import jit_caller, jit_entry, jit_helper, jit_inline
+from .jit import Function, bind, jit_caller, jit_entry, jit_helper, jit_inline
 from .order import order_by_score
 from .vector import exponentials, strided
 

@@ -6,14 +6,13 @@ it in every process: they are the driver's globals instead.
 """
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
 from ..validation import Floats, Integers
-from . import columns
+from . import columns, lanes
 from .columns import (
     BEGIN,
     CURVATURE,
@@ -27,10 +26,9 @@ from .columns import (
     new_columns,
 )
 from .curvature import CONSTANT, EXACT, HESSIAN_FLOOR
-from .jit import OPTIONS, jit_entry, jit_helper, jit_inline
+from .jit import OPTIONS, Function, bind, jit_entry, jit_helper, jit_inline
 from .threads import over_queries
-
-Function = Callable[..., Any]
+from .vector import LANES
 
 # Where a loss has a function of its own for long queries, from so many documents on.
 LONG = 1024
@@ -41,32 +39,34 @@ class Loops(NamedTuple):
 
     Attributes
     ----------
-    run : compiled function
-        Over those of the queries first to last - 1 that have a number of documents in `sizes`.
-    run_long : compiled function, optional
-        The same for queries of over `short_up_to` documents; without, `run` takes all. Compiled
-        only where there is one, and `run` only where there is a short one.
-    short_up_to : int
+    runs : sequence of (compiled function, int)
+        Each goes over those of the queries first to last - 1 that have a number of documents in
+        `sizes`: at most this one, and more than the function before it takes. It is compiled only
+        where there is such a query.
     """
 
-    run: Function
-    run_long: Function | None = None
-    short_up_to: int = LONG
+    runs: tuple[tuple[Function, int], ...]
 
     def over(self, boundaries: Integers, *args: Any) -> None:
         """Run over all queries; what the loops take behind `sizes` is passed through."""
-        runs = [(self.run, (0, UNLIMITED))]
-        if self.run_long is not None:
-            is_long = np.diff(boundaries) > self.short_up_to
-            short = self.run, (0, self.short_up_to)
-            long = self.run_long, (self.short_up_to + 1, UNLIMITED)
-            runs = [short] if not is_long.any() else [long] if is_long.all() else [short, long]
+        n_docs = np.diff(boundaries)
+        runs = []
+        least = 0
+        for run, most in self.runs:
+            if ((n_docs >= least) & (n_docs <= most)).any():
+                runs.append((run, (least, most)))
+            least = most + 1
 
         def run_all(first: int, last: int, boundaries: Integers, *args: Any) -> None:
             for run, sizes in runs:
                 run(first, last, boundaries, sizes, *args)
 
         over_queries(run_all, boundaries, *args)
+
+
+def of_all(run: Function) -> Loops:
+    """Return a loop that takes queries of any length."""
+    return Loops(((run, UNLIMITED),))
 
 
 class Kernel(NamedTuple):
@@ -78,8 +78,8 @@ class Kernel(NamedTuple):
         The parameters that its functions take.
     of_losses, of_derivatives : Loops
     of_exact : Loops, optional
-        Derivatives with an exact Hessian, where it shares little with the others: compiled only
-        where it is asked for.
+        Exact Hessians, where they share little with the others: compiled only where they are asked
+        for. What these write as a gradient is not used.
     """
 
     params: type
@@ -123,10 +123,11 @@ class Kernel(NamedTuple):
         grad, hess : float64 arrays (n_docs,)
             Overwritten.
         """
-        loops = self.of_derivatives
+        self.of_derivatives.over(boundaries, scores, labels, p, hessian, grad, hess)
         if hessian == EXACT and self.of_exact is not None:
-            loops = self.of_exact
-        loops.over(boundaries, scores, labels, p, hessian, grad, hess)
+            # The gradient is the same for all Hessians, to the last bit.
+            other_grad = np.empty(len(grad))
+            self.of_exact.over(boundaries, scores, labels, p, hessian, other_grad, hess)
 
 
 @jit_inline
@@ -157,8 +158,8 @@ def query_kernel(params: type, of_query: Function = _same) -> Callable[[Function
         query = jit_helper(function)
         return Kernel(
             params,
-            Loops(_bound(_losses_of_whole_queries, query=query, of_query=of_query)),
-            Loops(_bound(_derivatives_of_queries, query=query, of_query=of_query)),
+            of_all(_bound(_losses_of_whole_queries, query=query, of_query=of_query)),
+            of_all(_bound(_derivatives_of_queries, query=query, of_query=of_query)),
         )
 
     return decorate
@@ -178,8 +179,8 @@ def query_kernels(params: type, *, loss: Function, derivatives: Function) -> Ker
     """
     return Kernel(
         params,
-        Loops(_bound(_losses_of_queries, query=loss)),
-        Loops(_bound(_derivatives_of_queries, query=derivatives, of_query=_same)),
+        of_all(_bound(_losses_of_queries, query=loss)),
+        of_all(_bound(_derivatives_of_queries, query=derivatives, of_query=_same)),
     )
 
 
@@ -221,11 +222,11 @@ def kernels_by_length(
     )
     of_exact = None
     if exact is not None:
-        of_exact = Loops(_bound(_derivatives_of_queries, query=exact, of_query=_same))
+        of_exact = of_all(_bound(_derivatives_of_queries, query=exact, of_query=_same))
     return Kernel(
         params,
-        Loops(run_losses, run_long_losses, short_up_to),
-        Loops(run, run_long, short_up_to),
+        Loops(((run_losses, short_up_to), (run_long_losses, UNLIMITED))),
+        Loops(((run, short_up_to), (run_long, UNLIMITED))),
         of_exact,
     )
 
@@ -242,6 +243,7 @@ def batch_kernels(
     query_loss: Function | None = None,
     long_loss: Function | None = None,
     batch_loss: Function | None = None,
+    in_lanes: Function | None = None,
 ) -> Kernel:
     """Make the kernel of a loss that takes batches of queries, packed into columns.
 
@@ -265,22 +267,29 @@ def batch_kernels(
         adds to `out` (n_queries,).
     long_loss : compiled function, optional
         Like `query_loss`, for queries of over `LONG` documents.
+    in_lanes : compiled function, optional
+        ``derivatives(p, w) -> (a, b)`` of queries of up to `lanes.LONGEST` documents: writes
+        the sums of `lanes` and the factor of each query.
     """
     of_any = {"packing": packing, "tables": tables, "pack": _pack_any}
     of_short = {"packing": packing, "tables": _no_tables, "pack": _pack_short}
     if batch_loss is not None:
-        of_losses = Loops(_bound(_losses_of_batches, batch_loss=batch_loss, **of_any))
+        of_losses = of_all(_bound(_losses_of_batches, batch_loss=batch_loss, **of_any))
     elif long_loss is not None:
         run, run_long = (_bound(_losses_of_queries, query=each) for each in (query_loss, long_loss))
-        of_losses = Loops(run, run_long)
+        of_losses = Loops(((run, LONG), (run_long, UNLIMITED)))
     else:
-        of_losses = Loops(_bound(_losses_of_queries, query=query_loss))
+        of_losses = of_all(_bound(_losses_of_queries, query=query_loss))
     run = _bound(_derivatives_of_batches, derivatives=short, **of_short)
     run_long = _bound(_derivatives_of_batches, derivatives=long, **of_any)
     of_exact = None
     if exact is not None:
-        of_exact = Loops(_bound(_derivatives_of_batches, derivatives=exact, **of_any))
-    return Kernel(params, of_losses, Loops(run, run_long, short_up_to), of_exact)
+        of_exact = of_all(_bound(_derivatives_of_batches, derivatives=exact, **of_any))
+    runs = [(run, short_up_to), (run_long, UNLIMITED)]
+    if in_lanes is not None:
+        run_lanes = _bound(_derivatives_of_lanes, packing=packing, derivatives=in_lanes)
+        runs = [(run_lanes, lanes.LONGEST), *runs]
+    return Kernel(params, of_losses, Loops(tuple(runs)), of_exact)
 
 
 def kernels_by_grades(
@@ -306,16 +315,8 @@ def kernels_by_grades(
         )
         for many in (False, True)
     )
-    run_long = several.of_derivatives.run_long
-    return few, few._replace(of_derivatives=few.of_derivatives._replace(run_long=run_long))
-
-
-def bind(function: Any, **globals: Any) -> Any:
-    """Return a function with some of its globals replaced, those that are True in its name."""
-    scope = {**function.__globals__, **globals}
-    # Machine code is kept on disk by name.
-    name = "_".join([function.__name__, *(key for key in globals if globals[key] is True)])
-    return FunctionType(function.__code__, scope, name, function.__defaults__)
+    runs = (*few.of_derivatives.runs[:-1], several.of_derivatives.runs[-1])
+    return few, few._replace(of_derivatives=Loops(runs))
 
 
 def _bound(loop: Any, **functions: Any) -> Function:
@@ -466,3 +467,30 @@ def _derivatives_of_batches(
                 if hessian != CONSTANT:
                     hess[i] = max(bend * curvature[column], HESSIAN_FLOOR)
         start = stop
+
+
+def _derivatives_of_lanes(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    sizes: tuple[int, int],
+    scores: Floats,
+    labels: Floats,
+    p: Any,
+    hessian: int,
+    grad: Floats,
+    hess: Floats,
+) -> None:
+    widest = lanes.new_lanes()
+    queries = np.empty(lanes.WINDOW, np.int64)
+    rules = packing(p)
+    for start in range(first, last, lanes.WINDOW):
+        stop = min(start + lanes.WINDOW, last)
+        count = lanes.by_length(start, stop, boundaries, sizes, queries)
+        for turn in range(0, count, LANES):
+            group = queries[turn : min(turn + LANES, count)]
+            longest = group[len(group) - 1]
+            w = lanes.narrowed(widest, boundaries[longest + 1] - boundaries[longest])
+            lanes.fill(group, boundaries, scores, labels, rules, w)
+            slope, bend = derivatives(p, w)
+            lanes.write_derivatives(slope, bend, hessian, w, grad, hess)

@@ -10,18 +10,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .columns import CURVATURE, FROM_TOP, OWN, PULL, SCORE, WORTH, Columns
-from .driver import Function, bind
-from .jit import jit_helper
+from .jit import Function, bind, jit_helper
 from .vector import LANES
+
+# Padding stands infinitely far below, and 0 times infinity would be no number. Of scores as low as
+# this, ratios keep their digits only if they are equal.
+LOWEST = -1e200
 
 
 class Document(NamedTuple):
-    """What a pair is made of: the numbers of one column."""
+    """What a pair is made of: the numbers of one column.
+
+    Of all but decay and worth, it makes no difference to a pair which is whose.
+    """
 
     decay: float  # FROM_TOP
     score: float
     worth: float
     own: float
+    top: float  # 1 where pairs with it count whatever the other is, else 0
 
 
 def pairs_by_worth(of_pair: Function) -> Function:
@@ -51,7 +58,8 @@ of_pair = _unbound  # bound above
 @jit_helper
 def _row(i: np.uint64, w: Columns) -> Document:
     """Return the document of column i."""
-    return Document(w.real[FROM_TOP, i], w.real[SCORE, i], w.real[WORTH, i], w.real[OWN, i])
+    score = max(w.real[SCORE, i], LOWEST)
+    return Document(w.real[FROM_TOP, i], score, w.real[WORTH, i], w.real[OWN, i], 1.0)
 
 
 def _add(begin: int, end: int, last: int, w: Columns) -> float:
@@ -76,7 +84,7 @@ def _add(begin: int, end: int, last: int, w: Columns) -> float:
         pull_a, pull_b, pull_c, pull_d = 0.0, 0.0, 0.0, 0.0
         bend_a, bend_b, bend_c, bend_d = 0.0, 0.0, 0.0, 0.0
         for j in range(first + (better - first) // lanes * lanes, stop):
-            other = Document(decays[j], scores[j], worths[j], owns[j])
+            other = Document(decays[j], max(scores[j], LOWEST), worths[j], owns[j], 1.0)
             of_a, of_b = of_pair(a, other), of_pair(b, other)
             of_c, of_d = of_pair(c, other), of_pair(d, other)
             pull_a += of_a[0]

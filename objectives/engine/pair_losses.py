@@ -26,9 +26,8 @@ from .columns import Columns
 from .divided import OFFSET, widest
 from .dominance import BEND_RIGHT, BEND_WRONG, dominance, series, sorted_columns
 from .dominance import TERMS as WIDTH
-from .driver import Function, bind
 from .gains import ideal_dcg, rank_discount
-from .jit import jit_caller, jit_helper
+from .jit import Function, bind, jit_caller, jit_helper
 from .order import all_equal, merged_order
 from .swaps import swap_pairs
 from .targets import NDCG, norm_factor, swapped_loss

@@ -18,13 +18,15 @@ import numpy as np
 
 from ..validation import Floats
 from . import columns as col
-from . import gains
+from . import gains, lanes
 from .columns import Batch, Columns, is_by_worth, query_columns, write_decays
 from .curvature import floor_indefinite
-from .driver import Function, Kernel, batch_kernels, bind
+from .driver import Kernel, batch_kernels
 from .far_field import add_far_ranks, add_far_slopes
 from .gains import Discount
-from .jit import jit_helper, jit_inline
+from .jit import Function, bind, jit_helper, jit_inline
+from .lanes import Lanes
+from .near_field import pairs_by_worth
 from .vector import LN_2, logarithms, logistic, padded, strided
 
 DISCOUNTS = ("linear", "sqrt", "log2", "reciprocal")
@@ -240,7 +242,7 @@ def smooth_rank_kernels(
     near_ranks: Function,
     write_cuts: Function,
     near_pulls: Function,
-    add_pairs: Function,
+    of_pair: Function,
     hinged: bool,
 ) -> tuple[Kernel, Kernel]:
     """Make the kernels of SDCG or SHF-SDCG: where c is by gain alone, and where it is by rank.
@@ -255,8 +257,8 @@ def smooth_rank_kernels(
         ``(p, batch, w)``: writes sums over the pairs inside each block into RANK.
     near_pulls : compiled function
         ``(p, first, last, w)``: writes those of blocks first to last - 1 into PULL and CURVATURE.
-    add_pairs : compiled function
-        From `near_field`, does what `near_pulls` does where c is by gain alone.
+    of_pair : function
+        As in `near_field`, where c is by gain alone.
     write_cuts : compiled function
         ``(p, batch, w)``: writes CUT of every query, from its ranks, where there is a cut-off.
     hinged : bool
@@ -265,7 +267,7 @@ def smooth_rank_kernels(
     of_ranks = {"near_ranks": near_ranks, "write_cuts": write_cuts, "hinged": hinged}
     write_ranks = [jit_inline(bind(_write_ranks, long=long, **of_ranks)) for long in (False, True)]
     loss = jit_inline(bind(_loss, write_ranks=write_ranks[True]))
-    parts = {"fill": fill, "near_pulls": near_pulls, "add_pairs": add_pairs}
+    parts = {"fill": fill, "near_pulls": near_pulls, "add_pairs": pairs_by_worth(of_pair)}
 
     def derivatives(ranked: bool, long: bool) -> Function:
         inline: Function = jit_inline(
@@ -280,7 +282,9 @@ def smooth_rank_kernels(
         SmoothDCGParams, short_up_to=col.BLOCK, short=short, long=long, exact=exact, **of_any
     )
     short, long = derivatives(False, False), derivatives(False, True)
-    by_gain = batch_kernels(SmoothDCGParams, short=short, long=long, **of_any)
+    add_lanes = lanes.pairs_in_lanes(of_pair)
+    in_lanes = jit_inline(bind(_derivatives_of_lanes, add_lanes=add_lanes))
+    by_gain = batch_kernels(SmoothDCGParams, short=short, long=long, in_lanes=in_lanes, **of_any)
     # Losses are the same, and exact Hessians take all pairs in any case.
     return by_rank._replace(of_derivatives=by_gain.of_derivatives), by_rank
 
@@ -289,7 +293,7 @@ def smooth_rank_kernels(
 # `ranked` whether c is by rank.
 _unbound: Any = None
 fill = near_ranks = write_cuts = near_pulls = add_pairs = write_ranks = _unbound
-derivatives = hinged = long = ranked = _unbound
+add_lanes = derivatives = hinged = long = ranked = _unbound
 
 
 def _write_ranks(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> None:
@@ -321,6 +325,11 @@ def _derivatives(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> t
     if long and batch.spans_blocks:
         fill(p, tables[1], batch, w)
         add_far_slopes(p.alpha, tables[1], batch, w, ranked)
+    return -p.alpha, 0.5 * p.alpha * p.alpha
+
+
+def _derivatives_of_lanes(p: SmoothDCGParams, w: Lanes) -> tuple[float, float]:
+    add_lanes(p.alpha, w)
     return -p.alpha, 0.5 * p.alpha * p.alpha
 
 

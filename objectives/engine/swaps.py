@@ -10,9 +10,9 @@ import numpy as np
 
 from ..validation import Floats
 from . import columns as col
+from . import lanes
 from .columns import Batch, Columns, is_by_worth, query_columns
 from .divided import OFFSET
-from .driver import Function, bind
 from .far_field import (
     ABOVE,
     OTHER_MOMENT,
@@ -22,9 +22,11 @@ from .far_field import (
     new_table,
 )
 from .gains import Discount, rank_discount
-from .jit import jit_helper, jit_inline
+from .jit import Function, bind, jit_helper, jit_inline
+from .lanes import Lanes
 from .near_field import Document, pairs_by_worth
-from .vector import logistic, padded
+from .targets import norm_factor
+from .vector import LANES, logistic, padded
 
 # Scores of padding are infinitely far off, and 0 times infinity would be no number.
 FARTHEST = 1e200
@@ -112,12 +114,14 @@ def add_grade_pairs(
     return 0.0
 
 
-@pairs_by_worth
-def _add_grades(worse: Document, better: Document) -> tuple[float, float]:
+def pair_of_grades(worse: Document, better: Document) -> tuple[float, float]:
     """Return rho and rho (1 - rho)."""
     share = 1.0 / (worse.decay + better.decay)
     rho = worse.decay * share if better.worth > worse.worth else 0.0
     return rho, rho * better.decay * share
+
+
+_add_grades = pairs_by_worth(pair_of_grades)
 
 
 @jit_inline
@@ -130,6 +134,18 @@ def add_grade_block(m: int, sigma: float, w: Columns) -> None:
         _add_grades(begin, end, last, w)
     else:
         add_grade_pairs((begin, end), (begin, last), factorizable, sigma, w)
+
+
+_add_grade_lanes = lanes.pairs_in_lanes(pair_of_grades)
+
+
+@jit_inline
+def derive_grade_lanes(p: Any, w: Lanes) -> tuple[float, float]:
+    """Do what `add_grade_block` does for the queries of a group, with the factors of RankNet."""
+    _add_grade_lanes(p.sigma, w)
+    for lane in range(LANES if p.normalize else 0):
+        w.of_query[lanes.FACTOR, lane] = 1.0 / max(1, lanes.pairs_of_query(lane, w))
+    return -p.sigma, p.sigma * p.sigma
 
 
 def swap_pairs(divided: bool, apart: bool = False) -> tuple[Function, Function]:
@@ -152,8 +168,13 @@ def swap_pairs(divided: bool, apart: bool = False) -> tuple[Function, Function]:
     """
     rows = jit_helper(bind(_rows, divided=divided, apart=apart))
     cross = jit_helper(bind(_cross, divided=divided))
-    pairs = pairs_by_worth(bind(_of_pair, divided=divided))
+    pairs = pairs_by_worth(swap_pair(divided))
     return rows, jit_helper(bind(_block, add_rows=rows, add_pairs=pairs, add_cross=cross))
+
+
+def swap_pair(divided: bool) -> Function:
+    """Return what `near_field` and `lanes` take as `of_pair`: w rho and w rho (1 - rho)."""
+    return bind(_of_pair, divided=divided)  # type: ignore[no-any-return]
 
 
 _unbound: Any = None
@@ -164,9 +185,10 @@ add_rows = add_pairs = add_cross = _unbound
 
 def _of_pair(worse: Document, better: Document) -> tuple[float, float]:
     """Return w rho and w rho (1 - rho)."""
-    u = OFFSET + min(abs(worse.score - better.score), FARTHEST) if divided else 1.0
+    u = OFFSET + abs(worse.score - better.score) if divided else 1.0
     value = 1.0 / ((worse.decay + better.decay) * u)
     weight = max(better.worth - worse.worth, 0.0) * abs(worse.own - better.own)
+    weight *= max(worse.top, better.top)
     pull = weight * value * worse.decay
     return pull, pull * (value * u) * better.decay
 
@@ -288,3 +310,28 @@ def _block(m: int, top: int, batch: Batch, sigma: float, w: Columns) -> float:
     if whole < end:  # of a pair, one document is at rank T or above
         total += add_rows((whole, end), (begin, whole), factorizable, sigma, w)
     return total
+
+
+_add_lanes = lanes.pairs_in_lanes(swap_pair(divided=False), ranked=True)
+_add_divided_lanes = lanes.pairs_in_lanes(swap_pair(divided=True), ranked=True, sized=True)
+
+
+@jit_inline
+def derive_lanes(p: Any, w: Lanes) -> tuple[float, float]:
+    """Write the sums of a group for LambdaRank without norm."""
+    _add_lanes(p.sigma, w)
+    return -p.sigma, p.sigma * p.sigma
+
+
+@jit_inline
+def derive_divided_lanes(p: Any, w: Lanes) -> tuple[float, float]:
+    """Write the sums of a group, and the factors of its queries, for LambdaRank with norm."""
+    _add_divided_lanes(p.sigma, w)
+    lanes.write_totals(w)
+    for lane in range(LANES):
+        # The divisor of equal scores is taken back.
+        tied = w.of_query[lanes.SPREAD, lane] == 0.0
+        factor = w.of_query[lanes.FACTOR, lane] * (OFFSET if tied else 1.0)
+        magnitude = w.of_query[lanes.TOTAL, lane] * factor  # L over 2 sigma
+        w.of_query[lanes.FACTOR, lane] = factor * norm_factor(2.0 * p.sigma * magnitude)
+    return -p.sigma, p.sigma * p.sigma

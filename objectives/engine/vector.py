@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ..validation import Floats
-from .jit import jit_entry, jit_helper, jit_ordered
+from .jit import jit_entry, jit_helper, jit_inline, jit_ordered
 
 # Loops inside a list run over a multiple of the numbers that the machine's vectors hold, and those
 # over whole columns of scratch over a multiple of these, unrolled: nothing is left to do one by
@@ -82,6 +82,17 @@ def padded(n: int) -> int:
     """Multiple of `LANES` that holds n, and of `STRIDE` where that takes hardly more."""
     width = (n + LANES - 1) // LANES * LANES
     return width + LANES if n > STRIDE and width % STRIDE == STRIDE - LANES else width
+
+
+@jit_inline
+def aligned(rows: int, width: int) -> Floats:
+    """Return memory whose rows begin where vectors of the machine do, if `LANES` divides `width`.
+
+    A vector that lies across two lines of the cache takes twice as long.
+    """
+    room = np.empty(rows * width + LANES)
+    skip = (64 - room.ctypes.data % 64) % 64 // 8
+    return room[skip : skip + rows * width].reshape((rows, width))
 
 
 @jit_helper

@@ -1,0 +1,369 @@
+"""Short queries, eight side by side: their pairs by distance in the list, each once.
+
+Row i of the scratch holds the i-th documents of eight queries, one query in each lane. For each d,
+the pairs of rows i and i + d of all eight queries are one run over memory. It has no remainder and
+needs no sum across a vector, however short the queries are. Nothing is sorted: ranks are counted,
+in the same runs. A query's numbers never meet those of another lane: its bits do not depend on its
+neighbours.
+
+A query that is shorter than the longest of the eight has padding behind its documents. It stands
+infinitely far below them, as far as DECAY is concerned, and is worth less: it adds nothing to their
+sums. Its own sums may be no numbers, and are not read.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..validation import Floats, Integers
+from .columns import LARGEST_EXPONENT, Packing
+from .curvature import CONSTANT, HESSIAN_FLOOR
+from .gains import rank_discount
+from .jit import Function, bind, jit_disjoint, jit_helper, jit_inline, jit_ordered
+from .near_field import Document
+from .vector import LANES, aligned, exponentials, strided
+
+LONGEST = 64  # documents of a query; of longer ones, blocks take no more time
+# Queries that are brought into order of length at a time, so that there is little padding.
+WINDOW = 256
+
+# Rows of `Lanes.real`: by document and lane,
+(
+    SCORE,
+    WORTH,  # gain or grade
+    DECAY,  # e^{alpha (s - any score of the query)}
+    OWN,  # what a document brings into its pairs
+    TOP,  # 1 up to the truncation rank, 0 behind it
+    POWER,
+    # and sums over the pairs with documents behind, and with those before: of pulls, their sizes
+    # and bends.
+    PULL,
+    PULL_BEFORE,
+    SIZE,
+    CURVATURE,
+    CURVATURE_BEFORE,
+    N_REAL,
+) = range(12)
+# Rows of `Lanes.of_query`.
+(
+    FACTOR,  # of the gradient
+    TOTAL,  # sum of the sizes of all pulls
+    SPREAD,  # largest difference of a score from any one of them
+) = range(3)
+
+
+class Lanes(NamedTuple):
+    """Scratch of a group of eight queries."""
+
+    rows: int  # documents of the longest query
+    real: Floats  # (N_REAL, at least rows LANES)
+    first: Integers  # (LANES,) row of the query's first document in the data
+    size: Integers  # (LANES,) documents; 0 where there is no query
+    of_query: Floats  # (3, LANES)
+    discount: Floats  # (LONGEST LANES,) of the ranks of each query
+    known: Integers  # (LANES,) documents of a query for which they were written
+
+
+@jit_inline
+def new_lanes() -> Lanes:
+    """Return scratch for one group after another, each of which uses the front of it."""
+    real = aligned(int(N_REAL), strided(LONGEST * LANES) + LANES)
+    whole = np.zeros((3, LANES), np.int64)
+    discount = np.zeros(LONGEST * LANES)
+    return Lanes(LONGEST, real, whole[0], whole[1], np.zeros((3, LANES)), discount, whole[2])
+
+
+@jit_inline
+def narrowed(w: Lanes, rows: int) -> Lanes:
+    """Return the same scratch for queries of so many documents.
+
+    Rows of scratch follow each other closely, and never a multiple of 4096 bytes apart: the fastest
+    memory has few places for what such a distance separates.
+    """
+    width = strided(rows * LANES) + LANES
+    real = w.real.reshape(-1)[: N_REAL * width].reshape((N_REAL, width))
+    return Lanes(rows, real, w.first, w.size, w.of_query, w.discount, w.known)
+
+
+@jit_helper
+def by_length(
+    first: int, last: int, boundaries: Integers, sizes: tuple[int, int], queries: Integers
+) -> int:
+    """Write those of the queries first to last - 1 that have so many documents, short ones first.
+
+    Returns how many there are.
+    """
+    starts = np.zeros(LONGEST + 2, np.int64)
+    for q in range(first, last):
+        n = boundaries[q + 1] - boundaries[q]
+        if sizes[0] <= n <= sizes[1]:
+            starts[n + 1] += 1
+    for n in range(LONGEST + 1):
+        starts[n + 1] += starts[n]
+    for q in range(first, last):
+        n = boundaries[q + 1] - boundaries[q]
+        if sizes[0] <= n <= sizes[1]:
+            queries[starts[n]] = q
+            starts[n] += 1
+    return int(starts[LONGEST])
+
+
+@jit_helper
+def fill(
+    queries: Integers,
+    boundaries: Integers,
+    scores: Floats,
+    labels: Floats,
+    packing: Packing,
+    w: Lanes,
+) -> None:
+    """Write the documents of up to eight queries."""
+    score, worth = w.real[SCORE], w.real[WORTH]
+    for lane in range(LANES):
+        first, n = 0, 0
+        if lane < len(queries):
+            q = queries[lane]
+            first, n = boundaries[q], boundaries[q + 1] - boundaries[q]
+        w.first[lane], w.size[lane], w.of_query[FACTOR, lane] = first, n, 1.0
+        for i in range(n):
+            score[i * LANES + lane] = scores[first + i]
+            worth[i * LANES + lane] = labels[first + i]
+        for i in range(n, w.rows):
+            score[i * LANES + lane], worth[i * LANES + lane] = -math.inf, -1.0
+    if packing.by_gain and packing.normalize:
+        _count_better(w.rows, worth, w.real[PULL], w.real[PULL_BEFORE])
+    if packing.sort:
+        _count_better(w.rows, score, w.real[CURVATURE], w.real[CURVATURE_BEFORE])
+    for lane in range(LANES):  # of infinite scores, differences would be no numbers
+        for i in range(w.size[lane], w.rows):
+            score[i * LANES + lane] = score[lane] if w.size[lane] > 0 else 0.0
+    if packing.by_gain:
+        for lane in range(LANES):
+            n = w.size[lane]
+            if n != w.known[lane]:
+                w.known[lane] = n
+                for place in range(n):
+                    w.discount[place * LANES + lane] = rank_discount(packing.discount, n, place + 1)
+        _write_discounts(packing, w)
+
+
+@jit_disjoint
+def _count_better(rows: int, values: Floats, ahead: Floats, before: Floats) -> None:
+    """Write two numbers that add up to how many values are larger; of ties, the first is."""
+    for i in range(np.uint64(rows * LANES)):
+        ahead[i], before[i] = 0.0, float(i // np.uint64(LANES))
+    for distance in range(np.uint64(1), np.uint64(rows)):
+        shift = distance * np.uint64(LANES)
+        for i in range(np.uint64(rows * LANES) - shift):
+            better = 1.0 if values[i + shift] > values[i] else 0.0
+            ahead[i] += better
+            before[i + shift] -= better
+
+
+@jit_ordered
+def _write_discounts(packing: Packing, w: Lanes) -> None:
+    """Write 1 over the ideal DCG into every query's factor, and OWN and TOP, from counted ranks.
+
+    Turns over lanes are unrolled, not made vectors of: columns of one lane are far apart. Sums keep
+    their order, so that they do not depend on the longest query of the group.
+    """
+    if packing.normalize:
+        worth, ahead, before = w.real[WORTH], w.real[PULL], w.real[PULL_BEFORE]
+        ideal = w.of_query[FACTOR]
+        for lane in range(LANES):
+            ideal[lane] = 0.0
+        for i in range(w.rows):
+            for lane in range(LANES):
+                at = i * LANES + lane
+                place = int(ahead[at] + before[at])
+                gain = worth[at] if i < w.size[lane] else 0.0
+                gain = gain if packing.k == 0 or place < packing.k else 0.0
+                ideal[lane] += gain * w.discount[place * LANES + lane]
+        for lane in range(LANES):
+            ideal[lane] = 1.0 / ideal[lane] if ideal[lane] > 0.0 else 0.0
+    if packing.sort:
+        own, top = w.real[OWN], w.real[TOP]
+        ahead, before = w.real[CURVATURE], w.real[CURVATURE_BEFORE]
+        for i in range(w.rows):
+            for lane in range(LANES):
+                at = i * LANES + lane
+                place = int(ahead[at] + before[at])
+                own[at] = w.discount[place * LANES + lane]
+                top[at] = 1.0 if packing.split_at == 0 or place < packing.split_at else 0.0
+
+
+@jit_helper
+def _write_decays(alpha: float, w: Lanes) -> bool:
+    """Write DECAY; return whether ratios of them keep their digits in all lanes."""
+    score, power = w.real[SCORE], w.real[POWER]
+    outside = 0
+    for i in range(w.rows):
+        for lane in range(LANES):
+            x = alpha * (score[i * LANES + lane] - score[lane])
+            power[i * LANES + lane] = min(x, LARGEST_EXPONENT) if i < w.size[lane] else -math.inf
+            outside += 1 if abs(x) > LARGEST_EXPONENT else 0
+    width = strided(w.rows * LANES)
+    for i in range(w.rows * LANES, width):  # what is left over of vectors may be rounded otherwise
+        power[i] = -math.inf
+    exponentials(power, w.real[DECAY], width)
+    return outside == 0
+
+
+def pairs_in_lanes(of_pair: Function, *, ranked: bool = False, sized: bool = False) -> Function:
+    """Return a compiled function.
+
+    Parameters
+    ----------
+    of_pair : function
+        As in `near_field`.
+    ranked : bool, default False
+        Whether OWN and TOP are written; else they are 1.
+    sized : bool, default False
+        Whether SIZE is to be written.
+
+    Returns
+    -------
+    ``add(alpha, w)``
+        Writes the sums over the pairs of a group: those of the pulls, of the better document plus
+        and of the worse one minus it, and those of the bends.
+    """
+    of_two = jit_disjoint(bind(_of_two, of_pair=jit_disjoint(of_pair)))
+    run = jit_disjoint(bind(_run, of_two=of_two, ranked=ranked, sized=sized))
+    run_apart = jit_helper(bind(_run_apart, of_two=of_two, ranked=ranked))
+    add: Function = jit_helper(bind(_add, run=run, run_apart=run_apart))
+    return add
+
+
+_unbound: Any = None
+# What the functions below find here is bound to them above.
+of_pair = of_two = run = run_apart = _unbound
+ranked = sized = False
+
+
+def _of_two(one: Document, other: Document) -> tuple[float, float]:
+    """Return what `of_pair` does, with the pull that `other` receives."""
+    up = other.worth > one.worth
+    decays = (one.decay, other.decay) if up else (other.decay, one.decay)
+    worths = min(one.worth, other.worth), max(one.worth, other.worth)
+    # Of score, own and top it makes no difference which is whose.
+    worse = Document(decays[0], one.score, worths[0], one.own, one.top)
+    better = Document(decays[1], other.score, worths[1], other.own, other.top)
+    pull, bend = of_pair(worse, better)
+    return pull if up else -pull, bend
+
+
+def _run(
+    rows: int,
+    scores: Floats,
+    worths: Floats,
+    decays: Floats,
+    owns: Floats,
+    tops: Floats,
+    pulls: Floats,
+    pulls_before: Floats,
+    sizes: Floats,
+    bends: Floats,
+    bends_before: Floats,
+) -> None:
+    for i in range(np.uint64(rows * LANES)):
+        pulls[i], pulls_before[i], sizes[i] = 0.0, 0.0, 0.0
+        bends[i], bends_before[i] = 0.0, 0.0
+    for distance in range(np.uint64(1), np.uint64(rows)):
+        shift = distance * np.uint64(LANES)
+        for i in range(np.uint64(rows * LANES) - shift):
+            j = i + shift
+            if ranked:
+                one = Document(decays[i], scores[i], worths[i], owns[i], tops[i])
+                other = Document(decays[j], scores[j], worths[j], owns[j], tops[j])
+            else:
+                one = Document(decays[i], scores[i], worths[i], 1.0, 1.0)
+                other = Document(decays[j], scores[j], worths[j], 1.0, 1.0)
+            pull, bend = of_two(one, other)
+            if sized:
+                sizes[i] += abs(pull)
+            pulls[i] -= pull
+            pulls_before[j] += pull
+            bends[i] += bend
+            bends_before[j] += bend
+
+
+def _run_apart(lane: int, alpha: float, w: Lanes) -> None:
+    """Do what `run` does in one lane, with exponentials for each pair."""
+    scores, worths, owns, tops = w.real[SCORE], w.real[WORTH], w.real[OWN], w.real[TOP]
+    end = w.size[lane] * LANES
+    for i in range(lane, end, LANES):
+        for row in range(int(PULL), int(N_REAL)):
+            w.real[row, i] = 0.0
+    for i in range(lane, end, LANES):
+        for j in range(i + LANES, end, LANES):
+            x = alpha * (scores[i] - scores[j])
+            decays = math.exp(min(x, 0.0)), math.exp(min(-x, 0.0))
+            if ranked:
+                one = Document(decays[0], scores[i], worths[i], owns[i], tops[i])
+                other = Document(decays[1], scores[j], worths[j], owns[j], tops[j])
+            else:
+                one = Document(decays[0], scores[i], worths[i], 1.0, 1.0)
+                other = Document(decays[1], scores[j], worths[j], 1.0, 1.0)
+            pull, bend = of_two(one, other)
+            w.real[SIZE, i] += abs(pull)
+            w.real[PULL, i] -= pull
+            w.real[PULL_BEFORE, j] += pull
+            w.real[CURVATURE, i] += bend
+            w.real[CURVATURE_BEFORE, j] += bend
+
+
+def _add(alpha: float, w: Lanes) -> None:
+    factorizable = _write_decays(alpha, w)
+    real = w.real
+    given = w.rows, real[SCORE], real[WORTH], real[DECAY], real[OWN], real[TOP]
+    sums = real[PULL], real[PULL_BEFORE], real[SIZE], real[CURVATURE], real[CURVATURE_BEFORE]
+    run(*given, *sums)
+    for lane in range(0 if factorizable else LANES):
+        farthest = 0.0
+        for at in range(lane, w.size[lane] * LANES, LANES):
+            farthest = max(farthest, abs(alpha * (real[SCORE, at] - real[SCORE, lane])))
+        if farthest > LARGEST_EXPONENT:
+            run_apart(lane, alpha, w)
+
+
+@jit_helper
+def write_derivatives(
+    slope: float, bend: float, hessian: int, w: Lanes, grad: Floats, hess: Floats
+) -> None:
+    """Write gradients and Hessians from the sums of a group, times its queries' factors."""
+    pulls, pulls_before = w.real[PULL], w.real[PULL_BEFORE]
+    bends, bends_before = w.real[CURVATURE], w.real[CURVATURE_BEFORE]
+    for lane in range(LANES):
+        first, factor = w.first[lane], w.of_query[FACTOR, lane]
+        for i in range(w.size[lane]):
+            at = i * LANES + lane
+            grad[first + i] = slope * factor * (pulls[at] + pulls_before[at])
+            value = bend * factor * (bends[at] + bends_before[at])
+            hess[first + i] = 1.0 if hessian == CONSTANT else max(value, HESSIAN_FLOOR)
+
+
+@jit_ordered
+def write_totals(w: Lanes) -> None:
+    """Write TOTAL and SPREAD of every query, in an order that is that of `_write_discounts`."""
+    total, spread = w.of_query[TOTAL], w.of_query[SPREAD]
+    sizes, scores = w.real[SIZE], w.real[SCORE]
+    for lane in range(LANES):
+        total[lane], spread[lane] = 0.0, 0.0
+    for i in range(w.rows):
+        for lane in range(LANES):
+            at = i * LANES + lane
+            if i < w.size[lane]:
+                total[lane] += sizes[at]
+                spread[lane] = max(spread[lane], abs(scores[at] - scores[lane]))
+
+
+@jit_helper
+def pairs_of_query(lane: int, w: Lanes) -> int:
+    """Return the pairs of different worth of a query."""
+    pairs = 0
+    end = w.size[lane] * LANES
+    for i in range(lane, end, LANES):
+        for j in range(lane, i, LANES):
+            pairs += 1 if w.real[WORTH, i] != w.real[WORTH, j] else 0
+    return pairs
