@@ -17,7 +17,7 @@ PYTEST = $(BIN)/python -m pytest -q -n auto
 # Kernels as Python functions: nothing to compile, but no loop over long lists either.
 INTERPRETED = NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not compiled' -W ignore::RuntimeWarning
 
-.PHONY: help demo quick test check oldest test-min test-max lint type coverage boundscheck fuzz mutate \
+.PHONY: help demo quick test compiled check oldest test-min test-max lint type coverage boundscheck fuzz mutate \
 	hosts-own bench notebooks docs clean
 .DEFAULT_GOAL := help
 
@@ -38,11 +38,15 @@ demo: $(INSTALLED) ## seven objectives on both hosts, on embedded data: table, C
 quick: lint ## style, and the mathematics in the interpreter: for every edit, under a minute
 	$(INTERPRETED) $(QUICK_TESTS)
 
-test: lint type ## what a change must pass: style, types and all tests, compiled
+# Side by side, what waits for its last test leaves no core idle.
+test: lint ## what a change must pass: style, types and all tests, compiled
+	$(MAKE) -j2 type compiled
+
+compiled: $(INSTALLED)
 	$(compiled_pass)
 
-check: coverage boundscheck ## after that: lines reached, every index, old versions, the site
-	$(MAKE) -j2 oldest docs
+check: $(INSTALLED) ## after that: lines reached, every index, old versions, the site
+	$(MAKE) -j2 --output-sync coverage boundscheck oldest docs
 
 # The golden numbers first: each loss is compiled by one worker, and found by the others.
 define compiled_pass

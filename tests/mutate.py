@@ -51,12 +51,12 @@ HINGES = (("gbrank", "ranksvm", "rankboost"), ("pairwise",))
 KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "around": (("unbiased", "preferences"), ("unbiased", "preferences")),
     "base": (
-        ("reg-shf-sdcg", "slam", "beyond_float64"),
+        ("reg-shf-sdcg", "slam", "beyond_float64", "users_own"),
         ("objective", "schedules", "hosts", "perturb", "sampling"),
     ),
     "bisection": HINGES,
     "columns": (SIGMOIDS, ("blocks",)),
-    "contract": (("lambdarank", "mix", "million"), ("mix",)),
+    "contract": (("lambdarank", "mix", "million", "contract", "costs"), ("mix",)),
     "curvature": (("frank", "sdcg", "soft-ndcg"), ()),
     "calibrated": (("calibrated",), ("claims",)),
     "divided": (("lambdarank", "divided"), ("blocks",)),
@@ -73,6 +73,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "intake": (("gbrank", "copied", "refused_wherever", "pass"), ("passes",)),
     "jit": (("gbrank", "ranknet", "anew", "helper"), ("package", "pairwise", "processes")),
     "lambdarank": (("lambdarank",), ("blocks", "claims", "pairwise")),
+    "lanes": (SIGMOIDS, ("blocks",)),
     "listmle": (("listmle",), ("orders",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
     "long_smooth_ap": (("smooth-ap", "smooth_ap"), ("blocks",)),
@@ -133,6 +134,19 @@ EQUIVALENT = {
     "columns: longest = max(longest, boundaries[q + 1] - boundaries[q])"
     " => longest = max(longest, boundaries[q + 1] + boundaries[q])": (
         "scratch longer than the longest query"
+    ),
+    "curvature: CONSTANT, GAUSS_NEWTON, EXACT = 0, 1, 2"
+    " => CONSTANT, GAUSS_NEWTON, EXACT = 0, 1, 3": "any three numbers",
+    "curvature: floor = max(HESSIAN_FLOOR, INDEFINITE_FLOOR * total / max(1, len(hess)))"
+    " => floor = max(HESSIAN_FLOOR, INDEFINITE_FLOOR * total / max(2, len(hess)))": (
+        "of one document, the total is zero"
+    ),
+    "draws: for k in range(9, -1, -1): => for k in range(10, -1, -1):": (
+        "one more term, of 6e-17 at most"
+    ),
+    "draws: while stop < last and boundaries[stop + 1] - boundaries[first] <= BLOCK:"
+    " => while stop < last and boundaries[stop - 1] - boundaries[first] <= BLOCK:": (
+        "how many queries a batch has: any number will do"
     ),
     "frank: better, worse = (i, j) if labels[i] > labels[j] else (j, i)"
     " => better, worse = (i, j) if labels[i] >= labels[j] else (j, i)": (

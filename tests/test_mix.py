@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from boostrank.objectives import REGISTRY
+from boostrank.objectives.engine.threads import BLOCK
 from boostrank.objectives.mix import on_one_scale
 from oracle import FLOOR, ORACLES, gradient, tau_of_round
 from training import (
@@ -121,16 +122,17 @@ def handed_over(objective, d, scores, round=1):
 
 @pytest.mark.parametrize("rescale", [True, False])
 def test_on_one_scale(rescale):
-    """Two parts of a sum over two documents, with mean Hessians of 2 and 50."""
+    """Two parts of a sum, with mean Hessians of 2 and 50, over more documents than a block."""
     parts = ((0.25, boostrank.Regression()), (0.75, boostrank.SDCG()))
     assert boostrank.SDCG.hessian_share == 0.1
     derivatives = np.array([[[4.0, -4.0], [1.0, 3.0]], [[10.0, 20.0], [2.0, 98.0]]])
-    got = on_one_scale(parts, derivatives, [2.0, 50.0], rescale=rescale)
+    copies = BLOCK
+    got = on_one_scale(parts, np.tile(derivatives, copies), [2.0, 50.0], rescale=rescale)
     first, second = (2.0, 50.0) if rescale else (1.0, 1.0)
     grad = [0.25 * 4 / first + 0.75 * 10 / second, 0.25 * -4 / first + 0.75 * 20 / second]
     # The second part's Hessian of 2 lies below a tenth of its mean.
     hess = [0.25 * 1 / first + 0.75 * 5 / second, 0.25 * 3 / first + 0.75 * 98 / second]
-    np.testing.assert_allclose(got, [grad, hess], rtol=1e-15)
+    np.testing.assert_allclose(got, np.tile([grad, hess], copies), rtol=1e-15)
 
 
 @every_pair
