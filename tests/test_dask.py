@@ -62,7 +62,7 @@ def data():
 
 def on_workers(client, array, sizes):
     """Partition an array: the first half of the partitions on one worker, the rest on another."""
-    workers = sorted(client.scheduler_info()["workers"])
+    workers = sorted(client.nthreads())
     parts = []
     for number, part in enumerate(np.split(array, np.cumsum(sizes)[:-1])):
         worker = workers[number * len(workers) // len(sizes)]
@@ -146,7 +146,7 @@ def three_workers(client):
     client.wait_for_workers(3)
     yield client
     client.cluster.scale(2)
-    while len(client.scheduler_info()["workers"]) > 2:
+    while len(client.nthreads()) > 2:
         time.sleep(0.05)
 
 
@@ -178,7 +178,7 @@ def test_weights_of_documents_and_an_object_used_again(client, data):
 def test_xgboost_worker_without_documents(client, data):
     """A worker that has only validation data calls the objective with nothing."""
     X, y, group = data
-    here, there = sorted(client.scheduler_info()["workers"])
+    here, there = sorted(client.nthreads())
     qid = np.repeat(np.arange(len(group)), group)
     matrices = []
     for worker in (here, there):
