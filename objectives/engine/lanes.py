@@ -229,15 +229,16 @@ def pairs_in_lanes(of_pair: Function, *, ranked: bool = False, sized: bool = Fal
         and of the worse one minus it, and those of the bends.
     """
     of_two = jit_disjoint(bind(_of_two, of_pair=jit_disjoint(of_pair)))
-    run = jit_disjoint(bind(_run, of_two=of_two, ranked=ranked, sized=sized))
-    run_apart = jit_helper(bind(_run_apart, of_two=of_two, ranked=ranked))
+    document = jit_inline(bind(_document, ranked=ranked))
+    run = jit_disjoint(bind(_run, document=document, of_two=of_two, sized=sized))
+    run_apart = jit_helper(bind(_run_apart, document=document, of_two=of_two))
     add: Function = jit_helper(bind(_add, run=run, run_apart=run_apart))
     return add
 
 
 _unbound: Any = None
 # What the functions below find here is bound to them above.
-of_pair = of_two = run = run_apart = _unbound
+of_pair = document = of_two = run = run_apart = _unbound
 ranked = sized = False
 
 
@@ -251,6 +252,13 @@ def _of_two(one: Document, other: Document) -> tuple[float, float]:
     better = Document(decays[1], other.score, worths[1], other.own, other.top)
     pull, bend = of_pair(worse, better)
     return pull if up else -pull, bend
+
+
+def _document(
+    i: int, decay: float, scores: Floats, worths: Floats, owns: Floats, tops: Floats
+) -> Document:
+    own, top = (owns[i], tops[i]) if ranked else (1.0, 1.0)
+    return Document(decay, scores[i], worths[i], own, top)
 
 
 def _run(
@@ -273,12 +281,8 @@ def _run(
         shift = distance * np.uint64(LANES)
         for i in range(np.uint64(rows * LANES) - shift):
             j = i + shift
-            if ranked:
-                one = Document(decays[i], scores[i], worths[i], owns[i], tops[i])
-                other = Document(decays[j], scores[j], worths[j], owns[j], tops[j])
-            else:
-                one = Document(decays[i], scores[i], worths[i], 1.0, 1.0)
-                other = Document(decays[j], scores[j], worths[j], 1.0, 1.0)
+            one = document(i, decays[i], scores, worths, owns, tops)
+            other = document(j, decays[j], scores, worths, owns, tops)
             pull, bend = of_two(one, other)
             if sized:
                 sizes[i] += abs(pull)
@@ -299,12 +303,8 @@ def _run_apart(lane: int, alpha: float, w: Lanes) -> None:
         for j in range(i + LANES, end, LANES):
             x = alpha * (scores[i] - scores[j])
             decays = math.exp(min(x, 0.0)), math.exp(min(-x, 0.0))
-            if ranked:
-                one = Document(decays[0], scores[i], worths[i], owns[i], tops[i])
-                other = Document(decays[1], scores[j], worths[j], owns[j], tops[j])
-            else:
-                one = Document(decays[0], scores[i], worths[i], 1.0, 1.0)
-                other = Document(decays[1], scores[j], worths[j], 1.0, 1.0)
+            one = document(i, decays[0], scores, worths, owns, tops)
+            other = document(j, decays[1], scores, worths, owns, tops)
             pull, bend = of_two(one, other)
             w.real[SIZE, i] += abs(pull)
             w.real[PULL, i] -= pull
@@ -345,7 +345,7 @@ def write_derivatives(
 
 @jit_ordered
 def write_totals(w: Lanes) -> None:
-    """Write TOTAL and SPREAD of every query, in an order that is that of `_write_discounts`."""
+    """Write TOTAL and SPREAD of every query; sums keep their order, as in `_write_discounts`."""
     total, spread = w.of_query[TOTAL], w.of_query[SPREAD]
     sizes, scores = w.real[SIZE], w.real[SCORE]
     for lane in range(LANES):

@@ -312,13 +312,10 @@ def _derivatives(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> t
             write_slopes(p, batch, w)
         near_pulls(p, 0, batch.blocks, w)
     else:
-        size = w.whole[col.SIZE, 0]  # over `BLOCK` where there is but one query
-        by_worth = batch.spans_blocks or is_by_worth(size, size)
-        if not by_worth:
-            near_pulls(p, 0, batch.blocks, w)
-        for m in range(batch.blocks if by_worth else 0):
+        for m in range(batch.blocks):
             begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
-            if w.whole[col.FACTORIZABLE, m] != 0:
+            by_worth = batch.spans_blocks or is_by_worth(size, size)
+            if by_worth and w.whole[col.FACTORIZABLE, m] != 0:
                 add_pairs(begin, begin + size, begin + padded(size), w)
             else:
                 near_pulls(p, m, m + 1, w)
