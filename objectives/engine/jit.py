@@ -157,14 +157,17 @@ def jit_helper(function: F) -> F:
     return numba.njit(**HELPER)(function)  # type: ignore[no-any-return]
 
 
-def jit_disjoint(function: F) -> F:
+def jit_disjoint(function: F, *, in_order: bool = True) -> F:
     """Compile a helper to which no two arrays, or rows of one, are handed that overlap.
 
     Each start of a loop that writes one array and reads another asks otherwise whether they do,
-    which takes as long as a hundred documents. Sums keep their order: the loops have none that is
-    split over vectors, and a machine may split the rest in one copy of a loop and not in another.
+    which takes as long as a hundred documents.
+
+    Sums keep their order, unless a loop needs them split over vectors. Where none is, a machine may
+    still split the rest in one copy of a loop and not in another.
     """
-    options = {**HELPER, "fastmath": IN_ORDER, "pipeline_class": _Disjoint}
+    options = {**HELPER, "pipeline_class": _Disjoint}
+    options |= {"fastmath": IN_ORDER} if in_order else {}
     return numba.njit(**options)(function)  # type: ignore[no-any-return]
 
 

@@ -22,9 +22,9 @@ from .far_field import (
     new_table,
 )
 from .gains import Discount, rank_discount
-from .jit import Function, bind, jit_helper, jit_inline
+from .jit import Function, bind, jit_disjoint, jit_helper, jit_inline
 from .lanes import Lanes
-from .near_field import Document, pairs_by_worth
+from .near_field import LOWEST, Document, pairs_by_worth
 from .targets import norm_factor
 from .vector import LANES, logistic, padded
 
@@ -167,9 +167,11 @@ def swap_pairs(divided: bool, apart: bool = False) -> tuple[Function, Function]:
         Does so for the pairs within a block of which one stands before column `top`.
     """
     rows = jit_helper(bind(_rows, divided=divided, apart=apart))
-    cross = jit_helper(bind(_cross, divided=divided))
+    of_two = jit_helper(bind(_of_two, divided=divided))
+    run = jit_disjoint(bind(_run_rows, of_two=of_two, divided=divided), in_order=False)
+    leading = jit_helper(bind(_leading, run_rows=run))
     pairs = pairs_by_worth(swap_pair(divided))
-    return rows, jit_helper(bind(_block, add_rows=rows, add_pairs=pairs, add_cross=cross))
+    return rows, jit_helper(bind(_block, add_rows=rows, add_pairs=pairs, add_leading=leading))
 
 
 def swap_pair(divided: bool) -> Function:
@@ -180,7 +182,7 @@ def swap_pair(divided: bool) -> Function:
 _unbound: Any = None
 # What the functions below find here is bound to them above.
 divided = apart = False
-add_rows = add_pairs = add_cross = _unbound
+add_rows = add_pairs = add_leading = run_rows = of_two = _unbound
 
 
 def _of_pair(worse: Document, better: Document) -> tuple[float, float]:
@@ -257,37 +259,70 @@ def _rows(
     return total
 
 
-def _cross(begin: int, top: int, end: int, w: Columns) -> float:
-    """Add the pairs of columns begin..top - 1 with top..end - 1 to both; return their w rho."""
-    from_top, scores = w.real[col.FROM_TOP], w.real[col.SCORE]
-    gains, discounts = w.real[col.WORTH], w.real[col.OWN]
-    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
-    start, stop = np.uint64(top), np.uint64(end)
-    total = 0.0
-    for j in range(start, stop):
-        pulls[j] = 0.0
-        curvatures[j] = 0.0
-    for i in range(np.uint64(begin), np.uint64(top)):
-        own, own_score = from_top[i], scores[i]
-        own_gain, own_discount = gains[i], discounts[i]
-        pull, magnitude, curvature = 0.0, 0.0, 0.0
-        for j in range(start, stop):
-            other = from_top[j]
-            u = OFFSET + min(abs(own_score - scores[j]), FARTHEST) if divided else 1.0
-            value = 1.0 / ((own + other) * u)
-            gap = own_gain - gains[j]
-            weight = gap * abs(own_discount - discounts[j]) * value
-            signed = weight * (other if gap > 0.0 else own)
-            slope = abs(weight) * (value * u) * other * own
-            pull += signed
-            magnitude += abs(signed)
-            curvature += slope
-            pulls[j] -= signed
-            curvatures[j] += slope
-        pulls[i] += pull
-        curvatures[i] += curvature
-        total += magnitude
+def _leading(begin: int, top: int, last: int, among: bool, w: Columns) -> float:
+    """Add the sums over the pairs of columns begin to top - 1 with those up to last - 1.
+
+    With `among`, nothing is written yet; each pair of which both stand before `top` is met twice,
+    at half its weight. Else those are left out. Returns the sum of all w rho.
+    """
+    pulls, curvatures, parts = w.real[col.PULL], w.real[col.CURVATURE], w.real[col.RANK]
+    first, middle, end = np.uint64(begin), np.uint64(top), np.uint64(last)
+    # Whole vectors: of what is left over, one document takes as long as eight.
+    start = first if among else first + np.uint64((top - begin) // LANES * LANES)
+    for j in range(start, end):
+        parts[j] = 1.0 if j >= middle else 0.5 if among else 0.0
+    for j in range(first if among else middle, end):
+        pulls[j], curvatures[j] = 0.0, 0.0
+    given = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.WORTH], w.real[col.OWN], parts
+    total: float = run_rows((first, middle), (start, end), *given, pulls, curvatures)
     return total
+
+
+def _run_rows(
+    rows: tuple[np.uint64, np.uint64],
+    partners: tuple[np.uint64, np.uint64],
+    decays: Floats,
+    scores: Floats,
+    worths: Floats,
+    owns: Floats,
+    parts: Floats,
+    pulls: Floats,
+    curvatures: Floats,
+) -> float:
+    total = 0.0
+    for i in range(rows[0], rows[1], np.uint64(2)):
+        # Two at once: what their partners receive is then written once.
+        i_b = min(i + np.uint64(1), rows[1] - np.uint64(1))
+        there = 1.0 if i_b > i else 0.0
+        a = Document(decays[i], scores[i], worths[i], owns[i], 1.0)
+        b = Document(decays[i_b], scores[i_b], worths[i_b], owns[i_b], 1.0)
+        pull_a, pull_b, bend_a, bend_b = 0.0, 0.0, 0.0, 0.0
+        for j in range(partners[0], partners[1]):
+            other = Document(decays[j], max(scores[j], LOWEST), worths[j], owns[j], 1.0)
+            of_a, of_b = of_two(a, other, parts[j]), of_two(b, other, parts[j])
+            pull_a += of_a[0]
+            pull_b += of_b[0]
+            bend_a += of_a[1]
+            bend_b += of_b[1]
+            if divided:
+                total += abs(of_a[0]) + there * abs(of_b[0])
+            pulls[j] -= of_a[0] + there * of_b[0]
+            curvatures[j] += of_a[1] + there * of_b[1]
+        pulls[i] += pull_a
+        pulls[i_b] += there * pull_b
+        curvatures[i] += bend_a
+        curvatures[i_b] += there * bend_b
+    return total
+
+
+def _of_two(one: Document, other: Document, part: float) -> tuple[float, float]:
+    """Return what `one` receives of a pair, and the bend."""
+    u = OFFSET + abs(one.score - other.score) if divided else 1.0
+    value = 1.0 / ((one.decay + other.decay) * u)
+    gap = one.worth - other.worth
+    worse, better = (other.decay, one.decay) if gap > 0.0 else (one.decay, other.decay)
+    pull = part * gap * abs(one.own - other.own) * value * worse  # w rho
+    return pull, abs(pull) * (value * u) * better  # w rho (1 - rho)
 
 
 def _block(m: int, top: int, batch: Batch, sigma: float, w: Columns) -> float:
@@ -299,13 +334,13 @@ def _block(m: int, top: int, batch: Batch, sigma: float, w: Columns) -> float:
     last = begin + padded(size) if padding else end
     whole = min(max(top, begin), end)
     total: float
-    if factorizable and begin < whole:
-        to = last if whole == end else whole
-        if is_by_worth(size, whole - begin):
-            total = 2.0 * add_pairs(begin, whole, to, w)
-        else:
-            total = add_rows((begin, whole), (begin, to), factorizable, sigma, w)
-        return total + 2.0 * (add_cross(begin, whole, last, w) if whole < end else 0.0)
+    if factorizable and is_by_worth(size, whole - begin):
+        total = add_pairs(begin, whole, last if whole == end else whole, w)
+        if whole < end:
+            total += add_leading(begin, whole, last, False, w)
+        return 2.0 * total
+    if factorizable and begin < whole < end:
+        return 2.0 * float(add_leading(begin, whole, last, True, w))
     total = add_rows((begin, whole), (begin, last), factorizable, sigma, w)
     if whole < end:  # of a pair, one document is at rank T or above
         total += add_rows((whole, end), (begin, whole), factorizable, sigma, w)
