@@ -229,6 +229,9 @@ def _sweep(
                 parts = own, other, mixed, constants
                 _add_with_slopes(parts, sign, weights, near, a, b, out, curvature)
                 continue
+            if bends and _opposed(table, side, level):
+                _add_opposed(own, other, weights, near, a, b, out, curvature)
+                continue
             _add(own, other, mixed, constants, weights, near, a, b, out)
             if constants[2] != 0.0:
                 for i in range(a, b):
@@ -336,6 +339,41 @@ def _add(
             for k in range(TERMS):
                 value = value * z[i] + own[TERMS - 1 - k]
             out[i] += weights[i] * (value * z[i] + per_own) + rest
+
+
+@jit_helper
+def _opposed(table: Floats, side: int, level: int) -> bool:
+    """Tell whether what one level receives by moments alone differs from its bends in a sign."""
+    others = 0.0
+    for source in range(table.shape[3]):
+        numbers = table[:, side, level, source]
+        others += abs(numbers[OWN_MOMENT] - numbers[BEND_OWN_MOMENT])
+        others += abs(numbers[OTHER_MOMENT] + numbers[BEND_OTHER_MOMENT])
+        others += abs(numbers[OWN_COUNT]) + abs(numbers[OTHER_SUM]) + abs(numbers[DISTANCE])
+        others += abs(numbers[BEND_OWN_COUNT]) + abs(numbers[BEND_OTHER_SUM])
+    return others == 0.0
+
+
+@jit_helper
+def _add_opposed(
+    own: Floats,
+    other: Floats,
+    weights: Floats,
+    z: Floats,
+    a: int,
+    b: int,
+    out: Floats,
+    curvature: Floats,
+) -> None:
+    """Add w_i A S0 . phi + B S1 . phi to `out`, and their difference to `curvature`."""
+    for i in range(np.uint64(a), np.uint64(b)):
+        of_own, of_other = 0.0, 0.0
+        for k in range(TERMS):
+            of_own = of_own * z[i] + own[TERMS - 1 - k]
+            of_other = of_other * z[i] + other[TERMS - 1 - k]
+        of_own, of_other = weights[i] * of_own * z[i], of_other * z[i]
+        out[i] += of_own + of_other
+        curvature[i] += of_own - of_other
 
 
 @jit_helper
