@@ -30,8 +30,9 @@ for _path in sorted((*ROOT.glob("objectives/**/*.py"), *ROOT.glob("boostrank/**/
     _source = _path.read_text()
     if _path.parent.name == "engine" or re.search(r"^\s*from \S*engine\b", _source, re.MULTILINE):
         _kernels.update(_code(_source).encode())
-# Nor does Numba tell kernels that check their indices from others.
-_kernels.update(os.environ.get("NUMBA_BOUNDSCHECK", "").encode())
+# Nor does Numba tell kernels that check their indices, or are optimised less, from others.
+for _name in ("NUMBA_BOUNDSCHECK", "NUMBA_OPT"):
+    _kernels.update(os.environ.get(_name, "").encode())
 os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / _kernels.hexdigest()[:16])
 
 # Before a host loads OpenMP, whose threads in several test processes would wait for each other:

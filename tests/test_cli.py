@@ -314,7 +314,7 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
 ) -> None:
     args = [
         *("compare", *files, "-o", "regression", "--hosts", "lightgbm", *SMALL),
-        *("--rounds", 40, "--folds", "1,2,3"),
+        *("--rounds", 8, "--folds", "1,2,3"),
     ]
     assert _run(*args, "--out", tmp_path / "whole").exit_code == 0
     out = tmp_path / "out"

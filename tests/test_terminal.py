@@ -20,7 +20,7 @@ COMMANDS = {
         *("-o", "gbrank,lightgbm:lambdarank", "--trials", "2", "--rounds", "3", "--folds", "2"),
         *("--repeats", "1"),
     ],
-    "bench": ["--docs", "1000", "--repeats", "1"],
+    "bench": ["--docs", "120", "--repeats", "1"],
 }
 MAIN = "from boostrank.lab.cli import main; main()"
 # Resizes its own terminal, and puts a file in its place at last: a process for each takes longer.

@@ -261,7 +261,8 @@ def batch_kernels(
         ``derivatives(p, batch, tables, w) -> (a, b)`` writes the columns PULL and CURVATURE;
         gradient and Hessian are a and b times those. For short queries `tables` is None.
     exact : compiled function, optional
-        Does so for an exact Hessian and queries of any length, if that is not the default's.
+        Does so for an exact Hessian and queries of any length, if that is not the default's. The
+        gradient is not used.
     query_loss, batch_loss : compiled function
         One of ``loss(p, scores, labels) -> loss`` and ``loss(p, batch, tables, w, out)``, which
         adds to `out` (n_queries,).
@@ -338,7 +339,8 @@ def _no_tables(p: Any, levels: int) -> None:
     return None
 
 
-_pack_short, _pack_any = (jit_helper(bind(columns.pack, long=long)) for long in (False, True))
+# Kept on disk on their own: each takes three seconds to compile, and all batches need them.
+_pack_short, _pack_any = (jit_entry(bind(columns.pack, long=long)) for long in (False, True))
 
 # The loops. What they call is bound to them later; these stand for it.
 query: Function = _same

@@ -200,4 +200,6 @@ def bind(function: Any, **globals: Any) -> Any:
     scope = {**function.__globals__, **globals}
     # Machine code is kept on disk by name.
     name = "_".join([function.__name__, *(key for key in globals if globals[key] is True)])
-    return FunctionType(function.__code__, scope, name, function.__defaults__)
+    bound = FunctionType(function.__code__, scope, name, function.__defaults__)
+    bound.__qualname__ = name
+    return bound

@@ -277,7 +277,7 @@ def smooth_rank_kernels(
 
     of_any = {"packing": packing, "tables": tables, "batch_loss": loss}
     short, long = derivatives(True, False), derivatives(True, True)
-    exact = jit_inline(bind(_exact_derivatives, derivatives=long, hinged=hinged))
+    exact = jit_inline(bind(_exact_derivatives, write_ranks=write_ranks[True], hinged=hinged))
     by_rank = batch_kernels(
         SmoothDCGParams, short_up_to=col.BLOCK, short=short, long=long, exact=exact, **of_any
     )
@@ -293,7 +293,7 @@ def smooth_rank_kernels(
 # `ranked` whether c is by rank.
 _unbound: Any = None
 fill = near_ranks = write_cuts = near_pulls = add_pairs = write_ranks = _unbound
-add_lanes = derivatives = hinged = long = ranked = _unbound
+add_lanes = hinged = long = ranked = _unbound
 
 
 def _write_ranks(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> None:
@@ -308,8 +308,7 @@ def _derivatives(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> t
     write_decays(w, batch, p.alpha)
     if ranked:
         write_ranks(p, batch, tables, w)
-        if not by_gain_alone(p):  # which comes here for an exact Hessian only
-            write_slopes(p, batch, w)
+        write_slopes(p, batch, w)
         near_pulls(p, 0, batch.blocks, w)
     else:
         for m in range(batch.blocks):
@@ -333,9 +332,12 @@ def _derivatives_of_lanes(p: SmoothDCGParams, w: Lanes) -> tuple[float, float]:
 def _exact_derivatives(
     p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns
 ) -> tuple[float, float]:
-    slope, _ = derivatives(p, batch, tables, w)
+    if not by_gain_alone(p):
+        write_decays(w, batch, p.alpha)
+        write_ranks(p, batch, tables, w)
+        write_slopes(p, batch, w)
     write_exact_curvatures(p, batch, w, hinged)
-    return slope, 1.0
+    return 0.0, 1.0
 
 
 def _loss(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns, loss: Floats) -> None:
