@@ -17,8 +17,10 @@ import pytest
 from boostrank.objectives.engine.jit import (
     OPTIONS,
     QuickFlags,
+    bind,
     jit_caller,
     jit_disjoint,
+    jit_entry,
     jit_helper,
 )
 from numba.core.compiler import Compiler, Flags
@@ -185,6 +187,19 @@ def test_loops_over_disjoint_arrays_do_not_ask_whether_they_overlap():
     asks = "vector.memcheck"
     assert asks in code_with(jit_helper(add))
     assert asks not in code_with(jit_disjoint(add))
+
+
+upwards = False  # bound in the test below
+
+
+def _next(number):
+    return number + 1.0 if upwards else number - 1.0
+
+
+@pytest.mark.compiled
+def test_functions_with_other_globals_are_kept_apart_on_disk():
+    down, up = (jit_entry(bind(_next, upwards=upwards)) for upwards in (False, True))
+    assert (down(5.0), up(5.0)) == (4.0, 6.0)
 
 
 @pytest.mark.compiled

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-WIDTHS = [60, 80, 100, 120, 200]
+WIDTHS = [60, 80, 120, 200]
 LONG = "sdcg:k=10,alpha=2.5,beta=0.75,normalize=False"
 COMMANDS = {
     "compare": [

@@ -72,7 +72,7 @@ Numba
   Without: as the line above. Test: tests/test_package.py,
   test_options_of_kernels_are_compared_fast.
 - ``state.flags.noalias`` of a compiler (``objectives/engine/jit.py``). Without: gradients of short
-  queries take longer. Test: tests/test_package.py,
+  queries, and LambdaRank's with a truncation, take longer. Test: tests/test_package.py,
   test_loops_over_disjoint_arrays_do_not_ask_whether_they_overlap.
 """
 
