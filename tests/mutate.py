@@ -201,6 +201,10 @@ EQUIVALENT = {
     "smooth_ndcg: return np.empty(0), np.empty(0) => return np.empty(0), np.empty(1)": (
         "the second is not read where the first is empty"
     ),
+    "near_field: while better <= final and worths[better] <= worths[i]:"
+    " => while better > final and worths[better] <= worths[i]:": (
+        "pairs that add nothing are visited too: it takes longer"
+    ),
     "swaps: own[column] = rank_discount(d, b - a, place[column] + 1)"
     " => own[column] = rank_discount(d, ((a) - (b)), place[column] + 1)": (
         "differences of discounts count, and those of n - r are the same for every n"
