@@ -205,13 +205,11 @@ def _sweep(
     powers, curvature = w.real[POWER], w.real[CURVATURE]
     ones, sums = moments[0], moments[1]
     count, total_weight, distance = totals[0], totals[1], totals[2]
-    own, other = np.empty(TERMS), np.empty(TERMS)
-    spans, gaps = np.empty(TERMS), np.empty(TERMS)
+    own, other, spans, gaps = np.empty(TERMS), np.empty(TERMS), np.empty(TERMS), np.empty(TERMS)
     for level in range(levels):
         count[level], total_weight[level], distance[level] = 0.0, 0.0, 0.0
         for k in range(TERMS):
-            ones[level, k] = 0.0
-            sums[level, k] = 0.0
+            ones[level, k], sums[level, k] = 0.0, 0.0
     for turn in range(blocks):
         m = turn if side == ABOVE else blocks - 1 - turn
         edge = tops[m] if side == ABOVE else bottoms[m]
