@@ -1,26 +1,26 @@
 """Learning-to-rank objectives for LightGBM and XGBoost, compiled with Numba.
 
-An objective is one object that goes unchanged into either host::
+An objective is one object that both hosts take unchanged::
 
     objective = boostrank.SHFSDCG(k=10)
     lightgbm.train({"objective": objective, "metric": "None"}, dataset)
     xgboost.train({"objective": "rank:pairwise", "base_score": 0}, dmatrix, obj=objective)
 
 objectives the mathematics: losses with their gradients and Hessians
-hosts      how LightGBM and XGBoost call an objective, and what they are handed
+hosts      how LightGBM and XGBoost call an objective, and what they get from it
 lightgbm   LightGBM's ranker with our objectives and metrics
 xgboost    XGBoost's ranker with our objectives and metrics
-dask       queries whole in Dask's partitions
-registry   objectives by their names
-metrics    measures under the conventions of the field's tools
+dask       keeps queries whole in Dask's partitions
+registry   objectives by name
+metrics    ranking metrics under the conventions of the field's tools
 calibration probabilities from the scores of any ranker
 datasets   LETOR files, synthetic data, folds
 plot       figures of comparisons, objectives and benchmarks
-tune       parameters by repeated cross-validation
+tune       tunes parameters by repeated cross-validation
 lab        the workbench: compares, tunes, times and draws; the command line
-comparison objectives over folds, with data frames in and out
+comparison compares objectives over folds, with data frames in and out
 linear     SmoothRank and the perceptron, for linear scores
-directness how far an objective's value is from a measure's, and what follows from it
+directness how far an objective's value is from a measure's, and what that guarantees
 """
 
 from boostrank.comparison import compare

@@ -1,12 +1,13 @@
 """Probabilities from the scores of any ranker: calibrators that keep queries whole.
 
-A ranker's scores order documents; most losses leave their level and scale to chance. A calibrator
-learns a non-decreasing map from scores to probabilities on queries that the ranker was not trained
-on. The order inside queries stays, and so do NDCG and its kin, but for ties of an isotonic map.
+A ranker's scores order documents, but most losses do not determine their level and scale. A
+calibrator learns a non-decreasing map from scores to probabilities, on queries that the ranker was
+not trained on. It keeps the order inside queries, and with it NDCG and similar metrics, except
+where an isotonic map makes ties.
 
-What a map of scores alone cannot mend: a loss that compares documents of one query only leaves the
-level of a query's scores to chance, and the same score then means different things in different
-queries. `Calibrated` learns the level, too.
+There is one thing that no map of scores can fix. A loss that only compares documents of the same
+query does not determine the level of a query's scores, so the same score means different things in
+different queries. `Calibrated` learns the level too.
 
 Needs scikit-learn: ``pip install "boostrank[cli]"``.
 """
@@ -51,7 +52,7 @@ class _Calibrator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         scores : array_like (n_docs,)
-            Of documents that the ranker was not trained on.
+            Scores of documents that the ranker was not trained on.
         y : array_like (n_docs,)
             Their labels.
         sample_weight : array_like (n_docs,), optional
@@ -64,8 +65,8 @@ class _Calibrator(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         TypeError, ValueError
-            For scores that are not finite, labels out of their domain, lengths that do not fit, and
-            no document at all.
+            For scores that are not finite, labels out of their domain, lengths that do not match,
+            or no documents at all.
         """
         s = check_scores(scores)
         if len(s) == 0:
@@ -100,13 +101,14 @@ class _Calibrator(BaseEstimator):  # type: ignore[misc]
 class Platt(_Calibrator):
     """Probability ``1 / (1 + exp(-(a s + b)))`` of a score s, after Platt (1999).
 
-    Two numbers, which a few hundred documents teach; it cannot bend. A slope `a` that is negative
-    would turn the order round: the scores do not rank, and it is refused.
+    It has only two parameters, so a few hundred documents are enough, but its shape is fixed. A
+    negative slope `a` is refused: it would reverse the order, which means that the scores do not
+    rank.
 
     Parameters
     ----------
     top : float, default 1.0
-        The label that means certainly relevant: a label y is the probability min(y / top, 1).
+        The label of a certainly relevant document: y stands for the probability min(y / top, 1).
 
     Attributes
     ----------
@@ -125,15 +127,15 @@ class Platt(_Calibrator):
     intercept_: float
 
     def _fit(self, scores: Floats, t: Floats, weight: Floats) -> None:
-        # Each document once as relevant and once as not, by its probability: scikit-learn takes
-        # classes only. Without a penalty, but for what keeps separable data finite.
+        # scikit-learn takes only classes, so each document is passed as relevant and as irrelevant,
+        # weighted by its probability. The penalty only keeps the fit finite on separable data.
         centre, unit = scores.mean(), scores.std() or 1.0
         column = ((scores - centre) / unit)[:, None]
         classes = np.repeat([1, 0], len(t))
         shares = np.concatenate([t * weight, (1.0 - t) * weight])
         if not (t * weight).any() or not ((1.0 - t) * weight).any():
             raise ValueError(
-                "y must hold relevant documents and others: all are alike, and say nothing of "
+                "y must hold relevant documents and others: if all are alike, they cannot show "
                 "how probability depends on scores"
             )
         model = LogisticRegression(C=1e6)
@@ -142,7 +144,7 @@ class Platt(_Calibrator):
         if slope < 0:
             raise ValueError(
                 "scores must rise with relevance, but better scores have worse labels: a "
-                "probability that falls with the score would turn the order round"
+                "probability that falls with the score would reverse the order"
             )
         self.slope_ = slope
         self.intercept_ = float(model.intercept_[0]) - slope * centre
@@ -154,13 +156,13 @@ class Platt(_Calibrator):
 class Isotonic(_Calibrator):
     """Probability as a non-decreasing step function of the score.
 
-    It takes any form, needs thousands of documents, and gives documents of one step the same
-    probability: rank by the scores.
+    It can take any non-decreasing shape and needs thousands of documents. All documents on one step
+    get the same probability, so rank by the scores.
 
     Parameters
     ----------
     top : float, default 1.0
-        The label that means certainly relevant: a label y is the probability min(y / top, 1).
+        The label of a certainly relevant document: y stands for the probability min(y / top, 1).
 
     Attributes
     ----------
@@ -185,7 +187,7 @@ class Isotonic(_Calibrator):
 
 
 class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
-    """A ranker with probabilities, calibrated on queries that it has not seen.
+    """A ranker with probabilities, which are calibrated on queries that it has not seen.
 
     The queries are split into folds. Each fold is scored by the ranker trained on the others, one
     calibrator learns from all these scores, and the ranker is trained once more on all queries.
@@ -193,13 +195,13 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     ranker : estimator
-        With ``fit(X, y, qid=)`` and ``predict(X)``: boostrank's rankers and linear rankers.
+        One with ``fit(X, y, qid=)`` and ``predict(X)``, such as all of boostrank's rankers.
     calibrator : Platt or Isotonic, optional
-        Default None: ``Platt()``, which takes grades from 1 up as relevant.
+        Default None: ``Platt()``, which counts grades of 1 and above as relevant.
     folds : int, default 5
         At least 2, at most the number of queries.
     seed : int, default 0
-        How queries are split into folds.
+        Determines how queries are split into folds.
 
     Attributes
     ----------
@@ -258,7 +260,7 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
         """
         rows = read_rows(X, y, group=group, qid=qid)
         if check_count("folds", self.folds) < 2:
-            raise ValueError("folds must be at least 2: scores of seen queries are too good")
+            raise ValueError("folds must be at least 2: scores of training queries are too good")
         X, y = rows.X if hasattr(rows.X, "iloc") else np.asarray(rows.X), np.asarray(rows.y)
         ids = np.repeat(np.arange(len(rows.group)), rows.group)
         scores = np.empty(len(y))

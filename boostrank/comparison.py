@@ -1,6 +1,6 @@
 """Compares objectives over folds, as `boostrank compare` does, with data frames in and out.
 
-Nothing of the workbench is imported before something is compared.
+The workbench is imported only when something is compared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _N_PARTS = 5
 
 
 class Comparison:
-    """What a comparison found; made by `compare`.
+    """The results of a comparison; made by `compare`.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Comparison:
 
     @property
     def summary(self) -> Any:
-        """A line for each learner, best first: metrics, difference from the baseline and p.
+        """One row per learner, best first: metrics, difference from the baseline and p-value.
 
         Returns
         -------
@@ -76,7 +76,7 @@ class Comparison:
 
     @property
     def queries(self) -> Any:
-        """A line for each learner and test query, NaN where the convention leaves it out.
+        """One row per learner and test query, NaN where the convention leaves a query out.
 
         Returns
         -------
@@ -162,34 +162,35 @@ def compare(
     shuffle: bool = True,
     **settings: Any,
 ) -> Comparison:
-    """Train objectives on hosts over five folds of whole queries, and test them in pairs.
+    """Train objectives on hosts over five folds of whole queries, and test their differences.
 
-    The hosts' own objectives and regression always join. All get the same trees; the best round
-    of each is chosen on the validation part, and its figures come from the test part.
+    The hosts' own objectives and regression are always included. All get the same tree settings.
+    Each one's best round is chosen on the validation part; its figures come from the test part.
 
     Parameters
     ----------
     data : RankingData, data frame of pandas or polars, path, or sequence of paths
-        Files are svmlight with qid (LETOR), CSV or parquet. Five of them are the parts; all else is
-        split into five at random.
+        Files are svmlight with qid (LETOR), CSV or parquet. Five files are taken as the five parts;
+        all other data is split into five at random.
     objectives : sequence of str or objective, default ("blend",)
     label, qid, drop, categorical
-        Of data frames, CSV and parquet: as in `boostrank.datasets.from_frame`.
+        For data frames, CSV and parquet: as in `boostrank.datasets.from_frame`.
     hosts : sequence of str, default ("lightgbm",)
     baseline : str, optional
         Learner that the others are tested against, such as "xgboost:rank:ndcg" or
-        "sdcg@lightgbm". Default: the first host's first own objective.
+        "sdcg@lightgbm". Default: the first of the first host's own objectives.
     metric : str or sequence of str, default "ndcg@10"
-        What chooses the rounds and is compared; others are reported. As in `boostrank.evaluate`,
-        except that logloss and brier are means over queries, and ece, which has none, is refused.
+        The first chooses the rounds and is compared; the others are only reported. As in
+        `boostrank.evaluate`, except that logloss and brier are means over queries, and that ece,
+        which has no value per query, is refused.
     params : mapping of host to mapping, optional
         The hosts' own parameters: ``{"lightgbm": {"max_bin": 63}}``.
     folds : sequence of int, default (1, 2, 3, 4, 5)
     shuffle : bool, default True
-        Shuffle documents within queries: files may be sorted by a ranker, whose order ties keep.
+        Shuffle documents within queries: a file may be sorted by a ranker, and ties keep its order.
     **settings
         `rounds`, `learning_rate`, `leaves`, `min_docs`, `threads`, `seed`, `convention`, `gain` and
-        `fixed_rounds`, as the options of `boostrank compare`.
+        `fixed_rounds`, as in the options of `boostrank compare`.
 
     Returns
     -------
@@ -199,9 +200,9 @@ def compare(
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind or out of its range.
+        For an argument of the wrong type or out of range.
     ImportError
-        Without a host, SciPy or pandas.
+        If a host, SciPy or pandas is not installed.
 
     Examples
     --------
@@ -229,7 +230,7 @@ def compare(
 
 
 def _named(objectives: Sequence[str | Objective], rounds: int) -> dict[str, Objective]:
-    """Return objectives by what the tables call them."""
+    """Return objectives by their names in the tables."""
     from boostrank.registry import make_objective
 
     return {
@@ -257,7 +258,7 @@ def _train(
 
 
 def _read(data: Any, columns: Any, seed: int) -> tuple[str, list[RankingData]]:
-    """Return what the data is, in words, and its five parts."""
+    """Return a description of the data, and its five parts."""
     from boostrank.datasets.tables import parts_of_frames, read_parts
 
     if isinstance(data, str | Path):
@@ -270,7 +271,7 @@ def _read(data: Any, columns: Any, seed: int) -> tuple[str, list[RankingData]]:
         source, parts = ", ".join(Path(one).name for one in data), read_parts(data, columns)
     else:
         raise TypeError(
-            "data must be RankingData, a data frame of pandas or polars, or paths of files, got "
+            "data must be RankingData, a data frame of pandas or polars, or file paths, got "
             f"{type(data).__name__}"
         )
     if len(parts) == _N_PARTS:

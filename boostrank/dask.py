@@ -1,8 +1,9 @@
-"""Queries in Dask's partitions: whole, counted, and refused where a boundary cuts one.
+"""Keeps queries whole in Dask's partitions, and refuses partitions that split one.
 
-Both hosts train on a Dask collection as its partitions are, and neither knows where queries end in
-the next partition: a query that is cut silently becomes two queries. `by_query` repartitions
-a data frame so that none is cut; `group_sizes` counts the queries' documents and raises if one is.
+Both hosts train on the partitions of a Dask collection as they are, and neither knows that a query
+continues in the next partition: a query that is split silently becomes two queries. `by_query`
+repartitions a data frame so that no query is split. `group_sizes` counts the documents of each
+query, and raises an error if one is split.
 """
 
 from typing import Any
@@ -17,11 +18,11 @@ _POSITION = "_boostrank_position"
 
 
 def by_query(frame: Any, qid: str) -> Any:
-    """Repartition a data frame so that every query is whole, in one partition.
+    """Repartition a data frame so that every query lies in one partition.
 
-    Within partitions the rows are sorted by query; a query's own rows stay in their order. It reads
-    the column `qid` at once, to share the documents out evenly; the rest is done when the result is
-    computed, once if you ``.persist()`` it.
+    Within partitions the rows are sorted by query; the rows of a query keep their order. The column
+    `qid` is read immediately, to spread the documents evenly. The rest is done each time the result
+    is computed, or once if you ``.persist()`` it.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ def by_query(frame: Any, qid: str) -> Any:
     Raises
     ------
     ValueError
-        If there is no such column, or a query is missing in a row.
+        If there is no such column, or a row has no query.
 
     Examples
     --------
@@ -77,25 +78,25 @@ def _sorted(part: Any, qid: str) -> Any:
 
 
 def group_sizes(qid: Any) -> Any:
-    """Sizes of consecutive queries in every partition, after checking that no query is cut.
+    """Sizes of consecutive queries in every partition, after checking that no query is split.
 
-    It reads `qid` at once.
+    `qid` is read immediately.
 
     Parameters
     ----------
     qid : dask.dataframe.Series or dask.array.Array (n_docs,)
-        The query of every document, in the partitions that the host is given.
+        The query of every document, partitioned like the data that the host gets.
 
     Returns
     -------
     dask.array.Array (n_queries,)
         int64, one chunk for each partition, as ``DaskLGBMRanker.fit(group=)`` takes it. XGBoost
-        takes `qid` itself and checks nothing: call this for the check.
+        takes `qid` itself and checks nothing: call this function only to check it.
 
     Raises
     ------
     ValueError
-        If a query is in two partitions, or not consecutive in one, or missing in a row.
+        If a query is in two partitions or not consecutive in one, or if a row has no query.
 
     Examples
     --------
@@ -120,8 +121,8 @@ def group_sizes(qid: Any) -> Any:
                     else f"is not consecutive in partition {number}"
                 )
                 raise ValueError(
-                    f"query {query!r} {where}. A host would train on its pieces as on queries of "
-                    "their own; repartition the data frame with boostrank.dask.by_query(frame, qid)"
+                    f"query {query!r} {where}. A host would train on its pieces as if they were "
+                    "queries; repartition the data frame with boostrank.dask.by_query(frame, qid)"
                 )
             seen[query] = number
     sizes = [part for _, part in runs]
@@ -139,6 +140,6 @@ def _runs(qid: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
 def _check_present(missing: npt.NDArray[np.bool_], sizes: npt.NDArray[np.int64]) -> None:
     if missing.any():
         raise ValueError(
-            f"qid must say the query of every row; it is missing in {sizes[missing].sum()} rows: "
+            f"qid must give the query of every row; it is missing in {sizes[missing].sum()} rows: "
             "drop them or give them a query"
         )

@@ -6,20 +6,21 @@ Source
 Definition
     O_2 = 1 - E for a measure E, O_1 = 1 - E^ for the surrogate measure E^ that an objective
     optimises; epsilon = max over queries of |O_1 - O_2| at given scores.
-    Most objectives here are O_1 as they stand, smooth measures are -E^: E^ is the contract's
-    `metric_offset` less the loss.
+    Most objectives here are O_1 as they stand, and smooth measures are -E^. In both cases E^ is the
+    contract's `metric_offset` minus the loss.
 
 Theorem 1
     With w_1 the minimiser of the mean of O_1, w_2 that of O_2, and epsilon_1, epsilon_2 the epsilon
     at the scores of each: |mean O_2(w_1) - mean O_2(w_2)| <= 2 epsilon_1 + epsilon_2. Learning with
-    the objective then loses no more than that of the measure. `Directness.guarantee` is this sum.
+    the objective instead of the measure then costs no more than that. `Directness.guarantee` is
+    this sum.
 
 Theorem 2
     `soft_ndcg_bound`, for SoftNDCG and NDCG. Its printed proof has slips (a factor (N - 1)/4
     goes missing before 1 - erf^2, and its last implication runs the wrong way), but the bound is
     right: 1/log2(2 + r) changes by at most 0.37 from one integer to the next, the expected number
-    of documents that beat j differs from its rank by less than 2 epsilon_1, and so epsilon_1 alone
-    is already enough.
+    of documents that beat j differs from the rank of j by less than 2 epsilon_1, and so epsilon_1
+    alone is already enough.
 """
 
 import itertools
@@ -61,14 +62,14 @@ class Directness:
     epsilon: float
 
     def guarantee(self, of_measure: "Directness") -> float:
-        """Bound, by theorem 1, on what is lost by learning with the objective.
+        """Return theorem 1's bound on what learning with the objective costs.
 
         Parameters
         ----------
         of_measure : Directness
-            The same objective and measure at the scores that are best for the measure itself (in
-            practice: the best ones known). This object is at the scores that are best for the
-            objective.
+            That of the same objective and measure, at the scores that are best for the measure
+            itself (in practice, the best ones known). This object must be at the scores that are
+            best for the objective.
 
         Returns
         -------
@@ -89,10 +90,10 @@ def directness(
 ) -> Directness:
     """Tell how far an objective is, query by query, from the measure it stands for.
 
-    The metric of He and Liu (2008): the largest difference between one minus the surrogate measure
-    and one minus the measure over all queries. Only of use where both are on the same scale: a
-    smooth NDCG or a bound of 1 - NDCG against "ndcg", `SLAM(measure="map")` against "map", and, if
-    `normalize` is off, SDCG against "dcg". Other objectives are compared as they stand.
+    This is the metric of He and Liu (2008): the largest difference, over all queries, between one
+    minus the surrogate measure and one minus the measure. It is useful only if both are on the same
+    scale: a smooth NDCG or a bound on 1 - NDCG against "ndcg", `SLAM(measure="map")` against "map",
+    and, if `normalize` is off, SDCG against "dcg". Other objectives are compared as they stand.
 
     Parameters
     ----------
@@ -115,12 +116,12 @@ def directness(
         With `surrogate`, `measure` and `differences` (n_queries,), the largest difference,
         `epsilon`, and the method `guarantee`.
         Queries with nothing to rank are left out: without relevant documents the measure has no
-        value there, and with equal grades no order is better than another.
+        value, and with equal grades no order is better than another.
 
     Raises
     ------
     TypeError, ValueError
-        As ``obj.loss`` and `evaluate`.
+        As for ``obj.loss`` and `evaluate`.
 
     Examples
     --------
@@ -159,24 +160,24 @@ def soft_ndcg_bound(sigma: float, delta: float, n_docs: int, n_grades: int) -> f
     Parameters
     ----------
     sigma : float
-        Of `SoftNDCG`, positive.
+        That of `SoftNDCG`, positive.
     delta : float
         The smallest difference of two scores of the query, positive.
     n_docs : int
-        N: the query has at most so many documents, at least 1.
+        N, at least 1: the query has at most this many documents.
     n_grades : int
-        K: grades are among 0..K - 1, at least 1.
+        K, at least 1: grades are among 0..K - 1.
 
     Returns
     -------
     float
-        Infinite where the theorem says nothing: unless sigma < delta / (2 erf^-1(sqrt((N - 2) /
+        Infinite where the theorem does not apply. It needs sigma < delta / (2 erf^-1(sqrt((N - 2) /
         (N - 1)))), which is e_3 < 1 / (N - 1), and, for short queries, e_3 < 1/5.
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Examples
     --------

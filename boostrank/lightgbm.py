@@ -22,7 +22,7 @@ _ROUNDS_ALIASES = (
 
 
 def _eval_set(evals: list[rankers.Rows]) -> dict[str, Any]:
-    """Return evaluation sets as LightGBM takes them: 4.7 put two arguments in place of one."""
+    """Return evaluation sets as LightGBM takes them: 4.7 replaced one argument by two."""
     if not evals:
         return {}
     if "eval_X" in inspect.signature(lightgbm.LGBMRanker.fit).parameters:
@@ -36,7 +36,7 @@ def _eval_set(evals: list[rankers.Rows]) -> dict[str, Any]:
 class LGBMRanker(lightgbm.LGBMRanker):
     """`lightgbm.LGBMRanker` for boostrank's objectives and metrics.
 
-    It also takes row-aligned query ids, weights for each query or each document, and tells an
+    It also takes row-aligned query ids and weights per query or per document, and it tells an
     objective with a schedule how many rounds there are.
 
     Parameters
@@ -45,9 +45,9 @@ class LGBMRanker(lightgbm.LGBMRanker):
         A name of `boostrank.objective_names` or an object such as ``boostrank.SHFSDCG(k=10)``.
         All names are boostrank's: ``"lambdarank"`` is `boostrank.LambdaRank`, not LightGBM's
         objective of that name.
-        ``set_params(objective__k=5)`` changes a parameter of it, also in a grid search. Schedules
-        are stretched over `n_estimators` (after `init_model`: over its rounds and these), whatever
-        their own number of rounds; `objective_` is what was trained.
+        ``set_params(objective__k=5)`` changes one of its parameters, also in a grid search.
+        Schedules are stretched over `n_estimators` (with `init_model`: over its rounds and these),
+        whatever their own number of rounds; `objective_` is the objective that was trained.
     metric : str, default "None"
         LightGBM's own metrics, in addition to those that `fit` names.
     **kwargs
@@ -117,35 +117,35 @@ class LGBMRanker(lightgbm.LGBMRanker):
         ----------
         X : array_like, data frame, Arrow table or sparse matrix (n_docs, n_features)
         y : array_like (n_docs,) or (n_docs, 1), optional
-            Grades, in the objective's domain. May be left out, or be zeros, where there are pairs.
+            Grades, in the objective's domain. May be omitted, or all zeros, if there are pairs.
         group : array_like of integers (n_queries,), optional
             Sizes of consecutive queries.
         qid : array_like (n_docs,), optional
-            Instead of `group`: the id of each document's query, whose documents stand together.
+            Instead of `group`: each document's query id; a query's documents must be contiguous.
         sample_weight : array_like (n_queries,) or (n_docs,), optional
-            Weights of queries or of documents.
+            Weights per query or per document.
         init_score : array_like (n_docs,), optional
             Scores to start from.
         eval_set : sequence of (X, y), optional
-            Measured after each round.
+            Evaluated after each round.
         eval_group, eval_qid, eval_sample_weight, eval_init_score : sequences, optional
-            One entry for each of `eval_set`.
+            One entry for each set in `eval_set`.
         eval_metric : str, Metric or sequence of them, optional
-            Boostrank's measures. Default, unless `metric` is given: NDCG at each `eval_at`, or 10.
+            Boostrank's metrics. Default, unless `metric` is given: NDCG at each `eval_at`, or 10.
         eval_at : int or sequence of int, optional
-            Cut-offs of NDCG, where `eval_metric` names nothing else.
+            Cut-offs of NDCG, unless `eval_metric` is given.
         callbacks : list, optional
             LightGBM's, such as ``lightgbm.early_stopping(20)``.
         init_model : path, Booster or ranker, optional
-            A model to go on with.
+            A model to continue training.
         sort : bool, default False
             Sort all rows by `qid` (`eval_set` by `eval_qid`) first, keeping the order within
-            queries. Weights of queries are then those of ascending ids.
+            queries. Weights per query must then be in ascending order of ids.
         position : array_like of integers (n_docs,), optional
             Where each document was shown, from 1, for an `Unbiased` objective.
         pairs : array_like (n_pairs, 2), (n_pairs, 3) or (n_pairs, 4), or data frame, optional
             Rows (winner, loser[, weight[, margin]]): which of two rows of `X`, from 0, is better.
-            The objective, one of those that `Preferences` takes, learns from these pairs alone.
+            The objective, which `Preferences` must accept, learns from these pairs alone.
         **kwargs
             Other arguments of `lightgbm.LGBMRanker.fit`: `feature_name`, `categorical_feature`, ...
 
@@ -156,8 +156,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
         Raises
         ------
         TypeError, ValueError
-            For an unknown objective or metric, bad labels or weights, both or none of `group` and
-            `qid`, a query cut in two, ``bagging_by_query``, and another name for `n_estimators`.
+            For an unknown objective or metric, bad labels or weights, both or neither of `group`
+            and `qid`, a query split in two, ``bagging_by_query``, or an alias of `n_estimators`.
         """
         y = rankers.labels_for(X, y, self.objective, pairs)
         train, evals = rankers.read_sets(

@@ -1,11 +1,11 @@
 """Figures of comparisons, objectives and benchmarks, drawn with Matplotlib.
 
 Every function draws into the Axes it is given, or into a new figure with a legend, and returns the
-Axes: titles, legends and limits of your own are Matplotlib's. Colours of text and background are
-left to Matplotlib's settings; `ANY_BACKGROUND` has some for pictures that are shown on pages of any
-colour.
+Axes. Use Matplotlib itself for your own titles, legends and limits. The colours of text and
+background are left to Matplotlib's settings; `ANY_BACKGROUND` has settings for pictures that are
+shown on pages of any colour.
 
-Matplotlib is imported where something is drawn, pyplot only where a figure is made for you.
+Matplotlib is imported when something is drawn, and pyplot only when a figure is created for you.
 """
 
 from boostrank.lab.plot.axes import ANY_BACKGROUND, COLOURS, GREY

@@ -1,10 +1,10 @@
 """Tree parameters that suit ranking data, as each host takes them.
 
-`REGULARIZED` grows small trees, in LightGBM of splits that are drawn rather than searched: on
-judged data they overfit less than the hosts' defaults. It is meant for about 300 rounds. Noise on
-the scores cures the same, and one of the two is enough: `Blend` is no worse without. `boostrank
-compare --preset regularized` trains every row with it; docs/accuracy.md has what it was chosen
-from.
+`REGULARIZED` grows small trees, in LightGBM with random splits instead of searched ones. On judged
+data they overfit less than the hosts' defaults. It is meant for about 300 rounds. Noise on the
+scores has the same effect, and one of the two is enough: with this preset, `Blend` is no worse
+without noise. `boostrank compare --preset regularized` trains every row with it; docs/accuracy.md
+shows what it was chosen from.
 
 Examples
 --------
@@ -28,7 +28,7 @@ REGULARIZED: Mapping[str, Mapping[str, Any]] = {
         "extra_trees": True,
         "feature_fraction": 0.5,
     },
-    # XGBoost draws no splits.
+    # XGBoost has no random splits.
     "xgboost": {
         "learning_rate": 0.05,
         "tree_method": "hist",

@@ -1,4 +1,4 @@
-"""Objectives by their names."""
+"""Objectives by name."""
 
 import difflib
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def objective_names() -> tuple[str, ...]:
 
 
 def objective(name: str, /, **params: Any) -> Objective:
-    """Make an objective by its name.
+    """Make an objective from its name.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def objective(name: str, /, **params: Any) -> Objective:
     Raises
     ------
     ValueError
-        For an unknown name, with the nearest known one, and for parameters that contradict it.
+        For an unknown name (naming the nearest known one), or parameters that contradict the name.
     TypeError
         For a parameter that the class does not have.
 
@@ -66,12 +66,12 @@ def objective(name: str, /, **params: Any) -> Objective:
             )
     made = cls(**{**cls.presets.get(name, {}), **params})
     if made.name != name:
-        raise ValueError(f"{made!r} is not {name!r} but {made.name!r}; ask for that by its name")
+        raise ValueError(f"{made!r} is not {name!r} but {made.name!r}; ask for it by that name")
     return made
 
 
 def make_objective(name: str, params: Mapping[str, Any], rounds: int) -> Objective:
-    """Make an objective; one that follows a schedule learns the number of rounds.
+    """Make an objective; if it follows a schedule, tell it the number of rounds.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def make_objective(name: str, params: Mapping[str, Any], rounds: int) -> Objecti
     params : mapping
         Its parameters.
     rounds : int
-        `total_rounds`, where the objective has it and `params` does not.
+        Value of `total_rounds`, if the objective has it and `params` does not set it.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def make_objective(name: str, params: Mapping[str, Any], rounds: int) -> Objecti
     Raises
     ------
     TypeError, ValueError
-        As `boostrank.objective`.
+        As for `boostrank.objective`.
     """
     scheduled = name in REGISTRY and any(
         field.name == "total_rounds" for field in fields(REGISTRY[name])

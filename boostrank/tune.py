@@ -1,12 +1,12 @@
-"""Tunes an objective with its trees on repeated cross-validation over whole queries.
+"""Tunes an objective and its trees by repeated cross-validation over whole queries.
 
 Every *trial* is a set of parameters of the objective and of the trees. A host's built-in objective
-gets the same folds and as many trials, so that a comparison stays fair. A trial is trained on every
-fold. Its number of rounds is the smallest that is as good as the best, by the one-standard-error
-rule, and its result is the metric with that many.
+gets the same folds and the same number of trials, so that a comparison stays fair. A trial is
+trained on every fold. Its number of rounds is the smallest that is as good as the best by the
+one-standard-error rule, and its result is the metric with that many rounds.
 
 Optuna proposes the trials and keeps them in a file, from which an interrupted search continues. It
-is imported where it is used: ``pip install "boostrank[tune]"``.
+is imported only when it is used: ``pip install "boostrank[tune]"``.
 
 Examples
 --------

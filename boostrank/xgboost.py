@@ -18,7 +18,7 @@ from boostrank.objectives.validation import Floats
 
 
 class _DocumentWeights(xgboost.objective.Objective):
-    """An objective with one weight a document, which a DMatrix with queries cannot hold."""
+    """An objective with one weight per document, which a DMatrix with queries cannot hold."""
 
     def __init__(self, objective: Objective, weight: Floats) -> None:
         self.objective = objective
@@ -34,7 +34,7 @@ class _DocumentWeights(xgboost.objective.Objective):
 class XGBRanker(xgboost.XGBRanker):
     """`xgboost.XGBRanker` for boostrank's objectives and metrics.
 
-    It also takes weights for each document, and tells an objective with a schedule how many rounds
+    It also takes weights per document, and it tells an objective with a schedule how many rounds
     there are. A saved model loads into a plain `xgboost.XGBRanker`.
 
     Parameters
@@ -42,15 +42,15 @@ class XGBRanker(xgboost.XGBRanker):
     objective : str or objective, default "blend"
         A name of `boostrank.objective_names` or an object such as ``boostrank.SHFSDCG(k=10)``.
         All names are boostrank's: ``"lambdarank"`` is `boostrank.LambdaRank`; XGBoost's own is
-        ``rank:ndcg``, of `xgboost.XGBRanker`.
-        ``set_params(objective__k=5)`` changes a parameter of it, also in a grid search. Schedules
-        are stretched over `n_estimators` (after `xgb_model`: over its rounds and these), whatever
-        their own number of rounds; `objective_` is what was trained.
+        ``rank:ndcg`` in `xgboost.XGBRanker`.
+        ``set_params(objective__k=5)`` changes one of its parameters, also in a grid search.
+        Schedules are stretched over `n_estimators` (with `xgb_model`: over its rounds and these),
+        whatever their own number of rounds; `objective_` is the objective that was trained.
     **kwargs
         Every other parameter of `xgboost.XGBRanker`: `n_estimators`, `max_depth`, `callbacks`, ...
-        `eval_metric` is one or several of boostrank's measures, by default NDCG@10;
-        `early_stopping_rounds` goes by the last of them on the last evaluation set.
-        `base_score` is 0 where it is not given.
+        `eval_metric` is one or several of boostrank's metrics, by default NDCG@10;
+        `early_stopping_rounds` uses the last of them on the last evaluation set.
+        `base_score` is 0 by default.
 
     Examples
     --------
@@ -88,8 +88,8 @@ class XGBRanker(xgboost.XGBRanker):
         Returns
         -------
         dict
-            With the built-in ``rank:pairwise`` as objective: predictions are then raw scores, and
-            plain rankers load the model.
+            With the built-in ``rank:pairwise`` as objective, so that predictions are raw scores and
+            plain rankers can load the model.
         """
         params: dict[str, Any] = super().get_xgb_params()
         params.pop("eval_metric")
@@ -98,7 +98,7 @@ class XGBRanker(xgboost.XGBRanker):
         return params | {"objective": "rank:pairwise", "disable_default_eval_metric": True}
 
     def load_model(self, fname: Any) -> None:
-        """Load a model; it does not say by which objective it was trained.
+        """Load a model; it does not record the objective that it was trained with.
 
         Parameters
         ----------
@@ -134,34 +134,34 @@ class XGBRanker(xgboost.XGBRanker):
         ----------
         X : array_like, data frame, Arrow table or sparse matrix (n_docs, n_features)
         y : array_like (n_docs,) or (n_docs, 1), optional
-            Grades, in the domain of the objective. May be left out, or be zeros, where there are
+            Grades, in the domain of the objective. May be omitted, or all zeros, if there are
             pairs.
         group : array_like of integers (n_queries,), optional
             Sizes of consecutive queries.
         qid : array_like (n_docs,), optional
-            Instead of `group`: the id of each document's query. A query's documents must stand
-            together; ids need not ascend.
+            Instead of `group`: each document's query id. A query's documents must be contiguous;
+            ids need not ascend.
         sample_weight : array_like (n_queries,) or (n_docs,), optional
-            Weights of queries or of documents.
+            Weights per query or per document.
         base_margin : array_like (n_docs,), optional
             Scores to start from.
         eval_set : sequence of (X, y), optional
-            Measured after each round.
+            Evaluated after each round.
         eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set : sequences, optional
-            One entry for each of `eval_set`.
+            One entry for each set in `eval_set`.
         verbose : bool or int, default False
-            Print the measures after every round, or after every n-th.
+            Print the metrics after every round, or after every n-th.
         xgb_model : path, Booster or ranker, optional
-            A model to go on with.
+            A model to continue training.
         sort : bool, default False
             Sort all rows by `qid` (`eval_set` by `eval_qid`) first, keeping the order within
-            queries. Weights of queries are then those of ascending ids.
+            queries. Weights per query must then be in ascending order of ids.
         position : array_like of integers (n_docs,), optional
             Position at which each document was shown, from 1, for an `Unbiased` objective.
         pairs : array_like (n_pairs, 2), (n_pairs, 3) or (n_pairs, 4), or data frame, optional
             Rows (winner, loser[, weight[, margin]]): which of two rows of `X`, counted from 0, is
-            better. The objective, one of those that `Preferences` takes, then learns from these
-            pairs alone.
+            better. The objective, which `Preferences` must accept, then learns from these pairs
+            alone.
 
         Returns
         -------
@@ -170,9 +170,9 @@ class XGBRanker(xgboost.XGBRanker):
         Raises
         ------
         TypeError, ValueError
-            For an unknown objective or metric, bad labels or weights, both or none of `group` and
-            `qid`, a query whose documents do not stand together, and an ``EarlyStopping`` that does
-            not say ``maximize=True`` (False where the last metric is logloss, brier or ece).
+            For an unknown objective or metric, bad labels or weights, both or neither of `group`
+            and `qid`, a query whose documents are not contiguous, or an ``EarlyStopping`` without
+            ``maximize=True`` (``False`` if the last metric is logloss, brier or ece).
         """
         y = rankers.labels_for(X, y, self.objective, pairs)
         train, evals = rankers.read_sets(

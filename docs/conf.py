@@ -1,7 +1,7 @@
 """The site: settings, the pages that are made from docstrings, and the check of what was built.
 
-``make docs`` builds it. Nothing is fetched, neither now nor by whoever reads it: formulas become
-MathML, figures are drawn here, fonts are the reader's own.
+``make docs`` builds it. Nothing is fetched, neither by the build nor by a reader's browser:
+formulas become MathML, figures are drawn here, fonts are the reader's own.
 """
 
 import csv
@@ -54,14 +54,14 @@ NAMES |= {"loss", "rank", "margin", "first", "second"}
 
 
 def is_formula(literal):
-    """Tell a formula from Python: its words are letters and names of mathematics."""
+    """Tell a formula from Python: its words are single letters and mathematical names."""
     words = re.findall(r"[A-Za-z]+", literal)
     python = "=" in re.sub(" [<>]?= ", "", literal)
     return not python and all(len(word) == 1 or word in NAMES for word in words)
 
 
 def literal_or_formula(match):
-    """Turn a literal of a docstring that is a formula into one, losses on lines of their own."""
+    """Typeset a literal of a docstring if it is a formula; losses get lines of their own."""
     text, stop, space = " ".join(match[1].split()), match[2], match[3]
     found = [formula for plain, formula in mathematics.pieces(text) if plain or formula]
     if not is_formula(text) or len(found) != 1 or found[0] is None:
@@ -72,7 +72,7 @@ def literal_or_formula(match):
 
 
 def escaped(text):
-    """Keep absolute values from being substitutions, and NDCG@10 from being an address."""
+    """Keep absolute values from becoming substitutions, and NDCG@10 from becoming an address."""
     pieces = re.split("(``.+?``)", text, flags=re.DOTALL)
     pieces[::2] = (re.sub(r"([|@])", r"\\\1", piece) for piece in pieces[::2])
     return "".join(pieces)
@@ -118,7 +118,7 @@ def sections(module):
 
 
 def laid_out(parts):
-    """Lay out sections: prose as such, the mathematics as formulas."""
+    """Lay out sections: prose as prose, mathematics as formulas."""
     text = ".. role:: eqno\n\n"
     for name, body in parts.items():
         text += f".. rubric:: {mathematics.typeset(name)}\n\n" if name else ""
@@ -127,7 +127,7 @@ def laid_out(parts):
 
 
 def draw(objective, path):
-    """Draw what a pair feels, and a relevant document at every rank."""
+    """Draw the pull on a pair, and on a relevant document at every rank."""
     with matplotlib.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": path.name}):
         figure = Figure(figsize=(9.0, 3.6), layout="constrained")
         left, right = figure.subplots(1, 2)
@@ -145,7 +145,7 @@ SETS = {"synthetic0": "synthetic, no noise", "synthetic1": "synthetic, noise",
 
 
 def number(text, kind):
-    """Return .7053 of 0.7053, and +.005 of 0.0048 in the format "+.3f"."""
+    """Return .7053 for 0.7053, and +.005 for 0.0048 in the format "+.3f"."""
     return f"{float(text):{kind}}".replace("0.", ".", 1)
 
 
@@ -174,7 +174,7 @@ def results(names):
 
 
 def objective_page(names, cls):
-    """Write the page of a class, which goes by several names where they stand for parameters."""
+    """Write the page of a class; it has several names if they stand for parameters."""
     made = {name: make_objective(name, {}, 100) for name in names}
     contract = next(iter(made.values())).contract
     gradient = {
@@ -267,7 +267,7 @@ def make_pages(app):
 
 
 class Page(HTMLParser):
-    """The names in a page, what it links to and what it loads."""
+    """The names in a page, its links and what it loads."""
 
     def __init__(self, path):
         super().__init__()

@@ -1,8 +1,8 @@
 """Turns the mathematics of docstrings, which are plain text, into formulas for the site.
 
 A docstring says ``r^_i = 1 + sum_{j != i} G_alpha(s_i - s_j)``. `typeset` finds the formulas in
-such a line and writes each as a role ``:math:`` with LaTeX; what is no formula stays text.
-`section` lays out a whole section: prose as paragraphs, lines of formulas as lines.
+such a line and writes each as a ``:math:`` role with LaTeX; the rest stays text. `section` lays out
+a whole section: prose as paragraphs, lines of formulas as lines.
 """
 
 import re
@@ -30,15 +30,15 @@ TOKEN = re.compile(
 
 
 class NoFormulaError(Exception):
-    """What follows is no formula."""
+    """What follows is not a formula."""
 
 
 class Formula:
-    """One formula, read from `tokens` at `at` on, as far as it goes."""
+    """One formula, read from `tokens`, starting at `at`, as far as it goes."""
 
     def __init__(self, tokens, at):
         self.tokens, self.at, self.strong = tokens, at, False
-        # How many brackets and absolute values, indices and powers are open.
+        # How many brackets, absolute values, and indices or powers are open.
         self.depth = self.bars = self.small = 0
 
     def peek(self, ahead=0):
@@ -58,7 +58,7 @@ class Formula:
         self.at += 1
 
     def attempt(self, rule):
-        """Follow a rule, or go back to where it began."""
+        """Apply a rule; if it fails, go back to where it began."""
         before = self.at, self.strong, self.depth, self.bars, self.small
         try:
             return rule()
@@ -116,7 +116,7 @@ class Formula:
         return rf" \ldots {right}" if sign == ".." else f" {sign} {right}"
 
     def product(self):
-        """Read ``a b / c``: factors beside each other, each over what follows its slash."""
+        """Read ``a b / c``: adjacent factors, each over what follows its slash."""
         bare = self.peek() in WORDS - {"mean"} and self.peek(1) not in ("_", "^", "'", "(")
         text = self.ratio()
         if bare and not self.depth:  # "rank j"
@@ -159,7 +159,7 @@ class Formula:
         return (self.product(),) * 2 if self.peek() == "sum" else self.factor()
 
     def bracket(self):
-        """Read ``(a, b)``, ``[a]``, and return it with its brackets."""
+        """Read ``(a, b)`` or ``[a]``, and return it with its brackets."""
         opening = self.peek()
         closing = {"(": ")", "[": "]", "{": "}"}.get(opening)
         if closing is None:
@@ -177,7 +177,7 @@ class Formula:
         return text if opening == "{" else rf"{opening}{text}{closing}"
 
     def factor(self):
-        """Read a factor with its index and power; return it, and without an outer bracket."""
+        """Read a factor with its index and power; return it with and without an outer bracket."""
         token = self.peek()
         if token in ("(", "["):
             if self.peek(1).isdigit() and self.peek(2) == ")":
@@ -260,7 +260,7 @@ class Formula:
         return rf"\int_{{{found[1]}}}^{{{found[2]}}} {found[0]}"
 
     def _name(self, token):
-        """Read a number, a letter, a Greek name, a function applied to something."""
+        """Read a number, a letter, a Greek name, or a function applied to something."""
         following = self.peek(1)
         if re.fullmatch(r"\d*\.?\d+(e-?\d+)?", token):
             self.at += 1
@@ -302,7 +302,7 @@ class Formula:
         return len(text) == 1 or text in GREEK
 
     def _scripts(self, hats=False):
-        """Read primes, an index and a power; a power without anything is a hat over the name."""
+        """Read primes, an index and a power; a power that is empty is a hat over the name."""
         below = above = ""
         while self.peek() in ("_", "^", "'"):
             mark = self.peek()
@@ -348,12 +348,12 @@ class Formula:
 
 
 def latex(formula):
-    """Put hats where they belong: after the name, before its index."""
+    """Move hats to where they belong: after the name, before its index."""
     return re.sub(r"(\\[A-Za-z]+ |[A-Za-z])\0", r"\\hat{\1}", formula)
 
 
 def pieces(text):
-    """Yield the text and the formulas of a line, each with whether it is a formula."""
+    """Yield pairs of text and the formula after it; the last formula is None."""
     plain = ""
     for part in re.split(r"(``.+?``|`.+?`)", text, flags=re.DOTALL):
         if part.startswith("`"):
@@ -383,14 +383,14 @@ def pieces(text):
 
 
 def escaped(text):
-    """Keep what Sphinx would read as markup from being it, except for names in backticks."""
+    """Escape what Sphinx would read as markup, except for names in backticks."""
     parts = re.split(r"(`.+?`|(?<!\w)\*\w[^*]*\*)", text, flags=re.DOTALL)
     parts[::2] = (re.sub(r"([|@*_])", r"\\\1", part) for part in parts[::2])
     return "".join(parts)
 
 
 def typeset(text, large=False):
-    """Return a line with its formulas as roles."""
+    """Return a line with its formulas as ``:math:`` roles."""
     style = r"\displaystyle " if large else ""
     out = ""
     for plain, formula in pieces(text):
@@ -408,7 +408,7 @@ OWN = re.compile(r"\S+(\s\S+)?\s+(=|<-)\s")
 
 
 def lines_of(block):
-    """Yield indent, label and text of each line, with lines that were wrapped put together."""
+    """Yield indent, label and text of each line, with wrapped lines joined."""
     physical = block.split("\n")
     if not any(NUMBER.search(x) or LABEL.match(x) or OWN.match(x) for x in physical):
         return [[0, "", " ".join(x.strip() for x in physical)]]
@@ -456,7 +456,7 @@ def block_of(block):
 
 
 def section(body):
-    """Lay out a section of a docstring, blocks apart."""
+    """Lay out a section of a docstring, block by block."""
     out = ""
     for block in re.split(r"\n\s*\n|\n(?=- )", body):
         bullet = "- " if block.startswith("- ") else ""

@@ -6,14 +6,15 @@
     python notebooks/accuracy.py table test --seeds 1 2 3
     python notebooks/accuracy.py figure test --seeds 1 2 3
 
-OHSUMED and MQ2008 come in five partitions; Yandex's queries are split into five, a split for each
-seed. Fold n trains on three, validates on the fourth and tests on the fifth. A seed is also that of
-the host, of the noise and of how documents are shuffled inside their queries. NDCG@10 of every
-query is kept after every tenth of 300 trees, in ``out/accuracy``; what is there is not run again.
+OHSUMED and MQ2008 come in five partitions; Yandex's queries are split into five, differently for
+each seed. A fold trains on three, validates on the fourth and tests on the fifth. The seed is also
+used by the host, for the noise and for shuffling documents within their queries. NDCG@10 of every
+query is kept after every tenth of 300 trees, in ``out/accuracy``; results found there are not run
+again.
 
-`search` trains every row with every entry of `TREES` and reads validation parts; `test` trains the
-rows with `plain`, with `preset` and each with what the search chose for it, and reads test parts.
-Data are looked for in ``$BOOSTRANK_DATA`` (default ``../shared/data``).
+`search` trains every row with every entry of `TREES` and reads validation parts; `test` trains each
+row with `plain`, with `preset` and with what the search chose for it, and reads test parts. Data
+are read from ``$BOOSTRANK_DATA`` (default ``../shared/data``).
 """
 
 import argparse
@@ -63,10 +64,10 @@ ROWS = {
     **{name: ("lightgbm", objective) for name, objective in OURS.items()},
 }
 RIVALS = [row for row, (host, own) in ROWS.items() if isinstance(own, str)]
-#: `boostrank.presets.REGULARIZED` by the names below.
+#: `boostrank.presets.REGULARIZED`, under the names below.
 PRESET = {"lightgbm": "extra-half", "xgboost": "weight", "catboost": "plain"}
 # What the search tries, the same for every row on a host. "plain" is what docs/accuracy.md calls
-# the same trees for all; CatBoost's are its own.
+# the same trees for all; CatBoost has its own.
 TREES: dict[str, dict[str, dict[str, Any]]] = {
     "lightgbm": {
         "plain": {},
@@ -103,7 +104,7 @@ SHARED = {
 
 
 def folds(name: str, seed: int) -> Iterator[Fold]:
-    """Yield the folds of a set, documents shuffled inside their queries."""
+    """Yield the folds of a set, documents shuffled within their queries."""
     root = Path(os.environ.get("BOOSTRANK_DATA", "../shared/data"))
     if name == "yandex":
         parts = load_letor(root / name / "train.txt.gz").split(5, seed=seed)
@@ -130,7 +131,7 @@ def curve(model: Model, part: RankingData) -> Floats:
 
 
 def run(name: str, row: str, trees: str, seed: int, test: bool) -> None:
-    """Train a row on the five folds of a set, and keep what came out."""
+    """Train a row on the five folds of a set, and save the results."""
     path = file_of(name, row, trees, seed)
     if path.exists() and (not test or "test0" in np.load(path)):
         return
@@ -155,15 +156,15 @@ def run(name: str, row: str, trees: str, seed: int, test: bool) -> None:
 
 
 def file_of(name: str, row: str, trees: str, seed: int) -> Path:
-    """Return where a result lies."""
+    """Return the path of a result."""
     return OUT / f"{name} {row.replace(':', '.')} {trees} {seed}.npz"
 
 
 def figures(name: str, row: str, trees: str, seed: int, kind: str) -> Floats:
     """Return NDCG@10 (2, queries): of the best round, chosen on validation, and of all rounds.
 
-    On validation parts it is one round for all folds, on test parts that of each fold. Queries come
-    in the order of their ids; NaN where none is relevant.
+    For validation parts one round is chosen for all folds, for test parts one for each fold.
+    Queries are in the order of their ids; NaN where no document is relevant.
     """
     kept = np.load(file_of(name, row, trees, seed))
     curves = [kept[f"validation{n}"] for n in range(5)]
@@ -176,7 +177,7 @@ def figures(name: str, row: str, trees: str, seed: int, kind: str) -> Floats:
 
 
 def pooled(row: str, trees: str, sets: Sequence[str], seeds: Sequence[int], kind: str) -> Floats:
-    """Return `figures` of all sets, seeds averaged, without queries that have nothing relevant."""
+    """Return `figures` of all sets, seeds averaged; queries with nothing relevant are dropped."""
     means = [
         np.mean([figures(name, row, trees, seed, kind) for seed in seeds], axis=0) for name in sets
     ]
@@ -185,14 +186,14 @@ def pooled(row: str, trees: str, sets: Sequence[str], seeds: Sequence[int], kind
 
 
 def difference(ours: Floats, other: Floats) -> str:
-    """Return the mean difference over queries, best round | all, with a 95 % half width."""
+    """Return the mean difference over queries, best round | all, and its 95 % half width."""
     less = ours - other
     pairs = zip(less.mean(axis=1), half_width(less), strict=True)
     return " | ".join(f"{mean:+.4f} ± {half:.4f}" for mean, half in pairs)
 
 
 def half_width(less: Floats) -> Floats:
-    """Return that of a 95 % interval of the mean, by Student's t over queries."""
+    """Return half the width of the mean's 95 % interval, by Student's t over queries."""
     n = less.shape[1]
     return t.ppf(0.975, n - 1) * less.std(axis=1, ddof=1) / np.sqrt(n)
 
@@ -210,7 +211,7 @@ def preset(row: str) -> str:
 def best_trees(row: str, seeds: Sequence[int] = (1,)) -> str:
     """Return the trees with which a row has the best mean of both figures on validation parts.
 
-    Of a row that was not searched: the plain ones.
+    For a row that was not searched, the plain ones.
     """
     means = {
         trees: pooled(row, trees, SETS, seeds, "validation").mean()
@@ -220,7 +221,7 @@ def best_trees(row: str, seeds: Sequence[int] = (1,)) -> str:
     return max(means, key=means.__getitem__, default="plain")
 
 
-#: What is tested: the row of ours that others are held against, and every row's trees.
+#: What is tested: our row, which others are compared with, and every row's trees.
 TESTS: dict[str, tuple[str, Callable[[str], str]]] = {
     "Plain trees": ("blend", lambda _: "plain"),
     "The preset": ("blend:perturb=None", preset),
@@ -229,7 +230,7 @@ TESTS: dict[str, tuple[str, Callable[[str], str]]] = {
 
 
 def means(row: str, trees: str, seeds: Sequence[int], kind: str) -> str:
-    """Return cells of NDCG@10, best round / all, of each set and of all together."""
+    """Return cells of NDCG@10, best round / all, for each set and for all together."""
     cells = [pooled(row, trees, sets, seeds, kind).mean(axis=1) for sets in GROUPS]
     return " | ".join(f"{best:.4f} / {whole:.4f}".replace("0.", ".") for best, whole in cells)
 
@@ -242,7 +243,7 @@ def print_search(seeds: Sequence[int]) -> None:
 
 
 def print_test(seeds: Sequence[int]) -> None:
-    """Print every row, and what ours has more: on all sets and on Yandex."""
+    """Print every row, and our lead over it: on all sets and on Yandex."""
     for title, (first, trees_of) in TESTS.items():
         print(f"\n{title}; {first} less the row, on all sets and on Yandex: best round | all")
         for row in filter(lambda row: is_done(row, trees_of(row), seeds), ROWS):
@@ -259,7 +260,7 @@ def print_test(seeds: Sequence[int]) -> None:
 
 @mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "accuracy"})
 def draw(seeds: Sequence[int], path: Path) -> None:
-    """Draw what ours has more than the rivals, all sets together."""
+    """Draw our lead over the rivals, all sets together."""
     shown = [row for row in RIVALS[::-1] if is_done(row, "plain", seeds)]
     figure, panels = plt.subplots(
         1, len(TESTS), figsize=(10.0, 0.4 * len(shown) + 1.6), sharey=True, sharex=True

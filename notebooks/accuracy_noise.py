@@ -4,20 +4,20 @@
     python notebooks/accuracy_noise.py perturb S1.txt.gz S2.txt.gz S3.txt.gz S4.txt.gz S5.txt.gz
     python notebooks/accuracy_noise.py pooled FOLDER FOLDER
 
-``larger`` makes random polynomials with as much noise as signal (`make_ranking`, noise=1), 20
-documents a query, deals their queries into five parts, trains on three, chooses learning rate and
+``larger`` makes random polynomials with as much noise as signal (`make_ranking`, noise=1), with 20
+documents per query, splits the queries into five parts, trains on three, chooses learning rate and
 round on the fourth and tests on the last. It prints the tables of ``docs/accuracy.md``: NDCG@10,
-and per query the differences from the recommended mixture with their normal 95 % intervals.
+and the differences per query from the recommended mixture with their normal 95 % intervals.
 
-``perturb`` looks at validation parts only: SHF-SDCG with Gumbel noise, five seeds of it, less
-SHF-SDCG without, per query, over five LETOR partitions, over other files split into five parts, or,
-without any, over synthetic data with noise and without.
+``perturb`` looks at validation parts only. It prints the gain per query of SHF-SDCG with Gumbel
+noise, for five seeds, over SHF-SDCG without noise: on five LETOR partitions, on other files split
+into five parts, or, without files, on synthetic data with noise and without.
 
-``pooled`` reads five LETOR partitions from each folder and prints what the mixture has more than
-built-ins on the test parts, per query of all folders: the mean of five seeds, and each of them.
+``pooled`` reads five LETOR partitions from each folder and prints the mixture's lead over built-ins
+on the test parts, per query of all folders: the mean of five seeds, and each of them.
 
-What is trained once is kept in ``out/accuracy_noise``. LightGBM trains everything but XGBoost's
-own; both grow trees of 15 leaves (LightGBM: at least 20 documents in each) on one thread.
+Each training is run once and kept in ``out/accuracy_noise``. LightGBM trains everything but
+XGBoost's own; both grow trees of 15 leaves (LightGBM: at least 20 documents in each) on one thread.
 """
 
 import sys
@@ -68,7 +68,7 @@ def curves(
     step: int = STEP,
     more: Any = None,
 ) -> dict[str, Any]:
-    """Return NDCG@10 of every validation and test query after each `step` trees."""
+    """Return NDCG@10 of every validation and test query after every `step` trees."""
     path = OUT / f"{key}-{rate}.npz".replace(":", "-")
     if not path.exists():
         host = "xgboost" if key.split()[-1].startswith("xgboost:") else "lightgbm"
@@ -120,7 +120,7 @@ def larger(n_queries: int) -> None:
 
 
 def perturb(paths: list[str]) -> None:
-    """Print what noise does for SHF-SDCG on validation parts."""
+    """Print the gains of noise for SHF-SDCG on validation parts."""
     if not paths:
         gains("noisy", synthetic(2000))
         gains("clean", synthetic(2000, noise=0.0))
@@ -148,7 +148,7 @@ def gains(data: str, folds: list[Fold]) -> None:
             name: np.concatenate([run["validation"] for run in of], axis=1)
             for name, of in runs.items()
         }
-        # What the mean over seeds gains, and what each gains: the spread is that of the draws.
+        # The gain of the mean over seeds, and of each seed: their spread is that of the draws.
         for m in (100, 200, 300):
             at = {name: values[m // STEP - 1] for name, values in pooled.items()}
             more = [at[name] - at["none"] for name in objectives if name != "none"]

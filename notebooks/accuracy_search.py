@@ -3,20 +3,20 @@
     python notebooks/accuracy_search.py ohsumed S1.txt.gz S2.txt.gz S3.txt.gz S4.txt.gz S5.txt.gz
 
 adds a line to ``accuracy_log.csv`` next to this file for every configuration and tree setting that
-has none yet; ``--only`` names configurations, by patterns. Figures are NDCG@10 (standard
-convention), means over the five validation parts, of 100, 200 and 300 trees and of the best of 25,
-50, ..., 300 trees, one number for all five. LightGBM trains everything but XGBoost's own. Test
-parts are never looked at.
+has none yet; ``--only`` selects configurations by patterns. Figures are NDCG@10 (standard
+convention), means over the five validation parts, after 100, 200 and 300 trees and after the best
+of 25, 50, ..., 300 trees, one number for all five. LightGBM trains everything but XGBoost's own.
+Test parts are never looked at.
 
-What was tried and is no parameter of boostrank (gradients normalised by query, noise on one part of
-a mixture, XE-NDCG, sub-models that take turns) is in this file.
+This file implements what was tried but is not a parameter of boostrank: gradients normalised by
+query, noise on one part of a mixture, XE-NDCG, sub-models that take turns.
 
     python notebooks/accuracy_search.py paired ohsumed mq2008
 
-prints what every interleaving and every other mixture of RankNet and SHF-SDCG in the log has more
-than the recommended one at its learning rate of .025, per query of the named sets. That needs the
-figures of each query, which every run leaves in ``out/accuracy_search``; ``--again`` makes those of
-what the log has, and adds no line.
+prints the lead per query, on the named sets, of every interleaving and every other mixture of
+RankNet and SHF-SDCG in the log over the recommended mixture at its learning rate of .025. This
+needs the figures of each query, which every run leaves in ``out/accuracy_search``; ``--again``
+makes them for what is in the log, and adds no line.
 """
 
 import argparse
@@ -53,7 +53,7 @@ class Part:
     """Gradients of one loss: noise on the scores, a factor for each query, a mean Hessian of 1.
 
     The size of the noise may depend on the round and the scores; gradients and Hessians are means
-    of so many draws of it; grades may be replaced by others.
+    over `draws` draws of it; grades may be replaced by others.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Part:
 
 
 class Sum:
-    """A weighted sum of parts, as LightGBM calls it; weights may change with the round."""
+    """A weighted sum of parts that LightGBM can call; weights may change with the round."""
 
     def __init__(self, *parts: tuple[Any, Part]) -> None:
         self.parts, self.m = parts, 0
@@ -120,7 +120,7 @@ class Sum:
 
 
 def xendcg(order: int, mean: bool = False) -> Callable[..., Any]:
-    """XE-NDCG (Bruch 2021): its gradient, or LightGBM's with terms to the third order."""
+    """XE-NDCG (Bruch 2021): its gradient, or LightGBM's with terms up to the third order."""
 
     def loss(s: Any, y: Any, group: Any, rng: Any) -> Any:
         starts = np.cumsum(group) - group
@@ -145,12 +145,12 @@ def xendcg(order: int, mean: bool = False) -> Callable[..., Any]:
 
 
 def one(*args: Any, **kwargs: Any) -> Callable[[], Sum]:
-    """Return a maker of one part on its own."""
+    """Return a factory of one part on its own."""
     return lambda: Sum((1.0, Part(*args, **kwargs)))
 
 
 def two(tau: Any, first: Part, second: Part) -> Callable[[], Sum]:
-    """Return a maker of a mixture, tau the weight of the first."""
+    """Return a factory of a mixture, tau the weight of the first."""
     rest = (lambda m: 1.0 - tau(m)) if callable(tau) else 1.0 - tau
     return lambda: Sum((tau, first), (rest, second))
 
@@ -270,11 +270,11 @@ CONFIGURATIONS["XENDCG"] = br.XENDCG
 
 
 def noisy_two(*, of: tuple[Any, Any] = (RANKNET, SHF), tau: Any = 0.5, **noise: Any) -> Any:
-    """Return a maker of a mixture with noise on both."""
+    """Return a factory of a mixture with noise on both."""
     return two(tau, *(Part(loss, "gumbel", **noise) for loss in of))
 
 
-# What else the mixture could be given. Other gains g come from grades log2(1 + g).
+# Other options of the mixture. Other gains g come from grades log2(1 + g).
 CONFIGURATIONS |= {
     **{f"mixture draws={n}": noisy_two(draws=n) for n in (2, 4, 16)},
     **{f"mixture draws=4 scale={s}": noisy_two(draws=4, scale=s) for s in (0.5, 2.0)},
@@ -308,7 +308,7 @@ CONFIGURATIONS |= {
     "mixture lambdarank norm": noisy_two(of=(br.LambdaRank(), SHF)),
     "mixture ranknet lambdarank": noisy_two(of=(RANKNET, LAMBDA)),
     "mixture regression": noisy_two(of=(br.Regression(), SHF)),
-    # Ahead of the mixture in both ways with one seed, so tried with others.
+    # Ahead of the mixture in both ways with one seed, so tried with other seeds.
     **{
         f"mixture k={k} seed={seed}": noisy_two(of=(RANKNET, br.SHFSDCG(k=k)), seed=seed)
         for k in (10, 20)
@@ -324,9 +324,9 @@ CONFIGURATIONS |= {
 class Interleaving:
     """Sub-models in one booster: round m fits number m mod K at its own score; their sum ranks.
 
-    So each learns what it learns by itself from its share of the trees. It is trained by itself,
-    once for all interleavings, and the values of its trees are kept. Sub-models of one loss draw
-    from seeds of their own.
+    So each learns what it would learn alone with its share of the trees. It is therefore trained
+    alone, once for all interleavings, and the values of its trees are kept. Sub-models of the same
+    loss have different seeds.
     """
 
     def __init__(self, *names: str, seed: int = 0, standardized: bool = False) -> None:
@@ -337,7 +337,7 @@ class Interleaving:
         """Yield the validation part's scores after every `STEP` trees."""
         subs = [self.values(name, seed, fold, trees, key) for name, seed in self.subs]
         for m in range(STEP, ROUNDS + 1, STEP):
-            # Round 1 is the first one's; each has had m / K rounds, the first ones rounded up.
+            # Round 1 is the first one's. Each has had m / K rounds, rounded up for the first ones.
             shares = [(m - j + len(subs) - 1) // len(subs) for j in range(len(subs))]
             scores = [v[:n].sum(axis=0) for v, n in zip(subs, shares, strict=True)]
             if self.standardized:
@@ -345,7 +345,7 @@ class Interleaving:
             yield np.sum(scores, axis=0)
 
     def values(self, name: str, seed: int, fold: Fold, trees: str, key: str) -> Any:
-        """Return what each tree says of the validation part's documents."""
+        """Return each tree's values for the validation part's documents."""
         path = OUT / f"{key} {name} {seed} {trees}.npz"
         if not path.exists():
             booster = boosted(SUB_MODELS[name].replace(seed=seed), fold, trees, ROUNDS // 2)
@@ -365,7 +365,7 @@ SUB_MODELS: dict[str, Any] = {
     "ranknet-gumbel": br.RankNet(perturb="gumbel"),
     "shf-sdcg": br.SHFSDCG(),  # with Gumbel noise, its default
     "mix": MIX,
-    # By pairs with `mix` and `xe-ndcg` only:
+    # Only in pairs with `mix` and `xe-ndcg`:
     "lambdarank-plain": br.LambdaRank(norm=False),
     "ranknet": br.RankNet(),
     "gbrank-gumbel": br.GBRank(perturb="gumbel"),
@@ -378,9 +378,9 @@ TURNS += [(first, other) for first in ("mix", "xe-ndcg") for other in list(SUB_M
 TURNS += [(name,) * k for name in ("xe-ndcg", "shf-sdcg", "mix") for k in (2, 3, 4)]
 for names in TURNS:
     CONFIGURATIONS[" ".join(("interleave", *names))] = Interleaving(*names)
-    # What a booster cannot do, to see whether the scale of the sub-models' scores matters.
+    # A booster cannot do this; it shows whether the scale of the sub-models' scores matters.
     CONFIGURATIONS[" ".join(("standardized", *names))] = Interleaving(*names, standardized=True)
-# Ahead of the mixture on both sets with one seed, so tried with others.
+# Ahead of the mixture on both sets with one seed, so tried with other seeds.
 TURNS_AHEAD = "interleave xe-ndcg ranknet-gumbel shf-sdcg"
 for seed in range(1, N_SEEDS):
     CONFIGURATIONS[f"{TURNS_AHEAD} seed={seed}"] = Interleaving(*TURNS_AHEAD.split()[1:], seed=seed)
@@ -436,7 +436,7 @@ def staged_scores(configuration: Any, fold: Fold, trees: str, key: str) -> Any:
 
 
 def paired(sets: list[str]) -> None:
-    """Print what interleavings have more than the mixture, its figures the mean of its seeds."""
+    """Print the lead of interleavings over the mixture, whose figures are means over its seeds."""
     with LOG.open(newline="") as file:
         best = {tuple(line[:3]): int(line[7]) for line in list(csv.reader(file))[1:]}
     kept = {
@@ -451,7 +451,7 @@ def paired(sets: list[str]) -> None:
         return np.mean([run[mark] for run, mark in zip(runs, marks, strict=True)], axis=0)
 
     def gains(names: list[str], trees: str, rounds: int | None) -> list[Any]:
-        """Return those of all sets, and of each."""
+        """Return the gains on all sets together, and on each."""
         each = [
             figures(data, names, trees, rounds) - figures(data, MIXTURES, "half", rounds)
             for data in sets
@@ -473,7 +473,7 @@ def paired(sets: list[str]) -> None:
         for trees in sorted({trees for _, trees in tried}):
             rows = [i for i, key in enumerate(tried) if key[1] == trees]
             print(f"mean of {len(rows)}, {trees}: {means[rows].mean():+.4f}")
-        # What the best of them on one half of the queries has on that half, and on the other.
+        # The best on one half of the queries: its gain on that half, and on the other.
         rng, halves = np.random.default_rng(0), []
         for _ in range(1000):
             one, other = np.array_split(rng.permutation(table.shape[1]), 2)
@@ -488,7 +488,7 @@ def paired(sets: list[str]) -> None:
 
 
 def main() -> None:
-    """Run what the log does not have."""
+    """Run what is not in the log yet."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", help="its name in the log; or paired")
     parser.add_argument("parts", nargs="*", help="five LETOR files; none: noisy synthetic data")

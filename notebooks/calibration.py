@@ -2,9 +2,9 @@
 
     python notebooks/calibration.py --seeds 1 2 3
 
-Folds, data and trees are those of accuracy.py, the trees the preset of each host. A fold's best of
-100, 200 and 300 rounds is chosen by NDCG@10 on its validation part, where Platt's map and the
-isotonic one are learnt too. Measured over the documents of all five test parts.
+Folds and data are those of accuracy.py, trees those of each host's preset. A fold's best of 100,
+200 and 300 rounds is chosen by NDCG@10 on its validation part, where Platt's map and the isotonic
+one are learnt too. Results are over the documents of all five test parts.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def run(name: str, host: str, seed: int) -> dict[str, list[tuple[Floats, ...]]]:
 
 
 def main() -> None:
-    """Print the table, draw the figure."""
+    """Print the table and draw the figure."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])

@@ -5,11 +5,12 @@
     python notebooks/clicks.py figure
     python notebooks/clicks.py steps --seeds 1 2
 
-Clicks are simulated on the training part of one fold for each seed, those of `accuracy.py`, from
-lists by a ridge regression on one percent of its queries, noise 0.1. Sessions without clicks, which
-teach none of these losses anything, are left out.
-Every row gets the same trees, 150 of them, and is measured by NDCG@10 against the true grades of
-the test part after the last one: clicks choose no round well. Results are kept in ``out/clicks``.
+Clicks are simulated on the training part of one fold for each seed. Folds are those of
+`accuracy.py`, lists are ranked by a ridge regression on one percent of the queries, and the noise
+is 0.1. Sessions without clicks are left out, because none of these losses learns from them. Every
+row gets 150 trees with the same parameters, except that LightGBM's skyline may have smaller leaves,
+and is measured after the last one, by NDCG@10 against the true grades of the test part: clicks
+cannot choose a round well. Results are kept in ``out/clicks``.
 """
 
 import argparse
@@ -33,10 +34,10 @@ from boostrank.datasets import ClickLog, Fold, RankingData, simulate_clicks
 
 OUT = Path("out/clicks")
 SETS = ("mq2008", "yandex", "ohsumed")
-#: Model and eta of the clicks.
+#: Click models, each with its eta.
 USERS = (("position", 0.5), ("position", 1.0), ("position", 2.0), ("cascade", 1.0), ("trust", 1.0))
 ROUNDS = 150
-#: Of each query; OHSUMED's lists are eight times as long as the others'.
+#: Per query; OHSUMED's lists are eight times as long as the others'.
 SESSIONS = {"mq2008": 50, "yandex": 50, "ohsumed": 20}
 #: Positions from here on share a propensity.
 LAST = 30
@@ -92,7 +93,7 @@ def clicks_of(name: str, model: str, eta: float, seed: int) -> tuple[Fold, Click
 def predictions(
     row: str, train: RankingData, log: ClickLog, seed: int, judged: RankingData
 ) -> Floats:
-    """Train a row, and score judged documents."""
+    """Train a row and score judged documents."""
     kind: Any = boostrank.Blend(seed=seed)
     if row.startswith("ranknet"):
         kind = boostrank.RankNet()
@@ -105,7 +106,7 @@ def predictions(
         params = XGBOOST | {"seed": seed}
         own = row.startswith("xgboost")
         X, y, group = data.X, data.y, data.group
-        if own:  # it takes the order of the rows for the positions
+        if own:  # it takes the order of the rows as the positions
             session = np.repeat(np.arange(len(group)), group)
             order = np.lexsort((log.position, session))
             X, y = X[order], y[order]
@@ -127,14 +128,14 @@ def predictions(
 
 
 def file_of(name: str, model: str, eta: float, row: str, seed: int) -> Path:
-    """Return where a result lies."""
+    """Return the path of a result."""
     if row.startswith("skyline"):
         model, eta = "grades", 0.0
     return OUT / f"{name} {model} {eta:g} {row.replace(':', '.')} {seed}.npy"
 
 
 def run(seeds: list[int], rows: list[str], sets: list[str]) -> None:
-    """Train what has not been trained."""
+    """Train what has not been trained yet."""
     OUT.mkdir(parents=True, exist_ok=True)
     for seed in seeds:
         for name in sets:
@@ -159,8 +160,8 @@ def queries(name: str, model: str, eta: float, row: str, seeds: list[int]) -> Fl
 
 
 def cell(name: str, model: str, eta: float, row: str, seeds: list[int]) -> str:
-    """Return what a row has more than naive clicks, and how much of the gap that is."""
-    # All are held against blend on the same host.
+    """Return a row's lead over naive clicks, and its share of the gap to true grades."""
+    # All are compared with blend on the same host.
     host = " (XGBoost)" if "XGBoost" in row or row.startswith("xgboost") else ""
     compared = row, f"naive: blend{host}", f"skyline: blend on grades{host}"
     values, naive, sky = (queries(name, model, eta, each, seeds) for each in compared)
@@ -183,7 +184,7 @@ def table(seeds: list[int], sets: list[str]) -> None:
 
 
 def steps(seeds: list[int], sets: list[str]) -> None:
-    """Print NDCG@10 of validation parts for other steps of additive factors: docs/tried.md."""
+    """Print validation NDCG@10 for other step sizes of additive factors: docs/tried.md."""
     for name in sets:
         for model, eta in USERS:
             values: dict[str, list[float]] = {}

@@ -2,8 +2,8 @@
 
     python notebooks/costs.py
 
-prints it: calls as a booster makes them, with the draws of a round, one thread, the least of
-several, normal scores and grades 0 to 4, with 36,000 documents in queries of each length.
+prints it. Calls are those that a booster makes, with the draws of a round, on one thread. A time is
+the least of several. Scores are normal, grades 0 to 4, with 36,000 documents for each query length.
 """
 
 import time
@@ -21,7 +21,7 @@ PROBABILITIES = ("calibrated", "query-softmax", "query-cross-entropy")
 
 
 def nanoseconds(objective: Objective, docs: int) -> float:
-    """Return the time of one call per document."""
+    """Return the time per document of one call."""
     rng = np.random.default_rng(0)
     n = docs * max(1, TOTAL // docs)
     labels = rng.choice(len(GRADE_SHARES), n, p=GRADE_SHARES).astype(float)
@@ -45,7 +45,7 @@ def main() -> None:
         objective = make_objective(name, {}, rounds=2)
         cells: list[str] = []
         spent = 0.0
-        for docs in LENGTHS:  # cubic ones would take hours
+        for docs in LENGTHS:  # cubic objectives would take hours
             spent = nanoseconds(objective, docs) if spent < 50_000.0 else np.nan
             cells.append("" if np.isnan(spent) else f"{spent:,.0f}")
         print(f"| `{name}` |", " | ".join(cells), "|", flush=True)

@@ -1,13 +1,13 @@
-"""Models in other formats, tried: the table of docs/deployment.md.
+"""Models converted to other formats: the table of docs/deployment.md.
 
     pip install onnxmltools skl2onnx onnxruntime treelite tl2cgen lleaves nyoka sklearn2pmml \
         jpmml_evaluator shap mlflow
     python notebooks/deployment_formats.py
 
-Trains small models on each host, by a built-in ranking objective, by `Blend` and by the objectives
-that hold another one (of several labels, clicks and pairs). Converts each in every way and compares
-what comes out with the host's own predictions: the largest difference, or the error. What is not
-installed is an error in its lines. PMML needs Java.
+Trains small models on each host with a built-in ranking objective, with `Blend` and with the
+objectives that hold another one (for several labels, clicks and pairs). Converts each model in
+every way, and prints the largest difference from the host's own predictions, or the error. A
+package that is not installed shows as an error in its lines. PMML needs Java.
 """
 
 import json
@@ -126,7 +126,7 @@ def treelite_predict(model):
 
 
 def tl2cgen_predict(model):
-    """Compile to C and predict with that."""
+    """Compile to C and predict with the result."""
     import tl2cgen
 
     made, path = treelite_model(model), DIRECTORY / "compiled.so"
@@ -137,7 +137,7 @@ def tl2cgen_predict(model):
 
 
 def lleaves_predict(model):
-    """Compile with lleaves."""
+    """Compile with lleaves and predict."""
     import lleaves
 
     compiled = lleaves.Model(model_file=str(file_of(model)))
@@ -161,7 +161,7 @@ def onnx_predict(model):
 
 
 def ranker_of(model, package=None):
-    """Return a fitted estimator with the model: the host's, or boostrank's for the host."""
+    """Return a fitted estimator with the model: the host's own, or boostrank's."""
     if isinstance(model, xgboost.Booster):
         ranker = (package or xgboost).XGBRanker()
         ranker.load_model(file_of(model))
@@ -186,7 +186,7 @@ def mlflow_predict(model):
 
 
 def mlflow_ranker(model):
-    """Save boostrank's ranker with MLflow, and load it."""
+    """Save and load boostrank's ranker with MLflow."""
     import mlflow.lightgbm
     import mlflow.xgboost
 
@@ -215,7 +215,7 @@ def pmml_predict(path, names):
 
 
 def nyoka_predict(model):
-    """Write PMML with nyoka."""
+    """Write PMML with nyoka and predict with it."""
     from nyoka import lgb_to_pmml, xgboost_to_pmml
     from sklearn.pipeline import Pipeline
 
@@ -226,7 +226,7 @@ def nyoka_predict(model):
 
 
 def sklearn2pmml_predict(model):
-    """Write PMML with sklearn2pmml."""
+    """Write PMML with sklearn2pmml and predict with it."""
     from sklearn2pmml import sklearn2pmml
     from sklearn2pmml.pipeline import PMMLPipeline
 
@@ -239,7 +239,7 @@ def sklearn2pmml_predict(model):
 
 
 def shap_sums(model):
-    """Sum SHAP values and their base value."""
+    """Return the sums of SHAP values and their base value."""
     import shap
 
     explainer = shap.TreeExplainer(model)
@@ -247,7 +247,7 @@ def shap_sums(model):
 
 
 def host_sums(model):
-    """Sum the host's own contributions."""
+    """Return the sums of the host's own contributions."""
     if isinstance(model, lightgbm.Booster):
         return model.predict(X, pred_contrib=True).sum(axis=1)
     return model.predict(xgboost.DMatrix(X), pred_contribs=True).sum(axis=1)

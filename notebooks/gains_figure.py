@@ -2,8 +2,8 @@
 
     python notebooks/gains_figure.py
 
-makes 600 queries whose labels are revenues from 0 to 408, most of them 0, trains on 400, and writes
-``docs/_static/gains.svg``: NDCG@k of the revenue on the other 200, over five seeds.
+creates 600 queries whose labels are revenues from 0 to 408, most of them 0, trains on 400 and
+writes ``docs/_static/gains.svg``: NDCG@k of the revenue on the other 200, over five seeds.
 """
 
 import warnings
@@ -44,7 +44,7 @@ def measured(objective: boostrank.objectives.Objective, seed: int) -> list[float
     """Train on 400 queries; return NDCG@k of the revenue on 200 others."""
     train, test = shop(400, seed), shop(200, 1000 + seed)
     data = lightgbm.Dataset(train.X, train.y, group=train.group)
-    with warnings.catch_warnings():  # that revenues are no exponents is what is shown here
+    with warnings.catch_warnings():  # revenues are not exponents: that is the point here
         warnings.simplefilter("ignore")
         booster = lightgbm.train({**TREES, "objective": objective, "seed": seed}, data, 150)
     names = [f"ndcg@{k}" for k in CUTOFFS]

@@ -1,9 +1,9 @@
-"""AdaRank and SVM-MAP on OHSUMED and what was published: the table of docs/accuracy.md.
+"""AdaRank and SVM-MAP on OHSUMED against published figures: the table of docs/accuracy.md.
 
     python notebooks/linear_baselines.py
 
-Means of LETOR's five test folds under LETOR 3.0's rules, ties in file order. Rounds and C are
-chosen on each fold's validation part. Takes a quarter of a minute.
+Figures are means over LETOR's five test folds under LETOR 3.0's rules, with ties in file order.
+Rounds and C are chosen on each fold's validation part. Takes a quarter of a minute.
 """
 
 import csv
@@ -18,7 +18,7 @@ from boostrank.linear import SVMMAP, AdaRank
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 C = 10.0 ** np.arange(-2, 4)
-# NDCG@10 and MAP on LETOR 3.0 are those of Chapelle and Wu, table 2; LETOR 2.0 has files.
+# NDCG@10 and MAP on LETOR 3.0 are from Chapelle and Wu, table 2; for LETOR 2.0 there are files.
 LETOR3 = {"AdaRank.MAP": (0.443, 0.449), "AdaRank.NDCG": (0.450, 0.450), "SVMMAP": (0.432, 0.445)}
 ROWS = {
     "AdaRank.MAP": (AdaRank("map"), AdaRank("map", repeat=False)),
@@ -28,7 +28,7 @@ ROWS = {
 
 
 def scaled(data: RankingData) -> RankingData:
-    """Bring each feature of each query to 0..1, as LETOR 3.0's files have it."""
+    """Scale each feature of each query to 0..1, as in LETOR 3.0's files."""
     X = data.X.copy()
     ends = np.cumsum(data.group)
     for start, end in zip(ends - data.group, ends, strict=True):
@@ -45,7 +45,7 @@ def folds(name: str) -> list[Fold]:
 
 
 def letor2(algorithm: str) -> tuple[float, float] | None:
-    """Return NDCG@10 and MAP of the test folds from Microsoft's file, if there is one."""
+    """Return NDCG@10 and MAP of the test folds from Microsoft's file, or None without one."""
     path = DATA / "letor2_baselines" / f"ReferenceAlgs_{algorithm}.csv"
     if not path.exists():
         return None

@@ -1,15 +1,16 @@
-"""Every objective with its defaults, on validation parts: the result on each objective's page.
+"""Every objective with its defaults, on validation parts: the results on each objective's page.
 
     python notebooks/objective_results.py > docs/objective_results.csv
     python notebooks/objective_results.py --sets synthetic0 synthetic1 --rate 0.1
-    python notebooks/objective_results.py --mixtures  # of docs/tried.md
+    python notebooks/objective_results.py --mixtures  # those of docs/tried.md
 
-Sets are named as their folders in ``$BOOSTRANK_DATA`` (default ``../shared/data``). LETOR's five
-folds give their validation parts; no test part of them is read. Others are split into five parts.
-The synthetic sets are 1,500 queries of 20, half to train on, one without noise and one with as much
-noise as signal; ``synthetic1x10000`` has 10,000. 300 trees of 15 leaves, at least 20 documents in a
-leaf, 80 % of the features each, one thread; rows are shuffled inside queries. Differences are to
-LightGBM's ``lambdarank``, with half the width of their 95 % interval over queries.
+Sets are named after their folders in ``$BOOSTRANK_DATA`` (default ``../shared/data``). Of LETOR's
+five folds, only training and validation parts are used, no test part. Other real sets are split
+into five parts. The synthetic sets have 1,500 queries of 20 documents, half to train on; one has no
+noise, one as much noise as signal; ``synthetic1x10000`` has 10,000 queries. There are 300 trees of
+15 leaves, each on 80 % of the features, with at least 20 documents in a leaf, on one thread; rows
+are shuffled within queries. Differences are from LightGBM's ``lambdarank``, with half the width of
+their 95 % interval over queries.
 """
 
 import argparse
@@ -40,7 +41,7 @@ SIGMOIDS = {
 
 
 def mixtures():
-    """Yield what was tried in place of `blend`, by the names of docs/tried.md."""
+    """Yield what was tried instead of `blend`, under the names of docs/tried.md."""
     noise = {"perturb": "gumbel", "perturb_scale": 0.5}
     centred = boostrank.QueryRMSE()
     yield "blend", boostrank.Blend()
@@ -58,13 +59,13 @@ def mixtures():
 
 
 def builtins():
-    """Yield what rows are held against, the baseline first."""
+    """Yield what rows are compared with, the baseline first."""
     yield "lightgbm:lambdarank", "lambdarank"
     yield "lightgbm:rank_xendcg", "rank_xendcg"
 
 
 def defaults(names):
-    """Yield objectives by their names."""
+    """Yield names and their objectives."""
     for name in names:
         needed = {"total_rounds": ROUNDS} if name == "reg-shf-sdcg" else {}
         yield name, boostrank.objective(name, **needed)

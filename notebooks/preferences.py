@@ -3,9 +3,9 @@
     python notebooks/preferences.py --seeds 1 2 3
 
 Pairs are made from the grades: all pairs of different grade, a tenth of them, and a tenth of which
-a fifth is turned around. The five folds of `accuracy.py`, 200 trees, the best of every tenth round
-chosen on the validation part; a seed is that of the host and of the pairs that are drawn. All rows
-of one seed get the same pairs.
+a fifth is reversed. Folds are the five of `accuracy.py`, with 200 trees; the best of every tenth
+round is chosen on the validation part. The seed is used by the host and for drawing the pairs. All
+rows of one seed get the same pairs.
 """
 
 import argparse
@@ -36,12 +36,12 @@ ROWS = {
 }
 RIVAL = "PairLogit, CatBoost"
 GRADES = "lambdarank of the grades, LightGBM"
-# Share of the pairs that is kept, and of these the share that is turned around.
+# Share of the pairs that is kept, and of these the share that is reversed.
 KINDS = {"all pairs": (1.0, 0.0), "a tenth": (0.1, 0.0), "a tenth, a fifth wrong": (0.1, 0.2)}
 
 
 def pairs_of(data: RankingData, kept: float, wrong: float, seed: int) -> Integers:
-    """Return pairs of different grade, some of them turned around."""
+    """Return pairs of different grade, some of them reversed."""
     rng = np.random.default_rng(seed)
     found = []
     for start, size in zip(np.cumsum(data.group) - data.group, data.group, strict=True):
@@ -55,7 +55,7 @@ def pairs_of(data: RankingData, kept: float, wrong: float, seed: int) -> Integer
 
 
 def trained(host: str, loss: str, data: RankingData, pairs: Integers, seed: int) -> Model:
-    """Train on pairs; the grades are not shown to any learner."""
+    """Train on pairs; no learner sees the grades."""
     settings = Settings(rounds=ROUNDS, learning_rate=0.05, seed=seed)
     if host != "catboost":
         unlabelled = replace(data, y=np.zeros(len(data.y)))
@@ -68,7 +68,7 @@ def trained(host: str, loss: str, data: RankingData, pairs: Integers, seed: int)
 
 
 def best(model: Model, validation: RankingData, test: RankingData) -> Floats:
-    """Return NDCG@10 of the test queries, of the round that is best on the validation part."""
+    """Return NDCG@10 of the test queries after the round that is best on the validation part."""
 
     def measured(part: RankingData, rounds: int) -> Floats:
         scores = model.predict(part.X, rounds)
@@ -83,7 +83,7 @@ def best(model: Model, validation: RankingData, test: RankingData) -> Floats:
 
 
 def models(name: str, seed: int) -> Iterator[tuple[str, str, Floats]]:
-    """Train all rows on the five folds; yield kind of pairs, row and what the tests say."""
+    """Train all rows on the five folds; yield the kind of pairs, the row and its test NDCG@10."""
     for fold in folds(name, seed):
         settings = Settings(rounds=ROUNDS, learning_rate=0.05, seed=seed)
         of_grades, _ = TRAINERS["lightgbm"].train(
@@ -98,7 +98,7 @@ def models(name: str, seed: int) -> Iterator[tuple[str, str, Floats]]:
 
 
 def main() -> None:
-    """Train, and print the table."""
+    """Train and print the table."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])

@@ -3,7 +3,7 @@
     python notebooks/several_labels.py
 
 The price of a document is a random linear function of its features, with noise, in five grades; it
-has little to do with relevance. The first fold of `accuracy.py`, 300 trees of LightGBM.
+has little to do with relevance. Trains 300 trees of LightGBM on the first fold of `accuracy.py`.
 """
 
 import warnings
@@ -27,7 +27,7 @@ WEIGHTS = (0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95)
 
 
 def prices(part: RankingData, train: RankingData) -> Floats:
-    """Return the value that prices are graded by."""
+    """Return the values that are cut into grades of price."""
     weights = np.random.default_rng(3).normal(size=part.X.shape[1])
     noise = np.random.default_rng(7).normal(size=len(part.y))
     X = (part.X - train.X.mean(axis=0)) / (train.X.std(axis=0) + 1e-9)

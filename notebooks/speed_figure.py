@@ -1,4 +1,4 @@
-"""The figure of README and docs/speed.md, from what ``boostrank bench`` left in ``out/bench``.
+"""The figure of README and docs/speed.md, from the output of ``boostrank bench``.
 
     python notebooks/speed_figure.py
 

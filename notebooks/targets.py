@@ -1,9 +1,9 @@
-"""The table of docs/tried.md on MAP and objectives that weigh pairs by it.
+"""The table of docs/tried.md on MAP and on objectives that weight pairs by it.
 
     python notebooks/targets.py ../shared/data/ohsumed/S*.txt.gz
 
-trains on LETOR's five partitions with relevance as 0 or 1 and prints MAP and NDCG@10, with the
-paired difference from LambdaRank on LightGBM in the metric that chose the rounds.
+trains on LETOR's five partitions with relevance as 0 or 1. It prints MAP and NDCG@10, and the
+interval of the paired difference from LambdaRank on LightGBM in the metric that chose the rounds.
 """
 
 import sys

@@ -1,20 +1,20 @@
-"""The mathematics: ranking losses with their gradients and Hessians, knowing no host.
+"""The mathematics: ranking losses with their gradients and Hessians, independent of any host.
 
 Installed as ``boostrank.objectives``. One objective is one file, always in the same order:
 docstring (source, definition, derivatives, Hessians, degenerate queries, numerics, cost),
-parameters, compiled functions of one query or of a batch of short ones, public class. Next to them:
+parameters, compiled functions for one query or a batch of short ones, public class. Next to them:
 
 base        the `Objective` class
-contract    what an objective claims of itself
-parameters  fields that state their own check
+contract    what an objective claims about itself
+parameters  fields that carry their own check
 schedules   parameters that change with the boosting round
-validation  every check of what a caller passes, done once at the boundary
+validation  all checks of what a caller passes, done once at the boundary
 mix         two objectives, one fading into the other
-several     objectives on several labels, as one
+several     objectives on several labels, combined into one
 unbiased    an objective that learns from clicks
-preferences an objective on pairs that are given
-registry    every objective, one line for each
-engine      everything compiled that objectives share: drivers, sums over pairs, sorting, threads
+preferences an objective on given pairs
+registry    every objective, one line each
+engine      compiled code that objectives share: drivers, sums over pairs, sorting, threads
 
 Vocabulary: a *query* has n documents with scores s and grades y; a document's *gain* is
 g = 2^y - 1; its *rank* is its 1-based position under a stable sort by descending score; the
@@ -44,7 +44,7 @@ from .unbiased import Unbiased
 CLASSES: tuple[type[Objective], ...] = tuple(
     cls for cls in vars(registry).values() if isinstance(cls, type)
 )
-#: Each of them by its names.
+#: The same classes by all their names.
 REGISTRY: dict[str, type[Objective]] = {
     name: cls for cls in CLASSES for name in (cls.name, *cls.presets)
 }

@@ -1,4 +1,4 @@
-"""What objectives around another one share: `Unbiased` and `Preferences`."""
+"""What objectives that wrap another one share: `Unbiased` and `Preferences`."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -9,10 +9,10 @@ from .schedules import Schedule
 
 @dataclass(frozen=True, kw_only=True)
 class Around(Objective):
-    """An objective whose parameters for hosts are those of `objective`, the one inside."""
+    """An objective that wraps another one, `objective`, and takes its host parameters from it."""
 
     objective: Any
-    # The defaults are for `Mix`, which takes no others.
+    # `Mix` refuses parts whose values differ from these defaults.
     rescale: bool = field(init=False, default=True)
     perturb: str | None = field(init=False, default=None)
     perturb_scale: float = field(init=False, default=1.0)
@@ -22,12 +22,12 @@ class Around(Objective):
     hessian: str = field(init=False, repr=False, default="")
 
     def _take_over(self) -> None:
-        """Read what is inside; subclasses call it once that has been checked."""
+        """Copy the host parameters from inside; subclasses call this after checking `objective`."""
         for name in (*HOST_PARAMETERS, "hessian"):
             self._set(**{name: getattr(self.objective, name)})
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with other parameters; those for hosts are the objective's.
+        """Return a copy with other parameters; host parameters go to the objective inside.
 
         Parameters
         ----------
@@ -44,7 +44,7 @@ class Around(Objective):
 
     @property
     def n_draws(self) -> int:
-        """How many uniform numbers of each document a booster's round draws."""
+        """How many uniform numbers a booster draws per document and round."""
         return int(self.objective.n_draws)
 
     def _schedules(self) -> dict[str, Schedule]:

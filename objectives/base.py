@@ -33,10 +33,10 @@ from .validation import (
 
 
 class ShownSignature:
-    """What `inspect.signature` shows of an object that hosts call, and of its class.
+    """What `inspect.signature` shows for an objective and for its class.
 
-    A host's estimator counts the parameters that it sees on an object, which are the four it would
-    pass. The class shows its constructor, an objective's own parameters first.
+    A host's estimator counts the parameters of an object to decide what to pass. An objective shows
+    all four that a host can pass; the class shows its constructor, its own parameters first.
     """
 
     _call = inspect.Signature(
@@ -59,63 +59,63 @@ class ShownSignature:
 class Objective(ABC):
     """A ranking loss: immutable, hashable, picklable; its parameters are its attributes.
 
-    Boosters call the object itself. The gradients that it hands to them are float32 and on one
-    scale: gradient and Hessian are divided by the mean Hessian of the documents that carry a
-    gradient, over all workers that train together. Newton steps do not change. Hessians are then
-    floored at the objective's `hessian_share` of their mean, before weights. `loss` and
-    `grad_hess` do none of this, and ignore the parameters below.
+    Boosters call the object itself. It returns float32 gradients on one scale: gradient and Hessian
+    are divided by the mean Hessian of the documents that have a gradient, over all workers that
+    train together. Newton steps do not change. Hessians are then floored at the objective's
+    `hessian_share` of their mean, before weights. `loss` and `grad_hess` do none of this and ignore
+    the parameters below.
 
     Parameters
     ----------
     rescale : bool, default True
         Divide gradients and Hessians by the mean Hessian, so that a booster's thresholds
         (``min_sum_hessian_in_leaf``, ``min_child_weight``, ``lambda_l2``) mean the same for every
-        objective, and the parts of a mixture are mixed on one scale. False hands over what
-        `grad_hess` returns.
+        objective, and the parts of a mixture are on one scale. False passes on what `grad_hess`
+        returns.
     perturb : {"gumbel", "gaussian"}, optional
-        Noise that is added to a booster's scores before gradients are taken from them, drawn again
-        in every round: the model learns from many rankings near its own. For losses that are smooth
-        in the scores. Default None: no noise, except "gumbel" for `SHFSDCG`. A mixture has its own,
-        default None, whatever its parts have as theirs.
+        Noise that is added to a booster's scores before gradients are computed, drawn again in
+        every round, so that the model learns from many rankings near its own. For losses that are
+        smooth in the scores. Default None: no noise, except "gumbel" for `SHFSDCG`, `RegSHFSDCG`
+        and `Blend`. A mixture has its own setting, whatever the defaults of its parts.
     perturb_scale : float, default 1.0
-        Scale of the noise, positive: that of Gumbel's distribution, or the standard deviation. It
-        is a difference of scores, like 1/alpha and `sigma`.
+        Scale of the noise, positive: that of the Gumbel distribution, or the standard deviation of
+        the Gaussian. It is a difference of scores.
     query_fraction : float, default 1.0
-        Share of the queries that each boosting round learns from, above 0 and at most 1, drawn
-        again in every round: each query with this probability, and at least one. The others get a
-        gradient of zero and take next to no time; the mean Hessian is that of the sample. Use it in
-        place of ``bagging_by_query``, which works with a booster's built-in objectives only.
+        Share of the queries that each boosting round learns from, above 0 and at most 1. Every
+        round draws again: it takes each query with this probability, and at least one. The others
+        get a gradient of zero and take almost no time; the mean Hessian is that of the sample. Use
+        it instead of ``bagging_by_query``, which works only with a booster's built-in objectives.
     seed : int, default 0
-        Seed of all draws. What is drawn for a query depends on the seed, the round, its labels and
-        its scores, and not on where it stands: a model is the same in any order of the queries, on
-        one machine and on several.
+        Seed of all draws. What is drawn for a query depends on the seed, the round, and the query's
+        labels and scores, but not on its position in the data. The model is therefore the same for
+        any order of the queries, on one worker or several.
     gain : str, sequence of float or callable, default "exponential"
-        Of objectives that count gains: what a grade is worth. "exponential" is 2^y - 1, for grades
-        that people gave; "linear" is the label itself, for prices, probabilities or ranks. A
-        sequence has one gain for each whole grade from 0; a callable
-        takes an array of distinct grades, ascending, and must be picklable where the objective is.
-        Gains are finite, not negative, and do not fall while the grade grows.
+        For objectives that use gains: what a grade is worth. "exponential" is 2^y - 1, for grades
+        given by people; "linear" is the label itself, for prices, probabilities or ranks. A
+        sequence has one gain for each whole grade from 0. A callable takes an array of distinct
+        grades, ascending, and must be picklable if the objective is to be. Gains must be finite and
+        not negative, and must not fall as the grade grows.
     discount : str or sequence of float, default "log2"
-        Of objectives that count ranks: what rank r of n documents counts. "log2" is
+        For objectives that discount ranks: the weight of rank r of n documents. "log2" is
         1/log2(1 + r), "linear" n - r, "reciprocal" 1/r. A sequence has one number for each rank
-        from 1, none above the one before, and counts 0 beyond its end.
+        from 1, none above the one before; ranks beyond its end count 0.
     start_round : int, optional
-        Boosting round of the first tree that is added, for schedules and draws. Default None: after
-        the rounds of the model that is trained on, if there is one. 1 starts from the first round
-        there too.
+        Boosting round of the first tree that is added, for schedules and draws. Default None: if
+        training continues from a model, the round after those of that model, otherwise 1. Pass 1 to
+        start from the first round in both cases.
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
     """
 
     name: ClassVar[str]
     #: Further names of the class, with the parameters that each of them stands for.
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    #: Whether it corrects or chooses for a whole training, and is no part of another objective.
+    #: Whether it acts on a training as a whole, so that it cannot be part of another objective.
     outermost: ClassVar[bool] = False
-    #: The choices of `hessian` with what each of them claims to be.
+    #: The choices of `hessian`, and what each of them claims to be.
     hessians: ClassVar[Mapping[str, HessianKind]] = {
         "gauss-newton": "surrogate",
         "exact": "exact",
@@ -124,13 +124,13 @@ class Objective(ABC):
     #: What holds for every choice of parameters.
     claims: ClassVar[Contract] = Contract()
 
-    #: Whether noise on the scores changes what is learnt: not where gradients are linear in them.
+    #: Whether noise on the scores changes what is learnt: not if gradients are linear in them.
     perturbed: ClassVar[bool] = True
-    #: Smallest Hessian that a booster should be handed, as a share of the mean over all documents
-    #: with a gradient.
+    #: Smallest Hessian that a booster should get, as a share of the mean over all documents with a
+    #: gradient.
     hessian_share: ClassVar[float] = 0.0
 
-    if TYPE_CHECKING:  # every class declares it itself, as the last of its own, with its default
+    if TYPE_CHECKING:  # every class declares it, as the last of its own fields, with its default
         hessian: str = ""
 
     rescale: bool = flag(True)
@@ -144,7 +144,7 @@ class Objective(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        # A class without its own gets one from `dataclass`, starting with inherited parameters.
+        # Otherwise `dataclass` would generate one that starts with the inherited parameters.
         cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
@@ -159,7 +159,7 @@ class Objective(ABC):
         return f"{type(self).__qualname__}({', '.join(values)})"
 
     def __call__(self, *args: Any) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Gradient and Hessian as a booster asks for them; see `boostrank.hosts`.
+        """Gradient and Hessian in the form that a booster expects; see `boostrank.hosts`.
 
         Returns
         -------
@@ -168,11 +168,11 @@ class Objective(ABC):
         Raises
         ------
         TypeError, ValueError
-            For arguments of no known host, data without queries or labels, bad labels, data that
-            splits queries or bags them, and for gradients that are not finite (the message names
-            the query).
+            For arguments that no known host passes, data without queries or labels, bad labels,
+            data whose queries are split or bagged, and gradients that are not finite (the message
+            names the query).
         """
-        # Imported here, and nowhere else in these files: the mathematics works without any host.
+        # Imported here and nowhere else in these files: the mathematics works without any host.
         from ..hosts import gradient_for_host
 
         return gradient_for_host(self, args)
@@ -182,7 +182,7 @@ class Objective(ABC):
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    # Hosts copy an objective several times; an immutable one need not be.
+    # Hosts copy an objective several times, which an immutable one does not need.
     def __copy__(self) -> Self:
         return self
 
@@ -204,7 +204,7 @@ class Objective(ABC):
         Raises
         ------
         TypeError
-            For a name that is no parameter of this objective.
+            For a name that is not a parameter of this objective.
         """
         known = {field.name for field in fields(self)}
         for name in changes:
@@ -225,7 +225,7 @@ class Objective(ABC):
         return {name: value for name, value in values.items() if isinstance(value, Schedule)}
 
     def _at(self, round: int | None) -> Self:
-        """Return this objective as it is in a boosting round: with numbers for schedules."""
+        """Return this objective as it is in a boosting round, with numbers for schedules."""
         if not self.scheduled:
             return self
         if round is None:
@@ -245,7 +245,7 @@ class Objective(ABC):
         return "gain" in {field.name for field in fields(self)}
 
     def with_gain(self, gain: Any) -> Self:
-        """Return a copy with another gain; of a mixture, in the parts that count gains."""
+        """Return a copy with another gain; in a mixture, the parts that use gains get it."""
         return self.replace(gain=gain) if self.counts_gains else self
 
     @property
@@ -255,7 +255,7 @@ class Objective(ABC):
 
     @property
     def n_draws(self) -> int:
-        """How many uniform numbers `write_derivatives` takes for each document."""
+        """How many uniform numbers `write_derivatives` takes per document."""
         return 0
 
     @property
@@ -297,9 +297,9 @@ class Objective(ABC):
         Raises
         ------
         TypeError, ValueError
-            For anything else than the above; the message names the argument. Weights for each
-            document are refused: they multiply gradients, and no loss has those. Also for a loss
-            that float64 cannot hold, naming the query: squares of scores beyond 1e154, say.
+            For any argument that is not as described; the message names it. Weights for each
+            document are refused: they multiply gradients, not a loss. Also for a loss that float64
+            cannot hold, such as squares of scores beyond 1e154; the message names the query.
         """
         s, y, boundaries = self._checked(scores, labels, group)
         n_queries = len(boundaries) - 1
@@ -339,8 +339,9 @@ class Objective(ABC):
         group : array_like (n_queries,)
             Sizes of consecutive queries, adding up to n_docs.
         weight : array_like (n_queries,) or (n_docs,), optional
-            For each query: multiplies its loss, and so its gradient and Hessian. For each document:
-            multiplies its gradient and Hessian. Told apart by length. Default: 1.
+            One for each query multiplies the query's loss, and so its gradient and Hessian. One for
+            each document multiplies the document's gradient and Hessian. The length tells which.
+            Default: 1.
         round : int, optional
             Boosting round, from 1; needed by scheduled objectives, ignored by others.
 
@@ -352,8 +353,8 @@ class Objective(ABC):
         Raises
         ------
         TypeError, ValueError
-            For anything else than the above; the message names the argument. Also for derivatives
-            that float64 cannot hold, naming the document and its query.
+            For any argument that is not as described; the message names it. Also for derivatives
+            that float64 cannot hold; the message names the document and its query.
         """
         s, y, boundaries = self._checked(scores, labels, group)
         grad, hess = np.empty(len(s)), np.empty(len(s))
@@ -390,7 +391,7 @@ class Objective(ABC):
         hess: Floats,
         draws: Floats | None = None,
     ) -> None:
-        """Write gradient and Hessian of a round, from checked arguments, as the hosts need them.
+        """Write the gradient and Hessian of a round from checked arguments, for the hosts.
 
         Parameters
         ----------
@@ -404,13 +405,13 @@ class Objective(ABC):
         draws : float64 array (n_draws, n_docs), optional
             Uniform numbers on [0, 1). Without them an objective takes their mean.
         """
-        if type(self)._grad_hess is not Objective._grad_hess:  # kernels do it while they run
+        if type(self)._grad_hess is not Objective._grad_hess:  # kernels do this themselves
             grad[:] = 0.0
             hess[:] = 1.0 if self.hessian == "constant" else HESSIAN_FLOOR
         compute = self._at(round)._grad_hess
         if draws is None:
             compute(scores, labels, boundaries, grad, hess)
-        else:  # only an objective with `n_draws` is handed any
+        else:  # only an objective with `n_draws` gets any
             compute(scores, labels, boundaries, grad, hess, draws)
 
     @cached_property
@@ -421,29 +422,29 @@ class Objective(ABC):
         domain = self._label_domain
         least, most, _ = LABEL_DOMAINS[domain]
         found = copied(scores, labels, least, most)
-        if found is None:  # anything else than a booster's arrays, or what is refused
+        if found is None:  # not a booster's arrays, or values to refuse
             s = check_scores(scores)
             found = s, check_labels(labels, len(s), domain)
         boundaries = added_up(group, len(found[0]))
         return *found, check_group(group, len(found[0])) if boundaries is None else boundaries
 
-    #: The loss in compiled form.
+    #: The compiled loss.
     kernel: ClassVar[Kernel]
 
     @property
     def _compiled(self) -> Kernel:
-        """The loss in the form that these parameters ask for."""
+        """The compiled loss for these parameters."""
         return self.kernel
 
     def _fitting(self, gains: Floats, boundaries: Integers) -> Kernel:
-        """Return the form of the loss whose derivatives suit these queries."""
+        """Return the compiled loss whose derivatives suit these queries."""
         return self._compiled
 
     def _params(self, draws: Floats | None = None) -> Any:
-        """Return what the kernel takes: fields by the names of its parameters.
+        """Return the kernel's parameters: the fields with the same names.
 
-        0 stands for None, and its place among the choices for a word. `draws` (n_draws, n_docs) are
-        for an objective that has `n_draws`.
+        None becomes 0, and a word its index among the choices. `draws` (n_draws, n_docs) are for an
+        objective that has `n_draws`.
         """
         params: Any = self._compiled.params
         values = {name: getattr(self, name) for name in params._fields}
@@ -454,12 +455,12 @@ class Objective(ABC):
 
     @property
     def _gain(self) -> Gain:
-        """What the loss makes of grades: its gains, or the grades themselves."""
+        """What the loss makes of grades: gains, or the grades themselves."""
         gain: Gain = getattr(self, "gain", "linear")
         return gain
 
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
-        """Return what the kernel gets for the labels."""
+        """Return what the kernel gets in place of the labels."""
         return gains_of(self._gain, labels)
 
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
@@ -478,8 +479,8 @@ class Objective(ABC):
     ) -> None:
         """Write into `grad` and `hess`.
 
-        A class with a method of its own finds zeros in `grad`, and in `hess` 1 where it is
-        constant, else `HESSIAN_FLOOR`.
+        A class that overrides this finds zeros in `grad`, and in `hess` 1 if it is constant, else
+        `HESSIAN_FLOOR`.
         """
         p, code = self._params(draws), HESSIANS[self.hessian]
         gains = self._kernel_gains(labels, boundaries)
@@ -492,5 +493,5 @@ HOST_PARAMETERS = tuple(field.name for field in fields(Objective))
 
 
 def listed(objective: Objective | type[Objective]) -> list[Field[Any]]:
-    """Return the fields of an objective or of its class: its own first, then those for hosts."""
+    """Return the fields of an objective or its class: its own first, then those for hosts."""
     return sorted(fields(objective), key=lambda field: field.name in HOST_PARAMETERS)

@@ -2,23 +2,23 @@
 
 Definition
     loss = Q/2 + R/4 + S/4: Q the loss of QueryRMSE, R that of RankNet with sigma = 2, S that of
-    SHF-SDCG with alpha = 2. In a booster each part is first brought to a mean Hessian of 1 (see
-    Mix), and R and S learn from scores with Gumbel noise of scale 1/2, a step of the sigmoids that
-    both have.
+    SHF-SDCG with alpha = 2. In a booster each part is first scaled to a mean Hessian of 1 (see
+    Mix), and R and S learn from scores with Gumbel noise of scale 1/2, the width of the sigmoids in
+    both.
 
 Why these
-    Q fits grades fast and needs no noise. R orders pairs. S cares most for pairs with a document of
-    high gain. All three are convex. Half for the regression, half for the two that order: found on
-    validation parts of real and synthetic data (docs/accuracy.md), where no part could be left out.
+    Q fits grades fast and needs no noise. R orders pairs. S gives most weight to pairs with a
+    document of high gain. All three are convex. The regression has half the weight, the two losses
+    that order have the other half. This was found on validation parts of real and synthetic data
+    (docs/accuracy.md), where no part could be left out.
 
 Gradient, Hessians, degenerate queries, cost
     Those of a Mix of the parts.
 
 When to use
-    Begin here. It is made for grades that people gave, which have noise, and it overfits less than
-    any one loss of those it is made of. Look further where the data are clean and so large that all
-    rounds still help, where trees are strongly regularised, or where a loss should have a meaning
-    of its own.
+    Begin here. It is made for grades given by people, which are noisy, and it overfits less than
+    any of its parts alone. Look further if the data are clean and so large that all rounds still
+    help, if trees are strongly regularised, or if the loss should have a meaning of its own.
 """
 
 from dataclasses import dataclass
@@ -40,20 +40,20 @@ class Blend(Mixture):
     """The recommended objective: half QueryRMSE, a quarter each RankNet and SHF-SDCG.
 
     ``loss = Q/2 + R/4 + S/4`` with Q the loss of `QueryRMSE`, R that of ``RankNet(sigma=2)`` and S
-    that of ``SHFSDCG(alpha=2)``. A booster is handed the parts on one scale, a mean Hessian of 1,
-    and R and S take noise of scale 1/2. `gain` is that of SHF-SDCG. To change the parts, mix
+    that of ``SHFSDCG(alpha=2)``. A booster gets the parts on one scale, each with a mean Hessian of
+    1, and R and S take noise of scale 1/2. `gain` is that of SHF-SDCG. To use other parts, combine
     them with `Mix`.
 
     Parameters
     ----------
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
-        That of each part, mixed; constant is plain gradient boosting.
+        The Hessian of each part, mixed; constant is plain gradient boosting.
     gain, rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
@@ -79,7 +79,7 @@ class Blend(Mixture):
         return _parts(self.gain, self.hessian)
 
 
-@lru_cache  # asked for in every round
+@lru_cache  # called in every round
 def _parts(gain: Gain, hessian: str) -> tuple[float, Objective, Objective]:
     pairs = RankNet(sigma=2.0, hessian=hessian)
     top = SHFSDCG(alpha=2.0, gain=gain, hessian=hessian)

@@ -3,7 +3,7 @@ r"""Calibrated: regression-compatible ranking, whose scores are log-odds of rele
 Source
     Bai, Jagerman, Qin, Yan, Kar, Lin, Wang, Bendersky, Najork: Regression compatible listwise
     objectives for calibrated ranking with binary relevance. CIKM 2023 (arXiv 2211.01494). There
-    labels are 0 or 1; here a label is a probability, which its derivation allows.
+    labels are 0 or 1. Here a label is a probability, which the paper's derivation allows.
 
 Definition
     t_i  = min(y_i / top, 1)                      the probability that i is relevant
@@ -12,9 +12,9 @@ Definition
     L    = - sum_i q_i ln pi_i                                      the order, with sigmoids
     loss = (1 - share) R + share L
 
-    With a softmax of the scores in the place of pi, as in ListNet, the two parts would want
-    different scores. Of R the best p is t, of L it is anything in proportion to t: p = t is best
-    for both, and the order costs no calibration.
+    With a softmax of the scores in place of pi, as in ListNet, the two parts would be best at
+    different scores. Here R is smallest at p = t, and L wherever p is proportional to t. So p = t
+    is best for both, and learning the order costs no calibration.
 
 Symbols
     s scores, y labels, n documents; the paper's alpha is 1 - share
@@ -26,24 +26,24 @@ Hessians
     majorizer     (default, "gauss-newton") the exact diagonal without its negative term:
                   (1 - share)/n p_i (1 - p_i)
                   + share (1 - p_i) (q_i p_i + (1 - p_i) pi_i (1 - pi_i))
-    exact         that less share (1 - p_i) p_i pi_i; indefinite, floored query by query at a tenth
-                  of its mean magnitude
+    exact         the majorizer minus share (1 - p_i) p_i pi_i; indefinite, therefore floored at a
+                  tenth of the query's mean magnitude
     constant      1
 
 Degenerate queries
-    Fewer than two documents, all t equal, or all t zero: R alone. How likely documents are to be
-    relevant at all is learnt from these queries too.
+    Fewer than two documents, all t equal, or all t zero: R alone. These queries still teach how
+    likely documents are to be relevant at all.
 
 Numerics
-    ln p is taken without p, and pi as a softmax of ln p: nothing overflows, and scores so low that
-    p is 0 keep their order.
+    ln p is computed without p, and pi as a softmax of ln p. Nothing overflows, and scores so low
+    that p is 0 keep their order.
 
 Cost
     O(n).
 
 When to use
-    Scores that are compared across queries, multiplied by a price or shown as a probability. Where
-    only the order counts, Blend is made for nothing else.
+    When scores are compared across queries, multiplied by a price or shown as a probability. If
+    only the order counts, use Blend, which is made for nothing else.
 """
 
 import math
@@ -63,7 +63,7 @@ from .validation import Floats, check_share
 
 
 class CalibratedParams(NamedTuple):
-    """What the kernel takes."""
+    """The kernel's parameters."""
 
     top: float
     share: float
@@ -138,20 +138,21 @@ class Calibrated(Objective):
     Parameters
     ----------
     top : float, default 1.0
-        The label that means certainly relevant, positive: a label y is the probability y / top, and
-        one above `top` is 1. The default takes labels from 0 to 1 as probabilities, and every grade
-        from 1 up as relevant. For grades from 0 to 4 that are degrees of relevance pass 4.
+        The label that means certainly relevant, positive. A label y is the probability y / top, and
+        a label above `top` counts as 1. The default takes labels from 0 to 1 as probabilities, and
+        every grade from 1 up as relevant. For grades from 0 to 4 that are degrees of relevance,
+        pass 4.
     share : float, default 0.2
-        Weight of L, from 0 to 1. 0 is logistic regression. On OHSUMED, MQ2008 and a Yandex set 0.2
-        was calibrated better than 0.5 and 0.8 after 100 to 300 trees, and ranked no worse.
+        Weight of L, from 0 to 1. 0 is logistic regression. On OHSUMED, MQ2008 and a Yandex set, 0.2
+        was better calibrated than 0.5 and 0.8 after 100 to 300 trees, and ranked no worse.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        An upper bound of the exact diagonal; that itself, indefinite and floored; 1.
+        An upper bound of the exact diagonal; the diagonal itself, indefinite and floored; 1.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What an objective claims of itself, for tests and documentation to read."""
+"""What an objective claims about itself, for tests and documentation to read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from .validation import GRADES as GRADES
 from .validation import LABEL_DOMAINS, check_choice
 
 HessianKind = Literal["exact", "majorizer", "surrogate", "constant"]
-#: Choices of `hessian` with what each of them claims to be: where the second derivative is itself
-#: positive, where the default bounds it from above, and where the loss has none.
+#: Choices of `hessian`, and what each claims to be: for losses whose second derivative is itself
+#: positive, for those whose default bounds it from above, and for those without an exact choice.
 EXACT_OR_CONSTANT: Mapping[str, HessianKind] = {
     "exact": "exact",
     "gauss-newton": "exact",
@@ -30,7 +30,7 @@ SURROGATE_OR_CONSTANT: Mapping[str, HessianKind] = {
 
 @total_ordering
 class Cost(Enum):
-    """Time for a query of n documents, after sorting them; k is a cut-off of ranks."""
+    """Time for a query of n documents, after sorting them; k is a rank cut-off."""
 
     LINEAR = "O(n)"
     N_LOG_N = "O(n log n)"
@@ -57,25 +57,25 @@ class Contract:
         subgradient of a loss with kinks.
     hessian : {"exact", "majorizer", "surrogate", "constant"}
         Diagonal of the Hessian (of the loss with the same quantities frozen, floored positive); an
-        upper bound of it; a positive curvature, neither of these, whose formula the objective's
-        page states; 1 everywhere.
+        upper bound of it; another positive curvature, whose formula the objective's page states; 1
+        everywhere.
     shift_invariant : bool
         Whether the loss depends on score differences only. Gradients then sum to zero inside every
         query, and a query with nothing to rank (fewer than two documents, or all grades equal)
         contributes exactly zero.
     labels : str
-        The label domain, one of `validation.LABEL_DOMAINS`, by which labels are checked.
+        The label domain, one of `validation.LABEL_DOMAINS`, against which labels are checked.
     cost : Cost
         Time for a query of n documents.
     frozen : str
-        What the derivatives hold constant; empty where nothing is.
+        What the derivatives hold constant; empty if nothing.
     kinks : str
-        Where the gradient jumps; empty where it is continuous.
+        Where the gradient jumps; empty if it is continuous.
     convex : bool
         Whether the loss of a query is a convex function of its scores.
     metric_offset : float
-        The metric that the loss stands for is this less the loss: 0 for a loss that is minus a
-        smooth metric, 1 for one that is 1 minus a metric or bounds that.
+        This minus the loss is the metric that the loss stands for: 0 for a loss that is minus a
+        smooth metric, 1 for one that is, or bounds, 1 minus a metric.
     """
 
     gradient: Literal["exact", "frozen", "subgradient"] = "exact"

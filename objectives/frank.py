@@ -2,8 +2,8 @@ r"""FRank: fidelity loss on the score difference of each pair.
 
 Source
     Tsai, Liu, Qin, Chen, Ma: FRank: a ranking method with fidelity loss. SIGIR 2007. There, weak
-    learners are added one at a time and each query is divided by its number of pairs; here the loss
-    is left to the host's Newton boosting, and the division is the option `normalize`. Pairs have
+    learners are added one at a time and each query is divided by its number of pairs. Here the
+    host's Newton boosting lowers the loss, and the division is the option `normalize`. Pairs have
     target probability 1 for the document of higher grade; pairs of equal grade are left out.
 
 Definition
@@ -12,7 +12,8 @@ Definition
     loss = sum_ij 1 - sqrt(P(x)): the fidelity of P and a target of 1,
     divided by the query's number of such pairs when `normalize`
 
-    0 for a pair that is right, at most 1 however wrong: hopeless pairs are given up.
+    The loss of a pair tends to 0 as its lead grows and is never above 1: hopeless pairs are given
+    up.
 
 Symbols
     s scores, y grades, f(x) = 1 - sqrt(P), l(x) = - ln P RankNet's loss, so that f = 1 - e^{-l/2}
@@ -27,25 +28,25 @@ Hessians
                   its tangent in l, RankNet's loss with the weight sqrt(P)/2 held constant, lies
                   above f and touches it; this is the curvature of that bound, never negative
     constant      1
-    The first two are divided like the loss when `normalize`, before any floor.
+    With `normalize` the first two are divided like the loss, before any floor.
 
 Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
 
 Numerics
-    Exponentials take non-positive arguments only; no score overflows. 1 - sqrt(P) is formed as
+    Exponentials get only non-positive arguments; no score overflows. 1 - sqrt(P) is formed as
     (1 - P)/(1 + sqrt(P)), which does not cancel for P near 1. Sums of exponentials agree with those
     over pairs to 1e-11 of the query's largest gradient.
 
 Cost
-    O(n log n), and all pairs up to 256 documents. With z = e^{-|x|}, a pair has
+    O(n log n); up to 256 documents, all pairs are visited. With z = e^{-|x|}, a pair has
         2 f' = z (1 + z)^{-3/2} in the right order, sqrt(z) (1 + z)^{-3/2} in the wrong one,
-    and loss and curvatures too are a power of sqrt(z) times a smooth function of z: all are sums of
-    powers of e^{-|x|/2}, which `dominance` adds up by parts of the grades.
+    and loss and curvatures are likewise a power of sqrt(z) times a smooth function of z: all are
+    sums of powers of e^{-|x|/2}, which `dominance` adds up by parts of the grades.
 
 When to use
-    Some grades are plainly wrong. A pair that is far off is given up: its pull tends to zero where
-    RankNet's stays and RankBoost's grows. Lists may have any length.
+    When some grades are plainly wrong. A pair that is far off is given up: its pull tends to zero,
+    whereas RankNet's stays and RankBoost's grows. Lists may have any length.
 """
 
 import math
@@ -77,7 +78,7 @@ from .validation import Floats
 
 
 class FRankParams(NamedTuple):
-    """What the kernel takes."""
+    """The kernel's parameters."""
 
     normalize: bool
 
@@ -116,8 +117,8 @@ def _short(
     return loss
 
 
-# Up to so many documents, all pairs one by one: beyond, four times as fast, but takes seconds to
-# compile. Of longer queries, parts of so many.
+# Up to SHORT documents, all pairs are visited one by one. Beyond, the other way is four times as
+# fast but takes seconds to compile; it visits all pairs of parts of up to DIRECT documents.
 SHORT, DIRECT = 256, 192
 RATE = 0.5  # sums of exponentials are powers of e^{-|x|/2}
 TERMS, WIDTH = 19, 40
@@ -131,7 +132,7 @@ def _sum_of_powers(first: int, smooth: Function) -> Floats:
 
 
 def _fit(right: Floats, wrong: Floats) -> Floats:
-    """Return the fit of f' and of what else is summed over pairs (`dominance`)."""
+    """Return the fit of f' and of the other quantity that is summed over pairs (`dominance`)."""
     fit = np.zeros((1, 6, WIDTH))
     fit[0, RIGHT] = _sum_of_powers(2, lambda z: (1.0 + z) ** -1.5)
     fit[0, WRONG] = _sum_of_powers(1, lambda z: (1.0 + z) ** -1.5)
@@ -139,7 +140,7 @@ def _fit(right: Floats, wrong: Floats) -> Floats:
     return fit
 
 
-# Twice f'; with twice each curvature, or the loss.
+# Of 2 f', together with twice a curvature or with the loss.
 BOUND_FIT = _fit(
     _sum_of_powers(2, lambda z: (1.0 + z) ** -2.5), _sum_of_powers(3, lambda z: (1.0 + z) ** -2.5)
 )
@@ -160,7 +161,7 @@ def _rows(
     sigma: float,
     w: Columns,
 ) -> float:
-    """Write the sums of the same over the pairs of columns with others; see `dominance`.
+    """Write the two sums of each column over its pairs with the partners; see `dominance`.
 
     OWN is 1/2 for the exact curvature, else 0.
     """
@@ -190,7 +191,7 @@ def _rows(
 def _of_pair(
     own: float, other: float, grade: float, other_grade: float, exact: float
 ) -> tuple[float, float]:
-    """Return what a pair adds to one of its documents, by e^{s/2} of both."""
+    """Return what a pair adds to one of its documents, from e^{s/2} of both."""
     unit = 1.0 / math.sqrt(own * own + other * other)
     better, worse = (own, other) if grade > other_grade else (other, own)
     root, rest = better * unit, worse * unit * worse * unit  # sqrt(P) and 1 - P
@@ -201,13 +202,13 @@ def _of_pair(
 
 
 def _sums(loss: bool) -> Function:
-    """Return the sums over all pairs, with the loss in place of curvatures where `loss`."""
+    """Return the function that sums over all pairs: with `loss`, losses in place of curvatures."""
     of_pair = jit_inline(bind(_of_pair, loss=loss))
     rows = jit_helper(bind(_rows, of_pair=of_pair, loss=loss))
     return dominance(rows, divided=False, weighted=False, direct=DIRECT)
 
 
-# `_rows` and `_of_pair` find here what `_sums` binds.
+# Stand-ins for what `_sums` binds in `_rows` and `_of_pair`.
 loss = False
 of_pair: Any = None
 _add_derivatives, _add_losses = _sums(loss=False), _sums(loss=True)
@@ -220,7 +221,7 @@ def _long_loss(p: FRankParams, scores: Floats, labels: Floats) -> float:
     _add_losses(0, n, n, RATE, LOSS_FIT, w)
     total = 0.0
     for i in range(n):
-        total += 0.5 * w.real[col.CURVATURE, i]  # a pair at both of its documents
+        total += 0.5 * w.real[col.CURVATURE, i]  # each pair is counted at both documents
     return total / max(1, count_pairs(labels)) if p.normalize else total
 
 
@@ -256,18 +257,18 @@ class FRank(Objective):
     Parameters
     ----------
     normalize : bool, default False
-        Average over the query's pairs, as the paper does, so that queries count alike; by default,
+        Average over the query's pairs, as the paper does, so that queries count alike. By default,
         as in all pairwise losses here, a query counts by its number of pairs, which ranked no
         worse.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact diagonal is indefinite and ranked no better; the default one is that of the
-        RankNet loss that bounds this one from above; constant is plain gradient boosting.
+        The exact diagonal is indefinite and ranked no better. The default is that of the RankNet
+        loss that bounds this one from above; constant is plain gradient boosting.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----

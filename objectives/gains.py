@@ -1,6 +1,6 @@
-"""What a grade is worth, and what a rank counts: the parameters `gain` and `discount`.
+"""The worth of a grade and the weight of a rank: the parameters `gain` and `discount`.
 
-Gains are computed once a round, before the kernels run: a kernel of a graded loss gets them in
+Gains are computed once per round, before the kernels run: the kernel of a graded loss gets them in
 place of the labels.
 """
 
@@ -31,7 +31,7 @@ def discount_field(*words: str, default: str = "log2") -> Any:
     Parameters
     ----------
     *words : str
-        Default: all that whole ranks have.
+        Default: `DISCOUNT_KINDS`, the discounts of whole ranks.
     default : str
     """
     known = words or DISCOUNT_KINDS
@@ -81,7 +81,7 @@ def check_discount(name: str, value: Any, words: Sequence[str]) -> str | tuple[f
 
 def _table(name: str, value: Any, expected: str) -> tuple[float, ...]:
     try:
-        with np.errstate(over="ignore"):  # a wider type's number becomes infinite, and is refused
+        with np.errstate(over="ignore"):  # a number of a wider type becomes infinite and is refused
             array = np.asarray(value, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
         raise TypeError(f"{name} must be {expected}; got {value!r}") from None
@@ -97,7 +97,7 @@ def _table(name: str, value: Any, expected: str) -> tuple[float, ...]:
 
 
 def compiled_discount(value: Any, words: Sequence[str] = DISCOUNT_KINDS) -> Discount:
-    """Return a discount as kernels take it: its place among `words`, or behind them a table."""
+    """Return a discount as kernels take it: its index in `words`, or, after them, a table."""
     if isinstance(value, str):
         return Discount(tuple(words).index(value), NO_TABLE)
     return Discount(TABLE if words == DISCOUNT_KINDS else len(words), np.array(value))
@@ -152,7 +152,7 @@ def _of_function(gain: Callable[[Floats], Floats], labels: Floats) -> Floats:
     grades, places = np.unique(labels, return_inverse=True)
     try:
         gains = np.asarray(gain(grades), dtype=np.float64)
-    except Exception as error:  # anything may be in a function of the user's
+    except Exception as error:  # a user's function may raise anything
         raise ValueError(
             f"gain must be a function of an array of grades that returns numbers: {gain!r} raised "
             f"{type(error).__name__}: {error}"

@@ -3,8 +3,8 @@
 Source
     Zheng, Zha, Chen, Sun: A regression framework for learning ranking functions using relative
     relevance judgments. SIGIR 2007; a baseline of Wu, Chang, Zheng, Zha (CIKM 2009). There,
-    trees are fitted to the targets s_j + margin and s_i - margin of the wrong pairs and the fits
-    averaged; this is the loss behind that, left to the host's Newton boosting.
+    trees are fitted to the targets s_j + margin and s_i - margin of the wrong pairs, and the fits
+    are averaged. This is the loss behind that procedure, lowered by the host's Newton boosting.
 
 Definition
     loss = 1/2 sum over pairs y_i > y_j of max(0, margin - (s_i - s_j))^2
@@ -23,14 +23,14 @@ Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
 
 Numerics
-    As `hinge`: no sum cancels.
+    As in `hinge`: no sum cancels.
 
 Cost
     O(n log n).
 
 When to use
-    Scores should keep a distance: a better document leads by a margin. It fits quickly, so it needs
-    few rounds, and overfits noisy grades.
+    When a better document should lead by a margin. It fits quickly, so it needs few rounds, and it
+    overfits noisy grades.
 """
 
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class GBRank(Objective):
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----

@@ -10,7 +10,8 @@ Definition
     rho_ij = 1/(1 + e^{sigma (s_i - s_j)})
     w_ij   = |g_i - g_j| |d(rank_i) - d(rank_j)| / Z_T
     loss   = sum_ij w_ij ln(1 + e^{-sigma (s_i - s_j)}), w held constant
-    With truncation T pairs count whose better one is at rank <= T, and Z_T is the ideal DCG at T.
+    With truncation T, a pair counts if its better-ranked document is at rank <= T, and Z_T is the
+    ideal DCG at T.
     With `norm`, each w_ij is divided by 0.01 + |s_i - s_j| unless all scores of the query are
     equal, and then all w_ij of the query are multiplied by log2(1 + L)/L, where
     L = sum_ij 2 sigma w_ij rho_ij is the sum of |lambda| over both documents of every pair.
@@ -20,7 +21,7 @@ Gradient (exact for fixed w)
 
 Hessians
     exact         (default; gauss-newton is the same) hess_{i,j} += sigma^2 w rho (1 - rho), for
-                  fixed w; never negative, floored, as all, at 1e-10
+                  fixed w; never negative; floored at 1e-10
     constant      1
 
 Degenerate queries
@@ -28,16 +29,18 @@ Degenerate queries
 
 Numerics
     No score overflows. Sums between blocks agree with those over pairs to 1e-10 of the query's
-    largest gradient, mostly to 1e-13, as the loss; with `norm`, L included, to 1e-8, mostly 1e-9.
+    largest gradient, mostly to 1e-13, and so does the loss. With `norm`, L included, they agree to
+    1e-8, mostly to 1e-9.
 
 Cost
-    O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n log n) where
-    the query has over 32 distinct grades or fewer than 24 documents for each, by parts of them
-    (`dominance`), and for the loss (`pair_losses`); both all pairs up to 1,024 documents. With
-    `norm` O(n min(n, T)) for sigma outside 0.125..64 and scores over more than 12288/sigma.
+    O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n log n) if the
+    query has over 32 distinct grades or fewer than 24 documents per grade, by parts of the grades
+    (`dominance`), and for the loss (`pair_losses`); both visit all pairs up to 1,024 documents.
+    With `norm` O(n min(n, T)) for sigma outside 0.125..64 and for scores that spread over more than
+    12288/sigma.
 
 When to use
-    To compare with: most papers and libraries have it. Lists may have any length.
+    As the baseline to compare with: most papers and libraries have it. Lists may have any length.
 """
 
 from dataclasses import dataclass, replace
@@ -64,13 +67,13 @@ from .parameters import checked, choice, cutoff, flag, schedulable
 from .schedules import Schedule
 from .validation import Floats, Integers
 
-# Up to so many documents, or such a truncation, all pairs take less time: without and with norm.
+# Up to these lengths or truncations, visiting all pairs is faster: without norm, with norm.
 DIRECT_UP_TO, DIRECT_TOP = (480, BY_WORTH_UP_TO), (110, 160)
 NO_FITS = np.zeros((1, 1, 1))
 
 
 class LambdaRankParams(NamedTuple):
-    """What the kernels take."""
+    """The kernels' parameters."""
 
     target: int  # one of `targets.TARGETS`
     variant: int  # one of `targets.VARIANTS`
@@ -124,7 +127,7 @@ def _write_normalised(
 ) -> tuple[float, float]:
     swaps.write_discounts(p.discount, batch, w)
     write_decays(w, batch, p.sigma)
-    magnitude = 0.0  # L over sigma
+    magnitude = 0.0  # L / sigma
     for m in range(batch.blocks):
         begin, end = w.whole[col.BEGIN, m], w.whole[col.BEGIN, m] + w.whole[col.SIZE, m]
         first = 0 if batch.spans_blocks else begin
@@ -146,7 +149,7 @@ def _write_normalised(
                 ratios = np.bool_(False)
                 magnitude = _add_divided_rows((first, top), (first, end), ratios, p.sigma, w)
                 magnitude += _add_divided_rows((top, end), (first, top), ratios, p.sigma, w)
-        # The divisor of equal scores is taken back.
+        # If all scores are equal, undo the division by 0.01 + 0.
         factor = OFFSET if spread == 0.0 else 1.0
         factor *= norm_factor(p.sigma * magnitude * factor)
         for column in range(first, end):
@@ -156,7 +159,7 @@ def _write_normalised(
     return -p.sigma, p.sigma * p.sigma
 
 
-long = many = False  # bound below: may queries be long, and a long one have many grades
+long = many = False  # bound below: whether queries may be long, and long ones have many grades
 _both = {"packing": _packing, "query_loss": swapped_loss}
 _kernel, _kernel_of_many = kernels_by_grades(
     LambdaRankParams,
@@ -187,7 +190,7 @@ def _pair_kernel(
 
 @dataclass(frozen=True, kw_only=True)
 class LambdaRank(Objective):
-    """Pairwise logistic loss weighted by the change of a measure when the pair is swapped.
+    """Pairwise logistic loss weighted by how much swapping the pair changes a metric.
 
     Burges, Ragno, Le (NIPS 2006), section 6.2. For every pair with y_i > y_j,
     ``loss = w_ij ln(1 + exp(-sigma (s_i - s_j)))`` with
@@ -197,22 +200,23 @@ class LambdaRank(Objective):
     Parameters
     ----------
     target : str, default "ndcg"
-        The measure whose change weighs a pair: "ndcg", "dcg", "map", "mrr", "err", "precision@k",
+        The metric whose change weights a pair: "ndcg", "dcg", "map", "mrr", "err", "precision@k",
         "recall@k" or "arp", the average relevance position (sum y r / sum y). For map, mrr,
-        precision and recall, y > 0 is relevant. err takes a query's largest gain as the top of the
-        scale. Only ndcg, dcg and err have gains, only ndcg and dcg a discount.
+        precision and recall, y > 0 is relevant. err takes a query's largest gain as the top of its
+        scale. Only ndcg, dcg and err use gains, and only ndcg and dcg a discount.
     variant : {"lambda", "ndcg-loss2", "ndcg-loss2++"}, default "lambda"
-        Of ndcg and dcg (Wang, Li, Golbandi, Bendersky, Najork, CIKM 2018): NDCG-Loss2 weighs a pair
-        by ``|g_i - g_j| (d(r) - d(r + 1)) / Z``, r the distance of the two ranks, and NDCG-Loss2++
-        by ten times that plus LambdaRank's weight.
+        For ndcg and dcg (Wang, Li, Golbandi, Bendersky, Najork, CIKM 2018): NDCG-Loss2 weights a
+        pair by ``|g_i - g_j| (d(r) - d(r + 1)) / Z``, where r is the distance between the two
+        ranks, and NDCG-Loss2++ by ten times that plus LambdaRank's weight.
     truncation : int, optional
-        Keep pairs whose better-ranked document is at this rank or above, at least 1. Default: all.
+        Keep only pairs whose better-ranked document is at this rank or above, at least 1. Default:
+        all pairs.
     sigma : float or Schedule, default 1.0
         Steepness of the logistic loss in score units, positive.
     norm : bool, default True
         Divide the weight of a pair by 0.01 plus its score difference, and scale each query's
-        gradients by log2(1 + L)/L, L their sum of magnitudes, as boosted-tree libraries do. False
-        is the paper's loss.
+        gradients by log2(1 + L)/L, where L is the sum of their magnitudes, as boosted-tree
+        libraries do. False is the paper's loss.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the same here and never negative; constant is plain gradient boosting.
     gain, discount : see `Objective`
@@ -221,14 +225,14 @@ class LambdaRank(Objective):
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
     The gradient is exact for fixed weights w (they jump where ranks change). O(n) memory and, after
-    a sort, time; O(n log n) for over 32 distinct grades or under 24 documents for each, and for the
-    loss. With `norm` O(n^2), or O(n T) with truncation T, for sigma outside 0.125 to 64 and for
-    scores that spread over more than 12288/sigma.
+    a sort, O(n) time; O(n log n) time for the loss and for queries of over 32 distinct grades or
+    under 24 documents per grade. With `norm` O(n^2), or O(n T) with truncation T, for sigma outside
+    0.125 to 64 and for scores that spread over more than 12288/sigma.
 
     Examples
     --------

@@ -3,9 +3,9 @@ r"""ListMLE: likelihood of the order by grade under the Plackett-Luce model of t
 Source
     Xia, Liu, Wang, Zhang, Li: Listwise approach to learning to rank: theory and algorithm. ICML
     2008. The weights by position are those of p-ListMLE: Lan, Zhu, Guo, Niu, Cheng: Position-aware
-    ListMLE: a sequential learning process for ranking. UAI 2014. The papers have no ties. Here they
-    are Breslow's approximation (Biometrics 30, 1974): every document of a tie is chosen from all
-    documents of the tie and below, and a tie's documents share the mean weight of its positions.
+    ListMLE: a sequential learning process for ranking. UAI 2014. The papers have no ties. Here ties
+    follow Breslow's approximation (Biometrics 30, 1974): every document of a tie is chosen from all
+    documents in the tie and below it, and each has the mean weight of the tie's positions.
 
 Definition
     order = documents by descending grade; T_i those of document i's grade and of lower ones
@@ -14,8 +14,8 @@ Definition
     w_i   = 1, or with `position_weights` the mean over the positions r of i's grade of
             (2^{n - r} - 1) / (2^{n - 1} - 1)                                    (2)
 
-    The paper's weights are the numerators of (2). Divided by the first of them they are those of
-    any other query of whatever length.
+    The paper's weights are the numerators of (2). Divided by the first of them, they are on one
+    scale in queries of any length.
 
 Symbols
     s scores, y labels: any finite numbers, only their order counts; P_ij = e^{s_j} / S_i
@@ -24,8 +24,8 @@ Gradient (exact)
     grad_p = sum over i with p in T_i of w_i P_ip - w_p
 
 Hessians
-    exact         (default) sum over i with p in T_i of w_i P_ip (1 - P_ip); never negative.
-                  Floored, as all, at 1e-10.
+    exact         (default) sum over i with p in T_i of w_i P_ip (1 - P_ip); never negative; floored
+                  at 1e-10
     gauss-newton  the same
     constant      1
 
@@ -33,16 +33,16 @@ Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
 
 Numerics
-    S_i is kept as its largest term and a factor from 1 to n, and the sums over i relative to the
-    largest term at hand: exponentials take non-positive arguments only, and no score overflows.
+    S_i is kept as its largest term times a factor from 1 to n, and the sums over i relative to the
+    largest term so far. Exponentials get only non-positive arguments, and no score overflows.
 
 Cost
     O(n log n): one sort by label and two passes.
 
 When to use
-    The label is an order, such as a ranking by a person or another system, and all of it counts.
-    With `position_weights` its first few places are all that counts. Many documents of equal grade
-    pull each other together; then `listnet` or `ranknet` is better.
+    When the label is an order, such as a ranking by a person or another system, and all of it
+    counts. With `position_weights` only its first few places count. Documents of equal grade pull
+    each other together; if there are many, `listnet` or `ranknet` is better.
 """
 
 import math
@@ -61,14 +61,14 @@ from .validation import NUMBERS, Floats
 
 
 class ListMLEParams(NamedTuple):
-    """What the kernel takes."""
+    """The kernel's parameters."""
 
     position_weights: bool
 
 
 @jit_helper
 def _weight(p: ListMLEParams, begin: int, end: int, n: int) -> float:
-    """Return what each document at the positions begin + 1 to end weighs."""
+    """Return the weight of each document at the positions begin + 1 to end."""
     if not p.position_weights:
         return 1.0
     total = 0.0
@@ -85,7 +85,7 @@ def _kernel(
     if all_equal(labels):
         return 0.0
     order = order_by_score(labels)
-    # By position: where its grade begins, the largest score from there on, and S over e to it.
+    # By position: where its grade begins, the largest score from there on, and S over e^that.
     begins, tops, sums = np.empty(n, np.int64), np.empty(n), np.empty(n)
     top, total = -math.inf, 0.0
     end = n
@@ -106,7 +106,7 @@ def _kernel(
             begins[place], tops[place], sums[place] = begin, top, total
             loss += weight * (log + (top - scores[order[place]]))  # (1)
         end = begin
-    # Sums of w/S and of w/S^2 over all grades so far, in units of e to the largest score.
+    # Sums of w/S and of w/S^2 over all grades so far, relative to e^(the largest score).
     once, squares = 0.0, 0.0
     end = 0
     while end < n:
@@ -130,17 +130,18 @@ def _kernel(
 
 @dataclass(frozen=True, kw_only=True)
 class ListMLE(Objective):
-    """Negative log-likelihood of the order by grade, documents being chosen from the top down.
+    """Negative log-likelihood of the order by grade, with documents chosen from the top down.
 
-    ``loss = sum_i w_i [ln(sum_j exp(s_j)) - s_i]``, j over the documents of document i's grade and
-    of lower ones: the Plackett-Luce model of Xia, Liu, Wang, Zhang, Li (ICML 2008), ties of grade
-    by Breslow's approximation. Labels may be any finite numbers; only their order counts.
+    ``loss = sum_i w_i [ln(sum_j exp(s_j)) - s_i]``, where j runs over the documents of document i's
+    grade and of lower ones: the Plackett-Luce model of Xia, Liu, Wang, Zhang, Li (ICML 2008), with
+    Breslow's approximation for ties. Labels may be any finite numbers; only their order counts.
 
     Parameters
     ----------
     position_weights : bool, default False
-        Weigh positions by ``2^(n - r) - 1`` over the first of these: the p-ListMLE of Lan, Zhu,
-        Guo, Niu, Cheng (UAI 2014). A weight halves from one position to the next. False: all 1.
+        Weight position r by ``2^(n - r) - 1`` over the first of these: the p-ListMLE of Lan, Zhu,
+        Guo, Niu, Cheng (UAI 2014). The weight halves from one position to the next. False: all are
+        1.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the same here and never negative; constant is plain gradient boosting.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
@@ -148,7 +149,7 @@ class ListMLE(Objective):
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----

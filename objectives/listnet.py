@@ -11,8 +11,8 @@ Definition
     loss   = - sum_i P_y(i) ln P_s(i)
 
     P_y is the softmax of the *grades*, as in the paper, where the judgements are scores like any
-    other. A softmax of the gains 2^y - 1 would leave nothing but the best grade: with grade 4 in a
-    list, a document of grade 3 would weigh e^{-8} of it.
+    other. A softmax of the gains 2^y - 1 would leave little but the best grade: with a grade 4 in
+    the list, a document of grade 3 would have e^{-8} of its weight.
 
 Symbols
     s scores, y grades
@@ -21,8 +21,8 @@ Gradient (exact)
     grad_i = P_s(i) - P_y(i)
 
 Hessians
-    exact         (default) P_s(i) (1 - P_s(i)); never negative. Floored, as all, at 1e-10.
-    gauss-newton  the same: a cross entropy of a softmax is its own Gauss-Newton curvature
+    exact         (default) P_s(i) (1 - P_s(i)); never negative; floored at 1e-10
+    gauss-newton  the same: the Hessian of a softmax cross entropy is its Gauss-Newton matrix
     constant      1
 
 Degenerate queries
@@ -30,15 +30,15 @@ Degenerate queries
     pull the scores of equal grades together, although no order of them is better than another.)
 
 Numerics
-    Exponentials take non-positive arguments only; no score overflows. The probability of all
+    Exponentials get only non-positive arguments; no score overflows. The probability of all
     documents but the best-scored one is summed, not subtracted from 1.
 
 Cost
     O(n).
 
 When to use
-    The best documents of a list are all that counts, and time matters: it takes one pass over the
-    list. With a single relevant document in each query it is the cross entropy of choosing it.
+    When only the best documents of a list count and time matters: it takes one pass over the list.
+    With a single relevant document in each query it is the cross entropy of choosing it.
 """
 
 import math
@@ -56,12 +56,12 @@ from .validation import Floats
 
 
 class ListNetParams(NamedTuple):
-    """The kernel takes none."""
+    """The kernel has no parameters."""
 
 
 @jit_helper
 def _softmax(values: Floats, p: Floats) -> tuple[int, float]:
-    """Write the softmax; return a largest value's position and the sum of e^{v - max} elsewhere."""
+    """Write the softmax; return where a largest value is, and the sum of e^{v - max} elsewhere."""
     top = int(np.argmax(values))
     others = 0.0
     for i in range(len(values)):
@@ -103,7 +103,7 @@ class ListNet(Objective):
     """Cross entropy between the softmax of the grades and that of the scores.
 
     ``loss = -sum_i P_y(i) ln P_s(i)`` with ``P_s(i) = exp(s_i) / sum_j exp(s_j)`` the probability
-    of document i to be ranked first and ``P_y`` the same of the grades, after Cao, Qin, Liu, Tsai,
+    that document i is ranked first and ``P_y`` the same for the grades, after Cao, Qin, Liu, Tsai,
     Li (ICML 2007).
 
     Parameters
@@ -116,7 +116,7 @@ class ListNet(Objective):
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----

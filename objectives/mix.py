@@ -2,8 +2,8 @@
 
 Source
     Wu, Chang, Zheng, Zha: Smoothing DCG for learning to rank: a novel approach using smoothed
-    hinge functions. CIKM 2009, section 3.3, equation (18), there for squared error and SHF-SDCG
-    (see RegSHFSDCG, which is this mixture of them); here for any two objectives.
+    hinge functions. CIKM 2009, section 3.3, equation (18). There it mixes squared error and
+    SHF-SDCG (RegSHFSDCG is that mixture); here it mixes any two objectives.
 
 Definition
     loss_m = tau_m F + (1 - tau_m) S                                            (18)
@@ -12,16 +12,16 @@ Symbols
     F the loss of `first`, S that of `second`, tau_m the value of `schedule` in round m.
 
 Gradient
-    The same mixture of both gradients: what the lesser of them claims to be.
+    The same mixture of both gradients. It claims what the weaker of the two claims.
 
 Hessians
     The same mixture of both Hessians.
 
 Scale
-    loss and grad_hess are (18) as it stands. In it the second objective takes over where
-    (1 - tau_m) |S'| exceeds tau_m |F'|, and that need not be the middle of the schedule: SHF-SDCG's
+    loss and grad_hess return (18) as it stands. There the second objective takes over where
+    (1 - tau_m) |S'| exceeds tau_m |F'|, which need not be the middle of the schedule: SHF-SDCG's
     gradients are about a thousandth of squared error's, and the mixture stays a regression until
-    two thirds of the rounds. A booster is handed the parts on one scale, each divided by its mean
+    two thirds of the rounds. A booster gets the parts on one scale, each divided by its mean
     Hessian over the documents with a gradient, so that tau_m is the weight of the first one's
     Newton step.
 
@@ -59,7 +59,7 @@ def _mixed_kind(first: HessianKind, second: HessianKind) -> HessianKind:
 
 
 def check_inner(name: str, part: object) -> Objective:
-    """Return an objective that another one may hold."""
+    """Return `part` if another objective may hold it."""
     if not isinstance(part, Objective):
         raise TypeError(f"{name} must be an objective such as boostrank.Blend(), got {part!r}")
     if part.outermost:
@@ -71,12 +71,12 @@ def check_inner(name: str, part: object) -> Objective:
 
 
 def joined(*texts: str) -> str:
-    """Return what several parts say, each once."""
+    """Return the texts of several parts as one, each once."""
     return "; ".join(dict.fromkeys(filter(None, texts)))
 
 
 def check_part(name: str, part: object, whole: str) -> None:
-    """Refuse what cannot be inside, and host parameters, which hosts read of the whole only."""
+    """Refuse what cannot be a part, and host parameters, which hosts read only from the whole."""
     for field in fields(check_inner(name, part)):
         value = getattr(part, field.name)
         if field.name in HOST_PARAMETERS and value != field.default:
@@ -91,7 +91,7 @@ Parts = tuple[tuple[float, Objective], ...]
 
 
 def parts_of(objective: Objective, round: int | None) -> Parts:
-    """Return the sum that the loss of a round is: of mixtures all parts, of others themselves."""
+    """Return the loss of a round as a sum: all parts of a mixture, or the objective itself."""
     at = objective._at(round)
     if not isinstance(at, Mixture):
         return ((1.0, at),)
@@ -105,17 +105,17 @@ def parts_of(objective: Objective, round: int | None) -> Parts:
 def on_one_scale(
     parts: Parts, derivatives: Floats, mean_hessians: Sequence[float], *, rescale: bool
 ) -> Floats:
-    """Add the parts of a sum up, each with a mean Hessian of 1.
+    """Add up the parts of a sum, each with a mean Hessian of 1.
 
     Parameters
     ----------
     parts : weights and objectives
     derivatives : float64 array (n_parts, 2, n_docs)
-        Gradient and Hessian of each part. The sum is written over the first of them.
+        Gradient and Hessian of each part. The sum overwrites the first part.
     mean_hessians : sequence of float
         Mean Hessian of each part over the documents to which it gives a gradient.
     rescale : bool
-        False adds the parts up as they are, equation (18). Their Hessians are floored all the same.
+        False adds the parts as they are, equation (18). Their Hessians are floored in both cases.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def on_one_scale(
 
 @jit_ordered
 def _in_unit(value: float, factor: float) -> float:
-    """Return a product that no sum is contracted with."""
+    """Return a product that the compiler does not fuse with a sum."""
     return value * factor
 
 
@@ -160,12 +160,12 @@ def _add_parts(
                 hess[i] += _in_unit(max(own_hess[i], floors[part]), factors[part])
 
 
-# What overflows is refused by the caller; a share of none of it is not a number.
+# The caller refuses what overflows; a weight of 0 makes NaN of it.
 @np.errstate(invalid="ignore")
 def add_losses(
     parts: Parts, labels: Sequence[Floats], scores: Floats, boundaries: Integers, loss: Floats
 ) -> None:
-    """Add the weighted losses of the parts, each on its own labels, to those of the queries."""
+    """Add the weighted losses of the parts, each on its own labels, to `loss`."""
     for (weight, part), own_labels in zip(parts, labels, strict=True):
         own = np.zeros_like(loss)
         part._loss(scores, own_labels, boundaries, own)
@@ -181,7 +181,7 @@ def write_sums(
     grad: Floats,
     hess: Floats,
 ) -> None:
-    """Write the weighted derivatives of the parts, each on its own labels, added up as they are."""
+    """Write the sum of the parts' weighted derivatives as they are, each on its own labels."""
     grad[:], hess[:] = 0.0, 0.0
     own_grad, own_hess = np.empty_like(grad), np.empty_like(hess)
     for (weight, part), own_labels in zip(parts, labels, strict=True):
@@ -196,11 +196,11 @@ class Mixture(Objective):
 
     @abstractmethod
     def _mixed(self) -> tuple[Any, Objective, Objective]:
-        """Return the weight of the first objective, a number once `_at` has run, and both."""
+        """Return the weight of the first objective (after `_at`, a number), and both objectives."""
 
     @property
     def n_draws(self) -> int:
-        """How many uniform numbers of each document a booster's round draws, for all parts."""
+        """How many uniform numbers a booster draws per document and round, for all parts."""
         return sum(part.n_draws for part in self._mixed()[1:])
 
     @property
@@ -248,14 +248,14 @@ class Mix(Mixture):
 
     After Wu, Chang, Zheng, Zha (CIKM 2009), equation (18), which goes from an easy loss to one that
     is not convex; `RegSHFSDCG` is that mixture. For a booster both parts are brought to one scale,
-    a mean Hessian of 1, before they are added, so that tau weighs their Newton steps; `loss` and
+    a mean Hessian of 1, before they are added, so that tau weights their Newton steps. `loss` and
     `grad_hess` return the sum as it is written.
 
     Parameters
     ----------
     first, second : Objective
-        Any two, also mixtures, each with its own `hessian`. Their parameters for hosts must be left
-        at the defaults, which the mixture's replace.
+        Any two objectives, mixtures included, each with its own `hessian`. Their parameters for
+        hosts must be left at the defaults; those of the mixture replace them.
     schedule : float or Schedule
         tau, the weight of `first`, from 0 to 1, such as ``Schedule("logistic", total_rounds)``.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
@@ -263,12 +263,12 @@ class Mix(Mixture):
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range; `loss` and `grad_hess` without `round`
-        where it changes something.
+        For a parameter of the wrong type or out of range, and in `loss` and `grad_hess` for a
+        missing `round` where it changes something.
 
     Notes
     -----
-    Takes the time of both parts. Gradient and Hessian claim what the lesser of the parts does.
+    Takes the time of both parts. Gradient and Hessian claim what the weaker of the parts claims.
 
     Examples
     --------
@@ -298,11 +298,11 @@ class Mix(Mixture):
             self._set(schedule=check_share("schedule", self.schedule))
         super().__post_init__()
 
-    if not TYPE_CHECKING:  # no parameter, as elsewhere: it is chosen for each part
+    if not TYPE_CHECKING:  # not a parameter here: it is chosen for each part
 
         @property
         def hessian(self) -> str:
-            """What the mixed Hessian is."""
+            """What the mixed Hessian claims to be."""
             return self.contract.hessian
 
     def _mixed(self) -> tuple[Any, Objective, Objective]:

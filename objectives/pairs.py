@@ -1,4 +1,4 @@
-"""Pairs of documents, one preferred to the other: what `Preferences` reads."""
+"""Pairs of documents, one preferred to the other, as `Preferences` takes them."""
 
 from typing import Any, NamedTuple
 
@@ -10,16 +10,16 @@ COLUMNS = ("winner", "loser", "weight", "margin")
 
 
 class Known(NamedTuple):
-    """What was found out of the queries of the last call."""
+    """What is known about the queries of the last call."""
 
     boundaries: Integers
     first: Integers
 
 
 class Pairs:
-    """Rows (winner, loser, weight, margin), in the order of the winners.
+    """Rows (winner, loser, weight, margin), sorted by winner.
 
-    Equal by value and hashable; in which order the pairs were given makes no difference.
+    Compared by value and hashable; the order in which the pairs were given makes no difference.
 
     Attributes
     ----------
@@ -27,9 +27,9 @@ class Pairs:
         Rows of the documents.
     weight : float64 array (n_pairs,)
     margin : float64 array (n_pairs,) or (0,)
-        Empty: none were given.
+        Empty if none were given.
     row : int64 array (n_pairs,)
-        Where each pair stood as given.
+        Where each pair was in the input.
     """
 
     def __init__(self, values: Any) -> None:
@@ -49,7 +49,7 @@ class Pairs:
             )
         weight = _amounts("weight", given["weight"]) if "weight" in given else np.ones(n)
         margin = _amounts("margin", given["margin"]) if "margin" in given else np.zeros(0)
-        # The bits of sums must not depend on the order in which pairs are given.
+        # The order in which pairs are given must not change the bits of sums.
         keys = (weight, loser, winner) if "margin" not in given else (margin, weight, loser, winner)
         self.row: Integers = np.lexsort(keys)
         self.winner: Integers = winner[self.row]
@@ -92,8 +92,8 @@ class Pairs:
         Returns
         -------
         int64 array (n_docs + 1,)
-            The first of the pairs that the document, or one behind it, wins. Those of a query are
-            then the ones from its first document's to the next query's.
+            The first pair that the document, or a later one, wins. The pairs of a query then run
+            from its first document's to the next query's.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Pairs:
         return known.first
 
     def check(self, query: Any) -> None:
-        """Check that the data has the rows, and each pair is of one query.
+        """Check that the data has the rows and that each pair is of one query.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Pairs:
         Raises
         ------
         ValueError
-            If not, with the row of the first bad pair as given.
+            If not; the message names the row of the first bad pair in the input.
         """
         n_docs = len(query)
         last = np.maximum(self.winner, self.loser)
@@ -139,18 +139,18 @@ class Pairs:
             )
 
     def _first_given(self, bad: Any) -> tuple[int, int]:
-        """Return the row of the first bad pair as given, and its place here."""
+        """Return the row of the first bad pair in the input, and its place here."""
         places = np.flatnonzero(bad)
         at = int(places[np.argmin(self.row[places])])
         return int(self.row[at]), at
 
     def moved(self, where: Integers) -> "Pairs":
-        """Return the pairs as rows of other data, without those that it does not have.
+        """Return the pairs as rows of other data, without those whose rows it does not have.
 
         Parameters
         ----------
         where : int64 array (n_docs,)
-            New row of each document; -1: none.
+            New row of each document, or -1 for none.
 
         Returns
         -------
@@ -159,7 +159,7 @@ class Pairs:
         Raises
         ------
         ValueError
-            If none is left.
+            If no pair is left.
         """
         winner, loser = where[self.winner], where[self.loser]
         kept = (winner >= 0) & (loser >= 0)
@@ -174,7 +174,7 @@ class Pairs:
         return Pairs({name: values[kept] for name, values in columns.items()})
 
     def in_order(self, order: Integers) -> "Pairs":
-        """Return the pairs, which have been checked, for rows in another order.
+        """Return the pairs, already checked, for rows in another order.
 
         Parameters
         ----------

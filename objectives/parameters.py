@@ -1,4 +1,4 @@
-"""Fields of objectives that state their own check: ``margin: float = positive(1.0)``.
+"""Fields of objectives that carry their own check: ``margin: float = positive(1.0)``.
 
 The base class runs the checks of all fields when an objective is built.
 """
@@ -25,9 +25,9 @@ from .validation import (
 def checked(
     check: Callable[[str, Any], Any], default: Any, *, compiled: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Return a field whose value ``check(name, value)`` returns, or refuses.
+    """Return a field whose value ``check(name, value)`` returns or refuses.
 
-    ``compiled(value)`` is what kernels get for it. Default: the value.
+    Kernels get ``compiled(value)``. Default: the value itself.
     """
     metadata = {"check": check} | ({"compiled": compiled} if compiled else {})
     return field(default=default, metadata=metadata)
@@ -39,7 +39,7 @@ def positive(default: float) -> Any:
 
 
 def schedulable(default: float) -> Any:
-    """Return a field for a positive number or a schedule of such."""
+    """Return a field for a positive number or a schedule of such numbers."""
     return checked(check_positive_or_schedule, default)
 
 
@@ -59,7 +59,7 @@ def cutoff() -> Any:
 
 
 def choice(default: str, words: tuple[str, ...]) -> Any:
-    """Return a field for one of several words; kernels take its place among them."""
+    """Return a field for one of several words; kernels get its index among them."""
     return checked(partial(_chosen, words), default, compiled=words.index)
 
 
@@ -94,7 +94,7 @@ def _chosen(words: tuple[str, ...], name: str, value: Any) -> str:
 
 
 class ArrayParameter:
-    """An array as a parameter: equal by value, hashable and not to be written to.
+    """An array as a parameter: compared by value, hashable and read-only.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class ArrayParameter:
     def __hash__(self) -> int:
         return self._hash
 
-    # Another process has other hashes, and pickle forgets that an array must not be written to.
+    # Hashes differ between processes, and pickle forgets that an array is read-only.
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         return _restored, (type(self), self.values)
 

@@ -1,7 +1,7 @@
 r"""Pearson: one minus the correlation of scores and labels, inside each query.
 
 Source
-    The information coefficient by which forecasts of returns are judged; Pearson's correlation. The
+    Pearson's correlation, the information coefficient by which forecasts of returns are judged. The
     width `sigma` is added here: see below.
 
 Definition
@@ -11,10 +11,10 @@ Definition
     c    = sum_i u_i v_i,  loss = 1 - c                                          (2)
 
     c is the correlation of the labels with scores that carry noise of standard deviation sigma. The
-    plain one, sigma = 0, has no gradient where all scores of a query are equal, as they are in a
-    booster's first round, and one beyond all bounds near it: queries that happen to have almost
-    equal scores would drown the others. With sigma, training begins with a regression on
-    standardised labels, and turns to the correlation as the scores grow beyond sigma.
+    plain correlation, sigma = 0, has no gradient where all scores of a query are equal, as they are
+    in a booster's first round, and an unbounded gradient near it: queries that happen to have
+    almost equal scores would drown out the others. With sigma, training begins as a regression on
+    standardised labels and turns to the correlation as the scores grow beyond sigma.
 
 Symbols
     s scores, y labels: any finite numbers
@@ -24,11 +24,11 @@ Gradient (exact)
 
 Hessians
     gauss-newton  (default) (1 - 1/n - u_i^2) / (sqrt(n) N): the bracket is that of
-                  1/2 sum (u - v)^2, which is the loss but for the length of u. With the factor
-                  behind it a Newton step is the residual of standardised labels after the scores'
-                  best fit, sqrt(n) (v_i - c u_i), whatever the scores' scale: the step of a
-                  regression. With 1/N^2 steps would be in proportion to the scores, and the first
-                  tree would rule for long.
+                  1/2 sum (u - v)^2, which is the loss except for the length of u. With the factor
+                  after it, a Newton step is the residual of standardised labels after the scores'
+                  best fit, sqrt(n) (v_i - c u_i), whatever the scale of the scores: the step of a
+                  regression. With 1/N^2 steps would be proportional to the scores, and the first
+                  tree would dominate for a long time.
     exact         [2 u_i v_i + c (1 - 1/n - 3 u_i^2)] / N^2, indefinite, therefore floored at a
                   tenth of the query's mean magnitude
     constant      1
@@ -43,8 +43,9 @@ Cost
     O(n).
 
 When to use
-    The label is a number, such as a return, and its distances count, outliers included; or the
-    correlation is what the model is judged by. Where only the order of labels counts, `spearman`.
+    When the label is a number, such as a return, and distances between labels count, outliers
+    included; or when the model is judged by the correlation. If only the order of labels counts,
+    use `spearman`.
 """
 
 import math
@@ -68,14 +69,14 @@ SMALL = 1e-300
 
 
 class PearsonParams(NamedTuple):
-    """What the kernel takes."""
+    """The kernel's parameters."""
 
     sigma: float
 
 
 @jit_helper
 def _centre(values: Floats, out: Floats) -> float:
-    """Write the values less their mean, over their largest such distance, which is returned."""
+    """Write the values minus their mean, over the largest distance from it, which is returned."""
     n = len(values)
     largest = 0.0
     for i in range(n):
@@ -138,26 +139,26 @@ class Pearson(Objective):
     """One minus Pearson's correlation of the scores with the labels of a query.
 
     ``loss = 1 - sum_i a_i b_i / sqrt((sum_i a_i^2 + n sigma^2) sum_i b_i^2)`` with a and b the
-    scores and labels less their means: the correlation, or information coefficient, of scores that
-    carry noise of width sigma, and the plain one where they are much wider. Labels may be any
-    finite numbers.
+    scores and labels minus their means. This is the correlation, or information coefficient, of
+    scores that carry noise of width sigma, and the plain one if they are much wider. Labels may be
+    any finite numbers.
 
     Parameters
     ----------
     sigma : float or Schedule, default 0.2
-        Width of the scores below which their correlation fades, positive, in units of a Newton
-        step, a standard deviation of the labels. It keeps gradients finite where all scores of a
-        query are equal, as in the first round. A smaller one brings the plain correlation, and
-        overfitting, sooner.
+        Width of the scores below which their correlation fades, positive. Its unit is that of a
+        Newton step, one standard deviation of the labels. It keeps gradients finite where all
+        scores of a query are equal, as in the first round. A smaller one brings the plain
+        correlation, and overfitting, sooner.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        With it a Newton step is the residual of standardised labels; the true diagonal, which is
-        indefinite and zero where all scores are equal; 1.
+        A surrogate with which a Newton step is the residual of standardised labels; the true
+        diagonal, which is indefinite and zero where all scores are equal; 1.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
@@ -177,7 +178,7 @@ class Pearson(Objective):
     claims: ClassVar[Contract] = Contract(labels=NUMBERS)
     hessian_share: ClassVar[float] = 0.1
 
-    # Of .01 to 1 on made returns of four signal strengths, .1 to .4 had the best validation
+    # Of .01 to 1 on synthetic returns of four signal strengths, .1 to .4 had the best validation
     # correlation: the less, the weaker the signal.
     sigma: float | Schedule = schedulable(0.2)
     hessian: str = "gauss-newton"

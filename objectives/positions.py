@@ -1,4 +1,4 @@
-"""Where documents were shown, and how likely each position is looked at: what `Unbiased` takes."""
+"""Where documents were shown, and how likely each position is to be looked at, for `Unbiased`."""
 
 from typing import Any
 

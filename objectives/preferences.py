@@ -1,4 +1,4 @@
-r"""Preferences: pairs of documents that are given, instead of all pairs of different grade.
+r"""Preferences: given pairs of documents, instead of all pairs of different grade.
 
 Source
     Cohen, Schapire, Singer: Learning to order things. JAIR 1999; Freund, Iyer, Schapire, Singer:
@@ -14,10 +14,10 @@ Definition
     ranksvm     max(0, m - x), m = 1 where the pair has none
     rankboost   e^{-x}, on a straight line below -36
     frank       1 - sqrt(P(x))
-    lambdarank  Delta_ij ln(1 + e^{-sigma x}), Delta_ij how much the swap changes the measure of
-                the labels; 1 where the labels of the query are all equal. A pair counts when the
-                better-ranked of its two is at rank <= T.
-    divided by the sum of the query's weights when the objective inside has `normalize`; `norm` of
+    lambdarank  Delta_ij ln(1 + e^{-sigma x}), Delta_ij how much the swap changes the metric of the
+                labels; 1 where the labels of the query are all equal. A pair counts if its
+                better-ranked document is at rank <= T.
+    divided by the sum of the query's weights when the objective inside has `normalize`. `norm` of
     lambdarank takes L over these pairs, weights included.
 
 Gradient (as the objective inside)
@@ -30,13 +30,15 @@ Degenerate queries
     No pair: zero loss and gradient.
 
 Numerics
-    As the objectives inside. Pairs are sorted once, so that their order changes no bit.
+    As in the objective inside. Pairs are sorted once, so that the order in which they are given
+    changes no bit.
 
 Cost
-    O(1) for each pair; lambdarank after a sort of the query.
+    O(1) per pair; for lambdarank after a sort of the query.
 
 When to use
-    Judgements that say which of two is better and give no grades, or say so of few documents.
+    When judgements say which of two documents is better instead of giving grades, or cover only a
+    few documents.
 """
 
 import math
@@ -67,7 +69,7 @@ from .ranknet import RankNet
 from .ranksvm import RankSVM
 from .validation import Floats, Integers
 
-#: What learns from pairs, by name, and the loss of a pair as the kernels know it.
+#: The objectives that learn from given pairs, by name; below, the kernels' codes for their losses.
 INSIDE: Mapping[str, type[Objective]] = {
     cls.name: cls for cls in (RankNet, RankSVM, GBRank, RankBoost, FRank, LambdaRank)
 }
@@ -83,22 +85,22 @@ LOSSES = {
 
 
 class PairParams(NamedTuple):
-    """What the kernels take; of a query, its own pairs."""
+    """The kernels' parameters; for one query, only its own pairs."""
 
     loss: int  # one of `LOSSES`
     sigma: float
-    margin: float  # of pairs that have none
+    margin: float  # for pairs without one
     normalize: bool
     begin: int  # row of the query's first document
     first: Integers
     winner: Integers
     loser: Integers
     weight: Floats
-    margins: Floats  # or none at all
+    margins: Floats  # empty if none were given
 
 
 class SwapParams(NamedTuple):
-    """What the kernel of LambdaRank takes."""
+    """The parameters of LambdaRank's kernel."""
 
     pairs: PairParams
     swaps: LambdaRankParams
@@ -203,7 +205,7 @@ def _kernel(
 def _weigh_by_swaps(
     p: SwapParams, gains: Floats, order: Integers, place: Integers, weight: Floats
 ) -> None:
-    """Multiply the weights of a query's pairs by what their swaps change."""
+    """Multiply the weights of a query's pairs by how much their swaps change the metric."""
     swaps, n = p.swaps, len(order)
     change = swaps_of(swaps.target, swaps.truncation, swaps.discount, gains, order)
     for t in range(len(weight)):
@@ -220,7 +222,7 @@ def _weigh_by_swaps(
 
 @jit_helper
 def _swap_weights(p: SwapParams, scores: Floats, gains: Floats) -> Floats:
-    """Return the weights of a query's pairs, as LambdaRank has them."""
+    """Return the weights of a query's pairs as in LambdaRank."""
     n, order = len(scores), order_by_score(scores)
     place = np.empty(n, dtype=np.int64)
     for a in range(n):
@@ -249,7 +251,7 @@ def _swap_kernel(
     loss, pulls = _add_pairs(p.pairs, weight, scores, hessian, grad, hess)
     if not p.swaps.norm:
         return loss
-    factor = norm_factor(2.0 * pulls)  # of L
+    factor = norm_factor(2.0 * pulls)  # from L
     for i in range(len(scores)):
         grad[i] *= factor
         hess[i] *= factor
@@ -258,33 +260,33 @@ def _swap_kernel(
 
 @dataclass(frozen=True)
 class Preferences(Around):
-    """An objective on pairs that are given: which of two documents of a query is better.
+    """An objective on given pairs: which of two documents of a query is better.
 
     Parameters
     ----------
     objective : str or Objective
         The loss of a pair: "ranknet", "ranksvm", "gbrank", "rankboost", "frank" or "lambdarank", by
-        name or as an object, whose parameters hold. "lambdarank" weighs a pair by what its swap
-        changes in the measure of the labels; where all labels of a query are equal, by 1. Others
-        ignore the labels.
+        name or as an object with its own parameters. "lambdarank" weights a pair by how much its
+        swap changes the metric of the labels, or by 1 where all labels of a query are equal. The
+        others ignore the labels.
     pairs : array_like (n_pairs, 2), (n_pairs, 3) or (n_pairs, 4), or data frame
-        Rows (winner, loser[, weight[, margin]]), or columns of these names. Winner and loser are
+        Rows (winner, loser[, weight[, margin]]), or columns with these names. Winner and loser are
         rows of the training data, from 0, of one query. A weight multiplies the loss of its pair;
-        positive, default 1; a pair that is given twice counts twice. A margin is the lead that the
+        positive, default 1. A pair that is given twice counts twice. A margin is the lead that the
         winner should have, for "gbrank" and "ranksvm" only; positive, default that of the
         objective.
 
     Raises
     ------
     TypeError, ValueError
-        For an objective that is none of the six, margins with one that has none, and for bad pairs,
-        naming their row. In `loss`, `grad_hess` and training for rows that the data does not have,
-        and for pairs across two queries.
+        For an objective that is none of the six, for margins with an objective that has none, and
+        for bad pairs; the message names their row. In `loss`, `grad_hess` and training for rows
+        that the data does not have, and for pairs across two queries.
 
     Notes
     -----
-    The objective's parameters for hosts (`perturb`, `seed`, ...) are those of the whole. Time grows
-    with the number of pairs. Gradient and Hessian claim what those of the objective do.
+    The host parameters of `objective` (`perturb`, `seed`, ...) apply to the whole. Time grows with
+    the number of pairs. Gradient and Hessian claim what those of the objective claim.
 
     Examples
     --------
@@ -328,7 +330,7 @@ class Preferences(Around):
         return bool(self.objective.counts_gains)
 
     def with_gain(self, gain: Any) -> Self:
-        """Return a copy with another gain, where it counts."""
+        """Return a copy with another gain, if the objective uses gains."""
         return self.replace(objective=self.objective.with_gain(gain))
 
     @property
@@ -344,7 +346,7 @@ class Preferences(Around):
         return replace(inner, cost=Cost.QUADRATIC)
 
     def _prepared(self, labels: Floats, boundaries: Integers) -> tuple[Any, Any, Floats]:
-        """Return the kernel, what it takes, and the gains."""
+        """Return the kernel, its parameters and the gains."""
         inner, pairs = self.objective, self.pairs
         p = PairParams(
             loss=LOSSES[inner.name],

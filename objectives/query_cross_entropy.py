@@ -2,9 +2,9 @@ r"""QueryCrossEntropy: logistic loss after the best constant shift of each query
 
 Source
     The objective of this name in CatBoost (its documentation, Ranking: objectives and metrics),
-    with its alpha at 1: there, a twentieth of the loss is by default one without the shift, and a
-    query of equal labels still teaches through that. CatBoost trains it on GPUs only; nothing of it
-    could be compared here.
+    with its alpha at 1. There, by default, a twentieth of the loss is computed without the shift,
+    and a query of equal labels still teaches through that part. CatBoost trains it only on GPUs, so
+    nothing could be compared here.
 
 Definition
     t_i  = min(y_i / top, 1)
@@ -14,14 +14,14 @@ Symbols
     s scores, y labels, p_i = 1/(1 + e^{-x_i}) at the best b
 
 Shift
-    At the best b, sum_i p_i = sum_i t_i (2). It is unique where t has two different values, and is
+    At the best b, sum_i p_i = sum_i t_i (2). This b is unique if t has two different values, and is
     found by Newton steps inside a bracket.
 
 Gradient (exact: b is at a minimum, and does not count)
     grad_i = p_i - t_i                                                               (3)
 
 Hessians
-    majorizer     (default, "gauss-newton") p_i (1 - p_i), that for a fixed b
+    majorizer     (default, "gauss-newton") p_i (1 - p_i), the Hessian for a fixed b
     exact         p_i (1 - p_i) - (p_i (1 - p_i))^2 / sum_j p_j (1 - p_j)
     constant      1
 
@@ -29,15 +29,15 @@ Degenerate queries
     Fewer than two documents, or all t equal: zero loss and gradient.
 
 Numerics
-    b is kept as a difference from the score of one document next to it, so that scores far from 0
-    or far apart cost no digits.
+    b is kept as a difference from the score of a document near it, so that scores far from 0 or far
+    apart cost no digits.
 
 Cost
-    O(n log n): a sort, and some passes for the shift.
+    O(n log n): a sort and a few passes for the shift.
 
 When to use
-    Labels are probabilities, such as click-through rates, and only their order inside a query is of
-    interest. For scores that are probabilities themselves take Calibrated.
+    When labels are probabilities, such as click-through rates, and only their order inside a query
+    is of interest. For scores that are probabilities themselves, use Calibrated.
 """
 
 import math
@@ -54,19 +54,19 @@ from .engine.vector import logistic, logistic_loss
 from .parameters import positive
 from .validation import Floats
 
-# Newton steps double the digits; each of the others halves a bracket of at most 2^2048.
+# Newton steps double the digits; the other steps each halve a bracket of at most 2^2048.
 MOST_STEPS = 300
 
 
 class QueryCrossEntropyParams(NamedTuple):
-    """What the kernel takes."""
+    """The kernel's parameters."""
 
     top: float
 
 
 @jit_helper
 def _shift(leads: Floats, total: float) -> float:
-    """Return b of (2), for leads over the document next to it."""
+    """Return b of (2), from leads over the document near it."""
     n = len(leads)
     least, most = 0.0, 0.0
     for i in range(n):
@@ -140,16 +140,16 @@ class QueryCrossEntropy(Objective):
     Parameters
     ----------
     top : float, default 1.0
-        The label that means certainly relevant, positive, as in `Calibrated`: a label y is the
-        probability y / top, and one above `top` is 1.
+        The label that means certainly relevant, positive, as in `Calibrated`. A label y is the
+        probability y / top, and a label above `top` counts as 1.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        An upper bound, that of a fixed shift; the true diagonal; 1.
+        An upper bound, the Hessian for a fixed shift; the true diagonal; 1.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----

@@ -2,9 +2,9 @@ r"""QueryRMSE: squared error after the best constant shift of each query.
 
 Source
     The objective of this name in CatBoost (its documentation, Ranking: objectives and metrics).
-    There, the documents' weights also enter the mean residual, the metric that is reported is the
-    root of the mean square over all documents, and a query of equal grades still teaches that its
-    documents score alike; here it teaches nothing, as everywhere where only differences count.
+    There, document weights also enter the mean residual, the reported metric is the root of the
+    mean square over all documents, and a query of equal grades still teaches that its documents
+    score alike. Here such a query teaches nothing, as in all losses of score differences.
 
 Definition
     r_i  = y_i - s_i
@@ -26,16 +26,16 @@ Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
 
 Numerics
-    The mean is taken of r, not of y and s apart: r keeps its digits where a query's scores are far
-    from its grades.
+    The mean is taken over r, not over y and s separately, so that r keeps its digits where a
+    query's scores are far from its grades.
 
 Cost
     O(n).
 
 When to use
-    Labels that are numbers, distances between them included, and below zero too; trees that are
-    strongly regularised; or the cheapest round. Unlike Regression it spends nothing on how good a
-    query is as a whole.
+    When labels are numbers whose distances count, negative ones included; when trees are strongly
+    regularised; or when rounds should be as cheap as possible. Unlike Regression it spends nothing
+    on how good a query is as a whole.
 """
 
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ from .validation import NUMBERS, Floats
 
 
 class QueryRMSEParams(NamedTuple):
-    """The kernel takes none."""
+    """The kernel has no parameters."""
 
 
 @query_kernel(QueryRMSEParams)
@@ -66,7 +66,7 @@ def _kernel(
     for i in range(n):
         grad[i] = mean - (labels[i] - scores[i])
         hess[i] = 1.0 - 1.0 / n if hessian == EXACT else 1.0
-    # Not in the loop that writes: how that is summed may depend on where its arrays lie.
+    # In its own loop: the order of a sum in a loop that writes may depend on where its arrays lie.
     loss = 0.0
     for i in range(n):
         loss += 0.5 * grad[i] * grad[i]
@@ -83,14 +83,14 @@ class QueryRMSE(Objective):
     Parameters
     ----------
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        1, an upper bound, so that a Newton step is the mean residual; the true diagonal 1 - 1/n of
+        1, an upper bound, so that a Newton step is the mean residual; the true diagonal, 1 - 1/n in
         a query of n documents; 1.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----

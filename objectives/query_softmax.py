@@ -3,9 +3,9 @@ r"""QuerySoftMax: cross entropy of a softmax of the scores with shares of the la
 Source
     The objective of this name in CatBoost (its documentation, Ranking: objectives and metrics; its
     derivatives in ``error_functions.cpp``). There a query's loss is multiplied by the sum of its
-    labels, as `weight` can do here; ``lambda`` is added to the Hessian, .01 beta times that sum;
-    documents' weights enter the shares; and a query of equal labels still teaches that its
-    documents score alike.
+    labels, as `weight` can do here; ``lambda``, .01 beta times that sum, is added to the Hessian;
+    document weights enter the shares; and a query of equal labels still teaches that its documents
+    score alike.
 
 Definition
     t_i  = y_i / sum_j y_j
@@ -19,23 +19,23 @@ Gradient (exact)
     grad_i = beta (p_i - t_i)
 
 Hessians
-    exact         (default) beta^2 p_i (1 - p_i); never negative. Floored, as all, at 1e-10.
-    gauss-newton  the same: a cross entropy of a softmax is its own Gauss-Newton curvature
+    exact         (default) beta^2 p_i (1 - p_i); never negative; floored at 1e-10
+    gauss-newton  the same: the Hessian of a softmax cross entropy is its Gauss-Newton matrix
     constant      1
 
 Degenerate queries
-    Fewer than two documents, or all labels equal, zeros too: zero loss and gradient.
+    Fewer than two documents, or all labels equal, zeros included: zero loss and gradient.
 
 Numerics
-    As in ListNet: exponentials take non-positive arguments only; no score overflows.
+    As in ListNet: exponentials get only non-positive arguments; no score overflows.
 
 Cost
     O(n).
 
 When to use
-    Labels are counts or shares of one choice, such as clicks, purchases or bookings in a list of
-    results: the loss is the likelihood of those choices. Of grades, `listnet` takes a softmax too,
-    and `xe-ndcg` the gains.
+    When labels are counts or shares of one choice, such as clicks, purchases or bookings in a list
+    of results: the loss is the likelihood of those choices. For grades, `listnet` takes their
+    softmax, and `xe-ndcg` their gains.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ from .validation import Floats
 
 
 class QuerySoftMaxParams(NamedTuple):
-    """What the kernel takes."""
+    """The kernel's parameters."""
 
     beta: float
 
@@ -71,12 +71,12 @@ def _kernel(
         top, best = max(top, labels[i]), max(best, scores[i])
     steep, target = np.empty(n), np.empty(n)
     for i in range(n):
-        total += labels[i] / top  # the smallest of labels have no reciprocal
+        total += labels[i] / top  # the smallest labels have no finite reciprocal
     for i in range(n):
-        steep[i] = p.beta * (scores[i] - best)  # a difference has no digits of the shift
+        steep[i] = p.beta * (scores[i] - best)  # subtract first: a common shift costs no digits
         target[i] = labels[i] / top / total
     loss = cross_entropy(steep, target, grad, hess)
-    # Near 1, p has fewer digits than what the others leave of it.
+    # Where p is near 1, the sum of the other gradients has more digits than p - t.
     top_document = int(np.argmax(scores))
     rest = 0.0
     for i in range(n):
@@ -106,7 +106,7 @@ class QuerySoftMax(Objective):
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----

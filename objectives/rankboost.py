@@ -2,9 +2,9 @@ r"""RankBoost: exponential loss on the score difference of each pair.
 
 Source
     Freund, Iyer, Schapire, Singer: An efficient boosting algorithm for combining preferences. JMLR
-    2003. There, binary weak rankers are added one at a time to lower this loss; here it is left to
-    the host's Newton boosting. It differs from the paper's for pairs further apart than any
-    that training meets, where it goes on as a straight line.
+    2003. There, binary weak rankers are added one at a time to lower this loss; here the host's
+    Newton boosting lowers it. It differs from the paper's only for pairs further apart than any
+    that training meets, where it continues as a straight line.
 
 Definition
     pairs y_i > y_j, x = s_i - s_j
@@ -19,12 +19,12 @@ Gradient (exact: f is C^1)
     v = - f'(x) = e^{min(-x, 36)}: grad_i -= v, grad_j += v
 
 Hessians
-    gauss-newton  (default) |f'(x)| = e^{min(-x, 36)}: the exact one but on the straight line, where
-                  it keeps the curvature of the seam, so that no Newton step is longer than 1
-    exact         e^{-x}, and 0 below -36; floored at 1e-10. A query with pairs on the straight line
-                  only would be given steps without bound.
+    gauss-newton  (default) |f'(x)| = e^{min(-x, 36)}: the exact one except on the straight line,
+                  where it keeps the curvature of the seam, so that no Newton step is longer than 1
+    exact         e^{-x}, and 0 below -36; floored at 1e-10. A query whose pairs are all on the
+                  straight line would get unbounded steps.
     constant      1
-    The first two are divided like the loss when `normalize`, before the floor.
+    With `normalize` the first two are divided like the loss, before the floor.
 
 Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
@@ -32,22 +32,22 @@ Degenerate queries
 Numerics
     e^{-x} overflows float64 at x = -710 and float32, in which hosts take gradients, at -88. The
     seam is at -36 because e^{36} = 4e15 is about 2^52: one such pair outweighs every tied pair of
-    its query to float64's last bit, so that a faster growth beyond it could not change where the
+    its query to float64's last bit, so that faster growth beyond it could not change where the
     gradient points. A list of 10,000 documents with all pairs there has a gradient of 4e19, and
-    float32's greatest scores a loss below 1e63.
+    even the largest scores in float32 give a loss below 1e63.
 
-    e^{-x} = e^{s_j - c} / e^{s_i - c}, c the middle of the scores: where the whole query is less
-    than 36 apart the factors lie within e^{-18} and e^{18}, and sums of them over each grade are
-    all that is needed. Elsewhere the query is sorted and each cut of its grades (`bisection`) is
-    swept four times, in the direction in which documents only join a sum: sums of e^{-x} decay
+    e^{-x} = e^{s_j - c} / e^{s_i - c}, c the middle of the scores. If the scores of the query are
+    less than 36 apart, the factors lie within e^{-18} and e^{18}, and sums of them over each grade
+    are all that is needed. Otherwise the query is sorted and each cut of its grades (`bisection`)
+    is swept four times, in the direction in which documents only join a sum: sums of e^{-x} decay
     by the step to the next score, those of the straight line grow with it. No term is subtracted.
 
 Cost
-    O(n), O(n log n) with fractional grades or where scores are more than 36 apart.
+    O(n); O(n log n) with fractional grades or where scores are more than 36 apart.
 
 When to use
-    Grades without errors. A pair pulls exponentially harder the further it is off, so one wrong
-    grade can rule its query.
+    When grades have no errors. A pair pulls exponentially harder the further it is off, so one
+    wrong grade can dominate its query.
 """
 
 import math
@@ -68,12 +68,12 @@ from .validation import Floats, Integers
 
 
 class RankBoostParams(NamedTuple):
-    """What the kernel takes."""
+    """The kernel's parameters."""
 
     normalize: bool
 
 
-# The lead below which the exponential goes on as its tangent; the module says why there.
+# The lead below which the exponential continues as its tangent; the module says why there.
 WORST_LEAD = -36.0
 
 
@@ -81,7 +81,7 @@ WORST_LEAD = -36.0
 def _factorised(
     scores: Floats, level: Integers, begins: Integers, grad: Floats, hess: Floats
 ) -> float:
-    """Write gradient and curvature, return the loss, where no pair is on the straight line."""
+    """Write gradient and curvature and return the loss, if no pair is on the straight line."""
     n = len(scores)
     middle = 0.5 * (scores.min() + scores.max())
     levels = len(begins) - 1
@@ -92,7 +92,7 @@ def _factorised(
         inverse[i] = 1.0 / e[i]
         worse[level[i]] += e[i]
         better[level[i]] += inverse[i]
-    # From the sums of each grade to those of all grades below it, and above it.
+    # Turn the sums of each grade into those of all grades below it, and above it.
     loss = 0.0
     below = 0.0
     above = 0.0
@@ -117,7 +117,7 @@ def _sweeps(
     grad: Floats,
     hess: Floats,
 ) -> float:
-    """Write gradient and curvature, return the loss."""
+    """Write gradient and curvature and return the loss."""
     n = len(scores)
     order = order_by_score(scores)
     t, y = in_order(scores, order), in_order(labels, order)
@@ -137,7 +137,7 @@ def _sweeps(
         if cut == stop:
             continue
         better, worse = ranks[start:cut], ranks[cut:stop]
-        # Each sweep goes the way in which documents join a sum and none leaves it.
+        # Each sweep goes in the direction in which documents only join a sum.
         met = 0
         beyond = 0.0
         before = t[better[0]]
@@ -216,24 +216,24 @@ class RankBoost(Objective):
     """Exponential loss on pairs: the worse a pair, the harder it pulls.
 
     ``loss = sum over y_i > y_j of exp(-(s_i - s_j))``, after Freund, Iyer, Schapire, Singer (JMLR
-    2003); below a difference of -36 the exponential goes on as its tangent, so that no score
+    2003); below a difference of -36 the exponential continues as its tangent, so that no score
     overflows.
 
     Parameters
     ----------
     normalize : bool, default False
-        Average over the query's pairs, so that queries count alike; by default, as in the paper, a
+        Average over the query's pairs, so that queries count alike. By default, as in the paper, a
         query counts by its number of pairs, which ranked no worse.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The first two are the same but below a difference of -36, where the true curvature is zero
-        and the default goes on with e^36; constant is plain gradient boosting, whose steps grow
+        The first two are the same except below a difference of -36, where the true curvature is
+        zero and the default stays at e^36. Constant is plain gradient boosting, whose steps grow
         with the number of pairs unless `normalize`.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----

@@ -2,7 +2,8 @@ r"""RankNet: logistic loss on the score difference of each pair.
 
 Source
     Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton, Hullender: Learning to rank using gradient
-    descent. ICML 2005. There, pairs have any target probability; here pairs of equal grade are out.
+    descent. ICML 2005. There, pairs may have any target probability; here pairs of equal grade
+    are left out.
 
 Definition
     P_ij = 1/(1 + e^{-sigma (s_i - s_j)}), the modelled probability that i belongs before j
@@ -21,15 +22,16 @@ Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
 
 Numerics
-    As `far_field`: no score overflows.
+    As in `far_field`: no score overflows.
 
 Cost
-    O(n) after a sort, by blocks (`far_field`). O(n log n) where the query has over 32 distinct
-    grades or fewer than 24 documents for each, by parts of them (`dominance`), and for the loss
-    (`pair_losses`); both all pairs up to 1,024 documents.
+    O(n) after a sort, by blocks (`far_field`). O(n log n) if the query has over 32 distinct grades
+    or fewer than 24 documents per grade, by parts of the grades (`dominance`), and for the loss
+    (`pair_losses`); both visit all pairs up to 1,024 documents.
 
 When to use
-    All pairs matter alike. It fits and overfits quickly: few rounds, a low rate, or in a mixture.
+    When all pairs matter alike. It fits and overfits quickly: use few rounds, a low learning rate,
+    or a mixture.
 """
 
 from dataclasses import dataclass
@@ -54,7 +56,7 @@ from .validation import Floats, Integers
 
 
 class RankNetParams(NamedTuple):
-    """What the kernels take."""
+    """The kernels' parameters."""
 
     sigma: float
     normalize: bool
@@ -83,7 +85,7 @@ def _packing(p: RankNetParams) -> Packing:
 
 
 _add_many = dominance(add_grade_pairs, divided=False, weighted=False)
-long = many = False  # bound below: may queries be long, and a long one have many grades
+long = many = False  # bound below: whether queries may be long, and long ones have many grades
 
 
 def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[float, float]:
@@ -126,18 +128,18 @@ class RankNet(Objective):
     normalize : bool, default False
         Average over the query's pairs. By default, as in the paper, a query counts by their number.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
-        The first two are the same; with a constant one steps grow with the number of pairs.
+        The first two are the same; with a constant Hessian, steps grow with the number of pairs.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
     Exact gradient; O(n) time and memory after sorting the n documents of a query. O(n log n) time
-    for over 32 distinct grades or under 24 documents for each, and for the loss.
+    for the loss and for queries of over 32 distinct grades or under 24 documents per grade.
 
     Examples
     --------

@@ -4,7 +4,7 @@ Source
     Herbrich, Graepel, Obermayer: Large margin rank boundaries for ordinal regression. 2000;
     Joachims: Optimizing search engines using clickthrough data. KDD 2002; as written by Chapelle,
     Wu (SmoothRank), section 1, and Chaudhuri, Tewari (SLAM), appendix 7.9. There, linear functions
-    with an L2 penalty are fitted; here the loss alone, for a host that has its own penalties.
+    are fitted with a quadratic penalty; here it is the loss alone: a host has its own penalties.
 
 Definition
     loss = sum over pairs y_i > y_j of max(0, 1 - (s_i - s_j))
@@ -19,22 +19,22 @@ Hessians
     gauss-newton  (default) a surrogate: the number of pairs with a lead below 1 that the document
                   is in, divided like the loss when `normalize`; floored at 1e-10. The true
                   curvature is zero wherever it exists, so there is no "exact". This is the
-                  curvature of the squared hinge 1/2 max(0, 1 - x)^2, and at most 1 a pair against a
-                  pull of exactly 1: a Newton step moves no document by more than 1, the margin, and
-                  by just that where all its pairs pull the same way.
+                  curvature of the squared hinge 1/2 max(0, 1 - x)^2, and at most 1 per pair against
+                  a pull of exactly 1: a Newton step moves no document by more than 1, the margin,
+                  and by exactly that if all its pairs pull the same way.
     constant      1
 
 Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
 
 Numerics
-    As `hinge`: no sum cancels.
+    As in `hinge`: no sum cancels.
 
 Cost
     O(n log n).
 
 When to use
-    To compare with a RankSVM. GBRank has the same pairs and a smooth loss, which fits faster.
+    To compare with a RankSVM. GBRank uses the same pairs and a smooth loss, which fits faster.
 """
 
 from dataclasses import dataclass
@@ -56,18 +56,18 @@ class RankSVM(Objective):
     Parameters
     ----------
     normalize : bool, default False
-        Average over the query's pairs, so that queries count alike; by default, as in the papers, a
+        Average over the query's pairs, so that queries count alike. By default, as in the papers, a
         query counts by its number of pairs, which ranked no worse.
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
-        The hinge has no curvature of its own: the first is the number of pairs with a loss that the
-        document is in, which limits a Newton step to the margin; constant is plain gradient
+        The hinge has no curvature of its own. The first is the number of pairs with a loss that the
+        document is in, which limits a Newton step to the margin. Constant is plain gradient
         boosting, whose steps grow with the number of pairs unless `normalize`.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----

@@ -21,9 +21,9 @@ Hessians
     exact, gauss-newton, constant: the same mixture of both objectives' Hessians of that name.
 
 Scale
-    A Mix, and so mixed on one scale in a booster, where the paper is silent: as (18) is written,
-    S has about a thousandth of R's gradients and takes over near m = 2M/3 only, with steps of
-    another size than those before.
+    As in any Mix, a booster gets the parts on one scale; the paper says nothing about this. As (18)
+    is written, S has about a thousandth of R's gradients and takes over only near m = 2M/3, with
+    steps of a different size than before.
 
 Degenerate queries
     The part of SHF-SDCG is zero; the regression part stays, weighted by tau_m.
@@ -32,8 +32,9 @@ Cost
     That of SHF-SDCG.
 
 When to use
-    The number of rounds is fixed beforehand, and a regression on the grades is a good start. Not
-    with early stopping: the schedule reaches the ranking part in the second half of its rounds.
+    When the number of rounds is fixed beforehand and a regression on the grades is a good start.
+    Not with early stopping: the schedule reaches the ranking part only in the second half of its
+    rounds.
 """
 
 from dataclasses import dataclass
@@ -75,8 +76,8 @@ class RegSHFSDCG(Mixture):
     normalize : bool, default True
         Divide the SHF-SDCG part of every query by its ideal DCG.
     discount, gain
-        As in `SHFSDCG`; the paper's discount is "log2". The regression fits gains where `target`
-        says so.
+        As in `SHFSDCG`; the paper's discount is "log2". The regression fits gains if `target` says
+        so.
     target : {"grade", "gain"}, default "grade"
         What the regression part fits.
     tau : float or Schedule, optional
@@ -89,11 +90,12 @@ class RegSHFSDCG(Mixture):
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range; `loss` and `grad_hess` without `round`.
+        For a parameter of the wrong type or out of range, and in `loss` and `grad_hess` for a
+        missing `round`.
 
     Notes
     -----
-    `loss` and `grad_hess` need `round`, from 1; inside a host it is counted. Time and
+    `loss` and `grad_hess` need `round`, from 1; inside a host it is counted for you. Time and
     memory are those of `SHFSDCG`.
 
     Examples
@@ -119,7 +121,7 @@ class RegSHFSDCG(Mixture):
     gain: Gain = gain_field()
     tau: float | Schedule | None = None
     hessian: str = "gauss-newton"
-    # SHF-SDCG's, in score units: 1/alpha.
+    # The noise of SHF-SDCG, in score units: 1/alpha.
     perturb: str | None = noise("gumbel")
     perturb_scale: float = positive(0.2)
 

@@ -1,7 +1,7 @@
-"""Every objective, one line for each, in the order of `boostrank.objective_names`.
+"""Every objective, one line each, in the order of `boostrank.objective_names`.
 
-Importing a class here registers it: `boostrank.objectives` and `boostrank` take over all classes of
-this file, and `REGISTRY` all their names. `Mix`, which is made of others, has no name.
+Importing a class here registers it: `boostrank.objectives` and `boostrank` export all classes of
+this file, and `REGISTRY` holds all their names. `Mix`, which is made of others, has no name.
 """
 
 # isort: off

@@ -16,14 +16,14 @@ Hessians
     constant      1
 
 Degenerate queries
-    None: a document has something to learn from its own grade, also alone in its query or among
-    equals. The hosts' squared error does the same.
+    None: a document teaches its own grade, even alone in its query or among equals. The hosts'
+    squared error does the same.
 
 Cost
     O(n); plain NumPy, no kernel needed.
 
 When to use
-    The score itself should predict the grade, across queries too; or as the baseline to beat.
+    When the score itself should predict the grade, across queries too, or as the baseline to beat.
 """
 
 from dataclasses import dataclass
@@ -45,8 +45,8 @@ class Regression(Objective):
     Parameters
     ----------
     target : {"grade", "gain"}, default "grade"
-        What a score should become: the grade y, or its gain. Grades, because gains 2^y - 1 let the
-        few best documents outweigh all others.
+        What a score should predict: the grade y, or its gain. The default is the grade, because
+        gains 2^y - 1 let the few best documents outweigh all others.
     gain : str, sequence or callable, default "exponential"
         What a grade is worth, see `Objective`; for ``target="gain"``.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
@@ -56,12 +56,12 @@ class Regression(Objective):
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
     Source: the regression error of Wu, Chang, Zheng, Zha (CIKM 2009), equation (18). Exact
-    gradient, O(n). Every document counts, also in queries with nothing to rank.
+    gradient, O(n). Every document counts, even in queries with nothing to rank.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Regression(Objective):
     def _residuals(self, scores: Floats, labels: Floats) -> Floats:
         return scores - gains_of(self._gain, labels)
 
-    # What overflows becomes infinite, and is refused by the caller.
+    # What overflows becomes infinite, and the caller refuses it.
     @np.errstate(over="ignore")
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         squares = self._residuals(scores, labels) ** 2

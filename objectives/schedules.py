@@ -37,7 +37,7 @@ def _geometric(round: int, total_rounds: int, first: float, last: float) -> floa
     return first * math.pow(last / first, share)
 
 
-# Shape -> function, default first and last value; where that is None, it must be given.
+# Shape -> function, default first and last value; None means that it must be given.
 _SHAPES: dict[str, tuple[Callable[[int, int, float, float], float], float | None, float | None]] = {
     "logistic": (_logistic, 0.999999, 0.000001),
     "halving": (_halving, 2.0**6, 2.0**-6),
@@ -59,9 +59,9 @@ class Schedule:
           round M/2; the weight tau_m of REG-SHF-SDCG. It takes no other `first` and `last`.
         - ``"halving"``: `first`, half of it, and so on down to `last`, each for an equal share of
           the rounds; SmoothRank's annealing.
-        - ``"linear"``, ``"geometric"``: straight in the value or in its logarithm.
-        - a callable ``f(round, total_rounds) -> float``; it must be picklable for the objective to
-          be, and takes no `first` or `last`.
+        - ``"linear"``, ``"geometric"``: a straight line in the value or in its logarithm.
+        - a callable ``f(round, total_rounds) -> float``; it must be picklable if the objective is
+          to be, and goes without `first` and `last`.
     total_rounds : int
         M, the number of rounds that the booster will be trained for, at least 1. Rounds beyond it
         count as the last.
@@ -72,7 +72,7 @@ class Schedule:
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Examples
     --------
@@ -144,5 +144,5 @@ class Schedule:
 
 
 def check_positive_or_schedule(name: str, value: Any) -> float | Schedule:
-    """Return a parameter that must be a positive number, or a schedule of such."""
+    """Return a parameter that must be a positive number, or a schedule of such numbers."""
     return value if isinstance(value, Schedule) else check_positive(name, value)

@@ -18,8 +18,8 @@ Definition
            = min(r, k) - (1/beta) ln[(1 + e^{-beta |r - k|}) / (1 + e^{-beta k})], or r without k
 
     A linear discount pulls a relevant document as hard from the end of a list as near its top
-    (docs/accuracy.md). Its cost grows with the rank, and times W would fall again far beyond k: the
-    rank is cut off instead, and with it the slope of the cost.
+    (docs/accuracy.md). Its cost grows with the rank; times W, it would fall again far beyond k. So
+    the rank is cut off instead, and with it the slope of the cost.
 
 Symbols
     s scores, g gains 2^y - 1, d(r) = 1/log2(1 + r), Z_k ideal DCG at k with that discount, for all
@@ -29,8 +29,9 @@ Symbols
 Gradient (exact)
     d loss / d s_p = - alpha sum_j (c_p - c_j) rho_pj
 
-    Linear without k, c_i = g_i / Z: no ranks are needed, pairs of equal grade have no part in it,
-    and the loss is the sum over pairs y_i > y_j of (c_i - c_j) G_alpha(s_i - s_j), and a constant.
+    With a linear discount and no k, c_i = g_i / Z: no ranks are needed, pairs of equal grade add
+    nothing, and the loss is the sum over pairs y_i > y_j of (c_i - c_j) G_alpha(s_i - s_j), plus a
+    constant.
 
 Hessians
     exact         e_p (alpha sum_j rho_pj)^2
@@ -39,8 +40,9 @@ Hessians
     gauss-newton  (default) sum_j alpha (c_p + c_j) rho_pj alpha/2: each of a pair's two terms is
                   given the curvature that a logistic loss with the same pull has at a tie. A Newton
                   step is then at most 2/alpha in score.
-                  Linear without k: |c_p - c_j| in place of the sum, which fits faster. With other
-                  discounts this is no sum of exponentials, and ranked no better.
+                  With a linear discount and no k: |c_p - c_j| in place of the sum, which fits
+                  faster. With other discounts this is no sum of exponentials, and it ranked no
+                  better.
     constant      1
 
 Degenerate queries
@@ -51,12 +53,13 @@ Numerics
     largest gradient, and mostly to 1e-13.
 
 Cost
-    O(n) after a sort, by blocks (`far_field`); O(n^2) for the exact Hessian and, linear without k,
-    where the query has over 32 distinct grades or fewer than 24 documents for each.
+    O(n) after a sort, by blocks (`far_field`); O(n^2) for the exact Hessian and, with a linear
+    discount and no k, if the query has over 32 distinct grades or fewer than 24 documents per
+    grade.
 
 When to use
-    Graded labels, when the loss should be a smooth form of DCG itself: documents of high gain pull
-    hardest, and lists may have any length. The paper's `discount="log2"` learns slowly.
+    With graded labels, when the loss should be a smooth form of DCG itself: documents of high gain
+    pull hardest, and lists may have any length. The paper's `discount="log2"` learns slowly.
 """
 
 from dataclasses import dataclass, replace
@@ -98,7 +101,7 @@ def _packing(p: SmoothDCGParams) -> Packing:
 
 @jit_inline
 def _tables(p: SmoothDCGParams, levels: int) -> tuple[Floats, Floats]:
-    """Return what blocks add to ranks, and to pulls."""
+    """Return the tables of what blocks add to ranks and to pulls."""
     ranks = far.new_table(levels)
     for level in range(levels):
         for other in range(levels):
@@ -110,7 +113,7 @@ def _tables(p: SmoothDCGParams, levels: int) -> tuple[Floats, Floats]:
 
 @jit_inline
 def _fill(p: SmoothDCGParams, table: Floats, batch: Batch, w: Columns) -> None:
-    """Write the numbers of the pulls of one query."""
+    """Fill the table of pulls for one query."""
     gains, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
     for side in range(2):
         for level in range(batch.runs.shape[1] - 1):
@@ -131,7 +134,7 @@ def _write_cuts(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
 
 
 def _of_pair(worse: Document, better: Document) -> tuple[float, float]:
-    """Return |c_i - c_j| rho_ij, of c by gain alone, for pull and curvature."""
+    """Return |c_i - c_j| rho_ij, with c by gain alone, as pull and curvature."""
     share = 1.0 / (worse.decay + better.decay)
     rho = worse.decay * better.decay * share * share
     pull = max(better.worth - worse.worth, 0.0) * rho  # gradient
@@ -196,24 +199,25 @@ class SDCG(Objective):
     normalize : bool, default True
         Divide every query by its ideal DCG, so that queries count alike.
     discount : {"linear", "sqrt", "log2", "reciprocal"} or sequence, default "linear"
-        What a rank costs a relevant document: the rank itself, twice its root, or the fall of
-        1/log2(1 + r), the paper's, of 1/r, or of one number for each rank from 1, on straight lines
-        between them, 0 beyond. "linear" learns fastest (docs/accuracy.md).
+        What a rank costs a relevant document. "linear" is the rank itself and "sqrt" twice its
+        root. The others are the fall of a discount: 1/log2(1 + r), the paper's, 1/r, or a sequence
+        of one number per rank from 1, on straight lines between them, 0 beyond. "linear" learns
+        fastest (docs/accuracy.md).
     gain : see `Objective`
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact one is indefinite and trains badly; the paper's is constant: gradient boosting.
+        The exact one is indefinite and trains badly; the paper's, constant, is gradient boosting.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
     Exact gradient; O(n) time and memory for a query of n documents after sorting them. O(n^2) time
     for the exact Hessian and, with a linear discount and no `k`, for queries of over 32 distinct
-    grades or under 24 documents for each.
+    grades or under 24 documents per grade.
 
     Examples
     --------
@@ -226,8 +230,8 @@ class SDCG(Objective):
 
     name: ClassVar[str] = "sdcg"
     kernel, kernel_by_rank = _kernels
-    # A surrogate curvature: near zero where sigmoids saturate, which is no reason for long steps.
-    # 0.1 against 1e-6 gained .000 to .008 in validation NDCG@10 on OHSUMED and MQ2008.
+    # The surrogate curvature is near zero where sigmoids saturate, which is no reason for long
+    # steps. 0.1 in place of 1e-6 gained .000 to .008 in validation NDCG@10 on OHSUMED and MQ2008.
     hessian_share: ClassVar[float] = 0.1
 
     k: int | None = cutoff()

@@ -17,7 +17,7 @@ class Sessions(NamedTuple):
         Row of each copied document.
     boundaries : int64 array (n_clicks + 1,)
     copy : int64 array (n_copied,)
-        Which copy a copied document is in.
+        Which copy each copied document is in.
     clicked : int64 array (n_clicks,)
         Row of the clicked document of each copy.
     own : int64 array (n_clicks,)
@@ -43,7 +43,7 @@ def sessions_of(clicks: Floats, boundaries: Integers) -> Sessions:
 
 
 def loss_of_gradient(x: Floats) -> Floats:
-    """Return ln(1 + e^{-x}) (1 + e^x): what a logistic pair loses over its gradient."""
+    """Return ln(1 + e^{-x}) (1 + e^x): the loss of a logistic pair over its gradient."""
     e = np.exp(-np.abs(x))
     right = np.where(e > 1e-12, np.log1p(e) / np.maximum(e, 1e-300), 1.0)
     return np.where(x > 0.0, right, np.log1p(e) - np.minimum(x, 0.0)) * (1.0 + e)
@@ -59,9 +59,9 @@ class ClickPairs(NamedTuple):
     places : tuple of two int64 arrays (n_copied,)
         Position, from 0, of the clicked document and of the other one.
     factors : tuple of two float64 arrays (n_copied,)
-        t+ and t- of them.
+        t+ and t- of these two.
     loss : float64 array (n_copied,)
-        Of each pair, before factors; 0 where there is none.
+        Loss of each pair, before factors; 0 where there is no pair.
     """
 
     other: npt.NDArray[np.bool_]
@@ -79,7 +79,7 @@ def pairs_of(
     pulls: Floats,
     sigma: float,
 ) -> ClickPairs:
-    """Return the pairs of clicked and other documents, of a logistic loss with these gradients.
+    """Return the pairs of clicked and other documents, for a logistic loss with these gradients.
 
     Parameters
     ----------

@@ -2,32 +2,32 @@ r"""Several: one ranking for several labels, such as relevance and margin.
 
 Source
     Weights and epsilon-constraint: Miettinen: Nonlinear multiobjective optimization (1999), part
-    II, chapter 3. The constraint is kept by steps on it where it is violated, as in Polyak's
-    switching subgradient method (1967), here without a jump. Chebyshev: the weighted metric of
-    Bowman (1976); for gradients of rankers Mahapatra, Dong, Chen, Momma: Multi-label learning to
-    rank through multi-objective optimization. KDD 2023.
+    II, chapter 3. Where the constraint is violated, steps are taken on it, as in Polyak's switching
+    subgradient method (1967), here without a jump. Chebyshev: the weighted metric of Bowman (1976);
+    for gradients of rankers, Mahapatra, Dong, Chen, Momma: Multi-label learning to rank through
+    multi-objective optimization. KDD 2023.
 
 Definition
     L_k the loss of objective k on label k, M_k its metric on the training data, in this round.
 
     weights     sum_k w_k L_k
-    at_least    sum_k w_k L_k, with w_k growing from 0 to 1 while M_k falls from what was asked plus
-                BAND to that less BAND; of the label that nothing was asked of, what is left
-    chebyshev   L_j of the label with the largest w_j (1 - M_j): the worst one, by weight
+    at_least    sum_k w_k L_k, with w_k growing from 0 to 1 while M_k falls from its bound plus BAND
+                to the bound minus BAND; the label without a bound has the weight that is left
+    chebyshev   L_j of the label with the largest w_j (1 - M_j): the worst label, by weight
 
 Gradient, Hessians
-    Those of the losses that learn in the round. A booster is handed the parts on one scale, each
-    with a mean Hessian of 1, as of Mix; which labels learn is held constant.
+    Those of the losses that take part in the round. A booster gets the parts on one scale, each
+    with a mean Hessian of 1, as in Mix. The choice of labels is held constant.
 
 Degenerate queries
     Those of the parts.
 
 Cost
-    That of the parts that learn, and of the metrics where these choose.
+    That of the parts that take part, and of the metrics where these choose them.
 
 When to use
-    A second label that must not cost more of the first than one is ready to pay. Where one number
-    is worth it, such as relevance times margin, train on that instead.
+    When a second label must not cost more of the first than you are ready to pay. If one number
+    says what you want, such as relevance times margin, train on that instead.
 """
 
 from collections.abc import Mapping
@@ -52,14 +52,14 @@ from .parameters import ArrayParameter, flag
 from .schedules import Schedule
 from .validation import Floats, Integers, check_labels, check_positive, check_share
 
-# A metric is kept to within this of what was asked: as wide as a round's change, or it swings.
+# A metric is kept to within this of its bound: as wide as a round's change, or it would swing.
 BAND = 0.002
 METHODS = ("weights", "at_least", "chebyshev")
 Numbers = tuple[tuple[str, float], ...]
 
 
 class Labels(ArrayParameter):
-    """A label of each document."""
+    """One label for each document."""
 
     __slots__ = ()
 
@@ -74,33 +74,34 @@ class Labels(ArrayParameter):
 class Several(Objective):
     """Objectives on several labels of the same documents, as one.
 
-    The host's label is the first one's; the others are given here.
+    The host's label is for the first objective; the other labels are given here.
 
     Parameters
     ----------
     objectives : mapping of str to Objective
-        At least two, by the names of their labels; the first is of the host's label. Their
-        parameters for hosts must be left at the defaults, which those given here replace.
+        At least two, by the names of their labels; the first is for the host's label. Their
+        parameters for hosts must be left at the defaults; those given here replace them.
     labels : mapping of str to array_like (n_docs,)
-        Of the training data, for every name but the first. Where a booster's cross-validation
-        does not tell which rows a fold has, it is refused, and so is Dask (docs/several_labels.md).
+        Labels of the training data, for every name but the first. A booster's cross-validation is
+        refused where it does not tell which rows a fold has, and so is Dask
+        (docs/several_labels.md).
     weights : mapping of str to float, optional
-        Share of each label's Newton steps, positive; or, with `chebyshev`, how much its distance
-        from 1 matters. Default: all 1.
+        Share of each label's Newton steps, positive; or, with `chebyshev`, how much the distance of
+        its metric from 1 matters. Default: all 1.
     at_least : mapping of str to float, optional
-        Metric, from 0 to 1, that labels must reach on the training data, for all names but one,
-        which gets what is left. A label weighs more the further it is below; so its metric climbs
-        to what was asked, and then stays there. Not with `weights`.
+        Bound from 0 to 1 that the metric of a label must reach on the training data, for all names
+        but one, which gets the weight that is left. A label weighs more the further its metric is
+        below the bound, so the metric climbs to the bound and then stays there. Not with `weights`.
     chebyshev : bool, default False
-        Learn in every round the label that is worst, by weight.
+        In every round, learn the label that is worst, by weight.
     metric : str or mapping of str to str, default "ndcg@10"
-        What `at_least` and `chebyshev` go by, as in `boostrank.evaluate`.
+        The metric for `at_least` and `chebyshev`, named as in `boostrank.evaluate`.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range; for labels that are missing or of
+        For a parameter of the wrong type or out of range, and for labels that are missing or of the
         wrong length.
 
     Examples
@@ -126,11 +127,11 @@ class Several(Objective):
     chebyshev: bool = flag(False)
     metric: Any = "ndcg@10"
 
-    if not TYPE_CHECKING:  # no parameter, as elsewhere: it is chosen for each part
+    if not TYPE_CHECKING:  # not a parameter here: it is chosen for each part
 
         @property
         def hessian(self) -> str:
-            """What the Hessian of all together is."""
+            """What the combined Hessian claims to be."""
             return self.contract.hessian
 
     def __post_init__(self) -> None:
@@ -193,14 +194,14 @@ class Several(Objective):
 
     @property
     def method(self) -> str:
-        """Which of `METHODS` it is."""
+        """Which of `METHODS` it uses."""
         if self.at_least is not None:
             return "at_least"
         return "chebyshev" if self.chebyshev else "weights"
 
     @property
     def n_draws(self) -> int:
-        """How many uniform numbers of each document a booster's round draws, for all parts."""
+        """How many uniform numbers a booster draws per document and round, for all parts."""
         return sum(part.n_draws for _, part in self.objectives)
 
     @property
@@ -244,9 +245,9 @@ class Several(Objective):
         Parameters
         ----------
         first : float64 array (n_docs,)
-            The host's.
+            The host's labels.
         rows : int64 array (n_docs,), optional
-            Which rows of the others these documents are. Default None: all.
+            Rows of these documents in the other labels. Default None: all.
 
         Returns
         -------
@@ -255,11 +256,11 @@ class Several(Objective):
         Raises
         ------
         ValueError
-            For labels of another length.
+            For labels of the wrong length.
         """
         found = {self.objectives[0][0]: first}
         for name, values in self.labels:
-            # A copy, as read-only arrays would compile kernels again.
+            # A copy, because read-only arrays would compile the kernels again.
             own = values.values.copy() if rows is None else values.values[rows]
             if len(own) != len(first):
                 raise ValueError(
@@ -283,7 +284,7 @@ class Several(Objective):
         float64 array (n_labels,)
             NaN where no query counts.
         """
-        # As in `Objective.__call__`: the mathematics does without metrics elsewhere.
+        # Imported here, as in `Objective.__call__`: no other mathematics needs metrics.
         from ..metrics import evaluate
 
         return np.array([evaluate(scores, labels[name], group, (m,))[m] for name, m in self.metric])
@@ -311,7 +312,7 @@ class Several(Objective):
             return np.asarray(np.eye(len(weight))[worst])
         asked = dict(self.at_least)
         wants = np.array([asked.get(name, np.nan) for name, _ in self.objectives])
-        # NaN, of data in which nothing is relevant, asks for nothing.
+        # NaN, the metric of data in which nothing is relevant, asks for nothing.
         pull = np.nan_to_num(np.clip((wants + BAND - measured) / (2.0 * BAND), 0.0, 1.0))
         pull /= max(1.0, pull.sum())
         return np.asarray(np.where(np.isnan(wants), 1.0 - pull.sum(), pull))
@@ -341,7 +342,7 @@ class Several(Objective):
     def _now(
         self, scores: Floats, labels: Floats, boundaries: Integers
     ) -> tuple[Parts, list[Floats]]:
-        """Return the parts that learn from these scores, and the labels of each."""
+        """Return the parts of the loss at these scores, and the labels of each."""
         known = self.all_labels(labels)
         measured = None
         if self.method != "weights":

@@ -18,42 +18,45 @@ Definition
     W(r) = G_beta(r - s_m), or 1 without a cut-off                              (17)
     loss = sum_i f_i(r^_i), f_i by `discount`, as in SDCG; the paper's is "log2"  (8)
 
-    s_m is the largest smoothed rank among the k documents of highest grade (of equal grades at the
-    k-th place, those with the smallest r^), at least k. Taken in smoothed ranks it keeps the
-    paper's promise: each of the top k documents has W >= 1/2.
+    s_m is the largest smoothed rank among the k documents of highest grade (among equal grades at
+    the k-th place, those with the smallest r^), and at least k. Taken in smoothed ranks it keeps
+    the paper's promise: each of the top k documents has W >= 1/2.
 
 Symbols
     s scores, y grades, g gains, f, c, e and Z_k as in SDCG.
     x_ij = s_i - s_j for y_i > y_j; A' <= 0 and A'' >= 0 at it; rho_ij = G (1 - G).
 
 Gradient (exact for fixed s_m)
-    a pair y_i > y_j adds (c_i + c_j) A'(x_ij) to i and its negative to j: both ranks improve
-    together, where SDCG's c_i - c_j works against itself; a wrong pair is pulled with alpha/4 (16).
-    A pair of equal grades is SDCG's. Linear without k, such pairs have no part in it, and the loss
-    is convex: the sum over pairs y_i > y_j of (c_i + c_j) A(x_ij), c_i = g_i / Z, and a constant.
+    A pair y_i > y_j adds (c_i + c_j) A'(x_ij) to i and its negative to j: both ranks improve
+    together, whereas SDCG's c_i - c_j sets them against each other. A wrong pair is pulled with
+    alpha/4 (16). A pair of equal grades is that of SDCG. With a linear discount and no k, such
+    pairs add nothing, c_i = g_i / Z, and the loss is convex: a constant plus the sum over pairs
+    y_i > y_j of (c_i + c_j) A(x_ij).
 
 Hessians
     exact         e_p (dr^_p/ds_p)^2 + sum_j e_j (dr^_j/ds_p)^2 + sum over pairs of other grades
                   (c_p + c_j) A'' + sum over equal grades (c_p - c_j) G'', for fixed s_m;
                   indefinite, therefore floored at a tenth of the query's mean magnitude
     gauss-newton  (default) sum_j alpha (c_p + c_j) a_pj alpha/2, a_pj alpha the slope of the pair's
-                  function, rho_pj or -A'; as SDCG, with |c_p - c_j| = 0 of equal grades there
+                  function, rho_pj or -A'; with a linear discount and no k, equal grades have
+                  |c_p - c_j| = 0 in place of the sum, as in SDCG
     constant      1
 
 Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
 
 Numerics
-    As `far_field`: no score overflows. Smoothed ranks grow with the scores without bound (1e30 is
-    fine); the discount and W then tend to 0.
+    As in `far_field`: no score overflows. Smoothed ranks grow with the scores without bound (1e30
+    is fine); the discount and W then tend to 0.
 
 Cost
-    O(n) after a sort, by blocks (`far_field`); O(n^2) for the exact Hessian, and for over 32
-    distinct grades or fewer than 24 documents for each.
+    O(n) after a sort, by blocks (`far_field`); O(n^2) for the exact Hessian, and if the query has
+    over 32 distinct grades or fewer than 24 documents per grade.
 
 When to use
-    As SDCG, when a relevant document at the end of a long list should be pulled as hard as one near
-    the top, or for a convex loss. With its noise it hardly overfits small data with noisy grades.
+    As for SDCG, when a relevant document at the end of a long list should be pulled as hard as one
+    near the top, or when the loss should be convex. With its default noise it hardly overfits small
+    data with noisy grades.
 """
 
 from dataclasses import dataclass, replace
@@ -90,7 +93,7 @@ def _packing(p: SmoothDCGParams) -> Packing:
 
 @jit_inline
 def _tables(p: SmoothDCGParams, levels: int) -> tuple[Floats, Floats]:
-    """Return what blocks add to ranks, and to pulls."""
+    """Return the tables of what blocks add to ranks and to pulls."""
     ranks = far.new_table(levels)
     for side in range(2):
         above = side == far.ABOVE
@@ -109,17 +112,17 @@ def _tables(p: SmoothDCGParams, levels: int) -> tuple[Floats, Floats]:
 
 @jit_inline
 def _fill(p: SmoothDCGParams, table: Floats, batch: Batch, w: Columns) -> None:
-    """Write the numbers of the pulls of one query."""
+    """Fill the table of pulls for one query."""
     gains, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
     for side in range(2):
         sign = -1.0 if side == far.ABOVE else 1.0
         for level in range(batch.runs.shape[1] - 1):
             for other in range(batch.runs.shape[1] - 1):
                 of_pair = table[:, side, level, other]
-                # c_i + c_j: of the levels, or by the documents' own weights and the others'
+                # c_i + c_j: of the levels, or from the weights of this document and the others
                 both = (gains[level] + gains[other]) * unit
                 own, others = (both, 0.0) if by_gain_alone(p) else (1.0, 1.0)
-                if level == other:  # no sum, but the difference: 0 where c is by gain alone
+                if level == other:  # the difference, not the sum: 0 where c is by gain alone
                     of_pair[far.OWN_MOMENT], of_pair[far.OTHER_MOMENT] = others, -others
                     of_pair[far.BEND_OWN_MOMENT] = of_pair[far.BEND_OTHER_MOMENT] = others
                 elif (other > level) == (side == far.ABOVE):  # pairs in the right order
@@ -144,7 +147,7 @@ def _near_ranks(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
             rank = 0.5  # 1 - G(0): the loop includes j = i, which (6) excludes
             for j in range(np.uint64(padded(n))):
                 gain = gains[first + j]
-                # The better document's lead; among equal grades, the own one.
+                # The better document's lead; between equal grades, that of i.
                 lead = own_score - scores[first + j]
                 lead = lead if own_gain >= gain else -lead
                 if factorizable:
@@ -160,10 +163,10 @@ def _near_ranks(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
 
 @jit_helper
 def _worst_rank(w: Columns, a: int, b: int, k: int) -> float:
-    """s_m of (17) of the query in columns a to b."""
+    """Return s_m of (17) for the query in columns a to b."""
     gains, ranks = w.real[col.WORTH, a:b], w.real[col.RANK, a:b]
     by_rank = merged_order(-ranks)
-    by_gain = merged_order(in_order(gains, by_rank))  # stable: smallest r^ first in a grade
+    by_gain = merged_order(in_order(gains, by_rank))  # stable: smallest r^ first within a grade
     cut = float(k)
     for position in range(min(k, b - a)):
         cut = max(cut, ranks[by_rank[by_gain[position]]])
@@ -178,7 +181,7 @@ def _write_cuts(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
 
 
 def _of_pair(worse: Document, better: Document) -> tuple[float, float]:
-    """Return -(c_i + c_j) A' / alpha, of c by gain alone, for pull and curvature."""
+    """Return -(c_i + c_j) A' / alpha, with c by gain alone, as pull and curvature."""
     share = 1.0 / (worse.decay + better.decay)
     rho = worse.decay * better.decay * share * share if better.decay >= worse.decay else 0.25
     hinge = (worse.worth + better.worth) * rho if better.worth > worse.worth else 0.0  # (16)
@@ -251,26 +254,27 @@ class SHFSDCG(SDCG):
     normalize : bool, default True
         Divide every query by its ideal DCG, so that queries count alike.
     discount : {"linear", "sqrt", "log2", "reciprocal"} or sequence, default "linear"
-        What a rank costs a relevant document: the rank itself, twice its root, or the fall of
-        1/log2(1 + r), the paper's, of 1/r, or of one number for each rank from 1, on straight lines
-        between them, 0 beyond. "linear" learns fastest (docs/accuracy.md).
+        What a rank costs a relevant document. "linear" is the rank itself and "sqrt" twice its
+        root. The others are the fall of a discount: 1/log2(1 + r), the paper's, 1/r, or a sequence
+        of one number per rank from 1, on straight lines between them, 0 beyond. "linear" learns
+        fastest (docs/accuracy.md).
     gain : see `Objective`
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact one is indefinite and trains badly; the paper's is constant: gradient boosting.
+        The exact one is indefinite and trains badly; the paper's, constant, is gradient boosting.
     perturb : {"gumbel", "gaussian"} or None, default "gumbel"
-        As in `Objective`: on six data sets as good as without, or better.
+        As in `Objective`. On six data sets it ranked as well as without noise, or better.
     rescale, perturb_scale (0.5), query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
     Exact gradient (with `k`: for a fixed worst rank, found at every call); O(n) time and memory for
     a query of n documents after sorting them. O(n^2) time for the exact Hessian, and for queries of
-    over 32 distinct grades or under 24 documents for each.
+    over 32 distinct grades or under 24 documents per grade.
 
     Examples
     --------
@@ -286,7 +290,7 @@ class SHFSDCG(SDCG):
     name: ClassVar[str] = "shf-sdcg"
     kernel, kernel_by_rank = _kernels
 
-    # On noisy data; scale 1 costs .008 NDCG@10 on clean data.
+    # Chosen on noisy data; scale 1 costs .008 NDCG@10 on clean data.
     perturb: str | None = noise("gumbel")
     perturb_scale: float = positive(0.5)
 

@@ -4,12 +4,12 @@ Source
     Chaudhuri, Tewari: Perceptron-like algorithms and generalization bounds for learning to rank
     (2014), equations (3)-(10), (24) and (31). Two things the paper leaves open:
     - Documents of equal grade. The bounds of (10) and (31) are proved with the better-scored of
-      them counted first; v then depends on the scores, and the loss is not convex. In the order of
-      input v does not, the loss is convex (lemma 1), and it is only larger, so still a bound.
-      `ties` chooses; the default is the convex form.
-    - Grades in MAP, which is for binary ones: y > 0 is relevant for v, while the rivals of a
-      document remain those of lower grade, as in (5). That only makes the bound larger; pass
-      y > 0 as labels for the binary form.
+      them counted first; v then depends on the scores, and the loss is not convex. In input order v
+      does not depend on them, the loss is convex (lemma 1), and it is only larger, so still a
+      bound. `ties` chooses; the default is the convex form.
+    - Grades in MAP, which is for binary labels: y > 0 is relevant for v, while the rivals of a
+      document remain those of lower grade, as in (5). That only makes the bound larger; pass y > 0
+      as labels for the binary form.
 
 Definition
     documents sorted by descending grade, ties as `ties` says; i is the position in that order
@@ -29,23 +29,23 @@ Gradient (one subgradient; the derivative wherever there is one)
     j* the highest-scored document of lower grade
 
 Hessians
-    gauss-newton  (default) a surrogate, for the loss is piecewise linear and has no curvature:
-                  for each i with c_i > 0: hess_{i,j*} += v_i / margin. It is that of
+    gauss-newton  (default) a surrogate, as the loss is piecewise linear and has no curvature: for
+                  each i with c_i > 0: hess_{i,j*} += v_i / margin. It is the curvature of
                   v c^2 / (2 margin), the smooth hinge with the same pull where a document and its
                   rival tie. A Newton step is then at most one margin. Floored at 1e-10.
     constant      1
-    There is no exact one.
+    There is no exact choice.
 
 Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
 
 Cost
-    O(n log n), the sort by grade: the worst rival of all documents of one grade is the same, so one
-    pass from the lowest grade up finds them all.
+    O(n log n), for the sort by grade: all documents of one grade have the same worst rival, so one
+    pass from the lowest grade up finds all rivals.
 
 When to use
-    A bound of 1 - NDCG or of 1 - AP is wanted, as theory asks for. As a loss for trees it looks at
-    one rival of each document only, and ranks worse than losses that look at all of them.
+    When theory asks for a bound of 1 - NDCG or of 1 - AP. As a loss for trees it looks at only one
+    rival of each document, and ranks worse than losses that look at all of them.
 """
 
 import re
@@ -67,7 +67,7 @@ from .validation import Floats, Integers
 
 
 class SLAMParams(NamedTuple):
-    """What the kernel takes."""
+    """The kernel's parameters."""
 
     of_map: bool
     k: int
@@ -80,7 +80,7 @@ _MEASURE = re.compile(r"map|ndcg(?:@(?P<k>[1-9][0-9]{0,14}))?")
 
 
 def _cutoff(measure: Any) -> int | None:
-    """Return k of "ndcg@k", else None; refuse what is no measure of these."""
+    """Return k of "ndcg@k", else None; refuse what is not one of these measures."""
     match = _MEASURE.fullmatch(measure) if isinstance(measure, str) else None
     if match is None:
         raise ValueError(
@@ -92,7 +92,7 @@ def _cutoff(measure: Any) -> int | None:
 
 @jit_helper
 def _order_by_grade(scores: Floats, labels: Floats, by_score: bool) -> Integers:
-    """Document at each position, highest grade first."""
+    """Return the document at each position, highest grade first."""
     if by_score:
         order = order_by_score(scores)
         return order[order_by_score(in_order(labels, order))]
@@ -166,18 +166,19 @@ class SLAM(Objective):
     Parameters
     ----------
     measure : str, default "ndcg"
-        ``"ndcg"``, ``"ndcg@k"`` (such as ``"ndcg@10"``) or ``"map"``, whose loss is bounded. For
-        "map", y > 0 is relevant. The names "slam-ndcg" and "slam-map" stand for two of these.
+        The measure whose loss is bounded: ``"ndcg"``, ``"ndcg@k"`` (such as ``"ndcg@10"``) or
+        ``"map"``. For "map", y > 0 is relevant. The names "slam-ndcg" and "slam-map" stand for two
+        of these.
     margin : float, default 1.0
         Lead in score that a document of higher grade should have, positive. It sets the scale of
-        the scores; from 1 on, as in the paper, the loss is an upper bound.
+        the scores. From 1 up, as in the paper, the loss is an upper bound.
     ties : {"input", "score"}, default "input"
         Which of several documents of equal grade gets the largest weight: the first in the data,
-        which keeps the loss convex, or the one scored best, which makes it the least upper bound
-        of this kind but not convex.
+        which keeps the loss convex, or the one scored best, which makes the loss the least upper
+        bound of this kind but not convex.
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
-        The loss is piecewise linear and has no curvature. As a surrogate each document gets the sum
-        of v / margin over the active hinges it is in: against a constant, which is plain gradient
+        The loss is piecewise linear and has no curvature. The surrogate gives each document the sum
+        of v / margin over the active hinges it is in. Against a constant, which is plain gradient
         boosting, it gained .009 to .021 in validation NDCG@10 on MQ2008, and -.005 to .031 on
         OHSUMED.
     gain, discount : see `Objective`
@@ -186,7 +187,7 @@ class SLAM(Objective):
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
@@ -205,14 +206,14 @@ class SLAM(Objective):
     [-0.667, 0.667, 0.0]
     """
 
-    name: ClassVar[str] = "slam-ndcg"  # of an object: by its measure
+    name: ClassVar[str] = "slam-ndcg"  # an object's name follows its measure
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"slam-map": {"measure": "map"}}
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(
         gradient="subgradient", cost=Cost.N_LOG_N, kinks="leads equal to the margin, tied rivals"
     )
-    # A surrogate curvature: near zero for documents in few hinges, which is no reason for long
-    # steps. 0.1 against 1e-6 gained .008 to .060 in validation NDCG@10 on OHSUMED and MQ2008.
+    # The surrogate curvature is near zero for documents in few hinges, which is no reason for long
+    # steps. 0.1 in place of 1e-6 gained .008 to .060 in validation NDCG@10 on OHSUMED and MQ2008.
     hessian_share: ClassVar[float] = 0.1
     hessians = SURROGATE_OR_CONSTANT
 

@@ -40,23 +40,23 @@ Hessians
     constant      1
 
 Degenerate queries
-    Fewer than two documents, none relevant or all: zero loss and gradient.
+    Fewer than two documents, or none or all of them relevant: zero loss and gradient.
 
 Numerics
-    Exponentials take non-positive arguments only; no score overflows. Pairs of the sigmoid take one
-    division each, by exponentials of scores, unless scores are more than 150 sigma from the query's
+    Exponentials get only non-positive arguments; no score overflows. Each pair of the sigmoid takes
+    one division, by exponentials of scores, unless scores are more than 150 sigma from the query's
     first. Sums over long lists agree with those over pairs to 1e-11 of the query's largest
-    gradient. Of the indicator, see `soft_indicators`; as there, no loop both adds up and writes.
+    gradient. For the indicator, see `soft_indicators`; as there, no loop both adds up and writes.
 
 Cost
-    sigmoid O(n log n), by `long_smooth_ap`; O(n R), some 2 ns for each relevant document with each
-    other one, up to 512 documents or 48 relevant ones, and for the exact Hessian. indicator O(n^2),
-    2 ns for a rank with each document within sqrt(40 sigma) of it in score.
+    sigmoid O(n log n), by `long_smooth_ap`; O(n R), some 2 ns per pair of a relevant document and
+    another one, up to 512 documents or 48 relevant ones, and for the exact Hessian. indicator
+    O(n^2), 2 ns per pair of a rank and a document within sqrt(40 sigma) of it in score.
 
 When to use
-    Relevance is binary and average precision is the measure. The sigmoid's lists may have any
-    length. Compare it with RankNet on that measure: a loss that resembles a measure need not be the
-    best for it.
+    When relevance is binary and average precision is the metric. With the sigmoid, lists may have
+    any length. Compare it with RankNet on that metric: a loss that resembles a metric need not be
+    the best for it.
 """
 
 from dataclasses import dataclass, replace
@@ -87,14 +87,14 @@ from .validation import Floats
 
 
 class SmoothAPParams(NamedTuple):
-    """What the kernels take."""
+    """The kernels' parameters."""
 
     sigma: float
 
 
 FORMS = ("sigmoid", "indicator")
-# Up to so many documents, or relevant ones, all pairs one by one. Beyond, `long_smooth_ap` is twice
-# as fast where 200 of 512 are relevant, but takes seconds to compile.
+# Up to SHORT documents, or FEW relevant ones, all pairs are visited one by one. Beyond that,
+# `long_smooth_ap` is twice as fast where 200 of 512 are relevant, but takes seconds to compile.
 SHORT, FEW = 512, 48
 
 
@@ -111,7 +111,7 @@ def _smooth_ranks(
             continue
         write_shares(scores, sigma, powers, factorised, i, above, below)
         rank = 1.0
-        hit = 1.0  # not 1/2, as (9) has it
+        hit = 1.0  # not 1/2, as (9) prints it
         for j in range(n):
             rank += above[j]  # (5)
             hit += relevant[j] * above[j]
@@ -131,7 +131,7 @@ def _of_pairs(
     _smooth_ranks(scores, relevant, sigma, ranks, hits)
     above, below = np.empty(n), np.empty(n)
     powers, factorised = score_powers(scores, sigma)
-    back = np.empty(n)  # w_ji, which does not depend on a relevant i
+    back = np.empty(n)  # w_ji, the same for every relevant i
     for j in range(n):
         back[j] = relevant[j] * (1.0 - hits[j] / ranks[j]) / (total * ranks[j])
     size = np.zeros(n)
@@ -141,7 +141,7 @@ def _of_pairs(
         write_shares(scores, sigma, powers, factorised, i, above, below)
         fraction = hits[i] / ranks[i]
         scale = 1.0 / (total * ranks[i])  # w_ij = scale (l_j - fraction)
-        # The pulls on i itself, and then on documents that are not relevant: no pair is met twice.
+        # The pulls on i itself, then on documents that are not relevant: no pair is visited twice.
         own = 0.0
         magnitude = 0.0
         for j in range(n):
@@ -179,7 +179,7 @@ def _of_pairs(
             hess[i] = 0.5 / sigma * size[i]
 
 
-exact = False  # `_of_pairs` finds here what is bound to it: the kind of Hessian
+exact = False  # stands in for what is bound to `_of_pairs`: the kind of Hessian
 _pairs, _exact = (jit_helper(bind(_of_pairs, exact=kind)) for kind in (False, True))
 
 
@@ -312,20 +312,21 @@ class SmoothAP(Objective):
         Equation (9) on pairs, which also orders scores that are all equal, or the soft indicators
         of `SmoothNDCG`, which should start from a regression.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact diagonal is indefinite; constant is plain gradient boosting. Validation NDCG@10 as
-        in `SmoothNDCG`: .455, .401, .401 on OHSUMED and .698, .698, .666 on MQ2008.
+        The exact diagonal is indefinite; constant is plain gradient boosting. In validation
+        NDCG@10, as in `SmoothNDCG`, the three reached .455, .401, .401 on OHSUMED and .698, .698,
+        .666 on MQ2008.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
-    The loss tends to minus the average precision as sigma falls. The gradient is exact; that of the
-    indicator where no two scores are equal: where all of a query's are, it vanishes whatever the
-    grades, and a regression on the relevance takes its place.
+    The loss tends to minus the average precision as sigma falls. The gradient is exact, for the
+    indicator only where no two scores are equal. Where all scores of a query are equal, that of the
+    indicator vanishes whatever the grades, and a regression on the relevance takes its place.
 
     O(n log n) time for a query of n documents, O(n) memory; O(n^2) time for the indicator, and n
     times the number of relevant documents for the sigmoid's exact Hessian.

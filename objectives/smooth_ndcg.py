@@ -2,8 +2,8 @@ r"""SmoothNDCG: NDCG with soft indicators of the ranks.
 
 Source
     Chapelle, Wu: Gradient descent optimization of smoothed information retrieval metrics (2009),
-    equations (2), (7), (8). There A is maximised for a linear function; here -A is minimised and
-    trees are the host's.
+    equations (2), (7), (8). There A is maximised for a linear function; here -A is minimised by
+    the host's trees.
 
 Definition
     e_ij = exp(-(s_i - s_{d(j)})^2 / sigma)                                     (11)
@@ -31,15 +31,15 @@ Degenerate queries
     Fewer than two documents, or all gains equal: zero loss and gradient.
 
 Numerics
-    As `soft_indicators`. Gains are divided by Z_k first: no product of gains overflows.
+    As in `soft_indicators`. Gains are divided by Z_k first: no product of gains overflows.
 
 Cost
-    O(n min(n, k)) after an O(n log n) sort; a rank costs only the documents within
+    O(n min(n, k)) after an O(n log n) sort; each rank visits only the documents within
     sqrt(40 sigma) of it in score.
 
 When to use
-    From a good start only, as in the paper: give the host the scores of some regression rounds.
-    From equal scores it stays behind every other loss here.
+    From a good start only, as in the paper: give the host the scores of a few rounds of regression.
+    From equal scores it ranks worse than every other loss here.
 """
 
 from dataclasses import dataclass, replace
@@ -61,7 +61,7 @@ from .validation import Floats, check_cutoff
 
 
 class SmoothNDCGParams(NamedTuple):
-    """What the kernel takes."""
+    """The kernel's parameters."""
 
     k: int
     sigma: float
@@ -71,7 +71,7 @@ class SmoothNDCGParams(NamedTuple):
 
 @jit_helper
 def _weights(gains: Floats, p: SmoothNDCGParams) -> tuple[Floats, Floats]:
-    """Return a of documents and b of ranks that count; both empty where all gains are equal."""
+    """Return a for documents and b for ranks that count; both empty if all gains are equal."""
     a = gains.copy()
     if all_equal(a):
         return np.empty(0), np.empty(0)
@@ -98,7 +98,7 @@ def _kernel(
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothNDCG(Objective):
-    """Smooth NDCG: a soft indicator says to what share a document holds a rank.
+    """Smooth NDCG: soft indicators say how much of each rank a document holds.
 
     Chapelle, Wu (2009), equation (8), SmoothRank's loss:
     ``loss = -sum_i sum_{j <= k} g_i / Z_k * d(j) * h_ij`` with
@@ -108,41 +108,41 @@ class SmoothNDCG(Objective):
     Parameters
     ----------
     k : int or None, default 50
-        Rank cut-off, at least 1; None is the whole list. In the paper 50 ranked best at
-        NDCG@5 and @10 alike (table 3), as documents beyond the cut-off teach little.
+        Rank cut-off, at least 1; None is the whole list. In the paper 50 ranked best at both NDCG@5
+        and NDCG@10 (table 3), as documents beyond the cut-off teach little.
     sigma : float or Schedule, default 1.0
         Squared width of the indicator in score units, positive. Boosting from equal scores is
         indifferent to it (Newton steps are in units of sqrt(sigma)), unless the Hessian is
-        constant. After a regression on the gains, 0.3 and 1 ranked better than 0.1 and 3, 1 best on
-        OHSUMED and 0.3 on MQ2008.
+        constant. After a regression on the gains, 0.3 and 1 ranked better than 0.1 and 3: 1 was
+        best on OHSUMED and 0.3 on MQ2008.
         ``Schedule("halving", M)`` is the paper's annealing; without the paper's penalty, which
         trees do not have, it ranked worse than any constant (see Notes).
     normalize : bool, default True
         Divide every query by its ideal DCG, so that queries count alike.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact diagonal is indefinite; constant is plain gradient boosting. From a regression on
-        (see Notes), OHSUMED prefers the first (.454, .443, .432), MQ2008 the second (.697, .704,
-        .698).
+        The exact diagonal is indefinite; constant is plain gradient boosting. After a regression
+        (see Notes), the first ranked best on OHSUMED (.454, .443, .432) and the second on MQ2008
+        (.697, .704, .698).
     gain, discount : see `Objective`
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
     The loss tends to -NDCG@k as sigma falls and to a constant as it grows. The gradient is exact
-    where no two scores are equal. Where all of a query's are, it vanishes whatever the grades, and
-    a regression on the gains takes its place.
+    where no two scores are equal. Where all scores of a query are equal, it vanishes whatever the
+    grades, and a regression on the gains takes its place.
 
     The loss has many local minima, and the paper starts from a regression on the gains. So should
     trees: train a few rounds with `Regression(target="gain")` and hand the predictions to the host
     as initial scores (``init_score``, ``base_margin``). Without them the first round is such a
     regression. Validation NDCG@10 on OHSUMED and MQ2008, mean of five folds, best round of 60 at a
     learning rate of 0.1: .412 and .689 from equal scores, .454 and .697 after 20 rounds of
-    regression (which alone reaches .442 and .704), with annealing .400 and .621.
+    regression (which alone reaches .442 and .704), and .400 and .621 with annealing.
 
     O(n min(n, k)) time for a query of n documents, O(n) memory.
 

@@ -12,7 +12,7 @@ Definition
 
 Symbols
     s scores, d(j) the document at rank j (ties: input order), l_i = 1(y_i > 0). In
-    `soft_indicators` a_i = l_i and b_j = 1/k for j <= k, also for lists shorter than k.
+    `soft_indicators` a_i = l_i and b_j = 1/k for j <= k, even for lists shorter than k.
 
 Gradient (exact, away from ties)
     (10); see `soft_indicators`, also for ties: in a query whose scores are all equal (10) is zero
@@ -26,17 +26,17 @@ Hessians
     constant      1
 
 Degenerate queries
-    Fewer than two documents, none relevant or all: zero loss and gradient.
+    Fewer than two documents, or none or all of them relevant: zero loss and gradient.
 
 Numerics
-    As `soft_indicators`.
+    As in `soft_indicators`.
 
 Cost
-    O(n min(n, k)) after an O(n log n) sort; a rank costs only the documents within
+    O(n min(n, k)) after an O(n log n) sort; each rank visits only the documents within
     sqrt(40 sigma) of it in score.
 
 When to use
-    From a good start only, as SmoothNDCG, when just the number of relevant documents among the
+    From a good start only, as with SmoothNDCG, when only the number of relevant documents among the
     first k counts.
 """
 
@@ -56,7 +56,7 @@ from .validation import Floats
 
 
 class SmoothPrecisionParams(NamedTuple):
-    """What the kernel takes."""
+    """The kernel's parameters."""
 
     k: int
     sigma: float
@@ -89,12 +89,12 @@ class SmoothPrecision(Objective):
     Parameters
     ----------
     k : int, default 10
-        Rank cut-off, at least 1. Ten is where precision is usually reported; larger teaches from
+        Rank cut-off, at least 1. Ten is where precision is usually reported; a larger k learns from
         more documents, and was better for NDCG in the paper's table 3.
     sigma : float or Schedule, default 1.0
         Squared width of the indicator in score units, positive. Boosting from equal scores is
         indifferent to it (Newton steps are in units of sqrt(sigma)), unless the Hessian is
-        constant; else as for `SmoothNDCG`. ``Schedule("halving", M)`` is the paper's annealing.
+        constant. Otherwise as in `SmoothNDCG`. ``Schedule("halving", M)`` is the paper's annealing.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The exact diagonal is indefinite; constant is plain gradient boosting.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
@@ -102,14 +102,14 @@ class SmoothPrecision(Objective):
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
     The loss tends to -precision@k as sigma falls and to a constant as it grows. The gradient is
-    exact where no two scores are equal. Where all of a query's are, it vanishes whatever the
-    grades, and a regression on the relevance takes its place. Documents far below rank k get hardly
-    any gradient: start from a regression, as `SmoothNDCG` says.
+    exact where no two scores are equal. Where all scores of a query are equal, it vanishes whatever
+    the grades, and a regression on the relevance takes its place. Documents far below rank k get
+    hardly any gradient: start from a regression, as `SmoothNDCG` says.
 
     O(n min(n, k)) time for a query of n documents, O(n) memory.
 

@@ -1,10 +1,10 @@
-r"""SoftNDCG (SoftRank): the NDCG to be expected when every score is blurred by a Gaussian.
+r"""SoftNDCG (SoftRank): the expected NDCG when every score is blurred by a Gaussian.
 
 Source
     Taylor, Guiver, Robertson, Minka: SoftRank: optimizing non-smooth rank metrics. WSDM 2008, as
     restated in section III of He, Liu: Are algorithms directly optimizing IR measures really
     direct? (2008). The latter prints the gain as 2^y and starts the integral of erf at minus
-    infinity: slips; here the gain is 2^y - 1 and erf the usual one.
+    infinity. Both are slips; here the gain is 2^y - 1 and erf the usual one.
 
 Definition
     S_i ~ N(s_i, sigma^2), independent
@@ -42,15 +42,15 @@ Numerics
     Both pi and 1 - pi come from erfc, so neither loses digits near 0. A document k that is more
     than 12 sigma away from j beats it with probability 0 or 1 to within erfc(6)/2 = 1.1e-17 and
     only shifts p_j: it is left out of the recursion, but not out of the gradient. The loss is one
-    minus a number: exact to about 1e-15, not to digits of its own where it is near zero.
+    minus a number: exact to about 1e-15, which leaves few digits where it is near zero.
 
 Cost
-    O(n + u^2) for each document with a gain that has u others within 12 sigma, at most O(n^3);
-    O(n^2) memory a thread.
+    O(n + u^2) for each document with a gain and u others within 12 sigma, at most O(n^3) in all;
+    O(n^2) memory per thread.
 
 When to use
-    To study SoftRank, on short lists: it is the loss closest to NDCG, and takes the cube of the
-    length.
+    To study SoftRank, on short lists: it is the loss closest to NDCG, but its time grows with the
+    cube of the length.
 """
 
 import math
@@ -73,7 +73,7 @@ from .validation import Floats, Integers
 
 
 class SoftNDCGParams(NamedTuple):
-    """What the kernel takes."""
+    """The kernel's parameters."""
 
     sigma: float
     discount: Discount
@@ -86,7 +86,7 @@ SATURATED = 6.0
 
 @jit_helper
 def _discounts(d: Discount, n: int) -> Floats:
-    """Discounts with r = 0..n - 1 documents ahead."""
+    """Return the discounts with r = 0..n - 1 documents ahead."""
     result = np.empty(n)
     for r in range(n):
         result[r] = rank_discount(d, n, r + 1)
@@ -95,7 +95,7 @@ def _discounts(d: Discount, n: int) -> Floats:
 
 @jit_helper
 def _rivals(scores: Floats, j: int, sigma: float, rivals: Integers) -> tuple[int, int]:
-    """List the documents that may or may not beat j; return their number and that of sure ones."""
+    """List the documents that may or may not beat j; return how many, and how many surely do."""
     undecided = 0
     ahead = 0
     for k in range(len(scores)):
@@ -114,7 +114,7 @@ def _rivals(scores: Floats, j: int, sigma: float, rivals: Integers) -> tuple[int
 def _beaten_by(
     scores: Floats, j: int, sigma: float, rivals: Integers, undecided: int, states: Floats
 ) -> None:
-    """States of recursion (b): row m holds p_j after the first m undecided rivals."""
+    """Write the states of recursion (b): row m is p_j after the first m undecided rivals."""
     states[0, 0] = 1.0
     for m in range(undecided):
         x = (scores[rivals[m]] - scores[j]) / (2.0 * sigma)
@@ -153,7 +153,7 @@ def _loss(p: SoftNDCGParams, scores: Floats, gains: Floats) -> float:
 
 @jit_helper
 def _mean_step(p: Floats, a: Floats, n: int) -> float:
-    """sum_r p(r) (a(r + 1) - a(r)); four sums side by side, for one waits for each addition."""
+    """Return sum_r p(r) (a(r + 1) - a(r)), in four sums, as one would wait for each addition."""
     t0 = t1 = t2 = t3 = 0.0
     whole = n - n % 4
     for r in range(0, whole, 4):
@@ -170,7 +170,7 @@ def _mean_step(p: Floats, a: Floats, n: int) -> float:
 def _slopes(
     states: Floats, rivals: Integers, scores: Floats, j: int, sigma: float, a: Floats, e: Floats
 ) -> None:
-    """Write e_kj of the undecided rivals by running (b) backwards from `a`, dE_j/dp_j (lost)."""
+    """Write e_kj of undecided rivals: run (b) backwards from `a`, dE_j/dp_j, which is lost."""
     for m in range(len(rivals) - 1, -1, -1):
         x = (scores[rivals[m]] - scores[j]) / (2.0 * sigma)
         wins = 0.5 * math.erfc(-x)
@@ -185,7 +185,7 @@ def _slopes(
 def _curvature_of_own_score(
     scores: Floats, j: int, sigma: float, rivals: Integers, discounts: Floats
 ) -> float:
-    """E_j'' by the undecided rivals alone: (b) in polynomials p + p1 t + p2 t^2, t from s_j."""
+    """Return E_j'' by the undecided rivals: (b) in polynomials p + p1 t + p2 t^2, t from s_j."""
     n = len(rivals) + 1
     p = np.zeros(n)
     p1 = np.zeros(n)
@@ -258,7 +258,7 @@ def _derivatives(
             x = (scores[k] - scores[j]) / (2.0 * sigma)
             slope = math.exp(-x * x) / (2.0 * sigma * math.sqrt(math.pi))  # w
             pulls[j, k] = -gains[j] / z * e[k] * slope
-            if hessian == EXACT and slope > 0.0:  # an infinite x has none
+            if hessian == EXACT and slope > 0.0:  # none for an infinite x
                 bend = -pulls[j, k] * x / sigma  # -(1/Z) g_j e_kj w'
                 curvature[k] += bend
                 if abs(x) > SATURATED:
@@ -289,7 +289,7 @@ _kernel = query_kernels(SoftNDCGParams, loss=_loss, derivatives=_derivatives)
 
 @dataclass(frozen=True, kw_only=True)
 class SoftNDCG(Objective):
-    """SoftRank: one minus the NDCG to be expected when every score is blurred by a Gaussian.
+    """SoftRank: one minus the expected NDCG when every score is blurred by a Gaussian.
 
     Taylor, Guiver, Robertson, Minka (WSDM 2008): ``loss = 1 - 1/Z sum_j g_j sum_r p_j(r) /
     log2(2 + r)``, where p_j(r) is the probability that r documents beat document j, when i beats j
@@ -299,23 +299,24 @@ class SoftNDCG(Objective):
     ----------
     sigma : float or Schedule, default 1.0
         Standard deviation of the blur in score units, positive. Only the scores divided by sigma
-        matter: Newton steps from zero give the same ranking for every constant sigma. Smaller
-        against given scores, the loss comes nearer to 1 - NDCG and its gradient vanishes.
+        matter: Newton steps from zero give the same ranking for every constant sigma. For given
+        scores, the smaller sigma is, the nearer the loss is to 1 - NDCG, and the more its gradient
+        vanishes.
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The exact diagonal is indefinite; a constant one is plain gradient boosting. In validation
-        NDCG@10 the three came to .704, .688, .684 on MQ2008 and .460, .422, .403 on OHSUMED.
+        NDCG@10 the three reached .704, .688, .684 on MQ2008 and .460, .422, .403 on OHSUMED.
     gain, discount : see `Objective`
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
     Exact gradient. O(m n^2) time for a query of n documents, m of them with a gain, and O(n^2)
-    memory for each thread; documents more than 12 sigma apart cost O(1) a pair.
+    memory for each thread; documents more than 12 sigma apart cost O(1) per pair.
 
     Examples
     --------
@@ -331,9 +332,9 @@ class SoftNDCG(Objective):
     name: ClassVar[str] = "soft-ndcg"
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(cost=Cost.CUBIC)
-    # A surrogate curvature: near zero where all is decided, which is no reason for long steps.
-    # 0.1 against 1e-6 changed the best validation NDCG@10 by .002 on MQ2008 and -.003 on OHSUMED,
-    # that of the last tree by .001 and .002.
+    # The surrogate curvature is near zero where all is decided, which is no reason for long steps.
+    # 0.1 in place of 1e-6 changed the best validation NDCG@10 by .002 on MQ2008 and -.003 on
+    # OHSUMED, that of the last tree by .001 and .002.
     hessian_share: ClassVar[float] = 0.1
 
     sigma: float | Schedule = schedulable(1.0)

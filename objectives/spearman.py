@@ -11,7 +11,7 @@ Definition
     V      = n (n^2 - 1)/12
     loss   = sum_i (r^_i - t_i)^2 / (2 V)                                         (1)
 
-    Where all scores are far apart and all labels different it is 1 - rho.
+    If all scores are far apart and all labels are different, the loss is 1 - rho.
 
 Symbols
     s scores, y labels: any finite numbers, only their order counts; rho_ij = G (1 - G) at s_i - s_j
@@ -21,16 +21,16 @@ Gradient (exact)
     grad_p = -(alpha/V) sum_j (c_p - c_j) rho_pj
 
 Hessians
-    gauss-newton  (default) (alpha^2/V) n/(n - 1) (sum_{j != p} rho_pj)^2: what (1) leaves of its
-                  second derivative where ranks are straight lines of p's score,
-                  (alpha^2/V) ((sum_j rho_pj)^2 + sum_j rho_pj^2), with the last sum as it is where
-                  all rho are equal
+    gauss-newton  (default) (alpha^2/V) n/(n - 1) (sum_{j != p} rho_pj)^2: what is left of the
+                  second derivative of (1) if ranks are straight lines in p's score,
+                  (alpha^2/V) ((sum_j rho_pj)^2 + sum_j rho_pj^2), with the last sum at its value
+                  for equal rho
     constant      1
 
 Why squared differences
     The covariance of r^ and t, the other way to write rho, rewards scores for moving ever further
-    apart, and so fits the noise of labels. Squared differences are smallest where a document has
-    the rank that is to be expected of it.
+    apart, and so fits the noise of labels. Squared differences are smallest where each document has
+    its expected rank.
 
 Degenerate queries
     Fewer than two documents, or all labels equal: zero loss and gradient.
@@ -40,12 +40,12 @@ Numerics
     1e-10 of the query's largest gradient, and mostly to 1e-13.
 
 Cost
-    O(n) after two sorts, by blocks (`far_field`), however many labels are different.
+    O(n) after two sorts, by blocks (`far_field`), however many distinct labels there are.
 
 When to use
-    The whole order of a long list counts, at its end as much as at its top, and labels are
-    numbers of which only the order is to be trusted: returns of a day's stocks. Where the top
-    alone counts, any of the objectives for NDCG.
+    When the whole order of a long list counts, its end as much as its top, and labels are numbers
+    of which only the order can be trusted, such as the returns of a day's stocks. If only the top
+    counts, use any of the objectives for NDCG.
 """
 
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ from .validation import NUMBERS, Floats
 
 
 class SpearmanParams(NamedTuple):
-    """What the kernels take."""
+    """The kernels' parameters."""
 
     alpha: float
 
@@ -83,7 +83,7 @@ def _packing(p: SpearmanParams) -> Packing:
 
 @jit_inline
 def _tables(p: SpearmanParams, levels: int) -> tuple[Floats, Floats]:
-    """Return what blocks add to ranks, and to pulls: all documents are of one level."""
+    """Return the tables of what blocks add to ranks and to pulls: there is only one level."""
     ranks, pulls = new_table(1), new_table(1)
     ranks[far.OWN_MOMENT, far.ABOVE, 0, 0] = -1.0
     ranks[far.OWN_COUNT, far.ABOVE, 0, 0] = 1.0  # G(-x) = 1 - G(x)
@@ -96,7 +96,7 @@ def _tables(p: SpearmanParams, levels: int) -> tuple[Floats, Floats]:
 
 @jit_helper
 def _write_label_ranks(batch: Batch, w: Columns) -> None:
-    """Write t over the labels in WORTH."""
+    """Overwrite the labels in WORTH with t."""
     worth, labels, order = w.real[col.WORTH], w.real[col.LEVEL], w.whole[col.COUNTS]
     for m in range(1 if batch.spans_blocks else batch.blocks):
         a, b = query_columns(w, batch, m)
@@ -158,7 +158,7 @@ def _derivatives(p: SpearmanParams, batch: Batch, tables: Any, w: Columns) -> tu
     for m in range(1 if batch.spans_blocks else batch.blocks):
         a, b = query_columns(w, batch, m)
         for i in range(a, b):
-            # c moved by n changes no difference, and sums may be divided by it: it is at least 1.
+            # Adding n keeps differences of c and makes it at least 1: sums can be divided by it.
             w.real[col.OWN, i] = w.real[col.RANK, i] - w.real[col.WORTH, i] + (b - a)
     _near_pulls(p, batch, w)
     if long:
@@ -205,27 +205,27 @@ class Spearman(Objective):
     """Squared differences between the smooth ranks of scores and the ranks of labels.
 
     ``loss = 6 sum_i (r_i - t_i)^2 / (n (n^2 - 1))`` with smooth ranks
-    ``r_i = 1 + sum_j 1/(1 + exp(alpha (s_i - s_j)))`` of the scores and mid-ranks t of the labels:
-    one minus Spearman's rho where scores are far apart and labels all different. Labels may be any
-    finite numbers; only their order counts.
+    ``r_i = 1 + sum_j 1/(1 + exp(alpha (s_i - s_j)))`` of the scores and mid-ranks t of the labels.
+    This is one minus Spearman's rho if scores are far apart and labels all different. Labels may be
+    any finite numbers; only their order counts.
 
     Parameters
     ----------
     alpha : float or Schedule, default 1.0
         Steepness of the sigmoid in score units, positive; it only sets the scale of the scores.
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
-        Positive, by the slopes of the ranks; constant is plain gradient boosting.
+        Positive, from the slopes of the ranks; constant is plain gradient boosting.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
     Exact gradient; O(n) time and memory for a query of n documents after sorting scores and
-    labels, however many labels are different.
+    labels, however many distinct labels there are.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The measures whose change weighs a pair: the parameter `target`.
+"""The metrics whose change weights a pair: the parameter `target`.
 
-The average relevance position, precision and recall are a DCG with gains and discounts of their
-own, and are handed to kernels as such.
+The average relevance position, precision and recall are each a DCG with its own gains and
+discounts, and kernels get them as such.
 """
 
 import re
@@ -23,7 +23,7 @@ WITH_DISCOUNT = ("ndcg", "dcg")
 
 
 def check_target(name: str, value: Any) -> str:
-    """Return a target, or refuse what is none."""
+    """Return a target, or refuse what is not one."""
     if not isinstance(value, str) or _TARGET.fullmatch(value) is None:
         raise ValueError(
             f"{name} must be 'ndcg', 'dcg', 'map', 'mrr', 'err', 'arp', or 'precision@k' or "
@@ -33,7 +33,7 @@ def check_target(name: str, value: Any) -> str:
 
 
 def check_target_parameters(objective: Any, target: str) -> None:
-    """Refuse a gain, a discount or a variant that is not the default where a target has none."""
+    """Refuse a gain, discount or variant other than the default if the target has none."""
     for name, targets in (
         ("gain", WITH_GAIN),
         ("discount", WITH_DISCOUNT),
@@ -72,7 +72,7 @@ def gains_of_target(target: str, gain: Gain, labels: Floats, boundaries: Integer
 
 
 def _shares(amounts: Floats, boundaries: Integers) -> Floats:
-    """Return every document's share in the sum of its query; 0 where all are 0."""
+    """Return every document's share of the sum of its query; 0 where all are 0."""
     sizes = np.diff(boundaries)
     query = np.repeat(np.arange(len(sizes)), sizes)
     totals = np.bincount(query, amounts, len(sizes))[query]

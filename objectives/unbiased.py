@@ -1,4 +1,4 @@
-r"""Unbiased: learning from clicks, which say where a document stood as well as how good it is.
+r"""Unbiased: learning from clicks, which say where a document was shown as well as how good it is.
 
 Source
     Given propensities: Joachims, Swaminathan, Schnabel: Unbiased learning-to-rank with biased
@@ -12,16 +12,16 @@ Definition
     of the objective inside, e_i labels of which only that of i is 1.
 
     given       L(s; 0) + sum_{i: c_i = 1} (L(s; e_i) - L(s; 0)) / max(p_{k(i)}, clip)         (4)
-                Whatever adds up over relevant documents has the right expectation for any L: p c is
-                clicked where it is looked at and relevant. L(s; 0) is 0 for losses of score
-                differences. Clipping trades a bias for less variance.
+                A document is clicked if it is looked at and relevant, so a sum over relevant
+                documents has the right expectation, whatever L is. L(s; 0) is 0 for losses of score
+                differences. Clipping trades some bias for less variance.
     pairwise    sum over c_i = 1, c_j = 0 of l_ij / (t+_{k(i)} t-_{k(j)}), l_ij the pair's loss; in
                 every round, for all positions k, with r the regularization,
                 t+_k = (sum_{k(i) = k} l_ij / t-_{k(j)} / the same for k = 1)^{1/(1 + r)}     (30)
                 t-_k = (sum_{k(j) = k} l_ij / t+_{k(i)} / the same for k = 1)^{1/(1 + r)}     (31)
     additive    L(s + b_{k(.)}; c); in every round a damped Newton step, with n_k documents at k,
                 b_k <- b_k - RATE (sum grad + r n_k b_k) / (sum hess + r n_k + EPS)
-                Of a softmax with one click in a session it is the position-based model itself: i
+                For a softmax with one click per session it is the position-based model itself: i
                 is clicked with probability p_k(i) r_i / sum_j p_k(j) r_j, and p = e^b.
 
 Gradient
@@ -31,18 +31,19 @@ Hessians
     Those of the objective inside, added up with the same weights; constant stays 1.
 
 Degenerate queries
-    A session without clicks teaches nothing, except to losses that are not of score differences.
+    A session without clicks teaches nothing if the loss depends on score differences only.
 
 Numerics
     A pair's loss is its gradient at j times ln(1 + e^{-x}) (1 + e^x), which is 1 for large x, so
-    that the weights of LambdaRank count without being known here.
+    that the weights of LambdaRank are included without being known here.
 
 Cost
-    Given and pairwise: that of the objective inside for each click. Additive: its own.
+    Given and pairwise: that of the objective inside, once per click. Additive: that cost once.
 
 When to use
-    Clicks. With measured propensities those; "additive" for any loss, "pairwise" for RankNet and
-    LambdaRank. docs/clicks.md says what each assumes, and where it harms.
+    When labels are clicks. Pass propensities if you have measured them; otherwise take "additive"
+    for any loss, or "pairwise" for RankNet and LambdaRank. docs/clicks.md says what each assumes
+    and where it does harm.
 """
 
 from dataclasses import KW_ONLY, dataclass, fields, replace
@@ -72,14 +73,14 @@ from .validation import (
     check_scores,
 )
 
-# Share of a Newton step that a round moves the additive factors by. Trees take about as small ones.
+# Share of a Newton step by which a round moves additive factors; trees take about as small steps.
 RATE = 0.05
 # No step at positions without curvature.
 EPS = 1e-3
 
 
 def _weigh(pairs: ClickPairs, sessions: Sessions, pulls: Floats, bends: Floats, n: int) -> Floats:
-    """Weigh the derivatives of copies in place; return the sums of (30) and (31)."""
+    """Weight the derivatives of copies in place; return the sums of (30) and (31)."""
     (plus, minus), own = pairs.factors, sessions.own
     weight = np.where(pairs.other, 1.0 / (plus * minus), 0.0)  # (21)
     for values, sign in ((pulls, -1.0), (bends, 1.0)):
@@ -99,39 +100,39 @@ class Unbiased(Around):
     Parameters
     ----------
     objective : Objective
-        What learns: any one, mixtures too. With "pairwise" `RankNet` or `LambdaRank`. Its
-        parameters for hosts (`perturb`, `seed`, ...) are those of the whole.
+        The objective that learns: any one, mixtures included; with "pairwise", `RankNet` or
+        `LambdaRank`. Its host parameters (`perturb`, `seed`, ...) apply to the whole.
     position : array_like of integers (n_docs,), optional
-        Position at which each document of the training data was shown, from 1. Default None: the
-        rankers' ``fit(position=)``, or where a booster's data set has it (docs/clicks.md).
+        Position at which each document of the training data was shown, from 1. Default None: taken
+        from the rankers' ``fit(position=)`` or from the booster's data set (docs/clicks.md).
     propensity : sequence of float, "pairwise" or "additive", default "additive"
         Probability that position 1, 2, ... is looked at, relative to the first one; each above 0.
-        Or how factors of positions are learnt in training: those of pairs of clicked and other
-        documents, or an addition to the scores.
+        Or how factors of positions are learnt in training: "pairwise" for factors of pairs of a
+        clicked and another document, "additive" for factors that are added to the scores.
     clip : float, default 0.1
-        Least propensity, and least factor of pairs, that is divided by; positive. Smaller is less
-        biased and has more variance.
+        Smallest propensity, and smallest factor of pairs, to divide by; lower ones are raised to
+        it. Positive. A smaller value gives less bias and more variance.
     last : int, optional
-        Positions from here on share one factor: deep ones have few clicks. Default None: each
+        Positions from this one on share a factor, as deep ones have few clicks. Default None: each
         position has its own.
     regularization : float, default 0.0
-        Of learnt factors, not negative; 0 is none. Factors of pairs are taken to the power
-        1/(1 + r); additive ones are drawn to 0 by r for each document.
+        Regularization r of learnt factors, not negative; 0 is none. Factors of pairs are taken to
+        the power 1/(1 + r); additive ones are pulled towards 0 by r for each document.
     initial : array_like (n_positions,) or (2, n_positions), optional
         Factors to start from, such as ``position_bias(model).factors`` of an earlier training.
-        Default None: no bias. A training that goes on with a model goes on with its factors.
+        Default None: no bias. Training that continues from a model continues with its factors.
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range. In `loss`, `grad_hess` and training for
-        labels other than 0 and 1 and for positions that are missing, of wrong length or beyond
+        For a parameter of the wrong type or out of range. In `loss`, `grad_hess` and training for
+        labels other than 0 and 1 and for positions that are missing, of the wrong length or beyond
         `propensity`.
 
     Notes
     -----
-    `loss` and `grad_hess` take learnt factors as `initial` has them. Factors of a training are with
-    its model: `boostrank.position_bias` returns them.
+    `loss` and `grad_hess` use the learnt factors given as `initial`. The factors of a training are
+    kept with its model: `boostrank.position_bias` returns them.
 
     Examples
     --------
@@ -221,7 +222,7 @@ class Unbiased(Around):
     # ---- positions and factors -------------------------------------------------------------------
 
     def places(self, n_docs: int, position: Any = None) -> Integers:
-        """Return the factor of each document, from 0.
+        """Return the index of each document's factor, from 0.
 
         Parameters
         ----------
@@ -236,7 +237,7 @@ class Unbiased(Around):
         Raises
         ------
         ValueError
-            For positions that are missing, of wrong length or beyond the propensities.
+            For positions that are missing, of the wrong length or beyond the propensities.
         """
         if position is None and self.position is not None:
             position = self.position.values
@@ -267,7 +268,7 @@ class Unbiased(Around):
         Parameters
         ----------
         n_positions : int
-            At least.
+            The smallest number of positions needed.
 
         Returns
         -------
@@ -298,7 +299,7 @@ class Unbiased(Around):
         ----------
         factors : float64 array (1 or 2, n_positions)
         sums : float64 array (3 or 2, n_positions)
-            As `write_part` and `additive_sums` return them; means of several workers will do.
+            As `write_part` and `additive_sums` return them; means over workers will do.
 
         Returns
         -------
@@ -320,7 +321,7 @@ class Unbiased(Around):
 
     @staticmethod
     def additive_sums(places: Integers, grad: Floats, hess: Floats, n: int) -> Floats:
-        """Return gradients, Hessians and documents, added up over each position.
+        """Return the sums of gradients, of Hessians and of documents at each position.
 
         Parameters
         ----------
@@ -357,7 +358,7 @@ class Unbiased(Around):
         Parameters
         ----------
         part : Objective
-            As `parts_of` returns them.
+            One that `parts_of` returns.
         scores, clicks, boundaries, round, grad, hess, draws
             As in `Objective.write_derivatives`.
         places : int64 array (n_docs,)
@@ -366,7 +367,7 @@ class Unbiased(Around):
         Returns
         -------
         float64 array (2, n_positions) or None
-            Of factors of pairs: the sums of (30) and (31).
+            For factors of pairs: the sums of (30) and (31).
         """
         if self.propensity == "additive":
             moved = scores + factors[0][places]

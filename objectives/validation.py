@@ -1,8 +1,8 @@
-"""Every check of what a caller passes, done once, at the boundary.
+"""All checks of what a caller passes, done once, at the boundary.
 
-Kernels check nothing. Each function returns the array the kernels expect or raises a
-`ValueError` (`TypeError` where the kind of thing is wrong) that names the argument, says what was
-expected, what came and how to fix it.
+Kernels check nothing. Each function returns the array the kernels expect or raises a `ValueError`
+(`TypeError` for a wrong type) that names the argument and says what was expected, what came and how
+to fix it.
 """
 
 import difflib
@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 
 # 2^y - 1 and sums of it over 10^6 documents stay below the largest float64 (about 2^1024).
 MAX_GRADE = 1000.0
-#: The domains of labels: what a loss or a measure takes them for, the narrowest first.
+#: The domains of labels: what a loss or a metric takes them for, the narrowest first.
 PROBABILITIES = "probabilities, 0 <= y <= 1"
 GRADES = f"finite grades, 0 <= y <= {MAX_GRADE:g}"
 AMOUNTS = "finite amounts, y >= 0"
@@ -36,7 +36,7 @@ MAX_COUNT = 2**53
 
 
 def _vector(name: str, values: Any) -> npt.NDArray[Any]:
-    """Return `values` as a 1-D numeric array of whatever dtype it has."""
+    """Return `values` as a 1-D numeric array with the dtype they have."""
     if np.ma.is_masked(values):
         raise ValueError(f"{name} must have no masked values; fill them or drop their rows")
     try:
@@ -57,19 +57,19 @@ def _vector(name: str, values: Any) -> npt.NDArray[Any]:
 
 
 def _contiguous(array: npt.NDArray[Any]) -> Floats:
-    """Return float64 in C order and writeable: read-only arrays would compile kernels again."""
-    with np.errstate(over="ignore"):  # a wider type's numbers become infinite, and are refused
+    """Return float64 in C order and writeable; read-only arrays would compile kernels again."""
+    with np.errstate(over="ignore"):  # numbers of a wider type become infinite and are refused
         return np.require(array, dtype=np.float64, requirements=["C", "W"])
 
 
 def _first(bad: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> str:
-    """Say where the first offending value stands."""
+    """Describe the first offending value and where it is."""
     row = int(np.argmax(bad))
     return f"{values[row]} at row {row} ({int(bad.sum())} such of {len(values)})"
 
 
 def _within(array: npt.NDArray[Any], least: float, most: float) -> bool:
-    """Tell whether all numbers lie between two; NaN does not."""
+    """Tell whether all numbers lie between two limits; NaN does not."""
     return bool(array.min(initial=most) >= least and array.max(initial=least) <= most)
 
 
@@ -86,12 +86,12 @@ def check_scores(scores: Any) -> Floats:
 
 
 def narrowest(*domains: str) -> str:
-    """Return the domain of labels that all of several take."""
+    """Return the label domain that all of several domains include."""
     return min(domains, key=list(LABEL_DOMAINS).index, default=GRADES)
 
 
 def check_labels(labels: Any, n_docs: int, domain: str = GRADES) -> Floats:
-    """Return one label a document as contiguous float64, all in a domain of `LABEL_DOMAINS`."""
+    """Return one label per document as contiguous float64, all in a domain of `LABEL_DOMAINS`."""
     least, most, expected = LABEL_DOMAINS[domain]
     array = _contiguous(_vector("labels", labels))
     if len(array) != n_docs:
@@ -144,7 +144,7 @@ def check_group(group: Any, n_docs: int) -> Integers:
 
 
 def check_weight(weight: Any, n_docs: int, n_queries: int) -> Floats:
-    """Return weights as float64, finite and not negative, one a query or one a document."""
+    """Return weights as float64, finite and not negative, one per query or per document."""
     array = _contiguous(_vector("weight", weight))
     if len(array) not in (n_queries, n_docs):
         raise ValueError(

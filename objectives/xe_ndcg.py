@@ -13,42 +13,44 @@ Symbols
     s scores, y grades, gamma what keeps the target of equal grades from being equal
 
 Draws
-    The paper has gamma_i drawn from the uniform distribution, by itself for every document and in
-    every round: a model cannot then learn the exact share of each document. Only a booster has
-    rounds to draw in; `loss` and `grad_hess` take its mean, 1/2, and always give the same numbers.
-    A number as `gamma` is what all of them take: 0 the target 2^y, 1 that of the gains.
+    The paper draws gamma_i from the uniform distribution, independently for every document and in
+    every round, so that a model cannot learn the exact share of each document. Only a booster has
+    rounds to draw in; `loss` and `grad_hess` use the mean, 1/2, and always give the same numbers.
+    If `gamma` is a number, all of them use it: 0 gives the target 2^y, 1 that of the gains.
 
 Gradient (exact)
     grad_i = rho_i - phi_i
 
-    Of the loss, and nothing else. The built-in objective of the same name in one of the hosts goes
-    on, beyond it, with two terms of a series for the Newton step with the whole Hessian
+    This is the gradient of the loss and nothing else. The built-in objective of the same name in
+    one of the hosts adds two terms of a series for the Newton step with the whole Hessian
     diag(rho) - rho rho^T:
         a_i = grad_i / (1 - rho_i),  b_i = rho_i (sum_j a_j - a_i),
         c_i = rho_i (sum_j b_j / (1 - rho_j) - b_i / (1 - rho_i)),  grad_i + b_i + c_i
-    That is no derivative of a loss, and a step for every document by itself where trees take one
-    for a leaf. Neither is better by more than chance: NDCG@10 on the validation parts of OHSUMED
-    and MQ2008, 300 trees, is .4326 and .7022 with the gradient, .4293 and .7047 with both terms at
-    a learning rate of 0.025, and .4118 and .6965 against .4169 and .6986 at 0.05.
+    That is not the derivative of a loss, and it is a step for every single document where trees
+    take one for a leaf. Neither is better by more than chance: NDCG@10 on the validation parts of
+    OHSUMED and MQ2008, with 300 trees, is .4326 and .7022 with the gradient, .4293 and .7047 with
+    both terms at a learning rate of 0.025, and .4118 and .6965 against .4169 and .6986 at 0.05.
 
 Hessians
-    exact         (default) rho_i (1 - rho_i); never negative. Floored, as all, at 1e-10.
-    gauss-newton  the same: a cross entropy of a softmax is its own Gauss-Newton curvature
+    exact         (default) rho_i (1 - rho_i); never negative; floored at 1e-10
+    gauss-newton  the same: the Hessian of a softmax cross entropy is its Gauss-Newton matrix
     constant      1
 
 Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient. (With gamma drawn, the
-    paper's loss would teach such a query's draws, and their mean only that all scores are equal.)
+    paper's loss would fit such a query to its draws, whose mean says only that all scores are
+    equal.)
 
 Numerics
-    Those of ListNet. 2^y - gamma is (2^y - 1) + (1 - gamma), the first without cancellation: at
-    gamma = 1 grades near 0 keep their ratios.
+    As in ListNet. 2^y - gamma is formed as (2^y - 1) + (1 - gamma), the first without cancellation,
+    so that grades near 0 keep their ratios at gamma = 1.
 
 Cost
     O(n).
 
 When to use
-    Long lists, noisy grades, and time matters: one pass over the list, and a convex bound of NDCG.
+    When lists are long, grades are noisy and time matters: it takes one pass over the list, and it
+    is a convex bound of NDCG.
 """
 
 from dataclasses import dataclass
@@ -69,7 +71,7 @@ MEAN_GAMMA = 0.5
 
 
 class XENDCGParams(NamedTuple):
-    """What the kernels take: the gamma of every document, or one number for all."""
+    """The kernel's parameters: the gamma of every document, or one number for all."""
 
     gammas: Floats
 
@@ -102,13 +104,13 @@ class XENDCG(Objective):
     ``loss = -sum_i phi_i ln rho_i`` with ``rho`` the softmax of the scores and ``phi_i`` the share
     of document i in the sum of ``2^y - gamma``, each gamma uniform on [0, 1], after Bruch (WWW
     2021): a convex bound of NDCG. In a host, every round draws a gamma for every document, from
-    `seed`; `loss` and `grad_hess` take the mean, 1/2.
+    `seed`; `loss` and `grad_hess` use the mean, 1/2.
 
     Parameters
     ----------
     gamma : float, optional
-        From 0 to 1: what is taken from every 2^y, in a host too, in place of draws. Default None:
-        as above. On validation parts the draws made little difference, up or down.
+        Number from 0 to 1 to subtract from every 2^y, in a host too, in place of draws. Default
+        None: drawn as above. On validation parts the draws made little difference either way.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the same here and never negative; constant is plain gradient boosting.
     gain, rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
@@ -116,7 +118,7 @@ class XENDCG(Objective):
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
@@ -146,7 +148,7 @@ class XENDCG(Objective):
 
     @property
     def n_draws(self) -> int:
-        """How many uniform numbers of each document a booster's round draws."""
+        """How many uniform numbers a booster draws per document and round."""
         return 1 if self.gamma is None else 0
 
     def _params(self, draws: Floats | None = None) -> XENDCGParams:

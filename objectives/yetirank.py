@@ -3,7 +3,7 @@ r"""YetiRank: logistic loss on neighbours in orders drawn near the model's own.
 Source
     Gulin, Kuralenok, Pavlov: Winning the transfer learning track of Yahoo!'s learning to rank
     challenge with YetiRank. JMLR W&CP 14, 2011; CatBoost's objective of this name. There, the noise
-    has the logistic distribution and weights have a factor .15, which a Newton step does not show.
+    has the logistic distribution and weights have a factor .15, which cancels in a Newton step.
     With a target: Lyzhin, Ustimenko, Gulin, Prokhorenkova: Which tricks are important for learning
     to rank? ICML 2023 (arXiv 2204.01500), YetiLoss.
 
@@ -12,16 +12,15 @@ Definition
     order t  = documents by descending s_i + noise_it, t = 1..P
     w_ij     = sum over orders t in which i and j are neighbours at the ranks r, r + 1 of
                |y_i - y_j| decay^(r - 1) / P, or with a `target`, of what the swap of the two
-               changes in that measure of the order (`engine.targets`), over P      (1)
+               changes in that metric of the order (`engine.targets`), over P      (1)
     loss     = sum over pairs y_i > y_j of w_ij ln(1 + e^{-(s_i - s_j)})         (2)
 
 Symbols
     s scores, y grades, P `permutations`, rho_ij = 1/(1 + e^{s_i - s_j})
 
 Draws
-    A booster redraws every u in every round. `loss` and `grad_hess` take 1/2 for all of them:
-    then all noise is equal, and every order is that of the scores. They give the same numbers
-    always.
+    A booster redraws every u in every round. `loss` and `grad_hess` use 1/2 for all of them: then
+    all noise is equal, every order is that of the scores, and the numbers are always the same.
 
 Gradient (exact for fixed w)
     grad_i -= w_ij rho_ij, grad_j += w_ij rho_ij
@@ -41,8 +40,8 @@ Cost
     O(P n log n) in a booster, O(n log n) elsewhere.
 
 When to use
-    Accuracy counts more than time. It draws ten orders in every round, and is among the slower of
-    the losses that do not visit all pairs.
+    When accuracy counts more than time. It draws ten orders in every round, and is among the slower
+    of the losses that do not visit all pairs.
 """
 
 import math
@@ -70,12 +69,12 @@ from .targets import (
 )
 from .validation import Floats, Integers, check_share
 
-# A generator may draw 0, of which the noise would be infinite.
+# A generator may draw 0, for which the noise would be infinite.
 TINY = float(np.finfo(np.float64).tiny)
 
 
 class YetiRankParams(NamedTuple):
-    """What the kernel takes."""
+    """The kernel's parameters."""
 
     decay: float
     uniforms: Floats  # (orders, n_docs), or one number for all documents
@@ -91,7 +90,7 @@ def _of_query(p: YetiRankParams, a: int, b: int) -> YetiRankParams:
 
 @jit_helper
 def _write_weights(p: YetiRankParams, labels: Floats, order: Integers, weights: Floats) -> None:
-    """Write P times (1) of one order, by rank of the upper document."""
+    """Write P times (1) for one order, by the rank of the upper document."""
     if p.target >= 0:
         swaps = swaps_of(p.target, 0, p.discount, labels, order)
         for rank in range(len(order) - 1):
@@ -146,18 +145,19 @@ class YetiRank(Objective):
     ``loss = sum over y_i > y_j of w_ij ln(1 + exp(-(s_i - s_j)))``, after Gulin, Kuralenok, Pavlov
     (2011). In a host, every round draws orders of the scores with Gumbel noise, from `seed`, and
     w_ij adds up ``|y_i - y_j| decay^(rank - 1) / permutations`` over those in which i and j are
-    neighbours. `loss` and `grad_hess` take one order, that of the scores.
+    neighbours. `loss` and `grad_hess` use one order, that of the scores.
 
     Parameters
     ----------
     permutations : int, default 10
-        Orders that a host's round draws, at least 1.
+        Number of orders that each round in a host draws, at least 1.
     decay : float, default 0.85
-        How the weight falls from one rank to the next, from 0 to 1; without a target.
+        Factor by which the weight falls from one rank to the next, from 0 to 1; used without a
+        target.
     target : str, optional
-        A measure, as in `LambdaRank`: neighbours weigh what their swap changes in it. Default None:
-        ``|y_i - y_j| decay^(rank - 1)``. Only ndcg, dcg and err have gains, only ndcg and dcg a
-        discount.
+        A metric, as in `LambdaRank`: neighbours are weighted by how much their swap changes it.
+        Default None: ``|y_i - y_j| decay^(rank - 1)``. Only ndcg, dcg and err use gains, and only
+        ndcg and dcg a discount.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the same here and never negative; constant is plain gradient boosting.
     gain, discount : see `Objective`
@@ -166,7 +166,7 @@ class YetiRank(Objective):
     Raises
     ------
     TypeError, ValueError
-        For a parameter of another kind or out of its range.
+        For a parameter of the wrong type or out of range.
 
     Notes
     -----
@@ -212,7 +212,7 @@ class YetiRank(Objective):
 
     @property
     def n_draws(self) -> int:
-        """How many uniform numbers of each document a booster's round draws."""
+        """How many uniform numbers a booster draws per document and round."""
         return self.permutations
 
     def _params(self, draws: Floats | None = None) -> YetiRankParams:

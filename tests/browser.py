@@ -35,7 +35,7 @@ class Page:
     Attributes
     ----------
     events : list of dict
-        What the browser has told unasked: console messages, exceptions, requests.
+        Events that the browser has sent: console messages, exceptions, requests.
     """
 
     def __init__(self, profile: Path) -> None:
@@ -46,7 +46,7 @@ class Page:
         self._session: str | None = None
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
-        # High descriptors, which 3 and 4 cannot be.
+        # High descriptors, so that neither is 3 or 4.
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 64) for end in (to_browser, from_browser)]
         self._process = subprocess.Popen(
             [
@@ -72,7 +72,7 @@ class Page:
         return self
 
     def __exit__(self, *error: object) -> None:
-        os.close(self._write)  # the browser ends with it
+        os.close(self._write)  # which ends the browser
         os.close(self._read)
         try:
             self._process.wait(SECONDS)
@@ -109,14 +109,14 @@ class Page:
         return result
 
     def open(self, url: str) -> None:
-        """Load a page again, and wait until it is there."""
+        """Load or reload a page, and wait until it has loaded."""
         self.events.clear()
         self.call("Page.navigate", url=url)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self._message()
 
     def look(self, *, width: int, scheme: str) -> None:
-        """Become a window of so many pixels, or a telephone, of a reader who likes the scheme."""
+        """Emulate a window of this width, or a phone below 600 pixels, and a colour scheme."""
         phone = width < 600
         self.call(
             "Emulation.setDeviceMetricsOverride",
@@ -140,7 +140,7 @@ class Page:
         return answer["result"].get("value")
 
     def press(self, key: str) -> None:
-        """Press a key that writes a character, as Enter and the space bar do."""
+        """Press a key that writes a character: Enter or the space bar."""
         text = {"Enter": "\r", "Space": " "}[key]
         common = {"key": key.replace("Space", " "), "code": key, "windowsVirtualKeyCode": ord(text)}
         self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)

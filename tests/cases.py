@@ -1,8 +1,8 @@
 """The objectives that tests over the whole registry run on, each with its oracle.
 
-`every_objective` gives one test per objective, parameter set that takes another path through the
-kernels, and choice of a Hessian that a kernel computes. `KINDS` is for what the base class
-promises: one plain, one scheduled and one mixed objective.
+`every_objective` makes one test for each objective, for each of its parameter sets with a path of
+its own through the kernels, and for each Hessian that a kernel computes. `KINDS` is for what the
+base class promises: one plain, one scheduled and one mixed objective.
 """
 
 from functools import partial
@@ -34,12 +34,12 @@ class Case(NamedTuple):
 
 
 def case(name, parameters, **hessian):
-    """Return an objective with its oracle."""
+    """Return the objective of this name with its oracle."""
     return Case(REGISTRY[name](**parameters, **hessian), ORACLES[name], parameters)
 
 
 def example(name):
-    """Return an objective of each name, with parameters that are not all defaults."""
+    """Return the objective of this name, with parameters that are not all defaults."""
     return case(name, ORACLES[name].parameters[-1])
 
 
@@ -51,7 +51,7 @@ def _param(name, number, **hessian):
 PATHS = [(name, number) for name in NAMES for number in ORACLES[name].paths]
 BY_PATH = [_param(*path) for path in PATHS]
 every_path = pytest.mark.parametrize("case", BY_PATH)
-# No kernel computes a constant Hessian: test_derivatives.py looks at it.
+# No kernel computes a constant Hessian; test_derivatives.py checks it.
 every_objective = pytest.mark.parametrize(
     "case",
     [

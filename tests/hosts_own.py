@@ -1,9 +1,9 @@
 """The hosts' own ranking tests with our objectives in place of theirs: `make hosts-own`.
 
-A pytest plugin. The tests come from checkouts of the hosts' sources, best of the versions that are
-installed: LightGBM's branch release/v4.7.0 and XGBoost's tag v3.2.0. Where a test trains with a
-built-in ranking objective, it trains with ours of the same kind, and every assertion of the host's
-authors holds for it, except for `DIFFERENT`.
+A pytest plugin. The tests come from checkouts of the hosts' sources, preferably of the installed
+versions: LightGBM's branch release/v4.7.0 and XGBoost's tag v3.2.0. Where a test trains with a
+built-in ranking objective, it gets ours of the same kind instead. Every assertion of the hosts'
+authors must then hold, except in the tests listed in `DIFFERENT`.
 """
 
 import functools
@@ -19,7 +19,7 @@ import boostrank
 LIGHTGBMS = {"lambdarank": boostrank.LambdaRank(), "rank_xendcg": boostrank.XENDCG()}
 XGBOOSTS = {"rank:ndcg": boostrank.LambdaRank(), "rank:pairwise": boostrank.RankNet()}
 
-#: Tests that must fail, with the reason. One that passes is an error: it can leave the list.
+#: Tests that must fail, with the reason. One that passes is an error: remove it from the list.
 DIFFERENT = {
     "test_xendcg": "its thresholds are what LightGBM's own draws reach: NDCG@1 .594 for .6211",
     "test_max_depth_warning_is_never_raised[5-LGBMRanker]": "docs/host_bugs.md: spurious warning",
@@ -33,7 +33,7 @@ DIFFERENT = {
     "test_score_normalization[rank:pairwise]": "lambdarank_score_normalization likewise",
 }
 
-#: What LightGBM's tests on that branch import and the released 4.7.0 has no more.
+#: What LightGBM's tests on that branch import and the released 4.7.0 no longer has.
 RENAMED = {
     "DASK_INSTALLED": True,
     "PYARROW_INSTALLED": True,

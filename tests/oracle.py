@@ -1,9 +1,9 @@
 """Slow losses of one query, written from the papers in plain NumPy and plain loops.
 
-Nothing of boostrank is imported: this is what its kernels are compared with. A loss takes the
+This file imports nothing from boostrank, whose kernels are compared with it. A loss takes the
 scores and grades of one query and returns a float. Where the gradient holds quantities constant
 (a cut-off that moves with the scores, ranks inside weights), they are computed at `frozen_at`
-instead of at the scores, so that differences of the loss are differences of what the gradient
+instead of at the scores, so that differences of the loss match the function that the gradient
 claims to be the derivative of.
 
 `ORACLES` says for every registered objective which parameter sets the tests try and which
@@ -29,7 +29,7 @@ def gain(grade):
 
 
 def discount(rank, kind="log2", n=None):
-    """Return what a rank among n counts; of a table, on a straight line between two ranks."""
+    """Return the discount of a rank among n; a table is interpolated linearly between ranks."""
     if kind == "log2":
         return 1.0 / np.log2(1.0 + rank)
     if kind == "linear":
@@ -47,7 +47,7 @@ def worth(grade, kind):
 
 
 def any_gain(function):
-    """Give a function of grades a parameter `gain`: each gain is 2^y - 1 of some y."""
+    """Add a parameter `gain` to a function of grades: every gain is 2^y - 1 for some y."""
 
     def of_gains(scores, grades, *, gain="exponential", **rest):
         if gain != "exponential":
@@ -245,7 +245,7 @@ def reg_shf_sdcg(
 
 
 def measured(target, grades):
-    """Return a measure of grades in ranked order; a position has rank r."""
+    """Return a metric of grades in ranked order, with ranks r from 1."""
     relevant = [float(y > 0) for y in grades]
     ranked = list(enumerate(grades, start=1))
     if target == "map":
@@ -265,7 +265,7 @@ def measured(target, grades):
 
 
 def change_by_swap(target, scores, grades, i, j):
-    """Return by how much a measure changes when two documents swap their ranks."""
+    """Return by how much a metric changes when two documents swap ranks."""
     order = sorted(range(len(scores)), key=lambda m: -scores[m])
     before = [grades[m] for m in order]
     a, b = order.index(i), order.index(j)
@@ -364,7 +364,7 @@ def frank(scores, grades, *, normalize=False, **_):
     return _over_pairs(scores, grades, lambda x: -np.expm1(-0.5 * np.logaddexp(0.0, -x)), normalize)
 
 
-WORST_LEAD = -36.0  # where RankBoost's exponential goes on as its tangent
+WORST_LEAD = -36.0  # where RankBoost's exponential continues as its tangent
 
 
 def rankboost(scores, grades, *, normalize=False, **_):
@@ -394,7 +394,7 @@ def query_softmax(scores, grades, *, beta=1.0, **_):
     if nothing_to_rank(grades):
         return 0.0
     log_sum = np.logaddexp.reduce([beta * s for s in scores])
-    largest = max(grades)  # the smallest numbers have too few digits for shares of them
+    largest = max(grades)  # divides first: the smallest floats have too few digits for shares
     total = sum(y / largest for y in grades)
     return sum(
         y / largest / total * (log_sum - beta * s) for y, s in zip(grades, scores, strict=True)
@@ -413,7 +413,7 @@ def xe_ndcg(scores, grades, *, gamma=None, **_):
 
 
 def listmle(scores, grades, *, position_weights=False, **_):
-    """Likelihood of choosing documents one by one; those of a grade all from the same rest."""
+    """Negative log-likelihood of choosing one by one; equal grades choose from the same rest."""
     n = len(scores)
     if nothing_to_rank(grades):
         return 0.0
@@ -426,7 +426,7 @@ def listmle(scores, grades, *, position_weights=False, **_):
             places = range(before + 1, before + list(grades).count(grades[i]) + 1)
             weight = np.mean([(2.0 ** (n - r) - 1.0) / (2.0 ** (n - 1) - 1.0) for r in places])
         top = max(rest)
-        # In 80 bits: second differences of a sum of many logarithms lose four digits more.
+        # In 80 bits: second differences of a sum of many logarithms lose four more digits.
         total += weight * (
             top - scores[i] + np.log(sum(np.exp(np.longdouble(s - top)) for s in rest))
         )
@@ -449,7 +449,7 @@ def pearson_gauss_newton(scores, grades, *, sigma=0.2, **_):
     n = len(scores)
     if nothing_to_rank(grades):
         return np.zeros(n)
-    # The noise is one number more, which does not depend on the scores.
+    # The noise is one more entry, which does not depend on the scores.
     a = np.append(np.array(scores) - np.mean(scores), sigma * math.sqrt(n))
     size = math.sqrt(a @ a)
     centring = np.vstack([np.eye(n) - 1.0 / n, np.zeros(n)])
@@ -484,7 +484,7 @@ def spearman_gauss_newton(scores, grades, *, alpha=1.0, **_):
 
 
 def query_cross_entropy(scores, grades, *, top=1.0, **_):
-    """Logistic loss at the best shift, found by bisection on differences from one document."""
+    """Logistic loss at the best shift, found by bisection on leads over one document."""
     t = [min(y / top, 1.0) for y in grades]
     if nothing_to_rank(t):
         return 0.0
@@ -541,7 +541,7 @@ def calibrated(scores, grades, *, top=1.0, share=0.2, **_):
 
 @any_gain
 def yetirank(scores, grades, *, decay=0.85, target=None, discount="log2", frozen_at=None, **_):
-    """Logistic loss on neighbours in the order of the scores: without draws there is one order."""
+    """Logistic loss on neighbours in the order by score, the only order without draws."""
     n, total = len(scores), 0.0
     at = scores if frozen_at is None else frozen_at
     rank = ranks(at)
@@ -560,16 +560,16 @@ def yetirank(scores, grades, *, decay=0.85, target=None, discount="log2", frozen
 
 
 def choices(scores, order, rank):
-    """Return who can still be placed at a rank (from 0), and with which chances."""
+    """Return the documents that can still be placed at a rank (from 0), and their chances."""
     rest = order[rank:]
     return rest, softmax([scores[j] for j in rest])
 
 
 @any_gain
 def pl_rank(scores, grades, *, k=None, frozen_at=None, **_):
-    """Expected DCG along the ranking of the scores, each gain by its chance to be placed next.
+    """One minus the expected NDCG along the ranking by score, with each gain's chance to be next.
 
-    What the choice at a rank does to the gains behind it enters by its log-chance.
+    The effect of the choice at a rank on the gains behind it enters through its log-chance.
     """
     if nothing_to_rank(grades):
         return 0.0
@@ -594,7 +594,7 @@ def pl_rank(scores, grades, *, k=None, frozen_at=None, **_):
 
 
 def _pl_rank_terms(scores, grades, k, order):
-    """Yield (i, chance, d (g - E), d (g + E) + |C|, B, whether i is there) of all choices."""
+    """Yield (i, chance, d (g - E), d (g + E) + |C|, B, whether i is placed) for all choices."""
     cut = min(len(scores), k or len(scores))
     for t in range(cut):
         rest, chances = choices(scores, order, t)
@@ -607,7 +607,7 @@ def _pl_rank_terms(scores, grades, k, order):
 
 
 def pl_rank_diagonal(scores, grades, k, order):
-    """Return the estimate of the true diagonal by one ranking."""
+    """Return the estimate of the true diagonal from one ranking."""
     a, c, rest = (np.zeros(len(scores)) for _ in range(3))
     for i, p, lead, _both, behind, placed in _pl_rank_terms(scores, grades, k, order):
         a[i] += p * (lead - behind) + (behind if placed else 0.0)
@@ -618,7 +618,7 @@ def pl_rank_diagonal(scores, grades, k, order):
 
 @any_gain
 def pl_rank_exact(scores, grades, *, k=None, **_):
-    """Return that of the ranking of the scores, floored as indefinite ones are."""
+    """Return this estimate for the ranking by score, floored as indefinite Hessians are."""
     if nothing_to_rank(grades):
         return np.zeros(len(scores))
     order = sorted(range(len(scores)), key=lambda i: -scores[i])
@@ -642,7 +642,7 @@ def beats(lead, sigma):
 
 
 def rank_distribution(chances):
-    """Return P(r documents are ahead) from the chance of each to be, by inverting the transform."""
+    """Return P(r documents are ahead) from each one's chance, by inverting the transform."""
     n = len(chances) + 1
     roots = [cmath.exp(2j * math.pi * t / n) for t in range(n)]
     transform = [math.prod(1.0 - c + c * root for c in chances) for root in roots]
@@ -726,7 +726,7 @@ def soft_indicators(scores, sigma, band=40.0):
 
 
 def _smooth_sum(scores, values, weights, sigma, band):
-    """Return sum_ij a_i b_j h_ij (8), or 0 where all a are equal; b ends where it is zero."""
+    """Return sum_ij a_i b_j h_ij (8), or 0 where all a are equal; b is zero beyond its end."""
     if nothing_to_rank(values):
         return 0.0
     h = soft_indicators(scores, sigma, band)
@@ -777,14 +777,14 @@ def smooth_ap(scores, grades, *, sigma=1.0, form="sigmoid", band=40.0, own=1.0, 
     return -total / sum(relevant)
 
 
-# ---- Gauss-Newton curvatures, by the formula that each objective's file states -------------------
+# ---- Gauss-Newton curvatures, by the formulas stated in the objectives' files -------------------
 
 
 @any_gain
 def sdcg_gauss_newton(
     scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, discount="linear", **_
 ):
-    """Return sum_j alpha (c_p + c_j) rho_pj alpha/2; |c_p - c_j| where c is the gain over Z."""
+    """Return sum_j alpha (c_p + c_j) rho_pj alpha/2, with |c_p - c_j| if c is the gain over Z."""
     n = len(scores)
     if nothing_to_rank(grades):
         return np.zeros(n)
@@ -815,7 +815,7 @@ def shf_sdcg_gauss_newton(
 ):
     """Return sum_j (c_p + c_j) |slope of the pair's function| alpha/2.
 
-    Where c is the gain over Z, equal grades have no part in it.
+    Where c is the gain over Z, pairs of equal grade do not count.
     """
     n = len(scores)
     if nothing_to_rank(grades):
@@ -851,20 +851,20 @@ def reg_shf_sdcg_gauss_newton(
 
 
 def blend(scores, grades, *, gain="exponential", **_):
-    """Return half of the first part, a quarter each of the others."""
+    """Return half of the first part plus a quarter of each other part."""
     pairs, top = ranknet(scores, grades, sigma=2.0), shf_sdcg(scores, grades, alpha=2.0, gain=gain)
     return query_rmse(scores, grades) / 2.0 + pairs / 4.0 + top / 4.0
 
 
 def blend_gauss_newton(scores, grades, *, gain="exponential", **_):
-    """Return half of the first part's, a quarter each of the others'."""
+    """Return half of the first part's plus a quarter of each other part's."""
     pairs = _exact(ranknet)(scores, grades, sigma=2.0)
     top = shf_sdcg_gauss_newton(scores, grades, alpha=2.0, gain=gain)
     return query_rmse_majorizer(scores, grades) / 2.0 + pairs / 4.0 + top / 4.0
 
 
 def query_rmse_majorizer(scores, grades, **_):
-    """Return 1, but nothing where there is nothing to rank."""
+    """Return 1, or 0 where there is nothing to rank."""
     return np.full(len(scores), 0.0 if nothing_to_rank(grades) else 1.0)
 
 
@@ -918,7 +918,7 @@ def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, discount="log2", **_):
         return hess
 
     def gained_by(k, j):
-        """Return what j's expected gain changes by when k surely is ahead and not behind."""
+        """Return how much j's expected gain changes if k is surely ahead instead of behind."""
         chances = _chances(scores, j, sigma)
         ahead, behind = (
             expected_discount({**chances, k: c}.values(), discount) for c in (1.0, 0.0)
@@ -949,9 +949,9 @@ def slam_gauss_newton(
 
 
 def _indicator_gauss_newton(scores, values, weights, sigma, band=40.0):
-    """Return sum over ranks of |lambda| sqrt(2/sigma), for the document and for the rank's own.
+    """Return |lambda| sqrt(2/sigma) summed over ranks, for a document and for the rank's own.
 
-    Where all scores are equal, a step moves the document farthest from the mean by 30 sqrt(sigma).
+    With equal scores, a Newton step moves the document farthest from the mean by 30 sqrt(sigma).
     """
     n = len(scores)
     hess = np.zeros(n)
@@ -1061,7 +1061,7 @@ def hessian_diagonal(loss, scores):
 
 def _exact(loss):
     def exact(scores, grades, **parameters):
-        """Return the true diagonal of the loss with what is frozen frozen at the scores."""
+        """Return the true diagonal of the loss, with frozen quantities frozen at the scores."""
         return hessian_diagonal(lambda s: loss(s, grades, frozen_at=scores, **parameters), scores)
 
     return exact
@@ -1086,11 +1086,11 @@ def reg_shf_sdcg_exact(
     )
 
 
-# ---- pairs that are given ------------------------------------------------------------------------
+# ---- given pairs --------------------------------------------------------------------------------
 
 
 def _leads(name, *, sigma=1.0, margin=1.0, **_):
-    """Return the loss of a lead, and what boosters get for its curvature."""
+    """Return the loss of a lead, and the curvature that boosters get."""
     p = lambda x: G(1.0, -x)  # noqa: E731
     logistic = (
         lambda x, m: np.logaddexp(0.0, -sigma * x),
@@ -1136,7 +1136,7 @@ def _given_weights(name, at, grades, pairs, *, sigma=1.0, norm=True, normalize=F
 
 
 def preferences(scores, grades, pairs, *, name, frozen_at=None, **parameters):
-    """Sum the loss of each given pair, times its weight, instead of those of different grade."""
+    """Return the weighted sum of the given pairs' losses, instead of pairs of different grade."""
     at = scores if frozen_at is None else frozen_at
     loss, _ = _leads(name, **parameters)
     weights = _given_weights(name, at, grades, pairs, **parameters)
@@ -1145,7 +1145,7 @@ def preferences(scores, grades, pairs, *, name, frozen_at=None, **parameters):
 
 
 def preferences_gauss_newton(scores, grades, pairs, *, name, **parameters):
-    """Sum the curvature of each given pair, times its weight, over its documents."""
+    """Add each given pair's weighted curvature to both of its documents."""
     _, curvature = _leads(name, **parameters)
     hess = np.zeros(len(scores))
     weights = _given_weights(name, scores, grades, pairs, **parameters)
@@ -1154,7 +1154,7 @@ def preferences_gauss_newton(scores, grades, pairs, *, name, **parameters):
     return hess
 
 
-# ---- what is tried -------------------------------------------------------------------------------
+# ---- what the tests try --------------------------------------------------------------------------
 
 
 def _no_gradient(scores, grades, **_):
@@ -1192,24 +1192,24 @@ def _first_middle_last(parameters: dict[str, Any]) -> tuple[int | None, ...]:
 
 @dataclass(frozen=True)
 class Oracle:
-    """What is known about one objective; Hessians before the floor of 1e-10."""
+    """What is known about one objective. Hessians are those before the floor of 1e-10."""
 
     loss: Callable[..., float]
     exact: Callable[..., np.ndarray] | None  # None: the objective has no such choice
     gauss_newton: Callable[..., np.ndarray]
     parameters: Sequence[dict[str, Any]]
-    # Which of them take different paths through the kernels: the defaults and, if not said
-    # otherwise, the last one.
+    # Which of them take different paths through the kernels. Unless stated otherwise, the defaults
+    # and the last one.
     paths: Sequence[int] = (0, -1)
     rounds: Callable[[dict[str, Any]], tuple[int | None, ...]] = _no_rounds
     # The gradient of a query in which there is nothing to rank.
     without_pairs: Callable[..., np.ndarray] = _no_gradient
     # Score differences at which the second derivative jumps.
     kinks: Callable[[dict[str, Any]], tuple[float, ...]] = field(default=lambda parameters: (0.0,))
-    # Whether the kernel's curvature is `gauss_newton` there too: of SLAM's rivals with the same
-    # score either one may count.
+    # Whether the kernel's curvature is `gauss_newton` there too. Of two rivals in SLAM with the
+    # same score, either may count.
     curvature_at_kinks: bool = True
-    # Of a loss that is one minus a number, digits below 1e-15 mean nothing.
+    # In a loss that is one minus a number, digits below 1e-15 mean nothing.
     loss_atol: float = 1e-300
 
 
@@ -1440,7 +1440,7 @@ ORACLES = {
         _exact_floored(calibrated),
         calibrated_majorizer,
         ({}, {"top": 4.0}, {"share": 0.0}, {"top": 2.5, "share": 0.9}),
-        # Of fewer than a dozen documents only a large share shows that it is not convex.
+        # With fewer than a dozen documents, only a large share shows that it is not convex.
         paths=(3,),
         without_pairs=_logistic_gradient,
     ),

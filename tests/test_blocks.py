@@ -1,7 +1,7 @@
-"""Long lists: blocks and sums of exponentials against all pairs, one by one.
+"""Long lists: blocks and sums of exponentials, compared with all pairs.
 
-The formulas are written out for whole matrices of pairs and import nothing of the kernels. Lists
-straddle every length at which a kernel changes its way of computing.
+The formulas are written out for whole matrices of pairs and import nothing from the kernels. The
+lists lie on both sides of every length at which a kernel changes its way of computing.
 """
 
 from itertools import product
@@ -32,7 +32,7 @@ LENGTHS = (64, 65, 129, 300, 500, 1030)
 SPREADS = ("normal", "tied", "two", "sorted", "reversed", "organ-pipe", "1e3", "1e12", "1e-12")
 KINDS = ("five", "thirty", "real")
 MIXED = (2, 400, 5, 1100, 64, 480, 401, 1024, 3)
-CUT_AGAIN = ("normalised",)  # it has all that the others have: one to compile
+CUT_AGAIN = ("normalised",)  # it contains the others: one kernel to compile
 MANY = ("real", "whole", "heavy", "perfect", "steep")
 if numba.config.DISABLE_JIT:
     LENGTHS, SPREADS, MANY = (70, 223), ("normal", "two", "1e3"), ("real", "heavy")
@@ -41,7 +41,7 @@ if numba.config.DISABLE_JIT:
 
 
 def every_list(kinds, *more):
-    """One test for each spread of scores and the first kind of grades; of others a few spreads."""
+    """One test per spread of scores for the first kind of grades, a few spreads for the others."""
     few = ("normal", "two", *more)
     lists = [
         (kind, spread)
@@ -53,7 +53,7 @@ def every_list(kinds, *more):
 
 @pytest.fixture(autouse=True)
 def early_blocks(monkeypatch):
-    """Blocks from 151 documents on, where nothing is compiled and long lists would take minutes."""
+    """Without compiling, where long lists take minutes, use blocks from 151 documents on."""
     if not numba.config.DISABLE_JIT:
         return
     monkeypatch.setattr("boostrank.objectives.engine.columns.DIRECT_UP_TO", 150)
@@ -220,7 +220,7 @@ def agree(got, want, tolerance=1e-10):
 
 
 @every_list(KINDS)
-@pytest.mark.parametrize("truncation", [None, 31, 100, 150])  # an odd one: rows are taken in twos
+@pytest.mark.parametrize("truncation", [None, 31, 100, 150])  # one is odd: rows go two at a time
 def test_lambdarank_of_long_lists(kind, spread, truncation, rng):
     for n in LENGTHS:
         scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
@@ -245,7 +245,7 @@ def test_normalised_lambdarank_of_long_lists(spread, truncation, rng):
 
 
 def test_normalised_lambdarank_of_groups_far_apart(rng):
-    """Where all pairs are in the right order by far, little is left, and that is right too."""
+    """Where all pairs are far apart in the right order, the little that is left is right too."""
     n = LENGTHS[-1]
     grades = some_grades("five", n, rng)
     for gap in (1.0, 10.0, 40.0, 300.0):
@@ -289,7 +289,7 @@ def test_smooth_ap_of_long_lists(spread, share, rng):
         scores = some_scores(spread, n, rng)
         grades = rng.integers(1, 4, n) * (rng.random(n) < share).astype(float)
         want_loss, want_grad, want_hess = smooth_ap(scores, grades, 0.7)
-        if numba.config.DISABLE_JIT:  # what longer lists come to
+        if numba.config.DISABLE_JIT:  # the path of longer lists
             grad, hess, p = np.zeros(n), np.zeros(n), objective._params()
             long_smooth_ap(p, scores, grades, int(curvature.GAUSS_NEWTON), grad, hess)
             loss = long_smooth_ap_loss(p, scores, grades)
@@ -309,7 +309,7 @@ def test_long_lists_with_nothing_to_rank_have_no_smooth_ap():
 
 
 def test_exact_hessians_of_smooth_ap_for_long_lists(rng):
-    """By all pairs, where other derivatives of lists of such a length are not."""
+    """They sum over all pairs, which other derivatives of such long lists do not."""
     n = 513
     scores, grades = rng.normal(size=n), (rng.random(n) < 0.2).astype(float)
     grad, hess = SmoothAP(sigma=0.7, hessian="exact").grad_hess(scores, grades, [n])
@@ -343,7 +343,7 @@ def test_losses_of_long_lists(kind, spread, rng):
     lengths = (1025, 1300) if spread == "normal" else (1300,)
     for n in (251,) if numba.config.DISABLE_JIT else lengths:
         grades = some_grades(kind, n, rng)
-        if spread == "apart":  # all pairs are in the right order by far: little is left
+        if spread == "apart":  # all pairs are far apart in the right order: little is left
             scores = 0.1 * rng.normal(size=n) + 40.0 * np.round(grades)
         else:
             scores = some_scores(spread, n, rng)
@@ -364,7 +364,7 @@ def test_losses_of_long_lists(kind, spread, rng):
                 want /= np.sum(grades[:, None] > grades)
             if not numba.config.DISABLE_JIT:
                 (got,) = objective.loss(scores, grades, [n])
-            elif isinstance(objective, RankNet):  # what longer lists come to
+            elif isinstance(objective, RankNet):  # the path of longer lists
                 got = long_ranknet_loss(objective._params(), scores, grades)
             else:
                 long_loss = long_normalised_loss if norm else long_swap_loss
@@ -386,7 +386,7 @@ def test_losses_of_short_and_long_lists_of_one_call(rng):
 
 
 def pairwise(scores, grades, norm=None, top=None, sigma=1.0):
-    """RankNet, or LambdaRank where `norm` is given: tables of a few rows at a time."""
+    """RankNet, or LambdaRank where `norm` is given, by tables of a few rows at a time."""
     n = len(scores)
     gains, discounts = 2.0**grades - 1.0, 1.0 / np.log2(1.0 + ranks_of(scores))
     within = ranks_of(scores) <= (top or n)
@@ -425,7 +425,7 @@ def many_grades(kind, scores, rng):
 
 @every_list(MANY)
 def test_many_grades(kind, spread, rng):
-    """Lists in which most grades differ, and which are cut by grade once."""
+    """Lists in which most grades differ, and which are split by grade once."""
     n = dominance.DIRECT + 1 if numba.config.DISABLE_JIT else 1_300
     scores = some_scores(spread, n, rng)
     check_pairwise(scores, many_grades(kind, scores, rng))
@@ -434,7 +434,7 @@ def test_many_grades(kind, spread, rng):
 @pytest.mark.parametrize("kind", [kind for kind in MANY if kind != "steep"])
 @pytest.mark.parametrize("loss", CUT_AGAIN)
 def test_parts_that_are_cut_again(loss, kind, small_parts, rng):
-    """And the sum of all pulls, for lists with a truncation or without."""
+    """Also the sum of all pulls, for lists with and without a truncation."""
     add, fits_of = small_parts[loss]
     n = 700
     scores = np.sort(rng.normal(size=n).round(2))[::-1]
@@ -457,7 +457,7 @@ def test_parts_that_are_cut_again(loss, kind, small_parts, rng):
 
 @pytest.fixture(scope="module")
 def small_parts():
-    """The sums with parts so small that short lists are cut twice."""
+    """Return the sums, with parts so small that short lists are split twice."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"DIRECT": 64, "PART": 24, "PARTS": 4, "BLOCK": 32}.items():
             patch.setattr(dominance, name, value)
@@ -558,11 +558,11 @@ def test_exact_hessians_of_smooth_dcg_for_long_lists(cls, discount, rng):
     ],
 )
 def test_lists_of_every_length(objective, table, rng):
-    """What blocks and vectors leave over differs with the length, as does what is padded."""
+    """The remainders of blocks and vectors, and the padding, depend on the length."""
     lengths = [*range(2, 200), *range(200, 360, 5)]
-    group = np.repeat(lengths, 2)  # the second list finds the first one's scratch
+    group = np.repeat(lengths, 2)  # the second list reuses the first one's scratch
     scores, grades = rng.normal(size=group.sum()), some_grades("five", group.sum(), rng)
-    # Some so far apart that ratios do not serve; of few documents nothing would be left then.
+    # Some are too far apart for ratios of exponentials; short lists would have no gradient left.
     scores *= np.repeat(np.where(group > 64, np.resize([1.0, 1.0, 300.0], len(group)), 1.0), group)
     grades[np.cumsum(group) - group] = 1.0
     grades[np.cumsum(group) - 1] = 2.0
@@ -584,7 +584,7 @@ def test_lists_of_every_length(objective, table, rng):
     ids=["sdcg", "shf-sdcg", "lambdarank", "lambdarank-plain", "ranknet", "frank", "smooth-ap"],
 )
 def test_short_and_long_lists_of_one_call_do_not_affect_each_other(objective, rng):
-    # Short ones fill several batches, whose last query just fits or just does not.
+    # Short lists fill several batches, whose last query just fits or just does not.
     group = [1500, 3, 64, 700, 20, 65, 1, 276, *[64] * 9, *[30] * 17, *rng.integers(1, 65, 60)]
     group = np.array(group)
     scores, grades = rng.normal(size=group.sum()), some_grades("five", group.sum(), rng)
@@ -627,7 +627,7 @@ def test_sums_of_exponentials_are_the_divided_functions(sigma):
     assert x[-1] == pytest.approx(widest(sigma))
 
 
-@pytest.mark.compiled  # to the last bits only where multiplications and additions are fused
+@pytest.mark.compiled  # exact to the last bits only where multiplications and additions are fused
 @pytest.mark.parametrize("kernel", [vector.exponentials, vector.logarithms])
 def test_vector_exponentials_and_logarithms(kernel):
     if kernel is vector.exponentials:
@@ -637,7 +637,7 @@ def test_vector_exponentials_and_logarithms(kernel):
         x = np.concatenate([1.0 + np.geomspace(1e-3, 1e300, 1001), [1.0, 2.0, np.inf]])
         want, rtol = np.log(x), 5e-16
     out = np.full(len(x) + 4, -1.0)
-    kernel(x.copy(), out, len(x))  # which may work in place
+    kernel(x.copy(), out, len(x))  # the kernel may work in place
     np.testing.assert_allclose(out[: len(x)], want, rtol=rtol)
     np.testing.assert_array_equal(out[len(x) :], -1.0)
 

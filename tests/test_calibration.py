@@ -1,4 +1,4 @@
-"""Probabilities: what `Calibrated` wants, calibrators, measures of probabilities, their figure."""
+"""Probabilities: the optimum of `Calibrated`, calibrators, metrics and their figure."""
 
 import lightgbm as lgb
 import numpy as np
@@ -41,7 +41,7 @@ def test_both_parts_are_best_at_the_log_odds_of_the_labels(share, rng):
     at_log_odds = np.log(t / (1.0 - t))
     grad, _ = boostrank.Calibrated(share=share).grad_hess(at_log_odds, t, [12])
     np.testing.assert_allclose(grad, 0.0, atol=1e-15)
-    # Not so of a softmax of the scores.
+    # A softmax of the scores is not best there.
     assert np.abs(boostrank.ListNet().grad_hess(at_log_odds, t, [12])[0]).max() > 0.01
 
 
@@ -144,7 +144,7 @@ def test_comparisons_know_that_less_is_better(tmp_path):
     names = ["logloss", "precision@3", "ndcg@3", "ndcg@1", "ndcg@5", "ndcg@10", "map"]
     assert list(found.summary.columns[:7]) == list(found.queries.columns[3:]) == names
     assert found.summary["logloss"].is_monotonic_increasing
-    # A regression's scores are no log-odds.
+    # A regression's scores are not log-odds.
     assert found.summary.loc["calibrated@lightgbm", "verdict"] == "better"
     assert found.summary.loc["calibrated@lightgbm", "difference_high"] < 0
     assert list(found.summary.loc[["regression@lightgbm"], "verdict"]) == ["baseline"]
@@ -220,7 +220,7 @@ def test_platt_is_a_logistic_regression(lists):
 
 
 @pytest.mark.parametrize("kind", [Platt, Isotonic])
-def test_calibrators_mend_what_is_off_and_keep_the_order(kind, rng):
+def test_calibrators_fix_what_is_off_and_keep_the_order(kind, rng):
     truth = rng.normal(size=5000)
     labels = rng.random(5000) < sigmoid(truth)
     scores = 0.2 * truth + 7.0
@@ -262,7 +262,7 @@ def test_a_calibrated_ranker_learns_from_scores_of_unseen_queries():
     p = both.predict_probability(test.X)
     bias = p.mean() - test.y.mean() / 4
     assert abs(bias) < 0.02
-    # Calibrated on what it has learnt by heart, it would be too sure of itself.
+    # Calibrated on its own training data, it would be overconfident.
     rash = Platt(top=4).fit(alone.predict(train.X), train.y).predict(alone.predict(test.X))
     losses = [
         boostrank.evaluate(np.log(q / (1 - q)), test.y / 4, test.group, ["logloss"])["logloss"]
@@ -284,7 +284,7 @@ def test_the_reliability_figure_holds_the_bins(lists):
     plt.close(ax.figure)
     for pair, error, message in (
         (p, TypeError, "must be a pair"),
-        ((p, labels[1:]), ValueError, "must be equally many"),
+        ((p, labels[1:]), ValueError, "must have the same length"),
         ((scores, labels), ValueError, "must be from 0 to 1"),
     ):
         with pytest.raises(error, match=message):

@@ -1,4 +1,4 @@
-"""Objectives that CatBoost has too: the values of its leaves are Newton steps of ours."""
+"""Objectives that CatBoost has too: its leaf values are Newton steps of ours."""
 
 import catboost
 import numpy as np

@@ -1,4 +1,4 @@
-"""What the papers claim of the objectives holds, for the formulas and for the compiled code."""
+"""What the papers claim about the objectives holds, for the formulas and for the compiled code."""
 
 from itertools import pairwise, product
 
@@ -12,7 +12,7 @@ LEADS = (-20.0, -3.0, -0.4, 0.4, 3.0)
 
 
 def slopes(f, lead, step=1e-6):
-    """Return (f'(lead), f'(lead)) for the second score moving: ds_1 and ds_2 derivatives of f."""
+    """Return the derivatives of f with respect to the first and the second score."""
     one = (f(lead + step) - f(lead - step)) / (2 * step)
     return one, -one
 
@@ -72,9 +72,9 @@ def test_sdcgs_gradient_of_a_badly_wrong_pair_vanishes_and_shfs_does_not():
     for lead in (-25.0, -100.0, -1e4):
         sdcg, shf = abs(two(SDCG(), lead)[0]), abs(two(SHFSDCG(), lead)[0])
         assert sdcg < 1e-6 * shf
-    # Falling with the discount at a growing rank only: no exponential in it.
+    # SHF-SDCG's falls only as the discount does at a growing rank, not exponentially.
     assert abs(two(SHFSDCG(discount="log2"), -1e4)[0]) > 1e-9
-    # Not even with that where the cost grows evenly with the rank.
+    # It does not fall at all where the cost is linear in the rank.
     assert two(SHFSDCG(), -1e4)[0] == pytest.approx(two(SHFSDCG(), -25.0)[0], rel=1e-12)
 
 
@@ -148,7 +148,7 @@ def test_a_steep_sdcg_is_ndcg(rng):
         ndcg = oracle.dcg(scores, grades) / oracle.ideal_dcg(grades)
         paper = SDCG(alpha=1e4, discount="log2")
         assert paper.loss(scores, grades, [n])[0] == pytest.approx(-ndcg, rel=1e-12)
-        # A steep cut-off gives NDCG@k, but for the document at rank k itself, whose W is 1/2.
+        # A steep cut-off gives NDCG@k, except for the document at rank k itself, whose W is 1/2.
         k = int(rng.integers(1, n + 1))
         steep = paper.replace(beta=1e4, k=k).loss(scores, grades, [n])[0]
         above = oracle.dcg(scores, grades, k - 1) + oracle.dcg(scores, grades, k)
@@ -195,7 +195,7 @@ def test_a_linear_discount_makes_a_sum_over_pairs(alpha, rng):
 @pytest.mark.parametrize("cls", [SDCG, SHFSDCG])
 @pytest.mark.parametrize("discount", ["linear", "sqrt"])
 def test_a_rank_beyond_the_cut_off_costs_no_less(cls, discount):
-    """The cost of a buried document never falls with its rank, as a product with W would."""
+    """The cost of a buried document never falls with its rank, unlike its product with W."""
     grades = np.array([3.0] + [0.0] * 30)
     losses = [
         cls(k=2, discount=discount).loss(
@@ -269,7 +269,7 @@ def test_ties_of_grade_at_the_cutoff_take_the_best_ranked():
     r = oracle.shf_ranks(scores, grades, 1.0)
     assert r[1] < r[2]
     assert oracle.shf_width(scores, grades, 1.0, 2) == max(r[0], r[1], 2.0)
-    # The compiled code agrees: with the other choice this loss is another.
+    # The compiled code agrees: the other choice gives another loss.
     paper = SHFSDCG(k=2, discount="log2")
     loss = oracle.ideal_dcg(grades, 2) * paper.loss(scores, grades, [4])[0]
 
@@ -440,7 +440,7 @@ def test_norm_of_one_pair():
 
 def test_norm_of_a_list_scales_all_its_pairs_alike(rng):
     near, grades = rng.normal(size=9), np.array([0, 1, 2, 3, 0, 1, 2, 0, 0.0])
-    # So far apart, no ratios of exponentials serve.
+    # At 300 times the distance, ratios of exponentials cannot be used.
     for T, scores in product((None, 2), (near, 300.0 * near)):
         divided = oracle.lambdarank_pairs(scores, grades, truncation=T, norm=False)
         pulls = {
@@ -454,5 +454,5 @@ def test_norm_of_a_list_scales_all_its_pairs_alike(rng):
             want[j] += pull * np.log2(1.0 + total) / total
         grad, _ = LambdaRank(norm=True, truncation=T).grad_hess(scores, grades, [9])
         np.testing.assert_allclose(grad, want, rtol=1e-11)
-        # Both documents of every pair: S is at most log2(1 + S) of it after scaling.
+        # S counts both documents of every pair; scaling makes it log2(1 + S).
         assert np.abs(grad).sum() <= np.log2(1.0 + total) + 1e-12

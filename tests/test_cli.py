@@ -50,7 +50,7 @@ def _run(*args: object) -> Any:
 
 
 def _fails(*args: object) -> str:
-    """Run what must be refused, and return its one line."""
+    """Run a command that must be refused, and return its one line of error."""
     result = _run(*args)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
@@ -206,7 +206,7 @@ def test_the_caption_says_what_was_done(compared: tuple[Any, Path]) -> None:
         f"lightgbm {lightgbm.__version__}, xgboost {xgboost.__version__}",
     ):
         assert words in result.stdout
-    # No progress bar where no one watches.
+    # No progress bar without a terminal.
     assert result.stderr == ""
 
 
@@ -249,7 +249,7 @@ def test_figures_are_written_and_the_process_keeps_its_backend(
 def test_documents_are_shuffled_within_queries_by_default(
     files: list[Path], parts: list[RankingData], tmp_path: Path
 ) -> None:
-    # All features constant: all scores tie, and the figures are those of the order of documents.
+    # All features are constant, so all scores tie and the figures are those of the input order.
     flat = [
         _write(tmp_path / f"F{i}.txt", RankingData(np.ones((len(p.y), 2)), p.y, p.qid))
         for i, p in enumerate(parts, start=1)
@@ -318,10 +318,10 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
     ]
     assert _run(*args, "--out", tmp_path / "whole").exit_code == 0
     out = tmp_path / "out"
-    # A terminal's Ctrl-C: the signal, in the middle of a training that takes long.
+    # Ctrl-C in a terminal: the signal, in the middle of a long training.
     slow = (
         "import signal, time; from boostrank.lab import cli\n"
-        # Which a background shell ignores.
+        # A background shell ignores it.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from boostrank.lab import compare; run_fold = compare.run_fold\n"
         "def slow(*args):\n    time.sleep(0.5); return run_fold(*args)\n"
@@ -362,7 +362,7 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
     ):
         assert mine | {"seconds_per_round": ""} == whole | {"seconds_per_round": ""}
 
-    # Other settings: nothing of it is used, and it is said why; without --resume all is gone.
+    # With other settings no result is used, and a line says why. Without --resume all are gone.
     result = _run(*args, "--out", out, "--resume", "--leaves", 5)
     assert result.stderr == (
         f"boostrank: 0 of 9 results are in {results}; 9 are not used: made with other leaves\n"
@@ -376,7 +376,7 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
 def test_a_failing_row_stops_the_others_only_if_it_is_the_baseline(
     parts: list[RankingData], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Grades that LightGBM's lambdarank refuses, and all others take.
+    # Grades that LightGBM's lambdarank refuses, and all other objectives take.
     halves = [
         _write(tmp_path / f"H{i}.txt", RankingData(part.X, part.y + 0.5 * (part.y > 0), part.qid))
         for i, part in enumerate(parts, start=1)
@@ -481,7 +481,7 @@ def test_the_regularized_preset_gives_way_to_params(tmp_path: Path) -> None:
     params = with_preset("regularized", read_params(given, ["lightgbm"]))
     assert params["lightgbm"] == {"extra_trees": True, "feature_fraction": 0.3}
     assert params["xgboost"].items() < REGULARIZED["xgboost"].items()
-    assert "max_leaves" not in params["xgboost"]  # --leaves says it
+    assert "max_leaves" not in params["xgboost"]  # --leaves sets it
     assert with_preset(None, {}) == {}
 
 
@@ -503,7 +503,7 @@ def test_the_regularized_preset_gives_way_to_params(tmp_path: Path) -> None:
         ),
         (["--convention", "letor"], "unknown convention 'letor'; did you mean 'letor"),
         (["--folds", "1,6"], "folds must lie in 1..5, got 6"),
-        (["--folds", "all"], "folds are numbers with commas between, such as 1,2; got 'all'"),
+        (["--folds", "all"], "folds are comma-separated numbers, such as 1,2; got 'all'"),
         (["--rounds", "0"], "rounds must be at least 1, got 0"),
         (["--preset", "acuracy"], "unknown preset 'acuracy'; did you mean 'accuracy'?"),
         (["--preset", "accuracy", "-o", "sdcg"], "pass either --preset accuracy or --objective"),
@@ -641,7 +641,7 @@ def test_a_model_of_the_host_itself_that_knows_names_of_features(
 def test_a_model_needs_its_host_alone(
     files: list[Path], parts: list[RankingData], tmp_path: Path
 ) -> None:
-    """The host reads it and predicts with it where boostrank cannot be imported."""
+    """The host loads it and predicts with it where boostrank cannot be imported."""
     data = tmp_path / "data.npy"
     np.save(data, parts[1].X)
     models = {"m.txt": "lightgbm", "m.json": "xgboost", "m.ubj": "xgboost"}
@@ -731,14 +731,14 @@ def test_help_has_exit_codes_and_examples_that_parse(command: str | None) -> Non
     assert result.exit_code == 0
     text = " ".join(result.stdout.split())
     assert "Exit codes: 0 done; 1 " in text
-    for words in ("2 wrong use or bad data", "130 stopped with Ctrl-C"):
+    for words in ("2 wrong usage or bad data", "130 stopped with Ctrl-C"):
         assert words in text
     examples = re.findall(r"^  boostrank (\w+)\b(.*)$", result.stdout, re.MULTILINE)
     assert examples or command == "objectives"
     known = get_command(app).commands
     for name, rest in examples:
         assert command in (None, name)
-        # Parsed as far as it goes without running.
+        # Parsed as far as possible without running.
         known[name].make_context(name, shlex.split(rest.partition(">")[0]))
     assert command is not None or [name for name, _ in examples] == [
         *("compare", "compare", "train", "predict", "evaluate")
@@ -853,7 +853,7 @@ def test_without_its_packages_the_command_line_says_what_to_install() -> None:
 
 
 def test_gain(parts: list[RankingData], tmp_path: Path) -> None:
-    """Amounts: the built-ins of LightGBM refuse them, and metrics and objectives take them."""
+    """Amounts as labels: LightGBM's built-ins refuse them, our metrics and objectives take them."""
     amounts = RankingData.concat(parts)
     amounts = RankingData(amounts.X, 50.5 * amounts.y**2, amounts.qid)
     file = _write(tmp_path / "amounts.txt", amounts)
@@ -877,7 +877,7 @@ def test_gain(parts: list[RankingData], tmp_path: Path) -> None:
     "value", ["-" * 5000 + "1", "9" * 400, "9" * 5000, "[" * 5000, "1e999", "1j", "{1: {}}", "\\"]
 )
 def test_an_absurd_value_is_one_of_the_users_errors(value: str) -> None:
-    """And no crash that "should not happen"."""
+    """It is not a crash that "should not happen"."""
     for label in ("shf-sdcg:gain=", "shf-sdcg:discount=", "shf-sdcg:k=", "lambdarank:sigma="):
         with pytest.raises((TypeError, ValueError)):
             parse_objectives([label + value], 10)

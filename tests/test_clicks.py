@@ -85,7 +85,7 @@ def test_propensities_are_found_from_randomization_and_from_rankers(data, eta):
     shuffled = simulate_clicks(data, eta=eta, noise=0.3, sessions=500, seed=0, randomized=1.0)
     found = propensities_from_randomization(shuffled.data.y, shuffled.position)
     np.testing.assert_allclose(found, shuffled.propensity, atol=0.05)
-    # Good rankers: where a document stands depends on its grade, and click rates are biased.
+    # With good rankers, a document's position depends on its grade: click rates are biased.
     scores = data.y + np.random.default_rng(0).normal(size=(3, len(data.y)))
     log = simulate_clicks(data, eta=eta, noise=0.3, sessions=500, seed=0, scores=scores)
     biased = propensities_from_randomization(log.data.y, log.position)

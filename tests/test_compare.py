@@ -59,7 +59,7 @@ def test_staged_scores_are_the_hosts_own(learner: Learner, fold: Fold) -> None:
             own = model.booster.predict(
                 xgboost.DMatrix(X), output_margin=True, iteration_range=(0, rounds)
             )
-        # Bit for bit: rounding that differs would break other ties.
+        # Bit for bit: different rounding would break ties differently.
         np.testing.assert_array_equal(stages[rounds - 1], own)
         np.testing.assert_array_equal(model.predict(X, rounds), own)
     np.testing.assert_array_equal(model.predict(X), stages[-1])
@@ -133,7 +133,7 @@ def test_a_fold_equals_plain_training(learner: Learner, fold: Fold, convention: 
     splits = booster.trees_to_dataframe()
     gains = splits[splits[tree] < best].groupby(feature)[gain].sum()
     own = [gains.get(name.format(i), 0.0) for i in range(fold.train.X.shape[1])]
-    np.testing.assert_allclose(result.importance, own, rtol=1e-5)  # of six digits
+    np.testing.assert_allclose(result.importance, own, rtol=1e-5)  # it prints six digits
     expected = boostrank.evaluate(
         scores(test.X, best), test.y, test.group, METRICS, convention=convention
     )
@@ -156,13 +156,13 @@ def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter
     # Tested on its own validation part, a learner is as good as its curve says.
     same = compare.run_fold(learner, fold._replace(test=fold.validation), 1, SETTINGS)
     assert np.nanmean(same.figures["ndcg@10"]) == pytest.approx(plain.curve.max(), rel=1e-12)
-    # All rounds are tested where none is to be chosen.
+    # With fixed rounds, the model of all rounds is tested.
     fixed = compare.run_fold(
         learner, fold._replace(test=fold.validation), 1, replace(SETTINGS, fixed_rounds=True)
     )
     assert fixed.best_round == SETTINGS.rounds != plain.best_round
     assert np.nanmean(fixed.figures["ndcg@10"]) == pytest.approx(plain.curve[-1], rel=1e-12)
-    # Nothing to learn: every tree scores all documents alike, and the first is kept.
+    # Nothing to learn: every tree scores all documents alike, and the first round is kept.
     flat = RankingData(np.zeros_like(fold.train.X), fold.train.y, fold.train.qid)
     constant = compare.run_fold(LEARNERS[4], fold._replace(train=flat), 1, SETTINGS)
     assert (len(constant.curve), constant.best_round) == (12, 1)
@@ -211,7 +211,7 @@ def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
     assert scheduled == {4}
 
 
-def test_catboosts_own_objectives_are_rows_beside_ours(fold: Fold, tmp_path: Path) -> None:
+def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold, tmp_path: Path) -> None:
     chosen = learners({"sdcg": boostrank.SDCG()}, ["lightgbm", "catboost"])
     own = [learner for learner in chosen if learner.host == "catboost"]
     assert [str(learner) for learner in own] == [
@@ -237,7 +237,7 @@ def test_catboosts_own_objectives_are_rows_beside_ours(fold: Fold, tmp_path: Pat
         np.testing.assert_array_equal(loaded.predict(fold.test.X), scores)
         assert (loaded.n_features, loaded.n_trees) == (model.n_features, len(stages))
     assert rounds == len(own) * SETTINGS.rounds
-    with pytest.raises(ValueError, match="catboost takes no objective of ours, got sdcg"):
+    with pytest.raises(ValueError, match="catboost accepts none of our objectives, got sdcg"):
         TRAINERS["catboost"].train(boostrank.SDCG(), fold.train, SETTINGS)
 
 
@@ -324,14 +324,14 @@ def test_p_value_in_known_cases(rng: np.random.Generator) -> None:
     assert paired_p_value(np.ones(5), zero, seed=0) == pytest.approx(2 / 2**5)
     assert paired_p_value(-np.ones(5), zero, seed=0) == pytest.approx(2 / 2**5)
     assert paired_p_value(np.array([1.0, -1.0]), np.zeros(2), seed=0) == 1.0
-    # The least that 10,000 resamples can tell, and equal seeds give equal values.
+    # The smallest p-value of 10,000 resamples; equal seeds give equal values.
     assert paired_p_value(np.ones(60), np.zeros(60), seed=0) == pytest.approx(2 / 10_001)
     a, b = rng.normal(0.2, size=60), np.zeros(60)
     assert paired_p_value(a, b, seed=3) == paired_p_value(a, b, seed=3)
     assert paired_p_value(a, b, seed=3) != paired_p_value(a, b, seed=4)
 
 
-def test_queries_that_the_convention_leaves_out_are_no_pairs() -> None:
+def test_queries_that_the_convention_leaves_out_are_not_pairs() -> None:
     a = np.array([1.0, 1.0, np.nan, 1.0, 9.0])
     b = np.array([0.0, 0.0, 5.0, 0.0, np.nan])
     assert paired_p_value(a, b, seed=0) == pytest.approx(2 / 2**3)
@@ -354,7 +354,7 @@ def _result(fold: int, values: list[float], seconds: float = 1.0) -> FoldResult:
 
 
 def test_a_row_is_the_mean_of_fold_means_and_the_baseline_differs_by_nothing() -> None:
-    # The second fold has fewer queries that count, and counts as much.
+    # The second fold has fewer queries that count, but the same weight.
     base = Row(
         LEARNERS[0], (_result(1, [0.0, 0.2, 0.4]), _result(2, [0.8, np.nan, 0.4], 3.0)), None, 0
     )
@@ -366,7 +366,7 @@ def test_a_row_is_the_mean_of_fold_means_and_the_baseline_differs_by_nothing() -
     )
     assert better.difference == pytest.approx(0.1)
     assert better.p_value == pytest.approx(2 / 2**5)
-    # Variances of the fold means: 0.04/3 and 0.08/2, of their mean a quarter of the sum.
+    # The fold means have variances 0.04/3 and 0.08/2, and their mean a quarter of the sum.
     half = 1.96 * np.sqrt((0.04 / 3 + 0.08 / 2) / 4)
     assert base.interval("ndcg@10") == pytest.approx((0.4 - half, 0.4 + half))
     # Every query gains the same: paired, there is no spread at all.
@@ -405,7 +405,7 @@ def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
     assert len(files.summary.read_text().splitlines()) == 1
 
 
-# What is on disk, to go on from -----------------------------------------------------------------
+# What is on disk, to resume from ----------------------------------------------------------------
 
 
 def _results(folder: Path, parts: list[RankingData], **changes: object) -> ResultStore:
@@ -437,7 +437,7 @@ def test_a_result_comes_back_from_disk_to_the_last_bit(
     again = {"settings": replace(SETTINGS, **tables)}
     _results(stored, parts, **again).add(LEARNERS[2], STORED)
     assert _results(stored, parts, **again).find(LEARNERS[2], 1) is not None
-    # How the user wrote an objective is not what it is.
+    # How the user wrote an objective does not matter.
     same = Learner("LambdaRank()", "lightgbm", boostrank.LambdaRank())
     assert _results(stored, parts).find(same, 1) is not None
 
@@ -553,13 +553,13 @@ def test_a_saved_model_predicts_the_same(host: str, name: str, fold: Fold, tmp_p
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("tree\nversion=v4\n", "is not a whole LightGBM model"),
-        ('{"learner":', "is not a whole XGBoost model"),
+        ("tree\nversion=v4\n", "is not a complete LightGBM model"),
+        ('{"learner":', "is not a complete XGBoost model"),
         ("1 qid:1 1:0.5\n", "is not a model of LightGBM"),
         ("", "is not a model of LightGBM"),
     ],
 )
-def test_files_that_are_no_models(content: str, message: str, tmp_path: Path) -> None:
+def test_files_that_are_not_models(content: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "model"
     path.write_text(content)
     with pytest.raises(ValueError, match=message):

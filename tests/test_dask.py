@@ -48,9 +48,9 @@ def client():
 
 @pytest.fixture(scope="module")
 def data():
-    """Few values of each feature: all workers then know all bins that one worker has.
+    """Each feature has few values, so that all workers know the same bins as one worker alone.
 
-    Dask may put a partition on another worker than it was told; one was left with 158 documents.
+    Dask may put a partition on another worker than it was told. One was left with 158 documents.
     """
     rng = np.random.default_rng(4)
     group = rng.integers(1, 25, 60)
@@ -72,7 +72,7 @@ def on_workers(client, array, sizes):
 
 
 def documents(group, queries):
-    """Sizes in documents of partitions that hold so many queries."""
+    """Return the sizes, in documents, of partitions with these numbers of queries."""
     return [part.sum() for part in np.split(group, np.cumsum(queries)[:-1])]
 
 
@@ -104,7 +104,7 @@ def xgboost(objective, X, y, group):
 
 
 def difference(first, second, X):
-    """Largest difference of what two models predict, relative to the largest prediction."""
+    """Return the largest difference of two models' predictions, relative to the largest one."""
     if isinstance(first, xgb.Booster):
         X = xgb.DMatrix(X)
     first, second = first.predict(X), second.predict(X)
@@ -113,7 +113,7 @@ def difference(first, second, X):
 
 
 def test_lightgbm_trains_as_on_one_worker(client, data, objective):
-    """Hessians are equal: on several workers LightGBM counts documents by their Hessians."""
+    """Hessians must be equal: on several workers LightGBM counts documents by their Hessians."""
     X, y, group = data
     objective = objective.replace(hessian="constant", query_fraction=1.0)
     booster = dask_lightgbm(client, objective, *partitioned(client, data))
@@ -121,9 +121,9 @@ def test_lightgbm_trains_as_on_one_worker(client, data, objective):
 
 
 def test_lightgbm_counts_documents_by_their_hessians(client, data):
-    """Its own objective, too, learns another model on two workers, where leaves have a least size.
+    """Its own objective, too, learns another model on two workers if leaves have a minimum size.
 
-    If this fails, documents are counted, and the test above need not set Hessians.
+    If this fails, LightGBM counts documents, and the test above need not set Hessians.
     """
     X, y, group = data
     params = {**LIGHTGBM, "min_child_samples": 10}
@@ -141,7 +141,7 @@ def test_xgboost_trains_as_on_one_worker(client, data, objective):
 
 @pytest.fixture
 def three_workers(client):
-    """One more for a while: a cluster of three would have to load the hosts three times."""
+    """Add one for a while: another cluster, of three, would load the hosts three times."""
     client.cluster.scale(3)
     client.wait_for_workers(3)
     yield client
@@ -233,7 +233,7 @@ def test_xgboost_learns_from_clicks_as_on_one_worker(client, clicks, form):
     if form != "given":
         factors = boostrank.position_bias(expected).factors
         assert np.abs(factors[0] - factors[0, 0]).max() > 0.1
-        # The EPS of the update stands beside means over the workers, not beside their sums.
+        # The update adds its EPS to means over the workers, not to their sums.
         np.testing.assert_allclose(boostrank.position_bias(booster).factors, factors, rtol=1e-4)
 
 
@@ -275,7 +275,7 @@ def test_an_error_in_a_worker_reaches_the_driver_and_frees_the_workers(client, d
 
 
 def test_lightgbm_trains_again_after_an_error(client, data):
-    """What is left of the failed training must not take the next one's network down."""
+    """The remains of a failed training must not take down the network of the next one."""
     X, y, group = data
     objective = boostrank.SHFSDCG(perturb=None)
     parts = partitioned(client, data)
@@ -292,7 +292,7 @@ def test_lightgbm_trains_again_after_an_error(client, data):
 
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
 def test_preferences_and_several_labels_are_refused(client, data, train):
-    """A worker would take pairs and labels for its own rows."""
+    """A worker would mistake the pairs and labels for those of its own rows."""
     pairs = boostrank.Preferences("ranknet", [(0, 1)])
     several = boostrank.Several(
         {"first": boostrank.RankNet(), "second": boostrank.RankNet()},
@@ -307,7 +307,7 @@ def test_preferences_and_several_labels_are_refused(client, data, train):
 
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
 def test_gradient_that_is_not_finite_stops_all_workers(client, data, train):
-    """Found only once the workers have agreed on the scale."""
+    """This is found only once the workers have agreed on the scale."""
     X, y, group = data
     bad = y.copy()
     bad[-1] = 1000
@@ -342,7 +342,7 @@ def test_a_query_that_is_cut_is_two_queries_to_a_host_and_refused(client, data, 
 
 @pytest.mark.parametrize("train", [(dask_lightgbm, lightgbm), (dask_xgboost, xgboost)])
 def test_repartitioned_by_query(client, data, train):
-    """Rows in any order, in partitions that cut queries, give the model of whole queries."""
+    """Rows in any order, in partitions that split queries, give the model of whole queries."""
     X, y, group = data
     features = [f"x{i}" for i in range(X.shape[1])]
     rows = pd.DataFrame(X, columns=features).assign(

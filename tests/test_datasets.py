@@ -116,7 +116,7 @@ def test_real_values_equal_a_plain_reading(data_dir, file):
 
 
 def test_ohsumed_is_sorted_by_bm25_until_shuffled(data_dir):
-    # Trap: with the rows as they are, a model of tied scores ranks like BM25.
+    # Trap: with the rows in this order, a model with tied scores ranks like BM25.
     data = load_letor(data_dir / "ohsumed" / "S1.txt.gz")
     inside = np.diff(data.qid) == 0
     assert (np.diff(data.X[:, 40])[inside] <= 0).all()
@@ -202,14 +202,14 @@ def test_queries_from_lightgbms_query_file(tmp_path, name):
         ("1:1 2:1", "label is missing, the line begins with '1:1'"),
         ("1 1:1", "no qid, though other lines of the file have one"),
         ("1", "no qid, though other lines of the file have one"),
-        ("1 qid:1.5 1:1", "whole number of 64 bits, got 'qid:1.5'"),
-        ("1 qid: 1:1", "whole number of 64 bits, got 'qid:'"),
-        ("1 qid 1:1", "whole number of 64 bits, got 'qid'"),
-        ("1 qidx:1 1:1", "whole number of 64 bits, got 'qidx:1'"),
-        ("1 qid:NULL 1:1", "whole number of 64 bits, got 'qid:NULL'"),
-        ("1 qid:9223372036854775808 1:1", "whole number of 64 bits, got 'qid:92233720"),
-        ("1 1:1 qid:1", "query must stand right after the label, got 'qid:1' later"),
-        ("1 qid:1 1:1 qid:1", "query must stand right after the label, got 'qid:1' later"),
+        ("1 qid:1.5 1:1", "64-bit whole number, got 'qid:1.5'"),
+        ("1 qid: 1:1", "64-bit whole number, got 'qid:'"),
+        ("1 qid 1:1", "64-bit whole number, got 'qid'"),
+        ("1 qidx:1 1:1", "64-bit whole number, got 'qidx:1'"),
+        ("1 qid:NULL 1:1", "64-bit whole number, got 'qid:NULL'"),
+        ("1 qid:9223372036854775808 1:1", "64-bit whole number, got 'qid:92233720"),
+        ("1 1:1 qid:1", "query must come right after the label, got 'qid:1' later"),
+        ("1 qid:1 1:1 qid:1", "query must come right after the label, got 'qid:1' later"),
         ("1 qid:1 0:1", "features are numbered from 1, got '0:1'"),
         ("1 qid:1 -2:1", "features are numbered from 1, got '-2:1'"),
         ("1 qid:1 2:1 1:1", "features must increase along a line, got 1 after 2"),
@@ -229,7 +229,7 @@ def test_queries_from_lightgbms_query_file(tmp_path, name):
     ],
 )
 def test_malformed_line_is_named(tmp_path, line, what):
-    # The comment and the blank line keep rows and lines apart.
+    # The comment and the blank line make row numbers differ from line numbers.
     good = "0 qid:1 1:1 2:1 # a_b:c\n"
     path = write(tmp_path / "a.txt", f"{good}\n{good}{line}\n{good}")
     with raises_value_error(f"{path}, line 4: ", what):
@@ -243,7 +243,7 @@ def test_query_that_comes_back_is_named(tmp_path):
 
 
 def test_query_in_two_files_is_named(tmp_path):
-    # Its rows would touch (last of one file, first of the other) and become one query unnoticed.
+    # Its rows, last of one file and first of the other, would silently become one query.
     one = write(tmp_path / "a.txt", "0 qid:1 1:1\n0 qid:2 1:1\n")
     two = write(tmp_path / "b.txt", "#\n0 qid:2 1:1\n")
     with raises_value_error(f"{two}, line 2: query 2 is already in {one}"):
@@ -363,7 +363,7 @@ def test_no_queries_at_all_is_named(tmp_path):
 def test_a_giant_feature_number_is_refused_before_its_matrix_is_made(tmp_path):
     one = write(tmp_path / "a.txt", "0 qid:1 1:1\n" * 10)
     two = write(tmp_path / "b.txt", "0 qid:2 1:1\n#\n0 qid:2 1:1 999999999:1\n")
-    load_letor(one)  # imports what is imported once
+    load_letor(one)  # the first call imports modules
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match="dense matrix of 12 x 999999999 values") as caught:
@@ -382,7 +382,7 @@ def test_the_bound_on_the_matrix_is_as_stated(tmp_path):
     write(path, f"0 qid:1 {2**23 + 1}:1\n")
     with pytest.raises(ValueError, match="at most 64 MiB"):
         load_letor(path)
-    # Beyond, 256 bytes for each byte of text: a long comment makes room.
+    # Beyond that, 256 bytes per byte of text: a long comment makes room.
     write(path, f"0 qid:1 {2**23 + 1}:1 #{' ' * 2**18}\n")
     assert load_letor(path).X.shape == (1, 2**23 + 1)
 
@@ -552,7 +552,7 @@ def test_concat_refuses():
     one = RankingData([[1], [2]], [0, 1], [4, 5])
     with pytest.raises(ValueError, match="at least one RankingData"):
         RankingData.concat([])
-    # 5 ends the one and begins the other: only the ids can tell.
+    # Query 5 ends one part and begins the other: only the ids can tell.
     with pytest.raises(ValueError, match="no query in common, but query 5 is in 2 of them"):
         RankingData.concat([one, RankingData([[1]], [0], [5])])
     with pytest.raises(ValueError, match="equally many features, got 1, 2"):
@@ -623,9 +623,9 @@ def test_noise_changes_grades_only_and_as_much_as_stated():
     np.testing.assert_array_equal(clean.X, loud.X)
     assert np.bincount(loud.y.astype(int)).tolist() == np.bincount(clean.y.astype(int)).tolist()
     assert (clean.y != loud.y).mean() > 3 * (clean.y != faint.y).mean() > 0
-    # Unit-variance target t and noise e of deviation 1: corr(t, t + e) = 1/sqrt(2). Ranks of the
-    # two above and below the cut at .52 agree with probability 3/4 (orthant, correlation .707;
-    # .7504 at this cut); 20,000 documents, standard deviation .003.
+    # Unit-variance target t and noise e of deviation 1: corr(t, t + e) = 1/sqrt(2). Both lie on the
+    # same side of the cut at .52 with probability 3/4 (orthant, correlation .707; .7504 at this
+    # cut); 20,000 documents, standard deviation .003.
     agree = ((clean.y > 0) == (loud.y > 0)).mean()
     assert abs(agree - 0.75) < 0.015
 

@@ -37,7 +37,7 @@ def queries(name, parameters):
             if away and len(set(grades)) > 1:
                 break
         yield scores.tolist(), grades.tolist()
-    # The worst order there is: the most relevant document last.
+    # The worst possible order: the most relevant document last.
     yield [0.9, 0.5, 0.1, -0.6], [0.0, 1.0, 1.0, 3.0]
 
 
@@ -69,7 +69,7 @@ DIFFERENTIABLE = [
 @pytest.mark.compiled
 @pytest.mark.parametrize("case", DIFFERENTIABLE)
 def test_gradients_of_lists_of_every_length(case, rng):
-    """Vectors and blocks leave another rest with every length, and scratch is used again."""
+    """Vectors and blocks leave a different remainder for every length, and scratch is reused."""
     objective, m = case.objective, case.rounds[0]
     longest = 140 if objective.contract.cost >= Cost.QUADRATIC else 330
     group = np.repeat(rng.permutation(np.arange(2, longest)), 2)
@@ -129,7 +129,7 @@ def test_the_gradient_does_not_depend_on_the_hessian(case, rng):
 
 
 def along_a_path(case, points):
-    """Return losses and gradients at points between two lists of scores, and the way between."""
+    """Return losses at two lists of scores, gradients at points between, and the difference."""
     rng = np.random.default_rng(3)
     n = 14
     begin, end, grades = rng.normal(0, 2, n), rng.normal(0, 2, n), np.arange(n) % 4
@@ -148,8 +148,8 @@ def along_a_path(case, points):
 def test_the_kind_of_the_gradient(case):
     """The loss is the integral of its gradient, except where something is frozen.
 
-    The path crosses ties and kinks. A continuous gradient changes a quarter as much from one point
-    to the next where there are four times as many points; at kinks it jumps.
+    The path crosses ties and kinks. With four times as many points, a continuous gradient changes a
+    quarter as much from one point to the next. At kinks it jumps.
     """
     contract = case.objective.contract
     first, last, coarse, way = along_a_path(case, 2000)
@@ -193,7 +193,7 @@ STANDS_FOR_A_METRIC = [
 
 @pytest.mark.parametrize("case", STANDS_FOR_A_METRIC)
 def test_the_best_order_has_the_best_value_of_the_metric(case):
-    """Where the loss is minus a metric it is below zero there, and nowhere else."""
+    """The loss is negative there if it is minus a metric, and only then."""
     labels = np.array([1.0, 0.0])
     loss = case.objective.loss(1e3 * labels, labels, [2], round=case.rounds[-1])[0]
     assert (loss < 0) == (case.objective.contract.metric_offset == 0)

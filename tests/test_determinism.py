@@ -1,4 +1,4 @@
-"""The same data give the same bits, anywhere; a golden file keeps the numbers over the versions."""
+"""The same data give the same bits everywhere. A golden file fixes the numbers across versions."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from cases import every_name, example
 from oracle import NAMES, ORACLES
 
 GOLDEN = Path(__file__).parent / "golden" / "gradients.json"
-# Processors round differently: they fuse multiplications, and their vectors differ in length.
+# Processors round differently: some fuse multiplications, and their vectors differ in length.
 RTOL = 1e-9
 PAIRED = "ranknet", "lambdarank"
 
@@ -49,8 +49,8 @@ def digest_elsewhere(names, **environment):
 
 
 def test_processes_give_the_same_bits():
-    # Of a function in two compiled kernels, the process that compiles both may run either copy:
-    # its last bits may differ from those of all later processes, which load them.
+    # If two compiled kernels share a function, the process that compiles both may run either copy.
+    # Its last bits may then differ from those of all later processes, which load the kernels.
     digest(NAMES)
     one = digest_elsewhere(NAMES, NUMBA_NUM_THREADS="1", PYTHONHASHSEED="1")
     assert digest_elsewhere(NAMES, NUMBA_NUM_THREADS="2", PYTHONHASHSEED="2") == one

@@ -18,7 +18,7 @@ DOCUMENTS = sorted(ROOT.glob("*.md")) + PAGES[1:]
 
 
 def code(path, script):
-    """Python blocks of a page: those that are a script of their own, or the others."""
+    """Return the Python blocks of a page: those that are whole scripts, or the others."""
     blocks = re.findall(r"^ *```python\n(.*?)^ *```", path.read_text(), re.DOTALL | re.MULTILINE)
     return [dedent(block) for block in blocks if ("__main__" in block) == script]
 
@@ -39,7 +39,7 @@ def test_code_runs(path, tmp_path, monkeypatch):
 
 @with_code(script=True)
 def test_scripts_run(path, tmp_path):
-    """With one worker, as each starts slowly: test_dask.py has two."""
+    """With one worker, because each starts slowly; test_dask.py has two."""
     for block in code(path, script=True):
         assert "n_workers=2" in block
         (tmp_path / "script.py").write_text(block.replace("n_workers=2", "n_workers=1"))
@@ -93,7 +93,7 @@ def test_contributing_names_every_file(folder):
 
 
 def anchors(path):
-    """Names that GitHub gives to the headings of a page."""
+    """Return the anchors that GitHub gives to the headings of a page."""
     text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
@@ -101,7 +101,7 @@ def anchors(path):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
 def test_links_lead_somewhere(path):
-    """In the repository; of other places only the syntax is looked at."""
+    """Links within the repository; for external links only the syntax is checked."""
     text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
     links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(
         r'(?:src|srcset|href)="([^"]+)"', text
@@ -112,7 +112,7 @@ def test_links_lead_somewhere(path):
             continue
         file, _, anchor = link.partition("#")
         target = path.parent / file if file else path
-        if file.startswith("objectives/"):  # made with the site, which checks such links
+        if file.startswith("objectives/"):  # built with the site, which checks such links
             continue
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link

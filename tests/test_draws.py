@@ -1,4 +1,4 @@
-"""What is drawn depends on the query alone: any order of queries, one machine or several."""
+"""Draws depend on the query alone, not on the order of queries or the number of workers."""
 
 import lightgbm as lgb
 import numpy as np
@@ -27,7 +27,7 @@ def make_objective(name):
 
 @pytest.fixture(scope="module")
 def data():
-    """Queries whose labels are all different lists, and few values of each feature."""
+    """Return queries that all differ in their lists of labels, with few values per feature."""
     rng = np.random.default_rng(4)
     group = rng.integers(6, 25, 60)
     X = np.clip(np.round(rng.normal(size=(group.sum(), 6)) * 4), -8, 8) / 4
@@ -57,9 +57,9 @@ def train(host, objective, data):
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_order_of_queries(data, name, host):
-    """The same model from queries in any order, and another from another seed.
+    """Queries in any order give the same model; another seed gives another model.
 
-    Hosts add gradients up in another order: the last bits of float64 sums differ, and those of
+    Hosts then add gradients in another order: the last bits of float64 sums differ, and those of
     float32 leaves.
     """
     objective = make_objective(name)
@@ -93,7 +93,7 @@ def test_keys_tell_queries_apart(rng):
         keys_of(scores, y, [3], round=2),
     ]
     assert len({key, *(other[0] for other in others)}) == 8
-    # Scores that differ by what hosts' sums differ by are the same, also around 0.
+    # Scores that differ only as much as hosts' sums do count as equal, also around 0.
     for change in (1e-7, -1e-7):
         assert keys_of(np.array(scores) + change, y, [3]) == key
     assert keys_of([1e-17, -1e-17], [1, 0], [2]) == keys_of([-0.0, 0.0], [1, 0], [2])
@@ -120,6 +120,6 @@ def test_numbers_are_uniform_and_independent(rng):
         bits = random_bits(0, 1, scores, y, group, stream)
         np.testing.assert_array_equal(numbers, ((bits >> np.uint64(12)) + 0.5) / 2.0**52)
     assert np.abs(np.corrcoef(streams) - np.eye(3)).max() < 4 / n**0.5
-    long = streams[0].reshape(300, -1)[:, -300:]  # the long queries, one below the other
+    long = streams[0].reshape(300, -1)[:, -300:]  # the long queries, one per row
     assert np.abs(np.corrcoef(long) - np.eye(300)).max() < 5.5 / 300**0.5
     assert kstest(query_uniforms(keys, 0), "uniform").pvalue > 0.01

@@ -182,7 +182,7 @@ def test_wide_and_real_grades(case, rng):
 
 @every_objective
 def test_highest_grades(case):
-    """A grade of 1000 has a gain of 1e301: still finite, but where it is squared."""
+    """A grade of 1000 has a gain of 1e301: still finite, except where it is squared."""
     scores = [0.1, 0.9, -0.4]
     for top in (1000.0, 400.0):
         labels = [top, 0.0, top - 1.0]
@@ -211,7 +211,7 @@ def test_grades_too_small_for_a_gain(case):
 MILLION = 10**6
 
 
-# One of each loop over queries, of each packing, and of those with parts or a pointwise loss.
+# One for each loop over queries and each packing, one with parts, one with a pointwise loss.
 @pytest.mark.parametrize(
     "name", ["blend", "lambdarank", "rankboost", "ranknet", "regression", "shf-sdcg", "smooth-ap"]
 )
@@ -234,7 +234,7 @@ def test_a_million_queries_of_one_document_with_empty_ones_between(name):
 
 
 def fast_on_long_lists():
-    """Yield each name with the first parameters whose time does not grow as the pairs do."""
+    """Yield each name with its first parameters that take less than quadratic time."""
     for name in NAMES:
         for parameters in ORACLES[name].parameters:
             if REGISTRY[name](**parameters).contract.cost < Cost.QUADRATIC:
@@ -261,7 +261,7 @@ def test_permuting_the_documents_permutes_the_result(case, rng):
     objective = case.objective
     scores, labels, _ = ragged(rng, (30,))
     perm = rng.permutation(30)
-    if getattr(objective, "ties", None) == "input":  # documents of a grade count in their order
+    if getattr(objective, "ties", None) == "input":  # equal grades count in input order
         for grade in np.unique(labels):
             places = labels[perm] == grade
             perm[places] = np.sort(perm[places])

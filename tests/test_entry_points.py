@@ -1,7 +1,7 @@
-"""Every way to train of the table in docs/training.md, each against plain reference training.
+"""Every way to train in the table of docs/training.md, compared with plain reference training.
 
-A way is a function that trains with the objective as a user would and by the loop of `training`;
-both must give the same trees, to the last bit.
+A way is a function that trains with the objective as a user would, and again by the loop of
+`training`. Both must give the same trees, to the last bit.
 """
 
 import pickle
@@ -49,7 +49,7 @@ WAYS = {}
 
 
 def way(host, title):
-    """Register a function of (make, d, tmp_path) that yields pairs of boosters to be equal."""
+    """Register a function of (make, d, tmp_path) that yields pairs of boosters that must agree."""
 
     def register(function):
         WAYS[host, title] = function
@@ -148,7 +148,7 @@ def _(make, d, tmp_path):
 
 
 def other_grades(d):
-    """Grades that a model of the true ones overfits to after some rounds."""
+    """Return grades on which a model of the true ones gets worse after some rounds."""
     noise = np.random.default_rng(3).normal(size=len(d.y))
     return np.clip(np.round(d.X[:, 0] + 2 * (d.X[:, 4] == 2) + noise), 0, 4)
 
@@ -174,8 +174,8 @@ def _(make, d, tmp_path):
 @way("LightGBM", "DART")
 def _(make, d, tmp_path):
     params = {"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0.0, "uniform_drop": True}
-    # LightGBM draws once more or less in the first round, as uninitialised memory has it: the
-    # draws after that are the same in two trainings only if they are seeded again.
+    # In the first round LightGBM makes one draw more or fewer, depending on uninitialised memory.
+    # Later draws agree between two trainings only if they are seeded again.
     reseed = lgb.reset_parameter(drop_seed=list(range(ROUNDS)))
     expected = loop_lightgbm(
         make(),
@@ -222,7 +222,7 @@ def _(make, d, tmp_path):
 @way("LightGBM", "boostrank's ranker")
 def _(make, d, tmp_path):
     expected = loop_lightgbm(make(), dataset(d), d.y, d.group)
-    # Whatever number of rounds the object says: n_estimators counts. By name none is needed.
+    # n_estimators counts, whatever number of rounds the object has. A name needs no number.
     for objective in (make(99), make().name):
         ranker = LGBMRanker(objective=objective, n_estimators=ROUNDS, **LGBM_RANKER)
         yield ranker.fit(d.X, d.y, qid=d.qid).booster_, expected
@@ -239,7 +239,7 @@ def _(make, d, tmp_path):
 
 
 def searches(ranker, d, train):
-    """Run scikit-learn's searches in two processes; return what they refit.
+    """Run scikit-learn's searches in two processes; return the refitted models.
 
     Every score they report must be that of reference training, `train(objective, rows).predict`.
     """
@@ -375,7 +375,7 @@ def _(make, d, tmp_path):
         XGBOOST, matrix(d), ROUNDS, nfold=3, obj=make(), shuffle=False, as_pandas=False,
         callbacks=[keep],
     )  # fmt: skip
-    # Without shuffling, XGBoost's folds are ours, which begin with the last part.
+    # Without shuffling, XGBoost's folds are ours, except that ours begin with the last part.
     folds = boostrank.group_folds(d.group, 3)
     for booster, (rows, _) in zip(keep.boosters, folds[1:] + folds[:1], strict=True):
         sizes = np.bincount(d.qid[rows])
@@ -489,7 +489,7 @@ for _title, _params in XGBOOST_FEATURES.items():
         assert trees(expected) != trees(loop_xgboost(make(), matrix(d), d.y, d.group))
         yield train_xgboost(make(), matrix(d), params=params), expected
         ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER, **params)
-        if "tree_method" in params:  # any other builds a QuantileDMatrix
+        if "tree_method" in params:  # otherwise it builds a QuantileDMatrix
             yield ranker.fit(d.X, d.y, group=d.group).get_booster(), expected
             approx = {"tree_method": "approx"}
             yield (
@@ -535,7 +535,7 @@ def test_the_pages_table_is_these_tests():
     hosts = {}
     for host, title in WAYS:
         hosts.setdefault(title, []).append(host)
-    # tests/test_dask.py, compared to float precision: workers bin and add in another order.
+    # tests/test_dask.py compares to float precision: workers bin and add in another order.
     assert set(NAMES) <= set(test_dask.PARAMS)
     for host in ("LightGBM", "XGBoost"):
         assert callable(getattr(test_dask, f"test_{host.lower()}_trains_as_on_one_worker"))

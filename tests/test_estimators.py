@@ -1,6 +1,6 @@
 """`LGBMRanker` and `XGBRanker`: arguments, metrics, early stopping, copies, saved models.
 
-That they train what they should is shown in `test_entry_points.py`.
+`test_entry_points.py` shows that they train what they should.
 """
 
 import copy
@@ -57,7 +57,7 @@ def booster(ranker):
 
 def test_group_and_qid_agree(host, data):
     expected = make_ranker(host).fit(data.X, data.y, group=data.group)
-    # Ids need not ascend, nor be numbers, as long as a query's rows stand together.
+    # Ids need not ascend or be numbers, as long as a query's rows are together.
     for qid in (data.qid, data.qid[::-1][data.qid.argsort()] * 0 - data.qid, data.qid.astype(str)):
         ranker = make_ranker(host).fit(data.X, data.y, qid=qid)
         assert trees(booster(ranker)) == trees(booster(expected))
@@ -67,7 +67,7 @@ def test_group_and_qid_agree(host, data):
 def test_sort(host, data, kind):
     order = np.random.default_rng(0).permutation(len(data.y))
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(data.y))
-    # Within queries the order is kept, so it has to be undone there too to compare.
+    # Sorting keeps the order within queries, so the expected rows must have it too.
     back = order[np.argsort(data.qid[order], kind="stable")]
     start = np.linspace(0.0, 1.0, len(data.y))
     offset = "init_score" if host == "lightgbm" else "base_margin"
@@ -104,7 +104,7 @@ def test_the_query_id_is_no_feature(host, data, frame, name):
     ranker = make_ranker(host).fit(plain, data.y, qid=data.qid)
     with refused:
         ranker.score(with_id, data.y, qid=data.qid)
-    if name == "session":  # without the ids only a name tells
+    if name == "session":  # without ids, only a known name reveals it
         return
     with refused:
         make_ranker(host).fit(with_id, data.y, group=data.group)
@@ -246,7 +246,7 @@ def test_schedules_take_their_length_from_n_estimators(host, data):
     assert ranker.objective_ == expected
     ranker.set_params(n_estimators=2).fit(data.X, data.y, group=data.group)
     assert ranker.objective_.total_rounds == 2
-    # On from a model, or from scores that one gave.
+    # Continued from a model, or from the scores of one.
     model = booster(ranker)
     go_on = {"init_model" if host == "lightgbm" else "xgb_model": model}
     more = make_ranker(host, given).fit(data.X, data.y, group=data.group, **go_on)
@@ -262,7 +262,7 @@ def test_lightgbms_other_names_of_n_estimators(data):
 
 
 def fit_with_metrics(host, data, metrics, stop=None, **params):
-    """Fit with two evaluation sets: of other grades, with weights, and of the true ones."""
+    """Fit with two evaluation sets: one of other grades with weights, one of the true grades."""
     noise = np.random.default_rng(5).integers(0, 3, len(data.y))
     weight = np.random.default_rng(6).uniform(0.5, 2.0, len(data.group))
     eval_set = [(data.X[:, :], noise), (data.X[:, :], data.y)]
@@ -302,7 +302,7 @@ def test_eval_metric(host, data, metrics, names):
 
 
 def test_weights_of_documents_in_an_evaluation_set(host, data):
-    """Their mean counts for a query, on both hosts."""
+    """Their mean is the weight of a query, on both hosts."""
     weight = np.random.default_rng(6).uniform(0.5, 2.0, len(data.y))
     name = "eval_sample_weight" if host == "lightgbm" else "sample_weight_eval_set"
     ranker = make_ranker(host).fit(

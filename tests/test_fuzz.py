@@ -1,4 +1,4 @@
-"""Whatever is handed over: the oracle's numbers, or an error that names the argument.
+"""Any input gives the oracle's numbers, or an error that names the argument.
 
 ``make fuzz`` draws fifty times as many cases, at random; `make test` always draws the same.
 """
@@ -32,7 +32,7 @@ fuzzed = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-# Multiples of 1/16 below 128: whole in every float type, and kinks are a step away or met exactly.
+# Multiples of 1/16 below 128 are exact in every float type. Kinks are hit exactly, or a step away.
 STEP = 1 / 16
 SCALES = st.integers(8, 32).map(lambda i: i * STEP)
 TARGETS = ["ndcg", "dcg", "map", "mrr", "err", "arp", "precision@2", "recall@3"]
@@ -168,7 +168,7 @@ def contained(draw, values, floats_only=False):
     kind = draw(st.sampled_from(sorted(CONTAINERS)))
     if kind in NATIVE_ONLY:
         dtype = dtype.newbyteorder("=")
-        if dtype == np.float16:  # polars has none in its lowest version
+        if dtype == np.float16:  # the oldest supported polars lacks it
             dtype = np.dtype("f4")
     return CONTAINERS[kind](np.array(values, dtype=dtype))
 
@@ -273,7 +273,7 @@ ANY_PARAMETERS = {
 
 
 def attempt(call, *kinds):
-    """Return what is computed and nothing, or nothing and the error's message."""
+    """Return the result and an empty message, or None and the error's message."""
     try:
         return call(), ""
     except kinds as error:
@@ -304,7 +304,7 @@ def test_any_numbers_give_finite_ones_or_are_refused(made, data, m):
 
 
 def put(values, place, what):
-    """Return the values with another one at a place, all in an array that can hold it."""
+    """Return the values with one of them replaced, in an array that can hold it."""
     changed = np.array(values, dtype=object)
     changed[place % len(values)] = what
     return changed.astype(np.longdouble)
@@ -350,7 +350,7 @@ BAD_SIZES = st.sampled_from([-1, 0.5, math.nan, math.inf, -math.inf, 2**63, 2**6
 
 @st.composite
 def spoilt(draw, data):
-    """Return the data with one argument spoilt, and the names one of which the error must hold."""
+    """Return the data with one argument spoilt, and names, one of which the error must hold."""
     n = len(data["scores"])
     key = draw(st.sampled_from(["scores", "labels", "group", "weight"]))
     if data["weight"] is None:
@@ -393,7 +393,7 @@ def test_bad_data_is_refused_by_its_name(made, case):
     objective = REGISTRY[name](**parameters)
     y = data["labels"]
     if names == ["labels"] and isinstance(y, np.ndarray) and y.dtype.kind == "f":
-        # Amounts and numbers may be what grades may not.
+        # Amounts and numbers may have values that grades may not.
         least, most, _ = LABEL_DOMAINS[objective.contract.labels]
         fits = y.shape == np.shape(data["scores"]) and ((y >= least) & (y <= most)).all()
         assume(not fits)
@@ -462,7 +462,7 @@ FRAMES = {
 @pytest.mark.filterwarnings("ignore:labels:UserWarning")
 @settings(fuzzed, max_examples=settings.default.max_examples // 2)
 @given(
-    # A mixture's parts are scaled one by one, which its own tests look at.
+    # A mixture's parts are scaled one by one, which its own tests check.
     objectives().filter(lambda made: not issubclass(REGISTRY[made[0]], Mixture)),
     lists().filter(lambda data: len(data["scores"]) > 0 and 0 not in data["group"]),
     st.sampled_from(sorted(HOST_VECTORS)),
@@ -480,7 +480,7 @@ def test_what_a_host_takes_gives_the_gradient_of_plain_arrays(made, data, host, 
 
     def vector(values, dtype):
         kinds = HOST_VECTORS[host]
-        if host == "lightgbm" and dtype == np.int32:  # LightGBM takes no group of pyarrow's
+        if host == "lightgbm" and dtype == np.int32:  # LightGBM takes no pyarrow group
             kinds = ["array", "list", "pandas"]
         kind = draw.draw(st.sampled_from(kinds))
         return CONTAINERS[kind](np.array(values, dtype=dtype))

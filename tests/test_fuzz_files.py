@@ -1,4 +1,4 @@
-"""Whatever a LETOR file holds: its data, or an error that names the file and the line.
+"""Any LETOR file gives its data, or an error that names the file and the line.
 
 ``make fuzz`` draws fifty times as many files, at random; `make test` always draws the same.
 """
@@ -67,7 +67,7 @@ ODD = st.sampled_from(
 
 @st.composite
 def files(draw):
-    """Return the bytes of a sound file into which a few pieces may have been put anywhere."""
+    """Return the bytes of a valid file, possibly with a few odd pieces inserted anywhere."""
     lines = []
     for query in draw(st.lists(st.integers(-3, 9), min_size=1, max_size=3)):
         for _ in range(draw(st.integers(1, 3))):
@@ -88,7 +88,7 @@ def files(draw):
 
 
 def plain_reading(text):
-    """Return labels, qids and features of a sound file, read the simplest way."""
+    """Return labels, qids and features of a valid file, read the simplest way."""
     labels, qids, rows = [], [], []
     for line in text.split(b"\n"):
         tokens = line.partition(b"#")[0].split()
@@ -106,7 +106,7 @@ def plain_reading(text):
 
 
 def attempt(path):
-    """Return the data and nothing, or nothing and what is said against it."""
+    """Return the data and an empty message, or None and the error's message."""
     try:
         return load_letor(path), ""
     except ValueError as error:
@@ -170,7 +170,7 @@ LARGE = {
 def test_memory_is_bounded_by_the_text(tmp_path, kind, gz):
     path = tmp_path / ("a.txt.gz" if gz else "a.txt")
     path.write_bytes(gzip.compress(LARGE[kind]) if gz else LARGE[kind])
-    attempt(path)  # imports what is imported once
+    attempt(path)  # the first call imports modules
     tracemalloc.start()
     try:
         read, message = attempt(path)

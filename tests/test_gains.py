@@ -54,7 +54,7 @@ def test_every_form_of_a_gain_is_the_same_number(name, rng):
 
 @pytest.mark.parametrize("name", WITH_DISCOUNT)
 def test_a_table_of_discounts_is_the_word(name, rng):
-    """Where ranks are whole: a smooth rank reads a table along straight lines."""
+    """Where ranks are integers: at smooth ranks a table is interpolated linearly."""
     if "sdcg" in name:
         return
     scores, labels, group = lists(rng)
@@ -66,7 +66,7 @@ def test_a_table_of_discounts_is_the_word(name, rng):
 
 
 def test_tiny_grades_keep_their_digits(rng):
-    """2^y - 1 is y ln 2 there: gradients are those of linear gains."""
+    """2^y - 1 is y ln 2 there, so gradients are those of linear gains."""
     scores, labels, group = lists(rng)
     want, _ = LambdaRank(gain="linear").grad_hess(scores, labels, group)
     for size, error in ((1e-6, 1e-6), (1e-12, 1e-9), (1e-30, 1e-9)):
@@ -76,7 +76,7 @@ def test_tiny_grades_keep_their_digits(rng):
 
 @pytest.mark.parametrize("n", [40, 700, 5000])
 def test_amounts_without_a_bound(n, rng):
-    """Every gain another one: the ideal DCG is sorted, not counted."""
+    """All gains differ: the ideal DCG comes from sorting, not from counting."""
     amounts = rng.lognormal(6, 2, n)
     scores = rng.normal(size=n)
     for norm in (True, False):
@@ -148,7 +148,7 @@ def test_gains_that_do_not_fit_the_labels(gain, message):
 def test_equal_gains_of_different_grades_have_nothing_to_rank(rng):
     scores, labels = rng.normal(size=30), np.arange(30.0) % 2 + 3
     for name in WITH_GAIN:
-        if name in ("blend", "reg-shf-sdcg"):  # with parts that go by grades
+        if name in ("blend", "reg-shf-sdcg"):  # their parts use the grades too
             continue
         grad, _ = make(name, gain=TABLE).grad_hess(scores, labels, [30])
         np.testing.assert_array_equal(grad, 0.0)
@@ -207,7 +207,7 @@ def test_conventions_that_fix_their_own(rng):
             evaluate(*query, convention=convention, gain="linear")
     with pytest.raises(ValueError, match="discount is fixed by convention='lightgbm'"):
         metric("ndcg", convention="lightgbm", discount="linear")
-    evaluate(*query, convention="trec", gain="linear")  # its own
+    evaluate(*query, convention="trec", gain="linear")  # trec's own
 
 
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])

@@ -129,7 +129,7 @@ def test_xgboost_calls_with_two_and_three_arguments_agree(objective, data):
 def test_the_first_training_of_a_process_with_xgboost(loaded):
     """XGBoost's first calls have two arguments; the object must still know every round.
 
-    Importing boostrank and making an objective change nothing in XGBoost.
+    Importing boostrank and creating an objective change nothing in XGBoost.
     """
     imports = ["import xgboost", "import boostrank"]
     program = f"""
@@ -172,7 +172,7 @@ assert seen == {{round: 3 * each for round in (1, 2, 3, 4)}}, seen
 
 
 def test_a_new_array_of_predictions_starts_at_round_one():
-    """Also at the address of one that is gone, of which nothing is kept."""
+    """Even at the address of an array that is gone: nothing is kept of it."""
     seen = set()
 
     def steepness(round, total_rounds):
@@ -244,7 +244,7 @@ def test_lambdarank_is_lightgbms(norm, truncation, start):
     y = rng.integers(0, 5, group.sum()).astype(float)
     init_score = None if start == "tied" else rng.normal(size=len(y))
     ours = boostrank.LambdaRank(norm=norm, truncation=truncation)
-    # Thresholds in sums of Hessians would see our scaling.
+    # A threshold on sums of Hessians would depend on our scaling.
     params = {**LIGHTGBM, "num_leaves": 31, "min_sum_hessian_in_leaf": 1e-9, "learning_rate": 1.0}
     built_in = {"lambdarank_norm": norm, "lambdarank_truncation_level": truncation or 10_000}
     for _ in range(10):
@@ -260,7 +260,7 @@ def test_lambdarank_is_lightgbms(norm, truncation, start):
 
 
 def lightgbm_draws(seed, group):
-    """The first number of each document that LightGBM's generator draws: one generator a query."""
+    """Return the first number that LightGBM draws per document, with one generator per query."""
     for query, size in enumerate(group):
         state = seed + query
         for _ in range(size):
@@ -287,8 +287,8 @@ def with_terms_to_the_third_order(grad, scores, group):
 def test_xe_ndcg_is_lightgbms(start):
     """The first tree equals the built-in's, leaf by leaf, with its draws in place of ours.
 
-    Known differences: the built-in goes on with terms that are no part of the gradient, and learns
-    from queries whose grades are all equal.
+    Known differences: the built-in adds terms that are not part of the gradient, and learns from
+    queries whose grades are all equal.
     """
     rng = np.random.default_rng(7)
     group = rng.integers(2, 20, 50)
@@ -317,7 +317,7 @@ def test_xe_ndcg_is_lightgbms(start):
 
 
 def test_xe_ndcg_draws_new_uniform_numbers_every_round():
-    """Gradients tell: of a tied pair of grades 1 and 0, the first is due (2 - a) / (3 - a - b)."""
+    """Gradients show it: for tied grades 1 and 0, the first target is (2 - a) / (3 - a - b)."""
     n = 20_000
     y, group = np.tile([1.0, 0.0], n), np.full(n, 2)
     scores = np.repeat(1000.0 * np.random.default_rng(2).normal(size=n), 2).astype(np.float32)
@@ -346,7 +346,7 @@ def test_xe_ndcg_draws_new_uniform_numbers_every_round():
 
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_xe_ndcg_trains_with_its_draws(data, host):
-    """All rounds, against the formula of the paper with the numbers of each round."""
+    """All rounds, compared with the paper's formula, given the numbers of each round."""
     X, y, group = data
     query = np.repeat(np.arange(len(group)), group)
     starts = np.cumsum(group) - group
@@ -469,7 +469,7 @@ def test_hessians_average_one_and_never_vanish(objective, data):
     grad, hess = objective(y, scores, None, group)
     floor = max(objective.hessian_share, HOST_HESSIAN_FLOOR)
     assert hess.min() >= np.float32(floor)
-    # Flooring can only add, and little.
+    # Flooring can only add, and adds little.
     assert 1.0 - 1e-5 <= hess[grad != 0].mean() < 1.0 + floor
 
 
@@ -488,7 +488,7 @@ def test_without_rescaling_a_host_gets_what_grad_hess_returns(objective, data):
         np.testing.assert_allclose(got_hess, hess, rtol=1e-5, atol=0.1 * mean)
     else:
         np.testing.assert_allclose(got_hess, np.maximum(hess, least), rtol=1e-5)
-    # Weights, and queries that are left out, know the unit.
+    # Weights and the floor of queries that are left out are in the same unit.
     weight = np.repeat(2.0, len(y))
     weighted = raw(y, scores.copy(), weight, group)[0]  # another array: round 1 again
     np.testing.assert_allclose(weighted, 2.0 * got_grad, rtol=1e-6)
@@ -579,7 +579,7 @@ def test_read():
 
 
 def test_object(objective):
-    """One object, as cheap to copy as the hosts copy it often."""
+    """Copies are the object itself, because the hosts copy it often."""
     assert copy.deepcopy(objective) is objective
     assert copy.copy(objective) is objective
     again = pickle.loads(pickle.dumps(objective))
@@ -590,7 +590,7 @@ def test_object(objective):
 
 
 def test_class(objective):
-    """One class of each name, which shows its own parameters first and where it is written."""
+    """One class per name, which shows its own parameters first, and its source."""
     cls = type(objective)
     assert getattr(boostrank, cls.__name__) is getattr(boostrank.objectives, cls.__name__) is cls
     for_hosts = [field.name for field in fields(Objective)]
@@ -633,7 +633,7 @@ class Own(Objective):
 
 
 def test_a_users_own_objective(data):
-    """It stays what it was written as, can be pickled, and trains as ours do."""
+    """It keeps its module and docstring, can be pickled, and trains as ours do."""
     assert (Own.__module__, Own.__doc__) == (
         __name__,
         "Squared error, as a user of boostrank would write it.",

@@ -1,4 +1,4 @@
-"""Nothing is ignored without a word: the hosts' own ranking parameters next to our objectives."""
+"""Nothing is ignored silently: the hosts' own ranking parameters next to our objectives."""
 
 import json
 import warnings
@@ -24,7 +24,7 @@ from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
 DATA = make_ranking(12, 8, 3, seed=0)
-OURS = boostrank.RankNet()  # which counts no gains
+OURS = boostrank.RankNet()  # which uses no gains
 QUIET = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 2}
 
 
@@ -68,7 +68,7 @@ def _xgboost_train(params: dict[str, Any]) -> None:
 
 
 def _xgboost_train_without_objective(params: dict[str, Any]) -> None:
-    """Here XGBoost says it itself."""
+    """Here XGBoost itself warns."""
     xgb.train({"base_score": 0, "nthread": 1, **params}, _matrix(), 2, obj=OURS)
 
 
@@ -115,7 +115,7 @@ def _dask_xgboost(params: dict[str, Any]) -> None:
     dxgb.train(_client(), own, dxgb.DaskDMatrix(_client(), X, y, qid=qid), 2, obj=OURS)
 
 
-# What LightGBM's rankers say themselves; that of Dask always.
+# Warnings of LightGBM's own rankers; its Dask ranker always warns.
 LIGHTGBMS_OWN = ("Found 'eval_at' in params", "Parameter n_jobs will be ignored")
 LIGHTGBM = {
     "lambdarank_truncation_level": 7,
@@ -155,7 +155,7 @@ MATRIX = [
 
 def _warnings(train: Callable[[], object]) -> list[warnings.WarningMessage]:
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")  # as a user has it: a line warns once
+        warnings.simplefilter("default")  # the user's default: a line warns once
         train()
     return [each for each in caught if not str(each.message).startswith(LIGHTGBMS_OWN)]
 
@@ -171,7 +171,7 @@ def test_an_ignored_parameter_is_named_once(train: Any, name: str, value: Any) -
         return
     assert len(said) == 1
     if train is not _xgboost_train_without_objective:
-        # A worker of Dask is called by no line of the user's.
+        # No line of the user's calls a worker of Dask.
         assert said[0].filename == __file__ or train in (_dask_lightgbm, _dask_xgboost)
         assert "ignored by boostrank's ranknet: " in str(said[0].message)
 
@@ -239,7 +239,7 @@ def test_cut_offs_are_honoured() -> None:
         DATA.X, DATA.y, group=DATA.group, eval_at=[1], eval_metric="map", **evals
     )
     assert [list(each) for each in ranker.evals_result_.values()] == [["map"]]
-    # LightGBM's own NDCG stops there too.
+    # LightGBM's own NDCG has that cut-off too.
     params = {**QUIET, "objective": OURS, "metric": "ndcg", "eval_at": [2]}
     history: dict[str, Any] = {}
     callbacks = [lgb.record_evaluation(history)]
@@ -268,11 +268,11 @@ def test_all_parameters_of_xgboosts_own_objectives_are_known() -> None:
         ("lambdarank", 10, "labels above 30 count as gains 2^y - 1 in"),
         ("blend", 10, "labels above 30 count as gains 2^y - 1 in"),
         ("shf-sdcg", 0.5, "labels that are not whole count as gains"),
-        ("ranknet", 10, None),  # goes by their order
+        ("ranknet", 10, None),  # uses only their order
         ("regression", 0.5, None),
     ],
 )
-def test_grades_that_are_none(host: Any, objective: str, factor: float, message: Any) -> None:
+def test_labels_that_are_not_grades(host: Any, objective: str, factor: float, message: Any) -> None:
     data = RankingData(DATA.X, DATA.y / DATA.y.max() * 4 * factor, DATA.qid)
     ranker = host(objective=objective, n_estimators=3, n_jobs=1)
     caught = _warnings(lambda: ranker.fit(data.X, data.y, group=data.group, sample_weight=None))

@@ -64,7 +64,7 @@ def make(host):
 
 
 def check(host, data, X, y, qid):
-    """Compare all that these containers go into with the same from arrays."""
+    """Compare everything computed from these containers with the same from arrays."""
     expected = make(host).fit(data.X, data.y, qid=data.qid)
     ranker = make(host).fit(X(data.X), y(data.y), qid=qid(data.qid))
     assert trees(booster(ranker)) == trees(booster(expected))

@@ -258,7 +258,7 @@ def weights(y, measure):
 
 
 def bound_factor(data, measure):
-    """Return 4 m R^2 v_max; of NDCG@k k is in m's place (corollary 7)."""
+    """Return 4 m R^2 v_max, with k in place of m for NDCG@k (corollary 7)."""
     v_max = 1.0
     for y in np.split(data.y, np.cumsum(data.group)[:-1]):
         v = weights(y, measure)
@@ -311,7 +311,7 @@ def test_theorem_5_the_cumulative_loss_is_bounded(rng, measure):
 
 
 def separable(rng, measure):
-    """Return data that a unit vector ranks right, and its margin."""
+    """Return data that a unit vector ranks correctly, and its margin."""
     sizes = rng.integers(3, 8, 40)
     n = int(sizes.sum())
     y = np.concatenate([np.append([0.0, 2.0], rng.integers(0, 3, m - 2)) for m in sizes])
@@ -345,7 +345,7 @@ def test_one_pass_is_partial_fit_query_by_query(rng, measure):
     data, _ = noisy(rng, measure)
     for query, before, model in one_by_one(data, measure):
         loss = 1 - evaluate(query.X @ before, query.y, query.group, (measure,))[measure]
-        # An update where the measure has a loss, and by (14).
+        # An update happens where the measure has a loss, and follows (14).
         step = (
             query.X.T @ SLAM(measure=measure).grad_hess(query.X @ before, query.y, query.group)[0]
         )
@@ -360,7 +360,7 @@ def test_one_pass_is_partial_fit_query_by_query(rng, measure):
 
 
 def test_first_update_by_hand():
-    # w = 0 ties both documents: in the order passed the better one is last. Z = 1, d(2) = 0.63;
+    # w = 0 ties both documents, and the better one is passed last. Z = 1, d(2) = 0.63;
     # v of the better one is (1 - 0)(1 - d(2)) (9), and it moves w by v (x_better - x_worse).
     v = 1.0 - 1.0 / np.log2(3.0)
     model = Perceptron().fit([[1.0, 0.0], [0.0, 3.0]], [0, 1], group=[2])
@@ -380,9 +380,9 @@ def test_what_is_beyond_the_measure_is_no_error():
     X, y = [[1.0], [2.0], [3.0], [4.0]], [3, 2, 0, 1]
     assert Perceptron("ndcg@2").fit(X, y, group=[4]).n_updates_ == 0
     assert Perceptron("ndcg@3").fit(X, y, group=[4]).n_updates_ == 1
-    # MAP knows relevant and not.
+    # MAP only distinguishes relevant from irrelevant.
     assert Perceptron("map").fit(X, [1, 3, 2, 0], group=[4]).n_updates_ == 0
-    # The grade 3 document's worst rival is the irrelevant one, not the better scored of grade 1.
+    # The grade 3 document's worst rival is the irrelevant one, not one of grade 1 scored higher.
     X = [[0.0], [1.0], [5.0], [4.0], [3.0]]
     graded, binary = (
         Perceptron("map").fit(X, [0, 1, *y], group=[2, 3]) for y in ([1, 0, 3], [1, 0, 1])
@@ -403,7 +403,7 @@ def test_queries_with_nothing_to_learn_are_skipped(measure):
 
 
 class SmoothRankOfOneQuery(SmoothRank):
-    """All rows are one query, for checks that know of no queries."""
+    """All rows are one query, for checks that know nothing of queries."""
 
     def fit(self, X, y):
         return super().fit(X, y, qid=np.zeros(np.shape(y)[:1], int))
@@ -512,7 +512,7 @@ def test_bad_parameters_are_refused(data, parameters, error, message):
     [
         ({"eval_set": ([[1.0], [2.0]], [0, 1])}, ValueError, "pass either eval_group.*eval_qid"),
         ({"eval_set": [[1.0], [2.0]], "eval_group": [2]}, TypeError, "eval_set must be a pair"),
-        ({"eval_group": [2]}, ValueError, "eval_group and eval_qid tell the queries of eval_set"),
+        ({"eval_group": [2]}, ValueError, "eval_group and eval_qid give the queries of eval_set"),
     ],
 )
 def test_bad_validation_data_is_refused(arguments, error, message):

@@ -1,4 +1,4 @@
-"""AdaRank and SVM-MAP: the papers' algorithms, done slowly, and Microsoft's published figures."""
+"""AdaRank and SVM-MAP: the papers' algorithms, written slowly, and Microsoft's figures."""
 
 import warnings
 from itertools import islice, permutations, product
@@ -23,7 +23,7 @@ def data() -> RankingData:
 
 
 def mixed(rng, n_queries=60, n_docs=7):
-    """Return data in which each feature is good for other queries: boosting has to alternate."""
+    """Return data in which each feature is good for other queries, so that boosting alternates."""
     y = np.maximum(rng.integers(-3, 3, (n_queries, n_docs)), 0.0)
     y[:, 0] = 1.0
     y[0] = 0.0  # a query without relevant documents
@@ -42,7 +42,7 @@ def queries(data):
 
 
 def average_precision(relevant):
-    """Return AP of a list of whether each document is relevant, best rank first."""
+    """Return the AP, given whether each document is relevant, best rank first."""
     found, total = 0, 0.0
     for rank, hit in enumerate(relevant, start=1):
         if hit:
@@ -68,7 +68,7 @@ def measured(scores, y, measure):
 
 
 def adarank(data, measure, repeat, rounds):
-    """Return w, P and the feature of each round, as the paper's figure 1 has it."""
+    """Return w, P and the feature of each round, as in the paper's figure 1."""
     judged = [(X, y) for X, y in queries(data) if (y > 0).any()]
     m, n_features = len(judged), data.X.shape[1]
     P = [1 / m] * m
@@ -127,7 +127,7 @@ def test_adarank_first_weight_by_hand():
     X, y = [[2.0], [1.0], [2.0], [1.0]], [0, 1, 1, 0]
     model = AdaRank("map").fit(X, y, qid=[4, 4, 9, 9])
     np.testing.assert_allclose(model.coef_, [np.log(7.0) / 2.0], rtol=1e-12)
-    assert model.n_iter_ == 1  # of 200 equal rounds the first
+    assert model.n_iter_ == 1  # the first of 200 equal rounds
 
 
 def test_adarank_stops_where_no_feature_ranks_anything():
@@ -145,7 +145,7 @@ def test_without_a_query_to_learn_from_all_coefficients_are_zero(model):
 
 
 def psi(X, y, ranking):
-    """Return the combined features of a ranking, of the indices of documents, best first."""
+    """Return the combined features of a ranking (indices of documents, best first)."""
     place = {document: rank for rank, document in enumerate(ranking)}
     good, bad = np.flatnonzero(y > 0), np.flatnonzero(y <= 0)
     total = sum((1 if place[r] < place[i] else -1) * (X[r] - X[i]) for r, i in product(good, bad))
@@ -176,7 +176,7 @@ def test_the_most_violated_ranking_is_the_worst_of_all(rng, n, scale):
         most_violated(good, bad, above)
         assert ((above >= 0) & (above <= len(good))).all()
         assert (np.diff(above) >= 0).all()
-        merged = sorted(  # a relevant document k stands before what has k or more above
+        merged = sorted(  # relevant document k comes before those with k or more above
             [(k, 0, good[k - 1], True) for k in range(1, len(good) + 1)]
             + [(above[j] + 0.5, j, bad[j], False) for j in range(len(bad))]
         )
@@ -190,7 +190,7 @@ def test_the_most_violated_ranking_is_the_worst_of_all(rng, n, scale):
 
 
 def test_the_most_violated_ranking_of_long_lists(rng):
-    # Each irrelevant document's place by trying all.
+    # Find each irrelevant document's place by trying all.
     for n_good, n_bad in ((1, 40), (40, 1), (30, 33), (7, 64), (64, 63)):
         good = np.sort(rng.normal(size=n_good) + 0.2)[::-1]
         bad = np.sort(rng.normal(size=n_bad))[::-1]
@@ -213,7 +213,7 @@ def small(rng, n_queries=5, n=5, n_features=3):
 
 
 def value(data, C, w):
-    """Return |w|^2 / 2 + C xi with the smallest xi that no ranking violates, by all rankings."""
+    """Return |w|^2 / 2 + C xi with the smallest xi that no ranking violates, from all rankings."""
     slack = [(losses - moves @ w).max() for moves, losses in (rankings(*q) for q in queries(data))]
     return 0.5 * w @ w + C * np.mean(slack)
 
@@ -271,7 +271,7 @@ def test_svm_map_separates_what_can_be_separated(rng):
     X[:, 0] = 3 * data.y + 0.1 * X[:, 0]
     model = SVMMAP(C=1e4).fit(X, data.y, group=data.group)
     assert evaluate(model.predict(X), data.y, data.group, ("map",))["map"] == 1.0
-    # |w|^2 / 2 bounds nothing more: the hard margin, 1 - AP of the worst ranking, holds.
+    # With this C, |w|^2 / 2 hardly counts: the hard margin, 1 - AP of the worst ranking, holds.
     moved = RankingData(X, data.y, data.qid)
     slack = [(b - A @ model.coef_).max() for A, b in (rankings(*q) for q in queries(moved))]
     assert np.mean(slack) < 2e-3
@@ -348,7 +348,7 @@ def test_ohsumed_reaches_what_was_published(data_dir, name, model, published):
     paths = [data_dir / name / f"S{part}.txt.gz" for part in range(1, 6)]
     parts = []
     for part in load_letor_parts(paths):
-        scaled = part.X.copy()  # per query to 0..1, as LETOR 3.0's files have it
+        scaled = part.X.copy()  # scaled per query to 0..1, as in the files of LETOR 3.0
         ends = np.cumsum(part.group)
         for start, end in zip(ends - part.group, ends, strict=True):
             scaled[start:end] -= scaled[start:end].min(axis=0)
@@ -395,7 +395,7 @@ def test_bad_parameters_are_refused(data, model, error, message):
     [
         ({"eval_set": ([[1.0], [2.0]], [0, 1])}, ValueError, "pass either eval_group.*eval_qid"),
         ({"eval_set": [[1.0], [2.0]], "eval_group": [2]}, TypeError, "eval_set must be a pair"),
-        ({"eval_group": [2]}, ValueError, "eval_group and eval_qid tell the queries of eval_set"),
+        ({"eval_group": [2]}, ValueError, "eval_group and eval_qid give the queries of eval_set"),
         (
             {"eval_set": ([[1.0], [2.0]], [0, 0]), "eval_group": [2]},
             ValueError,

@@ -33,9 +33,9 @@ def update(round):
 
 @pytest.mark.parametrize("host", TRAINING)
 def test_rounds_leave_nothing_behind(host):
-    """Growth from round 100 to 350: of Python and NumPy, and of the process.
+    """Growth from round 100 to 350, of Python's memory with NumPy's and of the process.
 
-    One float per document kept in each of them would be 7 MB. The hosts keep trees.
+    One float per document, kept in each round, would be 7 MB. The hosts keep trees.
     """
     program = f"""
 import gc, resource, tracemalloc
@@ -67,7 +67,7 @@ print(*np.subtract(memory(), early))
     python, process = map(int, done.stdout.split())
     assert (
         python < 300_000
-    )  # bytes; XGBoost makes a class per round, which Python holds for a while
+    )  # bytes; XGBoost creates a class per round, which Python keeps for a while
     assert process < 10_000  # kilobytes
 
 
@@ -76,17 +76,17 @@ print(*np.subtract(memory(), early))
 def test_one_call_of_a_host(name, dtype):
     """At most 48 bytes per document and 40 per query, more for parts and draws."""
     objective = make_objective(name, {}, rounds=2)
-    group = np.full(20_000, 20)  # of so many, what does not grow with them is little
+    group = np.full(20_000, 20)  # many, so that what does not grow with them is small
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 4, group.sum()).astype(np.float32)
     scores = rng.normal(size=len(labels)).astype(dtype)
     objective(labels[:20], scores[:20], None, group[:1])  # compiles
-    with ThreadPoolExecutor(1) as pool:  # another thread: memory of the last call is not used again
+    with ThreadPoolExecutor(1) as pool:  # another thread: memory of the last call is not reused
         tracemalloc.start()
         pool.submit(objective, labels, scores, None, group).result()
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert peak >= 24 * len(labels)  # gradients for us and for the host: it is seen
+    assert peak >= 24 * len(labels)  # gradients for us and for the host: they are traced
     # A mixture holds gradient and Hessian of each part until the scales of all are known.
     n_parts = len(parts_of(objective, 1))
     per_document = 48 + 16 * (n_parts - 1) + 8 * objective.n_draws

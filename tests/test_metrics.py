@@ -1,4 +1,4 @@
-"""Measures against the tools whose conventions they claim to follow."""
+"""Metrics, compared with the tools whose conventions they claim to follow."""
 
 import copy
 import csv
@@ -27,12 +27,12 @@ EVERY_MEASURE = (
     *("precision@3", "recall@3", "mrr", "mrr@3", "err", "err@3", "rbp"),
     *("spearman", "kendall", "pearson", "auc"),
 )
-#: Measures of orders, which are undefined only where all labels are the same.
+#: Metrics of order, which are undefined only where all labels are the same.
 OF_ORDERS = ("spearman", "kendall", "pearson", "auc")
 
 
 def ragged(seed, *, top=4, n_queries=60, most=14):
-    """Return ties everywhere, lists shorter than most cut-offs, a third without relevant ones."""
+    """Return queries with ties, lists shorter than most cut-offs, a third with nothing relevant."""
     rng = np.random.default_rng(seed)
     group = rng.integers(1, most, n_queries)
     group[:4] = 1  # a single document; relevant in two of them
@@ -117,7 +117,7 @@ def test_standard_leaves_them_out_and_says_so():
     assert evaluate(scores, labels, group, ["mrr"]) == {"mrr": 1 / 2}
     per_query = evaluate(scores, labels, group, ["mrr"], per_query=True)["mrr"]
     np.testing.assert_array_equal(per_query, [np.nan, 1 / 2])
-    # Their weights count no more than they do.
+    # Their weights do not count either.
     assert evaluate(scores, labels, group, ["mrr"], weight=[5, 1]) == {"mrr": 1 / 2}
 
 
@@ -150,7 +150,7 @@ def test_nothing_to_average_is_nan(convention, group):
 def test_a_query_does_not_depend_on_the_others(convention):
     scores, labels, group = ragged(2)
     scores, labels = scores * 1e308, labels.copy()
-    labels[-1] = 4  # ERR's scale of grades is that of the call
+    labels[-1] = 4  # ERR's scale of grades comes from the whole call
     together = evaluate(scores, labels, group, EVERY_MEASURE, convention=convention, per_query=True)
     measures = [name for name in EVERY_MEASURE if not name.startswith("err")]
     for q, rows in enumerate(queries(group)):
@@ -188,7 +188,7 @@ def test_weighted_mean():
     # A query has the mean of its documents' weights.
     assert evaluate(scores, labels, group, ["mrr"], weight=[0, 2, 4, 2]) == expected
     assert np.isnan(evaluate(scores, labels, group, ["mrr"], weight=[0, 0])["mrr"])
-    # As many queries as documents, one of them empty: a weight is a document's.
+    # As many queries as documents, one query empty: the weights are those of documents.
     values = evaluate([2.0, 1.0, 1.0], [0, 1, 1], [2, 0, 1], ["mrr"], weight=[1, 3, 5])
     assert values == {"mrr": pytest.approx((2 * 1 / 2 + 5 * 1) / 7)}
 
@@ -197,7 +197,7 @@ def test_weighted_mean():
 
 
 def letor(folder, n_features):
-    """Return scores (one column a feature), labels and group of each of the five partitions."""
+    """Return scores (one column per feature), labels and group of each of the five partitions."""
     parts = []
     for part in FIVE_PARTS:
         X, y, qid = load_svmlight_file(
@@ -276,7 +276,7 @@ CUTS = (1, 2, 3, 5, 10, 100)
 
 
 def lightgbm_says(scores, labels, group, weight=None, objective="lambdarank", measures="ndcg,map"):
-    """Return LightGBM's own figures for scores that it takes as they are."""
+    """Return LightGBM's own figures for given scores."""
     data = lightgbm.Dataset(
         np.zeros((len(scores), 1)), labels, group=group, init_score=scores, weight=weight
     )
@@ -345,7 +345,7 @@ def test_lightgbm_known_difference_empty_queries():
 
 
 def xgboost_says(scores, labels, group, names, weight=None):
-    """Return XGBoost's own figures for scores that it takes as they are."""
+    """Return XGBoost's own figures for given scores."""
     data = xgboost.DMatrix(np.zeros((len(scores), 1)), labels, base_margin=scores, group=group)
     if weight is not None:
         data.set_weight(weight)
@@ -458,7 +458,7 @@ def test_trec(seed):
         spelled |= {f"{ours}@{k}": f"{theirs}_{k}" for k in CUTS}
     judged, ranked = {}, {}
     for q, rows in enumerate(queries(group)):
-        # trec_eval puts the larger id first: ids that descend keep the order passed.
+        # trec_eval puts the larger id first: descending ids keep the order passed.
         ids = [f"{9999 - i}" for i in range(group[q])]
         judged[str(q)] = dict(zip(ids, map(int, labels[rows]), strict=True))
         ranked[str(q)] = dict(zip(ids, map(float, scores[rows]), strict=True))
@@ -528,7 +528,7 @@ def test_bad_convention():
         ({"weight": [1.0, 1.0, 1.0]}, ValueError, "weight must have one value for each of the 1"),
         ({"weight": [-1.0]}, ValueError, "weight must be finite and not negative"),
         ({"metrics": "ndcg@10"}, TypeError, r"write \['ndcg@10'\]"),
-        ({"metrics": [10]}, TypeError, "named by a string such as 'ndcg@10', got 10"),
+        ({"metrics": [10]}, TypeError, "must be a string such as 'ndcg@10', got 10"),
         ({"per_query": 1}, TypeError, "per_query must be True or False"),
     ],
 )
@@ -558,9 +558,9 @@ def test_queries_by_id():
 
 
 def orders(seed):
-    """Yield scores and labels of one query: few of them, with ties, negative; many, all different.
+    """Yield scores and labels of one query, with ties and negative values or all different.
 
-    And numbers whose squares, or whose differences, float64 cannot hold.
+    Some are numbers whose squares, or whose differences, float64 cannot hold.
     """
     rng = np.random.default_rng(seed)
     for n in (2, 3, 4, 7, 40, 600):
@@ -597,7 +597,7 @@ def test_orders_are_those_of_scipy_and_scikit_learn(seed, convention):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_auc_is_xgboosts_where_no_labels_are_equal(seed):
-    """It counts pairs of equal label too, as their order in the data has them, and needs three."""
+    """XGBoost counts pairs of equal label too, in data order, and needs three documents."""
     rng = np.random.default_rng(seed)
     group = rng.integers(3, 30, 40)
     scores, labels = rng.integers(-9, 9, group.sum()) / 4, rng.permutation(group.sum()) / 2
@@ -622,7 +622,7 @@ def test_ir_measures(seed):
     scores, labels, group = ragged(seed)
     # Neither tool breaks ties as we do.
     scores = np.random.default_rng(seed).permutation(len(scores)) / 8
-    labels[np.cumsum(group) - 1] = 4  # gdeval's scale of grades ends with 4
+    labels[np.cumsum(group) - 1] = 4  # gdeval's scale of grades ends at 4
     measures = {"rbp": RBP(p=0.8, rel=1), "rbp@0.5": RBP(p=0.5, rel=1), "err@20": ERR @ 20}
     rows = [(str(q), str(i)) for i, q in enumerate(np.repeat(np.arange(len(group)), group))]
     judged = [Qrel(*row, int(y)) for row, y in zip(rows, labels, strict=True)]
@@ -732,7 +732,7 @@ def test_xgboost_custom_metric_equals_the_built_in(weighted):
     np.testing.assert_allclose(values[:, 1], values[:, 0], rtol=1e-6)
 
 
-def test_xgboost_weights_are_one_a_query_even_if_as_many_as_documents():
+def test_xgboost_weights_are_one_per_query_even_if_as_many_as_documents():
     scores, labels, group = [2.0, 1.0, 2.0, 1.0], [0, 1, 1, 0], [2, 0, 2, 0]
     data = xgboost.DMatrix(np.zeros((4, 1)), labels, group=group, weight=[1.0, 8.0, 3.0, 8.0])
     name, value = metric("mrr")(np.float32(scores), data)

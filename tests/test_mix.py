@@ -122,7 +122,7 @@ def handed_over(objective, d, scores, round=1):
 
 @pytest.mark.parametrize("rescale", [True, False])
 def test_on_one_scale(rescale):
-    """Two parts of a sum, with mean Hessians of 2 and 50, over more documents than a block."""
+    """Two parts of a sum, with mean Hessians of 2 and 50, over more documents than one block."""
     parts = ((0.25, boostrank.Regression()), (0.75, boostrank.SDCG()))
     assert boostrank.SDCG.hessian_share == 0.1
     derivatives = np.array([[[4.0, -4.0], [1.0, 3.0]], [[10.0, 20.0], [2.0, 98.0]]])
@@ -137,18 +137,18 @@ def test_on_one_scale(rescale):
 
 @every_pair
 def test_parts_have_one_scale_in_a_host(data, first, second):
-    """The middle of a mixture lies in the middle, however large the parts' own gradients are."""
+    """An even mixture lies halfway between its parts, however large their own gradients are."""
     scores = np.random.default_rng(4).normal(size=len(data.y)).astype(np.float32)
     first, second = (boostrank.objective(name, **params) for name, params in (first, second))
     got = handed_over(Mix(first, second, 0.5), data, scores)
-    # What a mixture has for noise is its own, and here none.
+    # A mixture's noise is its own, and here it has none.
     alone = (handed_over(part.replace(perturb=None), data, scores) for part in (first, second))
     want = sum(alone) / 2.0
-    # Then to a mean Hessian of 1 again: one part may have gradients where the other has none.
+    # Then scaled to a mean Hessian of 1: one part may have gradients where the other has none.
     scale = want[1][want[0] != 0].mean()
     np.testing.assert_allclose(got, want / scale, rtol=2e-5, atol=1e-6)
     assert got[1][got[0] != 0].mean() == pytest.approx(1.0, rel=1e-5)
-    # Literally (18), without.
+    # Without rescaling, literally (18).
     literal = Mix(first, second, 0.5, rescale=False)
     grad = literal.grad_hess(scores, data.y, data.group)[0]
     np.testing.assert_allclose(handed_over(literal, data, scores)[0], grad, rtol=1e-5, atol=1e-9)

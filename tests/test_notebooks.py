@@ -23,7 +23,7 @@ def test_there_are_notebooks():
 
 @notebooks
 def test_it_runs(path, monkeypatch):
-    """In this process: a kernel of its own would import everything again."""
+    """In this process: a kernel for each would import everything again."""
     monkeypatch.setenv("BOOSTRANK_NOTEBOOK_BUDGET", "1")
     monkeypatch.chdir(path.parent)
     plt.switch_backend("Agg")

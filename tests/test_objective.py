@@ -1,8 +1,8 @@
 """What the base class promises of every objective: arguments, weights, copies, errors.
 
-Three kinds of objectives stand for all, because no class replaces these methods, which
+Three kinds of objectives stand for all, because no class replaces these methods, as
 `test_no_class_replaces_what_is_promised_here` asserts. What each class does itself is at the end:
-the checks of its parameters, and those that may be schedules.
+checks of its parameters, and parameters that may be schedules.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""Losses equal the slow oracle: on every short list, random ragged ones and extreme scores."""
+"""Losses equal the slow oracle's, on every short list, random ragged lists and extreme scores."""
 
 from itertools import product
 from pathlib import Path

@@ -76,7 +76,7 @@ def test_objectives_know_no_host(path):
             outside.append(node.module)
         elif isinstance(node, ast.ImportFrom):
             assert node.level >= 1 or (node.module.split(".")[0] in allowed)
-    # Where an objective is called by a host, or measures what it is asked to keep, and no earlier.
+    # Imported only when a host calls an objective, or when one measures what it has to keep.
     assert outside == {"base.py": ["hosts"], "several.py": ["metrics"]}.get(path.name, [])
 
 
@@ -130,7 +130,7 @@ def test_wheel_holds_every_file(tmp_path):
 
 @pytest.mark.compiled
 def test_python_calls_no_helper_of_a_kernel():
-    """A `jit_helper` has no way in from Python: calling it crashes the process."""
+    """A `jit_helper` has no entry from Python: calling it crashes the process."""
     modules = [importlib.import_module(name) for name in MODULES if ".objectives." not in name]
     within_reach = [thing for module in modules for thing in vars(module).values()]
     compiled = [cls.kernel for cls in objectives.CLASSES if hasattr(cls, "kernel")]
@@ -162,7 +162,7 @@ def test_a_helper_is_compiled_with_its_kernels_alone():
     of_caller, of_kernel = code_with(jit_caller(add_up))
     assert "x double>" in of_kernel  # a loop over vectors
     assert "x double>" not in of_caller
-    # And no machine code is made of a helper.
+    # And a helper alone yields no machine code.
     made = re.compile(r"^define (?!available_externally)", re.MULTILINE)
     of_helper, with_helper = code_with(jit_helper(add_up))
     assert made.search(of_kernel)

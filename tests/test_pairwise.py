@@ -1,4 +1,4 @@
-"""What is claimed of RankNet, RankSVM, FRank, RankBoost and ListNet, beyond the common matrix."""
+"""Claims about RankNet, RankSVM, FRank, RankBoost and ListNet, beyond the common matrix."""
 
 from itertools import combinations, permutations
 
@@ -18,13 +18,13 @@ E36 = np.exp(36.0)
 
 @pytest.fixture(autouse=True)
 def soon_long(monkeypatch):
-    """Where nothing is compiled, lists are cut sooner."""
+    """Where nothing is compiled, split lists sooner."""
     if numba.config.DISABLE_JIT:
         monkeypatch.setattr(hinge, "DIRECT", DIRECT)
 
 
 def same(value, rel=1e-12, abs=0.0):
-    """Compare relatively only, however small the value."""
+    """Compare with a relative tolerance only, however small the value."""
     return pytest.approx(value, rel=rel, abs=abs)
 
 
@@ -99,7 +99,7 @@ def test_each_loss_bounds_the_number_of_wrong_pairs(objective, scale, rng):
 
 @pytest.mark.parametrize("cls", PAIRWISE)
 def test_a_normalized_loss_does_not_grow_with_the_number_of_pairs(cls, rng):
-    """Every document twice makes four pairs of each, and the same average."""
+    """Duplicating every document makes four pairs of each, with the same average."""
     for scores, grades, group in lists(rng):
         once, twice = (
             cls(normalize=True).loss(np.repeat(scores, n), np.repeat(grades, n), [n * group[0]])
@@ -114,7 +114,7 @@ def test_a_normalized_loss_does_not_grow_with_the_number_of_pairs(cls, rng):
 
 
 def test_how_the_pull_grows_with_the_error_of_a_pair():
-    """FRank gives hopeless pairs up, RankNet and RankSVM pull evenly, RankBoost ever harder."""
+    """FRank gives up hopeless pairs, RankNet and RankSVM pull evenly, RankBoost ever harder."""
     far, near = -30.0, -3.0
     assert two(FRank(), far, "pull") < 1e-5 * two(FRank(), near, "pull")
     assert two(RankNet(), far, "pull") == same(1.0, abs=1e-12)
@@ -126,13 +126,13 @@ def test_how_the_pull_grows_with_the_error_of_a_pair():
 
 
 def orders(rng, n):
-    """Scores of every kind that a sort, a merge or a sum might mind."""
+    """Yield scores of every kind that might trouble a sort, a merge or a sum."""
     scores = rng.normal(size=n)
     yield scores
     yield np.sort(scores)
     yield -np.sort(-scores)
     yield np.concatenate((np.sort(scores[: n // 2]), -np.sort(-scores[n // 2 :])))
-    yield scores.round(1)  # many leads at the margin itself, but for a rounding error
+    yield scores.round(1)  # many leads at the margin itself, up to a rounding error
     yield (4 * scores).round() / 4  # exactly there
     yield np.where(scores > 0, 0.5, -0.75)
     yield np.full(n, 1 / 3)
@@ -170,7 +170,7 @@ def splits(grades):
 
 
 def test_grades_are_split_where_the_halves_are_most_even(rng):
-    """A worse split would give the same pairs, later."""
+    """A worse split would find the same pairs, but take longer."""
     n = 40
     for grades in grades_of_all_kinds(rng, n):
         begins, found = splits(grades.astype(float))
@@ -223,7 +223,7 @@ def test_sums_over_pairs_equal_a_visit_to_each(cls, n, rng):
             loss, grad, curvature, strength = all_pairs(cls, scores, grades)
             got, hess = cls().grad_hess(scores, grades, [n])
             assert (np.abs(got - grad) <= 1e-13 * strength + 1e-300).all()
-            rtol = 1e-13 if cls is RankBoost else 0.0  # the others' are counts
+            rtol = 1e-13 if cls is RankBoost else 0.0  # the others count pairs
             np.testing.assert_allclose(hess, np.maximum(curvature, oracle.FLOOR), rtol=rtol)
             assert cls().loss(scores, grades, [n])[0] == same(float(loss), rel=1e-13, abs=1e-300)
 
@@ -244,7 +244,7 @@ def test_long_lists_are_averaged_over_all_their_pairs(cls, n, rng):
 @pytest.mark.compiled
 @pytest.mark.parametrize("cls", [GBRank, RankSVM, RankBoost])
 def test_a_very_long_list(cls):
-    """100,000 documents of grades 0 and 1 take turns, far beyond what all pairs could take."""
+    """Grades 0 and 1 alternate over 100,000 documents, far too many for all pairs."""
     n = 100_000
     scores, grades = np.arange(n) / 4.0, np.arange(n) % 2
     grad, hess = cls().grad_hess(scores, grades, [n])
@@ -314,7 +314,7 @@ def test_ranksvm_moves_no_document_by_more_than_the_margin(rng):
         grad, hess = RankSVM().grad_hess(scores, grades, group)
         assert (np.abs(grad) <= hess).all()
         assert np.abs(grad).sum() <= 2 * len(oracle._pairs(grades))  # appendix 7.9 of SLAM
-    # Just that far where all pairs pull the same way.
+    # It moves exactly that far where all pairs pull the same way.
     grad, hess = RankSVM().grad_hess([0.0, 0.1, 0.2, 0.3], [3, 0, 0, 0], [4])
     assert grad[0] / hess[0] == -1.0
 
@@ -334,7 +334,7 @@ def test_frank_lies_between_zero_and_one():
     assert losses == sorted(losses, reverse=True)
     assert losses[0] == 1.0
     assert losses[-1] == 0.0
-    # 1 - sqrt(P) by its series for a pair that is right, not by a difference near 1.
+    # For a pair in the right order, 1 - sqrt(P) is a series, not a difference near 1.
     assert two(FRank(), 40.0) == same(np.exp(-40.0) / 2, rel=1e-14)
 
 
@@ -406,7 +406,7 @@ def test_rankboosts_newton_steps_are_at_most_one(rng):
 
 
 def test_listnets_probability_is_that_of_being_ranked_first(rng):
-    """Summed over all rankings of the Plackett-Luce model that begin with a document."""
+    """The sum over all rankings of the Plackett-Luce model that begin with a document."""
     scores = rng.normal(0, 1.5, 5)
     first = np.zeros(5)
     for ranking in permutations(range(5)):
@@ -435,7 +435,7 @@ def test_listnet_of_two_documents_far_apart_in_grade_is_ranknet():
         assert ListNet().loss([lead, 0.0], *query)[0] == same(two(RankNet(), lead), rel=1e-13)
         grad, hess = ListNet().grad_hess([lead, 0.0], *query)
         assert grad[1] == same(two(RankNet(), lead, "pull"), rel=1e-13)
-        # The Hessian of the leading document is no difference near 1 either.
+        # The Hessian of the leading document is not a difference near 1 either.
         assert hess[0] == same(two(RankNet(), lead, "hess"), rel=1e-13)
         assert hess[1] == same(two(RankNet(), lead, "hess"), rel=1e-13)
 

@@ -17,7 +17,7 @@ import boostrank
 from boostrank.hosts import passes
 from boostrank.hosts.undocumented import xgboost_field
 
-MANY = 200_003  # documents: enough for several threads, and no multiple of a block
+MANY = 200_003  # documents: enough for several threads, and not a multiple of a block
 LIMIT = 120  # seconds
 
 
@@ -38,7 +38,7 @@ def test_every_block_is_passed_once(n_docs, n_threads):
 
     def driver(first, last, n, out, sums):
         if not hasattr(met, "others"):
-            met.others = barrier.wait()  # all threads work, and at once
+            met.others = barrier.wait()  # all threads work, at the same time
         for block in range(first, last):
             rows = slice(block * BLOCK, min(n, (block + 1) * BLOCK))
             out[rows] += 1
@@ -95,7 +95,7 @@ def test_scores_and_labels_are_copied(arrays, dtype, n_threads):
     assert got[0].dtype == got[1].dtype == np.float64
     np.testing.assert_array_equal(got[0], scores)
     np.testing.assert_array_equal(got[1], labels)
-    assert (got[0] is scores) == (dtype is np.float64)  # a host's own, which nobody writes to
+    assert (got[0] is scores) == (dtype is np.float64)  # a host's own array, which nobody writes to
 
 
 @pytest.mark.compiled
@@ -211,7 +211,7 @@ def test_weights_of_queries_are_spread():
 @pytest.mark.parametrize("label_type", [np.float32, np.float64])
 @pytest.mark.parametrize("score_type", [np.float32, np.float64])
 def test_what_a_host_hands_over_stays_its_own(label_type, score_type, rng):
-    """The memory of a call is used again, but only what was ours."""
+    """The memory of a call is reused, but only what was ours."""
     group, objective = [30, 30], boostrank.QueryRMSE()
     labels = [rng.integers(0, 3, 60).astype(label_type) for _ in range(4)]
     scores = [rng.normal(size=60).astype(score_type) for _ in range(4)]

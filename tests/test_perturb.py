@@ -29,7 +29,7 @@ def make_objective(name, **params):
 
 
 def noise_of(objective, n, round):
-    """What is added to n scores: a regression's gradients and Hessians tell."""
+    """Return what is added to n scores, as the gradients of a regression show it."""
     labels, zeros, group = np.zeros(n), np.zeros(n, np.float32), [n]
     regression = boostrank.Regression(
         perturb=objective.perturb, perturb_scale=objective.perturb_scale, seed=objective.seed
@@ -59,7 +59,7 @@ def test_noise(kind):
     mean, sd = {"gumbel": (np.euler_gamma, np.pi / 6**0.5), "gaussian": (0.0, 1.0)}[kind]
     assert first.mean() == pytest.approx(2.0 * mean, abs=4 * 2.0 * sd / n**0.5)
     assert first.std() == pytest.approx(2.0 * sd, rel=0.03)
-    # Of a Gumbel maximum, e^{-e^{-x}} of the values lie below x.
+    # A share e^{-e^{-x}} of Gumbel values lies below x.
     share = {"gumbel": np.exp(-1.0), "gaussian": 0.5}[kind]
     assert (first < 0.0).mean() == pytest.approx(share, abs=0.01)
     assert np.array_equal(noise_of(objective, n, 1), first)
@@ -72,7 +72,7 @@ def test_noise(kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", NAMES)
 def test_training(data, name, kind):
-    """All rounds, both hosts, goes on with the draws: a loop that adds the noise by hand."""
+    """All rounds, both hosts, continued training: compared with a loop that adds noise by hand."""
     objective = make_objective(name, perturb=kind, perturb_scale=0.5, seed=3)
     plain = make_objective(name, perturb=None)
 
@@ -116,7 +116,7 @@ def test_grad_hess_adds_no_noise(data):
 
 
 def test_the_default_of_shf_sdcg(data):
-    """Alone in a host it learns with noise; as a part of a mixture with what that one has."""
+    """Alone in a host it learns with noise. As part of a mixture, it gets the mixture's noise."""
     noisy = {name for name in boostrank.objective_names() if make_objective(name).perturb}
     assert noisy == {"blend", "reg-shf-sdcg", "shf-sdcg"}
     shf, ranknet = boostrank.SHFSDCG(), boostrank.RankNet()
@@ -140,7 +140,7 @@ def test_a_function_around_it_hides_the_round_from_xgboost(data):
 
 @dataclass(frozen=True, kw_only=True)
 class Watching(Objective):
-    """Keeps the scores that it is asked about, and can be interrupted."""
+    """Keeps the scores that it is called with, and can be interrupted."""
 
     name = "watching"
     hessian: str = "constant"
@@ -172,7 +172,7 @@ def test_a_call_that_fails_keeps_its_noise(data):
             assert interrupted
     objective.replace(seed=1)(0, scores, rows)
     first, second, failed, after = Watching.seen
-    assert np.shares_memory(first, second)  # memory is used again at all
+    assert np.shares_memory(first, second)  # memory is reused otherwise
     assert not np.shares_memory(failed, after)
 
 

@@ -1,4 +1,4 @@
-"""PL-Rank's estimates, averaged over all rankings with their chances, are the derivatives."""
+"""PL-Rank's estimates, averaged over all rankings by their chances, are the derivatives."""
 
 from itertools import permutations
 
@@ -17,7 +17,7 @@ def chance(scores, order):
 
 
 def expected_loss(scores, k):
-    """Return one less the expected NDCG, over all rankings."""
+    """Return one minus the expected NDCG, over all rankings."""
     n = len(scores)
     value = 0.0
     for order in permutations(range(n)):
@@ -27,7 +27,7 @@ def expected_loss(scores, k):
 
 
 def estimates(objective, scores):
-    """Yield the chance of each ranking with gradient and Hessian of a booster that draws it."""
+    """Yield each ranking's chance, and the gradient and Hessian when it is drawn."""
     n = len(scores)
     for order in permutations(range(n)):
         noisy = np.array([10.0 - order.index(i) for i in range(n)])
@@ -59,7 +59,7 @@ def test_exact_hessians_are_unbiased_before_their_floor(k):
 
 
 def test_more_draws_are_nearer_to_the_gradient(rng):
-    """The mean of draws tends to the gradient: its distance falls with their root."""
+    """The mean of draws tends to the gradient: its error falls with the root of their number."""
     want = gradient(lambda s: expected_loss(s, None), SCORES)
     arrays = np.array(SCORES), np.array(GRADES), np.array([0, 4])
     grad, hess = np.empty(4), np.empty(4)

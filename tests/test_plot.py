@@ -1,4 +1,4 @@
-"""Figures hold what they were given, in Axes of the caller's, and bad input is named."""
+"""Figures hold what they are given, in the caller's Axes, and bad input is named."""
 
 import io
 import subprocess
@@ -85,7 +85,7 @@ def ax():
 
 
 def data(axes):
-    """Return label to x and y of the lines that have a label."""
+    """Return x and y by label, for the lines that have a label."""
     return {
         line.get_label(): (list(line.get_xdata()), list(line.get_ydata()))
         for line in axes.lines
@@ -155,7 +155,7 @@ def test_without_matplotlib(monkeypatch):
 
 
 def light(colour):
-    """Return the light of red, green and blue that a screen gives, from 0 to 1."""
+    """Return how much red, green and blue light a screen gives, from 0 to 1."""
     rgb = np.array(colors.to_rgb(colour))
     return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
 

@@ -1,4 +1,4 @@
-"""Pairs that are given: losses, checks of the pairs, both hosts and the rankers."""
+"""Given pairs: losses, checks of the pairs, both hosts and the rankers."""
 
 import copy
 import pickle
@@ -47,7 +47,7 @@ def ragged(rng, group=GROUP):
 
 
 def of_grades(labels, group):
-    """Every pair of different grade."""
+    """Return every pair of different grade."""
     found, start = [], 0
     for n in group:
         y = labels[start : start + n]
@@ -57,7 +57,7 @@ def of_grades(labels, group):
 
 
 def drawn(rng, group=GROUP, per_document=2, margins=False):
-    """Pairs that contradict each other, with repeats, weights and perhaps margins."""
+    """Return pairs that contradict each other, with repeats, weights and perhaps margins."""
     rows, start = [], 0
     for n in group:
         for _ in range(per_document * n if n > 1 else 0):
@@ -68,7 +68,7 @@ def drawn(rng, group=GROUP, per_document=2, margins=False):
 
 
 def queries(group, pairs):
-    """The documents of each query, with its pairs as the oracle takes them."""
+    """Yield the documents of each query, with its pairs as the oracle takes them."""
     start = 0
     for n in group:
         own = pairs[(pairs[:, 0] >= start) & (pairs[:, 0] < start + n)]
@@ -152,7 +152,7 @@ def test_given_pairs_equal_the_oracle(name, number, hessian, labelled, rng):
 
 
 def test_hand_values():
-    """Equal scores: of RankNet a pull of w/2 and a curvature of w/4; hinges lack their margin."""
+    """Equal scores: RankNet has a pull of w/2, a curvature of w/4; hinges lack their margin."""
     s, y, group = [0.0, 0.0, 0.0], [0, 0, 0], [3]
     grad, hess = Preferences("ranknet", [(0, 1, 2), (2, 1, 1)]).grad_hess(s, y, group)
     np.testing.assert_allclose(grad, [-1.0, 1.5, -0.5])
@@ -179,7 +179,7 @@ def test_lambdaranks_swaps_of_equal_labels_count_as_1(rng):
         np.testing.assert_array_equal(
             of_pairs.grad_hess(scores, equal, GROUP), of_net.grad_hess(scores, equal, GROUP)
         )
-    # Of one query, whatever the others have.
+    # In one query, whatever the others have.
     first = slice(0, GROUP[0])
     mixed = labels.copy()
     mixed[first] = 1.0
@@ -187,7 +187,7 @@ def test_lambdaranks_swaps_of_equal_labels_count_as_1(rng):
         of_pairs.grad_hess(scores, mixed, GROUP)[0][first],
         of_net.grad_hess(scores, mixed, GROUP)[0][first],
     )
-    # Documents of one grade swap nothing; gains that are all equal neither.
+    # A swap changes nothing between equal grades, nor where all gains are equal.
     alike = Preferences(LambdaRank(norm=False), [(0, 1)])
     assert not alike.grad_hess([0.0, 1.0, 2.0], [1, 1, 0], [3])[0].any()
     worthless = Preferences(LambdaRank(norm=False, gain=(0.0, 0.0)), [(0, 1)])
@@ -277,7 +277,7 @@ def test_any_numbers_give_finite_ones_or_are_refused(case, scores, data):
 
 @every_inside
 def test_leads_at_the_ends_of_float64(name):
-    """Pairs apart by more than any float: finite where the objective itself is."""
+    """Leads may exceed every float: results are those of the objective itself."""
     labels = [0, 1, 2]
     for hessian in REGISTRY[name].hessians:
         alone = REGISTRY[name](hessian=hessian)
@@ -448,7 +448,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def pairs(data):
-    """A third of the pairs of different grade, with weights."""
+    """Return a third of the pairs of different grade, with weights."""
     rng = np.random.default_rng(0)
     some = rng.permutation(of_grades(data.y, data.group))[::3]
     return np.column_stack([some, rng.integers(1, 5, len(some))])
@@ -471,7 +471,7 @@ def scores_of(booster, data):
 @every_host
 @every_inside
 def test_a_booster_gets_the_gradients(host, name, data, pairs):
-    """The same trees as of a function that calls `grad_hess` itself."""
+    """The same trees as with a function that calls `grad_hess` itself."""
     objective = Preferences(name, pairs)
 
     def by_hand(preds, _):
@@ -555,7 +555,7 @@ def test_folds_of_lightgbms_cv_find_their_pairs(data, pairs):
         own = np.column_stack([where[pairs[:, :2].astype(int)], pairs[:, 2]])
         own = own[own.min(axis=1) >= 0]
         alone = Mix(Preferences("ranknet", own), Preferences("gbrank", own), 0.5)
-        part = dataset.subset(rows)  # with the bins of the whole, as of cv
+        part = dataset.subset(rows)  # with the bins of the whole data, as in cv
         sizes = np.full(len(rows) // 10, 10)
 
         def by_hand(preds, _, alone=alone, rows=rows, sizes=sizes):
@@ -580,7 +580,7 @@ def test_folds_of_lightgbms_cv_find_their_pairs(data, pairs):
 
 def test_xgboosts_cv_is_refused(data):
     matrix = xgb.DMatrix(data.X, data.y, group=data.group)
-    # Of the first query: each fold has its rows, of another one.
+    # Rows of the first query. Every fold has such rows, but of another query.
     objective = Preferences("ranknet", [(0, 1)])
     with pytest.raises(ValueError, match=r"^xgboost\.cv does not tell which rows"):
         xgb.cv(XGBOOST, matrix, 2, nfold=3, obj=objective)
@@ -647,7 +647,7 @@ def test_sorting_rows_moves_what_an_objective_holds_of_them(kind, what, data, pa
         data.X, y, qid=data.qid, **given_pairs
     ).predict(data.X)  # fmt: skip
     given_pairs = {} if what != "fit" else {"pairs": moved}
-    # Within queries rows stay mixed, and sums over them differ in their last bits.
+    # Within queries rows stay shuffled, and sums over them differ in their last bits.
     found = ranker(kind, built(moved, second[order], shown[order])).fit(
         data.X[order], y[order], qid=data.qid[order], sort=True, **given_pairs
     ).predict(data.X)  # fmt: skip
@@ -722,5 +722,5 @@ def test_leaves_are_those_of_catboosts_pairlogit(weighted, rng):
     objective = Preferences("ranknet", np.column_stack([rows, weight]))
     grad, hess = objective.grad_hess(scores, np.zeros(n), group)
     steps = (-np.bincount(feature, grad) / np.bincount(feature, hess))[feature]
-    # The loss does not see a shift: CatBoost takes the one with which they add up to 0.
+    # The loss ignores a shift. CatBoost takes the one that makes the steps add up to 0.
     np.testing.assert_allclose(values, steps - steps.mean(), rtol=1e-5, atol=1e-7)

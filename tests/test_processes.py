@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TIME_LIMIT = 120
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes of POSIX")
 
-# Large enough to be spread over threads, of which there are three on any machine.
+# The data are large enough to be split over threads: three of them, on any machine.
 PRELUDE = """
 import hashlib, os, signal, sys, threading
 import numba, numpy as np
@@ -40,7 +40,7 @@ def gradient(objective=boostrank.ListNet()):  # the soonest compiled
 def digest(_=None):
     return hashlib.sha256(gradient().tobytes()).hexdigest()
 """
-# What `digest` should say, from one thread that never worked with another.
+# What `digest` should print, from one thread that never worked with another.
 ALONE = "numba.set_num_threads(1); print(digest())"
 
 
@@ -247,7 +247,7 @@ def test_running_a_program_again_compiles_nothing(tmp_path):
 
 
 def test_an_edit_in_any_file_compiles_kernels_anew(tmp_path):
-    """Numba looks at the file of a kernel alone: its name on disk holds a digest of them all."""
+    """Numba checks only a kernel's own file, so its name on disk holds a digest of all files."""
     copy, other = tmp_path / "engine" / "jit.py", tmp_path / "loss.py"
     copy.parent.mkdir()
     shutil.copy(jit.__file__, copy)
@@ -265,7 +265,7 @@ def test_an_edit_in_any_file_compiles_kernels_anew(tmp_path):
 
 
 def test_threads_train_at_once(tmp_path):
-    """Both hosts and all threads of this package, with lists that are spread over them."""
+    """Both hosts and all threads of this package, with lists that are split over them."""
     got = run(
         tmp_path,
         """
@@ -331,7 +331,7 @@ def test_every_query_is_computed_once(n_threads):
     def driver(first, last, boundaries, out):
         assert boundaries is BOUNDARIES
         if not hasattr(met, "others"):
-            met.others = barrier.wait()  # all threads work, and at once
+            met.others = barrier.wait()  # all threads work, at the same time
         out[first:last] += 1
 
     over_queries(driver, BOUNDARIES, seen)
@@ -374,7 +374,7 @@ def test_an_error_in_any_thread_is_raised(n_threads):
 
 
 def test_an_interrupt_stops_all_threads(n_threads):
-    """No chunk begins after it, and the next call is whole."""
+    """No chunk begins after it, and the next call is complete."""
     kept = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell ignores it
     begun = []
     interrupted = threading.Event()
@@ -438,7 +438,7 @@ def test_the_calling_thread_works_alone_where_no_other_can_start(monkeypatch):
 
 
 def test_ctrl_c_during_a_long_gradient(alone, tmp_path):
-    """In the middle of a gradient of seconds, again and again, in LightGBM too."""
+    """It arrives during a gradient that takes seconds, repeatedly, in LightGBM too."""
     got = run(
         tmp_path,
         """

@@ -152,7 +152,7 @@ def test_the_table_has_the_rows_best_first(read: _Reader, rows: list[Row]) -> No
             assert line[4].strip() == f"{row.p_value:.4f}"
         assert [text.strip() for text in line[-2:]] == ["1.50", "20"]
     best = next(line for line in lines if line[0].strip() == "shf-sdcg")
-    # Of four queries one is left out in each fold: one that loses, and one that wins.
+    # Of four queries, each fold leaves one out: one that loses, and one that wins.
     assert best[5] == "3 / 2 / 1"
 
 
@@ -184,7 +184,7 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(
     mean = base.mean("ndcg@10")
     assert (
         "0.2@lightgbm beats the baseline lightgbm:lambdarank beyond chance (p < 0.05): +0.2000 "
-        f"NDCG@10 ({0.2 / mean:+.1%}), and 1 more of 3 do; 0 of 3 are level with it, 1 worse."
+        f"NDCG@10 ({0.2 / mean:+.1%}), and so do 1 more of 3; 0 of 3 are level with it, 1 worse."
     ) in text
 
 
@@ -315,7 +315,7 @@ def test_it_can_be_read_wide_and_on_a_phone_light_and_dark(
     assert page.evaluate(
         "[...document.images].every((image) => image.complete && image.naturalWidth > 100)"
     )
-    # `pytest --basetemp=out/pictures tests/test_report.py` keeps them, to be looked at.
+    # `pytest --basetemp=out/pictures tests/test_report.py` keeps them for inspection.
     assert len(page.picture(tmp_path / f"{width}-{scheme}.png")) > 10_000
 
     told = [event["method"] for event in page.events]
@@ -365,7 +365,7 @@ def test_headings_sort_by_mouse_and_by_keyboard(
             )  # fmt: skip
         assert column(0) == expected
         assert sorted_by() == [["MAP", order]]
-    # By the keyboard, and by name.
+    # By keyboard, and by name.
     page.evaluate(f"{buttons}[0].focus()")
     page.press("Enter")
     assert column(0) == page.evaluate(f"{sorted(labels)}.sort((a, b) => a.localeCompare(b))")
@@ -389,6 +389,6 @@ def test_without_javascript_it_is_a_plain_table(
         assert page.evaluate("document.querySelectorAll('table.sortable tbody tr').length") == len(
             rows
         )
-        assert "A click on a heading sorts" not in page.evaluate("document.body.innerText")
+        assert "Click a heading to sort" not in page.evaluate("document.body.innerText")
     finally:
         page.call("Emulation.setScriptExecutionDisabled", value=False)

@@ -35,7 +35,7 @@ def make_objective(name, **params):
 
 
 def sample(objective, d, round, scores=None):
-    """Which queries are left in, by what XGBoost is handed in that round: all Hessians are 1."""
+    """Return which queries a round draws, as XGBoost's Hessians show: theirs are all 1."""
     names = ("query_fraction", "seed", "start_round")
     objective = boostrank.Regression(**{name: getattr(objective, name) for name in names})
     scores = np.linspace(0, 1, len(d.y)) if scores is None else scores
@@ -47,7 +47,7 @@ def sample(objective, d, round, scores=None):
 
 
 def alone(d, rows):
-    """The data of these documents, which are whole queries."""
+    """Return the data of these documents, which are whole queries."""
     sizes = np.bincount(d.qid[rows])
     return SimpleNamespace(X=d.X[rows], y=d.y[rows], group=sizes[sizes > 0])
 
@@ -66,7 +66,7 @@ OBJECTIVES = {
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_gradients_of_the_sample_are_those_of_its_queries_alone(data, name):
-    """Scale and floors too; as they are, without a scale, those of all queries."""
+    """So are scale and floors. Without rescaling, gradients are also those among all queries."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=len(data.y)).astype(np.float32)
     for params in ({}, {"rescale": False, "perturb": "gaussian"}):
@@ -74,7 +74,7 @@ def test_gradients_of_the_sample_are_those_of_its_queries_alone(data, name):
         grad, hess = objective(2, scores, matrix(data))
         rows = sample(objective, data, 3, scores)[data.qid]
         whole = objective.replace(query_fraction=1.0)
-        if name != "several":  # whose other labels are those of all documents
+        if name != "several":  # its other labels are those of all documents
             own_grad, own_hess = whole(2, scores[rows], matrix(alone(data, rows)))
             np.testing.assert_array_equal(grad[rows], own_grad)
             np.testing.assert_array_equal(hess[rows], own_hess)
@@ -114,7 +114,7 @@ def test_pairs_of_the_sample(data):
 
 
 def test_clicks_of_the_sample(data):
-    """Positions are those of its documents, and their factors are learnt from it."""
+    """Positions are those of the sampled documents, and their factors are learnt from them."""
     place = np.concatenate([np.arange(n) for n in data.group])
     clicks = SimpleNamespace(X=data.X, y=(data.y > 1).astype(float), group=data.group, qid=data.qid)
     scores = np.random.default_rng(0).normal(size=len(place)).astype(np.float32)
@@ -135,7 +135,7 @@ def test_clicks_of_the_sample(data):
 
 
 def test_only_the_sample_is_computed(data, monkeypatch):
-    """What a gradient costs is that of the queries drawn."""
+    """A gradient costs only what the drawn queries cost."""
     seen = []
     write = Objective.write_derivatives
 
@@ -149,7 +149,7 @@ def test_only_the_sample_is_computed(data, monkeypatch):
     objective(0, scores, matrix(data))
     drawn = sample(objective, data, 1, scores)[data.qid].sum()
     assert 0 < drawn < len(data.y) / 2
-    assert seen[:2] == [drawn, drawn]  # of both parts
+    assert seen[:2] == [drawn, drawn]  # by both parts
 
 
 def test_an_error_names_the_row_among_all(data):
@@ -169,7 +169,7 @@ def test_an_error_names_the_row_among_all(data):
 def test_sample(data):
     objective = boostrank.Regression(query_fraction=0.25)
     samples = np.array([sample(objective, data, m) for m in range(1, 201)])
-    # Of forty queries 10 on average, with a standard deviation of 2.7.
+    # Of forty queries, 10 are drawn on average, with a standard deviation of 2.7.
     assert samples.sum(axis=1).mean() == pytest.approx(10, abs=4 * 2.7 / 200**0.5)
     assert samples.sum(axis=1).std() == pytest.approx(2.7, rel=0.2)
     assert len(np.unique(samples, axis=0)) > 190
@@ -179,7 +179,7 @@ def test_sample(data):
     assert np.array_equal(sample(again, data, 7), samples[6])
     other = sample(objective.replace(seed=1), data, 7)
     assert not np.array_equal(other, samples[6])
-    # A model that is trained on goes on with the draws.
+    # Continued training continues the draws.
     assert np.array_equal(sample(objective.replace(start_round=7), data, 1), samples[6])
     few = [sample(objective.replace(query_fraction=1e-6), data, m).sum() for m in range(1, 31)]
     assert min(few) == 1  # never none: LightGBM would stop there
@@ -189,7 +189,7 @@ def test_sample(data):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_training(data, name):
-    """All rounds, on both hosts, against a loop that leaves the other queries out by hand."""
+    """All rounds, on both hosts, compared with a loop that leaves out the other queries by hand."""
     objective = make_objective(name, query_fraction=0.5, seed=3)
 
     def by_hand(scores, m):
@@ -216,7 +216,7 @@ def test_training(data, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tree_is_that_of_the_sampled_queries_alone(data, name):
     """The same splits and leaves as without the other documents, for those that are left."""
-    # No Hessian is floored here at a share of the mean, which is that of all documents.
+    # No Hessian is floored here at a share of the mean, which would be that of all documents.
     objective = make_objective(name, query_fraction=0.5, seed=3, perturb=None)
     # No two splits gain the same, as they may where all hinges of a document are straight.
     start = np.random.default_rng(2).normal(size=len(data.y)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Objectives on several labels, as one."""
+"""Objectives on several labels, combined into one."""
 
 import pickle
 
@@ -26,7 +26,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def price(data):
-    """Grades 0 to 4 that have little to do with the others."""
+    """Return grades 0 to 4 that have little to do with the others."""
     value = data.X[:, 0] - data.X[:, 1] + 0.2 * np.random.default_rng(0).normal(size=len(data.y))
     return np.digitize(value, np.quantile(value, [0.5, 0.8, 0.93, 0.99])).astype(float)
 
@@ -122,7 +122,7 @@ def test_the_constraint_holds_on_training_data(host, data, price):
 
 
 def test_labels_below_what_was_asked_share_alike():
-    """However far below they are; what asks for nothing gets what they leave."""
+    """However far below they are. A label without a demand gets what they leave."""
     three = Several(
         dict.fromkeys("abc", QueryRMSE()), labels={"b": [0], "c": [0]},
         at_least={"a": 0.9, "b": 0.5},

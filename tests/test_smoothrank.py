@@ -1,4 +1,4 @@
-"""What Chapelle and Wu claim of the smoothed measures holds for the compiled code."""
+"""What Chapelle and Wu claim about the smoothed metrics holds for the compiled code."""
 
 import numpy as np
 import oracle
@@ -31,7 +31,7 @@ def example(rng, n, *, apart=0.0):
 
 
 def exact_measure(objective, scores, grades):
-    """The measure that the loss smooths, from ranks alone."""
+    """Return the metric that the loss smooths, from ranks alone."""
     rank = oracle.ranks(scores)
     relevant = [y > 0 for y in grades]
     if isinstance(objective, SmoothNDCG):
@@ -45,7 +45,7 @@ def exact_measure(objective, scores, grades):
 
 
 def column(scores, document, j, sigma):
-    """Return h_ij, as the public loss shows it: a DCG at j less one at j - 1, of one gain of 1."""
+    """Return h_ij as the public loss shows it: DCG at j minus DCG at j - 1, for one gain of 1."""
     grades = np.zeros(len(scores))
     grades[document] = 1.0
 
@@ -163,12 +163,12 @@ def test_the_error_of_the_limit_falls_as_the_paper_says(objective, rng):
     errors = []
     for sigma in (mu / 2, mu / 5, mu / 10, mu / 20):
         error = abs(exact + objective.replace(sigma=sigma).loss(scores, grades, [n])[0])
-        # sum_ij a_i b_j |error of h_ij| with sums of a and b of n largest values at most; of the
-        # product in AP, twice.
+        # sum_ij a_i b_j |error of h_ij|, where a and b each sum to at most n times their largest
+        # values. For the product in AP, twice that.
         largest = 7.0 if not getattr(objective, "normalize", True) else 1.0
         assert error <= 2.0 * largest * n * 2.0 * (n - 1) * np.exp(-mu / sigma)
         errors.append(error)
-    assert errors[0] > 1e-6  # the smoothing is felt
+    assert errors[0] > 1e-6  # the smoothing is noticeable
     assert errors[-1] < 1e-6 * errors[0]
 
 
@@ -204,7 +204,7 @@ def test_a_perfect_order_has_an_ap_of_one_and_nothing_has_more(form, rng):
 
 
 def equation_10(scores, i, j, p, sigma):
-    """The derivative of h_ij by f(x_p), as printed; j counts from 0."""
+    """Return the derivative of h_ij with respect to f(x_p), as printed; j counts from 0."""
     n = len(scores)
     d = int(np.argsort(oracle.ranks(scores))[j])
     e = [np.exp(-((scores[k] - scores[d]) ** 2) / sigma) for k in range(n)]
@@ -343,7 +343,7 @@ def test_only_relevance_counts_where_the_measure_is_binary(objective, rng):
 
 @every_indicator
 def test_the_band_leaves_out_only_negligible_terms(objective, rng):
-    """Against the whole sum, where most pairs are outside of the band."""
+    """Compared with the whole sum, where many pairs are outside the band."""
     name = {"SmoothNDCG": "smooth_ndcg", "SmoothPrecision": "smooth_precision"}
     smooth = getattr(oracle, name.get(type(objective).__name__, "smooth_ap"))
     assert np.exp(-BAND) < 1e-16
@@ -362,7 +362,7 @@ def test_the_band_leaves_out_only_negligible_terms(objective, rng):
 
 @every_indicator
 def test_the_band_moves_down_over_gaps_and_ties(objective, rng):
-    """Against the whole sum again: groups of tied documents, most of them out of each other's."""
+    """Compared with the oracle, for groups of tied documents, most outside each other's band."""
     name = {"SmoothNDCG": "smooth_ndcg", "SmoothPrecision": "smooth_precision"}
     smooth = getattr(oracle, name.get(type(objective).__name__, "smooth_ap"))
     parameters = {
@@ -378,7 +378,7 @@ def test_the_band_moves_down_over_gaps_and_ties(objective, rng):
 
 @every_objective
 def test_a_sigma_whose_reciprocal_is_infinite_is_refused(objective):
-    """The kernels multiply by 1/sigma, and by 0: a document is at no distance of itself."""
+    """The kernels multiply 1/sigma by 0, the distance of a document from itself."""
     scores, grades = [0.5, -3.0, 0.5, 2.0, 6.0], [1, 0, 0, 2, 0]
     for sigma in (5e-324, 1e-310, 1e-308):
         with pytest.raises(ValueError, match="sigma must be at least 1e-300"):
@@ -403,7 +403,7 @@ def test_the_series_for_gaussians_is_as_good_as_an_exponential():
 @every_objective
 @pytest.mark.parametrize("hessian", ["exact", "gauss-newton"])
 def test_results_do_not_depend_on_where_arrays_lie_in_memory(objective, hessian, rng):
-    """A short list may run in vectors or not: if sums had another order, their last bits differ."""
+    """A short list may run in vectors or not. If that reordered sums, last bits would differ."""
     scores, grades = example(rng, 12)
     objective = objective.replace(hessian=hessian)
     seen, held = set(), []
@@ -435,7 +435,7 @@ def test_where_all_scores_are_equal_a_regression_begins(objective, hessian):
     # One Newton step moves the document farthest from the mean by 30 widths sqrt(sigma).
     assert np.abs(grad / hess).max() == pytest.approx(30.0 * 2.0, rel=1e-12)
     assert (hess == hess[0]).all()
-    # Nothing else is touched: one score away, it is (10) again.
+    # Nothing else is touched: where one score differs, it is (10) again.
     near = objective.grad_hess([0.7, 0.7, 0.7, 0.7, 0.7 + 1e-9], grades, [5])[0]
     assert np.abs(near).max() < 1e-6
 
@@ -461,7 +461,7 @@ def test_the_start_is_as_strong_as_the_pull_of_each_rank_where_it_is_steepest(ob
 @every_objective
 @pytest.mark.parametrize("hessian", ["exact", "gauss-newton"])
 def test_only_scores_relative_to_sigma_matter(objective, hessian):
-    """So boosting from equal scores is indifferent to sigma: lemma 1 without a penalty."""
+    """So boosting from equal scores does not depend on sigma: lemma 1 without a penalty."""
     grades = np.array([0.0, 3.0, 1.0, 0.0, 1.0])
     scores = np.array([0.1, -0.2, 0.4, 0.9, -0.3])
     sigma = 3.0 if getattr(objective, "form", "") == "sigmoid" else 9.0

@@ -51,8 +51,8 @@ def test_rank_distributions_equal_the_oracles(n, sigma, rng):
     chances = [oracle._chances(scores, j, sigma).values() for j in range(n)]
     want = [1.0 - oracle.expected_discount(c) for c in chances]
     np.testing.assert_allclose(losses_of_one_relevant_document(scores, sigma), want, atol=1e-13)
-    # What they are: distributions, whose mean is the sum of the chances to be beaten. Over all
-    # documents each pair adds one to it.
+    # They are distributions whose mean is the sum of the chances to be beaten. Over all documents,
+    # each pair adds one to it.
     p = np.array([oracle.rank_distribution(c) for c in chances])
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-13)
     np.testing.assert_allclose(p @ np.arange(n), [sum(c) for c in chances], atol=1e-12)
@@ -60,7 +60,7 @@ def test_rank_distributions_equal_the_oracles(n, sigma, rng):
 
 
 def test_rank_distribution_by_counting_all_outcomes():
-    """Three documents: eight outcomes of the duels of the first with two others, by hand."""
+    """Three documents: the four outcomes of the first one's duels with the two others, by hand."""
     scores, sigma = [0.0, 0.4, -0.3], 0.6
     b, c = (oracle.beats(s, sigma) for s in scores[1:])
     chances = [(1 - b) * (1 - c), b * (1 - c) + (1 - b) * c, b * c]
@@ -91,7 +91,7 @@ def test_without_blur_it_is_one_minus_ndcg(rng):
 
 
 def test_with_infinite_blur_ranks_are_binomial():
-    """As sigma grows every duel becomes the toss of a coin."""
+    """As sigma grows every duel becomes a coin toss."""
     n, grades = 6, np.array([3.0, 0, 1, 0, 0, 2])
     tosses = [math.comb(n - 1, r) / 2 ** (n - 1) for r in range(n)]
     expected = sum(p * oracle.discount(1 + r) for r, p in enumerate(tosses))
@@ -100,7 +100,7 @@ def test_with_infinite_blur_ranks_are_binomial():
     assert loss == pytest.approx(want, rel=1e-8)
 
 
-@pytest.mark.parametrize("sigma", [0.5, 1e-6])  # of the smaller one, Hessians stay above the floor
+@pytest.mark.parametrize("sigma", [0.5, 1e-6])  # with 1e-6, Hessians stay above the floor
 def test_documents_far_apart_keep_the_gaussian_gradient(sigma):
     """Two documents of gain 1 and 0: the gradient is the Gaussian density, down to underflow."""
     for lead in sigma * np.array([0.0, 2.0, 1.99 * SATURATED, 2.01 * SATURATED, 30.0, 52.0]):
@@ -112,12 +112,12 @@ def test_documents_far_apart_keep_the_gaussian_gradient(sigma):
             curvature = max(pull / (sigma * math.sqrt(math.pi)), oracle.FLOOR)
             np.testing.assert_allclose(hess, curvature, rtol=1e-12)
             exact = SoftNDCG(sigma=sigma, hessian="exact").grad_hess([sign * lead, 0], [1, 0], [2])
-            bend = sign * lead / (2 * sigma**2) * pull  # d pull / d lead, turned
+            bend = sign * lead / (2 * sigma**2) * pull  # minus d pull / d lead
             np.testing.assert_allclose(exact[1], max(bend, abs(bend) / 10, oracle.FLOOR), rtol=1e-9)
 
 
 def test_the_cutoff_of_the_recursion_is_negligible(rng):
-    """Clusters: inside one all is undecided, between them nothing is; the oracle does not cut."""
+    """Clusters: within one all is undecided, between them nothing. The oracle has no cut-off."""
     scores = np.concatenate([rng.normal(0, 0.5, 5), rng.normal(12, 2.5, 6), rng.normal(60, 1, 4)])
     grades = rng.integers(0, 4, len(scores)).astype(float)
     got, _ = SoftNDCG().grad_hess(scores, grades, [len(scores)])
@@ -145,7 +145,7 @@ def test_theorem_2_holds_wherever_it_says_something(rng):
             bound = soft_ndcg_bound(share * delta, delta, n, n_grades)
             far = directness(SoftNDCG(sigma=share * delta), scores, grades, [n]).epsilon
             assert far <= bound + 1e-14
-            said += 1e-12 < bound < 1.0  # below one it is no empty statement
+            said += 1e-12 < bound < 1.0  # below one it is not an empty statement
     assert said > 100
 
 
@@ -195,7 +195,7 @@ def test_directness_is_the_largest_difference(rng):
 
 
 def test_theorem_1_on_a_finite_set_of_rankers(rng):
-    """Take the best ranker by the surrogate and by the measure: the guarantee covers the loss."""
+    """Choosing a ranker by the surrogate costs at most what the guarantee allows."""
     group = [8] * 20
     labels = rng.integers(0, 3, sum(group)).astype(float)
     for obj in (SoftNDCG(sigma=0.3), boostrank.SDCG(alpha=4.0, discount="log2"), SLAM()):
@@ -241,7 +241,7 @@ def test_the_loss_bounds_the_measure(measure, ties, rng):
     said = 0
     for trial in range(200):
         scores, grades = random_query(rng, n_grades=2 + trial % 3, ties=trial % 2 == 0)
-        scores += grades * rng.choice([0.0, 1.0])  # of no use, or of some
+        scores += grades * rng.choice([0.0, 1.0])  # useless scores, or useful ones
         n = [len(scores)]
         for margin in (2.5, 1.0):
             objective = SLAM(measure=measure, ties=ties, margin=margin)
@@ -254,7 +254,7 @@ def test_the_loss_bounds_the_measure(measure, ties, rng):
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("ties", TIES)
 def test_the_loss_bounds_the_measure_on_every_order_of_short_lists(measure, ties):
-    """Gaps so small that every hinge is one: the bound at its closest."""
+    """The gaps are so small that every hinge is one: the bound is at its closest."""
     orders = np.array(list(permutations(range(4))))
     lists = [grades for grades in product((0.0, 1.0, 2.0), repeat=4) if len(set(grades)) > 1]
     scores = np.tile(1e-9 * orders.ravel(), len(lists))
@@ -321,7 +321,7 @@ def test_the_map_weights_are_the_smallest_possible():
     for n_relevant, n in ((1, 2), (2, 5), (4, 6)):
         grades = np.array([1.0] * n_relevant + [0.0] * (n - n_relevant))
         for right in range(n_relevant):
-            # The first `right` ones lead by far, the others trail by nearly nothing, in order.
+            # The first `right` ones lead by a wide margin, the others trail by almost nothing.
             scores = np.zeros(n)
             scores[:right] = 10.0 - np.arange(right)
             scores[right:n_relevant] = -1e-9 * np.arange(1, n_relevant - right + 1)

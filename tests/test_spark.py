@@ -21,7 +21,7 @@ from xgboost.spark import SparkXGBRanker
 ROUNDS = 6
 PARAMS = {"objective": "rank:pairwise", "base_score": 0.0, "max_depth": 3}
 FEATURES = [f"x{i}" for i in range(6)]
-# Spark and XGBoost for it call what pandas and pyspark have deprecated.
+# Spark and its XGBoost call functions that pandas and pyspark have deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -47,7 +47,7 @@ def spark():
 
 @pytest.fixture(scope="module")
 def rows():
-    """Few values of each feature: both workers then know all bins that one worker has."""
+    """Each feature has few values, so that both workers know the same bins as one worker alone."""
     rng = np.random.default_rng(4)
     group = rng.integers(1, 25, 60)
     X = np.clip(np.round(rng.normal(size=(group.sum(), 6)) * 4), -8, 8) / 4
@@ -75,7 +75,7 @@ def partitioned(spark, *parts):
 
 
 def sizes(frame):
-    """Documents in each partition."""
+    """Return the number of documents in each partition."""
     return frame.rdd.glom().map(len).collect()
 
 
@@ -90,7 +90,7 @@ def expected(objective, rows):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_it_trains_as_without_spark(spark, rows, workers):
-    """Noise and a schedule; queries lie in any order, in partitions that cut them."""
+    """Noise and a schedule; queries lie in any order, in partitions that split them."""
     parts = boostrank.Blend(), boostrank.YetiRank(permutations=2)
     fade = boostrank.Schedule("logistic", ROUNDS)
     objective = boostrank.Mix(*parts, fade, perturb="gumbel")
@@ -105,7 +105,7 @@ def test_it_trains_as_without_spark(spark, rows, workers):
 
 
 def test_without_repartitioning_queries_are_cut(spark, rows):
-    """Spark's XGBoost leaves a frame of as many partitions as workers as it is."""
+    """Spark's XGBoost does not repartition a frame with as many partitions as workers."""
     objective = boostrank.LambdaRank()
     frame = partitioned(spark, rows[:428], rows[428:])
     assert rows["qid"][427] == rows["qid"][428]
@@ -137,7 +137,7 @@ def test_more_workers_than_queries(spark, rows):
 
 
 def test_an_error_in_one_worker_reaches_the_driver(spark, rows):
-    """And the next training is as good as ever."""
+    """And the next training works as before."""
     bad = rows.copy()
     bad.loc[bad.index[-1], "label"] = 2000.0
     for first in (rows["qid"] < 30, rows["qid"] < 0):  # the other worker has good data, or none

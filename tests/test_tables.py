@@ -131,7 +131,7 @@ def test_whole_floats_are_ids_and_ids_of_two_kinds_are_refused() -> None:
         RankingData.concat(arrays)
 
 
-def test_unsorted_queries_are_sorted_and_told() -> None:
+def test_unsorted_queries_are_sorted_with_a_warning() -> None:
     frame = pd.DataFrame({"qid": [5, 3, 5, 3], "label": [0, 1, 2, 3], "a": [0.0, 1.0, 2.0, 3.0]})
     with pytest.warns(UserWarning, match="rows are sorted by 'qid'"):
         data = from_frame(frame)
@@ -186,7 +186,7 @@ def test_train_predict_evaluate_on_tables(
         assert booster.feature_name() == ["bm25", "page_rank", "len", "x", "shop"]
     found = {}
     for name in ("csv", "unsorted", "parquet"):
-        # What is not a feature of the model may be there or not.
+        # Columns that are not features of the model may be present or absent.
         assert _run("predict", model, files[name], "--out", scores).exit_code == 0
         measured = _run("evaluate", scores, files[name], *OPTIONS)
         assert measured.exit_code == 0, measured.output
@@ -208,7 +208,7 @@ def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) ->
     result = _run(
         *("train", data, "-o", "query-rmse", "--host", host, "--model", model),
         *(*OPTIONS, *SMALL, "--drop", "url", "--categorical", "brand,shop"),
-        *("--valid", valid, "--patience", 9),  # its words are other than those of the training data
+        *("--valid", valid, "--patience", 9),  # its words differ from those of the training data
     )
     assert result.exit_code == 0, result.output
     frame["brand"] = ["c", "unheard of", None] * 100
@@ -277,7 +277,7 @@ def test_early_stopping_keeps_the_best_round(
     assert stopped.exit_code == 0, stopped.output
     kept = int(stopped.stdout.split(": ")[1].split()[0])
     assert kept < 197
-    # The same trees as without: they are the first of a longer training.
+    # The same trees as without early stopping: they are the first of a longer training.
     assert _run("train", files["csv"], *args, "--model", short, "--rounds", kept).exit_code == 0
     X = features_of_frame(_frame(), Columns(**COLUMNS | {"drop": ["url", "brand", "shop"]}), [])
     predict = {
@@ -306,7 +306,7 @@ def test_compare_takes_a_table_a_metric_and_parameters(
     result = _run(*common, "--out", tmp_path, "--json")
     assert result.exit_code == 0, result.output
     assert result.stderr == (
-        "boostrank: rows are sorted by 'query': the documents of a query did not stand together\n"
+        "boostrank: rows are sorted by 'query': the documents of a query were not contiguous\n"
     )
     printed = json.loads(result.stdout)
     assert printed["settings"]["metric"] == "mrr"
@@ -317,7 +317,7 @@ def test_compare_takes_a_table_a_metric_and_parameters(
     other = json.loads(_run(*common, "--out", tmp_path, "--json", "--params", params).stdout)
     assert other["settings"]["params"] == {"lightgbm": {"max_bin": 15}}
     assert [row["metrics"] for row in other["rows"]] != [row["metrics"] for row in printed["rows"]]
-    # The hosts' own rows read it, ours say that they do not.
+    # The hosts' own rows use it, ours say that they do not.
     params.write_text('{"lightgbm": {"sigmoid": 3}}')
     result = _run(*common, "--out", tmp_path, "--params", params)
     assert result.exit_code == 0

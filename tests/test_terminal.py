@@ -23,8 +23,8 @@ COMMANDS = {
     "bench": ["--docs", "120", "--repeats", "1"],
 }
 MAIN = "from boostrank.lab.cli import main; main()"
-# Resizes its own terminal, and puts a file in its place at last: a process for each takes longer.
-# Of a benchmark the form counts here: a small one.
+# Resizes its own terminal, and finally replaces it with a file: one process for each takes longer.
+# The benchmark is small, because only its form counts here.
 RESIZED = """
 import fcntl, os, struct, sys, termios
 from boostrank.lab import bench
@@ -48,7 +48,7 @@ WHOLE = re.compile(
 def _shown(args: list[str], folder: Path) -> tuple[dict[int, str], str]:
     """Run a command in terminals of all widths, and into a file; return what each gets.
 
-    Of terminals without colours.
+    The terminals' output is returned without colours.
     """
     ours, theirs = pty.openpty()
     env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
@@ -78,7 +78,7 @@ def _table(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_terminal_cuts_a_number_or_breaks_a_word(command: str, tmp_path: Path) -> None:
-    # One test: several, of several workers, would each run the command.
+    # One test for all widths: several, on several workers, would each run the command.
     shown, piped = _shown([command, *COMMANDS[command], "--out", str(tmp_path)], tmp_path)
     _check_pipe(command, piped)
     for width in WIDTHS:
@@ -86,7 +86,7 @@ def test_no_terminal_cuts_a_number_or_breaks_a_word(command: str, tmp_path: Path
 
 
 def _check_pipe(command: str, piped: str) -> None:
-    """It gets everything, in lines of any length."""
+    """A pipe gets everything, in lines of any length."""
     heading, *lines = _table(piped)
     assert "Not shown" not in piped
     for line in lines:
@@ -116,7 +116,7 @@ def _check_terminal(command: str, width: int, text: str, piped: str) -> None:
     for line in lines:
         assert len(line) == len(heading)
         assert all(map(WHOLE.fullmatch, line[1:]))
-    # Names may take several lines; put together they are whole, and so are the rows.
+    # Names may take several lines. Joined again, they are whole, and so are the rows.
     whole: list[list[str]] = []
     for line in lines:
         if any(line[1:]):
@@ -135,11 +135,11 @@ def _check_terminal(command: str, width: int, text: str, piped: str) -> None:
         assert not hidden
     if width == 200:
         assert not hidden
-    # Sentences are wrapped between words: those of the pipe come back.
+    # Sentences are wrapped between words: joined again, they are those of the pipe.
     note = "Difference and p" if command == "compare" else "Versions:"
     if command != "bench":
         assert note in " ".join(text.split())
-    # Nothing is wider than the terminal but paths and, of a benchmark, what must not be left out.
+    # Only paths are wider than the terminal and, in a benchmark, what must not be left out.
     for line in text.splitlines():
         assert len(line) <= max(width, 75 * (command == "bench")) or " " not in line.strip()
     words = set(piped.replace("|", " ").split())
@@ -148,8 +148,8 @@ def _check_terminal(command: str, width: int, text: str, piped: str) -> None:
             assert word in words
 
 
-def test_compiling_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is compiled: here what metrics need, which takes a moment."""
+def test_compiling_is_announced_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is compiled; here it is what metrics need, which takes a moment."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "scores").write_text("2\n1\n")
     (tmp_path / "data.txt").write_text("0 qid:1 1:2\n1 qid:1 1:3\n")

@@ -1,7 +1,7 @@
 """What the hosts silently get wrong with a custom ranking objective, and what boostrank does.
 
-Each test first shows the host's doing with a naive function, so that a release that fixes it, or
-breaks what boostrank rests on, is noticed here.
+Each test first shows what the host does with a naive function, so that a release that fixes it, or
+breaks what boostrank relies on, is noticed here.
 """
 
 import copy
@@ -43,7 +43,7 @@ def data():
 
 
 def fill_free_memory(byte):
-    """Leave a byte all over the memory that the next objects of the host are made in."""
+    """Fill with one byte the memory in which the host will create its next objects."""
     libc = ctypes.CDLL(None)
     libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
     libc.free.argtypes = [ctypes.c_void_p]
@@ -57,7 +57,7 @@ def fill_free_memory(byte):
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc"), reason="needs POSIX's malloc")
 @pytest.mark.parametrize("name", ["boosting", "boosting_type"])
 def test_dart_of_lightgbm_is_the_same_again(data, name):
-    """It reads a flag that nobody has set; the naive function's models differ by chance only."""
+    """LightGBM reads a flag that nobody has set. With a naive function, models differ by chance."""
     params = {**LIGHTGBM, "drop_rate": 0.5, "skip_drop": 0.5, name: "dart"}
     params["objective"] = boostrank.LambdaRank()
     models = []
@@ -83,7 +83,7 @@ class Naive:
 
 
 class Shared(Naive):
-    """The same, kept through the copies that LightGBM makes of it."""
+    """The same, but the copies that LightGBM makes of it are the object itself."""
 
     def __deepcopy__(self, memo):
         return self
@@ -112,7 +112,7 @@ def test_bagging_by_query(data):
     ours = LGBMRanker(objective=objective, **BY_QUERY, verbosity=-1)
     for train in (
         lambda: lgb.train({**params, "objective": objective}, dataset(data), ROUNDS),
-        # A Dataset that was made before does not take the parameters over.
+        # A Dataset constructed earlier does not take the parameters over.
         lambda: lgb.train(
             {**params, "objective": objective}, dataset(data, params=LIGHTGBM).construct(), ROUNDS
         ),
@@ -155,7 +155,7 @@ def test_a_part_of_a_part_that_splits_queries(data):
 def test_a_counter_inside_the_objective_is_wrong(data):
     naive = Naive()
     lgb.train({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS)
-    assert naive.round == 0  # a copy has counted
+    assert naive.round == 0  # a copy did the counting
     naive, folds = Shared(), boostrank.group_folds(data.group, 3)
     lgb.cv({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS, folds=folds)
     lgb.train({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS)
@@ -251,10 +251,10 @@ QUANTIZED = {**LIGHTGBM, "use_quantized_grad": True}
 
 
 def test_quantized_gradients_in_an_update_loop(data):
-    """A Booster made without an objective takes squared error's Hessians for granted.
+    """A Booster made without an objective assumes the Hessians of squared error.
 
-    It cannot be told from a Booster made with "objective": "none", as `lightgbm.train` makes it:
-    docs/hosts.md says so.
+    It cannot be distinguished from a Booster made with "objective": "none", as `lightgbm.train`
+    makes it: docs/hosts.md says so.
     """
     objective, quantized = boostrank.SHFSDCG(), {"use_quantized_grad": True}
 
@@ -270,7 +270,7 @@ def test_quantized_gradients_in_an_update_loop(data):
 
 
 def test_rolling_back_a_round(data):
-    """Nobody tells an objective that a tree was taken back; `start_round` can."""
+    """Nothing tells an objective that a tree was taken back; `start_round` can."""
     objective = boostrank.RegSHFSDCG(total_rounds=ROUNDS)
     booster = lgb.Booster({**LIGHTGBM, "objective": "none"}, dataset(data))
     for _ in range(3):
@@ -318,7 +318,7 @@ def test_continued_training_starts_from_zero_again(data):
     model = xgb.train(XGBOOST, matrix(data), 2, obj=Naively())
     xgb.train(XGBOOST, matrix(data), 2, obj=Naively(), xgb_model=model)
     assert iterations == [0, 1, 0, 1]
-    # boostrank's go on: tests/test_entry_points.py, the rows "continued".
+    # boostrank's continue: tests/test_entry_points.py, the rows "continued".
 
 
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
@@ -341,7 +341,7 @@ def test_a_schedule_that_was_over_before(data, host):
     assert trees(seen)[ROUNDS:] != trees(last)[ROUNDS:]
     # One training may outlast its schedule, whose last value stays.
     assert len(trees(train(objective.replace(total_rounds=2)))) == ROUNDS
-    # An objective without a schedule has nothing to be over.
+    # An objective without a schedule has none that could be over.
     assert len(trees(train(boostrank.SHFSDCG(), model))) == 2 * ROUNDS
 
 
@@ -384,7 +384,7 @@ def test_cv_drops_weights(data):
     xgb.cv(XGBOOST, matrix(data), 2, obj=objective, callbacks=[keep_plain], **kwargs)
     for booster, plain in zip(keep.boosters, keep_plain.boosters, strict=True):
         assert trees(booster) == trees(plain)
-    # The cure: folds of one's own.
+    # The remedy: make the folds yourself.
     for rows, _ in boostrank.group_folds(data.group, 3):
         sizes = np.bincount(data.qid[rows], minlength=len(data.group))
         sizes, weights = sizes[sizes > 0], weight[sizes > 0]
@@ -399,13 +399,13 @@ def test_cv_drops_weights(data):
 @pytest.mark.parametrize("kwargs", [{"folds": [([0], [1])]}, {"stratified": True}], ids=str)
 def test_cv_takes_no_other_folds(data, kwargs):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # scikit-learn's, of rare grades
+        warnings.simplefilter("ignore", UserWarning)  # scikit-learn's, about rare grades
         with pytest.raises(xgb.core.XGBoostError, match="group"):
             xgb.cv(XGBOOST, matrix(data), 1, obj=boostrank.SHFSDCG(), as_pandas=False, **kwargs)
 
 
 def test_a_batch_of_external_memory_cuts_a_query(data, tmp_path):
-    """It becomes two queries, and nothing in the DMatrix tells: docs/hosts.md says so."""
+    """It becomes two queries, and nothing in the DMatrix shows it: docs/hosts.md says so."""
     whole = xgb.DMatrix(Batches(data, tmp_path / "whole"))
     cut = xgb.DMatrix(Batches(data, tmp_path / "cut", cut=True))
     assert len(whole.get_uint_info("group_ptr")) - 1 == len(data.group)
@@ -460,7 +460,7 @@ def test_the_hosts_ranker_refuses_functions(data):
         xgb.XGBRanker(objective=Shared())
     ranker = xgb.XGBRanker(n_estimators=1)
     ranker.set_params(objective=boostrank.SHFSDCG())
-    # It takes the function, drops it, and trains a regression or dies.
+    # It takes the function, drops it, and trains a regression or fails.
     with pytest.raises(KeyError):
         ranker.fit(data.X, data.y, group=data.group)
     # boostrank's takes them: tests/test_entry_points.py, the row "boostrank's ranker".
@@ -493,7 +493,7 @@ def test_the_hosts_ranker_averages_by_sizes(data):
     rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
     ranker.fit(data.X, data.y, **rows)
     first = ranker.predict(data.X)[np.cumsum(data.group) - data.group]
-    first[data.group == 1] = 1.0  # queries of one document are not even asked
+    first[data.group == 1] = 1.0  # the metric is not even called for single documents
     wrong = ranker.evals_result_["validation_0"]["first_document"][0]
     assert wrong == pytest.approx(np.average(first, weights=data.group), abs=1e-5)
     assert wrong != pytest.approx(first.mean(), abs=1e-3)
@@ -504,7 +504,7 @@ def test_the_hosts_ranker_averages_by_sizes(data):
 
 
 def test_early_stopping_guesses_the_direction(data):
-    """Of a metric that it does not know by name, XGBoost takes less to be better."""
+    """For a metric that it does not know by name, XGBoost assumes that less is better."""
     kwargs = {"evals": [(matrix(data), "train")], "verbose_eval": False}
     params = {**XGBOOST, "disable_default_eval_metric": True}
     wrong = xgb.train(
@@ -526,7 +526,7 @@ def test_early_stopping_guesses_the_direction(data):
             XGBRanker(callbacks=[stop]).fit(data.X, data.y, **rows)
 
 
-# --- What boostrank rests on ----------------------------------------------------------------------
+# --- What boostrank relies on ---------------------------------------------------------------------
 
 
 def test_lightgbm_hands_over_one_array_for_each_booster(data):

@@ -1,4 +1,4 @@
-"""Tuning: what a trial is, that it continues where it stopped, and what is reported of it."""
+"""Tuning: what a trial is, that a search continues where it stopped, and what is reported."""
 
 import csv
 import json
@@ -46,7 +46,7 @@ def data() -> RankingData:
 
 @pytest.fixture
 def invented(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Put figures in place of training, the better the larger the learning rate; list the calls."""
+    """Replace training by figures that rise with the learning rate, and list the calls."""
     calls = []
 
     def figures(job: Any, params: dict[str, Any], folds: object) -> np.ndarray:
@@ -70,12 +70,12 @@ def same(a: tune.Trial, b: tune.Trial) -> bool:
 
 def test_one_standard_error_by_hand() -> None:
     best = np.array([0.5, 0.6, 0.7, 0.8])
-    worse = np.array([0.0, 0.0, 0.1, 0.1])  # mean .05; spread .0577, of a mean .0289
-    noisy = np.array([-0.1, 0.1, 0.2, -0.1])  # mean .025; spread .15, of a mean .075
+    worse = np.array([0.0, 0.0, 0.1, 0.1])  # mean .05; spread .0577, standard error .0289
+    noisy = np.array([-0.1, 0.1, 0.2, -0.1])  # mean .025; spread .15, standard error .075
     columns = [best - worse, best - noisy, best, best]
     assert tune.one_standard_error(np.column_stack(columns)) == 1
     assert tune.one_standard_error(np.column_stack([columns[0], best])) == 1
-    # Every query behind by the same: no error at all.
+    # Every query is behind by the same amount: no error at all.
     assert tune.one_standard_error(np.column_stack([best - 1e-9, best])) == 1
     with_nan = np.vstack([np.column_stack(columns), [np.nan] * 4])
     assert tune.one_standard_error(with_nan) == 1
@@ -147,7 +147,7 @@ def test_folds_at_a_time_change_nothing(data: RankingData, tmp_path: Path) -> No
 def test_what_is_tried_reaches_objective_and_trees(
     host: str, data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of trials with parameters of the one only, or of the other only, none are alike."""
+    """Trials that vary the parameters of only one of the two all differ."""
     learner = Learner("ranknet", host, boostrank.RankNet())
     trees, objective = search_space.TREES[host], search_space.objective_space
     monkeypatch.setitem(search_space.TREES, host, {})
@@ -200,7 +200,7 @@ def test_an_interrupted_search_continues(
     done = tune.tune(data, RANKNET, tmp_path, **settings, done=seen.append).trials
     assert all(map(same, done, whole))
     assert all(map(same, seen, whole))
-    # What was done is not done again, but for repeats of trials that did not end.
+    # What was done is not done again, except for repeats of trials that did not end.
     assert n_calls <= len(invented) <= n_calls + 4 * 2
     invented.clear()
     more = tune.tune(data, RANKNET, tmp_path, **settings | {"n_trials": 17}).trials
@@ -220,7 +220,7 @@ def test_pruned_trials(data: RankingData, tmp_path: Path, invented: list[dict[st
     assert 5 < len(whole) < 30
     assert not tuned.best.pruned
     assert tuned.best.mean == max(trial.mean for trial in tuned.trials if not trial.pruned)
-    # Later searches know what is good: they look there.
+    # Later trials know what is good, and look there.
     rates = [trial.params["learning_rate"] for trial in tuned.trials]
     assert np.median(rates[20:]) > np.median(rates[1:11])
 
@@ -427,7 +427,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     # The built-in first: the others are compared with it, as in `boostrank compare`.
     learners = ["lightgbm:lambdarank", "gbrank:margin=2.0@lightgbm", "gbrank:margin=2.0@xgboost"]
     assert calls == [name for name in learners for _ in range(2)] + learners[-1:]
-    assert "Differences: to the best trial of lightgbm:lambdarank;" in result.output
+    assert "Differences: from the best trial of lightgbm:lambdarank;" in result.output
     for name in learners:
         assert f"# {name}\n" in result.output
         assert sum(line.startswith(f"| {name} ") for line in result.output.splitlines()) == 2

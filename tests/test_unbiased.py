@@ -1,4 +1,4 @@
-"""Training on clicks: losses corrected for positions, and the factors that a training learns."""
+"""Training on clicks: losses corrected for positions, and the factors that training learns."""
 
 import copy
 import json
@@ -94,7 +94,7 @@ def test_given_propensities_weigh_each_click_equation_4(objective, sessions):
 
 
 def test_its_expectation_over_sessions_is_the_loss_of_relevance(rng):
-    """Clicks of a position-based model, each position looked at or not: all of them, weighted."""
+    """All outcomes of a position-based model, each position looked at or not, by their chances."""
     relevant, p = np.array([1.0, 0.0, 1.0]), np.array([1.0, 0.5, 0.25])
     scores, total = rng.normal(size=3), 0.0
     unbiased = Unbiased(boostrank.SDCG(), position=[1, 2, 3], propensity=p, clip=1e-9)
@@ -244,7 +244,7 @@ def test_bad_sessions_are_refused():
 
 @every_host
 def test_a_booster_gets_the_corrected_gradients(host, log):
-    """With given propensities: the same trees as of a function that calls grad_hess itself."""
+    """With given propensities: the same trees as with a function that calls grad_hess itself."""
     objective = Unbiased(RankNet(), position=log.position, propensity=log.propensity)
     booster = TRAIN[host](objective, log, 3)
 
@@ -256,7 +256,7 @@ def test_a_booster_gets_the_corrected_gradients(host, log):
     other = TRAIN[host](by_hand, log, 3)
     X = log.data.X if host == "lightgbm" else xgb.DMatrix(log.data.X)
     np.testing.assert_allclose(booster.predict(X), other.predict(X), atol=1e-6)
-    with pytest.raises(ValueError, match=r"^this model has no factors of positions"):
+    with pytest.raises(ValueError, match=r"^this model has no position factors"):
         position_bias(booster)
 
 
@@ -271,14 +271,14 @@ def test_factors_are_learnt_and_stay_with_the_model(host, form, log):
     assert (bias.propensity[1:] < 0.9).all()
     again = position_bias(pickle.loads(pickle.dumps(booster)))
     np.testing.assert_array_equal(again.factors, bias.factors)
-    # The objective has learnt nothing: another training begins where this one did.
+    # The objective itself has learnt nothing: another training begins where this one did.
     same = position_bias(TRAIN[host](objective, log, 30))
     np.testing.assert_array_equal(same.factors, bias.factors)
     if host == "xgboost":
         np.testing.assert_array_equal(position_bias(copy.deepcopy(booster)).factors, bias.factors)
         np.testing.assert_array_equal(position_bias(booster[:3]).factors, bias.factors)
     else:
-        with pytest.raises(ValueError, match="no factors"):
+        with pytest.raises(ValueError, match="no position factors"):
             position_bias(copy.deepcopy(booster))
 
 
@@ -394,7 +394,7 @@ def test_rankers_take_positions_in_fit(kind, log):
     data, order = log.data, np.random.default_rng(0).permutation(len(log.position))
     ranker.fit(data.X, data.y, qid=data.qid, position=log.position)
     mixed = kind(objective=learnt("additive"), **quiet)
-    # Inside queries the order matters to sums alone.
+    # Within queries the order affects only sums.
     mixed.fit(
         data.X[order], data.y[order], qid=data.qid[order], position=log.position[order], sort=True
     )
@@ -418,7 +418,7 @@ CLOSE = [(RankNet(), 0.08), (boostrank.XENDCG(gamma=1.0), 0.06)]
 # The odds of a pair are more uneven than its probabilities, which are not small here.
 @pytest.mark.parametrize(("objective", "atol"), CLOSE)
 def test_the_factors_come_close_to_the_truth(objective, atol):
-    """Where documents change places, e^b is the propensity, of pairs and of a softmax."""
+    """Where documents change places, e^b is the propensity, for pairs and for a softmax."""
     data = make_ranking(150, 8, n_features=6, seed=5)
     log = simulate_clicks(data, eta=1.0, noise=0.05, sessions=150, seed=1, randomized=1.0)
     ranker = LGBMRanker(

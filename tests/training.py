@@ -2,7 +2,7 @@
 
 A loop that calls `grad_hess` itself and divides by the mean Hessian of the documents that carry a
 gradient. A mixture's parts are called and divided one by one. Random numbers are made query by
-query. Only what the documentation says is used here, and nothing of `boostrank.hosts`.
+query. Only what the documentation says is used here, and nothing from `boostrank.hosts`.
 """
 
 import json
@@ -15,7 +15,7 @@ import xgboost as xgb
 import boostrank
 
 ROUNDS = 6
-# The smallest Hessian that a host gets, relative to their mean.
+# The smallest Hessian that a host gets, relative to the mean.
 HOST_HESSIAN_FLOOR = 1e-6
 LIGHTGBM = {
     "verbosity": -1, "metric": "None", "num_leaves": 7, "min_data_in_leaf": 5, "num_threads": 1,
@@ -24,7 +24,7 @@ XGBOOST = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthre
 
 
 def parts_of(objective, round):
-    """Weights and objectives that a mixture is made of."""
+    """Return the weights and objectives that make up a mixture."""
     if isinstance(objective, boostrank.RegSHFSDCG):
         tau = boostrank.Schedule("logistic", objective.total_rounds)
         names = {boostrank.Regression: ("target", "hessian")}
@@ -48,7 +48,7 @@ def split_mix(state):
 
 
 def random_bits(seed, round, scores, y, group, stream):
-    """64 random bits for every document: a function of its query and its place there."""
+    """Return 64 random bits per document, a function of its query and its place there."""
     gamma = np.uint64(0x9E3779B97F4A7C15)
     start = np.random.SeedSequence((seed, round)).generate_state(1, np.uint64)
     units = (np.rint(np.asarray(scores, float) * 1024.0) + 1.5 * 2.0**52).view(np.uint64)
@@ -70,7 +70,7 @@ def uniforms(*args):
 
 
 def grad_hess(objective, scores, y, group, round):
-    """Gradients of a round, with the numbers that it draws."""
+    """Return the gradients of a round, with the numbers that it draws."""
     if objective.n_draws == 0:
         return objective.grad_hess(scores, y, group, round=round)
     grad, hess = np.empty((2, len(y)))
@@ -82,7 +82,7 @@ def grad_hess(objective, scores, y, group, round):
 
 
 def noise(objective, scores, y, group, round):
-    """What is added to the scores in a round."""
+    """Return what is added to the scores in a round."""
     bits = random_bits(objective.seed, round, scores, y, group, 1)
     if objective.perturb == "gumbel":
         return -objective.perturb_scale * np.log(-np.log(((bits >> np.uint64(12)) + 0.5) / 2.0**52))
@@ -92,7 +92,7 @@ def noise(objective, scores, y, group, round):
 
 
 def host_gradients(objective, scores, y, group, round, weight=1.0):
-    """Gradients as the hosts should get them; `weight` is one per document.
+    """Return the gradients as the hosts should get them; `weight` is one per document.
 
     Noise reaches all parts but squared errors, which see the scores before it.
     """
@@ -142,7 +142,7 @@ def loop_xgboost(objective, matrix, y, group, *, params=None, rounds=ROUNDS, wei
 
 
 def trees(booster):
-    """Every number of every tree of either host's booster."""
+    """Return every number of every tree of either host's booster."""
     if isinstance(booster, lgb.Booster):
         # `lightgbm.train` writes its model and reads it back, which rounds gains (not leaves).
         booster = lgb.Booster(model_str=booster.model_to_string())
@@ -152,7 +152,7 @@ def trees(booster):
 
 
 def make_data():
-    """Forty queries; the last feature is a category."""
+    """Return forty queries; the last feature is a category."""
     rng = np.random.default_rng(11)
     group = rng.integers(1, 16, 40)
     X = rng.normal(size=(group.sum(), 5))
@@ -176,7 +176,7 @@ class KeepBoosters(xgb.callback.TrainingCallback):
 
 
 class Batches(xgb.DataIter):
-    """External memory: batches of ten whole queries, or of as many rows."""
+    """External memory: batches of ten whole queries or, if `cut`, of equally many rows."""
 
     def __init__(self, d, cache, cut=False):
         step = len(d.y) // 4

@@ -1,8 +1,8 @@
-"""Ranking data: reading LETOR files, folds, and data made by a known recipe.
+"""Ranking data: reading LETOR files, folds, and synthetic data.
 
 Every data set here is a `RankingData`: dense features, one grade per document, and row-aligned
-query ids. Loading LETOR files needs scikit-learn (``pip install "boostrank[cli]"``), CSV and
-parquet need pandas (``pip install "boostrank[tables]"``); all else here needs NumPy only.
+query ids. LETOR files need scikit-learn (``pip install "boostrank[cli]"``), CSV and parquet need
+pandas (``pip install "boostrank[tables]"``); everything else here needs only NumPy.
 """
 
 from boostrank.datasets.clicks import (

@@ -1,8 +1,8 @@
 """Simulated clicks, and propensities estimated from logs of clicks.
 
 A *session* is one showing of a query's documents, each at a *position* from 1. The *propensity* of
-a position is the probability that it is looked at, relative to position 1: what is not looked at is
-not clicked, however good it is.
+a position is the probability that it is looked at, relative to position 1: a document that is not
+looked at is not clicked, however good it is.
 """
 
 import math
@@ -39,9 +39,9 @@ class ClickLog:
     Attributes
     ----------
     data : RankingData
-        Documents of consecutive sessions: `y` is 1 where a document was clicked, else 0, `qid` the
-        number of the session. Documents stand in the order of the data that the clicks were
-        simulated from, not in that of their positions.
+        Documents of consecutive sessions: `y` is 1 if a document was clicked, else 0, and `qid` is
+        the number of the session. Documents keep the order of the data that the clicks were
+        simulated from; they are not sorted by position.
     position : int64 array (n_docs,)
         Position at which each document was shown, from 1.
     row : int64 array (n_docs,)
@@ -49,7 +49,7 @@ class ClickLog:
     randomized : bool array (n_docs,)
         Whether a document's session was shown in random order.
     propensity : float64 array (n_positions,)
-        Of the simulation; that of the cascade model is of a session without clicks.
+        As used in the simulation; for the cascade model, that of a session without clicks.
     """
 
     data: RankingData
@@ -123,13 +123,13 @@ def _clicked(
     n_sessions: int,
     rng: np.random.Generator,
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Draw which documents are clicked, `likely` being how attractive they are."""
+    """Draw which documents are clicked; `likely` is how attractive they are."""
     attractive = rng.random(len(rank)) < likely
     if model == "trust":
         attractive |= rng.random(len(rank)) < TRUST / rank
     chance = rng.random(len(rank))
     if model == "cascade":
-        # Of one number for a whole session: who stops above k does not come back below it.
+        # One number for a whole session: a user who stops above k does not look below it.
         chance = rng.random(n_sessions)[session]
     clicked = attractive & (chance < propensity[rank - 1])
     if model == "cascade":
@@ -149,7 +149,7 @@ def _simulated(
     randomized: float,
     rng: np.random.Generator,
 ) -> ClickLog:
-    """Do what `simulate_clicks` does, with arguments that were checked."""
+    """Do what `simulate_clicks` does, with checked arguments."""
     query = np.repeat(np.arange(len(data.group)), data.group)
     row = np.tile(np.arange(len(data.y)), sessions)
     session = np.concatenate([query + len(data.group) * n for n in range(sessions)])
@@ -182,14 +182,14 @@ def simulate_clicks(
     """Simulate clicks of users who look at the top of a list first.
 
     A document of grade y is attractive with probability
-    ``noise + (1 - noise) (2^y - 1) / (2^Y - 1)``, Y the largest grade of the data, drawn again in
-    every session. Its position k is looked at with probability ``(1/k)^eta``. Then
+    ``noise + (1 - noise) (2^y - 1) / (2^Y - 1)``, where Y is the largest grade of the data, drawn
+    again in every session. Its position k is looked at with probability ``(1/k)^eta``. Then
 
     ============  ==================================================================================
-    ``position``  a document is clicked where it is looked at and attractive (position-based model)
+    ``position``  a document is clicked if it is looked at and attractive (position-based model)
     ``cascade``   the same, going down the list: after a click nothing more is looked at
-    ``trust``     as position, and what is not attractive is clicked at position k with probability
-                  0.65/k all the same, since users trust the ranker
+    ``trust``     as position, but at position k a document that is not attractive is still clicked
+                  with probability 0.65/k if it is looked at, since users trust the ranker
     ============  ==================================================================================
 
     Parameters
@@ -198,16 +198,16 @@ def simulate_clicks(
         With true grades.
     model : {"position", "cascade", "trust"}, default "position"
     eta : float, default 1.0
-        How fast users lose interest, at least 0. 0: every position is looked at.
+        How fast users lose interest, at least 0. At 0, every position is looked at.
     noise : float, default 0.1
         How attractive documents of grade 0 are, from 0 to 1.
     sessions : int, default 10
-        Sessions of each query, at least 1.
+        Sessions per query, at least 1.
     seed : int
         Equal arguments give equal clicks.
     scores : array_like (n_docs,) or (n_rankers, n_docs), optional
-        What lists are sorted by. Of several rankers each session draws one. Default None: a weak
-        model, a ridge regression on one percent of the queries, with their true grades.
+        Scores that lists are sorted by. With several rankers, each session draws one. Default None:
+        a weak model, a ridge regression on one percent of the queries, with their true grades.
     randomized : float, default 0.0
         Share of the sessions that are shown in random order, from 0 to 1.
 
@@ -218,7 +218,7 @@ def simulate_clicks(
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind or range.
+        For an argument of the wrong type or out of range.
 
     References
     ----------
@@ -272,13 +272,13 @@ def propensities_from_randomization(
 ) -> Floats:
     """Estimate propensities from sessions that were shown in random order.
 
-    There every position shows equally good documents, and the share of clicks at a position,
+    In them every position shows equally good documents, so the share of clicks at a position,
     relative to that at position 1, is its propensity.
 
     Parameters
     ----------
     clicks : array_like (n_docs,)
-        0 or 1; of randomized sessions only.
+        0 or 1; from randomized sessions only.
     position : array_like of integers (n_docs,)
         From 1.
     last : int, optional
@@ -293,7 +293,7 @@ def propensities_from_randomization(
     Raises
     ------
     TypeError, ValueError
-        For other clicks or positions; for no click at position 1.
+        For invalid clicks or positions; if there is no click at position 1.
 
     Examples
     --------
@@ -307,7 +307,7 @@ def propensities_from_randomization(
     shown = np.bincount(place)
     rate = np.bincount(place, found) / np.maximum(1, shown)
     if rate[0] == 0.0:
-        raise ValueError("clicks must hold one at position 1: the others are relative to it")
+        raise ValueError("clicks must hold one at position 1: all propensities are relative to it")
     return np.asarray(rate / rate[0])
 
 
@@ -316,10 +316,10 @@ def propensities_from_rankers(
 ) -> Floats:
     """Estimate propensities from documents that several rankers showed at different positions.
 
-    Intervention harvesting: the same document of the same query is as good wherever it is shown,
-    so how its clicks depend on the position tells the propensity. The estimate is the most likely
-    one of a model in which clicks at position k on document d follow Poisson's distribution with
-    the rate p_k g_d, both unknown; it uses all pairs of positions, and needs no relevance model.
+    Intervention harvesting: a document of a query is equally good wherever it is shown, so the way
+    its clicks depend on the position shows the propensity. The estimate is the maximum-likelihood
+    one for a model in which clicks at position k on document d follow a Poisson distribution with
+    rate p_k g_d, both unknown. It uses all pairs of positions, and needs no relevance model.
 
     Parameters
     ----------
@@ -328,8 +328,8 @@ def propensities_from_rankers(
     position : array_like of integers (n_docs,)
         From 1.
     document : array_like of integers (n_docs,)
-        Which document of which query a row shows: equal numbers, the same one. For a log of
-        `simulate_clicks` its `row`.
+        Which document of which query a row shows: equal numbers mean the same one. For a log of
+        `simulate_clicks`, its `row`.
     last : int, optional
         Positions from here on share one propensity. Default None: each has its own.
 
@@ -341,8 +341,8 @@ def propensities_from_rankers(
     Raises
     ------
     TypeError, ValueError
-        For other clicks, positions or documents; where no document with clicks links a position to
-        position 1, not even over others.
+        For invalid clicks, positions or documents; if no document with clicks links a position to
+        position 1, directly or through other positions.
 
     References
     ----------
@@ -403,6 +403,6 @@ def _check_linked(item: Integers, at: Integers, clicked: Any, n: int) -> None:
     if not known.all():
         raise ValueError(
             f"position {int(np.argmin(known)) + 1} shares no document that was clicked with "
-            "position 1, not even over others: show documents at several positions, by more "
+            "position 1, not even through others: show documents at several positions, with more "
             "rankers or in random order, or let positions share a propensity (last=)"
         )

@@ -38,8 +38,8 @@ def letor_folds(parts: Sequence[RankingData]) -> Iterator[Fold]:
     Parameters
     ----------
     parts : sequence of RankingData
-        At least three partitions, equally wide and without a common query, as `load_letor_parts`
-        and `RankingData.split` give them.
+        At least three partitions with equally many features and no query in common, as
+        `load_letor_parts` and `RankingData.split` return them.
 
     Returns
     -------
@@ -83,19 +83,19 @@ def group_folds(
 def group_folds(
     group: Any, n_folds: int = 5, *, seed: int | None = None, validation: bool = False
 ) -> list[tuple[Integers, Integers]] | list[tuple[Integers, Integers, Integers]]:
-    """Make the rows of folds that hold whole queries.
+    """Return the rows of folds that hold whole queries.
 
-    For ``folds=`` of `lightgbm.cv` and ``cv=`` of scikit-learn, whose own folds split queries.
-    (`xgboost.cv` makes such folds itself and takes no others.) Queries are split into as many parts
-    as folds, which rotate as LETOR's do: the last part tests and the rest train; with `validation`,
-    the one before the last validates. Then the first part moves to the end.
+    Pass them as ``folds=`` to `lightgbm.cv` or as ``cv=`` to scikit-learn, whose own folds split
+    queries. (`xgboost.cv` makes such folds itself and takes no others.) The queries form as many
+    parts as there are folds, which rotate as LETOR's do: the last part tests and the rest train;
+    with `validation`, the last but one validates. Then the first part moves to the end.
 
     Parameters
     ----------
     group : array_like of integers (n_queries,)
         Sizes of consecutive queries.
     n_folds : int, default 5
-        At least 2, with `validation` 3, and at most the number of queries.
+        At least 2, or 3 with `validation`, and at most the number of queries.
     seed : int, optional
         Split the queries at random; equal seeds give equal folds. Default None: each part holds
         consecutive queries.
@@ -110,7 +110,7 @@ def group_folds(
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind or range.
+        For an argument of the wrong type or out of range.
 
     Examples
     --------

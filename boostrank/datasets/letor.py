@@ -1,4 +1,4 @@
-"""Reads LETOR, MSLR and other svmlight files, and names file and line of what is malformed."""
+"""Reads LETOR, MSLR and other svmlight files, and names file and line of malformed input."""
 
 import array
 import gzip
@@ -18,8 +18,9 @@ from boostrank.objectives.validation import MAX_GRADE, Floats, Integers
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 # Svmlight is a sparse format and X is dense: one mistyped feature number could ask for more memory
-# than any machine has. A stored value takes at least four bytes of text ("1:0 "), so 256 bytes of
-# matrix for each byte of text let all but one cell in 128 be absent. Tiny files may take 64 MiB.
+# than any machine has. A stored value takes at least four bytes of text ("1:0 "), so a limit of 256
+# bytes of matrix per byte of text allows all but one cell in 128 to be absent. Tiny files may take
+# 64 MiB.
 MATRIX_BYTES_PER_TEXT_BYTE = 256
 MATRIX_BYTES_ALWAYS = 64 * 2**20
 
@@ -27,9 +28,9 @@ MATRIX_BYTES_ALWAYS = 64 * 2**20
 class _Lines:
     """The lines of one file as scikit-learn's reader takes them, with the current position.
 
-    Comments are removed, NULL becomes nan. The qid is read here because the reader (1.9) copies all
-    earlier ones to append the next, in quadratic time. `fault` explains the current line once the
-    reader has refused it, so good files pay nothing for the explanation.
+    Comments are removed, and NULL becomes nan. The qid is read here because the reader (1.9) copies
+    all earlier ids to append the next, which takes quadratic time. `fault` explains the current
+    line once the reader has refused it, so the explanation costs nothing for good files.
     """
 
     def __init__(self, path: Path) -> None:
@@ -42,7 +43,7 @@ class _Lines:
         self.without_qid = 0  # number of the first line that has none
 
     def read(self, size: int = -1) -> bytes:
-        """Make this look like a file: the reader checks for the name, then iterates."""
+        """Make this look like a file: the reader checks for this name, then iterates."""
         raise io.UnsupportedOperation("read")
 
     def __iter__(self) -> Iterator[bytes]:
@@ -55,7 +56,7 @@ class _Lines:
                 start = body.split(None, 2)[:2]
                 if not start:
                     continue
-                # Python's numbers may hold underscores; those of files may not.
+                # Numbers in Python may have underscores; those in files may not.
                 if b"_" in body:
                     raise ValueError
                 self.rows.append(self.number)
@@ -82,15 +83,15 @@ class _Lines:
         if tokens and tokens[0].startswith(b"qid"):
             token = tokens.pop(0)
             if not re.fullmatch(rb"qid:[+-]?\d{1,19}", token) or abs(int(token[4:])) >= 2**63:
-                return f"the query must be qid: and a whole number of 64 bits, got {_shown(token)}"
+                return f"the query must be qid: and a 64-bit whole number, got {_shown(token)}"
         previous = 0
         for token in tokens:
             index, colon, value = token.partition(b":")
             if index == b"qid":
-                return f"the query must stand right after the label, got {_shown(token)} later"
+                return f"the query must come right after the label, got {_shown(token)} later"
             if not colon or not re.fullmatch(rb"\+?-?\d+", index):
                 return f"expected a feature as number:value, got {_shown(token)}"
-            # Digits are cut because Python refuses to convert thousands of them.
+            # Digits are truncated because Python refuses to convert thousands of them.
             feature = int(index[:20])
             if feature < 1:
                 return f"features are numbered from 1, got {_shown(token)}"
@@ -160,7 +161,7 @@ def _read_file(path: Path, first_qid: int) -> tuple[Any, Floats, Integers, _Line
             "or name it without .gz if it is plain text"
         ) from error
     except (ValueError, OverflowError) as error:
-        if not lines.rows and not lines.body:  # the path itself, or an old reader of empty files
+        if not lines.rows and not lines.body:  # a bad path, or an empty file and an old reader
             raise
         raise lines.error(lines.fault() or str(error)) from error
 
@@ -189,7 +190,7 @@ def _read_file(path: Path, first_qid: int) -> tuple[Any, Floats, Integers, _Line
         if not query_path.is_file():
             raise ValueError(
                 f"{path}, line {lines.without_qid}: no qid, and there is no {query_path.name} "
-                "next to the file with the sizes of its queries"
+                "next to the file to give the sizes of its queries"
             )
         sizes = _read_sizes(query_path, n_docs, path)
         return X, y, np.repeat(np.arange(first_qid, first_qid + len(sizes)), sizes), lines
@@ -247,7 +248,7 @@ def _read_files(paths: Sequence[Any]) -> tuple[RankingData, list[int]]:
     for X, *_ in files:
         start, end = end, end + X.shape[0]
         if X.nnz:
-            # A narrow row's absent features stay 0, as svmlight has it.
+            # The features that a file lacks stay 0, as svmlight defines.
             X.resize((X.shape[0], width))
             X.toarray(out=dense[start:end])
     data = RankingData(
@@ -262,10 +263,10 @@ def load_letor(path_or_paths: Paths) -> RankingData:
     r"""Read LETOR, MSLR or other svmlight files with queries; several are read as one.
 
     A line is ``label qid:query feature:value ... # comment``. Files may be plain or gzip (named
-    ``.gz``), with any line ends. An absent feature is 0; a value ``NULL`` or ``nan`` is missing
-    and becomes NaN. In a file without any qid the queries come from LightGBM's query file next
-    to it (``rank.train.query`` for ``rank.train`` and ``rank.train.gz``) and are numbered from 1
-    through all files. Rows keep their order, which in some files is that of a good ranker: see
+    ``.gz``), with any line endings. An absent feature is 0; a value ``NULL`` or ``nan`` is missing
+    and becomes NaN. If a file has no qid, its queries come from LightGBM's query file next to it
+    (``rank.train.query`` for ``rank.train`` and ``rank.train.gz``) and are numbered from 1 across
+    all files. Rows keep their order, which in some files is that of a good ranker: see
     `RankingData.shuffle_within_queries`.
 
     Parameters
@@ -292,7 +293,7 @@ def load_letor(path_or_paths: Paths) -> RankingData:
 
     Notes
     -----
-    Time is linear in the text. So is memory: a few times the text for usual files.
+    Time and memory are linear in the size of the text; usual files need a few times their size.
 
     Examples
     --------
@@ -315,8 +316,8 @@ def load_letor(path_or_paths: Paths) -> RankingData:
 def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingData]:
     r"""Read several files as `load_letor` does, and return one data set for each.
 
-    All have the features of the widest, and no two have a query in common: `letor_folds` takes
-    them as they are.
+    All get as many features as the widest has, and no two have a query in common, so `letor_folds`
+    takes them as they are.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from boostrank.objectives.validation import (
     check_seed,
 )
 
-#: Names under which data frames have the query's id.
+#: Names of columns in which data frames hold the query's id.
 ID_NAMES = ("qid", "query_id", "group_id")
 
 
@@ -41,18 +41,18 @@ def query_starts(qid: Integers) -> tuple[Integers, int | None]:
 
 
 def check_either(group: Any, qid: Any, prefix: str = "") -> None:
-    """Refuse both or none of group and qid."""
+    """Refuse both or neither of group and qid."""
     if (group is None) == (qid is None):
         raise ValueError(
             f"pass either {prefix}group, the sizes of consecutive queries, or {prefix}qid, one id "
-            f"a document; got {'neither' if group is None else 'both'}"
+            f"per document; got {'neither' if group is None else 'both'}"
         )
 
 
 def check_ids(name: str, qid: Any, n_docs: int) -> npt.NDArray[Any]:
-    """Return ids, one a document, as an array of integers or of strings; none is missing.
+    """Return ids, one per document, as an array of integers or of strings; none may be missing.
 
-    Whole numbers may come as floats, as pandas has them after a join.
+    Whole numbers may come as floats, as pandas returns them after a join.
     """
     ids = np.asarray(qid)
     if ids.dtype.kind == "f" and np.all(np.abs(ids) < 2**53) and np.all(ids == np.floor(ids)):
@@ -83,7 +83,7 @@ def check_ids(name: str, qid: Any, n_docs: int) -> npt.NDArray[Any]:
 
 
 def _kind(value: Any) -> str:
-    """Tell what an id is."""
+    """Tell what kind of value an id is."""
     if isinstance(value, str):
         return "string"
     if isinstance(value, Integral):
@@ -92,18 +92,18 @@ def _kind(value: Any) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell a missing value: pandas has one of its own, of which no comparison tells."""
+    """Tell whether a value is missing; comparisons with pandas' own missing value cannot."""
     return not isinstance(value, str) and str(value) in ("None", "nan", "<NA>", "NaT")
 
 
 def join_ids(pieces: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return the ids of several data sets as one array, in which 1 and "1" stay two ids."""
+    """Return the ids of several data sets as one array, in which 1 and "1" stay different ids."""
     mixed = len({piece.dtype.kind for piece in pieces}) > 1
     return np.concatenate([piece.astype(object) for piece in pieces] if mixed else pieces)
 
 
 def check_feature(where: str, name: Any, column: Any, qid: Any, cure: str) -> None:
-    """Refuse a feature that is the query's id: a model learns it, and new queries have new ones.
+    """Refuse a feature that is the query's id: a model learns it, but new queries have new ids.
 
     Parameters
     ----------
@@ -112,9 +112,9 @@ def check_feature(where: str, name: Any, column: Any, qid: Any, cure: str) -> No
     name, column : object, array_like (n_docs,) or None
         The feature's.
     qid : array_like (n_docs,) or None
-        The ids. Without them only names tell.
+        The ids. Without them only the name is checked.
     cure : str
-        How to take it out.
+        How to take the feature out.
     """
     if str(name).lower() in ID_NAMES or (qid is not None and _equal(column, qid)):
         raise ValueError(
@@ -124,17 +124,17 @@ def check_feature(where: str, name: Any, column: Any, qid: Any, cure: str) -> No
 
 
 def _equal(column: Any, qid: Any) -> bool:
-    """Tell whether a feature is the id; of a single query, a constant feature proves nothing."""
+    """Tell whether a feature is the id; with only one query, equal values prove nothing."""
     values, ids = np.asarray(column), np.asarray(qid)
     alike = values.shape == ids.shape and (values.dtype.kind in "iuf") == (ids.dtype.kind in "iuf")
     if not alike or len(ids) == 0 or ids[0] == ids[-1]:
         return False
-    # Most columns are told apart by their first rows.
+    # For most columns the first rows are enough.
     return np.array_equal(values[:100], ids[:100]) and np.array_equal(values, ids)
 
 
 def sizes_of_ids(name: str, ids: npt.NDArray[Any], cure: str = "") -> Integers:
-    """Return the sizes of consecutive queries; `cure` is what a caller may do besides sorting."""
+    """Return the sizes of consecutive queries; `cure` is an alternative to sorting, if any."""
     starts, back = query_starts(ids)
     if back is not None:
         raise ValueError(
@@ -158,22 +158,22 @@ class RankingData:
     """Documents of consecutive queries, with features and labels.
 
     Built from row-aligned query ids alone; the group sizes follow from them, so the two cannot
-    disagree. From group sizes: ``qid=np.repeat(np.arange(len(group)), group)``.
+    disagree. To start from group sizes, use ``qid=np.repeat(np.arange(len(group)), group)``.
 
     Parameters
     ----------
     X : array_like (n_docs, n_features)
         Features; NaN is a missing value, infinities are refused (XGBoost refuses them too).
     y : array_like (n_docs,)
-        Labels, finite. Losses and measures of graded relevance take 0 to 1000 only, and check it.
+        Finite labels. Losses and metrics of graded relevance take only 0 to 1000, and check it.
     qid : array_like of integers or strings (n_docs,)
-        Id of each document's query. A query's documents stand together.
+        Id of each document's query. A query's documents must be contiguous.
     names : sequence of str, optional
-        Of the features. Default (): they have none.
+        Names of the features. Default (): none.
     categorical : sequence of int, optional
         Columns of `X` that hold categories, as whole numbers from 0. Default (): none.
     categories : mapping of int to sequence of str, optional
-        The words that these numbers stand for, by column. Default {}: numbers are all there is.
+        The strings that these numbers stand for, by column. Default {}: none, just numbers.
 
     Attributes
     ----------
@@ -184,13 +184,13 @@ class RankingData:
     group : int64 array (n_queries,)
         Sizes of consecutive queries, as LightGBM takes them.
     qid : int64 or str array (n_docs,)
-        XGBoost's DMatrix takes numbers; to it, give `group` where ids are words.
+        XGBoost's DMatrix takes only numbers; if the ids are strings, pass it `group` instead.
 
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind, shape or range, and for a query whose documents do not
-        stand together.
+        For an argument of the wrong type or shape or out of range, and for a query whose documents
+        are not contiguous.
 
     Examples
     --------
@@ -275,7 +275,7 @@ class RankingData:
         Returns
         -------
         RankingData
-            The queries of all parts in their order.
+            The queries of all parts, in order.
 
         Raises
         ------
@@ -295,7 +295,7 @@ class RankingData:
         if len(set(widths)) > 1:
             raise ValueError(
                 f"parts must have equally many features, got {', '.join(map(str, widths))}; "
-                "load_letor and load_letor_parts make files of one data set equally wide"
+                "load_letor and load_letor_parts give the files of one data set the same number"
             )
         of_parts = join_ids([np.unique(part.qid) for part in parts])
         ids, counts = np.unique(check_ids("qid", of_parts, len(of_parts)), return_counts=True)
@@ -371,12 +371,12 @@ class RankingData:
         Returns
         -------
         list of RankingData
-            Their numbers of queries differ by at most one; within a part the order is kept.
+            Their numbers of queries differ by at most one; within a part, queries keep their order.
 
         Raises
         ------
         TypeError, ValueError
-            For an argument of another kind or range.
+            For an argument of the wrong type or out of range.
 
         Examples
         --------
@@ -395,8 +395,8 @@ class RankingData:
     def shuffle_within_queries(self, seed: int) -> Self:
         """Return the same queries with the documents of each in random order.
 
-        Published files often list documents by the score of a good ranker (OHSUMED by BM25), and
-        measures that break ties by file order then flatter any model with tied scores: shuffle
+        Published files often list documents by the score of a good ranker (OHSUMED by BM25).
+        Metrics that break ties by file order then flatter any model with tied scores, so shuffle
         before training and evaluating.
 
         Parameters
@@ -411,7 +411,7 @@ class RankingData:
         Raises
         ------
         TypeError, ValueError
-            For a seed that is not a whole number, or negative.
+            For a seed that is not a whole number, or is negative.
 
         Examples
         --------

@@ -14,7 +14,7 @@ GRADE_SHARES = (0.52, 0.32, 0.13, 0.022, 0.008)
 
 
 def _standardise(values: Floats) -> Floats:
-    """Scale to zero mean and unit variance; values all equal become 0."""
+    """Scale to zero mean and unit variance; if all values are equal, they become 0."""
     centred = values - values.mean()
     return np.asarray(centred / (centred.std() or 1.0))
 
@@ -62,16 +62,16 @@ def make_ranking(
     n_queries : int
         Number of queries, at least 1.
     n_docs : int or array_like of integers (n_queries,)
-        Documents of every query, or of each, at least 1.
+        Documents per query, the same for all or one number for each, at least 1.
     n_features : int, default 50
         Number of features, at least 1; 50 as in the papers.
     seed : int
         Equal arguments give equal data. Another seed draws another polynomial, so make one data
         set and split it into training and test queries.
     noise : float, default 0.0
-        Standard deviation of normal noise added to the target, scaled to unit variance, before it
-        is cut into grades. The default is the papers' clean data; at 1.0 half of what decides the
-        grades cannot be learnt.
+        Standard deviation of normal noise that is added to the target, scaled to unit variance,
+        before it is cut into grades. The default is the papers' clean data; at 1.0, half of what
+        decides the grades cannot be learnt.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def make_ranking(
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind or range.
+        For an argument of the wrong type or out of range.
 
     References
     ----------
@@ -107,7 +107,7 @@ def make_ranking(
         raise ValueError(f"noise must be finite and not negative, got {noise!r}")
     group = _check_sizes(n_queries, n_docs)
 
-    # The noise is drawn last and always: X and the polynomial are the same at every noise level.
+    # Noise is always drawn, and last, so X and the polynomial are the same at every noise level.
     rng = np.random.default_rng(check_seed(seed))
     X = rng.uniform(-1.0, 1.0, (int(group.sum()), n_features))
     weights = rng.uniform(-1.0, 1.0, n_features)

@@ -21,23 +21,23 @@ from boostrank.datasets.ranking_data import (
 )
 from boostrank.objectives.validation import Floats, check_choice
 
-#: Ends of the names of files that are tables; all others are svmlight.
+#: How the names of files that are tables end; all others are svmlight.
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a table are what; all others are features.
+    """What the columns of a table are; all others are features.
 
     Attributes
     ----------
     label, qid : str
-        Grades, and ids of queries: numbers or words.
+        Columns of the grades, and of the ids of queries: numbers or strings.
     drop : sequence of str
-        Columns that are no features.
+        Columns that are not features.
     categorical : sequence of str
-        Features whose values have no order: numbers or words. A column of words that is not named
-        here is refused.
+        Features whose values have no order: numbers or strings. A column of strings that is not
+        named here is refused.
     """
 
     label: str = "label"
@@ -57,7 +57,7 @@ def read_frame(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ImportError
-        Without pandas, or for parquet without pyarrow: ``pip install "boostrank[tables]"``.
+        Without pandas, or pyarrow for parquet: ``pip install "boostrank[tables]"``.
     """
     try:
         import pandas
@@ -73,18 +73,18 @@ def read_frame(path: str | os.PathLike[str]) -> Any:
 
 
 def read_parts(paths: Sequence[Any], columns: Columns) -> list[RankingData]:
-    """Read each file as a data set, svmlight, CSV or parquet; all with the same features.
+    """Read each file (svmlight, CSV or parquet) as a data set; all get the same features.
 
     Parameters
     ----------
     paths : sequence of path
     columns : Columns
-        Of tables.
+        For tables.
 
     Raises
     ------
     ValueError
-        For tables among other files; as `load_letor_parts` and `from_frame`.
+        For tables among other files, and as `load_letor_parts` and `from_frame`.
     """
     tables = [path for path in paths if is_table(path)]
     if not tables:
@@ -98,7 +98,7 @@ def read_parts(paths: Sequence[Any], columns: Columns) -> list[RankingData]:
 
 
 def feature_name(column: Any) -> str:
-    """Return a column's name as both hosts take it."""
+    """Return a column's name in a form that both hosts take."""
     return re.sub(r'[\[\]{}<>",:\s]', "_", str(column))
 
 
@@ -110,20 +110,20 @@ def from_frame(
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
 ) -> RankingData:
-    """Make ranking data of a data frame.
+    """Make ranking data from a data frame.
 
     Parameters
     ----------
     frame : data frame of pandas or polars
-        A row for each document. Rows whose queries do not stand together are sorted by query, with
-        a warning.
+        One row per document. If the rows of a query are not contiguous, the rows are sorted by
+        query, with a warning.
     label, qid : str
-        Columns of the grades and of the queries' ids, numbers or words.
+        Columns of the grades and of the queries' ids, numbers or strings.
     drop : sequence of str, default ()
-        Columns that are no features.
+        Columns that are not features.
     categorical : sequence of str, default ()
-        Features whose values have no order, numbers or words; columns of a categorical type always
-        are. Words are numbered in alphabetical order: `RankingData.categories` has them.
+        Features whose values have no order, numbers or strings; columns of a categorical type are
+        always included. Strings are numbered in alphabetical order: see `RankingData.categories`.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def from_frame(
     Raises
     ------
     ValueError, TypeError
-        For a column that is not there, for words in a feature that is not categorical, for the
+        For a column that does not exist, for strings in a feature that is not categorical, for the
         query's id among the features, and as `RankingData`.
 
     Examples
@@ -150,7 +150,7 @@ def from_frame(
 
 
 def parts_of_frames(frames: Sequence[Any], columns: Columns) -> list[RankingData]:
-    """Make one data set of each frame, words numbered alike in all of them."""
+    """Make one data set from each frame, with strings numbered the same way in all of them."""
     first = list(frames[0].columns)
     for name in (columns.label, columns.qid, *columns.drop, *columns.categorical):
         check_choice("column", name, map(str, first))
@@ -167,7 +167,7 @@ def parts_of_frames(frames: Sequence[Any], columns: Columns) -> list[RankingData
     categories: dict[int, tuple[str, ...]] = {}
     categorical = []
     for i, name in enumerate(names):
-        cure = f"Name it among those to drop: drop=[{name!r}], --drop on the command line"
+        cure = f"Drop it: drop=[{name!r}], or --drop on the command line"
         check_feature("the table", name, _values(frames, name), ids, cure)
         if str(name) not in columns.categorical and not _is_category(frames, name):
             X[:, i] = _numbers(frames, name)
@@ -203,13 +203,13 @@ def features_of_frame(
     Parameters
     ----------
     frame : data frame
-        Label and queries may be absent.
+        Labels and queries may be absent.
     columns : Columns
     names : sequence of str
-        Of the model's features. Where the frame has all of them, they are taken by name, otherwise
-        all features in their order.
+        Names of the model's features. If the frame has all of them, they are taken by name,
+        otherwise all of its features in their order.
     categories : mapping of str to sequence of str, optional
-        The words of the model's categories, by feature. Other words are missing values.
+        The strings of the model's categories, by feature. Others become missing values.
     """
     known = {feature_name(name): name for name in frame.columns}
     if categories:
@@ -261,9 +261,9 @@ def _values(frames: Sequence[Any], name: Any) -> npt.NDArray[Any]:
 def _codes(
     values: npt.NDArray[Any], words: Sequence[str] | None = None
 ) -> tuple[Floats, tuple[str, ...]]:
-    """Return categories as numbers, and their words: whole numbers from 0 have none, and stay.
+    """Return categories as numbers, and their strings: whole numbers from 0 stay, and have none.
 
-    Where `words` are given, a category is its place among them; a category that is not, missing.
+    If `words` are given, a category is its place among them, or missing if it is not there.
     """
     values = values.astype(object)
     missing = np.array([is_missing(value) for value in values], dtype=bool)
@@ -276,7 +276,7 @@ def _codes(
                 codes[~missing] = numbers
                 return codes, ()
         except (TypeError, ValueError):
-            pass  # words
+            pass  # strings
     written = [_written(value) for value in known]
     found = tuple(sorted(set(written)) if words is None else words)
     places = {word: float(place) for place, word in enumerate(found)}
@@ -285,7 +285,7 @@ def _codes(
 
 
 def _written(value: Any) -> str:
-    """Return a category as a word: 12 where a file with gaps made 12.0 of it."""
+    """Return a category as a string: "12" also if a file with missing values made it 12.0."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -298,7 +298,7 @@ def _sorted(
     if (order == np.arange(len(order))).all():
         return X, y, ids
     warnings.warn(
-        f"rows are sorted by {name!r}: the documents of a query did not stand together",
+        f"rows are sorted by {name!r}: the documents of a query were not contiguous",
         stacklevel=2,
     )
     return X[order], y[order], ids[order]

@@ -1,6 +1,6 @@
-"""How LightGBM and XGBoost call an objective, and what they are handed.
+"""How LightGBM and XGBoost call an objective, and what they get from it.
 
-Neither host is imported here. What a call means is told by its arguments:
+Neither host is imported here. The arguments of a call show where it comes from:
 
 ==============================================  ================================================
 call                                            made by
@@ -22,16 +22,16 @@ The path of one gradient::
 
 objective     what a call of an objective does
 data          reads a Dataset or a DMatrix, and refuses what a host would get wrong
-ignored       warns of parameters that only the hosts' own objectives read
-rounds        finds out the boosting round
+ignored       warns about parameters that only the hosts' own objectives read
+rounds        determines the boosting round
 handover      from scores to the gradients that a host gets
 passes        compiled passes over all documents, in threads where that pays
-clicks        where documents were shown, and factors learnt from clicks
+clicks        where documents were shown, and position factors learnt from clicks
 collective    what the workers of one distributed training share
-preferences   pairs as rows of the data that a booster trains on
+preferences   finds the rows of pairs in the data that a booster trains on
 several       which losses learn in a round, and from which labels
 rankers       what the rankers of both hosts share
-undocumented  every undocumented feature of a host or of Numba that is relied on
+undocumented  every undocumented feature of the hosts, Dask or Numba that is relied on
 """
 
 from boostrank.hosts.objective import gradient_for_host

@@ -1,8 +1,8 @@
-"""Where documents were shown, and the factors of positions that a training learns from clicks.
+"""Where documents were shown, and the position factors that a training learns from clicks.
 
-An objective is immutable and may train many models at once, so factors are kept with the Booster
-that trains: in an attribute of XGBoost's, which is saved and copied with the model, and in a Python
-attribute of LightGBM's, which has no place for it in its model files.
+An objective is immutable and may train many models at once, so the factors are kept with the
+Booster that trains. XGBoost's has attributes, which are saved and copied with the model. LightGBM's
+model files have no place for them, so there they are in a Python attribute of the Booster.
 """
 
 import json
@@ -20,21 +20,21 @@ _ATTRIBUTE = "boostrank_position_bias"
 
 
 class PositionBias(NamedTuple):
-    """Factors of positions that a model learnt from clicks.
+    """Position factors that a model learnt from clicks.
 
     Attributes
     ----------
     form : {"pairwise", "additive"}
     propensity : float64 array (n_positions,)
-        How likely each position is looked at, relative to the first: t+ of pairs, exp(b) of
-        additive factors, which means that for losses whose scores are logarithms of odds (RankNet,
+        How likely users are to look at each position, relative to the first: t+ for pairs, exp(b)
+        for additive factors. exp(b) has this meaning for losses whose scores are log-odds (RankNet,
         LambdaRank, ListNet, XE-NDCG).
     factors : float64 array (1 or 2, n_positions)
-        As learnt: b; or t+ of clicked and t- of other documents. ``Unbiased(initial=)`` takes them.
+        As learnt: b, or t+ of clicked and t- of other documents; ``Unbiased(initial=)`` takes them.
 
     Examples
     --------
-    What `position_bias` returns of a model:
+    What `position_bias` returns for a model:
 
     >>> import boostrank, numpy as np
     >>> bias = boostrank.PositionBias("additive", np.array([1.0, 0.5]), np.log([[1.0, 0.5]]))
@@ -48,19 +48,19 @@ class PositionBias(NamedTuple):
 
 
 def position_bias(model: Any) -> PositionBias:
-    """Return what a model learnt about positions, as after its last round.
+    """Return what a model had learnt about positions after its last round.
 
     Parameters
     ----------
     model : Booster or ranker, of either host
-        Trained by an `Unbiased` objective that learns factors. One of XGBoost keeps them in copies
-        and files; of LightGBM the Booster itself, pickled too, but no copy or file does.
+        Trained with an `Unbiased` objective that learns factors. XGBoost keeps them in copies and
+        files. With LightGBM only the Booster itself does, also if pickled; copies and files do not.
 
     Returns
     -------
     PositionBias
-        With LightGBM's ``Dataset(position=)``, which renumbers positions, in the order in which
-        they first appear in the data; else by rank.
+        Positions are in order of rank, except with ``Dataset(position=)`` of LightGBM, which
+        renumbers them in the order in which they first appear in the data.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def position_bias(model: Any) -> PositionBias:
     kept = _kept(booster)
     if kept is None:
         raise ValueError(
-            "this model has no factors of positions: train it by an Unbiased objective with "
+            "this model has no position factors: train it with an Unbiased objective that has "
             'propensity="additive" or "pairwise"; files and copies of LightGBM\'s models lose them'
         )
     form, factors = kept
@@ -116,7 +116,7 @@ def _keep(booster: Any, form: str, factors: Floats) -> None:
 
 
 class Correction:
-    """What corrects the gradients of one round for positions, and learns from them."""
+    """Corrects the gradients of one round for positions, and learns from them."""
 
     def __init__(self, objective: Unbiased, host: Host, n_docs: int, shown: Any) -> None:
         self.objective, self.host = objective, host
@@ -125,7 +125,7 @@ class Correction:
         if renumbered and (objective.last is not None or not objective.learns):
             raise ValueError(
                 "LightGBM renumbers the positions of Dataset(position=) in the order in which they "
-                "appear, so that propensities and last= do not fit them: pass the ranks to the "
+                "appear, so propensities and last= do not match them: pass the ranks to the "
                 "objective, Unbiased(..., position=ranks), and no position to the Dataset"
             )
         self.places = objective.places(n_docs, position)
@@ -134,7 +134,7 @@ class Correction:
             if objective.last is None:
                 raise ValueError(
                     "last is missing: the workers of a distributed training learn the same "
-                    "factors, and need to know of how many positions"
+                    "factors, and need to know how many positions there are"
                 )
             n = objective.last
         self.factors = self._begin(n)
@@ -146,8 +146,8 @@ class Correction:
             return objective.start(n)
         if self.booster is None:
             raise ValueError(
-                "an objective that learns factors of positions must be called by a Booster that is "
-                "training: they are kept with it"
+                "an objective that learns position factors must be called by a Booster that is "
+                "training, which keeps them"
             )
         kept = _kept(self.booster)
         if kept is None and self.host == "lightgbm":
@@ -158,7 +158,7 @@ class Correction:
         form, factors = kept
         if form != objective.propensity:
             raise ValueError(
-                f"the model that is trained on learnt {form} factors, this objective learns "
+                f"the initial model learnt {form} factors, but this objective learns "
                 f"{objective.propensity} ones"
             )
         if factors.shape[1] < n:  # deeper positions than before
@@ -203,12 +203,12 @@ class Correction:
 
 
 def inside(objective: Objective) -> Objective:
-    """Return what learns: of an Unbiased objective the one inside, of others themselves."""
+    """Return the objective that learns: the one inside an Unbiased objective, or itself."""
     return objective.objective if isinstance(objective, Unbiased) else objective
 
 
 def correction(objective: Objective, host: Host, n_docs: int, shown: Any) -> Correction | None:
-    """Return the correction of a round, of an Unbiased objective.
+    """Return the correction of a round, or None unless the objective is Unbiased.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def correction(objective: Objective, host: Host, n_docs: int, shown: Any) -> Cor
     host : {"lightgbm", "xgboost"}
     n_docs : int
     shown : array (n_docs,) or None
-        Positions that XGBoost's data has, from 1.
+        Positions in XGBoost's data, from 1.
 
     Returns
     -------
@@ -225,7 +225,7 @@ def correction(objective: Objective, host: Host, n_docs: int, shown: Any) -> Cor
     Raises
     ------
     TypeError, ValueError
-        As `Unbiased.places`; for positions that LightGBM has renumbered where ranks are needed.
+        As `Unbiased.places`; for positions that LightGBM has renumbered if ranks are needed.
     """
     if not isinstance(objective, Unbiased):
         return None
@@ -235,7 +235,7 @@ def correction(objective: Objective, host: Host, n_docs: int, shown: Any) -> Cor
 def _positions(
     objective: Unbiased, host: Host, booster: Any, shown: Any
 ) -> tuple[Integers | None, bool]:
-    """Return positions from 1, and whether LightGBM has renumbered them; None: the objective's."""
+    """Return positions from 1 (None: the objective's), and whether LightGBM renumbered them."""
     if objective.position is not None:  # even one worker may have sorted the rows
         refuse_workers(host, "Unbiased(position=...)", "its positions")
     if host == "xgboost":

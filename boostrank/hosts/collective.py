@@ -1,13 +1,13 @@
 """What the workers of one distributed training share: the scale of gradients, and errors.
 
-Each worker calls its own copy of the objective with its own queries. Scaled by a worker alone, its
-queries would weigh more or less than another's. And where one worker stops with an error, the
-others would wait for it.
+Each worker calls its own copy of the objective with its own queries. If each scaled its gradients
+alone, queries would weigh more on one worker than on another. And if one worker stopped with an
+error, the others would wait for it.
 
 XGBoost has collective operations for this. LightGBM has none for Python, but its regression starts
-at the mean over all workers of each worker's mean label, so a model that is one constant shares a
-number. LightGBM does not tell an objective that there are other workers. So it is asked in every
-Dask worker, where one on its own shares with itself.
+at the mean over all workers of each worker's mean label, so a model that is a single constant can
+share a number. LightGBM does not tell an objective whether there are other workers, so every Dask
+worker shares; one that trains alone shares with itself.
 """
 
 import sys
@@ -21,16 +21,16 @@ import numpy as np
 from boostrank.hosts.undocumented import mean_over_lightgbm_workers, training_booster
 from boostrank.objectives.validation import Floats
 
-# The driver reports the first error it hears of. Seconds: messages take milliseconds.
+# In seconds. The driver reports the first error it hears of; messages take milliseconds.
 _HEAD_START_OF_THE_CAUSE = 2.0
 
 
 class _Workers(Protocol):
     def share_error(self, error: Exception | None) -> None:
-        """Raise where nothing went wrong (`error` is None) if something did elsewhere."""
+        """If there was no error here (`error` is None) but one elsewhere, raise it here too."""
 
     def mean(self, numbers: Floats) -> Floats:
-        """Mean over the workers of each number."""
+        """Return the mean of each number over the workers."""
 
 
 class _XGBoost:
@@ -58,8 +58,8 @@ class _LightGBM:
         failed = float(error is not None)
         if mean_over_lightgbm_workers(failed, self.threads) == 0.0:
             return
-        # The error's traceback keeps the Booster that calls the objective, which frees the network
-        # when it is collected: that of the next training, if there is one by then.
+        # The error's traceback keeps the calling Booster alive. When collected, it would free the
+        # network, which may by then be that of the next training.
         booster = training_booster("lightgbm")
         if booster is not None:
             booster.free_network()
@@ -98,15 +98,15 @@ def failing_together(host: str) -> Iterator[None]:
     Raises
     ------
     Exception
-        Where nothing was raised inside, but was on another worker: the same error (XGBoost), or a
-        RuntimeError that says so, later than the cause (LightGBM).
+        If another worker raised an error and this one did not: the same error (XGBoost), or a
+        RuntimeError that says so, raised later than its cause (LightGBM).
     """
     workers = _workers(host)
     try:
         yield
     except Exception as error:
         if workers:
-            error.add_note("Rows and queries are counted among the documents of one worker.")
+            error.add_note("Row and query numbers refer to the documents of one worker.")
             workers.share_error(error)
         raise
     if workers:
@@ -124,13 +124,13 @@ def is_distributed(host: str) -> bool:
 
 
 def refuse_workers(host: str, objective: str, rows: str) -> None:
-    """Refuse to train on several workers by what is given for rows of the whole data.
+    """Refuse to train on several workers with values that are given for rows of the whole data.
 
     Parameters
     ----------
     host : {"lightgbm", "xgboost"}
     objective, rows : str
-        Of the message.
+        For the message.
 
     Raises
     ------
@@ -145,13 +145,13 @@ def refuse_workers(host: str, objective: str, rows: str) -> None:
 
 
 def mean_over_workers(host: str, numbers: Sequence[float]) -> Floats:
-    """Mean of each number over the workers that train together; on one alone, the numbers.
+    """Return the mean of each number over the workers; without other workers, the number.
 
     Parameters
     ----------
     host : {"lightgbm", "xgboost"}
     numbers : sequence of float
-        Equally many on every worker.
+        Equally many on each worker.
 
     Returns
     -------

@@ -13,19 +13,19 @@ Host = Literal["lightgbm", "xgboost"]
 
 
 class HostData(NamedTuple):
-    """What a host's data set says now: the next round's may say something else.
+    """What a host's data set holds now; it may hold something else in the next round.
 
     Attributes
     ----------
     host : {"lightgbm", "xgboost"}
     labels : float32 array (n_docs,)
-        Like `weight` and `position`, perhaps a host's own memory: to be read, not kept.
+        Like `weight` and `position`, perhaps the host's own memory: read it, but do not keep it.
     group : integer array (n_queries,)
         Sizes of consecutive queries.
     weight : array or None
         One for each document (LightGBM) or for each query (XGBoost).
     position : array (n_docs,) or None
-        Of XGBoost, whose data has no field for it: its label_lower_bound.
+        For XGBoost only: its label_lower_bound, because its data has no field for positions.
     """
 
     host: Host
@@ -58,7 +58,7 @@ def read(data: Any) -> HostData:
         # A worker of a distributed training may have no documents.
         if len(boundaries) == 0 and data.num_row() > 0:
             raise ValueError(
-                "group is missing: this DMatrix knows no queries; give it group=sizes or qid=ids"
+                "group is missing: this DMatrix has no queries; give it group=sizes or qid=ids"
             )
         # Subtracting unsigned boundaries would wrap.
         group = np.diff(boundaries.astype(np.int64))
@@ -70,7 +70,7 @@ def read(data: Any) -> HostData:
     if hasattr(data, "get_field"):
         group = data.get_group()
         if group is None:
-            raise ValueError("group is missing: this Dataset knows no queries; give it group=sizes")
+            raise ValueError("group is missing: this Dataset has no queries; give it group=sizes")
         labels = data.get_label()
         if labels is None:
             raise ValueError("labels are missing: give the Dataset label=grades")
@@ -104,15 +104,15 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
         )
     if booster.train_set.get_position() is not None and not isinstance(objective, Unbiased):
         warnings.warn(
-            f"the Dataset's position is ignored by {objective.name}: to correct for it, train by "
-            "boostrank.Unbiased of this objective",
+            f"the Dataset's position is ignored by {objective.name}: to correct for it, wrap the "
+            "objective in boostrank.Unbiased",
             stacklevel=7,  # the line of LightGBM that called the objective
         )
     _check_subset(booster.train_set)
 
 
 def rows_of_fold(booster: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
-    """Return which rows of a whole LightGBM Dataset a Booster trains on, and the whole.
+    """Return which rows of a whole LightGBM Dataset a Booster trains on, and that Dataset.
 
     Parameters
     ----------
@@ -121,9 +121,9 @@ def rows_of_fold(booster: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
     Returns
     -------
     rows : int64 array (n_docs,) or None
-        None: all, or nobody knows.
+        None: all rows, or unknown.
     whole : lightgbm.Dataset or None
-        None without a Booster of LightGBM.
+        None without a LightGBM Booster.
     """
     data = getattr(booster, "train_set", None)
     rows = None
@@ -137,10 +137,10 @@ def rows_of_fold(booster: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
 def settle_dart(booster: Any) -> None:
     """Make LightGBM's DART drop the same trees again for the same seed.
 
-    Before the first round it reads a flag that nobody has set (``is_update_score_cur_iter_``), and
-    draws a number or draws none: a custom objective then learns one of two models, by chance. By
-    the time the objective is called, the flag is set. Any change of a parameter starts the draws
-    again.
+    Before the first round it reads an uninitialised flag (``is_update_score_cur_iter_``), and draws
+    a number or not: with a custom objective, training then gives one of two models, by chance. By
+    the time the objective is called, the flag is set. Any change of a parameter restarts the
+    draws.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Takes over the gain that a host's own parameters name, beside an objective of ours."""
+"""Gives an objective of ours the gain that the host's own parameters name."""
 
 import json
 import weakref
@@ -8,7 +8,7 @@ from boostrank.hosts.data import Host
 from boostrank.hosts.undocumented import training_booster
 from boostrank.objectives import Objective
 
-#: What each training's objective became, by Booster.
+#: By Booster: the objective of the training, and what it became.
 _known: weakref.WeakKeyDictionary[Any, tuple[Objective, Objective]] = weakref.WeakKeyDictionary()
 
 
@@ -19,17 +19,17 @@ def with_hosts_gain(objective: Objective, host: Host) -> Objective:
     ----------
     objective : Objective
     host : {"lightgbm", "xgboost"}
-        Who is asking for gradients.
+        The host that asks for gradients.
 
     Returns
     -------
     Objective
-        The same where the host's parameters name no gain, or the objective counts none.
+        The same one if the host's parameters name no gain, or the objective counts none.
 
     Raises
     ------
     ValueError
-        Where the objective has another gain of its own.
+        If the objective has another gain of its own.
     """
     if not objective.counts_gains:
         return objective
@@ -58,7 +58,7 @@ def _resolved(objective: Objective, booster: Any, host: Host) -> Objective:
     resolved = objective.with_gain(gain)
     if resolved != objective and not objective.exponential_gains:
         raise ValueError(
-            f"{said} is not the gain of {objective!r}: give one of them, the objective's gain= or "
+            f"{said} is not the gain of {objective!r}: set only the objective's gain= or only "
             "the host's parameter"
         )
     return resolved

@@ -1,7 +1,7 @@
 """From scores to the gradients that a host gets: one function for each step.
 
-Hessians are floored twice here: at the objective's `hessian_share` of their mean before weights, at
-`HOST_HESSIAN_FLOOR` of it after. The floors of what `grad_hess` returns are in
+Hessians are floored twice here: at the objective's `hessian_share` of their mean before weights are
+applied, and at `HOST_HESSIAN_FLOOR` of it after. The floors of what `grad_hess` returns are in
 ``objectives/engine/curvature.py``.
 """
 
@@ -32,11 +32,11 @@ from boostrank.objectives.engine.memory import MEMORY
 from boostrank.objectives.mix import Parts, on_one_scale
 from boostrank.objectives.validation import Floats, Integers, check_weight
 
-# Relative to a mean Hessian of 1. Hosts silently stop splitting, or fail, on Hessians of zero; this
-# is small enough to leave every leaf with documents that carry a gradient as it is.
+# Relative to a mean Hessian of 1. Hosts silently stop splitting, or fail, on Hessians of zero. The
+# floor is too small to change any leaf with documents that have a gradient.
 HOST_HESSIAN_FLOOR = 1e-6
 
-# Streams of what a round draws, so that nothing is drawn alike. Draws take all from theirs on.
+# Random streams: no two draws of a round are alike. Objectives' draws use all from _DRAWS on.
 _SAMPLE, _NOISE, _DRAWS = 0, 1, 2
 
 
@@ -47,13 +47,13 @@ class _Drawn(NamedTuple):
     labels: Floats
     boundaries: Integers
     keys: Keys
-    rows: Integers | None  # of the documents among all; None: all
+    rows: Integers | None  # of these documents among all; None: all
 
 
 def hand_over(
     objective: Objective, preds: npt.NDArray[Any], data: HostData, round: int
 ) -> tuple[Float32s, Float32s]:
-    """Gradient and Hessian of a boosting round as a host gets them.
+    """Return the gradient and Hessian of a boosting round as a host gets them.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def hand_over(
     Raises
     ------
     TypeError, ValueError
-        For scores, labels, queries and weights that are refused; for gradients that are not finite.
+        For invalid scores, labels, queries or weights; for gradients that are not finite.
     """
     if round == (objective.start_round or 1):
         warn_of_grades(data.labels, objective)
@@ -115,7 +115,7 @@ def hand_over(
 
 
 def _read(objective: Objective, preds: npt.NDArray[Any], data: HostData, round: int) -> _Drawn:
-    """Return scores, labels and queries, checked, and the queries' keys if anything is drawn."""
+    """Return checked scores, labels and queries, and the queries' keys if anything is drawn."""
     # XGBoost may shape the predictions of a worker without documents as (0, 0).
     scores = preds if np.size(preds) else np.zeros(0)
     scores, labels, boundaries = objective._checked(scores, data.labels, data.group)
@@ -126,7 +126,7 @@ def _read(objective: Objective, preds: npt.NDArray[Any], data: HostData, round: 
 
 
 def _sample(objective: Objective, whole: _Drawn, host: Host) -> _Drawn:
-    """Draw the queries that a round learns from: each by itself, and at least one."""
+    """Draw the queries that a round learns from: each independently, and at least one."""
     numbers = query_uniforms(whole.keys, _SAMPLE)
     fraction = objective.query_fraction
     while True:
@@ -159,7 +159,7 @@ def _evaluated(
     round: int,
     corrected: Correction | None,
 ) -> tuple[Parts, Floats, Floats]:
-    """Return the parts of a round's loss, gradient and Hessian of each, and the memory of these."""
+    """Return the parts of a round's loss, their gradients and Hessians, and the memory of these."""
     scores, labels, boundaries, keys, rows = drawn
     noisy = noise_room = scores
     if objective.perturb is not None:
@@ -167,7 +167,7 @@ def _evaluated(
         noisy = noise_room[: len(scores)]
         noise = objective.perturb, objective.perturb_scale
         write_perturbed(*noise, keys, boundaries, _NOISE, scores, noisy)
-    # Which labels learn is chosen by the metrics of all queries.
+    # The metrics that choose among several labels are over all queries.
     seen = whole.scores, whole.labels, whole.boundaries
     parts, labels_of = labelled_parts(objective, *seen, round, host)
     parts = on_rows_trained(parts, host)
@@ -175,11 +175,11 @@ def _evaluated(
     room = MEMORY.take("derivatives", (2 * len(parts) * len(whole.scores),))
     derivatives = room[: 2 * len(parts) * len(scores)].reshape(len(parts), 2, len(scores))
     for i, (_, part) in enumerate(parts):
-        # Of a mixture, noise reaches the parts to which it makes a difference.
+        # In a mixture, only the parts to which noise makes a difference get it.
         seen_scores = noisy if part.perturbed or len(parts) == 1 else scores
         grad, hess = derivatives[i]
         own = labels_of[i]
-        if rows is not None and isinstance(part, Preferences):  # whose pairs are rows of all
+        if rows is not None and isinstance(part, Preferences):  # pairs are rows of all documents
             _write_taken(part, whole, own, seen_scores, rows, round, grad, hess)
             continue
         if rows is not None:
@@ -222,7 +222,7 @@ def _draws(parts: Parts, keys: Keys, boundaries: Integers) -> list[Floats | None
 
 
 def _mean_hessians(host: Host, derivatives: Floats) -> Sequence[float]:
-    """Return the mean Hessian of each part over the documents of all workers with a gradient."""
+    """Return each part's mean Hessian over the documents of all workers that have a gradient."""
     sums = mean_over_workers(host, [n for pair in derivatives for n in active_hessian(*pair)])
     return [total / count if count else 1.0 for total, count in sums.reshape(-1, 2).tolist()]
 

@@ -1,7 +1,7 @@
-"""Warns of what only the hosts' own ranking objectives read, where one of ours is trained.
+"""Warns of parameters that only the hosts' own ranking objectives read, when training one of ours.
 
-A parameter that is given and has no effect leaves the model as it was, to the last bit, and no host
-says so. Each training says it once, at the line of the caller that is nobody's here.
+Such a parameter has no effect: the model is the same to the last bit, and no host says so. Each
+training warns once, at the innermost line outside boostrank, the hosts and their tools.
 """
 
 import inspect
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from boostrank.objectives import Objective
 
-#: Parameters of the hosts' own ranking objectives, with what has their effect here.
+#: Parameters of the hosts' own ranking objectives, with their equivalents here.
 OF_LIGHTGBM: Mapping[str, str] = {
     "lambdarank_truncation_level": "LambdaRank(truncation=...)",
     "lambdarank_norm": "LambdaRank(norm=...)",
@@ -35,8 +35,8 @@ OF_XGBOOST: Mapping[str, str] = {
     "lambdarank_bias_norm": "",
     "ndcg_exp_gain": "",
 }
-#: What XGBoost writes into its configuration where nobody has set them. Making a Booster to ask it
-#: would talk to the other workers of a distributed training.
+#: What XGBoost writes into its configuration if they are not set. Creating a Booster to ask it
+#: would communicate with the other workers of a distributed training.
 XGBOOSTS_DEFAULTS: Mapping[str, str] = {
     "lambdarank_num_pair_per_sample": "4294967295",
     "lambdarank_normalization": "1",
@@ -46,14 +46,14 @@ XGBOOSTS_DEFAULTS: Mapping[str, str] = {
     "lambdarank_bias_norm": "1",
     "ndcg_exp_gain": "1",
 }
-#: LightGBM's cut-offs of its own metrics, by all their names.
+#: All of LightGBM's names for the cut-offs of its own metrics.
 EVAL_AT = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
 _METRICS = ("metric", "metrics", "metric_types")
-# Its metrics that stop at `eval_at`: ndcg, map, and their other names.
+# Its metrics that stop at `eval_at`: ndcg, map, and their aliases.
 _WITH_CUTOFFS = ("ndcg", "map", "mean_average_precision", "lambdarank", "rank", "xendcg", "xe_")
-#: What LightGBM's ranker passes on where nobody has named a cut-off.
+#: What LightGBM's ranker passes on if no cut-off is given.
 _DEFAULT_CUTOFFS = [1, 2, 3, 4, 5]
-#: Grades beyond it leave the gain of every other grade below float32's precision.
+#: Next to a larger grade, the gains of all others are below float32's precision.
 LARGEST_GRADE = 30
 
 _reporting_cutoffs: ContextVar[bool] = ContextVar("reporting_cutoffs", default=False)
@@ -61,7 +61,7 @@ _reporting_cutoffs: ContextVar[bool] = ContextVar("reporting_cutoffs", default=F
 
 @contextmanager
 def cutoffs_are_reported() -> Iterator[None]:
-    """Say that a ranker has turned `eval_at` into metrics, for trainings inside the block."""
+    """Note, for trainings inside the block, that a ranker has turned `eval_at` into metrics."""
     token = _reporting_cutoffs.set(True)
     try:
         yield
@@ -70,7 +70,7 @@ def cutoffs_are_reported() -> Iterator[None]:
 
 
 def warn(message: str) -> None:
-    """Warn at the line of whoever called the hosts or boostrank."""
+    """Warn at the line that called the hosts or boostrank."""
     own = ("boostrank", "lightgbm", "xgboost", "sklearn", "distributed")
     frame, level = inspect.currentframe(), 0
     while frame is not None:
@@ -91,12 +91,12 @@ def _warn_of(names: Iterable[str], host: str, cures: Mapping[str, str], what: Ob
 
 
 def warn_of_lightgbms(params: Mapping[str, Any], objective: Objective) -> None:
-    """Warn of parameters of LightGBM's own ranking objectives among those of a training.
+    """Warn of parameters in a training that only LightGBM's own ranking objectives read.
 
     Parameters
     ----------
     params : mapping
-        Of the Booster.
+        Those of the Booster.
     objective : Objective
     """
     ignored = [
@@ -116,9 +116,9 @@ def warn_of_lightgbms(params: Mapping[str, Any], objective: Objective) -> None:
 
 
 def warn_of_xgboosts(booster: Any, objective: Objective) -> None:
-    """Warn of parameters of XGBoost's own ranking objectives that are not at their defaults.
+    """Warn of parameters that are not at their defaults and only XGBoost's objectives read.
 
-    XGBoost itself warns of them where its objective is none of those.
+    XGBoost itself warns of them if its objective is not a ranking objective.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def warn_of_xgboosts(booster: Any, objective: Objective) -> None:
 
 
 def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
-    """Warn of grades that are probably none, where they count as gains 2^y - 1.
+    """Warn of labels that are probably not grades, if they count as gains 2^y - 1.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
     if objective.counts_gains:
         cure = 'give it gain="linear"'
     else:
-        cure = "take an objective that has gain=, or put them in classes"
+        cure = "use an objective that has gain=, or sort them into grades"
     if np.max(labels) > LARGEST_GRADE:
         warn_of_large_grades(objective.name, cure)
     elif not np.all(labels == np.floor(labels)):
@@ -159,7 +159,7 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
 
 
 def warn_of_large_grades(what: str, cure: str) -> None:
-    """Warn of labels beyond `LARGEST_GRADE`, next to which nothing else counts.
+    """Warn of labels above `LARGEST_GRADE`, next to which no others count.
 
     Parameters
     ----------
@@ -169,5 +169,5 @@ def warn_of_large_grades(what: str, cure: str) -> None:
     """
     warn(
         f"labels above {LARGEST_GRADE} count as gains 2^y - 1 in {what}: next to the largest, all "
-        f"others are nothing. For amounts, such as prices, probabilities or ranks, {cure}"
+        f"others count for nothing. For amounts, such as prices, probabilities or ranks, {cure}"
     )

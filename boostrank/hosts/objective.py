@@ -1,4 +1,4 @@
-"""What a call of an objective does."""
+"""What calling an objective does."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from boostrank.objectives import Objective
 def gradient_for_host(
     objective: Objective, args: tuple[Any, ...]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Gradient and Hessian as a host asks for them; `boostrank.hosts` lists the calls.
+    """Return the gradient and Hessian that a host asks for; `boostrank.hosts` lists the calls.
 
     Parameters
     ----------

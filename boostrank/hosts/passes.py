@@ -1,6 +1,6 @@
-"""Passes over all documents between the gradients of an objective and those that a host gets.
+"""Passes over all documents, from the gradients of an objective to those that a host gets.
 
-Each is compiled, and spread over threads as ``objectives/engine/threads.py`` does it.
+They are compiled, and ``objectives/engine/threads.py`` spreads them over threads.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ def active_hessian(grad: Floats, hess: Floats) -> tuple[float, float]:
 
 
 def spread(weight: Floats, group: npt.NDArray[Any]) -> Floats:
-    """Return the weight of its query for every document."""
+    """Return for every document the weight of its query."""
     boundaries = np.zeros(len(group) + 1, np.int64)
     np.cumsum(np.asarray(group), out=boundaries[1:])
     of_document = np.empty(boundaries[-1])
@@ -36,7 +36,7 @@ def to_float32(
     """Return what a host gets, and the first row that is not finite, or -1.
 
     Gradients and Hessians are divided by `unit`. Hessians are at least `least` before weights and
-    `floor` after. No weights are as good as ones.
+    `floor` after. Without weights, all are 1.
     """
     grad32, hess32 = np.empty(len(grad), np.float32), np.empty(len(grad), np.float32)
     scale = unit, weight, least, floor
@@ -72,10 +72,10 @@ def _active_hessian(
 
 @jit_ordered
 def _in_order(value: float, share: float, least: float, weight: float) -> float:
-    """Return a share of a value, floored and weighted; the floor -inf is none.
+    """Return a share of a value, floored and weighted; a floor of -inf has no effect.
 
-    The last bit of a float32 may depend on the order of these operations, which compilers would
-    choose differently.
+    The last bit of a float32 may depend on the order of these operations, and compilers would
+    choose different ones.
     """
     return max(value * share, least) * weight
 

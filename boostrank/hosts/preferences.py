@@ -1,4 +1,4 @@
-"""Pairs as rows of the data that a booster trains on."""
+"""Finds the rows of pairs in the data that a booster trains on."""
 
 import weakref
 from typing import Any
@@ -12,12 +12,12 @@ from boostrank.objectives import Objective, Preferences
 from boostrank.objectives.mix import Parts
 from boostrank.objectives.pairs import Pairs
 
-#: What the pairs became in each training on a fold, by Booster.
+#: By Booster, when it trains on a fold: pairs, and what they are as rows of the fold.
 _known: weakref.WeakKeyDictionary[Any, dict[Pairs, Pairs]] = weakref.WeakKeyDictionary()
 
 
 def on_rows_trained(parts: Parts, host: Host) -> Parts:
-    """Return the parts of a round's loss, with pairs as rows of what is trained on.
+    """Return the parts of a round's loss, with pairs as rows of the data that is trained on.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def on_rows_trained(parts: Parts, host: Host) -> Parts:
     Raises
     ------
     ValueError
-        For several workers and XGBoost's cross-validation, which do not tell which rows they hold;
-        for bad pairs, and a fold that has none.
+        For several workers and XGBoost's cross-validation, as it is not known which rows they hold;
+        for bad pairs, and for a fold without pairs.
     """
     return tuple((weight, _on_rows_trained(part, host)) for weight, part in parts)
 
@@ -44,9 +44,9 @@ def _on_rows_trained(part: Objective, host: Host) -> Objective:
     if host == "xgboost":
         if xgboost_cross_validates():
             raise ValueError(
-                "xgboost.cv does not tell which rows of the data a fold has, so that pairs cannot "
-                "be found in it: train each fold by xgboost.train, with the pairs of its rows, or "
-                "cross-validate by lightgbm.cv"
+                "xgboost.cv does not tell which rows of the data a fold has, so pairs cannot be "
+                "found in it: train each fold with xgboost.train and the pairs of its rows, or "
+                "cross-validate with lightgbm.cv"
             )
         return part
     booster = training_booster(host)

@@ -1,6 +1,6 @@
 """What the rankers of both hosts share: queries from `group` or `qid`, weights, metrics, schedules.
 
-A ranker extends the host's own: everything that is not named here is the host's.
+A ranker extends the host's own: everything that is not defined here is the host's.
 """
 
 import sys
@@ -30,7 +30,7 @@ from boostrank.objectives.validation import (
 )
 from boostrank.registry import make_objective
 
-#: Measured on evaluation sets where `eval_metric` names nothing else, and by `score`.
+#: Used for evaluation sets unless `eval_metric` is given, and by `score`.
 DEFAULT_METRIC = "ndcg@10"
 
 _O = TypeVar("_O", bound=Objective)
@@ -56,14 +56,14 @@ class Rows(NamedTuple):
 
     @property
     def document_weight(self) -> Floats | None:
-        """One weight a document; of weights a query, the query's."""
+        """One weight per document; if there is one per query, that of its query."""
         if self.weight is None or len(self.weight) != len(self.group):
             return self.weight
         return np.repeat(self.weight, self.group)
 
     @property
     def query_weight(self) -> Floats | None:
-        """One weight a query; of weights a document, the mean."""
+        """One weight per query; if there is one per document, their mean."""
         if self.weight is None:
             return None
         return per_query_weight(self.weight, np.append(0, np.cumsum(self.group)))
@@ -84,34 +84,34 @@ def _take(values: Any, order: Integers) -> Any:
 def read_features(X: Any, qid: Any = None) -> Any:
     """Return features as both hosts take them.
 
-    A data frame must not have the query's id among its features: a model would learn it, and know
-    nothing of the queries to come.
+    A data frame must not have the query's id among its features: a model would learn it, and new
+    queries have other ids.
 
     Parameters
     ----------
     X : array_like, sparse matrix, data frame or Arrow table (n_docs, n_features)
     qid : array_like (n_docs,), optional
-        The ids. Without them only names tell.
+        The ids. Without them only the names of columns are checked.
 
     Returns
     -------
     array, CSR matrix, data frame or Arrow table
-        As passed, except for other sparse matrices and for columns of a pandas frame that Arrow
-        holds, which one host or the other refuses or misreads.
+        As passed, except that other sparse matrices and Arrow columns of a pandas frame, which one
+        host or the other refuses or misreads, are converted.
 
     Raises
     ------
     ValueError
-        For a column that has the name of an id, such as "qid", or equals `qid`.
+        For a column that has the name of an id, such as "qid", or is equal to `qid`.
     """
     if hasattr(X, "tocsr"):
-        # LightGBM misreads columns whose rows are not in order, and predicts for no sparse array.
+        # LightGBM misreads columns whose rows are not sorted, and cannot predict sparse arrays.
         return sys.modules["scipy"].sparse.csr_matrix(X)
     names = X.column_names if _is_arrow(X) else getattr(X, "columns", None)
     for name in () if names is None else names:
         cure = f"X.drop({name!r}, axis=1) in pandas or X.drop({name!r}) in polars"
         column = None if qid is None else X[name]
-        check_feature("X", name, column, qid, f"Take it out, such as by {cure}")
+        check_feature("X", name, column, qid, f"Take it out, for example with {cure}")
     if hasattr(X, "iloc"):
         arrow = [name for name, dtype in X.dtypes.items() if hasattr(dtype, "pyarrow_dtype")]
         columns = {name: X[name].convert_dtypes(dtype_backend="numpy_nullable") for name in arrow}
@@ -120,7 +120,7 @@ def read_features(X: Any, qid: Any = None) -> Any:
 
 
 def _column(values: Any) -> Any:
-    """Return one number a row: frames, tables and arrays may hold them in a single column."""
+    """Return one number per row: frames, tables and arrays may hold them in a single column."""
     if isinstance(values, Sequence) or values is None:
         return values
     array = np.asarray(values)
@@ -145,13 +145,13 @@ def read_rows(
     ----------
     X, y : array_like (n_docs, n_features), (n_docs,)
     group, qid : array_like
-        One of them: sizes of consecutive queries, or one id a document.
+        One of them: sizes of consecutive queries, or one id per document.
     weight : array_like (n_queries,) or (n_docs,), optional
     offset : array_like (n_docs,), optional
     sort : bool
-        Bring the documents of each `qid` together, queries by ascending id.
+        Bring the documents of each `qid` together, with queries in ascending order of ids.
     prefix : str
-        ``"eval_"`` where the arguments are those of an evaluation set.
+        ``"eval_"`` if the arguments are those of an evaluation set.
     domain : str
         That of the labels.
 
@@ -162,9 +162,9 @@ def read_rows(
     Raises
     ------
     TypeError, ValueError
-        For labels out of their domain, both or none of group and qid, sizes or lengths that do not
-        fit, ids that are missing or of mixed types, the query's id among the features, a query
-        whose documents do not stand together.
+        For labels out of their domain, both or neither of group and qid, sizes or lengths that do
+        not match, ids that are missing or of mixed types, the query's id among the features, or a
+        query whose documents are not contiguous.
     """
     y, qid, weight = _column(y), _column(qid), _column(weight)
     n_docs = len(check_labels(y, np.size(y), domain))
@@ -172,7 +172,7 @@ def read_rows(
     check_either(group, qid, prefix)
     if qid is None:
         if sort:
-            raise ValueError("sort=True sorts by qid: pass qid, one id a document, for group")
+            raise ValueError("sort=True sorts by qid: pass qid, one id per document, not group")
         sizes = np.diff(check_group(group, n_docs))
     else:
         ids = check_ids(f"{prefix}qid", qid, n_docs)
@@ -242,12 +242,12 @@ def read_sets(
 
 
 def read_metrics(eval_metric: Any) -> list[Metric]:
-    """Return metrics by their names.
+    """Return metrics by name.
 
     Parameters
     ----------
     eval_metric : str, Metric, sequence of them, or None
-        None is NDCG@10.
+        None means NDCG@10.
 
     Raises
     ------
@@ -279,7 +279,7 @@ def set_objective(ranker: Any, params: dict[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict
-        `params` with a new `objective` in the place of its parameters.
+        `params`, with a new `objective` in place of its parameters.
     """
     prefix = "objective__"
     nested = {
@@ -305,7 +305,7 @@ def _made(objective: Any, changes: dict[str, Any], rounds: int) -> Objective:
 
 
 def label_domain(objective: Any) -> str:
-    """Return what labels a ranker's objective, or the one of a name, takes."""
+    """Return the domain of the labels that a ranker's objective, or its name, takes."""
     return _made(objective, {}, rounds=1).contract.labels
 
 
@@ -316,19 +316,19 @@ def objective_for_fit(objective: Any, rounds: int, done: int) -> Objective:
     ----------
     objective : str or Objective
     rounds : int
-        To be trained.
+        To train now.
     done : int
-        Rounds of the model that is trained on.
+        Rounds of the initial model.
 
     Returns
     -------
     Objective
-        Its schedules end with the last round, counted from its `start_round`, or after `done`.
+        Its schedules end with the last round, counted from its `start_round` or from `done`.
 
     Raises
     ------
     TypeError, ValueError
-        For anything that is no objective or none of its names.
+        For anything that is neither an objective nor the name of one.
     """
     made = _made(objective, {}, rounds)
     total = rounds + (done if made.start_round is None else made.start_round - 1)
@@ -336,14 +336,14 @@ def objective_for_fit(objective: Any, rounds: int, done: int) -> Objective:
 
 
 def labels_for(X: Any, y: Any, objective: Any, pairs: Any) -> Any:
-    """Return the labels; where preferences stand for them, zeros.
+    """Return the labels, or zeros if preferences replace them.
 
     Parameters
     ----------
     X, y : array_like (n_docs, n_features), (n_docs,) or None
     objective : str or Objective
     pairs : array_like, data frame or None
-        As `fit` was given them.
+        As passed to `fit`.
 
     Returns
     -------
@@ -352,7 +352,7 @@ def labels_for(X: Any, y: Any, objective: Any, pairs: Any) -> Any:
     Raises
     ------
     ValueError
-        For labels that are missing where there are no pairs.
+        If labels are missing and there are no pairs.
     """
     if y is not None:
         return y
@@ -370,9 +370,9 @@ def placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: b
     ----------
     objective : Objective
     position : array_like of integers (n_docs,) or None
-        In the order of the rows that `fit` was given.
+        In the order of the rows that were passed to `fit`.
     pairs : array_like, data frame or None
-        Of rows as `fit` was given them.
+        Of rows as they were passed to `fit`.
     qid, sort
         As in `read_rows`.
 
@@ -387,22 +387,22 @@ def placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: b
     """
     if pairs is not None:
         if position is not None:
-            raise ValueError("position and pairs do not go together: pairs are no clicks")
+            raise ValueError("position and pairs do not go together: pairs are not clicks")
         if isinstance(objective, Preferences):
             raise ValueError("pairs are given twice: by the objective, and to fit; leave one out")
         objective = Preferences(objective, pairs)
     if position is not None:
         if not isinstance(objective, Unbiased):
             raise ValueError(
-                f"position is ignored by {objective.name}: to correct for it, train by "
-                "boostrank.Unbiased of this objective"
+                f"position is ignored by {objective.name}: to correct for it, wrap the "
+                "objective in boostrank.Unbiased"
             )
         objective = objective.replace(position=position)
     return _sorted(objective, np.asarray(_column(qid))) if sort else objective
 
 
 def _sorted(objective: _O, qid: Any) -> _O:
-    """Return the objective with all that it holds of rows as these are, sorted by query."""
+    """Return the objective with what it holds per row reordered like the rows: by query."""
     order = np.argsort(qid, kind="stable")
     changes: dict[str, Any] = {}
     for field in fields(objective):
@@ -442,7 +442,7 @@ def _stretched(objective: _O, total: int) -> _O:
 def score(
     self: Any, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None
 ) -> float:
-    """Return NDCG@10 of the predictions, as `boostrank.evaluate` has it.
+    """Return NDCG@10 of the predictions, as `boostrank.evaluate` computes it.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Finds out the boosting round of a call.
+"""Determines the boosting round of a call.
 
-LightGBM does not tell it, but one Booster hands over one and the same array of predictions in every
-round, so the calls made with that array are counted. XGBoost tells it as the iteration. Neither
-says how many rounds a model that is trained on already has: its Booster does.
+LightGBM does not pass the round, but a Booster hands over the same array of predictions in every
+round, so the calls made with that array are counted. XGBoost passes the round as the iteration.
+When training continues a model, neither says how many rounds it already has, but its Booster does.
 """
 
 import threading
@@ -33,11 +33,11 @@ class _Calls:
     def count(
         self, objective: Objective, preds: npt.NDArray[Any], before: Callable[[], int]
     ) -> int:
-        """Count this call too; `before` says where to start, once for each array."""
+        """Count this call; `before` gives the count to start from, once for each array."""
         key = (id(preds), objective)
         with self._lock:
             known = self._counts.get(key)
-            # The address of an array that is gone may have been given to another one.
+            # A new array may have the address of one that is gone.
             if known is None or known[0]() is not preds:
                 known = weakref.ref(preds, lambda dead: self._forget(key, dead)), before()
             count = known[1] + 1
@@ -71,7 +71,7 @@ def of_lightgbm(objective: Objective, preds: npt.NDArray[Any]) -> int:
     Raises
     ------
     ValueError
-        As `data.check_lightgbm`; if no round of a schedule is left.
+        As `data.check_lightgbm`; if the schedule has no round left.
     """
 
     def before() -> int:
@@ -103,7 +103,7 @@ def of_xgboost(objective: Objective, iteration: int) -> int:
     Raises
     ------
     ValueError
-        If no round of a schedule is left.
+        If the schedule has no round left.
     """
     booster = training_booster("xgboost")
     if booster is not None and iteration == 0:
@@ -119,10 +119,10 @@ def of_xgboost(objective: Objective, iteration: int) -> int:
 def of_xgboost_untold(objective: Objective) -> int:
     """Return the round of a call without the iteration.
 
-    XGBoost tells the iteration to classes that are registered with it, and ours is registered by
-    the first such call, since nothing is changed in XGBoost when boostrank is imported or an
-    objective is made. What calls without it is therefore either XGBoost in its first iteration, or
-    a function around the objective.
+    XGBoost passes the iteration to classes that are registered with it. The first such call
+    registers ours, so that importing boostrank or making an objective changes nothing in XGBoost. A
+    call without the iteration therefore comes either from XGBoost in its first iteration, or from a
+    function around the objective.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def of_xgboost_untold(objective: Objective) -> int:
     what = next((need for need, true in needs.items() if true), None)
     if what is not None and not xgboost_calls_directly(objective):
         raise ValueError(
-            f"the boosting round is not known: {objective.name} {what}, and XGBoost tells "
+            f"the boosting round is not known: {objective.name} {what}, and XGBoost passes "
             "the iteration only to the objective itself. Pass obj=objective, not a function around "
             "it (or call objective(iteration, preds, dmatrix) in it), with xgboost >= 3.2"
         )
@@ -156,12 +156,12 @@ def of_xgboost_untold(objective: Objective) -> int:
 
 
 def _continued(objective: Objective, done: int) -> int:
-    """Return the rounds done, after checking that they leave some of the schedules."""
+    """Return the rounds done, after checking that the schedules have some left."""
     ends = [schedule.total_rounds for schedule in objective._schedules().values()]
     if done and ends and done >= max(ends):
         raise ValueError(
-            f"the model that is trained on has {done} rounds already, and the schedule of this "
-            f"{objective.name} ends with round {max(ends)}; give it a total_rounds of all rounds, "
-            "old and new, or let it start again with start_round=1"
+            f"the initial model has {done} rounds already, and the schedule of this "
+            f"{objective.name} ends with round {max(ends)}; set total_rounds to the number of all "
+            "rounds, old and new, or start the schedule again with start_round=1"
         )
     return done

@@ -36,7 +36,7 @@ def labelled_parts(
     Raises
     ------
     ValueError
-        For labels of another length than the host's, and for several workers.
+        If there are more or fewer labels than the host's, and for several workers.
     """
     if not isinstance(objective, Several):
         parts = parts_of(inside(objective), round)

@@ -1,31 +1,31 @@
 """Every undocumented feature of LightGBM, XGBoost, Dask or Numba that is relied on.
 
-Each has a test that names it when a new version changes it; without a word on the file, the tests
-are in ``tests/test_traps.py``.
+Each has a test that names it when a new version changes it. Unless a file is given, the test is in
+``tests/test_traps.py``. "Without" says what happens without the feature.
 
 LightGBM
 
-- The array of predictions is the same object in every round of one Booster. Rounds are counted by
-  it (`rounds`). Without: nothing tells the round; `start_round` would have to be given.
+- The array of predictions is the same object in every round of one Booster, and rounds are counted
+  by it (`rounds`). Without: the round is unknown, and `start_round` would have to be given.
   Test: test_lightgbm_hands_over_one_array_for_each_booster.
 - The Booster that trains is the local variable ``self`` of a caller (`training_booster`). Without:
-  rounds start at 1 in continued training, and bagging by query, split queries and positions are
-  not noticed. Test: test_the_booster_is_among_the_callers.
-- ``Booster.params`` and ``Booster.train_set`` (`data.check_lightgbm`). Without: as the line above.
+  rounds start at 1 in continued training, and bagging by query, split queries and positions go
+  unnoticed. Test: test_the_booster_is_among_the_callers.
+- ``Booster.params`` and ``Booster.train_set`` (`data.check_lightgbm`). Without: as above.
   Test: test_the_booster_is_among_the_callers.
 - ``Dataset.used_indices`` and ``Dataset.reference`` (`data.check_lightgbm`). Without: split queries
-  are not noticed. Test: test_lightgbm_datasets_tell_what_is_refused.
+  go unnoticed. Test: test_lightgbm_datasets_tell_what_is_refused.
 - The estimators count the parameters in `inspect.signature` of an objective
   (`boostrank.objectives.base.ShownSignature`). Without: LGBMRanker refuses the objective.
   Test: test_the_hosts_ranker_counts_arguments.
-- ``lightgbm.train`` has a local variable ``init_model`` (`lightgbms_init_model`). Without: training
-  that goes on with a model learns factors of positions from the start.
+- ``lightgbm.train`` has a local variable ``init_model`` (`lightgbms_init_model`). Without:
+  continued training learns position factors from the start.
   Test: tests/test_unbiased.py, test_continued_training_goes_on_with_the_factors.
-- ``LGBMRanker._objective`` is what is trained (`boostrank.lightgbm`). Without: schedules do not
-  take their length from `n_estimators`.
+- ``LGBMRanker._objective`` is the objective that is trained (`boostrank.lightgbm`). Without:
+  schedules do not take their length from `n_estimators`.
   Test: test_lightgbms_ranker_trains_its_private_objective.
 - ``Booster.pandas_categorical`` and the parameter ``categorical_feature`` of a loaded Booster
-  (`boostrank.lab.lightgbm_model`). Without: `boostrank predict` does not know the words of
+  (`boostrank.lab.lightgbm_model`). Without: `boostrank predict` does not know the names of
   categories. Test: tests/test_tables.py, test_a_model_keeps_the_words_of_its_categories.
 - A regression starts at the mean of the labels over all workers (`mean_over_lightgbm_workers`).
   Without: gradients would be scaled by each worker alone.
@@ -37,22 +37,22 @@ XGBoost
   (`register_with_xgboost`). Without: objectives that need the round refuse to train.
   Test: test_xgboost_tells_registered_classes_the_iteration.
 - The objective is the local variable ``fobj`` of the Booster's method that calls it
-  (`xgboost_calls_directly`). Without: objectives that need the round refuse to train unless
-  `boostrank.xgboost` was imported before. Test: test_xgboosts_booster_holds_the_objective.
+  (`xgboost_calls_directly`). Without: objectives that need the round refuse to train.
+  Test: test_xgboosts_booster_holds_the_objective.
 - The Booster is the local variable ``self`` of a caller (`training_booster`). Without: rounds start
   at 1 in continued training. Test: test_the_booster_is_among_the_callers.
 - ``xgboost.training.cv`` is among the callers (`xgboost_cross_validates`). Without: pairs of
-  `Preferences` may be taken for rows of a fold. Test: tests/test_preferences.py,
+  `Preferences` may be taken as rows of a fold. Test: tests/test_preferences.py,
   test_xgboosts_cv_is_refused.
 - ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`). Without:
   a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
 
-- ``xgboost.core._LIB``, the library, and ``DMatrix.handle`` (`xgboost_field`); the two functions
-  that are called there are of XGBoost's documented C API. Without: the documented getters are
-  called, each of which takes as long as a thousand documents.
+- ``xgboost.core._LIB``, the library, and ``DMatrix.handle`` (`xgboost_field`). The two functions of
+  the library that are called belong to XGBoost's documented C API. Without: the documented getters
+  are called, each of which takes as long as a thousand documents.
   Test: test_xgboosts_fields_are_read_where_they_lie.
-- ``cats``, the words of categories in a model as JSON (`boostrank.lab.xgboost_model`). Without: a
-  model that was stopped early has lost them. Test: as LightGBM's categories.
+- ``cats``, the names of categories in a model as JSON (`boostrank.lab.xgboost_model`). Without: a
+  model that was stopped early loses them. Test: that of LightGBM's categories.
 
 Dask
 
@@ -65,11 +65,11 @@ Numba
 - The options ``no_cfunc_wrapper`` and ``no_cpython_wrapper`` of `njit` (``objectives/engine``).
   Without: compiling takes longer. Test: tests/test_package.py,
   test_python_calls_no_helper_of_a_kernel.
-- ``state.library`` of a compiler, and what it has for finishing its code
-  (``objectives/engine/jit.py``). Without: as the line above. Test: tests/test_package.py,
+- ``state.library`` of a compiler, and its methods for finishing its code
+  (``objectives/engine/jit.py``). Without: as above. Test: tests/test_package.py,
   test_a_helper_is_compiled_with_its_kernels_alone.
 - ``state.flags`` of a compiler, and ``_values`` of these flags (``objectives/engine/jit.py``).
-  Without: as the line above. Test: tests/test_package.py,
+  Without: as above. Test: tests/test_package.py,
   test_options_of_kernels_are_compared_fast.
 - ``state.flags.noalias`` of a compiler (``objectives/engine/jit.py``). Without: gradients of short
   queries, and LambdaRank's with a truncation, take longer. Test: tests/test_package.py,
@@ -92,11 +92,11 @@ _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 def _booster_frames(host: str) -> Iterator[FrameType]:
-    """Return the frames of the callers that are methods of the host's Booster, innermost first."""
+    """Yield the frames of the callers that are methods of the host's Booster, innermost first."""
     booster = getattr(sys.modules.get(host), "Booster", ())
     frame = inspect.currentframe()
     while frame is not None:
-        # Only methods are looked into: looking keeps all locals of a frame alive until it returns.
+        # Only methods are inspected: that keeps all locals of a frame alive until it returns.
         method = frame.f_code.co_varnames[:1] == ("self",)
         if method and isinstance(frame.f_locals.get("self"), booster):
             yield frame
@@ -106,7 +106,7 @@ def _booster_frames(host: str) -> Iterator[FrameType]:
 def training_booster(host: str) -> Any:
     """Return the Booster that is asking for gradients, or None.
 
-    An objective is shown the data alone, and LightGBM's data need not hold the parameters of the
+    An objective is passed only the data, and LightGBM's data need not hold the parameters of the
     training. So the Booster is looked for among the callers.
 
     Parameters
@@ -122,7 +122,7 @@ def training_booster(host: str) -> Any:
 
 
 def lightgbms_init_model() -> Any:
-    """Return the Booster that a LightGBM training goes on with, or None.
+    """Return the Booster that a LightGBM training continues, or None.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def lightgbms_init_model() -> Any:
 
 
 class _Memory:
-    """Numbers of a DMatrix, which lives as long as an array of them."""
+    """Numbers of a DMatrix, which stays alive as long as an array of them."""
 
     def __init__(self, matrix: Any, address: int, length: int, dtype: Any) -> None:
         self.matrix = matrix
@@ -162,11 +162,11 @@ def xgboost_field(matrix: Any, name: str) -> npt.NDArray[Any]:
     Returns
     -------
     float32 array, or uint32 array of ``group_ptr``
-        Perhaps XGBoost's own memory: to be read before anything changes the DMatrix.
+        Perhaps XGBoost's own memory: read it before anything changes the DMatrix.
     """
     core = sys.modules.get("xgboost.core")
     whole = name == "group_ptr"
-    # Whatever other classes make of the getters is theirs.
+    # Other classes may override the getters, so for them the getters are called.
     if core is not None and type(matrix).__module__ == core.__name__:
         length, address = ctypes.c_uint64(), ctypes.c_void_p()
         try:
@@ -188,7 +188,7 @@ def xgboost_field(matrix: Any, name: str) -> npt.NDArray[Any]:
 
 
 def xgboost_calls_directly(objective: Objective) -> bool:
-    """Tell whether it is XGBoost that calls the objective, rather than a function around it.
+    """Tell whether XGBoost itself calls the objective, rather than a function around it.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def mean_over_lightgbm_workers(number: float, threads: int) -> float:
     Parameters
     ----------
     number : float
-        One beyond float32's range counts as the largest of it.
+        Beyond float32's range it is clipped to that range.
     threads : int
         LightGBM sets this for all models of the process.
 
@@ -239,10 +239,10 @@ def mean_over_lightgbm_workers(number: float, threads: int) -> float:
         Mean of the workers' numbers.
     """
     lightgbm = sys.modules["lightgbm"]
-    # It sets the verbosity for all models too: of the training only messages go missing.
+    # It sets the verbosity for all models too, so the training only loses messages.
     params = {"objective": "regression", "verbosity": -1, "num_threads": threads}
-    # Labels are float32. Three of them hold a float64 of their range, and their mean is a third of
-    # it. Beyond that range the gradients would not be finite.
+    # Labels are float32. Three of them add up to a float64 of their range, and their mean is a
+    # third of it. Beyond that range the gradients would not be finite.
     number = float(np.clip(number, -_FLOAT32_MAX, _FLOAT32_MAX))
     labels: list[float] = []
     for _ in range(3):

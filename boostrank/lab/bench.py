@@ -1,16 +1,17 @@
 """Times objectives against the hosts' built-ins on this machine; prints nothing.
 
 A built-in's gradient cannot be called alone. Its time is that of a boosting round on data with one
-feature and trees of two leaves, less the time of the same round with squared error. Ours is the
-whole call that the host makes: predictions in, float32 gradients out. Both are timed in turn, many
-times; the figure is the median of the paired ratios, which a busy machine disturbs least.
+feature and trees of two leaves, minus the time of the same round with squared error. Our time is
+that of the whole call that the host makes: predictions in, float32 gradients out. The two are timed
+in turn, many times. The result is the median of the paired ratios, which a busy machine disturbs
+least.
 
 Both sides do the same work: neither normalises scores or queries, except in the rows that say so.
-The rows against a host's default are for what people run: each side as it comes.
+The rows against a host's default show what people run: each side as it comes.
 
-Whole trainings are timed round by round: one round of the built-in, then one with our objective.
+Training is timed round by round: one round of the built-in, then one with our objective.
 
-A huge data set is given to every objective once, without a host.
+Every objective is also called once on a huge data set, without a host.
 """
 
 import math
@@ -41,12 +42,12 @@ from boostrank.objectives import (
 )
 from boostrank.registry import make_objective, objective_names
 
-#: Documents timed, in as many queries as that makes: a small training set. In lists beyond
+#: Documents timed, in queries of the given length: a small training set. For lists longer than
 #: `LONG_LIST` a tenth of them, because a built-in would take seconds for all.
 TOTAL_DOCS = 360_000
 LONG_LIST = 1_000
 _ALL_CORES: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-#: The longest query that LightGBM's built-ins take; beyond it, our objectives are timed alone.
+#: The longest query that LightGBM's built-ins accept; beyond it, our objectives are timed alone.
 LONGEST_BUILTIN = 10_000
 
 
@@ -61,7 +62,7 @@ class Pair:
     builtin : str
         Name of the built-in objective.
     params : tuple of (str, value)
-        Parameters that make the built-in consider the same pairs; none for its default.
+        Parameters that make the built-in consider the same pairs; empty for its defaults.
     label : str
     """
 
@@ -73,7 +74,7 @@ class Pair:
 
 
 def pairs(docs: int) -> tuple[Pair, ...]:
-    """Return what is timed for queries of `docs` documents.
+    """Return the pairs that are timed for queries of `docs` documents.
 
     Parameters
     ----------
@@ -130,9 +131,9 @@ class Timing:
     ours, builtin : float
         Nanoseconds per document, medians; `builtin` is NaN beyond `LONGEST_BUILTIN`.
     ratio : float
-        Built-in's time over ours, median of paired runs.
+        The built-in's time divided by ours, median of paired runs.
     speedup : float
-        Our time over our time with all cores, median of paired runs.
+        Our time divided by our time with all cores, median of paired runs.
     """
 
     docs: int
@@ -156,7 +157,7 @@ class Training:
     ours, builtin : float
         Seconds per round, medians.
     ratio : float
-        Our time over the built-in's, median of paired rounds.
+        Our time divided by the built-in's, median of paired rounds.
     """
 
     docs: int
@@ -169,14 +170,14 @@ class Training:
 
 @dataclass(frozen=True)
 class HugeCall:
-    """One call that a host would make.
+    """One gradient call, as a host would make it.
 
     Attributes
     ----------
     objective : str
     n_docs : int
     seconds : float
-        Of the whole call.
+        Time of the whole call.
     bytes : float
         Peak memory per document, on top of the host's scores and labels.
     """
@@ -225,7 +226,7 @@ def _xgboost_rounds(
         return lambda: booster.update(matrix, next(rounds))
 
     preds = scores.astype(np.float32)
-    ours = count()  # the first iteration alone looks for labels that are no grades
+    ours = count()  # only the first iteration looks for labels that are not grades
     return (
         update(objective=pair.builtin, **dict(pair.params)),
         update(objective="reg:squarederror"),
@@ -238,9 +239,9 @@ def _labels(rng: np.random.Generator, total: int) -> Any:
 
 
 def timed_pairs(docs: int, distinct: bool = False) -> tuple[Pair, ...]:
-    """Return the pairs that are timed at a list length: ours alone, once each, beyond built-ins.
+    """Return the pairs that are timed at a list length.
 
-    With labels all different the built-ins are left out: they take no such labels.
+    For lists or labels that the built-ins do not accept, ours are timed alone, once each.
     """
     if distinct:
         losses = {
@@ -274,13 +275,13 @@ def measure(
     docs : sequence of int
         Documents per query.
     repeats : int, default 15
-        Paired runs, of which the median counts.
+        Paired runs; the median is reported.
     threads : int, default 1
         For host and objective alike.
     seed : int, default 0
-        Of labels and scores.
+        Seed of labels and scores.
     distinct : bool, default False
-        Give every document of a query a label of its own, and time our objectives alone.
+        Give every document of a query its own label, and time our objectives alone.
 
     Yields
     ------
@@ -313,7 +314,7 @@ def measure(
 
 
 class _Run(NamedTuple):
-    """Seconds of one gradient each."""
+    """Seconds for one gradient."""
 
     builtin: float
     ours: float
@@ -336,15 +337,16 @@ def _paired_runs(
             full, plain, own = (_seconds(call) for call in (builtin_round, plain_round, ours))
         with kernel_threads(_ALL_CORES):
             runs.append(_Run(full - plain, own, _seconds(ours)))
-    return runs[1:]  # the first one compiles, and fills what is filled once
+    return runs[1:]  # the first run compiles and does other one-time work
 
 
 def trained_pairs(docs: int) -> tuple[Pair, ...]:
-    """Return what is trained with queries of `docs` documents: equal work, and hosts' defaults.
+    """Return the pairs to train: "lambdarank, all pairs", and those against a host's default.
 
     Parameters
     ----------
     docs : int
+        Documents per query.
 
     Returns
     -------
@@ -375,11 +377,11 @@ def measure_training(
     n_leaves : int, default 63
         Leaves per tree.
     rounds : int, default 30
-        Paired rounds, of which the median counts.
+        Paired rounds; the median is reported.
     threads : int, default 2
         For host and objective alike.
     seed : int, default 0
-        Of the data.
+        Seed of the data.
 
     Yields
     ------
@@ -387,7 +389,7 @@ def measure_training(
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_docs, n_features)).astype(np.float32)
-    # Grades that some of the features explain, of the usual shares.
+    # Grades in the usual shares, partly explained by some of the features.
     hidden = X[:, :10].sum(axis=1) + 2.0 * rng.normal(size=n_docs).astype(np.float32)
     cuts = np.quantile(hidden, np.cumsum(GRADE_SHARES)[:-1])
     y = np.searchsorted(cuts, hidden).astype(np.float64)
@@ -418,20 +420,20 @@ def measure_huge(
     threads: int = 2,
     seed: int = 0,
 ) -> Iterator[HugeCall]:
-    """Call every objective with a huge data set, as LightGBM does: time and memory of one call.
+    """Call every objective on a huge data set, as LightGBM does, and measure time and memory.
 
     Parameters
     ----------
     begin : callable
         Called with the name of each objective before it begins: some take minutes.
     n_docs : int, default 20,000,000
-        Documents.
+        Documents in total.
     docs : int, default 120
         Documents per query.
     threads : int, default 2
         For the objectives.
     seed : int, default 0
-        Of labels and scores.
+        Seed of labels and scores.
 
     Yields
     ------
@@ -446,7 +448,7 @@ def measure_huge(
         begin(name)
         objective = make_objective(name, {}, rounds=2)
         with kernel_threads(threads):
-            objective(labels[:docs], scores[:docs], None, group[:1])  # compiles, or loads
+            objective(labels[:docs], scores[:docs], None, group[:1])  # compiles or loads kernels
             tracemalloc.start()
             seconds = _seconds(partial(objective, labels, scores, None, group))
             peak = tracemalloc.get_traced_memory()[1]

@@ -1,8 +1,8 @@
 """Trains learners over folds; prints nothing.
 
 Every learner gets the same data, the same number of trees and the same tree size. Its best number
-of rounds is chosen on the validation part, and its figures come from the test part, which nothing
-else sees.
+of rounds is chosen on the validation part. Its figures come from the test part, which is used for
+nothing else.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +34,7 @@ def run_fold(
     learner : Learner
     fold : Fold
     number : int
-        The fold's, for the result.
+        The fold's number, for the result.
     settings : Settings
     on_round : callable, optional
         Called after each boosting round.
@@ -42,10 +42,10 @@ def run_fold(
     Returns
     -------
     FoldResult
-        Its seconds are those of training, all rounds and without evaluation, divided by the rounds.
+        Its `seconds_per_round` is the time of training, without evaluation, divided by the rounds.
     """
     if isinstance(learner.objective, Objective):
-        # Loads or compiles the kernels, so that the first round does not include it.
+        # Loads or compiles the kernels, so that the first round does not include that time.
         learner.objective.grad_hess([0.0, 0.0], [1, 0], [2], round=1)
     with kernel_threads(settings.threads):
         model, seconds = TRAINERS[learner.host].train(
@@ -94,7 +94,7 @@ def run_fold(
 
 
 def check_folds(folds: Sequence[int], n_folds: int) -> list[int]:
-    """Return fold numbers, each once and in 1..`n_folds`."""
+    """Return the fold numbers, sorted and each once; all must lie in 1..`n_folds`."""
     for number in folds:
         if not 1 <= number <= n_folds:
             raise ValueError(f"folds must lie in 1..{n_folds}, got {number}")
@@ -114,17 +114,17 @@ def run_folds(
     ----------
     learner : Learner
     parts : sequence of RankingData
-        As `letor_folds` takes them, each with a relevant document.
+        As `letor_folds` takes them, each with at least one relevant document.
     settings : Settings
     folds : sequence of int
-        Which folds, from 1.
+        Numbers of the folds, from 1.
     on_round : callable, optional
         Called after each boosting round.
 
     Yields
     ------
     FoldResult
-        Each when it is done.
+        Each as soon as it is done.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def run_folds(
                 f"part {number} of {len(parts)} has no relevant document in its {len(part.group)} "
                 "queries, so nothing can be chosen or tested on it; use more queries"
             )
-    # Made again for every learner: all folds at once would hold the data several times over.
+    # Folds are made again for every learner: keeping them all would hold the data several times.
     for number, fold in enumerate(letor_folds(parts), start=1):
         if number in folds:
             yield run_fold(learner, fold, number, settings, on_round)

@@ -35,8 +35,8 @@ def kernel_threads(threads: int) -> Iterator[None]:
 
 
 def versions(hosts: Iterable[str]) -> dict[str, str]:
-    """Return the versions of boostrank, of the hosts named and of what all of them rely on."""
-    # Not from the metadata: the module xgboost comes from xgboost or from xgboost-cpu.
+    """Return the versions of boostrank, of the named hosts and of what they all depend on."""
+    # Not from package metadata: the module xgboost comes from xgboost or from xgboost-cpu.
     return {
         "boostrank": version("boostrank"),
         **{host: str(import_host(host).__version__) for host in hosts},
@@ -47,7 +47,7 @@ def versions(hosts: Iterable[str]) -> dict[str, str]:
 
 
 def machine() -> str:
-    """Name this machine's processor, as far as the system tells."""
+    """Return this machine's processor and cores, as far as the system reports them."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

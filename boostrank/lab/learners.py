@@ -19,7 +19,7 @@ class Learner:
     Attributes
     ----------
     label : str
-        What the table calls the objective: ours as the user wrote it, a built-in one with its
+        The objective's name in the table: ours as the user wrote it, a built-in one with its
         host, such as ``lightgbm:lambdarank``.
     host : str
     objective : Objective or str
@@ -45,16 +45,16 @@ def learners(
     *,
     rounds: int = Settings.rounds,
 ) -> list[Learner]:
-    """List what is compared.
+    """List the learners to compare.
 
     Parameters
     ----------
     objectives : mapping of label to Objective, optional
         Default None: all objectives with their defaults. Regression is always added.
     hosts : sequence of str, default LightGBM and XGBoost
-        ``"catboost"`` adds CatBoost's own objectives; it takes none of ours.
+        ``"catboost"`` adds CatBoost's own objectives; it accepts none of ours.
     rounds : int, default 250
-        For the schedules of objectives made here.
+        For the schedules of objectives created here.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def learners(
     Raises
     ------
     ValueError
-        For an unknown host, or none.
+        For an unknown host, or if there is no host.
     ImportError
         For a host that is not installed.
     """
@@ -87,7 +87,7 @@ def learners(
 
 
 def baseline_first(chosen: Sequence[Learner], baseline: str | None) -> list[Learner]:
-    """Bring the baseline to the front: so each later row is complete when it is trained.
+    """Move the baseline to the front, so that each later row is complete once it is trained.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def baseline_first(chosen: Sequence[Learner], baseline: str | None) -> list[Lear
     Raises
     ------
     ValueError
-        For a name that none of them has.
+        For a name that no learner has.
     """
     by_name = {str(learner): learner for learner in chosen}
     first = by_name[check_choice("baseline", baseline or str(chosen[0]), by_name)]

@@ -18,7 +18,7 @@ from boostrank.objectives.validation import Floats
 
 
 class LightGBMModel(Model):
-    """A LightGBM booster; what `Settings` does not name has LightGBM's default."""
+    """A LightGBM booster; parameters that `Settings` does not set keep LightGBM's defaults."""
 
     host = "lightgbm"
     builtins = ("lambdarank", "rank_xendcg")
@@ -34,7 +34,7 @@ class LightGBMModel(Model):
             "num_threads": settings.threads,
             "seed": settings.seed,
             # Otherwise LightGBM times two ways of building histograms at every start, and the
-            # faster one of the day decides the rounding.
+            # one that happens to be faster decides the rounding.
             "deterministic": True,
             "force_col_wise": True,
             "verbosity": -1,
@@ -52,8 +52,8 @@ class LightGBMModel(Model):
         lightgbm = import_host("lightgbm")
         if objective == "lambdarank" and (data.y != np.floor(data.y)).any():
             raise ValueError(
-                "lightgbm cannot train lambdarank: it takes whole labels only; compare with "
-                "another baseline, such as regression@lightgbm"
+                "lightgbm cannot train lambdarank: it accepts only whole labels; compare "
+                "with another baseline, such as regression@lightgbm"
             )
         try:
             dataset = lightgbm.Dataset(
@@ -91,7 +91,7 @@ class LightGBMModel(Model):
 
     @staticmethod
     def _with_gain(gain: Gain, data: RankingData) -> tuple[RankingData, dict[str, Any]]:
-        """Return `label_gain`, of whole labels; see `Model._with_gain`."""
+        """Return `label_gain`, for whole labels; see `Model._with_gain`."""
         grades = np.arange(np.floor(data.y.max(initial=0.0)) + 1.0)
         return data, {"label_gain": gains_of(gain, grades).tolist()}
 
@@ -102,7 +102,7 @@ class LightGBMModel(Model):
         try:
             return cls(lightgbm.Booster(model_file=path), threads)
         except lightgbm.basic.LightGBMError as error:
-            raise ValueError(f"{path} is not a whole LightGBM model: {error}") from error
+            raise ValueError(f"{path} is not a complete LightGBM model: {error}") from error
 
     def save(self, path: Path) -> None:
         """Write the model; see `Model.save`."""
@@ -132,7 +132,7 @@ class LightGBMModel(Model):
     @property
     def n_trees(self) -> int:
         """Trees; see `Model.n_trees`."""
-        best = int(self.booster.best_iteration)  # where it was stopped early
+        best = int(self.booster.best_iteration)  # after early stopping
         return best if best > 0 else int(self.booster.num_trees())
 
     def _predict(self, X: Floats, start: int, trees: int) -> Floats:

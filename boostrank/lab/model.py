@@ -1,4 +1,4 @@
-"""What a booster is to the workbench: trained with the same settings and read in one way."""
+"""A booster as the workbench sees it: the same settings and the same methods on all hosts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -20,9 +20,9 @@ class Stopping(NamedTuple):
     Attributes
     ----------
     data : RankingData
-        To validate on.
+        Validation data.
     patience : int
-        Rounds without a better value after which training stops.
+        Training stops after this many rounds without a better value.
     """
 
     data: RankingData
@@ -30,10 +30,10 @@ class Stopping(NamedTuple):
 
 
 class Model(ABC):
-    """A trained booster of one host. Scores are raw: the sum of the trees, from 0."""
+    """A trained booster of one host. Scores are raw: the sum of the trees, starting at 0."""
 
     host: ClassVar[str]
-    #: Ranking objectives of the host's own.
+    #: The host's own ranking objectives.
     builtins: ClassVar[tuple[str, ...]]
 
     def __init__(self, booster: Any, threads: int) -> None:
@@ -50,12 +50,12 @@ class Model(ABC):
         on_round: Callable[[], object] | None = None,
         stopping: Stopping | None = None,
     ) -> tuple[Self, float]:
-        """Train, and return the model with the seconds that it took without building the data.
+        """Return the trained model and the seconds of training, without building the data.
 
         Parameters
         ----------
         objective : Objective or str
-            Ours, or the name of one of `builtins`.
+            One of ours, or a name from `builtins`.
         data : RankingData
         settings : Settings
         more : mapping, optional
@@ -63,12 +63,12 @@ class Model(ABC):
         on_round : callable, optional
             Called after each round, to show progress.
         stopping : Stopping, optional
-            Stop where validation data gets no better, and keep the best round's trees.
+            Stop when the validation metric no longer improves, and keep the best round's trees.
         """
         params = {**cls.shared(settings), **(more or {})}
         if settings.gain is not None:
             if isinstance(objective, Objective):
-                if objective.exponential_gains:  # else it has one of its own
+                if objective.exponential_gains:  # otherwise it has its own gain
                     objective = objective.with_gain(settings.gain)
             else:
                 data, own = cls._with_gain(settings.gain, data)
@@ -95,9 +95,9 @@ class Model(ABC):
 
     @staticmethod
     def _with_gain(gain: Gain, data: RankingData) -> tuple[RankingData, dict[str, Any]]:
-        """Return data and parameters with which the host's own objectives have this gain.
+        """Return data and parameters that give the host's own objectives this gain.
 
-        Here: of a host whose objectives know none.
+        The default is for a host whose objectives have no gains.
         """
         return data, {}
 
@@ -118,24 +118,24 @@ class Model(ABC):
     @property
     @abstractmethod
     def feature_names(self) -> list[str]:
-        """Their names; none where the data had none."""
+        """The names of the features; empty if the data had none."""
 
     @property
     def categories(self) -> dict[str, list[str]]:
-        """The words that categories were in training, by feature; a code is a place among them."""
+        """The categories in training as words, by feature; a code is an index into its list."""
         return {}
 
     @property
     @abstractmethod
     def n_trees(self) -> int:
-        """How many rounds gave a tree: LightGBM leaves out those that found no split."""
+        """How many rounds produced a tree: LightGBM leaves out those that found no split."""
 
     @abstractmethod
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
-        """Return the scores of the first `rounds` trees, of all where None."""
+        """Return the scores of the first `rounds` trees, or of all if None."""
 
     def importance(self, rounds: int) -> Floats:
-        """Return the gain of all splits of the first rounds by feature, () of a host without."""
+        """Return the gain of all splits of the first rounds by feature, () if not reported."""
         return np.zeros(0)
 
     @abstractmethod
@@ -144,14 +144,14 @@ class Model(ABC):
 
 
 def features(data: RankingData, *, every: bool = False) -> Any:
-    """Return features as the host is to have them, which keeps words in a model from data frames.
+    """Return features for the host: as a data frame if they have words, which the model keeps.
 
     Parameters
     ----------
     data : RankingData
     every : bool
-        Where one feature has words, hand over all categories as such: LightGBM keeps lists of
-        categories without saying of which feature.
+        If one feature has words, hand over all categorical features as such: LightGBM keeps
+        lists of categories without the names of their features.
     """
     if not data.categories:
         return data.X

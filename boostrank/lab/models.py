@@ -1,4 +1,4 @@
-"""The hosts by name, and model files of either."""
+"""The hosts by name, and model files of either host."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,13 +11,13 @@ HOSTS: Mapping[str, type[Model]] = {model.host: model for model in (LightGBMMode
 
 
 def load_model(path: Path, threads: int = 1) -> Model:
-    """Read a model file of either host, told apart by its content.
+    """Read a model file of either host, which is recognised by the content.
 
     Parameters
     ----------
     path : Path
     threads : int, default 1
-        For predicting.
+        For prediction.
 
     Returns
     -------

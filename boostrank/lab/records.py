@@ -23,26 +23,26 @@ class ResultStore:
     """The results of a comparison on disk, fold by fold: ``results.jsonl``.
 
     A line holds a `FoldResult` and everything that determines it: data, fold, host, objective with
-    all its parameters, settings, versions, sources, and the machine, which times and rounding
-    depend on. A result is used again only where all of that is equal.
+    all its parameters, settings, versions, sources, and the machine, on which times and rounding
+    depend. A result is used again only if all of that is equal.
 
     Parameters
     ----------
     folder : Path
-        Made where it is absent.
+        Created if absent.
     parts : sequence of RankingData
         As the learners see them.
     settings : Settings
     machine : str
-        Its name.
+        The machine's name.
     resume : bool
-        Whether results that are in the file are used. Otherwise they are replaced.
+        Whether to use the results in the file. Otherwise they are replaced.
 
     Attributes
     ----------
     path : Path
     stale : list of list of str
-        For each result that `find` did not use, what was different when it was made.
+        For each result that `find` did not use, what has changed since it was written.
 
     Raises
     ------
@@ -66,9 +66,9 @@ class ResultStore:
             "data": _digest(
                 array.tobytes() for part in parts for array in (part.X, part.y, part.qid)
             ),
-            **json.loads(json.dumps(asdict(settings))),  # tuples as a line has them
+            **json.loads(json.dumps(asdict(settings))),  # tuples become lists, as in the file
             "machine": machine,
-            # The version stands still between releases; the sources do not.
+            # The version stays the same between releases; the sources do not.
             "sources": _digest(path.read_bytes() for path in _sources()),
         }
         self._lines: list[dict[str, Any]] = []
@@ -78,7 +78,7 @@ class ResultStore:
                     self._lines.append(json.loads(line))
                 except json.JSONDecodeError:
                     continue  # the run was stopped while it wrote this line
-        # A line that breaks off must not swallow the next one.
+        # A line that was cut off must not swallow the next one.
         whole = self.path.with_suffix(".part")
         whole.write_text("".join(map(_line, self._lines)), encoding="utf-8")
         whole.replace(self.path)
@@ -122,7 +122,7 @@ class ResultStore:
                 "importance": result.importance.tolist(),
             },
         }
-        # Closed each time: what is written stays, whatever stops the run.
+        # Closed each time, so that what is written survives whatever stops the run.
         with self.path.open("a", encoding="utf-8") as file:
             file.write(_line(line))
 
@@ -134,7 +134,7 @@ def _line(value: dict[str, Any]) -> str:
 def _digest(pieces: Iterable[bytes]) -> str:
     digest = hashlib.sha256()
     for piece in pieces:
-        digest.update(hashlib.sha256(piece).digest())  # so that where one ends counts too
+        digest.update(hashlib.sha256(piece).digest())  # so that their boundaries count too
     return digest.hexdigest()
 
 
@@ -162,12 +162,13 @@ class CsvFiles:
     """The two CSV files of a comparison, written as its rows finish.
 
     ``summary.csv`` has a line for each learner, ``queries.csv`` one for each learner and test
-    query. Numbers have all their digits; NaN is empty, and so are the numbers next to an error.
+    query. Numbers have all their digits. A query that the convention leaves out has empty fields,
+    and so has a failed row.
 
     Parameters
     ----------
     folder : Path
-        Made where it is absent; files of an earlier run in it are replaced.
+        Created if absent; files of an earlier run in it are replaced.
     metrics : sequence of str, default `METRICS`
 
     Raises
@@ -186,7 +187,7 @@ class CsvFiles:
         self._write(self.queries, "w", [["objective", "host", "fold", "qid", *self.metrics]])
 
     def add(self, row: Row | Failure) -> None:
-        """Append a row that is done, or has failed."""
+        """Append a row that is complete or has failed."""
         name = [row.learner.label, row.learner.host]
         if isinstance(row, Failure):
             empty = [""] * (len(self.metrics) + 4)

@@ -1,7 +1,7 @@
 """A comparison as one HTML file that needs nothing else: no server, no download, no JavaScript.
 
-JavaScript only adds sorting. Figures are SVG inside the page, black on a transparent background;
-the page inverts them where the reader prefers a dark one.
+JavaScript only adds sorting. Figures are SVG inside the page, black on a transparent background.
+The page inverts them for readers who prefer a dark one.
 """
 
 import base64
@@ -24,15 +24,15 @@ from boostrank.lab.stats import SIGNIFICANT
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Inches. Text of the usual ten points can then be read on a phone without zooming.
+# Inches. Ten-point text can then be read on a phone without zooming.
 _WIDTH = 4.8
-# Beyond, points with intervals stand too close to be told apart.
+# With more learners, points with intervals are too close to be distinguished.
 _MOST_AT_CUTOFFS = 5
 _LONG_LABEL = 22
 
 
 class _Figure(NamedTuple):
-    """A picture, and what it shows in words."""
+    """A picture, and a description of it in words."""
 
     source: str
     shows: str
@@ -53,18 +53,18 @@ def write_report(
     Parameters
     ----------
     path : Path
-        Of the HTML file.
+        Where to write the HTML file.
     rows : sequence of Row
-        The baseline and what is tested against it, over the same folds.
+        The baseline and the rows tested against it, over the same folds.
     failures : sequence of Failure, default ()
     metrics : sequence of str, default `METRICS`
-        What the table shows, next to the metric that rows are compared by.
+        Shown in the table, next to the metric that rows are compared by.
     parts : sequence of RankingData
-        What the folds are made of.
+        The data that the folds are made of.
     about : mapping of str to str
-        What was compared, and how: subjects and sentences.
+        What was compared, and how: sentences by subject.
     command : str
-        The command that does the same again.
+        The command that repeats the comparison.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def write_report(
 
 
 def training_time(rows: Sequence[Row], settings: Settings) -> str:
-    """Say how long training took, all rows and folds together."""
+    """Say how long training took, over all rows and folds."""
     seconds = sum(settings.rounds * fold.seconds_per_round for row in rows for fold in row.folds)
     return f"{seconds:.1f} s in all" if seconds < 100 else f"{seconds / 60:.1f} min in all"
 
@@ -129,7 +129,7 @@ def _verdict(ranked: Sequence[Row], baseline: Row) -> str:
             f"{best.difference:+.4f} {best.metric.upper()} ({best.relative_difference:+.1%})"
         )
         if len(better) > 1:
-            first += f", and {len(better) - 1} more of {len(tested)} do"
+            first += f", and so do {len(better) - 1} more of {len(tested)}"
     else:
         first = f"Nothing beats the baseline {baseline.learner} {beyond}"
     level = len(tested) - len(better) - len(worse)
@@ -154,7 +154,7 @@ def _most(row: Row, n: int = 5) -> list[tuple[str, list[tuple[object, float, flo
 def _features(
     ranked: Sequence[Row], names: Sequence[str], n: int = 10
 ) -> list[tuple[Row, list[tuple[str, float]]]]:
-    """Return of each row the features with the largest shares of the gain, and the shares."""
+    """Return each row's features with the largest shares of the gain, and the shares."""
     found = []
     for row in ranked:
         shares = row.importance
@@ -167,7 +167,7 @@ def _features(
 
 
 def _counts(row: Row) -> list[int]:
-    """How many queries are better, equal and worse than with the baseline."""
+    """Count the queries that are better than, equal to and worse than the baseline's."""
     differences = row.sign * np.concatenate(row.differences)
     return [int(each.sum()) for each in (differences > 0, differences == 0, differences < 0)]
 
@@ -192,12 +192,12 @@ def _picture(
     width: float = _WIDTH,
     legend: int,
 ) -> _Figure:
-    """Draw into new Axes, with a legend of so many columns below."""
+    """Draw into new Axes, with a legend of `legend` columns below."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     file = io.BytesIO()
-    # Labels are the user's words, no formulas.
+    # Labels are the user's words, not formulas.
     with rc_context(
         {"font.size": 10, "axes.titlesize": 10, "legend.fontsize": 9, "text.parse_math": False}
     ):
@@ -212,13 +212,13 @@ def _picture(
 
 @dataclass(frozen=True)
 class _Size:
-    """How wide the page's figures are, and their legends, to hold the longest label."""
+    """Width of the page's figures and columns of their legends, to fit the longest label."""
 
     width: float
     columns: int
 
     def height(self, axes: float, labels: int) -> float:
-        """Return the height of a figure: that of its Axes and of a legend of so many labels."""
+        """Return the height of a figure: of its Axes, and of a legend of `labels` entries."""
         return axes + 0.2 * -(-labels // self.columns)
 
 
@@ -237,7 +237,7 @@ def _figures(ranked: Sequence[Row], baseline: Row) -> list[_Figure]:
 
 
 def _paired(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figure]:
-    """Yield the differences from the baseline, where there are any."""
+    """Yield a figure of the differences from the baseline, if there are any."""
     n = len(ranked) - 1
     if n == 0 or not np.isfinite(ranked[0].difference_interval[0]):
         return
@@ -250,8 +250,8 @@ def _paired(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figu
     yield _picture(
         draw,
         f"{baseline.metric.upper()} minus that of {baseline.learner}, query by query: mean of the "
-        "paired differences with its 95 % interval. Zero is the baseline. Filled: the paired test "
-        f"tells them apart (p < {SIGNIFICANT:g}).",
+        "paired differences with its 95 % interval. Zero is the baseline. Filled markers: "
+        f"significant in the paired test (p < {SIGNIFICANT:g}).",
         width=size.width,
         height=1.1 + 0.24 * n,
         legend=0,
@@ -266,9 +266,9 @@ def _leaderboard(ranked: Sequence[Row], baseline: Row, size: _Size) -> _Figure:
 
     return _picture(
         draw,
-        f"{baseline.metric.upper()} of the test parts, best on top, with 95 % intervals over "
-        f"queries. Filled markers: the paired test tells the row from {baseline.learner} "
-        f"(p < {SIGNIFICANT:g}).",
+        f"{baseline.metric.upper()} on the test parts, best on top, with 95 % intervals over "
+        f"queries. Filled markers: the difference from {baseline.learner} is significant in the "
+        f"paired test (p < {SIGNIFICANT:g}).",
         width=size.width,
         height=1.6 + 0.24 * len(ranked),
         legend=size.columns,
@@ -288,8 +288,8 @@ def _learning_curves(ranked: Sequence[Row], size: _Size) -> Iterator[_Figure]:
 
         yield _picture(
             draw,
-            f"Learning curves on {host}: {metric} of the validation parts after each round, "
-            "mean of the folds. The host's own objectives are grey.",
+            f"Learning curves on {host}: {metric} on the validation parts after each round, "
+            "mean over the folds. The host's own objectives are grey.",
             width=size.width,
             height=size.height(3.0, len(rows)),
             legend=size.columns,
@@ -297,7 +297,7 @@ def _learning_curves(ranked: Sequence[Row], size: _Size) -> Iterator[_Figure]:
 
 
 def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figure]:
-    """Yield NDCG by cut-off and its paired difference, where there are intervals to draw."""
+    """Yield NDCG by cut-off and its paired difference, if there are intervals to draw."""
     best = [row for row in ranked if row is not baseline][:_MOST_AT_CUTOFFS]
     at_cutoffs = {
         str(row.learner): {f"ndcg@{k}": row.pooled(f"ndcg@{k}") for k in CUTOFFS}
@@ -341,14 +341,14 @@ def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_F
 
 def _differences(row: Row) -> _Figure:
     assert row.baseline is not None
-    # What is better stands upwards.
+    # Bars point up where the row is better.
     first, second = (row, row.baseline) if row.sign > 0 else (row.baseline, row)
 
     def bars(axes: "Axes") -> None:
         plot.query_differences(first.pooled(row.metric), second.pooled(row.metric), ax=axes)
         axes.set_ylabel(f"difference in {row.metric.upper()}")
         for patch in axes.patches:
-            patch.set_rasterized(True)  # many thousands of queries take no more space than ten
+            patch.set_rasterized(True)  # so that thousands of queries take no more space than ten
 
     return _picture(
         bars,

@@ -1,4 +1,4 @@
-"""What a comparison finds: a learner in one fold, and over all folds against the baseline."""
+"""The results of a comparison: a learner in one fold, and over all folds against the baseline."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,23 +15,23 @@ from boostrank.objectives.validation import Floats
 
 @dataclass(frozen=True, eq=False)
 class FoldResult:
-    """What one learner did in one fold.
+    """The result of one learner in one fold.
 
     Attributes
     ----------
     fold : int
         From 1, as LETOR numbers them.
     curve : float64 array (n_trees,)
-        The metric of the validation part after each tree.
+        The metric on the validation part after each tree.
     best_round : int
-        The first best of `curve`, from 1; the last round where `Settings.fixed_rounds`.
+        The first best round of `curve`, from 1; with `Settings.fixed_rounds` the last round.
     qid : int64 or str array (n_test_queries,)
     figures : dict of str to float64 array (n_test_queries,)
-        `Settings.metrics`, and NDCG at all of `CUTOFFS`, of every test query with the best round's
+        `Settings.metrics`, and NDCG at all `CUTOFFS`, of every test query with the best round's
         trees; NaN where the convention leaves the query out.
     seconds_per_round : float
     importance : float64 array (n_features,), default ()
-        Gain of all splits by feature, of the best round's trees; () where the host tells none.
+        Gain of all splits of the best round's trees, by feature; () if the host reports none.
     """
 
     fold: int
@@ -52,13 +52,13 @@ class Row:
     learner : Learner
     folds : tuple of FoldResult
     baseline : Row or None
-        None: this row is the baseline.
+        None if this row is the baseline.
     seed : int
-        Of the paired test.
+        Seed of the paired test.
     metric : str, default "ndcg@10"
-        By which rows are compared.
+        The metric by which rows are compared.
     p_value : float
-        See `paired_p_value`; over the test queries of all folds, by `metric`.
+        Of the paired test on `metric`, over the test queries of all folds; see `paired_p_value`.
     """
 
     learner: Learner
@@ -78,7 +78,7 @@ class Row:
 
     @property
     def sign(self) -> int:
-        """1 where more of the metric is better, else -1."""
+        """1 if larger values of the metric are better, else -1."""
         return sign_of(self.metric)
 
     def pooled(self, metric: str) -> Floats:
@@ -90,13 +90,13 @@ class Row:
         return float(np.mean([np.nanmean(fold.figures[metric]) for fold in self.folds]))
 
     def interval(self, metric: str) -> tuple[float, float]:
-        """Return the normal 95 % interval of `mean`, from the spread of queries in their folds."""
+        """Return the normal 95 % interval of `mean`, from the spread of queries within folds."""
         half = half_width([fold.figures[metric] for fold in self.folds])
         return self.mean(metric) - half, self.mean(metric) + half
 
     @property
     def difference(self) -> float:
-        """The metric minus that of the baseline."""
+        """The metric minus the baseline's."""
         if self.baseline is None:
             return 0.0
         return self.mean(self.metric) - self.baseline.mean(self.metric)
@@ -120,13 +120,13 @@ class Row:
 
     @property
     def difference_interval(self) -> tuple[float, float]:
-        """Return the normal 95 % interval of `difference`, queries paired."""
+        """The normal 95 % interval of `difference`, with queries paired."""
         half = half_width(self.differences)
         return self.difference - half, self.difference + half
 
     @property
     def verdict(self) -> str:
-        """Say "better" or "worse" than the baseline where the paired test does, else "level"."""
+        """How the row compares in the paired test: "better", "worse" or "level"."""
         if self.p_value >= SIGNIFICANT:
             return "level"
         return "better" if self.sign * self.difference > 0 else "worse"
@@ -143,21 +143,21 @@ class Row:
 
     @property
     def importance(self) -> Floats:
-        """Each feature's share of the gain of all splits, mean over folds; () where unknown."""
+        """Each feature's share of the gain of all splits, mean over folds; () if unknown."""
         # A tree without a split has no gain to share.
         shares = [fold.importance / (fold.importance.sum() or 1.0) for fold in self.folds]
         return np.asarray(np.mean(shares, axis=0))
 
     @property
     def curve(self) -> Floats:
-        """Validation metric by round, mean over folds; a fold with fewer trees keeps its last."""
+        """Validation metric by round, mean over folds; a shorter fold keeps its last value."""
         rounds = max(len(fold.curve) for fold in self.folds)
         padded = [np.pad(fold.curve, (0, rounds - len(fold.curve)), "edge") for fold in self.folds]
         return np.asarray(np.mean(padded, axis=0))
 
 
 def best_first(rows: Iterable[Row]) -> list[Row]:
-    """Return rows by their metric."""
+    """Return the rows sorted by their metric, best first."""
     return sorted(rows, key=lambda row: -row.sign * row.mean(row.metric))
 
 

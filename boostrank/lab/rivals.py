@@ -1,4 +1,4 @@
-"""Hosts that take no objective of ours, as rows to compare with: CatBoost."""
+"""Hosts that accept none of our objectives, to compare with: CatBoost."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -20,8 +20,8 @@ from boostrank.objectives.validation import Floats
 class CatBoostModel(Model):
     """A CatBoost booster with CatBoost's own trees: symmetric, of depth 6.
 
-    Of `Settings` it takes rounds, learning rate, threads and seed. Leaves and documents in a leaf
-    mean something else to symmetric trees, and keep CatBoost's defaults.
+    It takes rounds, learning rate, threads and seed from `Settings`. Leaves and documents per leaf
+    mean something else for symmetric trees, so they keep CatBoost's defaults.
     """
 
     host = "catboost"
@@ -49,9 +49,9 @@ class CatBoostModel(Model):
     ) -> tuple[Any, float]:
         catboost = import_host("catboost")
         if isinstance(objective, Objective):
-            raise ValueError(f"catboost takes no objective of ours, got {objective.name}")
+            raise ValueError(f"catboost accepts none of our objectives, got {objective.name}")
         if stopping is not None:
-            raise ValueError("catboost stops early by metrics of its own only")
+            raise ValueError("catboost stops early only by its own metrics")
         pool = catboost.Pool(
             data.X, label=data.y, group_id=np.repeat(np.arange(len(data.group)), data.group)
         )
@@ -73,7 +73,7 @@ class CatBoostModel(Model):
         try:
             booster.load_model(str(path))
         except catboost.CatBoostError as error:
-            raise ValueError(f"{path} is not a whole CatBoost model: {error}") from error
+            raise ValueError(f"{path} is not a complete CatBoost model: {error}") from error
         return cls(booster, threads)
 
     def save(self, path: Path) -> None:
@@ -88,7 +88,7 @@ class CatBoostModel(Model):
     @property
     def feature_names(self) -> list[str]:
         """Names; see `Model.feature_names`."""
-        return []  # its data is handed over without
+        return []  # the data is handed over without names
 
     @property
     def n_trees(self) -> int:

@@ -1,4 +1,4 @@
-"""Which parameters are tuned, and where: of objectives, of trees, of the hosts' own objectives."""
+"""The parameters to tune and their ranges: of objectives, trees and the hosts' own objectives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Span:
-    """A parameter's default and range, searched on a log scale where `log`."""
+    """A parameter's default and range, searched on a log scale if `log`."""
 
     default: Any
     low: float
@@ -43,8 +43,8 @@ class Choice:
 
 Space = Mapping[str, Span | Choice]
 
-# The five that matter most on each host, by its own names. The others stay as `boostrank compare`
-# has them.
+# The five parameters that matter most on each host, by its own names. The others keep their values
+# from `boostrank compare`.
 TREES: dict[str, Space] = {
     "lightgbm": {
         "learning_rate": Span(Settings.learning_rate, 0.01, 0.3),
@@ -85,8 +85,8 @@ BUILTINS: dict[str, Space] = {
     "catboost:YetiRankPairwise": {},
     "catboost:RMSE": {},
 }
-# Parameters of our objectives. What an objective is for (`k`, `measure`, `target`) is for its user
-# to choose. Noise keeps its scale: alpha and sigma are relative to it.
+# Parameters of our objectives. `k`, `measure` and `target` are not tuned: they are the user's goal.
+# The noise keeps its scale, because alpha and sigma are relative to it.
 SCALES = ("alpha", "sigma", "margin")
 CHOICES: dict[str, tuple[Any, ...]] = {
     "norm": (True, False),
@@ -97,7 +97,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 
 
 def objective_space(objective: Objective) -> Space:
-    """Return what is searched of an objective: parameters that are at their defaults.
+    """Return the search space of an objective: the parameters that are at their defaults.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def objective_space(objective: Objective) -> Space:
 
 
 def learner_space(learner: Learner) -> Space:
-    """Return what is searched of a learner: its objective, ours or a host's own, and its trees."""
+    """Return the search space of a learner: its objective, ours or a host's own, and its trees."""
     if isinstance(learner.objective, str):
         own = BUILTINS[learner.label]
     else:
@@ -132,7 +132,7 @@ def learner_space(learner: Learner) -> Space:
 def split_params(
     learner: Learner, params: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what belongs to the objective and what to the host."""
+    """Return the objective's parameters and the host's."""
     made = learner.objective
     own = set() if isinstance(made, str) else {entry.name for entry in fields(made)}
     return (

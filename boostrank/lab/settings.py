@@ -1,4 +1,4 @@
-"""The budget that all learners of a comparison share, and what is measured."""
+"""The budget that all learners of a comparison share, and the metrics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.measures import parse_name
 from boostrank.objectives.validation import check_choice, check_count, check_positive
 
-#: What is reported for every learner, next to the metric that chooses the best round.
+#: Reported for every learner, next to the metric that chooses the best round.
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
 #: The default metric.
 CHOSEN_BY = "ndcg@10"
@@ -20,8 +20,8 @@ CUTOFFS = tuple(range(1, 11))
 
 
 def sign_of(name: str) -> int:
-    """Return 1 of a metric of which more is better, else -1."""
-    return 1 if parse_name(name, "xgboost").larger_is_better else -1  # also reads XGBoost's minus
+    """Return 1 if larger values of the metric are better, else -1."""
+    return 1 if parse_name(name, "xgboost").larger_is_better else -1  # also accepts XGBoost's minus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,35 +31,35 @@ class Settings:
     Parameters
     ----------
     rounds : int, default 250
-        Trees, as the SHF-SDCG paper has for OHSUMED.
+        Trees, as in the SHF-SDCG paper for OHSUMED.
     learning_rate : float, default 0.05
     leaves : int, default 15
-        Leaves per tree: small data sets of a hundred queries overfit with more.
+        Leaves per tree; with more, small data sets of a hundred queries overfit.
     min_docs : int, default 20
-        Fewest documents in a leaf. XGBoost does not count documents: see `XGBoostModel`.
+        Minimum documents per leaf. XGBoost does not count documents: see `XGBoostModel`.
     threads : int, default 1
-        For host and objective alike. One, so that times compare.
+        For host and objective alike. One, so that times are comparable.
     seed : int, default 0
     convention : str, default "standard"
         Whose rules the metrics follow, as in `boostrank.evaluate`.
     gain : str or sequence of float, optional
         What a grade is worth to the metrics, to our objectives that count gains and to the hosts'
         own, which get ``label_gain`` (LightGBM) or ``ndcg_exp_gain=False`` (XGBoost). Default None:
-        to metrics as the convention has it, to all others exponential.
+        the convention's gain for metrics, exponential for objectives.
     fixed_rounds : bool, default False
         Test all trees instead of choosing the best round on the validation part.
     metric : str, default "ndcg@10"
-        What chooses the best round and is compared with the baseline, as in `boostrank.evaluate`.
-        Less is better of logloss and brier. Not ece: of the documents of one query it says nothing.
+        Chooses the best round and is compared with the baseline; named as in `boostrank.evaluate`.
+        Lower is better for logloss and brier. ece is refused: it has no value for a single query.
     other_metrics : sequence of str, default ()
-        What is reported next to it, besides `METRICS`.
+        Reported next to it, in addition to `METRICS`.
     params : mapping of host to mapping, default {}
         The hosts' own parameters, for all learners of a host. They take precedence.
 
     Raises
     ------
     TypeError, ValueError
-        For a value of another kind or out of its range.
+        For a value of the wrong kind or out of range.
     """
 
     rounds: int = 250
@@ -94,15 +94,15 @@ class Settings:
             if metric(name, **self.rules).name == "ece":
                 raise ValueError(
                     "metric must have a value for each query, got 'ece': it looks at all documents "
-                    "together. Take logloss or brier, and measure ece by boostrank.evaluate"
+                    "together. Use logloss or brier, and measure ece with boostrank.evaluate"
                 )
 
     @property
     def rules(self) -> dict[str, Any]:
-        """What the metrics follow: arguments of `evaluate` and `metric`."""
+        """The rules of the metrics, as arguments of `evaluate` and `metric`."""
         return {"convention": self.convention, "gain": self.gain}
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """What is reported, the metric that chooses first."""
+        """All reported metrics, first the one that chooses the best round."""
         return tuple(dict.fromkeys((self.metric, *self.other_metrics, *METRICS)))

@@ -7,7 +7,7 @@ import numpy as np
 from boostrank.objectives.validation import Floats
 
 RESAMPLES = 10_000
-#: Below it the report and the figures call a difference significant.
+#: The report and the figures call a difference significant if p is below it.
 SIGNIFICANT = 0.05
 # Signs drawn at a time, over all queries: 80 MB.
 _SIGNS_PER_BATCH = 10_000_000
@@ -21,12 +21,12 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int) -> float:
     a, b : float64 arrays (n_queries,)
         One value per query; pairs with a NaN are left out.
     seed : int
-        Of the 10,000 resamples; with 13 pairs or fewer all sign changes are counted.
+        Seed of the 10,000 resamples; with 13 pairs or fewer all sign changes are counted.
 
     Returns
     -------
     float
-        Share of sign changes with a mean difference at least as large; 1 where all pairs are equal.
+        Share of sign changes with a mean difference at least as large; 1 if all pairs are equal.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int) -> float:
     test = permutation_test(
         (difference,),
         np.mean,
-        permutation_type="samples",  # of one sample: every sign may change
+        permutation_type="samples",  # one sample of differences: every sign may change
         alternative="two-sided",
         vectorized=True,
         n_resamples=RESAMPLES,

@@ -1,4 +1,4 @@
-"""The search behind `boostrank.tune`: what a trial is, how trials are run, kept and reported."""
+"""The search behind `boostrank.tune`: what a trial is, how trials are run, stored and reported."""
 
 import csv
 import hashlib
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 STUDIES = "studies.log"
 TRIALS = "trials.csv"
-# How often the metric is measured in a training, at equal distances.
+# How often the metric is measured during training, at equal intervals.
 MARKS = 50
 
 
@@ -40,13 +40,13 @@ class Trial:
     Attributes
     ----------
     number : int
-        From 0, the trial of the defaults.
+        From 0, which is the trial of the defaults.
     params : dict
-        Of the objective and of the host.
+        Parameters of the objective and of the host.
     pruned : bool
-        Stopped early: its figures are means over the repeats that were done.
+        Stopped early: its figures are means over the repeats that were run.
     rounds : int
-        By the one-standard-error rule.
+        Chosen by the one-standard-error rule.
     figures : float64 array (n_queries,)
         The metric of every query with that many rounds, mean over the repeats; NaN where the
         convention leaves the query out.
@@ -64,7 +64,7 @@ class Trial:
         return float(np.nanmean(self.figures))
 
     def interval(self, baseline: "Trial | None" = None) -> tuple[float, float, float]:
-        """Return mean and ends of the normal 95 % interval, of the difference to another trial."""
+        """Return mean and ends of the normal 95 % interval; with a baseline, of the difference."""
         values = self.figures if baseline is None else self.figures - baseline.figures
         known = values[~np.isnan(values)]
         spread = float(np.std(known, ddof=1)) if len(known) > 1 else math.nan
@@ -80,9 +80,9 @@ class Tuned:
     ----------
     learner : Learner
     trials : tuple of Trial
-        In the order in which they were done.
+        In the order in which they were run.
     params : mapping, default {}
-        The host's own parameters, of all trials.
+        The host's own parameters, for all trials.
     metric : str, default "ndcg@10"
     """
 
@@ -98,7 +98,7 @@ class Tuned:
 
     @property
     def best(self) -> Trial:
-        """The first of those with the best mean that were not pruned.
+        """The first trial with the best mean among those that were not pruned.
 
         Its mean is the best of many and therefore too optimistic: test it on other queries.
         """
@@ -107,7 +107,7 @@ class Tuned:
 
     @property
     def snippet(self) -> str:
-        """Python that trains on all of the data with the best trial's parameters."""
+        """Python code that trains on all of the data with the best trial's parameters."""
         best, objective = self.best, self.learner.objective
         ours, trees = split_params(self.learner, best.params)
         name = _code(objective if isinstance(objective, str) else objective.replace(**ours))
@@ -128,7 +128,7 @@ class Tuned:
 
 
 def _code(value: Any) -> str:
-    """Return Python that makes a value; of an objective, only what is not at its default."""
+    """Return Python code for a value; for an objective, only parameters that are not defaults."""
     if isinstance(value, Schedule):
         return f"boostrank.{value!r}"
     if not isinstance(value, Objective):
@@ -144,19 +144,19 @@ def _code(value: Any) -> str:
 def one_standard_error(figures: Floats) -> int:
     """Choose the earliest column that is as good as the best, by the one-standard-error rule.
 
-    As good means: its mean lies within one standard error of the best column's. The error is that
+    As good means that its mean is within one standard error of the best column's. The error is that
     of the paired difference between the two, over queries. The error of a single mean is many times
     as large, but it comes mostly from queries being easy or hard, which both columns share.
 
     Parameters
     ----------
     figures : array_like (n_queries, n_columns)
-        NaN rows are left out.
+        Rows with NaN are left out.
 
     Returns
     -------
     int
-        From 0.
+        The column, from 0.
 
     Examples
     --------
@@ -186,12 +186,12 @@ class _Job:
 
     @property
     def marks(self) -> list[int]:
-        """Numbers of rounds after which the metric is measured."""
+        """The rounds after which the metric is measured."""
         rounds = self.settings.rounds
         return sorted({math.ceil(rounds * share / MARKS) for share in range(1, MARKS + 1)})
 
     def fingerprint(self, prune: bool) -> str:
-        """Return what tells this job from those with other data or settings."""
+        """Return a digest that differs for other data or settings."""
         shape = len(self.repeats[0]), len(self.repeats), prune
         digest = hashlib.sha256(repr((self.learner.objective, self.settings, *shape)).encode())
         for array in (self.data.X, self.data.y, self.data.group):
@@ -200,7 +200,7 @@ class _Job:
 
 
 def cross_validate(job: _Job, params: Mapping[str, Any], folds: Sequence[Any]) -> Floats:
-    """Return the metric of every query after each of the marks, tested in its fold."""
+    """Return the metric of every query after each of the marks, from the fold that tests it."""
     learner, data, settings, marks = job.learner, job.data, job.settings, job.marks
     ours, trees = split_params(learner, params)
     trees = {**settings.params[learner.host], **trees}
@@ -217,7 +217,7 @@ def cross_validate(job: _Job, params: Mapping[str, Any], folds: Sequence[Any]) -
             model, _ = TRAINERS[learner.host].train(objective, data.select(train), settings, trees)
         stages, scores = model.staged(part.X), np.zeros(len(part.y))
         for m in range(1, settings.rounds + 1):
-            scores = next(stages, scores)  # LightGBM stops where nothing can be split
+            scores = next(stages, scores)  # LightGBM stops when nothing can be split
             if m in marks:
                 values = evaluate(
                     scores,
@@ -281,28 +281,28 @@ def tune(
         All of it trains and validates in turn. Shuffle documents that are sorted by something
         informative, such as a ranker's scores: tied scores keep their order.
     learner : Learner
-        A host's own, or one of ours: parameters at their defaults are searched.
+        A host's own objective, or one of ours, whose parameters are searched if at their defaults.
     out : Path
-        Folder of the trials, of one or several learners. Trials in it are not done again.
+        Folder for the trials of one or several learners. Trials in it are not run again.
     n_trials : int, default 50
-        Sets of parameters, the first of them the defaults.
+        Sets of parameters to try; the first is the defaults.
     rounds : int, default 300
-        Trees per training; the one-standard-error rule chooses how many of them count.
+        Trees per training; the one-standard-error rule chooses how many of them are used.
     n_folds, n_repeats : int, default 5 and 3
         Folds of whole queries, and number of cross-validation repeats; the seeds of the folds are
         `seed`, ``seed + 1``, ...
     prune : bool, default False
-        Stop a trial below the median after a repeat, from the sixth trial on.
+        Stop a trial that is below the median after a repeat, from the sixth trial on.
     n_jobs : int, default 1
-        Folds trained at a time, each in one thread. Nothing else depends on it.
+        Folds trained at a time, each in one thread. The results do not depend on it.
     seed : int, default 0
-        Equal seeds try equal parameters, even if the search was interrupted.
+        The same seed tries the same parameters, even if the search was interrupted.
     convention, gain, metric
-        What chooses rounds and trials, as in `Settings`.
+        The metric that chooses rounds and trials, as in `Settings`.
     params : mapping, optional
-        The host's own parameters, for all trials. What is tuned takes precedence.
+        The host's own parameters, for all trials. Tuned parameters take precedence.
     done : callable, optional
-        Called with every trial that is done, including those of an earlier run.
+        Called with every finished trial, including those of an earlier run.
 
     Returns
     -------
@@ -311,7 +311,7 @@ def tune(
     Raises
     ------
     TypeError, ValueError
-        For an argument out of its range, and where `out` has trials on other data or settings.
+        For an argument out of range, or if `out` has trials with other data or settings.
     ImportError
         Without Optuna or the learner's host.
     """
@@ -360,14 +360,14 @@ def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Ite
     for running in study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.RUNNING]):
         study.tell(running.number, state=optuna.trial.TrialState.FAIL)  # it was interrupted
     for number in range(len(_finished(study)), n_trials):
-        # A new generator for each trial: a resumed search draws what an uninterrupted one does.
+        # A new generator for each trial: a resumed search draws what an uninterrupted one would.
         study.sampler = optuna.samplers.TPESampler(seed=_seed(job.settings.seed, number))
         _run_trial(optuna, study, job)
         yield _read(number, _finished(study)[-1])
 
 
 def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
-    """Return the learner's study in the folder, a new one or one of the same job."""
+    """Return the learner's study in the folder: a new one, or that of the same job."""
     out.mkdir(parents=True, exist_ok=True)
     backend = optuna.storages.journal.JournalFileBackend(str(out / STUDIES))
     study = optuna.create_study(
@@ -382,7 +382,7 @@ def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
 
 
 def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
-    """Ask for parameters, the defaults first, and tell the study what they came to."""
+    """Ask the study for parameters, the defaults first, and tell it their result."""
     if not _finished(study):
         study.enqueue_trial({name: entry.default for name, entry in job.space.items()})
     asked = study.ask()
@@ -437,7 +437,7 @@ def _check_same(study: "optuna.Study", fingerprint: str, out: Path) -> None:
 def write_trials(path: Path, tuned: Sequence[Tuned], metric: str = CHOSEN_BY) -> None:
     """Write all trials as CSV, with normal 95 % intervals.
 
-    Differences are to the defaults of the same learner, over the queries of all folds.
+    Differences are from the defaults of the same learner, over the queries of all folds.
 
     Parameters
     ----------

@@ -22,9 +22,9 @@ from boostrank.objectives.validation import Floats
 class XGBoostModel(Model):
     """An XGBoost booster growing trees leaf by leaf, as LightGBM does.
 
-    XGBoost limits a leaf's summed Hessian (``min_child_weight``), not its documents, and its
-    built-in objectives have Hessians of another size than ours: no value means the same to all.
-    All rows on XGBoost keep its defaults, ``min_child_weight=1`` and ``lambda=1``; on the
+    XGBoost limits a leaf's summed Hessian (``min_child_weight``), not its documents. Its built-in
+    objectives have Hessians of another size than ours, so no value means the same for all. All rows
+    on XGBoost keep its defaults, ``min_child_weight=1`` and ``lambda=1``; on the
     validation parts of OHSUMED and MQ2008, values from 0.001 to 20 and a lambda of 0.01 moved
     NDCG@10 of LambdaRank, regression and ``rank:ndcg`` by less than 0.01, up and down.
     """
@@ -57,7 +57,7 @@ class XGBoostModel(Model):
     ) -> tuple[Any, float]:
         xgboost = import_host("xgboost")
         ours = isinstance(objective, Objective)
-        # The data is cut into bins here; a plain DMatrix would do it in the first round.
+        # This bins the data; a plain DMatrix would do so in the first round.
         dataset = xgboost.QuantileDMatrix(
             features(data),
             label=data.y,
@@ -110,7 +110,7 @@ class XGBoostModel(Model):
 
     @staticmethod
     def _with_gain(gain: Gain, data: RankingData) -> tuple[RankingData, dict[str, Any]]:
-        """Return gains for labels, and that they are; see `Model._with_gain`."""
+        """Return gains as labels, and the parameter that says so; see `Model._with_gain`."""
         return replace(data, y=gains_of(gain, data.y)), {"ndcg_exp_gain": False}
 
     @classmethod
@@ -122,7 +122,7 @@ class XGBoostModel(Model):
             booster.load_model(bytearray(path.read_bytes()))
         except xgboost.core.XGBoostError as error:
             raise ValueError(
-                f"{path} is not a whole XGBoost model: {_first_line(error)}"
+                f"{path} is not a complete XGBoost model: {_first_line(error)}"
             ) from error
         return cls(booster, threads)
 
@@ -145,7 +145,7 @@ class XGBoostModel(Model):
         """Words; see `Model.categories`."""
         if "c" not in (self.booster.feature_types or ()):
             return {}
-        # Without Arrow, XGBoost hands over what only XGBoost reads.
+        # Without Arrow, XGBoost hands over an object that only XGBoost can read.
         kept = self.booster.get_categories(export_to_arrow=True).to_arrow()
         lists = {name: words.to_pylist() for name, words in kept if words is not None}
         return {name: words for name, words in lists.items() if isinstance(words[0], str)}
@@ -156,7 +156,7 @@ class XGBoostModel(Model):
         return int(self.booster.num_boosted_rounds())
 
     def _matrix(self, X: Floats) -> Any:
-        # Our data has no names: features go by position, even where the model knows names.
+        # Our data has no names: features are matched by position, even if the model has names.
         return import_host("xgboost").DMatrix(
             X,
             feature_names=self.booster.feature_names,
@@ -181,7 +181,7 @@ class XGBoostModel(Model):
 
     def staged(self, X: Floats) -> Iterator[Floats]:
         """Scores after each tree; see `Model.staged`."""
-        # XGBoost adds up in float32, and so does this: the sums, and their ties, are the same.
+        # XGBoost sums in float32, and so does this: the sums and their ties are the same.
         matrix = self._matrix(X)
         scores = np.zeros(len(X), dtype=np.float32)
         for tree in range(self.n_trees):
@@ -199,10 +199,10 @@ def _xgboost_categories(data: RankingData) -> dict[str, Any]:
 
 
 def _first_trees(booster: Any, rounds: int) -> Any:
-    """Return the booster of the first rounds, with the words that XGBoost 3.2 drops in slicing."""
+    """Return the booster of the first rounds, with the words that XGBoost 3.2 drops in a slice."""
     whole, first = (json.loads(each.save_raw("json")) for each in (booster, booster[:rounds]))
     kept, cut = (each["learner"]["gradient_booster"] for each in (whole, first))
-    kept, cut = (each.get("gbtree", each)["model"] for each in (kept, cut))  # dart has one inside
+    kept, cut = (each.get("gbtree", each)["model"] for each in (kept, cut))  # dart wraps a gbtree
     cut["cats"] = kept["cats"]
     shorter = import_host("xgboost").Booster()
     shorter.load_model(bytearray(json.dumps(first), "utf-8"))
@@ -219,5 +219,5 @@ def _xgboost_callback(on_round: Callable[[], object]) -> Any:
 
 
 def _first_line(error: Exception) -> str:
-    """XGBoost's message without its stack trace."""
+    """Return XGBoost's message without its stack trace."""
     return str(error).partition("\n")[0]

@@ -19,7 +19,7 @@ from boostrank.objectives.validation import Floats, check_count, check_flag
 
 
 def boost(data: RankingData, measure: str, repeat: bool) -> Iterator[Floats]:
-    """Yield AdaRank's coefficients after each round, until they can change no more.
+    """Yield AdaRank's coefficients after each round, until they can no longer change.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ def boost(data: RankingData, measure: str, repeat: bool) -> Iterator[Floats]:
     P = np.full(n_queries, 1.0 / n_queries)
     free = np.ones(len(weak), dtype=bool)
     while free.any():
-        chosen = int(np.argmax(np.where(free, weak @ P, -1.0)))  # of equals the first
+        chosen = int(np.argmax(np.where(free, weak @ P, -1.0)))  # the first of equals
         free[chosen] = repeat
         good, bad = P @ (1.0 + weak[chosen]), P @ (1.0 - weak[chosen])
         if bad <= np.finfo(float).eps:
-            # A feature that ranks every query right has an infinite weight.
+            # A feature that ranks every query correctly has an infinite weight.
             w = np.zeros(len(weak))
             w[chosen] = 1.0
             yield w
@@ -68,30 +68,30 @@ class AdaRank(BatchRanker):
     """Linear ranker that boosts single features for NDCG or MAP.
 
     Xu, Li (2007): in each round the feature with the largest mean of the measure E, weighted by P
-    over the queries, gets ``alpha = ln(sum_q P_q (1 + E_q) / sum_q P_q (1 - E_q)) / 2`` more in w,
-    where E_q measures the query ranked by the feature alone. Then P_q is proportional to
-    ``exp(-E_q)`` with the query ranked by ``X @ w``.
+    over the queries, has ``alpha = ln(sum_q P_q (1 + E_q) / sum_q P_q (1 - E_q)) / 2`` added to its
+    coefficient in w, where E_q is the measure of the query ranked by the feature alone. Then P_q is
+    set proportional to ``exp(-E_q)``, now with the query ranked by ``X @ w``.
 
     Parameters
     ----------
     measure : str, default "ndcg@10"
         ``"ndcg"``, ``"ndcg@k"`` (such as ``"ndcg@10"``) or ``"map"``, under the "standard"
-        convention of `boostrank.evaluate`. For "map", y > 0 is relevant, and grades count no
-        further. Tied documents are ranked in the order passed.
+        convention of `boostrank.evaluate`. For "map", y > 0 is relevant, and higher grades count no
+        more. Tied documents are ranked in the order passed.
     max_iter : int, default 200
-        Rounds, at least 1. The coefficients of the best of them are kept, by `measure` on
+        Number of rounds, at least 1. The coefficients of the best round are kept, by `measure` on
         `eval_set` or, without it, on the training queries.
     repeat : bool, default True
-        Whether a feature may be chosen again, as in the paper: then often one is chosen in almost
-        all rounds. False makes at most `n_features` rounds.
+        Whether a feature may be chosen again, as in the paper; often one is then chosen in almost
+        all rounds. If False, there are at most `n_features` rounds.
 
     Attributes
     ----------
     coef_ : float64 array (n_features,)
-        w, without a negative number: documents are ranked by ``X @ coef_``.
+        w, which has no negative numbers: documents are ranked by ``X @ coef_``.
     n_iter_ : int
         The round whose w is kept: the one that does best by the measure on `eval_set` or, without
-        it, on the training queries. Of equals the first.
+        it, on the training queries. The first of equals.
     n_features_in_ : int
     feature_names_in_ : array (n_features,)
         Where X has column names.
@@ -99,22 +99,22 @@ class AdaRank(BatchRanker):
     Notes
     -----
     A feature can only count for a document, never against it: negate those where less is better.
-    The scale of features matters. Bring them to a common one within each query, as LETOR does.
+    The scale of features matters: bring them to a common scale within each query, as LETOR does.
 
     Queries without relevant documents have no measure and do not count; if there are no others,
-    all coefficients and `n_iter_` are 0. A feature that alone ranks every query right has an
+    all coefficients and `n_iter_` are 0. A feature that alone ranks every query correctly has an
     infinite alpha: it becomes the only one.
 
-    The paper stops as soon as a round does not improve the training measure. That is often after
-    the first, so here all rounds are made and the best is kept.
+    The paper stops as soon as a round does not improve the training measure. Often that is after
+    the first round, so here all rounds are run and the best is kept.
 
     On OHSUMED (LETOR 2.0, means of the five test folds, the round chosen on validation queries) the
-    test NDCG@10 and MAP are .439 and .442 for "map", as published, and .435 and .441 for "ndcg@10",
-    published .437 and .442. On LETOR 3.0 the published .450 and .450 of AdaRank.NDCG are only
-    reached with ``repeat=False``, .446 and .444; else it is .433 and .439.
+    test NDCG@10 and MAP are .439 and .442 for "map", as published, and .435 and .441 for "ndcg@10"
+    (published: .437 and .442). On LETOR 3.0 the published .450 and .450 of AdaRank.NDCG are
+    approached only with ``repeat=False``, .446 and .444; otherwise it reaches .433 and .439.
 
     Time: n_features rankings before the first round, then one ranking and O(n n_features) for each
-    round, n documents in all.
+    round, with n documents in all.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class AdaRank(BatchRanker):
         self.repeat = repeat
 
     def _checked_parameters(self) -> dict[str, Any]:
-        SLAM(measure=self.measure)  # which takes the same measures, refuses all others
+        SLAM(measure=self.measure)  # takes the same measures, refuses all others
         return {
             "max_iter": check_count("max_iter", self.max_iter),
             "repeat": check_flag("repeat", self.repeat),

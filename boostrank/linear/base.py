@@ -1,4 +1,4 @@
-"""What the linear rankers share: reading data, and scores."""
+"""What the linear rankers share: reading data, and scoring."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from boostrank.objectives.validation import Floats, check_group, check_labels, c
 
 
 def _ranking(X: Floats, y: Any, group: Any, qid: Any, prefix: str = "") -> RankingData:
-    """Return checked features with their grades and queries, told by `group` or by `qid`."""
+    """Return checked features with their grades and queries, given by `group` or by `qid`."""
     check_either(group, qid, prefix)
     if qid is None:
         sizes = np.diff(check_group(group, len(X)))
@@ -33,7 +33,7 @@ def _ranking(X: Floats, y: Any, group: Any, qid: Any, prefix: str = "") -> Ranki
 
 
 class LinearRanker(BaseEstimator):  # type: ignore[misc]
-    """What the linear rankers share: reading data, and scores."""
+    """What the linear rankers share: reading data, and scoring."""
 
     coef_: Floats
     n_features_in_: int
@@ -46,7 +46,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         if eval_set is None:
             if group is not None or qid is not None:
                 raise ValueError(
-                    "eval_group and eval_qid tell the queries of eval_set: pass it too"
+                    "eval_group and eval_qid give the queries of eval_set: pass eval_set too"
                 )
             return None
         if not isinstance(eval_set, tuple) or len(eval_set) != 2:
@@ -55,7 +55,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         data = _ranking(X, y, group, qid, prefix="eval_")
         if not (data.y > 0.0).any():
             raise ValueError(
-                "eval_set must have relevant documents, y > 0: without them no measure chooses; "
+                "eval_set must have relevant documents, y > 0: no metric can choose without them; "
                 f"got {len(data.y)} documents of grade 0"
             )
         return data
@@ -78,7 +78,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            For another number of features, or values that are not finite.
+            For a different number of features, or values that are not finite.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
@@ -97,11 +97,11 @@ class BatchRanker(LinearRanker, ABC):
 
     @abstractmethod
     def _checked_parameters(self) -> dict[str, Any]:
-        """Return what `_fit` takes besides data."""
+        """Return what `_fit` takes in addition to data."""
 
     @abstractmethod
     def _fit(self, *data: Any, **parameters: Any) -> None:
-        """Set the attributes, by training queries and validation queries or None."""
+        """Set the attributes from training queries, and validation queries or None."""
 
     def fit(
         self,
@@ -125,10 +125,10 @@ class BatchRanker(LinearRanker, ABC):
         group : array_like of integers (n_queries,), optional
             Sizes of consecutive queries.
         qid : array_like of integers (n_docs,), optional
-            Instead of `group`: each document's query; a query's documents stand together.
+            Instead of `group`: each document's query; a query's documents must be contiguous.
         eval_set : (X, y), optional
-            Validation queries, which choose what the class says: its best round, or the best of
-            several values of a parameter. These need it, and one value needs none.
+            Validation queries, which choose the best round or the best of several values of a
+            parameter, as the class says. Several values need them; a single one takes none.
         eval_group, eval_qid : array_like of integers, optional
             The queries of `eval_set`, as `group` or `qid`.
 
@@ -139,7 +139,7 @@ class BatchRanker(LinearRanker, ABC):
         Raises
         ------
         TypeError, ValueError
-            For parameters or data of another kind or range; the message names the argument.
+            For parameters or data of the wrong type or range; the message names the argument.
         """
         parameters = self._checked_parameters()
         data = self._read(X, y, group, qid, reset=True)
@@ -149,7 +149,7 @@ class BatchRanker(LinearRanker, ABC):
 
 
 def goodness_on(data: RankingData | None, measure: str) -> Callable[[Floats], float]:
-    """Return a function that measures coefficients; without data nothing is to be chosen."""
+    """Return a function that measures coefficients; without data there is no choice to make."""
 
     def goodness(w: Floats) -> float:
         if data is None:
@@ -170,7 +170,7 @@ def check_grid(name: str, value: Any) -> list[float]:
 def check_validation(
     parameters: str, several: bool, validation: RankingData | None, example: str
 ) -> None:
-    """Refuse several values without validation queries, and such queries without several values."""
+    """Refuse several values without validation queries, and vice versa."""
     if several and validation is None:
         raise ValueError(
             f"eval_set is missing: there are several values of {parameters}, and validation "

@@ -18,15 +18,15 @@ class Perceptron(LinearRanker):
     """Online linear ranker with a bound on its cumulative NDCG or AP loss.
 
     Chaudhuri, Tewari (2014), algorithm 1: starting from w = 0, each query is ranked by the current
-    w; where that ranking is not perfect by the measure, ``w -= X^T g`` with g the subgradient of
-    `boostrank.SLAM` for the query. The step is 1, for its size would only set the scale of w.
+    w; if that ranking is not perfect by the measure, ``w -= X^T g``, where g is the subgradient of
+    `boostrank.SLAM` for the query. The step is 1, because its size would only set the scale of w.
 
     Parameters
     ----------
     measure : str, default "ndcg"
         ``"ndcg"``, ``"ndcg@k"`` (such as ``"ndcg@10"``) or ``"map"``. For "map", y > 0 is relevant,
-        and grades count no further. Tied documents are ranked in the order passed, as in
-        `boostrank.evaluate`: a tie is an error only where that order is.
+        and higher grades count no more. Tied documents are ranked in the order passed, as in
+        `boostrank.evaluate`: a tie is an error only if that order is wrong.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Perceptron(LinearRanker):
         Sum over the rounds of 1 - measure, each query ranked before its update; a query without
         relevant documents counts 0. Theorem 5 bounds it.
     n_rounds_, n_updates_ : int
-        Queries seen, and those with a loss.
+        Numbers of queries seen, and of those with a loss.
     n_features_in_ : int
     feature_names_in_ : array (n_features,)
         Where X has column names.
@@ -46,9 +46,9 @@ class Perceptron(LinearRanker):
     Theorem 5: ``cumulative_loss_ <= 2 sum_t f_t(u) + 4 |u|^2 m R^2 v_max`` for any u, f_t being the
     SLAM losses of the rounds with an update, m the largest number of documents of a query, R the
     largest norm of a document and v_max the largest ratio of two positive SLAM weights in a query.
-    If some unit vector ranks every query right with margin gamma, it is at most
-    ``4 m R^2 v_max / gamma^2`` in any number of rounds (corollary 6), so that passes over such data
-    end in a w that ranks all of it right.
+    If some unit vector ranks every query correctly with margin gamma, it is at most
+    ``4 m R^2 v_max / gamma^2`` in any number of rounds (corollary 6), so repeated passes over such
+    data end with a w that ranks all of it correctly.
 
     O(n (n_features + log n)) time for a query of n documents.
 
@@ -72,7 +72,7 @@ class Perceptron(LinearRanker):
         self.measure = measure
 
     def fit(self, X: Any, y: Any, *, group: Any = None, qid: Any = None) -> Self:
-        """Start from w = 0 and take the queries once, in their order.
+        """Start from w = 0 and go through the queries once, in order.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Perceptron(LinearRanker):
         group : array_like of integers (n_queries,), optional
             Sizes of consecutive queries.
         qid : array_like of integers (n_docs,), optional
-            Instead of `group`: each document's query; a query's documents stand together.
+            Instead of `group`: each document's query; a query's documents must be contiguous.
 
         Returns
         -------
@@ -93,12 +93,12 @@ class Perceptron(LinearRanker):
         Raises
         ------
         TypeError, ValueError
-            For a measure or data of another kind or range; the message names the argument.
+            For a measure or data of the wrong type or range; the message names the argument.
         """
         return self._learn(X, y, group, qid, reset=True)
 
     def partial_fit(self, X: Any, y: Any, *, group: Any = None, qid: Any = None) -> Self:
-        """Go on from the current w with more queries, one a round, in their order.
+        """Continue from the current w with more queries, one per round, in order.
 
         Parameters
         ----------
@@ -108,12 +108,12 @@ class Perceptron(LinearRanker):
         Returns
         -------
         Perceptron
-            Itself. Calls for the queries one by one give the same w as one `fit` for all.
+            Itself. Calling it with the queries one by one gives the same w as one `fit` with all.
 
         Raises
         ------
         TypeError, ValueError
-            For a measure or data of another kind or range; the message names the argument.
+            For a measure or data of the wrong type or range; the message names the argument.
         """
         return self._learn(X, y, group, qid, reset=not hasattr(self, "coef_"))
 
@@ -131,7 +131,7 @@ class Perceptron(LinearRanker):
             scores = X_t @ self.coef_
             loss = 1.0 - evaluate(scores, y_t, group_t, (self.measure,))[self.measure]
             self.n_rounds_ += 1
-            if loss > 0.0:  # NaN, of a query without relevant documents, is not
+            if loss > 0.0:  # not for NaN, of a query without relevant documents
                 self.coef_ = self.coef_ - X_t.T @ surrogate.grad_hess(scores, y_t, group_t)[0]
                 self.cumulative_loss_ += loss
                 self.n_updates_ += 1

@@ -25,7 +25,7 @@ from boostrank.objectives.validation import (
 
 
 def _smooth(measure: str, k: int | None, sigma: float | Schedule) -> SmoothNDCG | SmoothAP:
-    """Return the loss. Its Hessian is not used: a constant one costs nothing."""
+    """Return the loss. Its Hessian is not used, and a constant one costs nothing."""
     if measure == "ndcg":
         return SmoothNDCG(k=k, sigma=sigma, hessian="constant")
     return SmoothAP(sigma=sigma, hessian="constant")
@@ -41,10 +41,10 @@ def anneal(
     max_iter: int,
     tol: float,
 ) -> Floats:
-    """Return the last of the minimisers of (13), each found from the one before.
+    """Return the last of the minimisers of (13), each found by starting from the one before.
 
-    Public because the paper claims more of it than `SmoothRank` shows, whose descent always begins
-    at its centre.
+    Public because the paper claims more about it than `SmoothRank` can show, whose descent always
+    begins at its centre.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def anneal(
         One minimisation for each round of its schedule.
     data : RankingData
     centre : float64 array (n_features,)
-        The w_0 that the penalty is for leaving.
+        w_0: the penalty is for leaving it.
     start : float64 array (n_features,)
         Where the first descent begins.
     reg_lambda, max_iter, tol
@@ -78,8 +78,8 @@ def anneal(
 
     w = start
     for m in range(1, rounds + 1):
-        # SciPy's "CG" has the update of Polak and Ribiere. It gives up without harm where the loss
-        # is not differentiable; the next, narrower loss starts from there.
+        # SciPy's "CG" uses the update of Polak and Ribiere. It stops without harm where the loss is
+        # not differentiable; the next, narrower loss starts from there.
         w = minimize(penalised, w, args=(m,), jac=True, method="CG", options=options).x
     return w
 
@@ -95,17 +95,17 @@ class SmoothRank(BatchRanker):
     Parameters
     ----------
     measure : {"ndcg", "ap"}, default "ndcg"
-        What to maximise, and by what validation queries choose: NDCG at `k`, or average precision,
+        What to maximise, and what validation queries choose by: NDCG at `k`, or average precision,
         for which y > 0 is relevant.
     k : int or None, default 50
         Rank cut-off of NDCG, at least 1; None is the whole list. The paper's 50 ranked better than
-        smaller ones even at the top of the list (table 3). No effect on AP.
+        smaller cut-offs even at the top of the list (table 3). No effect on AP.
     reg_lambda : float or sequence of floats, default 1.0
-        Weight of the penalty for leaving w_0, positive. Of several, the one that does best on
-        `eval_set` is kept, the first of equals; the paper's are ``10.0 ** np.arange(-6, 4)``.
+        Weight of the penalty for leaving w_0, positive. Of several values, the one that does best
+        on `eval_set` is kept, the first of equals; the paper's are ``10.0 ** np.arange(-6, 4)``.
     ridge : float or sequence of floats, default 100.0
-        Penalty |w|^2 of the ridge regression, positive; of several, the one whose w_0 does best on
-        `eval_set`, before `reg_lambda` is chosen.
+        Weight of the penalty |w|^2 of the ridge regression, positive. Of several values, the one
+        whose w_0 does best on `eval_set` is taken, before `reg_lambda` is chosen.
     sigma : float or Schedule, default Schedule("halving", 13)
         Squared width of the smoothing in score units, from wide to narrow: one minimisation for
         each round of the schedule. The default is the paper's 2^6, 2^5, ..., 2^-6. A number is one
@@ -114,8 +114,8 @@ class SmoothRank(BatchRanker):
         Iterations for each sigma, at least 1. On OHSUMED with reg_lambda 1, 200 gave the same
         coefficients as 50, and 10 the same training NDCG to .002.
     tol : float, default 1e-5
-        A minimisation ends sooner where no component of the gradient exceeds this times the number
-        of queries, positive.
+        Positive: a minimisation ends earlier if no component of the gradient exceeds this times the
+        number of queries.
 
     Attributes
     ----------
@@ -132,16 +132,16 @@ class SmoothRank(BatchRanker):
     Notes
     -----
     w_0 is the regression of the paper's section 7: ridge, with relevant documents weighted so that
-    they count as much as all others together. It has an intercept, which ranking can drop, so that
+    they count as much as all others together. It has an intercept, which ranking can drop, so
     adding a constant to a feature changes nothing. The scale of features does matter: bring them to
-    a common one.
+    a common scale.
 
     Matrix products differ in their last bits from run to run, and where `reg_lambda` is small the
     descent among many local minima amplifies that.
 
     On OHSUMED (LETOR 3.0 rules, means of the five test folds, both parameters chosen on validation
     queries among the paper's ten) the test NDCG@10 and MAP are .450 and .448, within .001 between
-    runs, the paper's .457 and .448; those of w_0 alone .452 and .448, the paper's .444 and .444.
+    runs (the paper's: .457 and .448); for w_0 alone, .452 and .448 (the paper's: .444 and .444).
     With 106 queries these differences are noise. From the unpenalised w_0 of section 4.4.1 (.417
     and .418) SmoothRank gets to .440 and .445.
 

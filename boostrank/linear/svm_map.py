@@ -12,7 +12,7 @@ Where it differs from them
     for the others, and all of it is O(n log n).
 
 Definition
-    Of a query with relevant documents r and irrelevant ones i, R and N of them, a ranking y has
+    For a query with R relevant documents r and N irrelevant ones i, a ranking y has
 
     Psi(y)   = sum_r sum_i y_ri (x_r - x_i) / (R N),  y_ri = 1 if y puts r above i, else -1
     Delta(y) = 1 - AP(y)
@@ -33,7 +33,7 @@ from boostrank.linear.base import BatchRanker, check_grid, check_validation, goo
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.validation import Floats, Integers, check_count, check_positive
 
-# Ends the descent where rounding keeps it from its aim. Training on OHSUMED takes far fewer.
+# Ends the descent if rounding keeps it from its goal. Training on OHSUMED takes far fewer.
 STEPS_PER_PLANE = 200
 
 
@@ -41,10 +41,10 @@ STEPS_PER_PLANE = 200
 def most_violated(relevant: Floats, irrelevant: Floats, above: Integers) -> None:
     """Find the ranking with the largest Delta(y) + w . Psi(y).
 
-    Within relevant and within irrelevant documents, better scores stand higher: that changes
-    nothing in Delta and is best for Psi. What is left to choose is how many of the relevant
-    documents stand above each irrelevant one. The best choices do not depend on each other, as Yue
-    et al. show, and do not fall from one irrelevant document to the next.
+    Among the relevant and among the irrelevant documents, better scores rank higher: that does not
+    change Delta and is best for Psi. What remains to choose is how many of the relevant documents
+    rank above each irrelevant one. The best choices do not depend on each other, as Yue et al.
+    show, and do not decrease from one irrelevant document to the next.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def most_violated(relevant: Floats, irrelevant: Floats, above: Integers) -> None
             value, best, place = 0.0, 0.0, last
             for k in range(last, first, -1):
                 # From k to k - 1 above: the k-th relevant document has j instead of j - 1
-                # irrelevant ones above it, which costs precision and turns one pair of Psi.
+                # irrelevant ones above it, which costs precision and flips one pair of Psi.
                 value += (k / (k + j - 1.0) - k / (k + j)) / n_relevant
                 value -= 2.0 * (relevant[k - 1] - irrelevant[j - 1]) / (n_relevant * n_irrelevant)
                 if value > best:
@@ -81,7 +81,7 @@ def _violation(
     """Find every query's most violated ranking; return the sum of Delta.
 
     The scores of a query are those of its relevant documents, descending, and then those of the
-    others. `moves` is filled with what each document counts in Psi(best) - Psi(y).
+    others. `moves` is filled with the coefficient of each document in Psi(best) - Psi(y).
     """
     total = 0.0
     start = 0
@@ -105,11 +105,11 @@ def _violation(
 
 @jit_entry
 def _solve(K: Floats, b: Floats, alpha: Floats, v: Floats, gap: float) -> None:
-    """Maximise b . alpha - alpha . K alpha / 2 while alpha >= 0 keeps its sum.
+    """Maximise b . alpha - alpha . K alpha / 2 over alpha >= 0 with the same sum.
 
-    Sequential minimal optimisation: two of the alphas at a time, the first that of the largest
-    slope, the second the one that gains most with it. `alpha` begins feasible and ends within `gap`
-    of the maximum, unless rounding or the number of steps forbids it. `v` is filled with the slopes
+    Sequential minimal optimisation: two alphas at a time, first the one with the largest slope,
+    then the one that gains most with it. `alpha` starts feasible and ends within `gap` of the
+    maximum, unless rounding or the number of steps prevents it. `v` is filled with the slopes
     b - K alpha.
     """
     n = len(b)
@@ -137,7 +137,7 @@ def _solve(K: Floats, b: Floats, alpha: Floats, v: Floats, gap: float) -> None:
                 gain = step * (slope - 0.5 * step * bend)
                 if gain > most:
                     down, most = t, gain
-        if down < 0:  # rounding alone is left
+        if down < 0:  # only rounding is left
             return
         bend = max(K[up, up] + K[down, down] - 2.0 * K[up, down], 1e-300)
         step = min((v[up] - v[down]) / bend, alpha[down])
@@ -176,7 +176,7 @@ class _Queries:
 
 
 def cutting_planes(data: RankingData, C: float, *, tol: float, max_iter: int) -> tuple[Floats, int]:
-    """Return the w of the 1-slack problem, its value within ``C tol`` of the smallest, and planes.
+    """Return a w of the 1-slack problem within ``C tol`` of the minimum, and a count of planes.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def cutting_planes(data: RankingData, C: float, *, tol: float, max_iter: int) ->
     alpha, v = np.array([C]), np.zeros(1)
     for t in range(max_iter):
         g, loss = queries.plane(w)
-        # Value less the dual's: alpha is feasible there, so no w does better by more than this.
+        # Value minus the dual's: alpha is feasible there, so no w does better by more than this.
         if C * (loss - w @ g) - alpha @ v <= C * tol:
             return w, t
         G, b = np.vstack([G, g]), np.append(b, loss)
@@ -218,22 +218,22 @@ def cutting_planes(data: RankingData, C: float, *, tol: float, max_iter: int) ->
 
 
 class SVMMAP(BatchRanker):
-    """Linear ranker that minimises a convex bound of 1 - MAP: a structural SVM.
+    """Linear ranker that minimises a convex bound on 1 - MAP: a structural SVM.
 
     Yue et al. (2007), in the 1-slack form of Joachims, Finley and Yu (2009): while some ranking of
-    the queries violates its margin, of 1 - AP, the most violated one joins the constraints.
+    the queries violates its margin of 1 - AP, the most violated one is added to the constraints.
 
     Parameters
     ----------
     C : float or sequence of floats, default 1.0
-        Weight of the mean slack over queries against ``|w|^2 / 2``, positive. Of several, the one
-        whose MAP is best on `eval_set` is kept, the first of equals.
+        Weight of the mean slack over queries against ``|w|^2 / 2``, positive. Of several values,
+        the one whose MAP is best on `eval_set` is kept, the first of equals.
     tol : float, default 1e-5
-        How far above the smallest the value may be, in units of `C`: in effect an error of the mean
+        How far the value may be above the minimum, in units of `C`: in effect an error of the mean
         slack, which is on the scale of MAP. Positive. At 1e-3 the last bits of matrix products
         decided which C did best on OHSUMED.
     max_iter : int, default 1000
-        Constraints for each C, at least 1.
+        Limit of constraints for each C, at least 1.
 
     Attributes
     ----------
@@ -242,23 +242,23 @@ class SVMMAP(BatchRanker):
     C_ : float
         The value used.
     n_iter_ : int
-        Constraints that it took.
+        Number of constraints that it took.
     n_features_in_ : int
     feature_names_in_ : array (n_features,)
         Where X has column names.
 
     Notes
     -----
-    y > 0 is relevant, and grades count no further. Queries in which all documents are relevant, or
-    none, have only one ranking and do not count; if there are no others, all coefficients are 0.
-    The scale of features matters: bring them to a common one.
+    y > 0 is relevant, and higher grades count no more. Queries in which all documents are relevant,
+    or none, have only one ranking and do not count; if there are no others, all coefficients are 0.
+    The scale of features matters: bring them to a common scale.
 
-    The most violated ranking of a query of n documents takes O(n log n), of which nothing but the
-    sort is noticed. Larger C need more constraints: on OHSUMED 16 at C 1, 207 at C 1000, 429 at
-    C 10,000 and 948 at C 10^6, which takes a minute.
+    The most violated ranking of a query of n documents takes O(n log n), nearly all of it for the
+    sort. Larger C need more constraints: on OHSUMED 16 at C = 1, 207 at C = 1000, 429 at C = 10,000
+    and 948 at C = 10^6, which takes a minute.
 
     On OHSUMED (LETOR 3.0 rules, means of the five test folds, C chosen on validation queries) the
-    test NDCG@10 and MAP are .433 and .445, the published .432 and .445.
+    test NDCG@10 and MAP are .433 and .445 (published: .432 and .445).
 
     Warns
     -----

@@ -15,12 +15,12 @@ class Convention:
     """The rules of one tool; a row of the table."""
 
     gain: Gain
-    #: One that objectives have too, or "letor": 1 at ranks 1 and 2, then 1/log2(r).
+    #: One that objectives also have, or "letor": 1 at ranks 1 and 2, then 1/log2(r).
     discount: str | tuple[float, ...] = "log2"
     #: ndcg, meanndcg, map and recall of a query without relevant documents; NaN leaves such
-    #: queries out of the mean of every measure.
+    #: queries out of the mean of every metric.
     no_relevant: float = 0.0
-    #: Whether equal scores are averaged over instead of staying in the order passed.
+    #: Whether to average over all orders of equal scores instead of taking the order passed.
     average_ties: bool = False
     #: Documents with larger labels are relevant.
     relevant_above: float = 0.0
@@ -30,7 +30,7 @@ class Convention:
     short_ndcg_is_zero: bool = False
     #: Whether precision@k of n < k documents is divided by n rather than by k.
     short_precision_over_n: bool = False
-    #: Which of gain and discount may be another: what the tool lets its users choose.
+    #: Which of gain and discount may be changed: those that the tool lets its users choose.
     open_to: tuple[str, ...] = ()
     #: Whether a weighted mean of ndcg adds 1, not the weight, for queries without relevant ones.
     ndcg_adds_one: bool = False
@@ -44,7 +44,7 @@ class Convention:
         )
 
     def discounts(self, rank: Floats, n: Floats) -> Floats:
-        """Return what ranks count among n documents."""
+        """Return the discounts of ranks among n documents."""
         if self.discount == "letor":
             return 1.0 / np.log2(np.maximum(rank, 2.0))
         if self.discount == "log2":
@@ -92,7 +92,7 @@ CONVENTIONS: dict[str, Convention] = {
 
 
 def find_convention(name: str, gain: Any = None, discount: Any = None) -> Convention:
-    """Return a convention by its name, with another gain or discount where it is open to one."""
+    """Return a convention by name, with another gain or discount if it is open to one."""
     rules = CONVENTIONS[check_choice("convention", name, CONVENTIONS)]
     changes: dict[str, Any] = {}
     if gain is not None:
@@ -103,7 +103,7 @@ def find_convention(name: str, gain: Any = None, discount: Any = None) -> Conven
         if what not in rules.open_to and value != getattr(rules, what):
             others = [other for other in CONVENTIONS if what in CONVENTIONS[other].open_to]
             raise ValueError(
-                f"{what} is fixed by convention={name!r} ({rules}); leave it out, or take the "
-                f"rules of {' or '.join(map(repr, others))}"
+                f"{what} is fixed by convention={name!r} ({rules}); leave it out, or use the "
+                f"convention {' or '.join(map(repr, others))}"
             )
     return replace(rules, **changes)

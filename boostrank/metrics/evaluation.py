@@ -1,4 +1,4 @@
-"""Values of measures, per query and as means."""
+"""Values of metrics, per query and as means."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, overload
@@ -32,7 +32,7 @@ from boostrank.objectives.validation import (
 
 
 def _per_query(ranking: Ranking, name: MetricName) -> Floats:
-    """Values of one measure; NaN for queries that count in no mean."""
+    """Values of one metric; NaN for queries that count in no mean."""
     measure = MEASURES[name.measure]
     values = measure.function(ranking, name.k)
     if measure.compares_orders:
@@ -61,7 +61,7 @@ def _mean(ranking: Ranking, name: MetricName, weight: Floats | None) -> float:
 
 
 def per_query_weight(weight: Any, boundaries: Integers) -> Floats:
-    """Return one weight per query: of weights per document, the mean."""
+    """Return one weight per query; if there is one per document, their mean."""
     sizes = np.diff(boundaries)
     array = check_weight(weight, int(boundaries[-1]), len(sizes))
     if len(array) != boundaries[-1]:
@@ -115,66 +115,66 @@ def evaluate(
     weight: npt.ArrayLike | None = None,
     per_query: bool = False,
 ) -> dict[str, float] | dict[str, Floats]:
-    """Measure a ranking.
+    """Evaluate a ranking.
 
     Parameters
     ----------
     scores : array (n_docs,)
         Finite; larger is better. Log-odds for logloss, brier and ece.
     labels : array (n_docs,)
-        Relevance grades, 0 <= y <= 1000; finite and not negative with another than the exponential
-        gain; for ``spearman kendall pearson auc`` alone any finite numbers.
+        Relevance grades, 0 <= y <= 1000. With a gain that is not exponential, they need only be
+        finite and not negative; for ``spearman kendall pearson auc`` alone, any finite numbers.
     group : array of int (n_queries,), optional
         Sizes of consecutive queries. A query of size 0 counts in no mean.
     metrics : sequence of str
         ``dcg[@k] ndcg[@k] map[@k] mrr[@k] err[@k] precision@k recall@k rbp[@p] meanndcg``; of whole
-        orders ``spearman kendall pearson auc``; of probabilities, the lower the better, ``logloss
-        brier ece``. Without ``@k`` the whole list counts. `boostrank.metrics` says what each is.
+        orders ``spearman kendall pearson auc``; of probabilities, where lower is better, ``logloss
+        brier ece``. Without ``@k`` the whole list counts. `boostrank.metrics` defines each.
     qid : array of int or str (n_docs,), optional
-        In place of `group`: the id of each document's query. A query's documents stand together.
+        Instead of `group`: each document's query id; a query's documents must be contiguous.
     convention : {"standard", "lightgbm", "xgboost", "sklearn", "trec", "letor3", "letor4"}
         Whose rules apply; see the table of `boostrank.metrics`. The default is what most papers
         print, and leaves queries without relevant documents out of every mean.
     gain : str, sequence of float or callable, optional
-        What a grade is worth to dcg, ndcg and meanndcg, as the objectives have it: "exponential",
-        "linear" (for prices and other amounts), one number for each whole grade from 0, or a
-        function of an array of grades. Default: the convention's; ``lightgbm`` and ``xgboost`` take
-        another, as those tools do.
+        What a grade is worth in dcg, ndcg and meanndcg, as for objectives: "exponential", "linear"
+        (for prices and other amounts), one number for each whole grade from 0, or a function of an
+        array of grades. Default: the convention's. ``standard`` takes another, and so do
+        ``lightgbm`` and ``xgboost``, like those tools.
     discount : str or sequence of float, optional
-        What a rank counts, as the objectives have it: "log2", "linear", "reciprocal" or one number
-        for each rank from 1. Default None: the convention's; only ``standard`` takes another.
+        What a rank counts, as for objectives: "log2", "linear", "reciprocal" or one number for each
+        rank from 1. Default None: the convention's; only ``standard`` takes another.
     weight : array (n_queries,) or (n_docs,), optional
-        Weights of the queries in the means, finite and not negative. A query has the mean of its
-        documents' weights, as in LightGBM. Where both lengths are the same, weights are those of
-        documents. Default: all 1.
+        Weights of the queries in the means, finite and not negative. If given per document, a query
+        has their mean, as in LightGBM. If both lengths are the same, they are taken as weights per
+        document. Default: all 1.
     per_query : bool
-        Return one value per query, not weighted, instead of the mean.
+        Return one unweighted value per query instead of the mean.
 
     Returns
     -------
     dict of str to float, or to float64 array (n_queries,)
         By name, in the order of `metrics`. A mean is NaN if no query is left to average, or if the
-        weights of those left are all 0. Per query, NaN stands where a query counts in no mean: it
-        has no documents, or under ``standard`` no relevant ones.
+        weights of those left are all 0. Per query, NaN marks a query that counts in no mean: one
+        without documents or, under ``standard``, without relevant ones.
 
     Raises
     ------
     ValueError
-        For an unknown measure or convention (with the nearest known one), scores that are not
-        finite, labels out of their range, sizes or lengths that do not fit, both or none of group
-        and qid, a query whose documents do not stand together, a gain or a discount that the
+        For an unknown metric or convention (naming the nearest known one), scores that are not
+        finite, labels out of their range, sizes or lengths that do not match, both or neither of
+        group and qid, a query whose documents are not contiguous, or a gain or discount that the
         convention fixes.
     TypeError
-        For arguments of the wrong kind.
+        For arguments of the wrong type.
 
     Warns
     -----
     UserWarning
-        Of labels above 30 where they count as gains 2^y - 1.
+        For labels above 30 that count as gains 2^y - 1.
 
     Examples
     --------
-    Two queries, of three and of two documents; nothing is relevant in the second one.
+    Two queries, of three and of two documents; the second has no relevant document.
 
     >>> import boostrank
     >>> query = [0.9, 0.5, 0.1, 0.3, 0.2], [0, 2, 1, 0, 0], [3, 2]

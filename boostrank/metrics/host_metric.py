@@ -1,4 +1,4 @@
-"""Measures as LightGBM and XGBoost call them after each round."""
+"""Metrics as LightGBM and XGBoost call them after each round."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from boostrank.objectives.gains import Gain
 
 @dataclass(frozen=True)
 class Metric:
-    """A measure that LightGBM and XGBoost can call after each round; made by `metric`."""
+    """A metric that LightGBM and XGBoost can call after each round; made by `metric`."""
 
     name: str
     convention: str = "standard"
@@ -33,11 +33,11 @@ class Metric:
 
     @property
     def larger_is_better(self) -> bool:
-        """Whether a better model has a larger value: not for logloss, brier and ece."""
+        """Whether larger values are better: for all metrics but logloss, brier and ece."""
         return parse_name(self.name, self.convention).larger_is_better
 
     def __call__(self, *args: Any) -> tuple[str, float] | tuple[str, float, bool]:
-        """Value of the measure as a host asks for it.
+        """Return the value of the metric as a host asks for it.
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class Metric:
         Raises
         ------
         TypeError, ValueError
-            For arguments of no known host, and as `evaluate`.
+            For arguments that no known host passes, and as `evaluate`.
         """
         match args:
             case (preds, data):
@@ -60,7 +60,7 @@ class Metric:
                 weight = host.weight
                 if host.host == "xgboost":
                     if weight is not None:
-                        # Per query: `evaluate` could not tell where n_queries == n_docs.
+                        # Per query, which `evaluate` could not tell if n_queries == n_docs.
                         weight = np.repeat(weight, host.group)
                     return self.name, self._value(preds, host.labels, host.group, weight)
                 value = self._value(preds, host.labels, host.group, weight)
@@ -97,17 +97,17 @@ def metric(
 ) -> Metric:
     """Make a metric that a host evaluates after each round.
 
-    It goes into ``feval=`` of `lightgbm.train` and `lightgbm.cv`, ``eval_metric=`` of
-    `lightgbm.LGBMRanker` and ``custom_metric=`` of `xgboost.train` and `xgboost.cv`, and takes
-    labels, queries and weights from the data there. Switch off LightGBM's own metric of the same
-    name (``metric="None"``): LightGBM records results by name. For early stopping, LightGBM is
-    told which direction is better; XGBoost guesses it from the names ndcg, map and precision, and
-    needs ``EarlyStopping(maximize=True)`` for the others (False for logloss, brier and ece).
+    Pass it as ``feval=`` to `lightgbm.train` and `lightgbm.cv`, as ``eval_metric=`` to
+    `lightgbm.LGBMRanker`, and as ``custom_metric=`` to `xgboost.train` and `xgboost.cv`. It takes
+    labels, queries and weights from the host's data. Switch off LightGBM's own metric of the same
+    name (``metric="None"``), because LightGBM records results by name. For early stopping, LightGBM
+    is told which direction is better; XGBoost guesses it from the names ndcg, map and precision,
+    and needs ``EarlyStopping(maximize=True)`` for the others (False for logloss, brier and ece).
 
     Parameters
     ----------
     name : str
-        One measure, as in `evaluate`; also the name under which the host reports it.
+        One metric, as in `evaluate`; also the name under which the host reports it.
     convention : str
         Whose rules apply, as in `evaluate`.
     gain, discount : optional
@@ -117,12 +117,12 @@ def metric(
     -------
     Metric
         Immutable, hashable, picklable. Its value is NaN if no query is left to average (under
-        ``standard``, no query has a relevant document).
+        ``standard``, if no query has a relevant document).
 
     Raises
     ------
     ValueError
-        For an unknown measure or convention, with the nearest known one.
+        For an unknown metric or convention, naming the nearest known one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What each measure is for ranked lists, and the names of metrics."""
+"""The definition of each metric of ranked lists, and the names of metrics."""
 
 import difflib
 import re
@@ -32,8 +32,8 @@ def _best_first(values: Floats, boundaries: Integers) -> Integers:
 
 @jit_entry
 def _running(values: Floats, boundaries: Integers) -> Floats:
-    """Cumulative sums inside each query."""
-    # Differences of one sum over all queries would cancel: gains span many magnitudes.
+    """Cumulative sums within each query."""
+    # Differences of one sum over all queries would lose digits: gains span many magnitudes.
     sums = np.empty(len(values))
     for q in range(len(boundaries) - 1):
         total = 0.0
@@ -49,9 +49,9 @@ def _stops(stop: Floats, end: Integers, boundaries: Integers) -> Floats:
 
     ``stop`` holds the probability of stopping at a document that is reached, ``end`` the last
     position of each document's run of ties, over whose orders the result is averaged. For a run of
-    m documents, P_j is the mean over all its subsets of j documents of the product of (1 - stop):
-    the user gets past j documents of the run. Over t documents instead of t - 1,
-    P_j <- P_j (t - j)/t + P_{j-1} (1 - stop_t) j/t.
+    m documents, P_j is the probability that the user gets past j documents of the run: the mean of
+    the product of (1 - stop) over all its subsets of j documents. With t documents instead of
+    t - 1, P_j <- P_j (t - j)/t + P_{j-1} (1 - stop_t) j/t.
     """
     result = np.empty(len(stop))
     past = np.empty(len(stop) + 1)
@@ -75,7 +75,7 @@ def _stops(stop: Floats, end: Integers, boundaries: Integers) -> Floats:
 
 @jit_entry
 def _discordant(scores: Floats, boundaries: Integers) -> Floats:
-    """Pairs of each query of which the later document has the smaller score, by merging runs."""
+    """Count each query's pairs whose later document has the smaller score, by merging runs."""
     pairs = np.zeros(len(boundaries) - 1)
     values, work = scores.copy(), np.empty(len(scores))
     for q in range(len(boundaries) - 1):
@@ -100,21 +100,21 @@ def _discordant(scores: Floats, boundaries: Integers) -> Floats:
 
 
 class Pairs(NamedTuple):
-    """Numbers of pairs of documents of each query; float64 arrays (n_queries,)."""
+    """Numbers of pairs of documents in each query; float64 arrays (n_queries,)."""
 
-    discordant: Floats  # of different label and score, the smaller score for the larger label
+    discordant: Floats  # of different label and score, the larger label with the smaller score
     graded: Floats  # of different label
     scored: Floats  # of different score
     both: Floats  # of different label and score
 
     @property
     def concordant(self) -> Floats:
-        """Of different label and score, the larger score for the larger label."""
+        """Of different label and score, the larger label with the larger score."""
         return self.both - self.discordant
 
 
 class Ranking:
-    """What all measures of one call share; arrays over documents are in ranked order."""
+    """What all metrics of one call share; all but `scores` and `labels` is in ranked order."""
 
     def __init__(
         self, scores: Floats, labels: Floats, boundaries: Integers, rules: Convention
@@ -159,7 +159,7 @@ class Ranking:
         if k is not None:
             within = self.rank <= k
             query, values = query[within], values[within]
-        # Of no documents at all, bincount returns integers in spite of the weights.
+        # Without any documents, bincount returns integers despite the weights.
         return np.bincount(query, values, self.n_queries).astype(np.float64, copy=False)
 
     @cached_property
@@ -185,8 +185,8 @@ class Ranking:
         return equal
 
     def centred(self, values: Floats) -> Floats:
-        """Values less their query's mean, in units of their range; exactly 0 if all are equal."""
-        # Differences of halves fit float64.
+        """Values minus their query's mean, in units of their range; exactly 0 if all are equal."""
+        # Differences of halves do not overflow.
         shifted = 0.5 * values - 0.5 * values[self.boundaries[self.query]]
         unit = np.ones(self.n_queries)
         filled = self.sizes > 0
@@ -208,7 +208,7 @@ class Ranking:
 
     @cached_property
     def pairs(self) -> Pairs:
-        """How many pairs of each query are in the order of their labels."""
+        """Numbers of pairs of each query, by whether scores and labels agree."""
         order = np.lexsort((self.scores, self.labels, self.query))
         scores, labels = self.scores[order], self.labels[order]
         same = self.query[1:] == self.query[:-1]
@@ -226,7 +226,7 @@ class Ranking:
         )
 
     def _tied_pairs(self, same: npt.NDArray[np.bool_]) -> Floats:
-        """Pairs inside runs of neighbours that are the `same`, of each query."""
+        """Count the pairs inside runs of neighbours that are the `same`, per query."""
         run = np.cumsum(np.append(True, ~same)[: len(self.query)])
         length = np.bincount(run)[run].astype(np.float64)
         return self.total((length - 1.0) / 2.0)
@@ -238,12 +238,12 @@ class Ranking:
 
     @cached_property
     def hits(self) -> Floats:
-        """Relevant documents down to each position, its run of ties included."""
+        """Number of relevant documents down to each position, including its run of ties."""
         return _running(self.relevant, self.boundaries)[self.end]
 
 
 def ratio(above: Floats, below: npt.NDArray[Any]) -> Floats:
-    """`above / below`; 0 where nothing is below, which `_per_query` then fills."""
+    """`above / below`; 0 where `below` is 0, which `_per_query` then fills."""
     ratio = np.zeros(len(above))
     np.divide(above, below, out=ratio, where=below > 0)
     return ratio
@@ -300,7 +300,7 @@ def _expected_reciprocal_rank(ranking: Ranking, k: int | None) -> Floats:
 
 
 def over_documents(ranking: Ranking, function: OfDocuments, weight: Floats | None) -> float:
-    """Value of a measure of probabilities over all documents; `weight` is one for each query."""
+    """Value of a metric of probabilities over all documents; `weight` is one per query."""
     of_document = np.ones(ranking.n_queries) if weight is None else weight
     factor = np.repeat(of_document, ranking.sizes)
     if factor.sum() == 0.0:
@@ -321,13 +321,13 @@ def _of_each_query(function: OfDocuments) -> Callable[[Ranking, int | None], Flo
 
 
 def _rank_biased_precision(ranking: Ranking, persistence: float | None) -> Floats:
-    """RBP of Moffat and Zobel (2008): a user goes on to the next document with probability p."""
+    """RBP of Moffat and Zobel (2008): a user continues to the next document with probability p."""
     p = 0.8 if persistence is None else persistence
     return ranking.total(ranking.expected_relevant * (1.0 - p) * p ** (ranking.rank - 1.0))
 
 
 def _correlation(ranking: Ranking, scores: Floats, labels: Floats) -> Floats:
-    """Pearson's correlation; 0 of equal scores."""
+    """Pearson's correlation; 0 if all scores are equal."""
     one, other = ranking.centred(scores), ranking.centred(labels)
     above = ranking.total(one * other)
     return ratio(above, np.sqrt(ranking.total(one * one) * ranking.total(other * other)))
@@ -342,33 +342,33 @@ def _spearman(ranking: Ranking, k: None) -> Floats:
 
 
 def _kendall(ranking: Ranking, k: None) -> Floats:
-    """Kendall's tau-b: pairs in the order of their labels less those in the opposite one."""
+    """Kendall's tau-b: pairs in the order of their labels minus those in the opposite order."""
     pairs = ranking.pairs
     size = np.sqrt(pairs.graded * pairs.scored)
     return ratio(pairs.concordant - pairs.discordant, size)
 
 
 def _auc(ranking: Ranking, k: None) -> Floats:
-    """Share of the pairs of different label that are in their order; equal scores count half."""
+    """Share of pairs of different labels in the right order; equal scores count half."""
     pairs = ranking.pairs
     return ratio(pairs.concordant + 0.5 * (pairs.graded - pairs.both), pairs.graded)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """How a measure is computed, and what its name may say."""
+    """How a metric is computed, and what its name may contain."""
 
     function: Callable[[Ranking, Any], Floats]
-    #: Whether it is divided by the best the query allows, and so is 0/0 where nothing is relevant.
+    #: Whether it is divided by the query's best value, and so is 0/0 where nothing is relevant.
     normalised: bool
     cutoff: Literal["optional", "required", "none", "persistence"] = "optional"
-    #: Which labels it takes, one of `LABEL_DOMAINS`; "" stands for those that have a gain.
+    #: Which labels it takes, one of `LABEL_DOMAINS`; "" stands for those that the gain allows.
     labels: str = AMOUNTS
     #: Whether it compares the order of scores with that of labels. It is then 0/0, and counts in no
-    #: mean, where all labels are the same; no document need be relevant.
+    #: mean, if all labels are the same; no document need be relevant.
     compares_orders: bool = False
-    #: Of a measure of probabilities: its value over documents, which its mean is taken over in the
-    #: place of queries. Lower is then better, and all queries count.
+    #: For a metric of probabilities, its value over documents: its mean is over documents, not
+    #: queries. Lower is then better, and all queries count.
     of_documents: OfDocuments | None = None
 
 
@@ -404,7 +404,7 @@ _SYNTAX = re.compile(r"(?P<measure>[^@]*?)(?:@(?P<k>[1-9][0-9]*|0?\.[0-9]+))?(?P
 
 @dataclass(frozen=True)
 class MetricName:
-    """A metric's name, taken apart."""
+    """A metric's name, parsed."""
 
     measure: str
     k: int | float | None  #: Cut-off, or the persistence of rbp.
@@ -417,9 +417,9 @@ class MetricName:
 
 
 def parse_name(name: str, convention: str) -> MetricName:
-    """Take a metric's name apart, or say what is wrong with it."""
+    """Parse a metric's name, or say what is wrong with it."""
     if not isinstance(name, str):
-        raise TypeError(f"a metric is named by a string such as 'ndcg@10', got {name!r}")
+        raise TypeError(f"a metric's name must be a string such as 'ndcg@10', got {name!r}")
     match = _SYNTAX.fullmatch(name)
     if match is None or match["measure"] not in MEASURES:
         word, at, rest = name.partition("@")

@@ -1,7 +1,8 @@
 """How good scores are as log-odds of relevance: log loss, Brier score, calibration error.
 
-The probability of a score s is p = 1/(1 + e^-s). The target t of a label y is y / max(1, Y), Y the
-largest label passed: labels from 0 to 1 are probabilities, and grades are shares of the top grade.
+The probability of a score s is p = 1/(1 + e^-s). The target t of a label y is y / max(1, Y), where
+Y is the largest label passed: labels from 0 to 1 are probabilities, and grades are shares of the
+top grade.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import numpy as np
 
 from boostrank.objectives.validation import Floats
 
-#: Bins of equal width that the probabilities from 0 to 1 are put into.
+#: Number of bins of equal width for the probabilities from 0 to 1.
 BINS = 10
 
 #: ``function(scores, targets, weight) -> value`` over documents.
@@ -24,7 +25,7 @@ def probabilities(scores: Floats) -> Floats:
 
 
 def targets(labels: Floats, top: float | None = None) -> Floats:
-    """Return the probability that each label stands for: its share of `top`, Y unless given."""
+    """Return the probability that each label stands for: its share of `top`, or max(1, Y)."""
     if top is None:
         top = max(1.0, float(labels.max(initial=0.0)))
     return np.minimum(labels / top, 1.0)
@@ -42,7 +43,7 @@ def brier(scores: Floats, targets: Floats, weight: Floats) -> float:
 
 
 def bin_of(p: Floats, bins: int = BINS) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the bin of each probability, from 0; the last one holds 1, too."""
+    """Return the bin of each probability, from 0; the last one also holds 1."""
     return np.minimum((p * bins).astype(np.int64), bins - 1)
 
 

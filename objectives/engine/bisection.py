@@ -1,10 +1,10 @@
-"""Pairs of different grade without a visit to each: documents halved by grade, again and again.
+"""Divide and conquer over grades: sums over ordered pairs in O(n log n).
 
-Whatever is summed over pairs y_i > y_j in one sweep of two sorted lists, one of better and one of
-worse documents, is summed over all pairs of a query by cutting its grades in two, taking the pairs
-across the cut, and going on with both parts. A cut is put where it halves the documents best: the
-parts add up to O(n log n) documents however many distinct grades there are, and to fewer than 2 n
-where most have one of two grades.
+Some sums over pairs y_i > y_j take one sweep of two sorted lists, one of better and one of worse
+documents. To compute such a sum over all pairs of a query, cut its grades in two, sweep the pairs
+across the cut, and continue with both parts. Each cut is placed where it halves the documents best.
+The parts then add up to O(n log n) documents however many distinct grades there are, and to fewer
+than 2 n where most have one of two grades.
 """
 
 import numpy as np
@@ -13,15 +13,15 @@ from ..validation import Floats, Integers
 from .jit import jit_helper
 from .order import order_by_score
 
-# Whole grades below this are counted in a table, as all are that people give; others are sorted.
+# Integer grades below this (all that people assign) are counted in a table. Others are sorted.
 TABLE = 64
 
 
 @jit_helper
 def grade_levels(labels: Floats, level: Integers) -> Integers:
-    """Write each document's place among the distinct grades, 0 the lowest.
+    """Write each document's level: the place of its grade among the distinct grades, 0 the lowest.
 
-    Return where each level begins in a list of the documents by grade, and at last their number.
+    Return where each level begins when documents are listed by grade, then the number of documents.
     """
     n = len(labels)
     highest = 0.0
@@ -56,7 +56,7 @@ def grade_levels(labels: Floats, level: Integers) -> Integers:
 
 @jit_helper
 def first_part(levels: int) -> Integers:
-    """Return the stack of parts to be halved, the whole query in it: pairs of lowest and last."""
+    """Return the stack of parts to halve: pairs of lowest and last, at first the whole query."""
     parts = np.empty(2 * levels + 2, dtype=np.int64)
     parts[0] = 0
     parts[1] = levels
@@ -77,18 +77,18 @@ def halve(
     Parameters
     ----------
     parts, waiting
-        The stack and its height. Of a part of more than one grade, its halves are left on it.
+        The stack and its height. If the part has more than one grade, its halves are pushed.
     begins, level
         From `grade_levels`.
     documents
-        All of them; each part has its place, the best grades first, and keeps its order.
+        All documents. Each part is a range of them, best grades first, and keeps its order.
     scratch
         As long as the longest part.
 
     Returns
     -------
     waiting, start, cut, stop
-        The pairs are those of documents[start:cut] and documents[cut:stop].
+        Each pair has one of documents[start:cut] and one of documents[cut:stop].
     """
     waiting -= 1
     lowest, last = parts[2 * waiting], parts[2 * waiting + 1]
@@ -96,7 +96,7 @@ def halve(
     start, stop = n - begins[last], n - begins[lowest]
     if last - lowest < 2:
         return waiting, start, stop, stop
-    # The first level that begins at the middle or after it, or the one before.
+    # The first level that begins at or after the middle, or the one before it if that is nearer.
     middle = (begins[lowest] + begins[last]) / 2
     low, high = lowest + 1, last - 1
     while low < high:
@@ -111,7 +111,7 @@ def halve(
     parts[2 * waiting + 1] = low
     parts[2 * waiting + 2] = low
     parts[2 * waiting + 3] = last
-    # No branches: which half a document is in cannot be foreseen.
+    # No branches: which half a document falls in is unpredictable.
     better = start
     worse = 0
     for place in range(start, stop):

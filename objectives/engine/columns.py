@@ -1,13 +1,13 @@
-"""Scratch of the losses of sigmoids: the documents of a batch of queries in named columns.
+"""Scratch for the sigmoid losses: the documents of a batch of queries in named columns.
 
-A query of up to `BLOCK` documents is one block. Such queries are worked on in batches: they stand
-side by side, and what is done document by document is done to hundreds at once. A longer query is a
-batch of its own. Where the far field (`far_field`) takes part, it is sorted and cut into blocks,
-and the documents of one level, a distinct gain, stand together in each block. They also do so in a
-longer query that stays one block (`near_field`).
+A query of up to `BLOCK` documents is one block. Such queries are processed in batches: they are
+stored side by side, so that loops over documents run over hundreds at once. A longer query is a
+batch of its own. Where the far field (`far_field`) is used, the query is sorted and cut into
+blocks, and the documents of one level, a distinct gain, are contiguous in each block. They are also
+contiguous in a longer query that stays one block (`near_field`).
 
-Each query is padded to whole lanes, so that loops over its documents have no remainder. Padding
-stands infinitely far below all documents and is worth less: it contributes nothing.
+Each query is padded to whole lanes, so that loops over its documents have no remainder. Padding is
+infinitely far below all documents and worth less, so it contributes nothing.
 """
 
 import math
@@ -22,54 +22,54 @@ from .order import all_equal, count_pairs, merged_order, write_order
 from .vector import STRIDE, exponentials, padded, strided
 
 BLOCK = 64
-WIDE_BLOCK = 128  # where pairs inside a block are taken by worth, which costs less
-DIRECT_UP_TO = 400  # documents, of which pairs by worth take less time than wide blocks
-# Columns of a batch of short queries: scratch of so many documents stays in the fastest memory.
+WIDE_BLOCK = 128  # where pairs inside a block are taken by worth, which is cheaper
+DIRECT_UP_TO = 400  # documents up to which pairs by worth take less time than wide blocks
+# Columns of a batch of short queries: scratch for this many documents stays in the fastest cache.
 BATCH = 512
-# Each level has sums of its own in the far field. Beyond these many, or in lists that hold fewer
-# documents of each, all pairs one by one are faster.
+# Each level has its own sums in the far field. With more levels than this, or fewer documents per
+# level, all pairs one by one are faster.
 MAX_LEVELS = 32
 DOCUMENTS_PER_LEVEL = 24
-# Lists of one block are ordered by worth up to so many documents. Longer ones stay in order of
-# score, which `dominance` needs. For up to `BLOCK` documents the order takes more than it saves.
+# Lists of one block are sorted by worth up to this many documents. Longer ones stay sorted by
+# score, as `dominance` needs. Up to `BLOCK` documents, sorting by worth costs more than it saves.
 BY_WORTH_UP_TO = 1024
-# e^-150 is 7e-66: products of four such numbers, and 1 over them, keep all their digits.
+# e^-150 is 7e-66: products of four such numbers, and 1 over them, keep full precision.
 LARGEST_EXPONENT = 150.0
 # More documents than a query can have.
 UNLIMITED = 1 << 62
 
 
-# Columns of `Columns.real`: by document of the batch,
+# Columns of `Columns.real`: per document of the batch,
 (
     SCORE,
     WORTH,  # gain / ideal DCG, or grade
-    OWN,  # what a document brings into its pairs
+    OWN,  # what a document contributes to its pairs
     RANK,  # smooth rank
     FROM_TOP,  # e^{alpha (s - top of the block)}
     TO_BOTTOM,  # e^{alpha (bottom of the block - s)}
     POWER,
     PULL,
     CURVATURE,
-    # by block,
+    # per block,
     TOP,  # best score
     BOTTOM,  # worst score
     UNIT,  # 1 / ideal DCG
     CUT,  # rank at which the query is cut off
-    # and of one query.
-    KEY,  # gain by document
+    # and for one query.
+    KEY,  # gain of each document
     LEVEL,  # distinct gains, ascending
     N_REAL,
 ) = range(16)
-# Columns of `Columns.whole`: by document of the batch,
+# Columns of `Columns.whole`: per document of the batch,
 (
-    DOCUMENT,  # its row
+    DOCUMENT,  # its row in the data
     PLACE,  # rank - 1, in a sorted query
-    # by block,
+    # per block,
     QUERY,
     BEGIN,  # first column
     SIZE,  # documents
-    FACTORIZABLE,  # whether ratios of FROM_TOP keep their digits
-    # and of one query.
+    FACTORIZABLE,  # whether ratios of FROM_TOP are accurate
+    # and for one query.
     EDGES,  # where its blocks begin
     COUNTS,
     SPARE,  # two columns
@@ -78,7 +78,7 @@ N_WHOLE = SPARE + 2
 
 
 class Columns(NamedTuple):
-    """Scratch of a batch. Kernels name the columns they use in their first lines."""
+    """Scratch for a batch. Kernels name the columns they use in their first lines."""
 
     real: Floats
     whole: Integers
@@ -87,29 +87,29 @@ class Columns(NamedTuple):
 class Packing(NamedTuple):
     """How queries become columns."""
 
-    by_gain: bool  # documents are worth gains over the ideal DCG; else grades
+    by_gain: bool  # WORTH is the gain over the ideal DCG; else the grade
     k: int  # cut-off of the ideal DCG, 0 for none
     normalize: bool
-    sort: bool  # also the queries of one block
-    by_level: bool  # keep the levels apart in blocks
-    direct_up_to: int  # documents of the longest query that stays one block
-    split_at: int  # a block begins behind this rank, 0 for none
+    sort: bool  # queries of one block too
+    by_level: bool  # group the documents of a block by level
+    direct_up_to: int  # documents in the longest query that stays one block
+    split_at: int  # a block begins after this rank, 0 for none
     discount: Discount  # of the ideal DCG
-    block: int  # documents of a block of the far field
+    block: int  # documents per block of the far field
 
 
 class Batch(NamedTuple):
-    """What `pack` made of a batch."""
+    """What `pack` returns for a batch."""
 
     blocks: int
     columns: int
-    runs: Integers  # (blocks, levels + 1) columns where each level begins; one row of no far field
-    spans_blocks: bool  # one long query in many blocks, rather than a block each
+    runs: Integers  # (blocks, levels + 1) columns where each level begins; one row if no far field
+    spans_blocks: bool  # one long query in many blocks, rather than a block per query
 
 
 @jit_helper
 def longest_query(first: int, last: int, boundaries: Integers) -> int:
-    """Return the documents of the longest query."""
+    """Return the number of documents in the longest query."""
     longest = 0
     for q in range(first, last):
         longest = max(longest, boundaries[q + 1] - boundaries[q])
@@ -118,10 +118,10 @@ def longest_query(first: int, last: int, boundaries: Integers) -> int:
 
 @jit_inline
 def new_columns(longest: int) -> Columns:
-    """Return scratch that is wide enough for every batch of queries of up to `longest`."""
+    """Return scratch wide enough for any batch of queries of up to `longest` documents."""
     width = max(strided(longest), BATCH) + STRIDE
     real, whole = np.empty((N_REAL, width)), np.empty((N_WHOLE, width), np.int64)
-    # Columns of a long query are written before they are read, and memory that nobody touches costs
+    # The columns of a long query are written before they are read, and untouched memory costs
     # nothing. np.zeros takes longer to compile.
     for column in range(BATCH + STRIDE):
         for kind in range(N_REAL):
@@ -133,7 +133,7 @@ def new_columns(longest: int) -> Columns:
 
 @jit_inline
 def batch_end(first: int, last: int, boundaries: Integers) -> int:
-    """Query behind the batch that begins with `first`: one long query, or short ones that fit."""
+    """Return where the batch from `first` on ends: one long query, or short ones that fit."""
     columns = 0
     for q in range(first, last):
         n = boundaries[q + 1] - boundaries[q]
@@ -157,7 +157,7 @@ def pack(
     packing: Packing,
     w: Columns,
 ) -> Batch:
-    """Write the documents of a batch by column; leave out queries with nothing to rank."""
+    """Write the documents of a batch into columns; leave out queries with nothing to rank."""
     score, worth, own, rank = w.real[SCORE], w.real[WORTH], w.real[OWN], w.real[RANK]
     top, bottom, unit = w.real[TOP], w.real[BOTTOM], w.real[UNIT]
     key, levels, spare = w.real[KEY], w.real[LEVEL], w.real[POWER]
@@ -179,7 +179,7 @@ def pack(
                 continue
             for i in range(n):
                 key[i] = labels[a + i]
-        highest = lowest = scores[a]  # where nothing is sorted, any score will do
+        highest = lowest = scores[a]  # any score will do where nothing is sorted
         n_levels = 0
         if long and n > packing.direct_up_to:
             n_levels = distinct(key[:n], levels) if packing.by_level else 1
@@ -225,23 +225,23 @@ def pack(
             own[column] = 0.0
             rank[column] = 1.0
         columns = end
-    for column in range(columns, strided(columns)):  # where loops over whole columns end
+    for column in range(columns, strided(columns)):  # read by loops over whole columns
         worth[column], own[column], rank[column], spare[column] = 0.0, 0.0, 1.0, 0.0
     return Batch(blocks, columns, runs, len(runs) > 1)
 
 
 @jit_inline
 def is_by_worth(n: int, leading: int) -> bool:
-    """Whether the `leading` best of the n documents of a block stand by ascending worth.
+    """Return whether the `leading` best of a block's n documents are sorted by ascending worth.
 
-    In the far field they always do, level by level.
+    In the far field they always are, level by level.
     """
     return leading > BLOCK and (n <= BY_WORTH_UP_TO or leading <= BY_WORTH_UP_TO // 2)
 
 
 @jit_helper
 def query_columns(w: Columns, batch: Batch, m: int) -> tuple[int, int]:
-    """Return where the query that begins with block m begins and ends."""
+    """Return the columns where the query whose first block is m begins and ends."""
     last = batch.blocks - 1 if batch.spans_blocks else m
     return w.whole[BEGIN, m], w.whole[BEGIN, last] + w.whole[SIZE, last]
 
@@ -259,7 +259,7 @@ def average_over_pairs(w: Columns, batch: Batch) -> None:
 
 @jit_helper
 def distinct(gains: Floats, levels: Floats) -> int:
-    """Write the distinct gains, ascending; return how many, or 0 where they are too many."""
+    """Write the distinct gains, ascending; return how many, or 0 if there are too many."""
     known = 0
     most = min(MAX_LEVELS, len(gains) // DOCUMENTS_PER_LEVEL)
     for i in range(len(gains)):
@@ -280,7 +280,7 @@ def distinct(gains: Floats, levels: Floats) -> int:
 
 @jit_helper
 def _block_edges(n: int, split_at: int, block: int, edges: Integers) -> int:
-    """Write where blocks begin, and n; one begins at `split_at`. Return how many there are."""
+    """Write where blocks begin, then n; one begins at `split_at`. Return the number of blocks."""
     blocks = 0
     begin = 0
     while begin < n:
@@ -296,9 +296,9 @@ def _block_edges(n: int, split_at: int, block: int, edges: Integers) -> int:
 def _order_by_worth(
     n: int, worths: Floats, order: Integers, places: Integers, spare: Floats, work: Integers
 ) -> None:
-    """Bring the first n documents of an order into that of ascending worth; equal ones stay.
+    """Sort the first n documents of `order` by ascending worth; equal ones keep their order.
 
-    `places` are rewritten, `worths` are by document. `spare` and `work`, two rows, are scratch.
+    `places` is rewritten, `worths` is by document. `spare` and the two rows of `work` are scratch.
     """
     moved, counts = work[0], work[1]
     for grade in range(COUNTED + 1):
@@ -339,7 +339,7 @@ def _write_blocks(
 ) -> Integers:
     """Cut query q, of n sorted documents, into blocks; return `Batch.runs`.
 
-    The documents of one level stand together, unless there are no levels. `scores` are the query's.
+    Each block's documents are grouped by level, if there are levels. `scores` are the query's.
     """
     order, edges = w.whole[DOCUMENT], w.whole[EDGES]
     blocks = _block_edges(n, split_at, block, edges)
@@ -364,9 +364,9 @@ def _group_levels(
     places: Integers,
     runs: Integers,
 ) -> None:
-    """Bring the documents of one level together in every block, and write where they begin.
+    """Group the documents of every block by level, and write where each level begins.
 
-    `order` and `places` are rewritten, `gains` are by document.
+    `order` and `places` are rewritten, `gains` is by document.
     """
     blocks, known = len(runs), len(levels)
     level_of = np.empty(WIDE_BLOCK, np.int64)
@@ -400,7 +400,7 @@ def _group_levels(
 
 @jit_helper
 def write_decays(w: Columns, batch: Batch, alpha: float) -> None:
-    """Write the exponentials of every block: ratios of them are those of its score differences."""
+    """Write every block's exponentials; their ratios are exponentials of score differences."""
     begin, size, factorizable = w.whole[BEGIN], w.whole[SIZE], w.whole[FACTORIZABLE]
     tops, bottoms, scores, powers = w.real[TOP], w.real[BOTTOM], w.real[SCORE], w.real[POWER]
     from_top, to_bottom = w.real[FROM_TOP], w.real[TO_BOTTOM]
@@ -420,13 +420,13 @@ def write_decays(w: Columns, batch: Batch, alpha: float) -> None:
 
 @jit_helper
 def exponents(scores: Floats, out: Floats, begin: int, n: int, alpha: float, top: float) -> bool:
-    """Write alpha (s_i - top), cut at 150, of n scores, and minus infinity into their padding.
+    """Write alpha (s_i - top), at most 150, for n scores, and minus infinity into their padding.
 
-    Returns whether ratios of e to these powers keep their digits. `top` is the largest score or,
-    where only ratios are used, any of them.
+    Returns whether ratios of e to these powers are accurate. `top` is the largest score or, where
+    only ratios are used, any score.
     """
-    # Counted unsigned: an index that might be negative would keep loops from vectorising. And no
-    # slices: one takes as long as ten documents.
+    # Unsigned counters: an index that may be negative prevents vectorisation. And no slices: one
+    # takes as long as ten documents.
     first = np.uint64(begin)
     outside = 0
     for i in range(np.uint64(n)):

@@ -1,4 +1,4 @@
-"""The kinds of Hessian as kernels know them, and their floors.
+"""The kinds of Hessian as kernels know them, and the floors of Hessians.
 
 Four floors keep Newton steps finite, in this order:
 
@@ -21,12 +21,13 @@ from .jit import jit_helper
 CONSTANT, GAUSS_NEWTON, EXACT = 0, 1, 2
 HESSIANS = {"constant": CONSTANT, "gauss-newton": GAUSS_NEWTON, "exact": EXACT}
 
-# No Hessian is returned below this. It lies far under the curvature of any query that still has
-# something to learn (1e-6 a document for lists of 10,000) and far over float32's smallest number.
+# No returned Hessian is below this. It is far below the curvature of any query that still has
+# something to learn (1e-6 per document for lists of 10,000), and far above float32's smallest
+# number.
 HESSIAN_FLOOR = 1e-10
 
 # Indefinite diagonals are floored, query by query, at this share of their mean magnitude:
-# a Newton step divided by a curvature near zero would be arbitrarily long.
+# with a curvature near zero, a Newton step would be arbitrarily long.
 INDEFINITE_FLOOR = 0.1
 
 

@@ -1,18 +1,18 @@
 r"""Sums over all pairs of a list in linear time, of functions divided by the score difference.
 
-What `far_field` does for the logistic function, with its blocks, near field and moments, this does
-for the first three of four functions of x = |s_i - s_j|, with rho = 1/(1 + e^{sigma x}) and
-z = e^{-sigma x}:
+`far_field` sums the logistic function. This module sums the first three of the following four
+functions of x = |s_i - s_j| in the same way, with blocks, a near field and moments. Here
+rho = 1/(1 + e^{sigma x}) and z = e^{-sigma x}:
 
     1/(c + x)               =   sum_k a_k e^{-t_k x}
     rho / (c + x)           = z sum_k b_k e^{-t_k x}                                            (*)
     rho (1 - rho) / (c + x) = z sum_k c_k e^{-t_k x}
     ln(1 + z) / (c + x)     = z sum_k l_k e^{-t_k x}
 
-1/(c + x) is the integral of e^{-t (c + x)} over t, so rates t_k in geometric progression serve
-(Beylkin and Monzon, Appl. Comput. Harmon. Anal. 2010). With z taken out, the others keep their
-digits where z is small. `fits` finds the coefficients by least squares. Each function is off by
-at most 1e-8 of itself, as far as the scores spread over `widest(sigma)` at most.
+1/(c + x) is the integral of e^{-t (c + x)} over t, so rates t_k in geometric progression work
+(Beylkin and Monzon, Appl. Comput. Harmon. Anal. 2010). With z factored out, the other functions
+stay accurate where z is small. `fits` finds the coefficients by least squares. Each function has a
+relative error of at most 1e-8, as long as the scores spread over at most `widest(sigma)`.
 """
 
 import math
@@ -39,13 +39,13 @@ from .jit import jit_helper, jit_inline
 from .vector import exponentials
 
 OFFSET = 0.01  # c
-# Eight rates to three octaves: the next eight exponentials are the eighth powers of these.
+# Eight rates per three octaves: the next eight exponentials are the eighth powers of these.
 STEP, OCTAVES = 8, 3
-SLOWEST = 1.0 / 20.0  # in units of sigma, where the scores spread over up to
-SPREAD = 24.0  # over sigma
-# Each further eight rates serve scores that spread eight times as far.
+SLOWEST = 1.0 / 20.0  # slowest rate for the first spread, in units of sigma
+SPREAD = 24.0  # the first spread of the scores, in units of 1/sigma
+# Each further eight rates cover scores that spread eight times as far.
 SPREADS = 4
-# The coefficients of other losses have not been looked at: they visit all pairs.
+# For other sigma the coefficients have not been examined: such losses visit all pairs.
 LEAST_SIGMA, LARGEST_SIGMA = 0.125, 64.0
 
 
@@ -56,7 +56,7 @@ def fits(sigma: float) -> Floats:
     Returns
     -------
     float64 array (SPREADS, 5, terms)
-        Zeros behind the terms that a spread needs.
+        Zeros after the terms that a spread needs.
     """
     fewest = 5 if sigma >= 1.0 else 6
     result = np.zeros((SPREADS, 5, STEP * (fewest + SPREADS - 1)))
@@ -68,7 +68,7 @@ def fits(sigma: float) -> Floats:
         rates = sigma * SLOWEST * factor ** (np.arange(terms) / STEP - spread)
         x = np.append(0.0, np.geomspace(1e-5, SPREAD * factor**spread, 60 * (fewest + spread)))
         x, z = x / sigma, np.exp(-x)
-        # Times c + x: all errors are relative.
+        # Multiplied by c + x, so that all errors are relative.
         logs = np.log1p(z) / np.where(z > 0.0, z, 1.0) + (z == 0.0)
         functions = np.stack([z**0, 1.0 / (1.0 + z), (1.0 + z) ** -2, logs], axis=1)
         basis = (OFFSET + x)[:, None] * np.exp(-x[:, None] * rates)
@@ -79,7 +79,7 @@ def fits(sigma: float) -> Floats:
 
 @jit_inline
 def widest(sigma: float) -> float:
-    """Largest difference of two scores for which (*) holds; negative where no fit is known."""
+    """Return the largest score difference for which (*) holds; negative where there is no fit."""
     known = LEAST_SIGMA <= sigma <= LARGEST_SIGMA
     return SPREAD * 2.0 ** (OCTAVES * (SPREADS - 1)) / sigma if known else -1.0
 
@@ -90,8 +90,8 @@ def add_divided_pairs(
 ) -> float:
     """Add the pairs of different blocks to PULL and CURVATURE; return the sum of their |w f|.
 
-    The weight w of a pair is G |d_i - d_j|, d in OWN, and f is rho/(c + x) for a pair in the right
-    order, 1/(c + x) less that in the wrong one.
+    The weight w of a pair is G |d_i - d_j|, with d in OWN. f is rho/(c + x) for a pair in the right
+    order, and 1/(c + x) minus that for one in the wrong order.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def add_divided_pairs(
     gaps : float64 array (levels, levels)
         G, by the levels of both documents.
     top : int
-        Of each pair, one document stands before this column, where a block begins or all end.
+        At least one document of a pair is before this column: a block's start, or the end of all.
     """
     runs = batch.runs
     levels = runs.shape[1] - 1
@@ -111,7 +111,7 @@ def add_divided_pairs(
         kind += 1
     fit = table[kind]
     terms = table.shape[2] - STEP * (SPREADS - 1 - kind)
-    # For each level the sums over documents of e^{-t_k x} times 1, d, z and d z.
+    # For each level, the sums over documents of e^{-t_k x} times 1, d, z and d z.
     moments = np.empty((levels, 4 * terms))
     powers = np.empty(terms * WIDE_BLOCK)  # e^{-t_k x} of a block's documents, a row for each k
     room = np.empty((3, max(STEP * WIDE_BLOCK, 4 * terms)))
@@ -134,7 +134,7 @@ def _sweep(
     powers: Floats,
     room: Floats,
 ) -> float:
-    """Go through the blocks from one side, with the moments of those behind."""
+    """Go through the blocks from one side, with the moments of those already passed."""
     blocks, levels = len(runs), runs.shape[1] - 1
     tops, bottoms = w.real[TOP], w.real[BOTTOM]
     from_top, to_bottom = w.real[FROM_TOP], w.real[TO_BOTTOM]
@@ -165,7 +165,7 @@ def _sweep(
 def _write_powers(
     edge: float, fit: Floats, begin: int, end: int, w: Columns, powers: Floats, exponents: Floats
 ) -> None:
-    """Write e^{-t_k x} of the documents of a block at a distance x from one of its edges."""
+    """Write e^{-t_k x} for the documents of a block, x their distances from one of its edges."""
     scores = w.real[SCORE]
     first, n, block = np.uint64(begin), np.uint64(end - begin), np.uint64(WIDE_BLOCK)
     for k in range(np.uint64(STEP)):
@@ -184,7 +184,7 @@ def _write_powers(
 
 @jit_helper
 def _carry(sigma: float, fit: Floats, distance: float, moments: Floats, decays: Floats) -> None:
-    """Take the moments of all levels over a distance, away from their documents."""
+    """Carry the moments of all levels over a distance, away from their documents."""
     terms = np.uint64(moments.shape[1] // 4)
     of_z, of_both = terms + terms, terms + terms + terms
     for k in range(np.uint64(STEP)):
@@ -239,15 +239,15 @@ def _receive(
     powers: Floats,
     room: Floats,
 ) -> float:
-    """Add the pairs of a block's documents with those of the moments.
+    """Add the pairs of a block's documents with the documents in the moments.
 
-    Returns the sum of |w f| over pairs with documents above, and 0 for those below.
+    Returns the sum of |w f| over pairs with documents above, and 0 if the documents are below.
     """
     weights, pulls, curvatures = w.real[OWN], w.real[PULL], w.real[CURVATURE]
     terms, first = np.uint64(moments.shape[1] // 4), np.uint64(runs[m, 0])
     block = np.uint64(WIDE_BLOCK)
     twice = terms + terms
-    # One array for all that loops write: each further one costs them a check.
+    # One array for everything that loops write: each further array costs them an overlap check.
     wrong, right, sums = room[0], room[1], room[2]
     bend, in_order = block + block, block + block + block
     sign = -1.0 if side == ABOVE else 1.0  # of d_i - d_j
@@ -256,7 +256,7 @@ def _receive(
         begin, end = np.uint64(runs[m, level]), np.uint64(runs[m, level + 1])
         if begin == end:
             continue
-        # What moments of documents in the wrong order make, and in the right one.
+        # The combined moments of documents in the wrong order, and of those in the right order.
         for k in range(twice + twice):
             wrong[k] = 0.0
         for k in range(twice):

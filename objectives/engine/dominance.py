@@ -1,21 +1,21 @@
 r"""Sums over all pairs of a list in which nearly all grades differ, in O(n log n) time.
 
-`far_field` and `divided` keep sums for every distinct grade of a query. Where grades are many, the
-documents are cut by grade into some `PARTS` parts of equal size. Pairs of different parts are taken
-at once, by sums of exponentials for each part; pairs within a part of several grades are taken when
-the part is cut in its turn, or one by one where it holds at most `DIRECT` documents.
+`far_field` and `divided` keep sums for every distinct grade of a query. Where there are many
+grades, the documents are split by grade into about `PARTS` parts of equal size. Pairs of different
+parts are computed together, by sums of exponentials for each part. Pairs within a part of several
+grades are computed when it is split in turn, or one by one if it has at most `DIRECT` documents.
 
-The documents of a part stand in order of descending score, in blocks of `BLOCK`. Pairs inside a
-block are taken one by one. What a pair of different blocks adds to its documents is, with
-x = |s_i - s_j|, a sum of exponentials for pairs in the right order and another for the wrong one,
+The documents of a part are sorted by descending score and cut into blocks of `BLOCK`. Pairs inside
+a block are computed one by one. A pair of different blocks adds to its documents a sum of
+exponentials of x = |s_i - s_j|, one for pairs in the right order and another for the wrong order,
 
     f(x) = sum_k f_k e^{-t_k x},                                                                (*)
 
-times 1 or, if `weighted`, times |g_i - g_j| |d_i - d_j|, g in WORTH and d in OWN. Which of two
-documents of different parts is the better one is known, and so is which of two of different blocks
-stands higher: the product is (g_i - g_j)(d_i - d_j) or less it. Four sums for each part and k,
-over documents above with 1, d, g and g d, hence make all pairs with one below. Exponentials are
-those of distances to the edge of a block and at most 1: nothing overflows for any scores.
+times 1 or, if `weighted`, times |g_i - g_j| |d_i - d_j|, with g in WORTH and d in OWN. Of two
+documents of different parts it is known which is better, and of two of different blocks which ranks
+higher, so this product is plus or minus (g_i - g_j)(d_i - d_j). For each part and k, four sums over
+the documents above, of 1, d, g and g d, therefore give all pairs with a document below.
+Exponentials are of distances to a block's edge and at most 1: nothing overflows for any scores.
 """
 
 from functools import cache
@@ -35,28 +35,28 @@ from .jit import Function, bind, jit_caller, jit_entry, jit_helper, jit_inline
 from .order import order_by_score
 from .vector import exponentials, strided
 
-# Up to so many documents, in a query or a part, all pairs are taken one by one.
+# Up to this many documents, in a query or a part, all pairs are computed one by one.
 DIRECT = 1024
-# A part is to hold so many, or as many as make so many parts.
+# A part holds up to `PART` documents, or more where that would make over `PARTS` parts.
 PART = 384
 PARTS = 64
 BLOCK = 128
 # Terms of (*) fill whole vectors, unrolled.
 TERMS = 24
 FULL = 8
-FARTHEST = 1e200  # 0 times infinity would be no number
+FARTHEST = 1e200  # 0 times infinity would be NaN
 
 # Rows of a fit: t_k, and f_k for pairs in the right order and the wrong one.
 RATE, FREE, RIGHT, WRONG, BEND_RIGHT, BEND_WRONG = range(6)
 
 
 def series(function: Function, terms: int) -> Floats:
-    """Return the coefficients of a polynomial that is a function on [0, 1].
+    """Return the coefficients of a polynomial that approximates a function on [0, 1].
 
     Parameters
     ----------
     function : callable
-        Of an array.
+        Takes an array.
     terms : int
     """
     fit = Chebyshev.interpolate(function, terms - 1, domain=[0.0, 1.0])
@@ -77,8 +77,8 @@ LOGISTIC_FIT = _logistic_fit()
 
 
 def has_many_grades(grades: Floats, boundaries: Integers) -> bool:
-    """Return whether a query of over `DIRECT` documents has too many grades for the far field."""
-    any_long = np.diff(boundaries).max(initial=0) > DIRECT  # else nothing is compiled
+    """Return whether any query of over `DIRECT` documents has too many grades for `far_field`."""
+    any_long = np.diff(boundaries).max(initial=0) > DIRECT  # otherwise nothing is compiled
     return bool(any_long and _has_many_grades(grades, boundaries))
 
 
@@ -95,25 +95,25 @@ def _has_many_grades(grades: Floats, boundaries: Integers) -> bool:
 def dominance(
     add_rows: Function, *, divided: bool, weighted: bool, direct: int | None = None
 ) -> Function:
-    """Return a compiled function.
+    """Return a compiled function that sums over pairs of different worth.
 
     Parameters
     ----------
     add_rows : compiled function
-        ``add_rows(rows, partners, factorizable, sigma, w) -> total``, as of `swaps.swap_pairs`, for
-        pairs of different LEVEL, which not `weighted` stand in WORTH too.
+        ``add_rows(rows, partners, factorizable, sigma, w) -> total``, as from `swaps.swap_pairs`,
+        for pairs of different LEVEL. If not `weighted`, WORTH holds the levels too.
     divided : bool
-        Whether f are the functions of `divided`, and not the logistic one with its slope.
+        Whether f are the functions of `divided` rather than the logistic function and its slope.
     weighted : bool
         Whether pairs have a weight.
     direct : int, optional
-        Taken in place of `DIRECT`, and for `PART` three eighths of it.
+        Replaces `DIRECT`, and three eighths of it replace `PART`.
 
     Returns
     -------
     ``add(begin, end, top, sigma, fits, w) -> total``
-        Writes the sums over the pairs of columns begin to end - 1, sorted by score, of which one
-        stands before column `top`. Returns twice the sum of |w f|.
+        Writes the sums over the pairs of columns begin to end - 1, sorted by score, with at least
+        one document before column `top`. Returns twice the sum of |w f|.
     """
     sweep = _sweep_of(divided, weighted)
     sizes = {"DIRECT": DIRECT, "PART": PART}
@@ -124,7 +124,7 @@ def dominance(
     return add
 
 
-@cache  # what takes longest to compile, once in a process for all losses of a kind
+@cache  # takes longest to compile: once per process for all losses of a kind
 def _sweep_of(divided: bool, weighted: bool) -> Function:
     kind = {"divided": divided, "weighted": weighted}
     steps = {step.__name__[1:]: jit_helper(bind(step, **kind)) for step in _STEPS}
@@ -146,7 +146,7 @@ def sorted_columns(scores: Floats, worth: Floats) -> tuple[Columns, Integers]:
 
 
 _unbound: Any = None
-# What the functions below find here is bound to them above.
+# Placeholders: `bind` replaces them for the functions below.
 divided = weighted = False
 add_rows = add_part = sweep = write_rows = receive = send = _unbound
 
@@ -174,7 +174,7 @@ def _add(begin: int, end: int, top: int, sigma: float, fits: Floats, w: Columns)
         lowest, last = parts[2 * waiting], parts[2 * waiting + 1]
         start, stop = begins[lowest], begins[last]
         size = stop - start
-        # Up to so many documents make a part of their own; one grade is never cut.
+        # A part has up to this many documents, or a single grade: grades are never split.
         most = max(size // PARTS, PART) if size > DIRECT else 0
         buckets, first = 0, lowest
         places[0] = start
@@ -190,7 +190,7 @@ def _add(begin: int, end: int, top: int, sigma: float, fits: Floats, w: Columns)
         if last - first > 1:
             parts[2 * waiting], parts[2 * waiting + 1] = first, last
             waiting += 1
-        cut = size  # the documents of a part stand by rank: those before `top` come first
+        cut = size  # documents of a part are in rank order: those before `top` come first
         for i in range(size):
             rank = documents[start + i]
             ranks[i] = rank
@@ -211,7 +211,7 @@ def _add(begin: int, end: int, top: int, sigma: float, fits: Floats, w: Columns)
 
 
 def _part(size: int, cut: int, parts: int, sigma: float, fits: Floats, v: Columns) -> float:
-    """Write the sums over pairs of different parts; of each, one document stands before `cut`."""
+    """Write the sums over pairs of different parts with at least one document before `cut`."""
     powers, from_top, scores = v.real[col.POWER], v.real[col.FROM_TOP], v.real[col.SCORE]
     edges, factorizable = v.whole[col.EDGES], v.whole[col.FACTORIZABLE]
     width = BLOCK if size > DIRECT else size
@@ -225,7 +225,7 @@ def _part(size: int, cut: int, parts: int, sigma: float, fits: Floats, v: Column
         blocks += 1
         begin = end
     edges[blocks] = size
-    for i in range(size, strided(size)):  # new memory may hold what is no number
+    for i in range(size, strided(size)):  # new memory may hold NaN
         powers[i] = 0.0
     exponentials(powers, from_top, strided(size))
     total = 0.0
@@ -279,7 +279,7 @@ def _plain_fit(fits: Floats) -> Floats:
 
 @jit_helper
 def _divided_fit(sigma: float, fits: Floats, spread: float) -> Floats:
-    """Return the fit for so wide a spread of the scores."""
+    """Return the fit for this spread of the scores."""
     kind = 0
     while kind + 1 < SPREADS and sigma * spread > SPREAD * 2.0 ** (OCTAVES * kind):
         kind += 1
@@ -293,12 +293,12 @@ def _divided_fit(sigma: float, fits: Floats, spread: float) -> Floats:
 
 
 def _sweep(side: int, cut: int, runs: Integers, fit: Floats, sigma: float, v: Columns) -> float:
-    """Go through the blocks from one side, with the sums of those behind."""
+    """Go through the blocks from one side, with the sums of those already passed."""
     scores, edges = v.real[col.SCORE], v.whole[col.EDGES]
     blocks, parts, terms = len(runs), runs.shape[1] - 1, fit.shape[1]
     width = (8 if divided else 4 if weighted else 1) * terms
     moments, right, sums = np.zeros((parts, width)), np.empty((parts, width)), np.empty(4 * width)
-    # A row for each document, and at last their e^{-sigma x}.
+    # A row for each document, then their e^{-sigma x}.
     rows, room = np.empty((BLOCK + 1) * (terms + 1)), np.empty((2, 9 * (BLOCK + 1)))
     total = 0.0
     for turn in range(blocks):
@@ -327,7 +327,7 @@ def _write_rows(
     rows: Floats,
     room: Floats,
 ) -> None:
-    """Write all e^{-t_k x}, x the distance to an edge, of documents and then of another edge."""
+    """Write e^{-t_k x} for documents and then for another edge, x the distance to `edge`."""
     first, n, terms = np.uint64(begin), np.uint64(end - begin), np.uint64(fit.shape[1])
     step, count = np.uint64(STEP), n + np.uint64(1)
     x, base = room[0], room[1]
@@ -343,7 +343,7 @@ def _write_rows(
     if divided:
         for i in range(count):
             rows[damped + i] = base[i]
-        for group in range(terms // step):  # the next are the eighth powers of these
+        for group in range(terms // step):  # the next rows are the eighth powers of these
             for i in range(count):
                 for k in range(step):
                     rows[i * terms + group * step + k] = base[count + i * step + k]
@@ -368,7 +368,7 @@ def _write_rows(
 def _send(
     m: int, n: int, runs: Integers, moments: Floats, fit: Floats, rows: Floats, v: Columns
 ) -> None:
-    """Take the moments on, by the last row, and add the first n documents of a block."""
+    """Carry the moments on, by the last row, and add the first n documents of a block."""
     weights, worth, members = v.real[col.OWN], v.real[col.WORTH], v.whole[col.SPARE]
     parts, first, terms = len(moments), runs[m, 0], np.uint64(fit.shape[1])
     twice, thrice = terms + terms, terms + terms + terms
@@ -435,14 +435,14 @@ def _receive(
     rows: Floats,
     v: Columns,
 ) -> float:
-    """Add the pairs of a block's documents with those of the moments."""
+    """Add the pairs of a block's documents with the documents in the moments."""
     weights, worth, members = v.real[col.OWN], v.real[col.WORTH], v.whole[col.SPARE]
     pulls, curvatures = v.real[col.PULL], v.real[col.CURVATURE]
     parts, first = len(moments), runs[m, 0]
     width, terms = np.uint64(moments.shape[1]), np.uint64(fit.shape[1])
     damped = np.uint64(BLOCK + 1) * terms
     sign = -1.0 if side == ABOVE else 1.0
-    # Sums over parts in the right order, and then in the wrong one: never by subtraction.
+    # Sums over parts in the right order, then over those in the wrong order: never by subtraction.
     for turn in range(parts):
         part = parts - 1 - turn if side == ABOVE else turn
         before = part + 1 if side == ABOVE else part - 1

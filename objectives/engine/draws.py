@@ -1,23 +1,23 @@
-"""Random numbers that depend on the query, not on where it stands.
+"""Random numbers that depend on the query, not on its position in the data.
 
-A generator that runs over the rows of a data set gives a query other numbers when queries are put
-in another order or shared out over workers. Here every number is a function of the seed, the round,
-the query and the document's place in the query. The same model is learnt then in any order of the
+A generator that runs over the rows of a data set gives a query different numbers when queries are
+reordered or distributed over workers. Here every number is a function of the seed, the round, the
+query and the document's place in the query. The same model is then learnt in any order of the
 queries, and on any number of workers.
 
 Identity
-    What tells a query is what an objective sees of it: its labels and its scores, in the order of
-    its documents. Before the first tree, queries with the same labels have the same scores too, and
-    draw the same numbers in that round. From the second round on, scores tell them apart.
+    A query is identified by what an objective sees of it: its labels and scores, in the order of
+    its documents. Before the first tree, queries with the same labels also have the same scores,
+    and draw the same numbers in that round. From the second round on, their scores differ.
 
-    Scores are rounded to multiples of 1/1024 for this. Sums over documents in another order
-    change the last bits of a score, which must not change what is drawn. A score that lies near the
-    middle between two multiples may still be rounded to the other: for float32 scores near 1 whose
+    For this, scores are rounded to multiples of 1/1024. Summing over documents in another order
+    changes the last bits of a score, which must not change the draws. A score near the middle
+    between two multiples may still be rounded to the other one: for float32 scores near 1 whose
     last bit differs, one in 10,000.
 
 Generator
     SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators. OOPSLA 2014):
-    number t of a stream is mix(state + t GAMMA), so that none depends on the one before it.
+    number t of a stream is mix(state + t GAMMA), so no number depends on the one before it.
         key_q   = mix(key_round + sum_i mix(bits(y_i) + STEP round(s_i / unit) + i GAMMA) + n GAMMA)
         state   = mix(key_q + STREAM stream)
         z_i     = mix(state + i GAMMA),  i = 1..n
@@ -42,9 +42,9 @@ from .vector import logarithms
 
 Keys = npt.NDArray[np.uint64]
 
-# Scores are rounded to 1/1024: far below any difference that matters, far above what rounding
-# changes. A number below 2^50 is rounded to a whole one by adding this, since float64 has no bits
-# left behind the point; beyond, scores are no longer told apart.
+# Scores are rounded to 1/1024: far below any difference that matters, far above rounding errors.
+# Adding TO_WHOLE to a number below 2^50 rounds it to an integer, since float64 then has no bits
+# left after the point. Larger scores are no longer distinguished.
 UNITS = 1024.0
 TO_WHOLE = 1.5 * 2.0**52
 MOST_UNITS = 2.0**50
@@ -55,8 +55,8 @@ STREAM = np.uint64(0xDA942042E4DD58B5)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _S12, _S20, _S27, _S30, _S31, _S32 = (np.uint64(n) for n in (12, 20, 27, 30, 31, 32))
 
-# Bits of a number in [1, 2) are those of 1 and its digits behind the point; what is taken from it
-# then leaves the middle of each of 2^52 or 2^32 steps from 0 to 1.
+# The bits of a number in [1, 2) are those of 1 and those of its fraction. Subtracting BELOW_ONE or
+# BELOW_ONE_32 then gives the middle of one of 2^52 or 2^32 steps from 0 to 1.
 ONE = np.uint64(1023 << 52)
 MINUS_ZERO, PLUS_ZERO = np.uint64(1 << 63), np.uint64(0)
 BELOW_ONE, BELOW_ONE_32 = 1.0 - 2.0**-53, 1.0 - 2.0**-33
@@ -64,7 +64,7 @@ SINE_TERMS = np.array(
     [(-1.0) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(11)]
 )
 
-# Numbers that are turned into noise at once: they stay in the fastest memory.
+# Numbers turned into noise at a time: they stay in the fastest cache.
 BLOCK = 512
 
 
@@ -93,7 +93,7 @@ def _cosine(turn: float) -> float:
 
 @jit_helper
 def _batch_end(first: int, last: int, boundaries: Integers) -> int:
-    """Return where a batch of whole queries ends that starts with the first of these."""
+    """Return where the batch of whole queries that starts with `first` ends."""
     stop = first + 1
     while stop < last and boundaries[stop + 1] - boundaries[first] <= BLOCK:
         stop += 1
@@ -215,7 +215,7 @@ def _write_gaussian(
 
 
 def query_keys(seed: int, round: int, scores: Floats, labels: Floats, boundaries: Integers) -> Keys:
-    """Key of every query in a round, of which all its numbers are made.
+    """Return the key of every query in a round, from which all its numbers are made.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Compiled drivers: loops over queries, or batches of them, around the functions of one loss.
 
-A loop is written once, below, and bound to each loss's functions by `_bound`. Numba would never
-find a driver again on disk that got the functions as arguments or in a closure, and would compile
-it in every process: they are the driver's globals instead.
+A loop is written once, below, and `_bound` binds it to each loss's functions. These are the
+driver's globals: if a driver received them as arguments or in a closure, Numba would never find it
+again on disk and would compile it in every process.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ from .jit import OPTIONS, Function, bind, jit_entry, jit_helper, jit_inline
 from .threads import over_queries
 from .vector import LANES
 
-# Where a loss has a function of its own for long queries, from so many documents on.
+# Longer queries use a loss's own function for long queries, where it has one.
 LONG = 1024
 
 
@@ -40,15 +40,15 @@ class Loops(NamedTuple):
     Attributes
     ----------
     runs : sequence of (compiled function, int)
-        Each goes over those of the queries first to last - 1 that have a number of documents in
-        `sizes`: at most this one, and more than the function before it takes. It is compiled only
-        where there is such a query.
+        Each function goes over those of the queries first to last - 1 whose number of documents is
+        within `sizes`: at most its int, and more than the previous function takes. It is compiled
+        only if there is such a query.
     """
 
     runs: tuple[tuple[Function, int], ...]
 
     def over(self, boundaries: Integers, *args: Any) -> None:
-        """Run over all queries; what the loops take behind `sizes` is passed through."""
+        """Run over all queries; `args` are what the loops take after `sizes`."""
         n_docs = np.diff(boundaries)
         runs = []
         least = 0
@@ -78,8 +78,8 @@ class Kernel(NamedTuple):
         The parameters that its functions take.
     of_losses, of_derivatives : Loops
     of_exact : Loops, optional
-        Exact Hessians, where they share little with the others: compiled only where they are asked
-        for. What these write as a gradient is not used.
+        Exact Hessians, if they share little with the others: compiled only when asked for. The
+        gradient that these write is not used.
     """
 
     params: type
@@ -143,15 +143,15 @@ def query_kernel(params: type, of_query: Function = _same) -> Callable[[Function
     params : NamedTuple class
         The parameters that the function takes.
     of_query : compiled function
-        ``of_query(p, a, b) -> p`` for the documents a to b - 1, where parameters hold numbers for
-        each document. Default: all the same.
+        ``of_query(p, a, b) -> p`` for the documents a to b - 1, if the parameters hold a number
+        per document. Default: the same parameters for all queries.
 
     Returns
     -------
     decorator
         For ``query(p, scores, labels, hessian, grad, hess) -> loss``. It adds the query's gradient
-        to `grad` and its curvature to `hess`, both zeros before, and returns the loss. `hessian` is
-        the kind of curvature wanted; a constant one and the floor are the driver's.
+        to `grad` and its curvature to `hess`, both initially zeros, and returns the loss. `hessian`
+        is the kind of curvature wanted; the driver handles a constant one and the floor.
     """
 
     def decorate(function: Function) -> Kernel:
@@ -166,7 +166,7 @@ def query_kernel(params: type, of_query: Function = _same) -> Callable[[Function
 
 
 def query_kernels(params: type, *, loss: Function, derivatives: Function) -> Kernel:
-    """Make the kernel of a loss that takes less work than its derivatives.
+    """Make the kernel of a loss that is cheaper to compute than its derivatives.
 
     Parameters
     ----------
@@ -194,20 +194,20 @@ def kernels_by_length(
     long_loss: Function,
     long_derivatives: Function,
 ) -> Kernel:
-    """Make the kernel of a loss that takes long queries in another way.
+    """Make the kernel of a loss that is computed in another way for long queries.
 
     Parameters
     ----------
     params : NamedTuple class
         The parameters that the functions take.
     short_up_to : int
-        Documents of the longest short query.
+        Documents in the longest short query.
     query : compiled function
         As in `query_kernel`, for short queries.
     loss : compiled function, optional
         As in `query_kernels`, for short queries; what `query` returns is then ignored.
     exact : compiled function, optional
-        As `query`, with an exact Hessian, for queries of any length.
+        Like `query`, with an exact Hessian, for queries of any length.
     long_loss, long_derivatives : compiled functions
         As in `query_kernels`, for long ones.
     """
@@ -245,31 +245,31 @@ def batch_kernels(
     batch_loss: Function | None = None,
     in_lanes: Function | None = None,
 ) -> Kernel:
-    """Make the kernel of a loss that takes batches of queries, packed into columns.
+    """Make the kernel of a loss that is computed for batches of queries, packed into columns.
 
     Parameters
     ----------
     params : NamedTuple class
         The parameters that the functions take.
     short_up_to : int, default `columns.DIRECT_UP_TO`
-        Documents of the longest short query, which never needs the far field.
+        Documents in the longest short query, which never needs the far field.
     packing : compiled function
         ``packing(p) -> Packing``.
     tables : compiled function
-        ``tables(p, levels)``: what the far field needs for queries of so many levels.
+        ``tables(p, levels)``: what the far field needs for queries of up to this many levels.
     short, long : compiled functions
         ``derivatives(p, batch, tables, w) -> (a, b)`` writes the columns PULL and CURVATURE;
         gradient and Hessian are a and b times those. For short queries `tables` is None.
     exact : compiled function, optional
-        Does so for an exact Hessian and queries of any length, if that is not the default's. The
+        The same for an exact Hessian and queries of any length, if the default is not exact. Its
         gradient is not used.
     query_loss, batch_loss : compiled function
         One of ``loss(p, scores, labels) -> loss`` and ``loss(p, batch, tables, w, out)``, which
-        adds to `out` (n_queries,).
+        writes to `out` (n_queries,).
     long_loss : compiled function, optional
         Like `query_loss`, for queries of over `LONG` documents.
     in_lanes : compiled function, optional
-        ``derivatives(p, w) -> (a, b)`` of queries of up to `lanes.LONGEST` documents: writes
+        ``derivatives(p, w) -> (a, b)`` for queries of up to `lanes.LONGEST` documents: writes
         the sums of `lanes` and the factor of each query.
     """
     of_any = {"packing": packing, "tables": tables, "pack": _pack_any}
@@ -296,15 +296,15 @@ def batch_kernels(
 def kernels_by_grades(
     params: type, *, derivatives: Function, **parts: Any
 ) -> tuple[Kernel, Kernel]:
-    """Return the kernel for few grades, and the one for many, which takes long to compile.
+    """Return the kernel for few grades, and the one for many, which is slow to compile.
 
     Parameters
     ----------
     params, **parts
-        As of `batch_kernels`.
+        As in `batch_kernels`.
     derivatives : function
-        `short` and `long` of it. Its global `long` says which, and `many` whether a long query may
-        have many grades.
+        Both `short` and `long` of `batch_kernels`. Its global `long` says which, and `many` whether
+        a long query may have many grades.
     """
     short = jit_inline(bind(derivatives, long=False, many=False))
     few, several = (
@@ -325,11 +325,11 @@ def _bound(loop: Any, **functions: Any) -> Function:
     bound: Function = bind(loop, **functions)
     names = [f"{function.__module__}.{function.__name__}" for function in functions.values()]
     package = __name__.removesuffix("engine.driver")
-    # Its name on disk, where names have at most 255 characters.
+    # Its name on disk, where names are limited to 255 characters.
     parts = [name.removeprefix(package) for name in names]
     bound.__qualname__ = "-".join([loop.__qualname__, *parts])
     if not all(name.startswith(package) for name in names):
-        # The sources of other packages are unknown here, and so is what on disk would be outdated.
+        # The digest leaves out the sources of other packages, so code on disk could be outdated.
         return numba.njit(**OPTIONS)(bound)  # type: ignore[no-any-return]
     return jit_entry(bound)
 
@@ -339,10 +339,10 @@ def _no_tables(p: Any, levels: int) -> None:
     return None
 
 
-# Kept on disk on their own: each takes three seconds to compile, and all batches need them.
+# Cached on disk separately: each takes three seconds to compile, and all batches need them.
 _pack_short, _pack_any = (jit_entry(bind(columns.pack, long=long)) for long in (False, True))
 
-# The loops. What they call is bound to them later; these stand for it.
+# The loops. What they call is bound to them later; these are placeholders.
 query: Function = _same
 of_query: Function = _same
 packing: Function = _same

@@ -1,8 +1,8 @@
 r"""Sums over all pairs of a list in linear time: a one-dimensional fast multipole scheme.
 
-The documents of a query stand in order of descending score, in blocks (`columns`). Pairs inside a
-block, the *near field* (`near_field`), are summed one by one, without an exponential each: with
-E_i = e^{alpha (s_i - s_top)},
+The documents of a query are sorted by descending score and cut into blocks (`columns`). Pairs
+inside a block, the *near field* (`near_field`), are summed one by one, but without an exponential
+for each: with E_i = e^{alpha (s_i - s_top)},
 
     1/(1 + e^{alpha (s_i - s_j)}) = E_j / (E_i + E_j).
 
@@ -11,20 +11,22 @@ decaying exponentials:
 
     1/(1 + e^x) = z/(1 + z) = sum_k c_k z^k,  z = e^{-x},  k = 1..`TERMS`                     (*)
 
-with c the coefficients of the Chebyshev interpolation of 1/(1 + z) on [0, 1], off by 4e-14 at most;
-its slope -d/dx, sum_k k c_k z^k, is off by 1e-11. A document then needs only the *moments* of the
-blocks above its own, sum_j z_ij^k and sum_j w_j z_ij^k with z_ij = e^{-alpha (s_j - s_i)}: one
-number for each k and level, carried from block to block. Every factor is at most 1, so nothing
-overflows for any scores, and what underflows is nothing. Sums agree with those over pairs to 1e-10
-of a query's largest gradient, and mostly to 1e-13.
+with c the coefficients of the Chebyshev interpolation of 1/(1 + z) on [0, 1]. The sum is off by
+4e-14 at most, and its slope -d/dx, sum_k k c_k z^k, by 1e-11. A document then needs only the
+*moments* of the blocks above its own, sum_j z_ij^k and sum_j w_j z_ij^k: one number for each k and
+level, carried from block to block. Here z_ij = e^{-alpha (s_j - s_i)}. Every factor is at most 1,
+so nothing overflows for any scores, and what underflows is negligible. Sums agree with those over
+pairs to 1e-10 of a query's largest gradient, and mostly to 1e-13.
 
-What a loss makes of the moments is a `Table` of numbers for each pair of levels. With N documents
-of a level on the side at hand, W the sum of their w, D the sum of their distances, a document of
-weight w_i and z_i to the edge of its block receives
+A loss defines how it uses the moments by a table of numbers for each pair of levels (`new_table`).
+Let a level have N documents on one side of a block, with W the sum of their w and D the sum of
+their distances to its edge. A document in the block, with weight w_i, distance d_i to that edge
+and decay z_i = e^{-alpha d_i}, receives
 
     sum over levels of (w_i A S0 + B S1) . phi(z_i) + w_i P N + Q W + R (D + N d_i)          (**)
 
-S0 and S1 the moments without and with w, phi the terms of the logistic function or of its slope.
+with S0 and S1 the moments without and with w, and phi the terms of the logistic function or of its
+slope.
 """
 
 import math
@@ -50,7 +52,7 @@ from .columns import (
 from .jit import jit_helper, jit_inline
 
 TERMS = 18
-# The c_k of (*): tests compute them again.
+# The c_k of (*): tests recompute them.
 LOGISTIC = np.array(
     [
         0.9999999999999668,
@@ -76,12 +78,12 @@ LOGISTIC = np.array(
 SLOPE = LOGISTIC * np.arange(1.0, TERMS + 1.0)
 
 ABOVE, BELOW = 0, 1  # the side from which a document receives
-# Of a sweep: whether it is by the slope, has curvatures, the moments S1, distances.
+# Whether a sweep is by the slope, has curvatures, uses the moments S1, uses distances.
 Kinds = tuple[bool | np.bool_, bool | np.bool_, bool | np.bool_, bool | np.bool_]
 
 
 # Numbers of (**) in a table [kind, side, level of the document, level of the others]. The first
-# five make what is added to a column of the loss's choice, the others what `add_far_slopes` adds to
+# five give what is added to a column of the loss's choice, the others what `add_far_slopes` adds to
 # CURVATURE.
 (
     OWN_MOMENT,  # A
@@ -99,7 +101,7 @@ Kinds = tuple[bool | np.bool_, bool | np.bool_, bool | np.bool_, bool | np.bool_
 
 @jit_inline
 def new_table(levels: int) -> Floats:
-    """Return a table of zeros for so many levels."""
+    """Return a table of zeros for this many levels."""
     table = np.empty((10, 2, levels, levels))
     for kind in range(10):
         for side in range(2):
@@ -113,7 +115,8 @@ def new_table(levels: int) -> Floats:
 def pair_table(p: Any, levels: int) -> Floats:
     """Return the table of sums over pairs of different level.
 
-    PULL receives G(alpha (s_i - s_j)) of every pair, with i of the higher level, and less it at j.
+    For every pair, with i of the higher level, PULL receives G(alpha (s_i - s_j)) at i, and minus
+    that at j.
     """
     table = new_table(levels)
     for level in range(levels):
@@ -131,7 +134,7 @@ def pair_table(p: Any, levels: int) -> Floats:
 def add_far_ranks(alpha: float, table: Floats, batch: Batch, w: Columns, distant: bool) -> None:
     """Add to RANK what documents of other blocks contribute, by the logistic function.
 
-    `distant` is false where the table has no use for distances.
+    `distant` is false if the table does not use distances.
     """
     if batch.spans_blocks:
         kinds = np.bool_(False), np.bool_(False), np.bool_(False), np.bool_(distant)
@@ -142,7 +145,7 @@ def add_far_ranks(alpha: float, table: Floats, batch: Batch, w: Columns, distant
 def add_far_slopes(alpha: float, table: Floats, batch: Batch, w: Columns, weighted: bool) -> None:
     """Add to PULL and CURVATURE what documents of other blocks contribute, both by the slope.
 
-    `weighted` is false where the table has no use for the moments S1 and all w are 1.
+    `weighted` is false if the table does not use the moments S1 and all w are 1.
     """
     if batch.spans_blocks:
         kinds = np.bool_(True), np.bool_(True), np.bool_(weighted), np.bool_(False)
@@ -153,11 +156,11 @@ def add_far_slopes(alpha: float, table: Floats, batch: Batch, w: Columns, weight
 def add_far_pairs(
     alpha: float, table: Floats, batch: Batch, w: Columns, top: int, weighted: bool
 ) -> None:
-    """Add the pairs with documents of other blocks: to PULL by the logistic function.
+    """Add the pairs with documents of other blocks: to PULL, by the logistic function.
 
-    To CURVATURE they are added by its slope, with the sign of the numbers changed for documents
-    above. Documents from column `top` on take part in pairs with those before it only. `weighted`
-    as in `add_far_slopes`.
+    To CURVATURE they are added by its slope, with the sign of the numbers flipped for documents
+    above. Documents from column `top` on are paired only with those before it. `weighted` is as in
+    `add_far_slopes`.
     """
     if batch.spans_blocks:
         kinds = np.bool_(False), np.bool_(True), np.bool_(weighted), np.bool_(False)
@@ -196,7 +199,7 @@ def _sweep(
     moments: Floats,
     totals: Floats,
 ) -> None:
-    """Go through the blocks from one side, with the moments of those behind."""
+    """Go through the blocks from one side, with the moments of those already passed."""
     blocks, levels = len(runs), runs.shape[1] - 1
     slopes, bends, weighted, distant = kinds
     from_top, to_bottom = w.real[FROM_TOP], w.real[TO_BOTTOM]
@@ -222,7 +225,7 @@ def _sweep(
             at = int(OWN_MOMENT), side, level
             mixed, constants = _combined(table, at, phi, ones, sums, totals, own, other)
             if bends and not slopes:
-                # The bends are the pulls' slopes: one polynomial has both.
+                # The bends are the slopes of the pulls: one polynomial gives both.
                 sign = -1.0 if side == ABOVE else 1.0
                 parts = own, other, mixed, constants
                 _add_with_slopes(parts, sign, weights, near, a, b, out, curvature)
@@ -277,16 +280,16 @@ def _combined(
     own: Floats,
     other: Floats,
 ) -> tuple[bool, tuple[float, float, float]]:
-    """Add up the moments of all levels for the documents of one.
+    """Combine the moments of all levels for the documents of one level.
 
     `at` is the first of five kinds of numbers, the side and the level. Returns whether `other` is
-    not zero, and the constants of (**): one to be added, one for each unit of weight, one for each
-    of distance.
+    nonzero, and the constants of (**): one to add, one per unit of weight, one per unit of
+    distance.
     """
     kind, side, level = at
     rest, per_own, per_distance = 0.0, 0.0, 0.0
     mixed = False
-    terms = np.uint64(len(own))  # a constant number of turns would be unrolled, not vectorised
+    terms = np.uint64(len(own))  # loops of constant length would be unrolled, not vectorised
     for k in range(terms):
         own[k] = 0.0
         other[k] = 0.0
@@ -323,7 +326,7 @@ def _add(
     b: int,
     out: Floats,
 ) -> None:
-    """Add (**) to the documents of one level in one block, columns a to b."""
+    """Add (**) to the documents of one level in one block, columns a to b - 1."""
     rest, per_own, _ = constants
     if mixed:
         for i in range(np.uint64(a), np.uint64(b)):
@@ -341,7 +344,7 @@ def _add(
 
 @jit_helper
 def _opposed(table: Floats, side: int, level: int) -> bool:
-    """Tell whether what one level receives by moments alone differs from its bends in a sign."""
+    """Return whether a level uses moments only, and its bends differ only in the sign of B."""
     others = 0.0
     for source in range(table.shape[3]):
         numbers = table[:, side, level, source]
@@ -363,7 +366,7 @@ def _add_opposed(
     out: Floats,
     curvature: Floats,
 ) -> None:
-    """Add w_i A S0 . phi + B S1 . phi to `out`, and their difference to `curvature`."""
+    """Add w_i A S0 . phi + B S1 . phi to `out`, and the terms' difference to `curvature`."""
     for i in range(np.uint64(a), np.uint64(b)):
         of_own, of_other = 0.0, 0.0
         for k in range(TERMS):
@@ -385,7 +388,7 @@ def _add_with_slopes(
     out: Floats,
     curvature: Floats,
 ) -> None:
-    """Do what `_add` does, and add `sign` times the slope of all that decays to `curvature`."""
+    """Do what `_add` does, and add `sign` times the slope of the decaying terms to `curvature`."""
     own, other, mixed, (rest, per_own, _) = parts
     if mixed:
         for i in range(np.uint64(a), np.uint64(b)):
@@ -419,10 +422,10 @@ def _carry(
     ones: Floats,
     sums: Floats,
 ) -> None:
-    """Take the moments of every level through a block, and on to the edge of the next one.
+    """Carry the moments of every level through a block, and on to the edge of the next one.
 
-    `z` are decays to the edge at which the block is left, `spans` and `gaps` the powers of that of
-    the whole block and of that to the next. The block's own documents join where it `counts`.
+    `z` holds decays to the edge where the sweep leaves the block, `spans` and `gaps` the powers of
+    the decay across the block and to the next one. The block's own documents join if it `counts`.
     """
     for level in range(len(ones)):
         a, b = np.uint64(runs[m, level]), np.uint64(runs[m, level + 1])

@@ -15,11 +15,11 @@ from .vector import LN_2
 # as long as a look-up.
 DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(4096))
 DISCOUNT_SUMS = np.concatenate((np.zeros(1), np.cumsum(DISCOUNTS)))
-# Gains 2^y - 1 of whole grades, which are nearly all there are.
+# Gains 2^y - 1 of integer grades, as nearly all grades are.
 EXPONENTIAL = np.exp2(np.arange(32.0)) - 1.0
-# Whole gains below it are counted: of grades 0 to 5, or of linear gains.
+# Integer gains below this are counted: those of grades 0 to 5, or linear gains.
 COUNTED = 32
-# Up to so many distinct gains of another kind are counted too; of more, the documents are sorted.
+# Other gains are counted too if at most this many are distinct; else the documents are sorted.
 MOST_LEVELS = 32
 
 #: d(r) = 1/log2(1 + r), n - r, 1/r; or a table.
@@ -28,15 +28,15 @@ LOG2, LINEAR, RECIPROCAL, TABLE = range(4)
 
 
 class Discount(NamedTuple):
-    """What ranks count, as kernels take it."""
+    """A discount, in the form that kernels take."""
 
     kind: int
-    table: Floats  # of the ranks from 1; 0 beyond its end
+    table: Floats  # discounts of the ranks from 1; 0 beyond its end
 
 
 @jit_inline
 def no_discount() -> Discount:
-    """Return what stands where nothing is discounted."""
+    """Return a placeholder where nothing is discounted."""
     return Discount(LOG2, np.zeros(1))
 
 
@@ -44,7 +44,7 @@ def no_discount() -> Discount:
 def write_exponential_gains(
     first: int, last: int, n_docs: int, labels: Floats, gains: Floats, others: Floats
 ) -> None:
-    """Write 2^y - 1, also of tiny grades to full precision, as `threads.over_documents` asks."""
+    """Write 2^y - 1, to full precision for tiny grades too; for `threads.over_documents`."""
     for block in range(first, last):
         rows = slice(block * BLOCK, min(n_docs, (block + 1) * BLOCK))
         y, gain = labels[rows], gains[rows]
@@ -67,7 +67,7 @@ def discount(rank: float) -> float:
 
 @jit_helper
 def rank_discount(d: Discount, n: int, rank: int) -> float:
-    """d(r) of a whole rank among n."""
+    """d(r) of an integer rank among n."""
     if d.kind == LOG2:
         return DISCOUNTS[rank - 1] if rank <= len(DISCOUNTS) else discount(float(rank))
     if d.kind == LINEAR:
@@ -90,7 +90,7 @@ def discount_sum(d: Discount, n: int, first: int, last: int) -> float:
 
 @jit_inline
 def ideal_dcg(gains: Floats, order: Integers, k: int, d: Discount) -> float:
-    """Z_k: the k largest gains, which `order` has first, times the discounts."""
+    """Z_k: the sum of the k largest gains, which `order` lists first, times their discounts."""
     total = 0.0
     for position in range(min(k, len(gains))):
         total += gains[order[position]] * rank_discount(d, len(gains), position + 1)
@@ -99,7 +99,7 @@ def ideal_dcg(gains: Floats, order: Integers, k: int, d: Discount) -> float:
 
 @jit_helper
 def _ideal_of_any(gains: Floats, k: int, d: Discount) -> float:
-    """Ideal DCG of gains that are not small whole numbers; 0 where they are equal."""
+    """Ideal DCG of gains that are not small integers; 0 if they are all equal."""
     n = len(gains)
     levels, counts = np.empty(MOST_LEVELS), np.empty(MOST_LEVELS, np.int64)
     known = 0
@@ -130,7 +130,7 @@ def _ideal_of_any(gains: Floats, k: int, d: Discount) -> float:
 def copy_gains(worths: Floats, k: int, d: Discount, gains: Floats, counts: Integers) -> float:
     """Copy the gains; return the ideal DCG at k, or 0 where all gains are equal.
 
-    `counts` is scratch of at least `COUNTED`.
+    `counts` is scratch for at least `COUNTED` numbers.
     """
     n = len(worths)
     for gain in range(COUNTED):
@@ -150,7 +150,7 @@ def copy_gains(worths: Floats, k: int, d: Discount, gains: Floats, counts: Integ
     total = 0.0
     filled = 0
     if d.kind == LOG2 and n <= len(DISCOUNTS):  # nearly always
-        for gain in range(best, 0, -1):  # a gain of g counts g times: no branch for those not there
+        for gain in range(best, 0, -1):  # a gain of g counts g times: no branch for absent gains
             filled += counts[gain]
             total += DISCOUNT_SUMS[min(filled, k)]
         return total

@@ -8,16 +8,16 @@ Definition
 
 Numerics
     Lists of up to `DIRECT` documents go through all pairs. Longer ones are sorted, and each cut of
-    their grades (`bisection`) is swept twice, until `DIRECT` documents are left. While i goes down
-    in score, documents j only join those with v > 0, each with its v as the pair itself has it, and
-    every v grows by the step of s_i: with c of them so far, sum v += c step and
+    their grades (`bisection`) is swept twice, until `DIRECT` documents are left. As i goes down in
+    score, documents j only join those with v > 0, each with the v of its own pair, and every v
+    grows by the step of s_i: with c of them so far, sum v += c step and
     sum v^2 += step (2 sum v + c step). All terms are positive, so nothing cancels however far
-    scores are spread, and whether v > 0 is decided by the very same difference in both forms: they
-    count the same pairs and differ in the last bits of sums only.
+    scores spread. Both methods decide v > 0 by the same difference, so they count the same pairs
+    and differ only in the last bits of sums.
 
 Cost
-    O(n log n). With five grades 24 ns a document in lists of 20, 35 in 120, 90 in 1,000 and 100 in
-    9,000; 190 and 275 in the last two where all grades differ.
+    O(n log n). With five grades, 24 ns per document in lists of 20, 35 at 120, 90 at 1,000 and 100
+    at 9,000. If all grades differ, 190 and 275 in the last two.
 """
 
 import math
@@ -31,15 +31,15 @@ from .driver import query_kernel
 from .jit import jit_helper, jit_ordered
 from .order import in_order, order_by_score
 
-# Documents whose pairs, in vectors, take less time than a sort and its sweeps.
+# Up to this many documents, vectorised pairs take less time than a sort and its sweeps.
 DIRECT = 256
-# Lists are filled up to a multiple of this: what vectors leave over would go one by one.
+# Lists are padded to a multiple of this: the remainder of a vector loop would run one by one.
 STRIDE = 16
 
 
 @jit_ordered
 def _violation(margin: float, better: float, worse: float) -> float:
-    """Return what a pair's lead lacks; negative where it leads by more than the margin."""
+    """Return how far a pair's lead is short of the margin; negative if it leads by more."""
     return margin - (better - worse)
 
 
@@ -73,7 +73,7 @@ def _all_pairs(
         grad[i] = pull
         hess[i] = count
         loss += total
-    return 0.5 * loss, 0.5 * pairs  # each pair was met twice
+    return 0.5 * loss, 0.5 * pairs  # each pair was visited twice
 
 
 @jit_ordered

@@ -1,6 +1,7 @@
-"""What boosters hand over, as kernels take it: checked while it is copied.
+"""What boosters hand over, in the form that kernels take: checked while it is copied.
 
-None is returned for what is not a booster's, or is refused: `validation` then says what is wrong.
+None is returned for data that are not a booster's or are refused: `validation` then says what is
+wrong.
 """
 
 import sys
@@ -25,12 +26,12 @@ def copied(scores: Any, labels: Any, least: float, most: float) -> tuple[Floats,
     ----------
     scores, labels : object
     least, most : float
-        Between which labels must lie.
+        Bounds of the labels.
 
     Returns
     -------
     scores, labels : float64 arrays (n_docs,), or None
-        Scores of this type are returned as they are.
+        Scores that are float64 already are returned as they are.
     """
     if not (_plain(scores, "fd") and _plain(labels, "f") and scores.shape == labels.shape):
         return None
@@ -62,7 +63,7 @@ def added_up(group: object, n_docs: int) -> Integers | None:
 
 
 def _plain(array: Any, types: str) -> TypeGuard[npt.NDArray[Any]]:
-    """Tell whether kernels take an array's memory as it is."""
+    """Return whether kernels take an array's memory as it is."""
     return (
         type(array) is np.ndarray
         and array.ndim == 1
@@ -74,7 +75,7 @@ def _plain(array: Any, types: str) -> TypeGuard[npt.NDArray[Any]]:
 
 @jit_entry
 def _add_up(sizes: Integers, n_docs: int, boundaries: Integers) -> bool:
-    """Write where queries begin; tell whether that could be, and ends with the documents."""
+    """Write where queries begin; return whether sizes are valid and add up to n_docs."""
     boundaries[0] = 0
     for q in range(len(sizes)):
         if not 0 <= sizes[q] <= n_docs - boundaries[q]:
@@ -96,7 +97,7 @@ def _copy(
     own_labels: Floats,
     refused: Floats,
 ) -> None:
-    """Copy both, scores where there is room for them, and count those that are refused."""
+    """Copy labels, and scores if there is room for them; count the documents that are refused."""
     for block in range(first, last):
         rows = slice(block * BLOCK, min(n_docs, (block + 1) * BLOCK))
         score, label, own_label = scores[rows], labels[rows], own_labels[rows]

@@ -1,7 +1,7 @@
 """How kernels are compiled: six decorators, one for each way in which a function is used.
 
-No division by zero is checked inside a kernel (``error_model="numpy"``): the check would keep loops
-from vectorising.
+Kernels do not check for division by zero (``error_model="numpy"``): the check would keep loops from
+vectorising.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ _DEFAULTS, _HASH = _UNSET.values(), hash(_UNSET)
 
 
 class QuickFlags(Flags):
-    """Options of a compilation that are quicker to compare than Numba's.
+    """Compilation options that are quicker to compare than Numba's.
 
     While it infers types, Numba looks up operations by the function's options, 20,000 times for one
     objective, and reads all thirty options through Python properties each time.
@@ -50,7 +50,7 @@ class _Compiler(Compiler):
             if faster == flags:
                 self.state.flags = faster
         except AttributeError:
-            pass  # another version of Numba, which keeps them in another way
+            pass  # another version of Numba, which stores them in another way
 
 
 IN_ORDER = {"contract", "nsz", "arcp"}
@@ -58,7 +58,7 @@ OPTIONS: dict[str, Any] = {
     "pipeline_class": _Compiler,
     "nogil": True,
     "error_model": "numpy",
-    "no_cfunc_wrapper": True,  # nobody calls kernels from C, and the way in takes time to compile
+    "no_cfunc_wrapper": True,  # nobody calls kernels from C, and the wrapper takes time to compile
     # Sums may be split over vector lanes; NaN and infinity keep their meaning.
     "fastmath": IN_ORDER | {"reassoc"},
 }
@@ -76,10 +76,10 @@ SOURCES = _sources()
 
 
 def jit_entry(function: F) -> F:
-    """Compile a function that Python calls, cached on disk where a folder can be written.
+    """Compile a function that Python calls, cached on disk if a folder is writable.
 
-    Numba looks at the file of the function alone when it decides whether machine code on disk is
-    still good. Its name on disk therefore holds a digest of all files that it may be made of.
+    Numba looks only at the function's own file when it decides whether machine code on disk is
+    still valid. The name on disk therefore has a digest of all files that the code may depend on.
     """
     name = function.__qualname__
     function.__qualname__ = f"{name}-{SOURCES}"
@@ -91,12 +91,12 @@ def jit_entry(function: F) -> F:
     return compiled  # type: ignore[no-any-return]
 
 
-# What a library of Numba's has for finishing its code, none of it documented.
+# The attributes with which a Numba library finishes its code, none of them documented.
 FINISHING = ("_finalize_final_module", "_final_module", "_shared_module")
 
 
 class _Helper(_Compiler):
-    """Makes no machine code of a function: the kernels that call it have copies of it."""
+    """Makes no machine code for a function: the kernels that call it contain copies of it."""
 
     def define_pipelines(self) -> Any:
         state = self.state
@@ -113,7 +113,7 @@ class _Helper(_Compiler):
         finalize, *_ = (getattr(library, name) for name in FINISHING)  # none may be missing
 
         def finalize_copy() -> None:
-            # Kernels link a copy. Of the module itself nothing is left to be made.
+            # Kernels link a copy. Nothing of the module itself is left to compile.
             module = library._final_module
             library._shared_module = module.clone()
             for shared, own in zip(library._shared_module.functions, module.functions, strict=True):
@@ -127,11 +127,11 @@ class _Helper(_Compiler):
 
 
 class _Disjoint(_Helper):
-    """Takes it for granted that the arrays handed over share no memory."""
+    """Assumes that the arrays handed over share no memory."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        with suppress(AttributeError):  # another version of Numba: loops ask
+        with suppress(AttributeError):  # another version of Numba: loops check for overlap
             self.state.flags.noalias = True
 
 
@@ -149,22 +149,21 @@ HELPER = {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper}
 def jit_helper(function: F) -> F:
     """Compile a function that only kernels call.
 
-    Called from Python, it crashes the process: without the way in, a fifth of the time is saved.
+    Called from Python, it crashes the process: leaving out the wrapper saves a fifth of the time.
 
-    A name that stands for a number is handed to it as ``int(NAME)``: Numba compiles a function once
-    more for each literal.
+    Pass a named constant to it as ``int(NAME)``: Numba compiles a function again for each literal.
     """
     return numba.njit(**HELPER)(function)  # type: ignore[no-any-return]
 
 
 def jit_disjoint(function: F, *, in_order: bool = True) -> F:
-    """Compile a helper to which no two arrays, or rows of one, are handed that overlap.
+    """Compile a helper that is never handed overlapping arrays, or overlapping rows of one.
 
-    Each start of a loop that writes one array and reads another asks otherwise whether they do,
+    Otherwise, each loop that writes one array and reads another first checks whether they overlap,
     which takes as long as a hundred documents.
 
-    Sums keep their order, unless a loop needs them split over vectors. Where none is, a machine may
-    still split the rest in one copy of a loop and not in another.
+    Sums keep their order, unless a loop needs them split over vectors. If splits were allowed where
+    no loop needs them, a sum might be split in one copy of a loop but not in another.
     """
     options = {**HELPER, "pipeline_class": _Disjoint}
     options |= {"fastmath": IN_ORDER} if in_order else {}
@@ -174,8 +173,8 @@ def jit_disjoint(function: F, *, in_order: bool = True) -> F:
 def jit_caller(function: F) -> F:
     """Compile a helper that leaves the work to others.
 
-    Numba optimises a `jit_helper` on its own and once more with each function that calls it. Loops
-    that do the work are faster for it; the levels between them and the kernel only take time.
+    Numba optimises a `jit_helper` on its own and again with each function that calls it. This makes
+    loops that do the work faster. For the levels between them and the kernel, it only takes time.
     """
     return numba.njit(**{**HELPER, "pipeline_class": _Caller})(function)  # type: ignore[no-any-return]
 
@@ -183,22 +182,22 @@ def jit_caller(function: F) -> F:
 def jit_ordered(function: F) -> F:
     """Compile like `jit_helper`, but keep the order of operations.
 
-    margin - (s_i - s_j) must not become (margin - s_i) + s_j, in which a large score swallows the
-    margin, and which the compiler hoists out of loops because it saves an operation.
+    margin - (s_i - s_j) must not become (margin - s_i) + s_j, where a large score swallows the
+    margin. The compiler would do so to save an operation: it hoists margin - s_i out of loops.
     """
-    # Fastmath is switched off by name: left out, it is taken over from the kernel that calls.
+    # Fastmath is switched off explicitly: left out, it is inherited from the calling kernel.
     return numba.njit(**{**OPTIONS, "fastmath": False})(function)  # type: ignore[no-any-return]
 
 
 def jit_inline(function: F) -> F:
-    """Make a function part of the kernels that call it: compiled there, and not on its own too."""
+    """Make a function part of the kernels that call it: compiled there, not also on its own."""
     return numba.njit(inline="always", **OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 def bind(function: Any, **globals: Any) -> Any:
-    """Return a function with some of its globals replaced, those that are True in its name."""
+    """Return a function with some globals replaced; its name lists those that are True."""
     scope = {**function.__globals__, **globals}
-    # Machine code is kept on disk by name.
+    # Machine code is cached on disk by name.
     name = "_".join([function.__name__, *(key for key in globals if globals[key] is True)])
     bound = FunctionType(function.__code__, scope, name, function.__defaults__)
     bound.__qualname__ = name

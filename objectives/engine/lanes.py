@@ -1,14 +1,13 @@
 """Short queries, eight side by side: their pairs by distance in the list, each once.
 
-Row i of the scratch holds the i-th documents of eight queries, one query in each lane. For each d,
-the pairs of rows i and i + d of all eight queries are one run over memory. It has no remainder and
-needs no sum across a vector, however short the queries are. Nothing is sorted: ranks are counted,
-in the same runs. A query's numbers never meet those of another lane: its bits do not depend on its
-neighbours.
+Row i of the scratch holds the i-th documents of eight queries, one query per lane. For each d, the
+pairs of rows i and i + d of all eight queries are one pass over memory. It has no remainder and
+needs no sum across a vector, however short the queries are. Nothing is sorted: ranks are counted in
+passes of the same kind. Lanes never mix, so the bits of a query do not depend on its neighbours.
 
-A query that is shorter than the longest of the eight has padding behind its documents. It stands
-infinitely far below them, as far as DECAY is concerned, and is worth less: it adds nothing to their
-sums. Its own sums may be no numbers, and are not read.
+A query that is shorter than the longest of the eight has padding after its documents. In DECAY,
+padding is infinitely far below them, and it is worth less, so it adds nothing to their sums. Its
+own sums may be NaN and are ignored.
 """
 
 import math
@@ -24,20 +23,20 @@ from .jit import Function, bind, jit_disjoint, jit_helper, jit_inline, jit_order
 from .near_field import Document
 from .vector import LANES, aligned, exponentials, strided
 
-LONGEST = 64  # documents of a query; of longer ones, blocks take no more time
-# Queries that are brought into order of length at a time, so that there is little padding.
+LONGEST = 64  # documents per query; for longer ones, blocks take no more time
+# Queries sorted by length at a time, so that there is little padding.
 WINDOW = 256
 
-# Rows of `Lanes.real`: by document and lane,
+# Rows of `Lanes.real`: per document and lane,
 (
     SCORE,
     WORTH,  # gain or grade
     DECAY,  # e^{alpha (s - any score of the query)}
-    OWN,  # what a document brings into its pairs
-    TOP,  # 1 up to the truncation rank, 0 behind it
+    OWN,  # what a document contributes to its pairs
+    TOP,  # 1 up to the truncation rank, 0 after it
     POWER,
-    # and sums over the pairs with documents behind, and with those before: of pulls, their sizes
-    # and bends.
+    # and sums over the pairs with later documents, and with earlier ones: of pulls, their sizes and
+    # bends.
     PULL,
     PULL_BEFORE,
     SIZE,
@@ -49,25 +48,25 @@ WINDOW = 256
 (
     FACTOR,  # of the gradient
     TOTAL,  # sum of the sizes of all pulls
-    SPREAD,  # largest difference of a score from any one of them
+    SPREAD,  # largest difference of a score from the first
 ) = range(3)
 
 
 class Lanes(NamedTuple):
-    """Scratch of a group of eight queries."""
+    """Scratch for a group of eight queries."""
 
     rows: int  # documents of the longest query
     real: Floats  # (N_REAL, at least rows LANES)
     first: Integers  # (LANES,) row of the query's first document in the data
     size: Integers  # (LANES,) documents; 0 where there is no query
     of_query: Floats  # (3, LANES)
-    discount: Floats  # (LONGEST LANES,) of the ranks of each query
-    known: Integers  # (LANES,) documents of a query for which they were written
+    discount: Floats  # (LONGEST LANES,) of each query's ranks
+    known: Integers  # (LANES,) number of documents for which `discount` was written
 
 
 @jit_inline
 def new_lanes() -> Lanes:
-    """Return scratch for one group after another, each of which uses the front of it."""
+    """Return scratch for all groups, one after another; each uses the front of it."""
     real = aligned(int(N_REAL), strided(LONGEST * LANES) + LANES)
     whole = np.zeros((3, LANES), np.int64)
     discount = np.zeros(LONGEST * LANES)
@@ -76,10 +75,10 @@ def new_lanes() -> Lanes:
 
 @jit_inline
 def narrowed(w: Lanes, rows: int) -> Lanes:
-    """Return the same scratch for queries of so many documents.
+    """Return the same scratch for queries of up to `rows` documents.
 
-    Rows of scratch follow each other closely, and never a multiple of 4096 bytes apart: the fastest
-    memory has few places for what such a distance separates.
+    Rows of scratch follow each other closely, but are never a multiple of 4096 bytes apart: the
+    fastest cache has few places for addresses that far apart.
     """
     width = strided(rows * LANES) + LANES
     real = w.real.reshape(-1)[: N_REAL * width].reshape((N_REAL, width))
@@ -90,7 +89,7 @@ def narrowed(w: Lanes, rows: int) -> Lanes:
 def by_length(
     first: int, last: int, boundaries: Integers, sizes: tuple[int, int], queries: Integers
 ) -> int:
-    """Write those of the queries first to last - 1 that have so many documents, short ones first.
+    """Write those of the queries first to last - 1 with a length in `sizes`, short ones first.
 
     Returns how many there are.
     """
@@ -135,7 +134,7 @@ def fill(
         _count_better(w.rows, worth, w.real[PULL], w.real[PULL_BEFORE])
     if packing.sort:
         _count_better(w.rows, score, w.real[CURVATURE], w.real[CURVATURE_BEFORE])
-    for lane in range(LANES):  # of infinite scores, differences would be no numbers
+    for lane in range(LANES):  # differences of infinite scores would be NaN
         for i in range(w.size[lane], w.rows):
             score[i * LANES + lane] = score[lane] if w.size[lane] > 0 else 0.0
     if packing.by_gain:
@@ -150,7 +149,7 @@ def fill(
 
 @jit_disjoint
 def _count_better(rows: int, values: Floats, ahead: Floats, before: Floats) -> None:
-    """Write two numbers that add up to how many values are larger; of ties, the first is."""
+    """Write two numbers that add up to how many values are larger; of ties, the first counts."""
     for i in range(np.uint64(rows * LANES)):
         ahead[i], before[i] = 0.0, float(i // np.uint64(LANES))
     for distance in range(np.uint64(1), np.uint64(rows)):
@@ -165,7 +164,7 @@ def _count_better(rows: int, values: Floats, ahead: Floats, before: Floats) -> N
 def _write_discounts(packing: Packing, w: Lanes) -> None:
     """Write 1 over the ideal DCG into every query's factor, and OWN and TOP, from counted ranks.
 
-    Turns over lanes are unrolled, not made vectors of: columns of one lane are far apart. Sums keep
+    Loops over lanes are unrolled, not vectorised: the columns of one lane are far apart. Sums keep
     their order, so that they do not depend on the longest query of the group.
     """
     if packing.normalize:
@@ -195,7 +194,7 @@ def _write_discounts(packing: Packing, w: Lanes) -> None:
 
 @jit_helper
 def _write_decays(alpha: float, w: Lanes) -> bool:
-    """Write DECAY; return whether ratios of them keep their digits in all lanes."""
+    """Write DECAY; return whether its ratios are accurate in all lanes."""
     score, power = w.real[SCORE], w.real[POWER]
     outside = 0
     for i in range(w.rows):
@@ -204,29 +203,29 @@ def _write_decays(alpha: float, w: Lanes) -> bool:
             power[i * LANES + lane] = min(x, LARGEST_EXPONENT) if i < w.size[lane] else -math.inf
             outside += 1 if abs(x) > LARGEST_EXPONENT else 0
     width = strided(w.rows * LANES)
-    for i in range(w.rows * LANES, width):  # what is left over of vectors may be rounded otherwise
+    for i in range(w.rows * LANES, width):  # the remainder of a loop may be rounded differently
         power[i] = -math.inf
     exponentials(power, w.real[DECAY], width)
     return outside == 0
 
 
 def pairs_in_lanes(of_pair: Function, *, ranked: bool = False, sized: bool = False) -> Function:
-    """Return a compiled function.
+    """Return a compiled function that sums over the pairs of a group.
 
     Parameters
     ----------
     of_pair : function
         As in `near_field`.
     ranked : bool, default False
-        Whether OWN and TOP are written; else they are 1.
+        Whether OWN and TOP have been written; else they are 1.
     sized : bool, default False
         Whether SIZE is to be written.
 
     Returns
     -------
     ``add(alpha, w)``
-        Writes the sums over the pairs of a group: those of the pulls, of the better document plus
-        and of the worse one minus it, and those of the bends.
+        Writes sums over the pairs of a group: of the pulls, added for the better document and
+        subtracted for the worse one, and of the bends.
     """
     of_two = jit_disjoint(bind(_of_two, of_pair=jit_disjoint(of_pair)))
     document = jit_inline(bind(_document, ranked=ranked))
@@ -237,17 +236,17 @@ def pairs_in_lanes(of_pair: Function, *, ranked: bool = False, sized: bool = Fal
 
 
 _unbound: Any = None
-# What the functions below find here is bound to them above.
+# Placeholders: `bind` replaces them for the functions below.
 of_pair = document = of_two = run = run_apart = _unbound
 ranked = sized = False
 
 
 def _of_two(one: Document, other: Document) -> tuple[float, float]:
-    """Return what `of_pair` does, with the pull that `other` receives."""
+    """Return the pull that `other` receives and the bend, by `of_pair`."""
     up = other.worth > one.worth
     decays = (one.decay, other.decay) if up else (other.decay, one.decay)
     worths = min(one.worth, other.worth), max(one.worth, other.worth)
-    # Of score, own and top it makes no difference which is whose.
+    # Swapping score, own or top between the two makes no difference.
     worse = Document(decays[0], one.score, worths[0], one.own, one.top)
     better = Document(decays[1], other.score, worths[1], other.own, other.top)
     pull, bend = of_pair(worse, better)
@@ -360,7 +359,7 @@ def write_totals(w: Lanes) -> None:
 
 @jit_helper
 def pairs_of_query(lane: int, w: Lanes) -> int:
-    """Return the pairs of different worth of a query."""
+    """Return the number of pairs of different worth in a query."""
     pairs = 0
     end = w.size[lane] * LANES
     for i in range(lane, end, LANES):

@@ -1,6 +1,6 @@
 r"""SmoothAP's equation (9) for a long list, in O(n log n) time.
 
-With rho = G (1 - G) at s_i - s_j, M_i = r^_i - N_i and the sums over relevant documents
+With rho = G (1 - G) at s_i - s_j, M_i = r^_i - N_i and, for relevant documents,
 
     a_i = M_i/(R r^_i^2)    b_i = N_i/(R r^_i^2)
 
@@ -14,13 +14,13 @@ slope are sums of powers of z = e^{-|s_i - s_j|/sigma},
 
     z/(1 + z) = sum_k c_k z^k,    z/(1 + z)^2 = sum_k d_k z^k,    k = 1..`TERMS`                (*)
 
-c and d from Chebyshev interpolation, off by 2e-15 and 4e-14 of either. A sweep from the best score
-to the worst carries sum_j w_j z_ij^k over the documents above, and a second one, back, that over
-the documents below. From one document to the next, sums are multiplied by powers of a number of at
-most 1: nothing overflows for any scores.
+with c and d from Chebyshev interpolation. The relative errors are 2e-15 and 4e-14. A sweep from the
+best score to the worst carries sum_j w_j z_ij^k over the documents above, and a second one, back,
+the same over the documents below. From one document to the next, sums are multiplied by powers of a
+number of at most 1, so nothing overflows for any scores.
 
-|a_p - a_j| is no product. The relevant documents are halved by a, again and again: across a cut at
-c, it is |a_p - c| + |a_j - c|, and nothing cancels.
+|a_p - a_j| does not factorise. The relevant documents are therefore halved by a, recursively: for a
+pair across a cut at c, the difference is |a_p - c| + |a_j - c|, and nothing cancels.
 """
 
 import numpy as np
@@ -33,20 +33,20 @@ from .order import in_order, order_by_score
 from .vector import exponentials, logistic, strided
 
 TERMS = 20
-# Handed over as `fit`: loops with a known number of turns would be unrolled, and not vectorised.
+# Passed as `fit`: loops with a constant trip count would be unrolled, and not vectorised.
 SHARE = series(lambda z: 1.0 / (1.0 + z), TERMS)  # c
 SLOPE = series(lambda z: (1.0 + z) ** -2.0, TERMS)  # d
-# The powers of z are written for so many documents at a time: they stay in the fastest memory.
+# Powers of z are written for this many documents at a time: they stay in the fastest cache.
 CHUNK = 64
-# Up to so many documents, all pairs one by one take less time than cutting on.
+# Up to this many documents, all pairs one by one take less time than further cuts.
 DIRECT = 64
 
-ABOVE = 0  # the first of two sweeps; the other one brings what is below
+ABOVE = 0  # the first of two sweeps; the second adds what is below
 
 
 @jit_helper
 def score_powers(scores: Floats, sigma: float) -> tuple[Floats, bool]:
-    """Return E = e^{s/sigma} over that of one score, and whether its ratios keep their digits."""
+    """Return E = e^{s/sigma} over that of one score, and whether ratios of E are accurate."""
     n = len(scores)
     x, powers = np.zeros(strided(n)), np.zeros(strided(n))
     factorised = exponents(scores, x, 0, n, 1.0 / sigma, scores[0])
@@ -66,8 +66,8 @@ def write_shares(
 ) -> None:
     """Write G(s_i - s_j) and G(s_j - s_i), by how much j is above i and below it.
 
-    Nothing is above itself: that 0 leaves i out of all sums over rho = G(s_i - s_j) G(s_j - s_i).
-    From `score_powers` with one division a pair, where their ratios keep their digits.
+    `above` is 0 for i itself, which leaves i out of all sums over rho = G(s_i - s_j) G(s_j - s_i).
+    If ratios of `powers`, from `score_powers`, are accurate, one division per pair is enough.
     """
     if factorised:
         own = powers[i]
@@ -85,7 +85,7 @@ def write_shares(
 
 @jit_helper
 def _write_steps(n: int, scores: Floats, sigma: float, x: Floats, steps: Floats) -> None:
-    """Write z of each document with the one before it; 0 for the first, and behind the last."""
+    """Write z of each document and the one before it; 0 for the first, and after the last."""
     x[0] = x[n] = -np.inf
     for i in range(1, n):
         x[i] = (scores[i] - scores[i - 1]) / sigma
@@ -115,7 +115,7 @@ def _write_rows(steps: Floats, side: int, done: int, rows: Floats) -> int:
 def _add_counts(
     scores: Floats, relevant: Floats, sigma: float, fit: Floats, hits: Floats, misses: Floats
 ) -> None:
-    """Add the sums of G(s_i - s_j) over relevant j != i, and over others, for relevant i."""
+    """For relevant i, add the sums of G(s_i - s_j) over relevant j != i, and over the others."""
     n, terms = len(scores), np.uint64(len(fit))
     x, steps, rows = np.empty(n + 1), np.empty(n + 1), np.empty(CHUNK * TERMS)
     _write_steps(n, scores, sigma, x, steps)
@@ -157,13 +157,13 @@ def _write_across(
     fit: Floats,
     out: Floats,
 ) -> None:
-    """Write the sums of (w_i + w_j) rho_ij over pairs of one that is better, 1, and one not, 0."""
+    """Write the sums of (w_i + w_j) rho_ij over pairs of one with `better` 1 and one with 0."""
     terms = np.uint64(len(fit))
     x, steps, rows = np.empty(n + 1), np.empty(n + 1), np.empty(CHUNK * TERMS)
     _write_steps(n, scores, sigma, x, steps)
     for i in range(n):
         out[i] = 0.0
-    sums = np.empty((4, TERMS))  # of 1 and w over those that are not better, and over the others
+    sums = np.empty((4, TERMS))  # of 1 and w over those not better, then over the others
     for side in range(2):
         for kind in range(4):
             for k in range(terms):
@@ -187,7 +187,7 @@ def _write_across(
 
 @jit_helper
 def _write_pairs(scores: Floats, worth: Floats, sigma: float, pulls: Floats, sizes: Floats) -> None:
-    """Write what `_write_differences` does, by all pairs."""
+    """Write what `_write_differences` does, from all pairs."""
     n = len(scores)
     powers, factorised = score_powers(scores, sigma)
     above, below = np.empty(n), np.empty(n)
@@ -213,8 +213,8 @@ def _write_differences(
 ) -> None:
     """Write the sums of (a_i - a_j) rho_ij, a in `worth`, and of their absolute values.
 
-    `order` is that of a. Each part stands at the same places of it and of `documents`, there by
-    score.
+    `order` sorts by a. Each part occupies the same places in `order` and in `documents`, where it
+    is sorted by score.
     """
     n = len(scores)
     place, documents, rest = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)

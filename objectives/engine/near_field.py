@@ -1,8 +1,8 @@
 r"""Sums over the pairs of different worth within a block, each pair taken once.
 
-The documents of a block stand by ascending WORTH (`columns.pack`): those that are better than one
-stand behind the last of its own worth. Who is the better one of a pair need not be asked, pairs of
-equal worth are passed over, and of the ordered pairs of a query less than a third are left.
+The documents of a block are sorted by ascending WORTH (`columns.pack`), so the documents better
+than a given one come after the last of its own worth. Loops need not test which document of a pair
+is better. They skip pairs of equal worth, and less than a third of the ordered pairs are left.
 """
 
 from typing import Any, NamedTuple
@@ -13,38 +13,38 @@ from .columns import CURVATURE, FROM_TOP, OWN, PULL, SCORE, WORTH, Columns
 from .jit import Function, bind, jit_helper
 from .vector import LANES
 
-# Padding stands infinitely far below, and 0 times infinity would be no number. Of scores as low as
-# this, ratios keep their digits only if they are equal.
+# Padding is infinitely far below, and 0 times infinity would be NaN. Scores as low as this have
+# accurate ratios only if they are equal.
 LOWEST = -1e200
 
 
 class Document(NamedTuple):
-    """What a pair is made of: the numbers of one column.
+    """One document of a pair: the numbers of one column.
 
-    Of all but decay and worth, it makes no difference to a pair which is whose.
+    Except for decay and worth, swapping a number between a pair's documents changes nothing.
     """
 
     decay: float  # FROM_TOP
     score: float
     worth: float
     own: float
-    top: float  # 1 where pairs with it count whatever the other is, else 0
+    top: float  # 1 if its pairs count whatever the other document is, else 0
 
 
 def pairs_by_worth(of_pair: Function) -> Function:
-    """Return a compiled function.
+    """Return a compiled function that sums over the pairs of a block.
 
     Parameters
     ----------
     of_pair : function
-        ``of_pair(worse, better) -> (pull, bend)`` of two documents, of all columns where FROM_TOP
-        is factorizable; zeros where `better` is not worth more.
+        ``of_pair(worse, better) -> (pull, bend)`` for two documents of any columns whose FROM_TOP
+        is factorizable; zeros if `better` is not worth more.
 
     Returns
     -------
     ``add(begin, end, last, w) -> total``
-        Writes sums over the pairs of columns begin to end - 1: to PULL those of the pulls, of the
-        better document plus and of the worse one minus it, and to CURVATURE those of the bends.
+        Writes sums over the pairs of columns begin to end - 1: of the pulls into PULL, added for
+        the better document and subtracted for the worse one, and of the bends into CURVATURE.
         Columns end to last - 1 are padding. Returns the sum of all pulls.
     """
     add: Function = jit_helper(bind(_add, of_pair=jit_helper(of_pair)))
@@ -71,14 +71,14 @@ def _add(begin: int, end: int, last: int, w: Columns) -> float:
         pulls[j], curvatures[j] = 0.0, 0.0
     better = first
     total = 0.0
-    # Four documents at once: what their partners receive is then written once.
+    # Four documents at once, so that what their partners receive is written once.
     for group in range(np.uint64((end - begin + 3) // 4)):
         i = first + group * np.uint64(4)
         while better <= final and worths[better] <= worths[i]:
             better += one
         if better > final:
             break
-        # Behind the end stands the last one again: none is better, and it adds nothing.
+        # Past the end, the last document is repeated: none is better, so it adds nothing.
         i_b, i_c, i_d = min(i + one, final), min(i + two, final), min(i + three, final)
         a, b, c, d = _row(i, w), _row(i_b, w), _row(i_c, w), _row(i_d, w)
         pull_a, pull_b, pull_c, pull_d = 0.0, 0.0, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Sorting by score: counting for short lists, buckets for long ones, merging for what is left."""
+"""Sorting by score: counting for short lists, buckets for long ones, merging for the rest."""
 
 import math
 
@@ -10,13 +10,13 @@ from .vector import LANES, padded
 
 # Up to this many documents, counting the better ones is faster than sorting.
 SHORT_LIST = 64
-# Insertions per document after which sorting by buckets is given up: the scores lie in few heaps.
+# Insertions per document after which bucket sort gives up: the scores are in a few clusters.
 MOVES_PER_DOCUMENT = 8
 
 
 @jit_inline
 def _order_short(scores: Floats, n: int, order: Integers, work: Integers) -> None:
-    """Do what `write_order` does by counting the better ones: fastest for short lists."""
+    """Do what `write_order` does, by counting the better ones: fastest for short lists."""
     better, free = work[0], work[1]
     width, step = np.uint64(padded(n)), np.uint64(LANES)
     for i in range(n, padded(n)):
@@ -24,7 +24,7 @@ def _order_short(scores: Floats, n: int, order: Integers, work: Integers) -> Non
     for i in range(width):
         better[i], free[i] = 0, i
     for group in range(width // step):
-        # Eight at once, so that counts are written once for them. Padding is better than none.
+        # Eight at once, so that counts are written once for them. Padding is not better than any.
         j = group * step
         a, b = scores[j], scores[j + np.uint64(1)]
         c, d = scores[j + np.uint64(2)], scores[j + np.uint64(3)]
@@ -42,19 +42,19 @@ def _order_short(scores: Floats, n: int, order: Integers, work: Integers) -> Non
             count = count + 1 if h > own else count
             better[i] = count
     for i in range(n):
-        order[free[better[i]]] = i  # ties: one place further each
+        order[free[better[i]]] = i  # ties: each takes the next place
         free[better[i]] += 1
 
 
 @jit_helper
 def _order_long(scores: Floats, order: Integers, places: Integers, counts: Integers) -> bool:
-    """Sort into as many buckets as documents, then by insertion; False where that would be slow."""
+    """Sort into n buckets, then by insertion; return False where that would be slow."""
     n = len(scores)
     top, bottom = scores[0], scores[0]
     for i in range(n):
         top, bottom = max(top, scores[i]), min(bottom, scores[i])
     scale = (n - 1) / (top - bottom)
-    if not (0.0 < scale < math.inf):  # all tied, or differences that are no longer finite
+    if not (0.0 < scale < math.inf):  # all tied, or differences that are not finite
         return False
     for bucket in range(n + 1):
         counts[bucket] = 0
@@ -110,14 +110,14 @@ def _order_any(scores: Floats, n: int, order: Integers, work: Integers) -> None:
 
 @jit_inline
 def write_long_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
-    """Write what `write_order` writes, for lists beyond `SHORT_LIST`."""
+    """Do what `write_order` does, for lists longer than `SHORT_LIST`."""
     if not _order_long(scores[:n], order, work[0], work[1]):
         _order_any(scores, n, order, work[0])
 
 
 @jit_inline
 def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
-    """Write the document at each position, best of the first n first; ties keep input order.
+    """Write the order of the first n documents, best first; ties keep input order.
 
     `scores` is scratch with room for padding; each of the two rows of `work` has room for one more.
     """
@@ -129,7 +129,7 @@ def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None
 
 @jit_inline
 def merged_order(scores: Floats) -> Integers:
-    """Return what `order_by_score` does: quicker to compile and slower, for what is rare."""
+    """Return what `order_by_score` does: quicker to compile but slower, for rare cases."""
     n = len(scores)
     order, work = np.empty(n, np.int64), np.empty(n, np.int64)
     _order_any(scores, n, order, work)
@@ -138,7 +138,7 @@ def merged_order(scores: Floats) -> Integers:
 
 @jit_entry
 def order_by_score(scores: Floats) -> Integers:
-    """Document at each position, best first; ties keep input order."""
+    """Return the document at each position, best first; ties keep input order."""
     n, width = len(scores), padded(len(scores))
     room = np.empty(width)
     for i in range(n):
@@ -150,7 +150,7 @@ def order_by_score(scores: Floats) -> Integers:
 
 @jit_inline
 def in_order(values: Floats, order: Integers) -> Floats:
-    """Return values by rank; a loop, as indexing by an array takes a second to compile."""
+    """Return values by rank. A loop, because indexing by an array takes a second to compile."""
     ranked = np.empty(len(values))
     for rank in range(len(values)):
         ranked[rank] = values[order[rank]]
@@ -159,7 +159,7 @@ def in_order(values: Floats, order: Integers) -> Floats:
 
 @jit_helper
 def count_pairs(grades: Floats) -> int:
-    """Pairs of different grade."""
+    """Return the number of pairs of different grade."""
     order = order_by_score(grades)
     pairs, better = 0, 0
     for place in range(1, len(grades)):
@@ -171,7 +171,7 @@ def count_pairs(grades: Floats) -> int:
 
 @jit_helper
 def all_equal(values: Floats) -> bool:
-    """Whether every value is the same (also of an empty list)."""
+    """Return whether all values are the same; true for an empty list."""
     others = 0
     for i in range(len(values)):
         others += 1 if values[i] != values[0] else 0

@@ -5,14 +5,14 @@ With x = sigma |s_i - s_j| and z = e^{-x}, the loss of a pair is
     ln(1 + z)        in the right order,    ln(1 + z) = sum_k b_k z^k,  k = 1..`TERMS`           (*)
     ln(1 + z) + x    in the wrong one.
 
-b are the coefficients of the Chebyshev interpolation of ln(1 + z)/z on [0, 1]; the sum is off by
-1e-14 of it. Sums of exponentials over pairs are those of `dominance`. The distances of wrong pairs
-are summed as in `bisection`: across each cut of the grades, one sweep by rank carries the sums over
-worse documents above of their lead, and of what else weighs a pair. All that is added is positive:
-nothing cancels.
+b are the coefficients of the Chebyshev interpolation of ln(1 + z)/z on [0, 1]. The relative error
+of the sum is 1e-14. Sums of exponentials over pairs are those of `dominance`. The distances of
+wrong pairs are summed as in `bisection`: across each cut of the grades, one sweep by rank carries
+sums over the worse documents above, of their lead and of the other factors of a pair's weight. All
+terms are positive, so nothing cancels.
 
 Divided by c + |s_i - s_j|, the logarithm is a sum of exponentials too (`divided`), and x becomes
-sigma (1 - c/(c + |s_i - s_j|)): the weights of wrong pairs, less a sum of exponentials.
+sigma (1 - c/(c + |s_i - s_j|)): the weights of wrong pairs, minus a sum of exponentials.
 """
 
 from typing import Any
@@ -33,9 +33,9 @@ from .swaps import swap_pairs
 from .targets import NDCG, norm_factor, swapped_loss
 
 TERMS = 18
-# Shorter parts of a list are taken pair by pair.
+# Shorter parts of a list are computed pair by pair.
 DIRECT = 192
-LARGEST = float(np.finfo(float).max)  # 0 times infinity would be no number
+LARGEST = float(np.finfo(float).max)  # 0 times infinity would be NaN
 
 
 LOG_SERIES = series(lambda z: np.log1p(z) / z, TERMS)
@@ -51,20 +51,21 @@ LOSS_FIT = _loss_fit()
 
 
 def pair_loss(*, weighted: bool, divided: bool = False) -> Function:
-    """Return a compiled function.
+    """Return a compiled function for the loss of one query.
 
     Parameters
     ----------
     weighted : bool
         Whether pairs are weighted by |g_i - g_j| |d_i - d_j|, g in WORTH and d in OWN.
     divided : bool, default False
-        Whether they are divided by c + |s_i - s_j| then.
+        Whether they are also divided by c + |s_i - s_j|.
 
     Returns
     -------
     ``loss(n, top, sigma, fits, w) -> total``
-        Of the first n columns, sorted by score, over the pairs of different WORTH of which one
-        stands before column `top`. `fits` are those of `divided`, or `LOSS_FIT`. Writes columns.
+        The loss over pairs of different WORTH among the first n columns, sorted by score, with at
+        least one document before column `top`. `fits` are those of `divided`, or `LOSS_FIT`.
+        Overwrites columns.
     """
     kind = {"weighted": weighted, "divided": divided}
     add_rows = jit_helper(bind(_rows, **kind))
@@ -76,7 +77,7 @@ def pair_loss(*, weighted: bool, divided: bool = False) -> Function:
 
 
 _unbound: Any = None
-# What the functions below find here is bound to them above.
+# Placeholders: `bind` replaces them for the functions below.
 weighted = divided = False
 add = wrong = across = _unbound
 
@@ -84,7 +85,7 @@ add = wrong = across = _unbound
 def _loss(n: int, top: int, sigma: float, fits: Floats, w: Columns) -> float:
     total: float = 0.0
     if divided:
-        # Logarithms in place of slopes, and of the sizes of wrong pairs 1/(c + x) alone.
+        # Logarithms instead of slopes; without rho, `add` sums 1/(c + x) over wrong pairs.
         of_loss = fits.copy()
         for kind in range(len(fits)):
             for k in range(fits.shape[2]):
@@ -94,7 +95,7 @@ def _loss(n: int, top: int, sigma: float, fits: Floats, w: Columns) -> float:
         add(0, n, top, sigma, fits, w)
     total += 2.0 * sigma * wrong(n, top, w)
     for i in range(n):
-        total += w.real[col.CURVATURE, i]  # a pair at both of its documents
+        total += w.real[col.CURVATURE, i]  # each pair counts at both of its documents
     return 0.5 * total
 
 
@@ -105,7 +106,7 @@ def _rows(
     sigma: float,
     w: Columns,
 ) -> float:
-    """Write the sums of (*) over the pairs of columns with others; see `dominance`."""
+    """Write the sums of (*) over the pairs of `rows` with `partners`; see `dominance`."""
     from_top, scores, gains = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.WORTH]
     discounts, levels, z = w.real[col.OWN], w.real[col.LEVEL], w.real[col.POWER]
     pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
@@ -137,7 +138,7 @@ def _rows(
 
 
 def _wrong(n: int, top: int, w: Columns) -> float:
-    """Return the sum of |s_i - s_j|, weighted, or of the weights, over pairs in the wrong order."""
+    """Return the sum of weighted |s_i - s_j|, or of the weights, over pairs in the wrong order."""
     level, documents, scratch = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     begins = grade_levels(w.real[col.WORTH, :n], level)
     for i in range(n):
@@ -152,13 +153,13 @@ def _wrong(n: int, top: int, w: Columns) -> float:
 
 
 def _across(start: int, cut: int, stop: int, top: int, documents: Integers, w: Columns) -> float:
-    """Do so for better documents, from `start`, below worse ones, from `cut`; both by rank."""
+    """Do so for better documents (from `start`) below worse ones (from `cut`), both by rank."""
     scores, worth, own = w.real[col.SCORE], w.real[col.WORTH], w.real[col.OWN]
-    between = worth[documents[start]]  # a gain between those of both
+    between = worth[documents[start]]  # a gain between the better and the worse ones
     for place in range(start, cut if weighted else start):
         between = min(between, worth[documents[place]])
-    # Sums over worse documents above: of 1, their lead in scores, in discounts and both; and the
-    # same times what they are worth less.
+    # Sums over worse documents above: of 1, of their lead in score, in discount and in both. Then
+    # the same times `between` minus their worth.
     count, lead, fall, both = 0.0, 0.0, 0.0, 0.0
     less, less_lead, less_fall, less_both = 0.0, 0.0, 0.0, 0.0
     total = 0.0
@@ -203,7 +204,7 @@ _add_pulls = dominance(_pull_pairs, divided=True, weighted=True, direct=DIRECT)
 
 @jit_caller
 def long_grade_loss(sigma: float, scores: Floats, grades: Floats) -> float:
-    """Return the loss of one query, of pairs of different grade, all of weight 1."""
+    """Return the loss of one query over pairs of different grade, all of weight 1."""
     n = len(scores)
     w, _ = sorted_columns(scores, grades)
     loss: float = _grade_loss(n, n, sigma, LOSS_FIT, w)
@@ -212,7 +213,7 @@ def long_grade_loss(sigma: float, scores: Floats, grades: Floats) -> float:
 
 @jit_helper
 def _swap_columns(p: Any, scores: Floats, gains: Floats) -> tuple[Columns, int]:
-    """Return the columns of one query, and how many documents are not cut off."""
+    """Return the columns of one query, and how many documents are within the truncation."""
     n = len(scores)
     top = min(p.truncation, n) if p.truncation > 0 else n
     unit = ideal_dcg(gains, merged_order(gains), top, p.discount) if p.target == NDCG else 1.0
@@ -225,9 +226,9 @@ def _swap_columns(p: Any, scores: Floats, gains: Floats) -> tuple[Columns, int]:
 
 @jit_caller
 def long_swap_loss(p: Any, scores: Floats, gains: Floats) -> float:
-    """Return the loss of one query, of pairs weighted by what their swap changes in DCG.
+    """Return the loss of one query over pairs weighted by how much their swap changes DCG.
 
-    `p` as in `targets.add_swapped_pairs`.
+    `p` is as in `targets.add_swapped_pairs`.
     """
     if all_equal(gains):
         return 0.0
@@ -246,7 +247,7 @@ def long_normalised_loss(p: Any, scores: Floats, gains: Floats) -> float:
     spread = w.real[col.SCORE, 0] - w.real[col.SCORE, n - 1]
     if spread > widest(p.sigma):
         return swapped_loss(p, scores, gains)
-    # The divisor of equal scores is taken back.
+    # Where all scores are equal, the division is undone.
     factor = OFFSET if spread == 0.0 else 1.0
     magnitude = factor * _add_pulls(0, n, top, p.sigma, p.fits, w)
     loss: float = factor * _divided_loss(n, top, p.sigma, p.fits, w)

@@ -1,4 +1,4 @@
-"""What SDCG and SHF-SDCG share once smooth ranks are known: what a rank costs, and its derivatives.
+"""What SDCG and SHF-SDCG share given smooth ranks: the cost of a rank, and its derivatives.
 
 Definition
     f_i(r) = -(g_i / Z_k) D(r), c_i = f_i'(r^_i), e_i = f_i''(r^_i)
@@ -8,7 +8,7 @@ Definition
            -2 sqrt(1 + R(r))                 "sqrt"
            W(r) / log2(1 + r)                "log2"                              (8)
            W(r) / r                          "reciprocal"
-           W(r) t(r)                         a table t, a straight line between two ranks
+           W(r) t(r)                         a table t, linear between two ranks
 """
 
 import math
@@ -40,12 +40,12 @@ class SmoothDCGParams(NamedTuple):
     alpha: float
     beta: float
     normalize: bool
-    discount: Discount  # its kind one of DISCOUNTS, or TABLE
+    discount: Discount  # its kind is one of DISCOUNTS, or TABLE
 
 
 @jit_inline
 def ideal_discount(p: SmoothDCGParams) -> Discount:
-    """Return the discount of the ideal DCG: that of the loss, where it is one of whole ranks."""
+    """Return the discount of the ideal DCG: log2, or the loss's own if reciprocal or a table."""
     kind = gains.LOG2
     kind = gains.RECIPROCAL if p.discount.kind == RECIPROCAL else kind
     kind = gains.TABLE if p.discount.kind == TABLE else kind
@@ -60,7 +60,7 @@ def by_gain_alone(p: SmoothDCGParams) -> bool:
 
 @jit_inline
 def block_sizes(p: SmoothDCGParams) -> tuple[int, int]:
-    """Return the documents of the longest query that stays one block, and of a block of others."""
+    """Return the documents in the longest query of one block, and per block of longer ones."""
     return (col.DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain_alone(p) else (col.BLOCK, col.BLOCK)
 
 
@@ -123,7 +123,7 @@ def _discount(rank: float, cut: float, p: SmoothDCGParams) -> tuple[float, float
 
 @jit_helper
 def logistic_ranks(p: Any, batch: Batch, w: Columns) -> None:
-    """Write the documents' contributions inside each block to the smooth ranks."""
+    """Write each block's contribution to the smooth ranks of its documents."""
     begin, size, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
     from_top, scores, ranks = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.RANK]
     for m in range(batch.blocks):
@@ -141,7 +141,7 @@ def logistic_ranks(p: Any, batch: Batch, w: Columns) -> None:
 
 @jit_helper
 def write_slopes(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
-    """Write c of every column into OWN, where it is not by gain alone."""
+    """Write c of every column into OWN, where it does not depend on the gain alone."""
     width = strided(batch.columns)
     slopes, ranks, logs = w.real[col.OWN], w.real[col.RANK], w.real[col.POWER]
     worth = w.real[col.WORTH]
@@ -206,7 +206,7 @@ def write_exact_curvatures(p: SmoothDCGParams, batch: Batch, w: Columns, hinged:
 def _exact_curvature(
     w: Columns, c: Floats, a: int, b: int, alpha: float, e: Floats, hinged: bool
 ) -> None:
-    """Write the exact diagonal of one query, columns a to b.
+    """Write the exact diagonal of one query, columns a to b - 1.
 
     With `hinged`, pairs of different gain follow SHF-SDCG's (14).
     """
@@ -245,20 +245,20 @@ def smooth_rank_kernels(
     of_pair: Function,
     hinged: bool,
 ) -> tuple[Kernel, Kernel]:
-    """Make the kernels of SDCG or SHF-SDCG: where c is by gain alone, and where it is by rank.
+    """Make the kernels of SDCG or SHF-SDCG: one for c by gain alone, one for c by rank.
 
     Parameters
     ----------
     packing, tables : compiled function
-        As in `batch_kernels`; two tables, of what blocks add to ranks and to pulls.
+        As in `batch_kernels`, with two tables: for what blocks add to ranks, and to pulls.
     fill : compiled function
         ``fill(p, table, batch, w)`` writes the table of the pulls for one query.
     near_ranks : compiled function
         ``(p, batch, w)``: writes sums over the pairs inside each block into RANK.
     near_pulls : compiled function
-        ``(p, first, last, w)``: writes those of blocks first to last - 1 into PULL and CURVATURE.
+        ``(p, first, last, w)``: writes them for blocks first to last - 1 into PULL and CURVATURE.
     of_pair : function
-        As in `near_field`, where c is by gain alone.
+        As in `near_field`, for c that depends on the gain alone.
     write_cuts : compiled function
         ``(p, batch, w)``: writes CUT of every query, from its ranks, where there is a cut-off.
     hinged : bool
@@ -285,12 +285,12 @@ def smooth_rank_kernels(
     add_lanes = lanes.pairs_in_lanes(of_pair)
     in_lanes = jit_inline(bind(_derivatives_of_lanes, add_lanes=add_lanes))
     by_gain = batch_kernels(SmoothDCGParams, short=short, long=long, in_lanes=in_lanes, **of_any)
-    # Losses are the same, and exact Hessians take all pairs in any case.
+    # Losses are the same, and exact Hessians visit all pairs in any case.
     return by_rank._replace(of_derivatives=by_gain.of_derivatives), by_rank
 
 
-# What these call is bound to them above; `long` says whether queries may be cut into blocks, and
-# `ranked` whether c is by rank.
+# Placeholders: `bind` replaces them for the functions below. `long` says whether queries may be cut
+# into blocks, and `ranked` whether c depends on the rank.
 _unbound: Any = None
 fill = near_ranks = write_cuts = near_pulls = add_pairs = write_ranks = _unbound
 add_lanes = hinged = long = ranked = _unbound
@@ -299,7 +299,7 @@ add_lanes = hinged = long = ranked = _unbound
 def _write_ranks(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> None:
     near_ranks(p, batch, w)
     if long:
-        add_far_ranks(p.alpha, tables[0], batch, w, hinged)  # for hinges grow with distances
+        add_far_ranks(p.alpha, tables[0], batch, w, hinged)  # hinges grow with distance
     if p.k > 0:
         write_cuts(p, batch, w)
 

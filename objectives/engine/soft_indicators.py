@@ -1,24 +1,24 @@
-r"""Soft indicators "is document i at rank j?", which SmoothNDCG, SmoothPrecision, SmoothAP share.
+r"""Soft indicators "is document i at rank j?", for SmoothNDCG, SmoothPrecision and SmoothAP.
 
 Source
     Chapelle, Wu: Gradient descent optimization of smoothed information retrieval metrics (2009),
-    sections 4.1 to 4.3, equations (7), (8), (10), (11). Here everything is in ranked order, ties
-    in input order: t_1 >= ... >= t_n are the scores, so that s_{d(j)} = t_j, and a_i belongs to the
-    document at rank i.
+    sections 4.1 to 4.3, equations (7), (8), (10), (11). Here everything is in ranked order, with
+    ties in input order: t_1 >= ... >= t_n are the scores, so that s_{d(j)} = t_j, and a_i belongs
+    to the document at rank i.
 
 Definition
     e_ij = exp(-(t_i - t_j)^2 / sigma)                                          (11)
     h_ij = e_ij / E_j, E_j = sum_i e_ij                                         (7)
     A    = sum_j b_j m_j, m_j = sum_i a_i h_ij                                  (8)
-    for a measure sum_ij a_i b_j 1(rank_i = j); the loss is -A.
+    for a metric sum_ij a_i b_j 1(rank_i = j); the loss is -A.
 
 Gradient
     (10), summed over i, factorises as section 4.3 says: with u_ij = t_i - t_j and
     lambda_ij = (2/sigma) b_j (a_i - m_j) h_ij u_ij, rank j adds lambda_ij to the gradient of the
-    loss at the document of rank i, and -lambda_ij at its own: O(n) for a rank.
+    loss at the document of rank i, and -lambda_ij at its own: O(n) per rank.
 
 Hessians, rank by rank
-    gauss-newton  |lambda_ij| sqrt(2/sigma) at both. sqrt(sigma/2) is where e is steepest: a Newton
+    gauss-newton  |lambda_ij| sqrt(2/sigma) at both. e is steepest at sqrt(sigma/2), and a Newton
                   step is at most that long.
     exact         of the loss, at i != j: -b_j (a_i - m_j) (e''_ij/E_j - 2 (e'_ij/E_j)^2) with
                   e' = -(2 u/sigma) e, e'' = (4 u^2/sigma^2 - 2/sigma) e; at j itself:
@@ -26,21 +26,21 @@ Hessians, rank by rank
                   m'_j = -sum_i (a_i - m_j) e'_ij/E_j, sums over i != j.
 
 Tied scores
-    h is continuous there (proposition 1), its derivative is not (remark 1): (10) is taken with ties
-    in input order. Where all scores of a query are equal, (10) is zero whatever the grades, and
-    boosting could not begin: there, and only there, gradient and Hessian are those of a regression
-    onto a, with which algorithm 1 begins,
+    h is continuous there (proposition 1), but its derivative is not (remark 1): (10) is computed
+    with ties in input order. If all scores of a query are equal, (10) is zero whatever the grades,
+    and boosting could not begin. Then, and only then, gradient and Hessian are those of a
+    regression onto a, with which algorithm 1 begins,
         -C (a_i - mean a) and C max_i |a_i - mean a| / (START sqrt(sigma)),
         C = sqrt(2/(e sigma)) (sum_j b_j)/n, the size of a pull where e is steepest.
 
 Numerics
     Terms with u^2/sigma > BAND are left out. Scores are sorted, so the band of a rank has two edges
-    that only move down from one rank to the next, and a narrow sigma is fast.
-    Loops either add up or write, never both: the compiler runs a loop that writes in vectors only
-    where its arrays lie far enough apart in memory, and the order of a sum would change with that.
+    that only move down from one rank to the next, and a small sigma is fast.
+    Loops either add up or write, never both: the compiler vectorises a writing loop only where its
+    arrays are far enough apart in memory, and the order of a sum would change with that.
 
 Cost
-    2 ns for each rank and document of its band, with the gradient.
+    2 ns per rank and document of its band, including the gradient.
 """
 
 import math
@@ -64,12 +64,12 @@ DECAYS = np.exp(-np.arange(STEPS * BAND + 2) / STEPS)
 
 # Where all scores are equal, a Newton step moves the document whose a is farthest from the mean by
 # this many sqrt(sigma); at the usual learning rate of 0.1, by three. Scores within one sqrt(sigma)
-# of each other share all ranks, and (8) then also grows as irrelevant documents go up, out of the
-# way: it needs a list in order to begin with. 1, 10, 30, 100 brought .35, .38, .41, .41 validation
+# of each other share all ranks, and (8) then also grows as irrelevant documents move up, out of the
+# way: it needs an ordered list to start from. 1, 10, 30, 100 gave .35, .38, .41, .41 validation
 # NDCG@10 on OHSUMED and .52, .65, .69, .67 on MQ2008 (SmoothNDCG, best round of 60 at 0.1).
 START = 30.0
 
-# The compiler makes a factor 8/sigma of (11): infinity times 0 would be no place in DECAYS.
+# The compiler turns (11) into a factor 8/sigma: infinity times 0 would be no index of DECAYS.
 LEAST_WIDTH = 1e-300
 
 
@@ -93,7 +93,7 @@ def relevance(labels: Floats) -> Floats:
 
 @jit_helper
 def _gaussian(x: float) -> float:
-    """e^-x for 0 <= x <= BAND, in operations that vectors have: a table times a series."""
+    """e^-x for 0 <= x <= BAND, in vectorisable operations: a table times a series."""
     nearest = np.int32(STEPS * x + 0.5)
     r = nearest * (1.0 / STEPS) - x  # at most 1/16
     series = 1.0 / 40320.0
@@ -105,7 +105,7 @@ def _gaussian(x: float) -> float:
 
 @jit_helper
 def band(t: Floats, j: int, sigma: float, first: int, stop: int) -> tuple[int, int]:
-    """Move the band on to rank j, from that of a rank before it (0, 0 at the start)."""
+    """Move the band to that of rank j, from that of an earlier rank (0, 0 at the start)."""
     while (t[first] - t[j]) * (t[first] - t[j]) / sigma > BAND:
         first += 1
     while stop < len(t) and (t[j] - t[stop]) * (t[j] - t[stop]) / sigma <= BAND:
@@ -166,7 +166,7 @@ def _bend(
     slope: Floats,
     curvature: Floats,
 ) -> tuple[float, float, float]:
-    """Write the slopes of one side of a band, add its curvature; return the sums for j itself."""
+    """Write the slopes of one side of a band, add its curvature, return the sums for j itself."""
     own_slope = 0.0
     own_slope_total = 0.0  # E'_j / E_j
     own_bend = 0.0  # sum_i (a_i - m_j) e''_ij / E_j
@@ -203,8 +203,8 @@ def pull_rank(
 ) -> float:
     """Add gradient and curvature of -b_j m_j, b_j = `weight`, in its band; return m_j.
 
-    The band is `first` to `stop`. Where `hessian` is exact, dm_j/dt_i is written into `slope`,
-    inside the band; otherwise the sums of |lambda|, of which Gauss-Newton's curvature is a
+    The band is `first` to `stop` - 1. If `hessian` is exact, dm_j/dt_i is written into `slope`,
+    inside the band. Otherwise the sums of |lambda|, of which the Gauss-Newton curvature is a
     multiple, are added to `curvature`.
     """
     own = t[j]
@@ -234,7 +234,7 @@ def pull_rank(
 
 @jit_helper
 def steepest(curvature: Floats, sigma: float) -> None:
-    """Turn sums of |lambda| into Gauss-Newton's curvature, in place."""
+    """Turn sums of |lambda| into the Gauss-Newton curvature, in place."""
     for i in range(len(curvature)):
         curvature[i] *= math.sqrt(2.0 / sigma)
 
@@ -248,7 +248,7 @@ def start_if_tied(
     grad: Floats,
     curvature: Floats,
 ) -> None:
-    """Write a regression's gradient and Hessian where all scores are equal, `weights` = sum b."""
+    """If all scores are equal, write a regression's gradient and Hessian; `weights` is sum b."""
     if t[0] != t[-1]:
         return
     n = len(a)
@@ -271,7 +271,7 @@ def write_ranked(
     grad: Floats,
     hess: Floats,
 ) -> None:
-    """Bring gradient and Hessian from ranked order to the documents'."""
+    """Bring gradient and Hessian from ranked order to document order."""
     if hessian == EXACT:
         floor_indefinite(curvature)
     for rank in range(len(order)):
@@ -283,7 +283,7 @@ def write_ranked(
 def smooth_measure(
     scores: Floats, a: Floats, b: Floats, sigma: float, hessian: int, grad: Floats, hess: Floats
 ) -> float:
-    """Write gradient and Hessian of -A of one query, and return it.
+    """Write gradient and Hessian of the loss -A of one query, and return the loss.
 
     `a` has a value for each document, `b` for each rank that counts.
     """

@@ -1,7 +1,7 @@
-"""Pairs one by one: all alike, or weighted by what a swap changes, |g_i - g_j| |d_i - d_j| / u_ij.
+"""Pairs one by one: unweighted, or weighted by what a swap changes, |g_i - g_j| |d_i - d_j| / u_ij.
 
-g are gains over the ideal DCG (WORTH), d discounts of ranks (OWN); u is 1 or, for divided pairs,
-0.01 + |s_i - s_j|.
+g are gains over the ideal DCG (WORTH), and d are discounts of ranks (OWN). u is 1 or, for divided
+pairs, 0.01 + |s_i - s_j|.
 """
 
 from typing import Any
@@ -28,13 +28,13 @@ from .near_field import LOWEST, Document, pairs_by_worth
 from .targets import norm_factor
 from .vector import LANES, logistic, padded
 
-# Scores of padding are infinitely far off, and 0 times infinity would be no number.
+# Scores of padding are infinitely far off, and 0 times infinity would be NaN.
 FARTHEST = 1e200
 
 
 @jit_inline
 def write_discounts(d: Discount, batch: Batch, w: Columns) -> None:
-    """Write d."""
+    """Write the discounts d into OWN."""
     place, own = w.whole[col.PLACE], w.real[col.OWN]
     for m in range(1 if batch.spans_blocks else batch.blocks):
         a, b = query_columns(w, batch, m)
@@ -44,13 +44,13 @@ def write_discounts(d: Discount, batch: Batch, w: Columns) -> None:
 
 @jit_inline
 def swap_table(p: Any, levels: int) -> Floats:
-    """Return a table for the far field, to be written by `write_swap_table`."""
+    """Return a table for the far field, to be filled by `write_swap_table`."""
     return new_table(levels)
 
 
 @jit_inline
 def swap_gaps(p: Any, levels: int) -> Floats:
-    """Return what `write_gaps` is to write."""
+    """Return an array to be filled by `write_gaps`."""
     return np.empty((levels, levels))
 
 
@@ -63,7 +63,7 @@ def write_swap_table(table: Floats, w: Columns, batch: Batch) -> None:
             for other in range(batch.runs.shape[1] - 1):
                 gap = abs(levels[level] - levels[other]) * unit
                 # For documents above, |d_i - d_j| is d_j - d_i, and a pair in the right order pulls
-                # the other way: the signs cancel. A wrong pair has 1 - rho for rho.
+                # the other way: the signs cancel. A wrong pair has 1 - rho instead of rho.
                 wrong = gap if (level > other) == (side == ABOVE) else 0.0
                 of_pair = table[:, side, level, other]
                 of_pair[OWN_MOMENT], of_pair[OTHER_MOMENT] = gap, -gap
@@ -87,7 +87,7 @@ def add_grade_pairs(
     sigma: float,
     w: Columns,
 ) -> float:
-    """Write the sums over pairs of different grade, in WORTH, all of weight 1; see `swap_pairs`."""
+    """Write the sums over pairs of different grade (WORTH), all of weight 1; see `swap_pairs`."""
     from_top, scores, grades = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.WORTH]
     pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
     start, count = np.uint64(partners[0]), np.uint64(partners[1] - partners[0])
@@ -98,7 +98,7 @@ def add_grade_pairs(
             for j in range(count):
                 other, grade = from_top[start + j], grades[start + j]
                 below = 1.0 / (own + other)
-                # rho of the better document is the other's share, and the other way round.
+                # rho is the share of the worse document.
                 share = other if own_grade > grade else -own if own_grade < grade else 0.0
                 pull += below * share  # rho
                 curvature += below * below * other if own_grade != grade else 0.0
@@ -141,7 +141,7 @@ _add_grade_lanes = lanes.pairs_in_lanes(pair_of_grades)
 
 @jit_inline
 def derive_grade_lanes(p: Any, w: Lanes) -> tuple[float, float]:
-    """Do what `add_grade_block` does for the queries of a group, with the factors of RankNet."""
+    """Do what `add_grade_block` does for the queries of a group, with RankNet's factors."""
     _add_grade_lanes(p.sigma, w)
     for lane in range(LANES if p.normalize else 0):
         w.of_query[lanes.FACTOR, lane] = 1.0 / max(1, lanes.pairs_of_query(lane, w))
@@ -154,7 +154,7 @@ def swap_pairs(divided: bool, apart: bool = False) -> tuple[Function, Function]:
     Parameters
     ----------
     divided : bool
-        Whether u is 0.01 + |s_i - s_j|, and not 1.
+        Whether u is 0.01 + |s_i - s_j| rather than 1.
     apart : bool, default False
         Whether pairs of the same LEVEL are left out.
 
@@ -162,9 +162,9 @@ def swap_pairs(divided: bool, apart: bool = False) -> tuple[Function, Function]:
     -------
     ``add_rows(rows, partners, factorizable, sigma, w) -> total``
         Writes the sums over pairs of the columns `rows` (first, last + 1) with those of `partners`;
-        `factorizable` as in `columns`. Returns the sum of all w rho.
+        `factorizable` is as in `columns`. Returns the sum of all w rho.
     ``add_block(m, top, batch, sigma, w) -> total``
-        Does so for the pairs within a block of which one stands before column `top`.
+        Does so for the pairs within a block with at least one document before column `top`.
     """
     rows = jit_helper(bind(_rows, divided=divided, apart=apart))
     of_two = jit_helper(bind(_of_two, divided=divided))
@@ -180,7 +180,7 @@ def swap_pair(divided: bool) -> Function:
 
 
 _unbound: Any = None
-# What the functions below find here is bound to them above.
+# Placeholders: `bind` replaces them for the functions below.
 divided = apart = False
 add_rows = add_pairs = add_leading = run_rows = of_two = _unbound
 
@@ -234,7 +234,7 @@ def _rows(
                 if apart:
                     gap = gap if levels[start + j] != level else 0.0
                 weight = gap * abs(own_discount - discounts[start + j]) * value
-                # rho of the better document is the other's share, and the other way round.
+                # rho is the share of the worse document.
                 signed = weight * (other if gap > 0.0 else own)
                 pull += signed
                 magnitude += abs(signed)
@@ -262,12 +262,13 @@ def _rows(
 def _leading(begin: int, top: int, last: int, among: bool, w: Columns) -> float:
     """Add the sums over the pairs of columns begin to top - 1 with those up to last - 1.
 
-    With `among`, nothing is written yet; each pair of which both stand before `top` is met twice,
-    at half its weight. Else those are left out. Returns the sum of all w rho.
+    With `among`, nothing has been written yet, and each pair with both documents before `top` is
+    visited twice, at half its weight. Otherwise such pairs are left out. Returns the sum of all
+    w rho.
     """
     pulls, curvatures, parts = w.real[col.PULL], w.real[col.CURVATURE], w.real[col.RANK]
     first, middle, end = np.uint64(begin), np.uint64(top), np.uint64(last)
-    # Whole vectors: of what is left over, one document takes as long as eight.
+    # Whole vectors: in a remainder, one document takes as long as eight.
     start = first if among else first + np.uint64((top - begin) // LANES * LANES)
     for j in range(start, end):
         parts[j] = 1.0 if j >= middle else 0.5 if among else 0.0
@@ -291,7 +292,7 @@ def _run_rows(
 ) -> float:
     total = 0.0
     for i in range(rows[0], rows[1], np.uint64(2)):
-        # Two at once: what their partners receive is then written once.
+        # Two at once, so that what their partners receive is written once.
         i_b = min(i + np.uint64(1), rows[1] - np.uint64(1))
         there = 1.0 if i_b > i else 0.0
         a = Document(decays[i], scores[i], worths[i], owns[i], 1.0)
@@ -316,7 +317,7 @@ def _run_rows(
 
 
 def _of_two(one: Document, other: Document, part: float) -> tuple[float, float]:
-    """Return what `one` receives of a pair, and the bend."""
+    """Return the pull that `one` receives from a pair, and the bend."""
     u = OFFSET + abs(one.score - other.score) if divided else 1.0
     value = 1.0 / ((one.decay + other.decay) * u)
     gap = one.worth - other.worth
@@ -329,7 +330,7 @@ def _block(m: int, top: int, batch: Batch, sigma: float, w: Columns) -> float:
     begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
     factorizable = w.whole[col.FACTORIZABLE, m] != 0
     end = begin + size
-    # Padding stands behind a query's last block only.
+    # Padding follows only a query's last block.
     padding = factorizable and (m == batch.blocks - 1 or not batch.spans_blocks)
     last = begin + padded(size) if padding else end
     whole = min(max(top, begin), end)
@@ -342,7 +343,7 @@ def _block(m: int, top: int, batch: Batch, sigma: float, w: Columns) -> float:
     if factorizable and begin < whole < end:
         return 2.0 * float(add_leading(begin, whole, last, True, w))
     total = add_rows((begin, whole), (begin, last), factorizable, sigma, w)
-    if whole < end:  # of a pair, one document is at rank T or above
+    if whole < end:  # at least one of a pair is at rank T or above
         total += add_rows((whole, end), (begin, whole), factorizable, sigma, w)
     return total
 
@@ -364,7 +365,7 @@ def derive_divided_lanes(p: Any, w: Lanes) -> tuple[float, float]:
     _add_divided_lanes(p.sigma, w)
     lanes.write_totals(w)
     for lane in range(LANES):
-        # The divisor of equal scores is taken back.
+        # Where all scores are equal, the division is undone.
         tied = w.of_query[lanes.SPREAD, lane] == 0.0
         factor = w.of_query[lanes.FACTOR, lane] * (OFFSET if tied else 1.0)
         magnitude = w.of_query[lanes.TOTAL, lane] * factor  # L over 2 sigma

@@ -1,18 +1,18 @@
-r"""What a swap of two documents changes, for each measure; pairs one by one, weighed by it.
+r"""How much swapping two documents changes each metric; pairs one by one, weighted by it.
 
-With the documents by rank, the measure changes by
+With the documents in ranked order, the metric changes by
     |x_a - x_b| (upper_t(a) - c_a lower_t(b)),  a < b,                                          (*)
-when those at ranks a and b are swapped; t is 1 where the better one stands below, else 0.
+when those at ranks a and b are swapped. t is 1 if the better one is at b, else 0.
 
     ndcg    x = g / Z, upper = lower = d(r), c = 1; dcg without Z
-    map     x = 1[g > 0], upper_t = lower_t = (C_r / r - S_r + t / r) / R, with the number C_r and
-            the sum S_r of 1/r over the R relevant documents down to rank r
+    map     x = 1[g > 0], upper_t = lower_t = (C_r / r - S_r + t / r) / R, with C_r the number and
+            S_r the sum of 1/r of the relevant documents down to rank r, and R their number in all
     mrr     x = 1[g > 0], upper_1 = lower_1 = 1 / min(r, f), upper_0 = lower_0 =
             1 / min(max(r, f), s), with f and s the ranks of the first two relevant documents
     err     x = R_i = g_i / (1 + g_max), P_r = prod_{m < r} (1 - R_m), c_a = 1 / (1 - R_a),
             T_r = sum_{m <= r} R_m P_m / m; upper = P_a / a + c_a T_a, lower = T_{b-1} + P_b / b
 
-Precision, recall and the average relevance position are dcg with gains and discounts of their own.
+Precision, recall and the average relevance position are dcg with their own gains and discounts.
 """
 
 import math
@@ -29,14 +29,14 @@ from .vector import logistic, logistic_loss
 
 TARGETS = ("ndcg", "dcg", "map", "mrr", "err")
 NDCG, DCG, MAP, MRR, ERR = range(5)
-#: With which weights pairs are: (*), NDCG-Loss2, or ten times that and (*).
+#: How pairs are weighted: by (*), by NDCG-Loss2, or by ten times that plus (*).
 VARIANTS = ("lambda", "ndcg-loss2", "ndcg-loss2++")
 LAMBDA, LOSS2, LOSS2PP = range(3)
 MU = 10.0
 
 
 class Swaps(NamedTuple):
-    """(*) of one query; all by rank - 1."""
+    """The numbers of (*) for one query, all by rank - 1."""
 
     x: Floats
     upper: Floats  # (2, n)
@@ -46,7 +46,7 @@ class Swaps(NamedTuple):
 
 @jit_helper
 def swaps_of(target: int, k: int, d: Discount, gains: Floats, order: Integers) -> Swaps:
-    """Return (*) of one query, whose gains `order` brings into ranked order; k cuts Z off, or 0."""
+    """Return (*) for one query; `order` puts `gains` in ranked order, k (or 0) cuts off Z."""
     n = len(order)
     x, c = np.empty(n), np.ones(n)
     for a in range(n):
@@ -91,7 +91,7 @@ def swaps_of(target: int, k: int, d: Discount, gains: Floats, order: Integers) -
 
 @jit_helper
 def _write_err(x: Floats, upper: Floats, lower: Floats, c: Floats) -> None:
-    """Turn gains into the probabilities of stopping; write the rest of (*) of ERR."""
+    """Turn gains into stopping probabilities; write the rest of (*) for ERR."""
     best = 0.0
     for a in range(len(x)):
         best = max(best, x[a])
@@ -117,7 +117,7 @@ def swap_of(s: Swaps, a: int, b: int) -> float:
 
 @jit_helper
 def norm_factor(total: float) -> float:
-    """log2(1 + L)/L, also of a tiny L."""
+    """log2(1 + L)/L, also for a tiny L."""
     return math.log1p(total) / (math.log(2.0) * total) if total > 0.0 else 1.0
 
 

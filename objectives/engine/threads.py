@@ -1,9 +1,9 @@
-"""Spreads queries, and passes over all documents, over threads.
+"""Spreads queries, and passes over all documents, across threads.
 
 Serial kernels that release the interpreter lock run on an ordinary thread pool. Numba's own
 ``prange`` is not used: its work-queue layer aborts the process when two Python threads enter it
-at once, and its OpenMP layer is killed in a forked child. A query is always computed whole by one
-thread, and sums over documents are those of fixed blocks, added up in their order, so results are
+at once, and its OpenMP layer is killed in a forked child. A query is always computed by a single
+thread, and sums over documents are sums of fixed blocks, added in order, so results are
 bit-identical for any number of threads.
 """
 
@@ -24,18 +24,18 @@ import numpy as np
 from ..validation import Floats, Integers
 from .jit import jit_entry
 
-# A query costs as its number of pairs, a long one, in most kernels, as its documents.
+# A query's cost is quadratic in its length. In most kernels it is linear beyond this length.
 _LINEAR_FROM = 500.0
 # Below this many pairs, a few hundred microseconds of work, threads cost more than they save.
 _COST_WORTH_A_THREAD = 100_000
-# A pass over the documents takes about a nanosecond for each: the same, without the pairs.
+# The same for a pass over all documents, which takes about a nanosecond per document.
 _DOCUMENTS_WORTH_A_THREAD = 100_000
-# Several chunks a thread even out what these costs misjudge.
+# Several chunks per thread even out the errors of these costs.
 _CHUNKS_PER_THREAD = 4
-# Python sees an interrupt between two chunks only: after a tenth of a second or less.
+# Python sees an interrupt only between two chunks: after a tenth of a second or less.
 _COST_DEAF_TO_SIGNALS = 10_000_000
 
-#: Documents of which one sum is made: their numbers stay in the fastest memory.
+#: Documents per block of sums: their numbers stay in the fastest cache.
 BLOCK = 4096
 
 _lock = threading.Lock()
@@ -51,7 +51,7 @@ def _forget_pools() -> None:
 
 
 def _ask_for_help(threads: int, task: Callable[[], None]) -> None:
-    """Hand a task to that many other threads, which may come to it late or never."""
+    """Hand a task to this many other threads, which may start it late or never."""
     global _watching_forks
     with _lock:
         if not _watching_forks and hasattr(os, "register_at_fork"):
@@ -64,8 +64,8 @@ def _ask_for_help(threads: int, task: Callable[[], None]) -> None:
         for _ in range(threads):
             pool.submit(task)
     except RuntimeError:
-        # The system has no more threads, or the main thread has ended before this one, and pools
-        # with it: who asks does the work.
+        # The system has no more threads, or the main thread has ended before this one, and the
+        # pools with it: the caller does the work.
         return
 
 
@@ -83,11 +83,11 @@ def over_queries(driver: Callable[..., None], boundaries: Integers, *args: Any) 
 
     Notes
     -----
-    As many threads as ``numba.get_num_threads()`` says: all cores unless ``NUMBA_NUM_THREADS`` or
+    It uses ``numba.get_num_threads()`` threads: all cores unless ``NUMBA_NUM_THREADS`` or
     ``numba.set_num_threads`` says otherwise.
 
     After an error, or an interrupt of the calling thread, other threads may still write into the
-    arrays for the length of a chunk: they are not to be used again.
+    arrays until their chunk is finished: do not use these arrays again.
     """
     n_queries = len(boundaries) - 1
     costs = np.empty(n_queries)
@@ -110,8 +110,8 @@ def over_documents(driver: Callable[..., None], n_docs: int, *args: Any, n_sums:
     Parameters
     ----------
     driver : compiled function
-        Takes the blocks first..last-1, writes into arrays among `args`, and into the row of a
-        block in `sums` (zeros) what its documents add up to.
+        Takes the blocks first..last-1 and writes into arrays among `args`. Writes the sums over
+        the documents of a block into its row of `sums` (zeros).
     n_docs : int
     *args
         Passed through.
@@ -121,7 +121,7 @@ def over_documents(driver: Callable[..., None], n_docs: int, *args: Any, n_sums:
     Returns
     -------
     float64 array (n_sums,)
-        The sums over all documents, the same bits for any number of threads.
+        The sums over all documents, bit-identical for any number of threads.
 
     Notes
     -----
@@ -150,7 +150,7 @@ def _add_blocks(sums: Floats, total: Floats) -> None:
 
 @jit_entry
 def _write_costs(boundaries: Integers, costs: Floats) -> float:
-    """Write what all queries up to each one cost; return what all do."""
+    """Write the cumulative costs of the queries; return the total."""
     total = 0.0
     for q in range(len(boundaries) - 1):
         size = float(boundaries[q + 1] - boundaries[q])
@@ -181,7 +181,7 @@ def _over_chunks(driver: Callable[..., None], cuts: list[int], threads: int, *ar
 def _take_chunks(
     chunks: deque[Callable[[], None]], finished: SimpleQueue[BaseException | None]
 ) -> None:
-    """Run chunks until none is left, and report each."""
+    """Run chunks until none are left, and report each."""
     while True:
         try:
             chunk = chunks.popleft()

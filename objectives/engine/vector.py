@@ -1,7 +1,7 @@
-"""Functions that run over many numbers at once, and the widths that let them.
+"""Functions that run over many numbers at once, and the vector widths for them.
 
 Exponentials take arguments of at most 150, so nothing overflows for any finite score, and 1 - G is
-never formed by subtraction where G is near 1.
+never computed by subtraction where G is near 1.
 """
 
 import math
@@ -11,13 +11,12 @@ import numpy as np
 from ..validation import Floats
 from .jit import jit_entry, jit_helper, jit_inline, jit_ordered
 
-# Loops inside a list run over a multiple of the numbers that the machine's vectors hold, and those
-# over whole columns of scratch over a multiple of these, unrolled: nothing is left to do one by
-# one.
+# Loops inside a list run over a multiple of the machine's vector width, and loops over whole
+# columns of scratch over a multiple of that, unrolled: no remainder is left to do one by one.
 LANES = 8
 STRIDE = 32
 
-# The compiler knows vector forms of + - * / only: exp and log one by one take five times as long.
+# The compiler vectorises only + - * /: exp and log one by one take five times as long.
 LOG2_E = 1.0 / math.log(2.0)
 LN_2 = math.log(2.0)
 LEAST_EXPONENT = -700.0
@@ -28,10 +27,10 @@ MANTISSA, EXPONENT_OF_ONE = (1 << 52) - 1, 1023 << 52
 
 @jit_entry
 def exponentials(x: Floats, out: Floats, n: int) -> None:
-    """Write e^x of the first n numbers, off by 3e-14 of it at most; 0 below e^-700.
+    """Write e^x of the first n numbers, with a relative error of at most 3e-14; 0 below e^-700.
 
-    x is at most 700, and lost. Three short loops take half the time of two that read one array and
-    change another.
+    x is at most 700, and is overwritten. Three short loops take half the time of two that read one
+    array and change another.
     """
     bits = out.view(np.int64)
     for i in range(np.uint64(n)):
@@ -52,8 +51,8 @@ def exponentials(x: Floats, out: Floats, n: int) -> None:
 def _logarithm(mantissa: float, power: float) -> float:
     """ln(2^power mantissa), 1 <= mantissa < 2.
 
-    Rounded alike in vectors and in what is left over of them: a query has the same bits wherever it
-    stands in a batch.
+    Rounds the same in vectors and in the remainder of a loop: a query has the same bits wherever it
+    is in a batch.
     """
     upper = mantissa > math.sqrt(2.0)
     value = 0.5 * mantissa if upper else mantissa
@@ -68,7 +67,7 @@ def _logarithm(mantissa: float, power: float) -> float:
 
 @jit_entry
 def logarithms(x: Floats, out: Floats, n: int) -> None:
-    """Write ln x, x >= 1 or infinite, of the first n numbers, off by 5e-16 of it."""
+    """Write ln x of the first n numbers, normal and positive or infinite, to 5e-16 of its size."""
     given, bits = x.view(np.int64), out.view(np.int64)
     for i in range(np.uint64(n)):
         bits[i] = (given[i] & MANTISSA) | EXPONENT_OF_ONE
@@ -79,16 +78,16 @@ def logarithms(x: Floats, out: Floats, n: int) -> None:
 
 @jit_helper
 def padded(n: int) -> int:
-    """Multiple of `LANES` that holds n, and of `STRIDE` where that takes hardly more."""
+    """Return a multiple of `LANES` that holds n, and of `STRIDE` where that takes hardly more."""
     width = (n + LANES - 1) // LANES * LANES
     return width + LANES if n > STRIDE and width % STRIDE == STRIDE - LANES else width
 
 
 @jit_inline
 def aligned(rows: int, width: int) -> Floats:
-    """Return memory whose rows begin where vectors of the machine do, if `LANES` divides `width`.
+    """Return memory whose rows are aligned to the machine's vectors, if `LANES` divides `width`.
 
-    A vector that lies across two lines of the cache takes twice as long.
+    A vector that straddles two cache lines takes twice as long.
     """
     room = np.empty(rows * width + LANES)
     skip = (64 - room.ctypes.data % 64) % 64 // 8
@@ -97,7 +96,7 @@ def aligned(rows: int, width: int) -> Floats:
 
 @jit_helper
 def strided(n: int) -> int:
-    """Smallest multiple of `STRIDE` that holds n."""
+    """Return the smallest multiple of `STRIDE` that holds n."""
     return (n + STRIDE - 1) // STRIDE * STRIDE
 
 

@@ -1,10 +1,10 @@
 """The command line: compare, tune, train, predict, evaluate, objectives, bench.
 
 Each command parses its options, calls the engine and prints. Errors are one line on standard error;
-``boostrank --debug`` shows where they come from. Standard output has results only, and nothing but
-JSON with ``--json``.
+``boostrank --debug`` shows where they come from. Standard output has only results; with ``--json``,
+only JSON.
 
-app         the group of commands, and what happens to errors
+app         the group of commands, and the handling of errors
 options     options that several commands share
 parsing     what users write in options: objectives, parameters, lists
 data        files, or embedded data
@@ -29,7 +29,7 @@ def main() -> None:
     except Exception as error:
         if "--debug" in sys.argv:
             raise
-        # Not an error of the user's: those have become exit codes before.
+        # Not a user's error: those have already become exit codes.
         print(
             f"boostrank: {type(error).__name__}: {one_line(error)}; this should not happen: "
             "'boostrank --debug ...' shows where",

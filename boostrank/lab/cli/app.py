@@ -1,4 +1,4 @@
-"""The group of commands: its help, its order, and what happens to errors."""
+"""The group of commands: its help, its order, and the handling of errors."""
 
 import sys
 import warnings
@@ -13,13 +13,13 @@ from boostrank.lab.cli import bench, compare, evaluate, objectives, train, tune
 from boostrank.lab.cli.output import INTERRUPTED, WRONG, one_line
 
 EXIT_CODES = """
-**Exit codes**: 0 done; 1 rows of `compare` have failed (the others are there), or an unforeseen
-error; 2 wrong use or bad data; 130 stopped with Ctrl-C.
+**Exit codes**: 0 done; 1 rows of `compare` failed (the others are written), or an unexpected error;
+2 wrong usage or bad data; 130 stopped with Ctrl-C.
 """
 
 
 def _said(error: Exception) -> str:
-    """Return an error's message; a file that cannot be opened by its name and the reason."""
+    """Return an error's message; for a file that cannot be opened, its name and the reason."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
     return one_line(error) or "out of memory"
@@ -30,22 +30,22 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 class _Compilations(event.Listener):
-    """Says once, to whoever watches, why the first training takes so long to begin."""
+    """Says once, on a terminal, why the first training takes so long to begin."""
 
     told = False
 
     def on_start(self, event: Any) -> None:
-        """Numba compiles something that is not in its cache."""
+        """Say that Numba compiles something that is not in its cache."""
         if not self.told and sys.stderr.isatty():
             self.told = True
             print("boostrank: compiling; later runs start at once", file=sys.stderr)
 
     def on_end(self, event: Any) -> None:
-        """Nothing is said."""
+        """Say nothing."""
 
 
 class _Commands(TyperGroup):
-    """Prints errors of the package as one line."""
+    """Prints the package's errors as one line."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -57,7 +57,7 @@ class _Commands(TyperGroup):
                 warnings.simplefilter("default", UserWarning)
                 warnings.showwarning = _show_warning
                 return super().invoke(ctx)
-        except BrokenPipeError:  # of `boostrank ... | head`
+        except BrokenPipeError:  # as in `boostrank ... | head`
             raise
         except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
             if ctx.params["debug"]:
@@ -85,7 +85,7 @@ def _version(asked: bool) -> None:
 
 @app.callback(
     epilog=f"""
-**Examples**, in the order of a first visit:
+**Examples**, in the order in which you need them:
 
     boostrank compare
     boostrank compare -o shf-sdcg,lambdarank S1.txt S2.txt S3.txt S4.txt S5.txt
@@ -93,8 +93,8 @@ def _version(asked: bool) -> None:
     boostrank predict model.txt test.txt.gz --out scores.txt
     boostrank evaluate scores.txt test.txt.gz
 
-`boostrank COMMAND --help` explains each. `boostrank --install-completion`, once, lets the Tab key
-complete commands, options and names in bash, zsh, fish and PowerShell.
+`boostrank COMMAND --help` explains each command. Run `boostrank --install-completion` once, and the
+Tab key completes commands, options and names in bash, zsh, fish and PowerShell.
 
 {EXIT_CODES}"""
 )
@@ -110,7 +110,7 @@ def _group(
 ) -> None:
     """Learning-to-rank objectives for LightGBM and XGBoost.
 
-    Begin with `boostrank compare`: without files it makes its own data.
+    Begin with `boostrank compare`: without files it generates its own data.
     """
 
 

@@ -1,4 +1,4 @@
-"""`boostrank bench`: times of gradients or trainings, as a table, CSV and a figure."""
+"""`boostrank bench`: times gradients or training; prints a table, writes CSV and a figure."""
 
 import csv
 import math
@@ -30,7 +30,7 @@ from boostrank.lab.plot.files import draw_lengths
 from boostrank.lab.settings import Settings
 from boostrank.objectives.validation import check_count
 
-# Seconds after which a call of the largest benchmark is named.
+# Seconds after which a call of the largest benchmark is reported as still running.
 LONG_CALL = 10
 
 EXAMPLES = """
@@ -50,11 +50,11 @@ def bench(
     docs: Annotated[
         str | None,
         typer.Option(
-            help="Documents per query, with commas.",
+            help="Documents per query, comma-separated.",
             show_default=f"{LENGTHS}; with --train {TRAINED}",
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Paired runs; their median counts.")] = 15,
+    repeats: Annotated[int, typer.Option(help="Paired runs; the median is reported.")] = 15,
     threads: Threads = Settings.threads,
     train: Annotated[
         bool, typer.Option("--train", help="Time whole boosting rounds instead (minutes).")
@@ -62,18 +62,18 @@ def bench(
     huge: Annotated[
         bool,
         typer.Option(
-            "--huge", help="Time and memory of one call with 20 million documents (minutes)."
+            "--huge", help="Measure time and memory of one call on 20 million documents (minutes)."
         ),
     ] = False,
     distinct: Annotated[
-        bool, typer.Option("--distinct", help="Labels all different; our objectives alone.")
+        bool, typer.Option("--distinct", help="Distinct labels; only our objectives.")
     ] = False,
     seed: Seed = Settings.seed,
     out: Annotated[Path, typer.Option(help="Folder for CSV and figure.")] = Path("out/bench"),
 ) -> None:
     """Time our gradients against the hosts' own on this machine, as ratios."""
     if huge and docs is not None:
-        raise ValueError("--huge has lists of 120 documents: leave --docs out")
+        raise ValueError("--huge uses lists of 120 documents: leave --docs out")
     docs = docs or (TRAINED if train else LENGTHS)
     lengths = [check_count("docs", int(word)) for word in parse_words(docs)]
     Settings(threads=threads, seed=seed)  # checks them
@@ -81,9 +81,9 @@ def bench(
     out.mkdir(parents=True, exist_ok=True)
     console = make_console()
     if train and huge:
-        raise ValueError("--train and --huge are two benchmarks: give one of them")
+        raise ValueError("--train and --huge are different benchmarks: give one of them")
     if distinct and (train or huge):
-        raise ValueError("--distinct goes with neither --train nor --huge: leave it out")
+        raise ValueError("--distinct cannot be used with --train or --huge: leave it out")
     if huge:
         with _calls() as begin:
             calls = timings.measure_huge(begin, threads=threads, seed=seed)
@@ -124,7 +124,7 @@ def _counting(progress: Progress, rows: Iterable[Any]) -> Iterator[Any]:
 
 @contextmanager
 def _calls() -> Iterator[Callable[[str], None]]:
-    """Say on standard error which call is under way once it has taken `LONG_CALL` seconds."""
+    """Say on standard error which call is running once it has taken `LONG_CALL` seconds."""
     timer = Timer(LONG_CALL, int)
 
     def begin(name: str) -> None:

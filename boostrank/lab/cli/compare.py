@@ -94,9 +94,9 @@ def compare(
     data: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Svmlight with qid (LETOR), .gz too, CSV or parquet. Exactly five: "
-            "LETOR's partitions in its rotation. Otherwise read as one and split into five parts. "
-            "None: embedded data."
+            help="Svmlight with qid (LETOR; also .gz), CSV or parquet. Five files: LETOR's "
+            "partitions in its rotation. Otherwise read as one and split into five parts. "
+            "No files: embedded data."
         ),
     ] = None,
     objective: Annotated[
@@ -113,7 +113,7 @@ def compare(
     hosts: Annotated[
         str,
         typer.Option(
-            help="Which hosts, with commas; catboost adds CatBoost's own objectives.",
+            help="Hosts, comma-separated; catboost adds CatBoost's own objectives.",
             autocompletion=completion(lambda: TRAINERS),
             rich_help_panel=LEARNERS,
         ),
@@ -121,7 +121,7 @@ def compare(
     baseline: Annotated[
         str | None,
         typer.Option(
-            help="What rows are tested against: a built-in such as xgboost:rank:ndcg, or "
+            help="The row to test against: a built-in such as xgboost:rank:ndcg, or "
             "objective@host. By default the first host's first built-in, lightgbm:lambdarank.",
             rich_help_panel=LEARNERS,
         ),
@@ -136,18 +136,18 @@ def compare(
         ),
     ] = None,
     folds: Annotated[
-        str, typer.Option(help="Which folds, with commas.", rich_help_panel=DATA)
+        str, typer.Option(help="Folds, comma-separated.", rich_help_panel=DATA)
     ] = "1,2,3,4,5",
     rounds: Annotated[
         int | None,
         typer.Option(
-            help=f"Trees; {Settings.rounds}, or as the preset has it.", rich_help_panel=TREES
+            help=f"Number of trees; {Settings.rounds}, or the preset's.", rich_help_panel=TREES
         ),
     ] = None,
     fixed_rounds: Annotated[
         bool,
         typer.Option(
-            "--fixed-rounds", help="Test all trees: choose no round.", rich_help_panel=TREES
+            "--fixed-rounds", help="Test all trees, not the best round's.", rich_help_panel=TREES
         ),
     ] = False,
     learning_rate: LearningRate = Settings.learning_rate,
@@ -159,8 +159,8 @@ def compare(
     metric: Annotated[
         str,
         typer.Option(
-            help="What chooses the rounds and is compared: ndcg@k, map, mrr, err@k, precision@k, "
-            "logloss, ... More of them, with commas, are reported next to it.",
+            help="Metric to choose rounds and to compare: ndcg@k, map, mrr, err@k, precision@k, "
+            "logloss, ... If several, comma-separated, the others are only reported.",
             rich_help_panel=DATA,
         ),
     ] = Settings.metric,
@@ -182,19 +182,19 @@ def compare(
         bool,
         typer.Option(
             "--resume",
-            help="Continue from what an earlier run left in --out; otherwise it is replaced.",
+            help="Continue from the results of an earlier run in --out; otherwise replace them.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
     json_: Json = False,
 ) -> None:
-    """Train objectives on hosts over folds: a table, a report to open in a browser, CSV files.
+    """Train objectives on hosts over folds; print a table, write an HTML report and CSV files.
 
-    The hosts' own objectives and regression are always among the rows. All get the same trees; the
-    best round of each is chosen on the validation part, and its figures come from the test part.
-    Every row is tested against the baseline, query by query.
+    The hosts' own objectives and regression are always among the rows. All have the same tree
+    settings. The best round of each is chosen on the validation part, and its figures come from the
+    test part. Every row is tested against the baseline, query by query.
 
-    Without files it makes its own data, small enough for a first look.
+    Without files it generates its own data, small enough for a first look.
     """
     if rounds is None:
         rounds = PRESET_ROUNDS if preset == "accuracy" else Settings.rounds
@@ -259,14 +259,14 @@ def _choose_learners(
     named = parse_objectives(objective, rounds)
     if preset == "accuracy":
         if named:
-            raise ValueError("pass either --preset accuracy or --objective: it names them")
+            raise ValueError("pass either --preset accuracy or --objective, not both")
         named = accuracy_objectives(rounds)
     return baseline_first(learners(named, hosts, rounds=rounds), baseline)
 
 
 @dataclass
 class _Run:
-    """What is trained, and what has come out so far."""
+    """The learners to train, and the results so far."""
 
     #: The baseline first.
     queue: list[Learner]
@@ -275,7 +275,7 @@ class _Run:
     folds: list[int]
     store: ResultStore
     files: CsvFiles
-    #: By learner and fold; None where it has to be trained.
+    #: Results by learner and fold; None if still to be trained.
     known: dict[Learner, dict[int, FoldResult | None]] = field(init=False)
     rows: list[Row] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
@@ -288,12 +288,12 @@ class _Run:
 
     @property
     def n_known(self) -> int:
-        """How many results there are."""
+        """Number of results so far."""
         return sum(result is not None for each in self.known.values() for result in each.values())
 
     @property
     def n_results(self) -> int:
-        """How many results there will be."""
+        """Number of results at the end."""
         return len(self.queue) * len(self.folds)
 
 
@@ -307,7 +307,7 @@ def _tell_resumed(run: _Run) -> None:
 
 
 def _train(run: _Run, *, debug: bool) -> None:
-    """Train all learners; those that fail leave the others' rows."""
+    """Train all learners; one that fails does not stop the others, unless it is the baseline."""
     total = (run.n_results - run.n_known) * run.settings.rounds
     with progress_bar("rounds", total) as progress:
         for learner in run.queue:
@@ -329,7 +329,7 @@ def _train(run: _Run, *, debug: bool) -> None:
 
 
 def _train_learner(progress: Progress, run: _Run, learner: Learner) -> tuple[FoldResult, ...]:
-    """Train what is not known yet, and keep each fold on disk as soon as it is done."""
+    """Train the missing folds, and save each one as soon as it is done."""
     task = progress.task_ids[0]
     known = run.known[learner]
     missing = [fold for fold, result in known.items() if result is None]
@@ -343,7 +343,7 @@ def _train_learner(progress: Progress, run: _Run, learner: Learner) -> tuple[Fol
                 run.store.add(learner, result)
                 known[result.fold] = result
     finally:
-        progress.update(task, completed=end)  # even where it failed on the way
+        progress.update(task, completed=end)  # even if it failed on the way
     return tuple(result for result in known.values() if result is not None)
 
 

@@ -1,4 +1,4 @@
-"""What `boostrank compare` says about its rows: the table, JSON, and how they were made."""
+"""The output of `boostrank compare`: the table, JSON, and how the rows were made."""
 
 import shlex
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from boostrank.lab.settings import Settings
 from boostrank.lab.stats import RESAMPLES
 from boostrank.metrics.conventions import find_convention
 
-#: The first columns: learner, the metric, its difference to the baseline's and p.
+#: The first columns: learner, metric, its difference from the baseline's, and p.
 HEADINGS_KEPT = 4
 
 
@@ -75,7 +75,7 @@ def in_words(
     settings: Settings,
     keep_order: bool,
 ) -> dict[str, str]:
-    """Say what was compared, and how: subjects and sentences."""
+    """Say what was compared, and how: sentences by subject."""
     baseline = next(row.learner for row in rows if row.baseline is None)
     tested = int((~np.isnan(rows[0].pooled(settings.metric))).sum())
     size = ", ".join(
@@ -88,15 +88,15 @@ def in_words(
     folds = ", ".join(str(fold.fold) for fold in rows[0].folds)
     return {
         "Data": f"{source}; {size}; documents {order_in_words(settings.seed, keep_order)}.",
-        "Figures": f"means of the test parts of folds {folds}, convention {settings.convention}, "
+        "Figures": f"means over the test parts of folds {folds}, convention {settings.convention}, "
         + (
             "all rounds."
             if settings.fixed_rounds
             else f"rounds chosen by validation {settings.metric.upper()}."
         ),
         "Trees": f"{settings.rounds} rounds, learning rate {settings.learning_rate:g}, "
-        f"{settings.leaves} leaves, LightGBM at least {settings.min_docs} documents in a leaf, "
-        f"XGBoost min_child_weight 1, {counted(settings.threads, 'thread', 'threads')}, "
+        f"{settings.leaves} leaves, at least {settings.min_docs} documents per leaf on LightGBM, "
+        f"min_child_weight 1 on XGBoost, {counted(settings.threads, 'thread', 'threads')}, "
         f"seed {settings.seed}."
         + "".join(f" {host}: {dict(own)}." for host, own in settings.params.items()),
         "Convention": f"{find_convention(settings.convention, settings.gain)}.",
@@ -110,7 +110,7 @@ def in_words(
 
 
 def command_line(context: typer.Context, **values: Any) -> str:
-    """Return a command that does the same again, with every default spelled out."""
+    """Return the command that repeats the run, with every default spelled out."""
     options, arguments = ["boostrank", str(context.info_name)], []
     for param in context.command.params:
         value = (context.params | values).get(str(param.name))

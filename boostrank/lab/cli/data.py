@@ -1,4 +1,4 @@
-"""What the commands read: files, or embedded data where none is given."""
+"""The data that the commands read: files, or embedded data if none are given."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def load_files(data: list[Path], named: Columns) -> RankingData:
 
 
 def load_features(data: list[Path], named: Columns, model: Model) -> Floats:
-    """Read the features of documents to be scored; tables need no labels and queries."""
+    """Read the features of documents to be scored; tables need no labels or queries."""
     if not any(map(is_table, data)):
         return load_letor(data).X
     known = model.feature_names, model.categories
@@ -58,7 +58,7 @@ def read_files(data: list[Path], named: Columns, seed: int, keep_order: bool) ->
 def read_with_valid(
     data: list[Path], valid: Path | None, named: Columns, seed: int, keep_order: bool
 ) -> tuple[RankingData, RankingData | None]:
-    """Read files to train on as one data set, and one to stop early on: words have one number."""
+    """Read the training files as one data set, and the validation file with the same word codes."""
     if valid is None:
         return read_files(data, named, seed, keep_order), None
     if any(map(is_table, (*data, valid))):
@@ -68,7 +68,7 @@ def read_with_valid(
         train, held = load_letor(data), load_letor(valid)
     if held.X.shape[1] != train.X.shape[1]:
         raise ValueError(
-            f"{valid} has {held.X.shape[1]} features, but the training data {train.X.shape[1]}"
+            f"{valid} has {held.X.shape[1]} features, but the training data has {train.X.shape[1]}"
         )
     return _shuffled(train, seed, keep_order), held
 
@@ -76,7 +76,7 @@ def read_with_valid(
 def read_whole(
     data: list[Path], named: Columns, seed: int, keep_order: bool
 ) -> tuple[str, RankingData]:
-    """Return what the data is, in words, and the data: that of the files, or embedded data."""
+    """Return a description of the data, and the data: from the files, or embedded."""
     if data:
         return ", ".join(path.name for path in data), read_files(data, named, seed, keep_order)
     made = make_ranking(**EMBEDDED, seed=seed)
@@ -86,7 +86,7 @@ def read_whole(
 def read_parts(
     data: list[Path], named: Columns, seed: int, keep_order: bool
 ) -> tuple[str, list[RankingData]]:
-    """Return what the data is, in words, and its five parts."""
+    """Return a description of the data, and its five parts."""
     if len(data) == N_PARTS:
         source = f"{data[0].name} ... {data[-1].name}, five partitions in LETOR's rotation"
         parts = read_parts_of_files(data, named)
@@ -103,5 +103,5 @@ def read_parts(
 
 
 def order_in_words(seed: int, keep_order: bool) -> str:
-    """Say in which order documents are."""
+    """Say in which order the documents are."""
     return "in file order" if keep_order else f"shuffled within queries (seed {seed})"

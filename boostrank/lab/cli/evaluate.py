@@ -32,8 +32,9 @@ def evaluate(
     metrics: Annotated[
         str,
         typer.Option(
-            help="Which, with commas: dcg@k, ndcg@k, map, map@k, precision@k, recall@k, mrr, "
-            "err@k, with any k; rbp@0.8, with any persistence; spearman, kendall, pearson, auc.",
+            help="Metrics, comma-separated: dcg@k, ndcg@k, map, map@k, precision@k, recall@k, mrr, "
+            "err@k, for any k; rbp@0.8, for any persistence; spearman, kendall, pearson, auc; "
+            "logloss, brier, ece.",
             rich_help_panel=DATA,
         ),
     ] = "ndcg@10,map",
@@ -43,10 +44,10 @@ def evaluate(
     gain: Gain = None,
     json_: Json = False,
 ) -> None:
-    """Measure scores. Where the convention keeps the order of ties, it is the files' order."""
+    """Measure scores. If the convention keeps the order of ties, it is the files' order."""
     names = parse_words(metrics)
     rules: dict[str, Any] = {"convention": convention, "gain": parse_gain(gain)}
-    evaluate_scores([0.0], [0.0], [1], names, **rules)  # names, before reading
+    evaluate_scores([0.0], [0.0], [1], names, **rules)  # checks the names, before reading
     values, read = _with_scores(scores, data, Columns(label, qid))
     measured = evaluate_scores(values, read.y, read.group, names, **rules)
     if json_:
@@ -79,7 +80,7 @@ def _with_scores(scores: Path, data: list[Path], named: Columns) -> tuple[Floats
         return values, read
     frames = [read_frame(path) for path in data]
     check(sum(map(len, frames)))
-    # As their only feature, the scores are sorted with their documents.
+    # As the only feature, the scores are sorted with their documents.
     ends = np.cumsum([len(frame) for frame in frames])
     for frame, own in zip(frames, np.split(values, ends[:-1]), strict=True):
         for name in (named.label, named.qid):

@@ -1,4 +1,4 @@
-"""`boostrank objectives`: all objectives on one screen, or one with all that it is and takes."""
+"""`boostrank objectives`: lists all objectives on one screen, or shows one in full."""
 
 import inspect
 import re
@@ -26,12 +26,12 @@ def objectives(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="All that one of them is and takes.", autocompletion=completion(objective_names)
+            help="The objective to show in full.", autocompletion=completion(objective_names)
         ),
     ] = None,
     json_: Json = False,
 ) -> None:
-    """List the objectives, or show one with its parameters and what its derivatives claim to be."""
+    """List the objectives, or show one with its parameters and its contract."""
     if name is not None:
         check_choice("objective", name, REGISTRY)
     if json_:
@@ -49,10 +49,10 @@ def _print_list() -> None:
     width = max(map(len, names)) + 2
     for name in names:
         line = f"{name:<{width}}{_summary(name)}"
-        if len(line) > console.width:  # a line each, so that all are in sight
+        if len(line) > console.width:  # one line each, so that all are visible
             line = line[: console.width - 3].rpartition(" ")[0].rstrip(",:;") + " ..."
         console.print(line, soft_wrap=True)
-    print_note(console, "'boostrank objectives NAME' has its parameters and what it claims to be.")
+    print_note(console, "'boostrank objectives NAME' shows its parameters and its contract.")
 
 
 def _print_details(name: str) -> None:
@@ -80,7 +80,7 @@ def _print_details(name: str) -> None:
 
 
 def _documented(cls: type[Objective]) -> dict[str, str]:
-    """Return the text on each parameter in a class's docstring, after its choices."""
+    """Return the text on each parameter from a class's docstring, with its choices first."""
     sections = re.split(r"^(\w[\w ]*)\n-+\n", inspect.getdoc(cls) or "", flags=re.MULTILINE)
     text = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
     entries = re.split(r"^([\w, ]+) : (.*)\n", text, flags=re.MULTILINE)[1:]

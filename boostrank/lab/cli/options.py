@@ -8,12 +8,12 @@ import typer
 
 from boostrank.metrics import CONVENTIONS
 
-# Headings of the options.
+# Headings of groups of options.
 LEARNERS, DATA, TREES, OUTPUT = "What is trained", "Data and metrics", "Trees", "Output"
 
 
 def completion(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Return what completes the last of several names with commas between."""
+    """Return a function that completes the last of several comma-separated names."""
 
     def complete(incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",")
@@ -24,7 +24,7 @@ def completion(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]
 
 Data = Annotated[
     list[Path],
-    typer.Argument(help="Files, read as one: svmlight with qid (LETOR), .gz too, CSV or parquet."),
+    typer.Argument(help="Files, read as one: svmlight with qid (LETOR; also .gz), CSV or parquet."),
 ]
 Label = Annotated[
     str, typer.Option(help="CSV and parquet: the column of grades.", rich_help_panel=DATA)
@@ -35,33 +35,34 @@ Qid = Annotated[
 Drop = Annotated[
     str,
     typer.Option(
-        help="CSV and parquet: columns that are no features, with commas.", rich_help_panel=DATA
+        help="CSV and parquet: columns that are not features, comma-separated.",
+        rich_help_panel=DATA,
     ),
 ]
 Categorical = Annotated[
     str,
     typer.Option(
-        help="CSV and parquet: features whose values have no order, with commas.",
+        help="CSV and parquet: features whose values have no order, comma-separated.",
         rich_help_panel=DATA,
     ),
 ]
-Rounds = Annotated[int, typer.Option(help="Trees.", rich_help_panel=TREES)]
+Rounds = Annotated[int, typer.Option(help="Number of trees.", rich_help_panel=TREES)]
 LearningRate = Annotated[float, typer.Option(help="Shrinkage per tree.", rich_help_panel=TREES)]
 Leaves = Annotated[int, typer.Option(help="Leaves per tree.", rich_help_panel=TREES)]
 MinDocs = Annotated[
     int,
-    typer.Option(help="Fewest documents in a leaf (LightGBM only).", rich_help_panel=TREES),
+    typer.Option(help="Minimum documents per leaf (LightGBM only).", rich_help_panel=TREES),
 ]
-Threads = Annotated[int, typer.Option(help="Threads of host and objective.", rich_help_panel=TREES)]
+Threads = Annotated[int, typer.Option(help="For host and objective alike.", rich_help_panel=TREES)]
 Seed = Annotated[
     int,
-    typer.Option(help="Of shuffling, splitting, hosts and tests.", rich_help_panel=TREES),
+    typer.Option(help="Seed for shuffling, splitting, hosts and tests.", rich_help_panel=TREES),
 ]
 KeepOrder = Annotated[
     bool,
     typer.Option(
         "--keep-order",
-        help="Keep the order of documents in the files, which may be a ranker's.",
+        help="Keep the files' order of documents, which may be a ranker's.",
         rich_help_panel=DATA,
     ),
 ]
@@ -78,14 +79,14 @@ Gain = Annotated[
     typer.Option(
         help="What a grade is worth to metrics and objectives: exponential (2^y - 1), linear (for "
         "prices, probabilities, ranks), or one number for each grade from 0: 0,1,3,10. By "
-        "default as the convention has it.",
+        "default, metrics use the convention's gain, and objectives their own.",
         rich_help_panel=DATA,
     ),
 ]
 Metric = Annotated[
     str,
     typer.Option(
-        help="What chooses the rounds and is compared: ndcg@k, map, mrr, err@k, precision@k, ...",
+        help="Metric to choose rounds and to compare: ndcg@k, map, mrr, err@k, precision@k, ...",
         rich_help_panel=DATA,
     ),
 ]
@@ -93,7 +94,7 @@ Params = Annotated[
     Path | None,
     typer.Option(
         help='JSON file with parameters of the hosts, {"lightgbm": {"max_bin": 63}}, or of the '
-        "only host. They take precedence over the options here.",
+        "only host without its name. They take precedence over the options here.",
         rich_help_panel=TREES,
     ),
 ]

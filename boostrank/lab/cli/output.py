@@ -1,4 +1,4 @@
-"""Tables, notes, JSON and progress, in one form for all commands."""
+"""Tables, notes, JSON and progress, in the same form for all commands."""
 
 import json
 import math
@@ -23,14 +23,14 @@ from boostrank.lab.environment import versions
 
 # Exit codes.
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
-# Lines that go into a file or a pipe are as long as they are.
+# Lines that go into a file or a pipe are not wrapped.
 FILE_WIDTH = 10_000
 # The narrowest column of names: names are wrapped before a number is cut.
 _NAME_WIDTH = 10
 
 
 def make_console() -> Console:
-    """Return what prints on standard output."""
+    """Return a console for standard output."""
     console = Console(markup=False, highlight=False)
     if not console.is_terminal:
         console.width = FILE_WIDTH
@@ -40,17 +40,17 @@ def make_console() -> Console:
 def print_table(
     console: Console, headings: Sequence[str], rows: Sequence[Sequence[str]], *, least: int
 ) -> list[str]:
-    """Print a table in Markdown that never cuts a number.
+    """Print a table in Markdown, and never cut a number.
 
     Parameters
     ----------
     console : Console
     headings : sequence of str
-        The most important first. The first column holds names, which are wrapped where they must
-        be; the others are set to the right.
+        The most important first. The first column holds names, which are wrapped if necessary;
+        the others are aligned to the right.
     rows : sequence of sequence of str
     least : int
-        How many columns are printed however narrow the terminal is.
+        How many columns are always printed, however narrow the terminal is.
 
     Returns
     -------
@@ -95,12 +95,12 @@ def print_json(value: Any) -> None:
 
 
 def half_width(low: float, high: float) -> str:
-    """Return half an interval as it stands after a number; nothing where there is none."""
+    """Return half an interval, to print after a number; nothing if there is none."""
     return "" if math.isnan(high - low) else f" ± {(high - low) / 2:.4f}"
 
 
 def json_number(value: float) -> float | None:
-    """Return a number as JSON has it, NaN as null."""
+    """Return a number for JSON, with NaN as null."""
     return None if math.isnan(value) else value
 
 
@@ -120,7 +120,7 @@ def one_line(error: Exception) -> str:
 
 
 def progress_bar(unit: str, total: int) -> Progress:
-    """Return a bar with the time left, which shows nothing where there is no terminal."""
+    """Return a bar with the time left, which shows nothing without a terminal."""
     console = Console(stderr=True)
     progress = Progress(
         TextColumn("{task.description}", markup=False),

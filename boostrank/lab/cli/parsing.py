@@ -1,4 +1,4 @@
-"""What users write in options: objectives with parameters, and lists with commas between."""
+"""What users write in options: objectives with parameters, and comma-separated lists."""
 
 import ast
 import json
@@ -14,12 +14,12 @@ from boostrank.objectives.validation import check_choice
 from boostrank.registry import make_objective, objective_names
 
 PRESETS = ("regularized", "accuracy")
-#: As many as the published comparisons have; enough to see who overfits.
+#: As many as in the published comparisons; enough to see which objectives overfit.
 PRESET_ROUNDS = 300
 
 
 def _value(text: str) -> Any:
-    """Read a parameter: a Python literal where it is one, otherwise a word."""
+    """Read a parameter: a Python literal if it is one, otherwise a word."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -40,10 +40,10 @@ def parse_params(pairs: list[str], objective: str) -> dict[str, Any]:
 
 
 def parse_objectives(texts: list[str], rounds: int) -> dict[str, Objective] | None:
-    """Read ``sdcg``, ``sdcg,lambdarank`` and ``sdcg:k=10,alpha=2``; None where nothing is named."""
+    """Read ``sdcg``, ``sdcg,lambdarank`` and ``sdcg:k=10,alpha=2``; None if nothing is named."""
     labels: list[str] = []
     for piece in ",".join(texts).split(",") if texts else []:
-        if labels and "=" in piece and ":" not in piece:  # one more parameter of the same
+        if labels and "=" in piece and ":" not in piece:  # one more parameter of that objective
             labels[-1] += f",{piece.strip()}"
         else:
             labels.append(piece.strip())
@@ -67,7 +67,7 @@ def accuracy_objectives(rounds: int) -> dict[str, Objective]:
 
 
 def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Read the hosts' parameters from a JSON file, by host; of a single host without its name."""
+    """Read the hosts' parameters from a JSON file, by host; a single host may be left unnamed."""
     if path is None:
         return {}
     expected = 'expected {"lightgbm": {"name": value}, "xgboost": {...}}'
@@ -85,9 +85,9 @@ def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, 
 
 
 def with_preset(preset: str | None, params: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the hosts' parameters with those of ``--preset regularized`` under them.
+    """Return the hosts' parameters on top of those of ``--preset regularized``.
 
-    What has an option of its own, such as ``--leaves``, is left to it.
+    Parameters of the preset that have an option of their own, such as ``--leaves``, are left out.
     """
     if preset is not None:
         check_choice("preset", preset, PRESETS)
@@ -102,28 +102,26 @@ def with_preset(preset: str | None, params: dict[str, dict[str, Any]]) -> dict[s
 
 
 def parse_gain(text: str | None) -> str | tuple[float, ...] | None:
-    """Read a word, or numbers with commas between."""
+    """Read a word, or comma-separated numbers."""
     if text is None or text.replace("-", "").isalpha():
         return text
     try:
         return tuple(float(piece) for piece in text.split(","))
     except ValueError:
         raise ValueError(
-            "gain is exponential, linear, or one number for each grade from 0 with commas between, "
+            "gain is exponential, linear, or comma-separated numbers, one for each grade from 0, "
             f"such as 0,1,3,10; got {text!r}"
         ) from None
 
 
 def parse_folds(text: str) -> list[int]:
-    """Read numbers with commas between."""
+    """Read comma-separated numbers."""
     try:
         return [int(piece) for piece in text.split(",")]
     except ValueError:
-        raise ValueError(
-            f"folds are numbers with commas between, such as 1,2; got {text!r}"
-        ) from None
+        raise ValueError(f"folds are comma-separated numbers, such as 1,2; got {text!r}") from None
 
 
 def parse_words(text: str) -> list[str]:
-    """Read words with commas between."""
+    """Read comma-separated words."""
     return [piece.strip() for piece in text.split(",")]

@@ -1,4 +1,4 @@
-"""`boostrank train` and `boostrank predict`: a model file, and scores from it."""
+"""`boostrank train` writes a model file, and `boostrank predict` the scores of a model."""
 
 from pathlib import Path
 from typing import Annotated
@@ -64,11 +64,11 @@ def train(
         ),
     ],
     model: Annotated[
-        Path, typer.Option(help="Where to write it, in the host's own format (XGBoost: .json too).")
+        Path, typer.Option(help="File to write, in the host's own format (XGBoost: also .json).")
     ],
     param: Annotated[
         list[str] | None,
-        typer.Option("--param", "-p", help="Of the objective: k=10. May be repeated."),
+        typer.Option("--param", "-p", help="Parameter of the objective: k=10. May be repeated."),
     ] = None,
     host: Annotated[
         str, typer.Option(help="lightgbm or xgboost.", autocompletion=completion(lambda: HOSTS))
@@ -83,13 +83,13 @@ def train(
     valid: Annotated[
         Path | None,
         typer.Option(
-            help="File to stop early on: the model keeps the trees of its best round.",
+            help="File for early stopping: the model keeps the trees of its best round.",
             rich_help_panel=DATA,
         ),
     ] = None,
     patience: Annotated[
         int,
-        typer.Option(help="With --valid: rounds without a better one.", rich_help_panel=TREES),
+        typer.Option(help="With --valid: rounds without improvement.", rich_help_panel=TREES),
     ] = 50,
     metric: Metric = Settings.metric,
     gain: Gain = None,
@@ -102,14 +102,14 @@ def train(
     """Train one objective on one host and write the model.
 
     Documents are shuffled within their queries first: in the first round all scores are tied, and
-    objectives that go by rank would take the order of the file for a ranking.
+    objectives that depend on ranks would take the order of the file for a ranking.
     """
     builtin = _builtins().get(objective)
     if builtin is not None:
         host = builtin.host
         if param:
             raise ValueError(
-                f"--param is for boostrank's objectives; give {objective} its own with --params"
+                f"--param is for boostrank's objectives; set those of {objective} with --params"
             )
     settings = Settings(
         rounds=rounds,
@@ -151,19 +151,19 @@ def train(
 
 
 def _builtins() -> dict[str, type[Model]]:
-    """Return the hosts' own objectives as they are written here, each with its host."""
+    """Return the hosts' own objectives as users write them, each with its host."""
     return {f"{host}:{name}": kind for host, kind in HOSTS.items() for name in kind.builtins}
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="As 'train' or the host itself writes it.")],
+    model: Annotated[Path, typer.Argument(help="A model file of 'train' or of the host itself.")],
     data: Data,
     out: Annotated[Path, typer.Option(help="Where to write the scores, one per line.")],
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
     drop: Drop = "",
 ) -> None:
-    """Write a model's score of every document, in the order of the data."""
+    """Write a model's score for every document, in the order of the data."""
     trained = load_model(model)
     X = load_features(data, columns(label, qid, drop, ""), trained)
     if trained.n_features != X.shape[1]:

@@ -55,7 +55,8 @@ def tune(
     data: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Svmlight with qid (LETOR), .gz too, CSV or parquet; read as one. None: embedded."
+            help="Svmlight with qid (LETOR; also .gz), CSV or parquet; read as one. No files: "
+            "embedded data."
         ),
     ] = None,
     objective: Annotated[
@@ -63,18 +64,18 @@ def tune(
         typer.Option(
             "--objective",
             "-o",
-            help="What to tune, each with as many trials: shf-sdcg, gbrank:normalize=True (that "
-            "is kept), or a built-in such as lightgbm:lambdarank, which the others are compared "
-            "with. May be repeated. By default shf-sdcg.",
+            help="What to tune, each with the same number of trials: shf-sdcg, "
+            "gbrank:normalize=True (which stays fixed), or a built-in such as lightgbm:lambdarank, "
+            "which the others are compared with. May be repeated. By default shf-sdcg.",
         ),
     ] = None,
-    hosts: Annotated[str, typer.Option(help="Hosts of our objectives, with commas.")] = "lightgbm",
-    trials: Annotated[int, typer.Option(help="Sets of parameters, the defaults first.")] = 50,
-    rounds: Annotated[int, typer.Option(help="Trees to choose from.")] = PRESET_ROUNDS,
+    hosts: Annotated[str, typer.Option(help="For our objectives, comma-separated.")] = "lightgbm",
+    trials: Annotated[int, typer.Option(help="Parameter sets to try, the defaults first.")] = 50,
+    rounds: Annotated[int, typer.Option(help="Number of trees to choose from.")] = PRESET_ROUNDS,
     folds: Annotated[int, typer.Option(help="Folds of whole queries.")] = N_PARTS,
-    repeats: Annotated[int, typer.Option(help="Cross-validation repeats, on other folds.")] = 3,
+    repeats: Annotated[int, typer.Option(help="Cross-validation repeats, with other folds.")] = 3,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Stop trials below the median after a repeat.")
+        bool, typer.Option("--prune", help="Stop trials that are below the median after a repeat.")
     ] = False,
     n_jobs: Annotated[int, typer.Option(help="Folds trained at a time.")] = 1,
     seed: Seed = Settings.seed,
@@ -91,10 +92,10 @@ def tune(
         "out/tune"
     ),
 ) -> None:
-    """Tune objectives with their trees on repeated cross-validation over whole queries.
+    """Tune objectives and their trees by repeated cross-validation over whole queries.
 
-    Prints each learner's defaults and best trial, and the best as Python to paste; all trials are
-    in a CSV file. An interrupted search continues where it stopped.
+    Prints each learner's defaults and best trial, and the best as Python to paste. All trials go
+    into a CSV file. An interrupted search continues where it stopped.
     """
     chosen = _choose_learners(objective or ["shf-sdcg"], parse_words(hosts), rounds)
     given = read_params(params, list(dict.fromkeys(learner.host for learner in chosen)))
@@ -148,8 +149,8 @@ def tune(
         f"Data: {source}; {counted(len(read.group), 'query', 'queries')}, documents "
         f"{order_in_words(seed, keep_order)}. {counted(trials, 'trial', 'trials')} each, seed "
         f"{seed}, {folds} folds, {counted(repeats, 'repeat', 'repeats')}, {rounds} rounds, of "
-        "which the fewest within one standard error of the best; convention "
-        f"{convention}; {counted(n_jobs, 'fold', 'folds')} at a time. Differences: to the "
+        "which the fewest within one standard error of the best are used; convention "
+        f"{convention}; {counted(n_jobs, 'fold', 'folds')} at a time. Differences: from the "
         f"best trial of {tuned[0].learner}; ± half a 95 % interval. The best of many trials looks "
         "better than it is on the queries that chose it: test it on others. Versions: "
         f"{versions_in_words(dict.fromkeys(learner.host for learner in chosen))}.",
@@ -161,7 +162,7 @@ def tune(
 
 
 def _choose_learners(objective: list[str], hosts: list[str], rounds: int) -> list[Learner]:
-    """Return the learners, the hosts' own first: the first is what the others are compared with."""
+    """Return the learners, the hosts' own first; the others are compared with the first."""
     words = parse_words(",".join(objective))
     named = parse_objectives([word for word in words if word not in BUILTINS], rounds)
     hosts = list(dict.fromkeys(check_choice("host", host, HOSTS) for host in hosts))
@@ -174,7 +175,7 @@ def _choose_learners(objective: list[str], hosts: list[str], rounds: int) -> lis
 
 
 def _table(tuned: list[search.Tuned], metric: str) -> tuple[list[str], list[list[str]]]:
-    """Return headings and cells: defaults and best trial of each, against the first one's best."""
+    """Return headings and cells: each learner's defaults and best, against the first one's best."""
     headings = ["learner", "trial", metric.upper(), "difference", "rounds", "95 %"]
     lines = []
     for one in tuned:

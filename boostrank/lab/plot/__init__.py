@@ -1,1 +1,1 @@
-"""What `boostrank.plot` is made of, and the figures that the command line writes."""
+"""The parts of `boostrank.plot`, and the figures that the command line writes."""

@@ -1,6 +1,6 @@
 """What all figures share: colours and line styles, Axes with a legend, checks of arguments.
 
-Matplotlib is imported where something is drawn, pyplot only where a figure is made for the caller.
+Matplotlib is imported when something is drawn, pyplot only when a figure is made for the caller.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,16 +13,16 @@ from boostrank.objectives.validation import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Four of Okabe and Ito's colours, and two more that colour-blind eyes tell apart from these as
-#: well as these from each other. All have a contrast of at least 3 to 1 with white and with black,
-#: which Okabe and Ito's paler ones do not.
+#: Four of Okabe and Ito's colours, and two more that colour-blind readers can distinguish from the
+#: four as well as the four from each other. All have a contrast of at least 3 to 1 with white
+#: and with black, which Okabe and Ito's paler ones do not have.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#9F64FB", "#E0004B")
-#: For what others are compared with: baselines, the hosts' own objectives.
+#: For baselines and the hosts' own objectives, with which others are compared.
 GREY = "#767676"
 _OURS = ("-", ":", "-.")
 _THEIRS = ("--", ":", "-.", "-")
 
-#: Matplotlib settings with which a picture can be read on a light page and on a dark one: for
+#: Matplotlib settings that make a picture readable on a light page and on a dark one: use
 #: ``with matplotlib.rc_context(ANY_BACKGROUND):`` around drawing and saving.
 ANY_BACKGROUND: Mapping[str, Any] = {
     **dict.fromkeys(("figure.facecolor", "axes.facecolor", "legend.facecolor"), "none"),
@@ -52,7 +52,7 @@ def start_axes(ax: "Axes | None") -> "Axes":
         ax = pyplot.subplots(layout="constrained")[1]
     elif not isinstance(ax, matplotlib.axes.Axes):
         raise TypeError(
-            f"ax must be Matplotlib's Axes, got {type(ax).__name__}; of several panels pass one, "
+            f"ax must be Matplotlib's Axes, got {type(ax).__name__}; of several panels, pass one, "
             "such as panels[0]"
         )
     ax.grid(alpha=0.25)
@@ -61,14 +61,14 @@ def start_axes(ax: "Axes | None") -> "Axes":
 
 
 def finish_axes(ax: "Axes", given: "Axes | None") -> "Axes":
-    """Add a legend where the Axes were made here and hold anything labelled."""
+    """Add a legend if the Axes were made here and hold anything labelled."""
     if given is None and ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize="small")
     return ax
 
 
 def check_labelled(name: str, values: Any, of_what: str) -> None:
-    """Refuse anything but a mapping that is not empty."""
+    """Refuse anything but a non-empty mapping."""
     if not isinstance(values, Mapping):
         raise TypeError(
             f"{name} must map labels to {of_what}, got {type(values).__name__}; "
@@ -90,7 +90,7 @@ def check_curve(name: str, values: Any) -> Floats:
 
 
 def line_styles(labels: Iterable[str], grey: Collection[str] = ()) -> dict[str, dict[str, Any]]:
-    """Return colour and line style of each label, by its place among those of its kind."""
+    """Return colour and line style of each label, by its position among labels of its kind."""
     styles = {}
     places = [0, 0]
     for label in labels:
@@ -107,7 +107,7 @@ def line_styles(labels: Iterable[str], grey: Collection[str] = ()) -> dict[str, 
 
 
 def check_sequence(name: str, values: Any, kind: type) -> None:
-    """Refuse anything but a sequence of one kind that is not empty."""
+    """Refuse anything but a non-empty sequence of one kind."""
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise TypeError(
             f"{name} must be a sequence of {kind.__name__}, got {type(values).__name__}"

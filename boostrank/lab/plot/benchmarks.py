@@ -1,4 +1,4 @@
-"""The figure of `boostrank bench`: time against the length of the list."""
+"""The figure of `boostrank bench`: time against the length of lists."""
 
 import math
 from collections.abc import Sequence
@@ -14,12 +14,13 @@ _HOST_MARKERS = {"lightgbm": "s", "xgboost": "^"}
 
 
 def time_per_document(timings: Sequence[Timing], *, ax: "Axes | None" = None) -> "Axes":
-    """Draw time for each document against the length of the list, both logarithmic.
+    """Draw time per document against the length of lists, both logarithmic.
 
     Parameters
     ----------
     timings : sequence of Timing
-        Of `boostrank.lab.bench.measure`. Of an objective timed twice at a length the faster counts.
+        From `boostrank.lab.bench.measure`. If an objective is timed twice at a length, the faster
+        time is drawn.
     ax : matplotlib Axes, optional
         Where to draw. Default None: a new figure, with a legend.
 

@@ -30,7 +30,7 @@ _MARKERS = {"lightgbm": "o", "xgboost": "s"}
 def row_styles(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     """Return colour and line style of each learner, the same in all figures of a comparison.
 
-    An objective has one colour on all hosts; what it is compared with is grey.
+    An objective has the same colour on all hosts; the hosts' own objectives are grey.
     """
     labels = dict.fromkeys(row.learner.label for row in rows)
     return line_styles(labels, {row.learner.label for row in rows if row.learner.builtin})
@@ -60,12 +60,12 @@ def learning_curves(
     Returns
     -------
     matplotlib Axes
-        With one line for each curve, labelled.
+        With one labelled line for each curve.
 
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind or empty; the message names it.
+        For an argument of the wrong kind or an empty one; the message names it.
     ImportError
         Without Matplotlib.
 
@@ -112,7 +112,7 @@ def draw_host_curves(
 
 
 def curve_limits(rows: Sequence[Row]) -> tuple[float, float]:
-    """Return limits for learning curves: the first rounds would press all lines together."""
+    """Return limits for learning curves without the first rounds, which would squeeze the lines."""
     late = np.concatenate([row.curve[len(row.curve) // 10 :] for row in rows])
     space = 0.05 * (late.max() - late.min()) + 1e-3
     return late.min() - space, late.max() + space
@@ -130,8 +130,8 @@ def metric_by_cutoff(
     Parameters
     ----------
     figures : mapping of label to mapping of str to array_like (n_queries,)
-        For each learner what ``boostrank.evaluate(..., ("ndcg@1", "ndcg@2"), per_query=True)``
-        returns, of the same queries. Queries with a NaN are left out.
+        For each learner, what ``boostrank.evaluate(..., ("ndcg@1", "ndcg@2"), per_query=True)``
+        returns for the same queries. Queries with a NaN are left out.
     measure : str, default "ndcg"
         All its metrics are drawn, such as "ndcg@1" and "ndcg@2"; others are ignored.
     baseline : str, optional
@@ -144,13 +144,13 @@ def metric_by_cutoff(
     Returns
     -------
     matplotlib Axes
-        With dots for each learner, labelled, side by side at each cut-off. The intervals are
+        With labelled dots for each learner, side by side at each cut-off. The intervals are
         normal ones, 1.96 standard errors to each side.
 
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind, metrics that are not there or that differ between learners,
+        For an argument of the wrong kind, metrics that are missing or differ between learners,
         or fewer than two queries with a value; the message names the argument.
     ImportError
         Without Matplotlib.
@@ -229,7 +229,7 @@ def _by_cutoff(
         if list(other) != list(first) or len(other[min(other)]) != len(first[min(first)]):
             raise ValueError(
                 f"figures must have the same metrics and queries for every label, but those of "
-                f"{label!r} are not those of {next(iter(values))!r}"
+                f"{label!r} differ from those of {next(iter(values))!r}"
             )
     return values
 
@@ -245,7 +245,7 @@ def _intervals(
         if len(counted) < 2:
             raise ValueError(
                 f"figures[{label!r}] must have at least two queries with a value at {k}, got "
-                f"{len(counted)}: one has no interval"
+                f"{len(counted)}: a single one has no interval"
             )
         means[i] = counted.mean()
         halves[i] = 1.96 * counted.std(ddof=1) / math.sqrt(len(counted))
@@ -253,7 +253,7 @@ def _intervals(
 
 
 def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw by how much each query is better or worse than with a baseline, as sorted bars.
+    """Draw how much better or worse each query is than with a baseline, as sorted bars.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -
     Raises
     ------
     TypeError, ValueError
-        For anything but arrays of one length with a query that has both values; the message
+        For anything but arrays of the same length with a query that has both values; the message
         names the argument.
     ImportError
         Without Matplotlib.
@@ -317,13 +317,13 @@ def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -
 def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     """Draw the test metric of the learners of a comparison, best on top, with 95 % intervals.
 
-    The intervals show how much queries differ, which the paired test takes out: learners that it
-    tells apart from the baseline are filled.
+    The intervals include how much queries differ, which the paired test removes: learners that it
+    distinguishes from the baseline have filled markers.
 
     Parameters
     ----------
     rows : sequence of Row
-        Of a comparison, as `boostrank compare` makes them.
+        The rows of a comparison, as `boostrank compare` makes them.
     ax : matplotlib Axes, optional
         Where to draw. Default None: a new figure, with a legend.
 
@@ -392,25 +392,25 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
 def differences(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     """Draw the paired difference of each learner from the baseline, with zero as a line.
 
-    The intervals are those of the differences within queries: one that leaves out zero tells the
-    learner from the baseline.
+    The intervals are those of the differences within queries: one that excludes zero distinguishes
+    the learner from the baseline.
 
     Parameters
     ----------
     rows : sequence of Row
-        Of a comparison, as `boostrank.compare` makes them.
+        The rows of a comparison, as `boostrank.compare` makes them.
     ax : matplotlib Axes, optional
         Where to draw. Default None: a new figure.
 
     Returns
     -------
     matplotlib Axes
-        With a dot and a 95 % interval for each learner but the baseline, best on top.
+        With a dot and a 95 % interval for each learner except the baseline, best on top.
 
     Raises
     ------
     TypeError, ValueError
-        For anything but rows with a baseline and one learner more; the message names the argument.
+        For anything but rows with a baseline and another learner; the message names the argument.
     ImportError
         Without Matplotlib.
 

@@ -30,7 +30,7 @@ def draw_rounds(rows: Sequence[Row], path: Path) -> None:
     ----------
     rows : sequence of Row
     path : Path
-        Of the file; its suffix says which kind.
+        Where to write the file; its suffix chooses the format.
     """
     hosts = list(dict.fromkeys(row.learner.host for row in rows))
     legend_lines = math.ceil(max(map([row.learner.host for row in rows].count, hosts)) / 2)
@@ -56,7 +56,7 @@ def draw_test(rows: Sequence[Row], path: Path) -> None:
     ----------
     rows : sequence of Row
     path : Path
-        Of the file; its suffix says which kind.
+        Where to write the file; its suffix chooses the format.
     """
     with load_matplotlib().rc_context(ANY_BACKGROUND):
         figure = _new_figure(8.0, 1.9 + 0.3 * len(rows))
@@ -66,13 +66,13 @@ def draw_test(rows: Sequence[Row], path: Path) -> None:
 
 
 def draw_lengths(timings: Sequence[Timing], path: Path) -> None:
-    """Draw time for each document against the length of the list; see `time_per_document`.
+    """Draw time per document against the length of lists; see `time_per_document`.
 
     Parameters
     ----------
     timings : sequence of Timing
     path : Path
-        Of the file; its suffix says which kind.
+        Where to write the file; its suffix chooses the format.
     """
     with load_matplotlib().rc_context(ANY_BACKGROUND):
         figure = _new_figure(10.0, 5.5)

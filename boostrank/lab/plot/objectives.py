@@ -1,4 +1,4 @@
-"""Figures of objectives: how they pull at documents, and how close they are to a metric."""
+"""Figures of objectives: how they pull on documents, and how close they are to a metric."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -30,19 +30,19 @@ def gradient_by_difference(
     scaled: bool = False,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw how hard objectives pull at the better of two documents, by their score difference.
+    """Draw how hard objectives pull on the better of two documents, by their score difference.
 
     Parameters
     ----------
     objectives : mapping of label to Objective
     grades : pair of float, default (1, 0)
-        Of the two documents, the better one first.
+        Grades of the two documents, the better one first.
     round : int, optional
         Boosting round, for scheduled objectives.
     hessian : bool, default False
-        Draw the Hessian, too, as a broad pale line.
+        Also draw the Hessian, as a broad pale line.
     scaled : bool, default False
-        Divide each line by its largest size: then objectives compare in form alone.
+        Divide each line by its largest absolute value, to compare shapes only.
     ax : matplotlib Axes, optional
         Where to draw. Default None: a new figure, with a legend.
 
@@ -55,7 +55,7 @@ def gradient_by_difference(
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind or out of its range, as ``objective.grad_hess`` has it; the
+        For an argument of the wrong kind or out of range, as for ``objective.grad_hess``; the
         message names it.
     ImportError
         Without Matplotlib.
@@ -94,7 +94,7 @@ def gradient_by_rank(
     scaled: bool = False,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw how hard objectives pull at a relevant document, by the rank that it has.
+    """Draw how hard objectives pull on a relevant document, by its rank.
 
     Parameters
     ----------
@@ -104,9 +104,9 @@ def gradient_by_rank(
     round : int, optional
         Boosting round, for scheduled objectives.
     hessian : bool, default False
-        Draw the Hessian, too, as a broad pale line.
+        Also draw the Hessian, as a broad pale line.
     scaled : bool, default False
-        Divide each line by its largest size: then objectives compare in form alone.
+        Divide each line by its largest absolute value, to compare shapes only.
     ax : matplotlib Axes, optional
         Where to draw. Default None: a new figure, with a legend.
 
@@ -118,7 +118,7 @@ def gradient_by_rank(
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind or out of its range, as ``objective.grad_hess`` has it; the
+        For an argument of the wrong kind or out of range, as for ``objective.grad_hess``; the
         message names it.
     ImportError
         Without Matplotlib.
@@ -156,7 +156,7 @@ def _pulls(
     marker: str,
     ax: "Axes | None",
 ) -> "Axes":
-    """Draw minus the gradients, and Hessians, of some rows of the data."""
+    """Draw minus the gradients, and the Hessians, of some rows of the data."""
     check_labelled("objectives", objectives, "objectives")
     check_flag("hessian", hessian)
     check_flag("scaled", scaled)
@@ -177,7 +177,7 @@ def _pulls(
         if scaled:
             pull, curvature = (v / max(np.abs(v).max(), tiny) for v in lines[label])
         axes.plot(x, pull, marker=marker, markersize=3, linewidth=1.4, label=label, **look)
-        if hessian:  # seen beneath the other even where both have the same form
+        if hessian:  # visible beneath the other even if both have the same shape
             axes.plot(
                 x,
                 curvature,
@@ -199,7 +199,7 @@ def surrogate_against_measure(
     Parameters
     ----------
     stages : mapping of label to sequence of Directness
-        For each objective what `boostrank.directness` returns at the scores after rounds 1, 2, ...
+        For each objective, what `boostrank.directness` returns at the scores after rounds 1, 2, ...
     ax : matplotlib Axes, optional
         Where to draw. Default None: a new figure, with a legend.
 
@@ -207,13 +207,13 @@ def surrogate_against_measure(
     -------
     matplotlib Axes
         With a path for each objective through the means over queries, which ends in a dot, and the
-        visible part of the diagonal on which surrogate and measure are equal.
+        visible part of the diagonal, on which surrogate and measure are equal.
 
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind or empty, or a stage without any query; the message names
-        the argument.
+        For an argument of the wrong kind or an empty one, or a stage without any query; the message
+        names the argument.
     ImportError
         Without Matplotlib.
 

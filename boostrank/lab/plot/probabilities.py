@@ -1,4 +1,4 @@
-"""Figures of probabilities: whether what is called likely is so."""
+"""Figures of probabilities: whether they are calibrated."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 def reliability(
     predictions: Mapping[str, tuple[Any, Any]], *, bins: int = BINS, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw how often documents are relevant against how likely they were said to be.
+    """Draw how often documents are relevant against their predicted probability.
 
     Parameters
     ----------
     predictions : mapping of label to (probabilities, targets)
-        Two arrays (n_docs,) from 0 to 1: what was predicted, and the labels or, of grades, the
+        Two arrays (n_docs,) from 0 to 1: what was predicted, and the labels or, for grades, their
         shares of the top grade.
     bins : int, default 10
         Bins of equal width, as in the measure ``ece``; those without documents are left out.
@@ -44,7 +44,7 @@ def reliability(
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind or out of its range; the message names it.
+        For an argument of the wrong kind or out of range; the message names it.
     ImportError
         Without Matplotlib.
 
@@ -67,15 +67,15 @@ def reliability(
         )
         if len(p) != len(t):
             raise ValueError(
-                f"probabilities and targets of {label!r} must be equally many, got {len(p)} and "
-                f"{len(t)}"
+                f"probabilities and targets of {label!r} must have the same length, got {len(p)} "
+                f"and {len(t)}"
             )
         for name, values in (("probabilities", p), ("targets", t)):
             if not ((values >= 0.0) & (values <= 1.0)).all():
                 raise ValueError(
                     f"{name} of {label!r} must be from 0 to 1, got {values.min():g} to "
-                    f"{values.max():g}; turn scores into probabilities, grades into shares of the "
-                    "top grade"
+                    f"{values.max():g}; turn scores into probabilities, and grades into shares of "
+                    "the top grade"
                 )
         place = bin_of(p, bins)
         count = np.bincount(place, minlength=bins)

@@ -1,4 +1,4 @@
-"""Figures of trade-offs: what more of one metric costs of another."""
+"""Figures of trade-offs: what a gain in one metric costs in another."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def pareto(
     values: Mapping[str, Any], *, metrics: Sequence[str] = ("", ""), ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw models by two metrics, and link those that no other of their kind is better than.
+    """Draw models by two metrics, and connect those that no other of their kind dominates.
 
     Parameters
     ----------
@@ -28,13 +28,13 @@ def pareto(
     Returns
     -------
     matplotlib Axes
-        With one line for each label, over the models that no other of the label beats in one metric
-        without losing in the other, and points for all.
+        With points for all models and, for each label, one line through the models that no other of
+        the label beats in one metric without losing in the other.
 
     Raises
     ------
     TypeError, ValueError
-        For an argument of another kind or shape; the message names it.
+        For an argument of the wrong kind or shape; the message names it.
     ImportError
         Without Matplotlib.
 
