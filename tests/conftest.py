@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests; the kernel cache is keyed by the kernels before Numba loads."""
+"""Fixtures shared by all tests. Names Numba's cache after the kernels' code before Numba loads."""
 
 import ast
 import gc
@@ -30,13 +30,13 @@ for _path in sorted((*ROOT.glob("objectives/**/*.py"), *ROOT.glob("boostrank/**/
     _source = _path.read_text()
     if _path.parent.name == "engine" or re.search(r"^\s*from \S*engine\b", _source, re.MULTILINE):
         _kernels.update(_code(_source).encode())
-# Nor does Numba tell kernels that check their indices, or are optimised less, from others.
+# Nor does Numba distinguish kernels that check their indices, or are optimised less, from others.
 for _name in ("NUMBA_BOUNDSCHECK", "NUMBA_OPT"):
     _kernels.update(os.environ.get(_name, "").encode())
 os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / _kernels.hexdigest()[:16])
 
-# Before a host loads OpenMP, whose threads in several test processes would wait for each other:
-# trainings take up to ten times as long.
+# Set before a host loads OpenMP: its threads in several test processes would wait for each other,
+# and training would take up to ten times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
@@ -45,12 +45,12 @@ from hypothesis import settings  # noqa: E402
 from numba.core import event  # noqa: E402
 
 settings.register_profile("fuzz", max_examples=5000, print_blob=True)
-# Compiling makes millions of objects: looking for garbage among them takes a tenth of it.
+# Compiling makes millions of objects. Looking for garbage among them takes a tenth of the time.
 gc.set_threshold(100_000, 50, 50)
 
 
 class Untraced(event.Listener):
-    """Switches tracing off while Numba compiles, which takes half as long again with it."""
+    """Switches tracing off while Numba compiles, which takes half as long again when traced."""
 
     def __init__(self) -> None:
         self.own = threading.local()
@@ -66,21 +66,21 @@ class Untraced(event.Listener):
 event.register("numba:compile", Untraced())
 
 
-# Files of which `make coverage` counts the lines in the interpreter. Compiled they reach few lines,
-# and tracing takes two thirds of their time once more.
+# Files whose lines `make coverage` counts in the interpreter. Compiled, they reach few lines, and
+# tracing makes them take two thirds longer.
 OF_KERNELS = {"test_blocks", "test_derivatives", "test_edge_cases", "test_fuzz", "test_oracle"}
 OF_KERNELS |= {"test_pairwise", "test_preferences"}
-# They run what users would write: plots and trainings, of which other tests reach every line.
-EXAMPLES = {"test_docs", "test_notebooks"}
+# Other tests reach all that these do: what users would write, and files of random contents.
+REACHED_ELSEWHERE = {"test_docs", "test_notebooks", "test_fuzz_files"}
 TRACED = pytest.StashKey[bool]()
 
 
-@pytest.hookimpl(trylast=True)  # when it is known which are run
+@pytest.hookimpl(trylast=True)  # when it is known which tests run
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Choose the tests whose lines are counted.
 
     In the interpreter a test takes three times as long while it is traced. There each test is
-    traced once for each objective, and once for each case that no test before it had.
+    traced once for each objective, and once for each case that no earlier test had.
     """
     interpreted = "NUMBA_DISABLE_JIT" in os.environ
     known = set()
@@ -88,17 +88,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         test, _, case = item.name.partition("[")
         objective = re.match(r"[a-z-]*", case)[0]  # what the case's name begins with
         new = {(item.path, test, objective), case} - known
-        untraced = EXAMPLES if interpreted else EXAMPLES | OF_KERNELS
+        untraced = REACHED_ELSEWHERE if interpreted else REACHED_ELSEWHERE | OF_KERNELS
         item.stash[TRACED] = item.path.stem not in untraced and (not interpreted or bool(new))
         known |= new
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Switch tracing off for the others, pytest's own work included.
+    """Switch tracing off for the other tests, pytest's own work included.
 
-    The marker no_cover of pytest-cov does nothing in the processes of pytest-xdist: what it pauses
-    there has paused another tracer, which goes on instead.
+    pytest-cov's marker no_cover has no effect under pytest-xdist: the tracer that it pauses there
+    had paused another one, which then continues.
     """
     trace = sys.gettrace()
     if not item.stash[TRACED]:
@@ -110,7 +110,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that changes golden files."""
+    """Add the option that rewrites the golden file."""
     parser.addoption("--overwrite", action="store_true", help="rewrite the golden file")
 
 

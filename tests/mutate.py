@@ -4,11 +4,11 @@
 
 Faults are made from the syntax tree: + for -, * for /, swapped operands of -, < for <= and for >=,
 a constant one off, sums in float32, a statement or a sign left out, `and` for `or`. Each is tried
-on a copy of the project, with the tests of the base class, derivatives, oracle and edge cases that
-use the file and with test files that know it: first without compiling (seconds), then, if it
-survives, compiled. Survivors are printed. Those that change nothing are listed in `EQUIVALENT` and
-`ALIKE` with the reason, and count as neither caught nor missed. An entry there that no fault of the
-present sources matches is an error.
+on a copy of the project. The tests are those of the base class, derivatives, oracle and edge cases
+that use the file, and the further test files in `KNOWN_BY`. They run first without compiling
+(seconds) and, if the fault survives, compiled. Survivors are printed. Faults that change nothing
+are listed in `EQUIVALENT` and `ALIKE` with the reason, and count as neither caught nor missed. An
+entry there that matches no fault of the present sources is an error.
 """
 
 import argparse
@@ -32,22 +32,22 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 OBJECTIVES = ROOT / "objectives"
-# By name, with its folder where objectives/ and the engine have files of one name.
+# By name, with the folder where objectives/ and the engine have files of the same name.
 FILES: dict[str, Path] = {}
 for _path in sorted(OBJECTIVES.rglob("*.py"), key=lambda path: (len(path.parts), path)):
     if _path.stem != "__init__":
         FILES[f"engine/{_path.stem}" if _path.stem in FILES else _path.stem] = _path
 FIRST = ("objective", "derivatives", "oracle", "edge_cases")
-# Test files that take minutes without compiling, are of processes and threads, or of which but some
-# tests do without the rest of the project.
+# Test files that take minutes without compiling, that test processes and threads, or in which only
+# some tests can run without the rest of the project.
 COMPILED = ("clicks", "hosts", "package", "processes", "smoothrank", "unbiased")
-# Beyond these many times the sound file's seconds, a fault makes an endless loop or a deadlock.
+# A fault that takes this many times as long as the sound file is an endless loop or a deadlock.
 PATIENCE_AT_WORK, PATIENCE = 2, 10
 MEMORY = 6 << 30
 SIGMOIDS = ("sdcg", "lambdarank", "ranknet")
 HINGES = (("gbrank", "ranksvm", "rankboost"), ("pairwise",))
-# File -> objectives that use it, or other words of tests' names, and test files besides the first
-# ones. Of a loss that is not here it is the objective alone.
+# File -> objectives that use it, or other words in tests' names, and test files in addition to
+# `FIRST`. For a loss not listed here, only its own objective.
 KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "around": (("unbiased", "preferences"), ("unbiased", "preferences")),
     "base": (
@@ -71,7 +71,10 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "gbrank": (("gbrank",), ("pairwise",)),
     "hinge": HINGES,
     "intake": (("gbrank", "copied", "refused_wherever", "pass"), ("passes",)),
-    "jit": (("gbrank", "ranknet", "anew", "helper"), ("package", "pairwise", "processes")),
+    "jit": (
+        ("gbrank", "ranknet", "anew", "helper", "compiles", "one_call"),
+        ("blocks", "package", "pairwise", "processes"),
+    ),
     "lambdarank": (("lambdarank",), ("blocks", "claims", "pairwise")),
     "lanes": (SIGMOIDS, ("blocks",)),
     "listmle": (("listmle",), ("orders",)),
@@ -109,14 +112,14 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "spearman": (("spearman",), ("orders",)),
     "swaps": (("lambdarank",), ("blocks",)),
     "targets": (("lambdarank", "yetirank"), ("claims", "objective")),
-    "threads": (("listnet",), ("processes",)),
+    "threads": (("listnet", "passes", "processes"), ("passes", "processes")),
     "unbiased": (("unbiased",), ("unbiased", "clicks")),
     "validation": (("gbrank", "slam"), ("objective", "schedules")),
     "vector": (SIGMOIDS, ("blocks",)),
     "xe_ndcg": (("xe-ndcg",), ("hosts",)),
     "yetirank": (("yetirank",), ("hosts",)),
 }
-# Faults that no test can catch, as printed, and why.
+# Faults that no test can catch, as this script prints them, and why.
 EQUIVALENT = {
     "around: @dataclass(frozen=True, kw_only=True) => @dataclass(frozen=True, kw_only=False)": (
         "its only argument is declared again where it is used"
@@ -126,7 +129,7 @@ EQUIVALENT = {
     ),
     "columns: if q > first and (n > BLOCK or columns > BATCH):"
     " => if q > first and (n >= BLOCK or columns > BATCH):": (
-        "where a batch ends: its queries do not meet"
+        "only where a batch ends, and queries of a batch do not interact"
     ),
     "columns: others += 1 if grade != worth else 0 => others += 1 if grade != worth else 1": (
         "whole gains are merged too, into the same order"
@@ -139,26 +142,41 @@ EQUIVALENT = {
     " => CONSTANT, GAUSS_NEWTON, EXACT = 0, 1, 3": "any three numbers",
     "curvature: floor = max(HESSIAN_FLOOR, INDEFINITE_FLOOR * total / max(1, len(hess)))"
     " => floor = max(HESSIAN_FLOOR, INDEFINITE_FLOOR * total / max(2, len(hess)))": (
-        "of one document, the total is zero"
+        "the total of a single document is zero"
     ),
     "draws: for k in range(9, -1, -1): => for k in range(10, -1, -1):": (
         "one more term, of 6e-17 at most"
     ),
     "draws: while stop < last and boundaries[stop + 1] - boundaries[first] <= BLOCK:"
     " => while stop < last and boundaries[stop - 1] - boundaries[first] <= BLOCK:": (
-        "how many queries a batch has: any number will do"
+        "only how many queries a batch has: any number will do"
     ),
+    "driver: _pack_short, _pack_any = (jit_entry(bind(columns.pack, long=long)) for long in"
+    " (False, True)) => _pack_short, _pack_any = (jit_entry(bind(columns.pack, long=long)) for long"
+    " in (True, True))": "the same numbers, from slower code",
+    "driver: grad, hess = np.zeros(b - a), np.zeros(b - a)"
+    " => grad, hess = np.zeros(b - a), np.zeros(b + a)": "zeros that nobody reads",
     "frank: better, worse = (i, j) if labels[i] > labels[j] else (j, i)"
     " => better, worse = (i, j) if labels[i] >= labels[j] else (j, i)": (
-        "documents of equal grade are passed over above"
+        "documents of equal grade are skipped above"
     ),
     'jit: HELPER = {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper}'
     ' => HELPER = {**OPTIONS, "no_cpython_wrapper": False, "pipeline_class": _Helper}': (
         "compiling takes longer"
     ),
+    "intake: if not 0 <= sizes[q] <= n_docs - boundaries[q]:"
+    " => if not 0 <= sizes[q] <= n_docs + boundaries[q]:": (
+        "sizes that are too large do not add up to the number of documents either"
+    ),
     "jit: return digest.hexdigest()[:16] => return digest.hexdigest()[:17]": "a longer name",
+    'jit: name = "_".join([function.__name__, *(key for key in globals if globals[key] is True)])'
+    ' => name = "_".join([function.__name__, *(key for key in globals if globals[key] is'
+    " False)])": "other names, which differ in the same places",
+    "jit: for shared, own in zip(library._shared_module.functions, module.functions, strict=True):"
+    " => for shared, own in zip(library._shared_module.functions, module.functions,"
+    " strict=False):": "a module and its clone have the same functions",
     "lambdarank: NO_FITS = np.zeros((1, 1, 1)) => NO_FITS = np.zeros((1, 2, 1))": (
-        "stands where no fit is read"
+        "a placeholder where no fit is read"
     ),
     "long_smooth_ap: sums = np.empty((2, TERMS)) => sums = np.empty((3, TERMS))": (
         "a row that nobody reads"
@@ -180,13 +198,13 @@ EQUIVALENT = {
     ),
     "ranknet: return loss / max(1, count_pairs(labels)) if p.normalize else loss"
     " => return loss / max(2, count_pairs(labels)) if p.normalize else loss": (
-        "long lists have no pair or as many as documents"
+        "a long list has no pairs, or many"
     ),
     "order: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
-        "when sorting by buckets is given up: the other way sorts alike"
+        "only when bucket sorting gives up: the other way sorts the same"
     ),
     "order: top, bottom = scores[0], scores[0] => top, bottom = scores[1], scores[0]": (
-        "the loop begins at the first again"
+        "the loop starts at the first score again"
     ),
     "order: if moves < 0: => if moves <= 0:": "another threshold",
     "pair_losses: fit = np.zeros((1, 6, WIDTH)) => fit = np.zeros((1, 7, WIDTH))": (
@@ -207,11 +225,11 @@ EQUIVALENT = {
     ),
     "swaps: own[column] = rank_discount(d, b - a, place[column] + 1)"
     " => own[column] = rank_discount(d, ((a) - (b)), place[column] + 1)": (
-        "differences of discounts count, and those of n - r are the same for every n"
+        "only differences of discounts count, and those of n - r are the same for every n"
     ),
     "swaps: weight = abs(gap) * abs(own_discount - discounts[start + j]) # w_ij"
     " => weight = abs(gap) * abs(((discounts[start + j]) - (own_discount))) # w_ij": (
-        "of which the size is taken"
+        "only its magnitude is used"
     ),
     "engine/targets: upper, lower = np.zeros((2, n)), np.zeros((2, n))"
     " => upper, lower = np.zeros((2, n)), np.zeros((3, n))": "a row that nobody reads",
@@ -220,24 +238,27 @@ EQUIVALENT = {
     " => shares = np.linspace(1.0, total, n_chunks + 1)[1:-1]": "a cut one pair further on",
     "xe_ndcg: return XENDCGParams(p.gammas[a:b] if len(p.gammas) > 1 else p.gammas)"
     " => return XENDCGParams(p.gammas[a:b] if len(p.gammas) > 2 else p.gammas)": (
-        "of two documents in all, there is something to rank in a query of both alone"
+        "with two documents in all, there is something to rank only if they share a query"
     ),
     "validation: if (array[bad] > most).all(): => if (array[bad] >= most).all():": (
-        "the largest that is allowed is none of those"
+        "the largest value allowed is not among them"
     ),
     "yetirank: drawn = p.uniforms.size > 1 => drawn = p.uniforms.size > 2": (
-        "of two documents in all, either order has the same pair"
+        "with two documents in all, either order has the same pair"
     ),
 }
-# The same of many, as regular expressions of what stands in their place.
+# The same for groups of faults: regular expressions that match the changed line.
 ALIKE = {
     r"(SHORT_LIST|MOVES_PER_DOCUMENT|(DIRECT|BY_WORTH)(_UP_TO)?|TABLE|MAX_LEVELS|DOCUMENTS_PER_LEVEL"
     r") = \d+|LARGEST_EXPONENT = 151\.0": ("where one way takes over from another: both agree"),
-    r"(LANES|STRIDE|(WIDE_)?BLOCK|BATCH) = \d+": "lengths of scratch and of what is done at once",
+    r"(LANES|STRIDE|(WIDE_)?BLOCK|BATCH) = \d+": "lengths of scratch and of batches",
     r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*": (
         "how work is shared out: any share gives the same"
     ),
     r"threads = .* if total (> 2|>= 3) \* _COST_WORTH_A_THREAD else 1": "another threshold",
+    r"far = tables\(p, MAX_LEVELS if longest (>=|>) rules.direct_up_to else [12]\)": (
+        "a table that is not needed, or with room for more levels"
+    ),
     r"if many and size (>=|<) DIRECT.*|fits_many = .* >= DIRECT // 2": "another threshold",
     r"direct = 1 < top <= DIRECT_TOP.*|(SMALL|MOST_STEPS) = .*": "another threshold",
 }
@@ -259,7 +280,7 @@ SWAPS: dict[type[ast.AST], tuple[str, ...]] = {
 
 
 class Fault(NamedTuple):
-    """A piece of a file and what stands in its place."""
+    """A piece of a file and its replacement."""
 
     name: str
     line: int
@@ -341,7 +362,7 @@ def faults(name: str, source: str) -> Iterator[Fault]:
 
 
 def computing(tree: ast.Module) -> Iterator[ast.AST]:
-    """Walk through what computes: functions, methods and constants, but no annotations."""
+    """Walk through the code that computes: functions, methods, constants, but not annotations."""
     stack: list[ast.AST] = list(tree.body)
     while stack:
         node = stack.pop()
@@ -360,7 +381,7 @@ def computing(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 class Limits(NamedTuple):
-    """Seconds that tests may take: of the processor, and in all."""
+    """Seconds that tests may take: of processor time, and in all."""
 
     work: float = math.inf
     wait: float = math.inf
@@ -382,7 +403,7 @@ def alike(pattern: str, fault: Fault) -> bool:
 
 
 def outdated() -> list[str]:
-    """Return what `EQUIVALENT` and `ALIKE` hold that no fault of the sources is, and lost files."""
+    """Return entries that match no fault of the sources, and names of files that are gone."""
     every = [fault for name, path in FILES.items() for fault in faults(name, path.read_text())]
     texts = {str(fault) for fault in every}
     return [
@@ -398,7 +419,7 @@ def names_of(file: str) -> tuple[str, ...]:
 
 
 class Copy:
-    """A copy of the project in which one file of objectives/ is another."""
+    """A copy of the project in which one file of objectives/ holds a fault."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -419,20 +440,20 @@ class Copy:
             return self._tests(fault, compiled, limits)
         finally:
             path.write_text(fault.source)
-            # Numba knows the sound file by its time.
+            # Numba recognises the sound file by its modification time.
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-            # Python would take the next fault of the same second and length for this one.
+            # Python would mistake the next fault of the same second and length for this one.
             shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
 
     def _tests(self, fault: Fault, compiled: bool, limits: Limits) -> str | None:
         words, own = KNOWN_BY.get(fault.name, (names_of(fault.name), ()))
-        # Identifiers of tests hold names of objectives, or of their classes.
+        # Test names hold the names of objectives, or of their classes.
         words = tuple(dict.fromkeys((*words, *(word.replace("-", "") for word in words))))
         chosen = ["-k", " or ".join(words)]
         if compiled:
             files = [f"tests/test_{file}.py" for file in (*FIRST, *own)]
             return self._compiled(fault, [*files, *chosen], limits)
-        # NumPy warns of what compiled kernels compute silently: that would catch nothing.
+        # NumPy warns where compiled kernels are silent. Such a warning must not count as a catch.
         common = ["-m", "not compiled"]
         for warning in ("RuntimeWarning", "pytest.PytestAssertRewriteWarning"):
             common += ["-W", f"ignore::{warning}"]
@@ -447,7 +468,7 @@ class Copy:
         return ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--rootdir", str(self.root), *more]
 
     def _uncompiled(self, runs: list[list[str]], limits: Limits) -> None:
-        """Run tests in this process, which ends with them, whatever happens."""
+        """Run tests in this process, and end it whatever happens."""
         code = 1
         try:
             code = self._pytest(runs, limits)
@@ -466,7 +487,7 @@ class Copy:
         os.dup2(null, 2)
         import pytest
 
-        for arguments in runs:  # one by one: most faults need not wait for all to be collected
+        for arguments in runs:  # one at a time: most faults are caught before all are collected
             code = pytest.main(self._arguments(arguments))
             if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
                 return int(code)
@@ -475,7 +496,7 @@ class Copy:
     def _compiled(self, fault: Fault, tests: list[str], limits: Limits) -> str | None:
         """Run tests in a process of their own, with the machine code of the sound file.
 
-        Names of machine code hold a digest of the sources: what the fault changes is not found.
+        Names of machine code hold a digest of the sources, so what the fault changes is compiled.
         """
         runpy.run_path(str(self.root / "tests" / "conftest.py"))
         cache = Path(os.environ["NUMBA_CACHE_DIR"])
@@ -507,14 +528,14 @@ def timed(run: Callable[[Limits], str | None]) -> tuple[str | None, Limits]:
 
 
 def worked() -> float:
-    """Return the seconds of the processor that processes started here have taken."""
+    """Return the processor seconds that child processes have taken."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def waited(child: int, seconds: float) -> str | None:
     """Return how a child's tests failed, or None where they passed."""
-    slept = 0.0  # by no clock: that goes on while somebody stops this process and its child
+    slept = 0.0  # not by a clock, which runs on while this process and its child are stopped
     while slept < seconds:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -530,7 +551,7 @@ def waited(child: int, seconds: float) -> str | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", help="in objectives/; all by default")
-    parser.add_argument("--sample", type=int, help="faults a file; all by default")
+    parser.add_argument("--sample", type=int, help="faults per file; all by default")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     of_path = {path.resolve(): name for name, path in FILES.items()}
