@@ -124,6 +124,12 @@ def data_dir() -> Path:
 
 
 @pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write no figures: drawing them takes most of the time of a small comparison."""
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda *_, **__: None)
+
+
+@pytest.fixture
 def rng() -> np.random.Generator:
     """Return a seeded source of random numbers."""
     return np.random.default_rng(20091102)

@@ -42,6 +42,8 @@ from boostrank.lab.results import FoldResult
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.presets import REGULARIZED
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 SMALL = ["--rounds", "8", "--leaves", "4", "--min-docs", "3", "--learning-rate", "0.3"]
 
 
@@ -228,6 +230,7 @@ def test_the_report_says_the_same(compared: tuple[Any, Path]) -> None:
 def test_figures_are_written_and_the_process_keeps_its_backend(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.undo()  # of `no_figures`
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
     with matplotlib.rc_context({"backend": "svg"}):
         result = _run(

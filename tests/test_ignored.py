@@ -209,6 +209,7 @@ def test_the_command_line_names_it(host: str, name: str, value: Any, tmp_path: P
     assert line.startswith(f"boostrank: ignored by boostrank's ranknet: {name}")
 
 
+@pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize("command", ["compare", "tune"])
 def test_comparisons_and_searches_name_it(command: str, tmp_path: Path) -> None:
     more = ["--trials", "1", "--repeats", "1"] if command == "tune" else ["--hosts", "lightgbm"]

@@ -296,6 +296,7 @@ def test_early_stopping_keeps_the_best_round(
     assert value(short) <= value(model) + 1e-6
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_compare_takes_a_table_a_metric_and_parameters(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
