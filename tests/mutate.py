@@ -240,6 +240,14 @@ EQUIVALENT = {
     " => return XENDCGParams(p.gammas[a:b] if len(p.gammas) > 2 else p.gammas)": (
         "with two documents in all, there is something to rank only if they share a query"
     ),
+    "vector: MANTISSA, EXPONENT_OF_ONE = (1 << 52) - 1, 1023 << 52"
+    " => MANTISSA, EXPONENT_OF_ONE = (1 << 52) - 2, 1023 << 52": (
+        "the last bit of a number, less than the error that is promised"
+    ),
+    "vector: return width + LANES if n > STRIDE and width % STRIDE == STRIDE - LANES else width"
+    " => return width + LANES if n >= STRIDE and width % STRIDE == STRIDE - LANES else width": (
+        "n = STRIDE needs no padding in either case"
+    ),
     "validation: if (array[bad] > most).all(): => if (array[bad] >= most).all():": (
         "the largest value allowed is not among them"
     ),
