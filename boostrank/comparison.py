@@ -164,8 +164,8 @@ def compare(
 ) -> Comparison:
     """Train objectives on hosts over five folds of whole queries, and test their differences.
 
-    The hosts' own objectives and regression are always included. All get the same tree settings.
-    Each one's best round is chosen on the validation part; its figures come from the test part.
+    The hosts' own objectives and regression are always included. All get the same tree settings,
+    the best round is chosen on the validation part, and figures come from the test part.
 
     Parameters
     ----------
@@ -181,8 +181,7 @@ def compare(
         "sdcg@lightgbm". Default: the first of the first host's own objectives.
     metric : str or sequence of str, default "ndcg@10"
         The first chooses the rounds and is compared; the others are only reported. As in
-        `boostrank.evaluate`, except that logloss and brier are means over queries, and that ece,
-        which has no value per query, is refused.
+        `evaluate`, but logloss and brier are means over queries; ece, which has none, is refused.
     params : mapping of host to mapping, optional
         The hosts' own parameters: ``{"lightgbm": {"max_bin": 63}}``.
     folds : sequence of int, default (1, 2, 3, 4, 5)

@@ -10,8 +10,7 @@ Definition
     rho_ij = 1/(1 + e^{sigma (s_i - s_j)})
     w_ij   = |g_i - g_j| |d(rank_i) - d(rank_j)| / Z_T
     loss   = sum_ij w_ij ln(1 + e^{-sigma (s_i - s_j)}), w held constant
-    With truncation T, a pair counts if its better-ranked document is at rank <= T, and Z_T is the
-    ideal DCG at T.
+    With truncation T, only pairs with a document at rank <= T count; Z_T is the ideal DCG at T.
     With `norm`, each w_ij is divided by 0.01 + |s_i - s_j| unless all scores of the query are
     equal, and then all w_ij of the query are multiplied by log2(1 + L)/L, where
     L = sum_ij 2 sigma w_ij rho_ij is the sum of |lambda| over both documents of every pair.
@@ -29,15 +28,13 @@ Degenerate queries
 
 Numerics
     No score overflows. Sums between blocks agree with those over pairs to 1e-10 of the query's
-    largest gradient, mostly to 1e-13, and so does the loss. With `norm`, L included, they agree to
-    1e-8, mostly to 1e-9.
+    largest gradient, mostly to 1e-13, as does the loss. With `norm`: to 1e-8, mostly to 1e-9.
 
 Cost
     O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n log n) if the
     query has over 32 distinct grades or fewer than 24 documents per grade, by parts of the grades
     (`dominance`), and for the loss (`pair_losses`); both visit all pairs up to 1,024 documents.
-    With `norm` O(n min(n, T)) for sigma outside 0.125..64 and for scores that spread over more than
-    12288/sigma.
+    With `norm` O(n min(n, T)) for sigma outside 0.125..64 and scores spread over 12288/sigma.
 
 When to use
     As the baseline to compare with: most papers and libraries have it. Lists may have any length.
@@ -209,8 +206,7 @@ class LambdaRank(Objective):
         pair by ``|g_i - g_j| (d(r) - d(r + 1)) / Z``, where r is the distance between the two
         ranks, and NDCG-Loss2++ by ten times that plus LambdaRank's weight.
     truncation : int, optional
-        Keep only pairs whose better-ranked document is at this rank or above, at least 1. Default:
-        all pairs.
+        Keep only pairs with a document at this rank or above, at least 1. Default: all pairs.
     sigma : float or Schedule, default 1.0
         Steepness of the logistic loss in score units, positive.
     norm : bool, default True

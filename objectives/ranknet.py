@@ -2,8 +2,7 @@ r"""RankNet: logistic loss on the score difference of each pair.
 
 Source
     Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton, Hullender: Learning to rank using gradient
-    descent. ICML 2005. There, pairs may have any target probability; here pairs of equal grade
-    are left out.
+    descent. ICML 2005. There, pairs may have any target probability; here equal grades are out.
 
 Definition
     P_ij = 1/(1 + e^{-sigma (s_i - s_j)}), the modelled probability that i belongs before j
@@ -30,8 +29,7 @@ Cost
     (`pair_losses`); both visit all pairs up to 1,024 documents.
 
 When to use
-    When all pairs matter alike. It fits and overfits quickly: use few rounds, a low learning rate,
-    or a mixture.
+    When all pairs matter alike. It overfits quickly: use few rounds, a low rate, or a mixture.
 """
 
 from dataclasses import dataclass

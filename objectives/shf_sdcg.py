@@ -38,8 +38,7 @@ Hessians
                   (c_p + c_j) A'' + sum over equal grades (c_p - c_j) G'', for fixed s_m;
                   indefinite, therefore floored at a tenth of the query's mean magnitude
     gauss-newton  (default) sum_j alpha (c_p + c_j) a_pj alpha/2, a_pj alpha the slope of the pair's
-                  function, rho_pj or -A'; with a linear discount and no k, equal grades have
-                  |c_p - c_j| = 0 in place of the sum, as in SDCG
+                  function, rho_pj or -A'; 0 for equal grades if linear without k
     constant      1
 
 Degenerate queries
@@ -55,8 +54,7 @@ Cost
 
 When to use
     As for SDCG, when a relevant document at the end of a long list should be pulled as hard as one
-    near the top, or when the loss should be convex. With its default noise it hardly overfits small
-    data with noisy grades.
+    near the top, or for a convex loss. With its noise it hardly overfits small, noisy data.
 """
 
 from dataclasses import dataclass, replace
@@ -254,10 +252,9 @@ class SHFSDCG(SDCG):
     normalize : bool, default True
         Divide every query by its ideal DCG, so that queries count alike.
     discount : {"linear", "sqrt", "log2", "reciprocal"} or sequence, default "linear"
-        What a rank costs a relevant document. "linear" is the rank itself and "sqrt" twice its
-        root. The others are the fall of a discount: 1/log2(1 + r), the paper's, 1/r, or a sequence
-        of one number per rank from 1, on straight lines between them, 0 beyond. "linear" learns
-        fastest (docs/accuracy.md).
+        What a rank costs a relevant document. "linear", which learns fastest, is the rank itself,
+        "sqrt" twice its root. The others are the fall of a discount: 1/log2(1 + r), the paper's,
+        1/r, or one number per rank from 1, on straight lines between them, 0 beyond.
     gain : see `Objective`
     hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
         The exact one is indefinite and trains badly; the paper's, constant, is gradient boosting.
