@@ -34,7 +34,7 @@ Cost
     O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n log n) if the
     query has over 32 distinct grades or fewer than 24 documents per grade, by parts of the grades
     (`dominance`), and for the loss (`pair_losses`); both visit all pairs up to 1,024 documents.
-    With `norm` O(n min(n, T)) for sigma outside 0.125..64 and scores spread over 12288/sigma.
+    With `norm` O(n min(n, T)) for sigma outside 0.125..64 and where scores span over 12288/sigma.
 
 When to use
     As the baseline to compare with: most papers and libraries have it. Lists may have any length.
