@@ -91,11 +91,13 @@ from .parameters import cutoff, flag, schedulable
 from .schedules import Schedule
 from .validation import Floats, Integers
 
+BLOCK = 32  # where c depends on the rank: sums between blocks cost less than pairs in larger ones
+
 
 @jit_inline
 def _packing(p: SmoothDCGParams) -> Packing:
     by_gain = by_gain_alone(p)
-    few, block = block_sizes(p)
+    few, block = block_sizes(p, BLOCK)
     return Packing(True, p.k, p.normalize, False, by_gain, few, 0, ideal_discount(p), block)
 
 

@@ -85,7 +85,7 @@ from .validation import Floats
 
 @jit_inline
 def _packing(p: SmoothDCGParams) -> Packing:
-    few, block = block_sizes(p)
+    few, block = block_sizes(p, col.BLOCK)
     return Packing(True, p.k, p.normalize, False, True, few, 0, ideal_discount(p), block)
 
 

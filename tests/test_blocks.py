@@ -28,14 +28,14 @@ from scipy.special import expit
 from boostrank import SDCG, SHFSDCG, FRank, LambdaRank, RankNet, SmoothAP, Spearman
 
 SHARES = [0.52, 0.32, 0.13, 0.022, 0.008]
-LENGTHS = (64, 65, 129, 300, 500, 1030)
+LENGTHS = (64, 65, 81, 129, 300, 500, 1030)
 SPREADS = ("normal", "tied", "two", "sorted", "reversed", "organ-pipe", "1e3", "1e12", "1e-12")
 KINDS = ("five", "thirty", "real")
 MIXED = (2, 400, 5, 1100, 64, 480, 401, 1024, 3)
 CUT_AGAIN = ("normalised",)  # it contains the others: one kernel to compile
 MANY = ("real", "whole", "heavy", "perfect", "steep")
 if numba.config.DISABLE_JIT:
-    LENGTHS, SPREADS, MANY = (70, 223), ("normal", "two", "1e3"), ("real", "heavy")
+    LENGTHS, SPREADS, MANY = (90, 223), ("normal", "two", "1e3"), ("real", "heavy")
     MIXED = (2, 150, 5, 223, 64, 151, 3)
     CUT_AGAIN = ("ranknet", "plain", "normalised")
 

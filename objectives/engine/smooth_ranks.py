@@ -31,6 +31,8 @@ from .vector import LN_2, logarithms, logistic, padded, strided
 
 DISCOUNTS = ("linear", "sqrt", "log2", "reciprocal")
 LINEAR, SQRT, LOG2, RECIPROCAL, TABLE = range(5)
+# Documents up to which blocks take longer than all pairs, where c depends on the rank.
+DIRECT_UP_TO = 80
 
 
 class SmoothDCGParams(NamedTuple):
@@ -59,9 +61,12 @@ def by_gain_alone(p: SmoothDCGParams) -> bool:
 
 
 @jit_inline
-def block_sizes(p: SmoothDCGParams) -> tuple[int, int]:
-    """Return the documents in the longest query of one block, and per block of longer ones."""
-    return (col.DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain_alone(p) else (col.BLOCK, col.BLOCK)
+def block_sizes(p: SmoothDCGParams, by_rank: int) -> tuple[int, int]:
+    """Return the documents in the longest query of one block, and per block of longer ones.
+
+    Where c depends on the rank, blocks have `by_rank` documents.
+    """
+    return (col.DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain_alone(p) else (DIRECT_UP_TO, by_rank)
 
 
 @jit_inline
@@ -279,7 +284,7 @@ def smooth_rank_kernels(
     short, long = derivatives(True, False), derivatives(True, True)
     exact = jit_inline(bind(_exact_derivatives, write_ranks=write_ranks[True], hinged=hinged))
     by_rank = batch_kernels(
-        SmoothDCGParams, short_up_to=col.BLOCK, short=short, long=long, exact=exact, **of_any
+        SmoothDCGParams, short_up_to=DIRECT_UP_TO, short=short, long=long, exact=exact, **of_any
     )
     short, long = derivatives(False, False), derivatives(False, True)
     add_lanes = lanes.pairs_in_lanes(of_pair)
