@@ -168,8 +168,9 @@ def results(names):
             cells += [number(row[kind], ".4f"), f"{gain} ({half})"]
         text += "   * - " + "\n     - ".join(cells) + "\n"
     return (
-        f"{text}\nValidation parts, one seed, a learning rate of 0.05; printed by ``python "
-        "notebooks/objective_results.py``. :doc:`../accuracy` compares the better ones.\n\n"
+        f"{text}\nValidation parts, means over three seeds, a learning rate of 0.05; printed by "
+        "``python notebooks/objective_results.py``. :doc:`../accuracy` compares the better "
+        "ones.\n\n"
     )
 
 

@@ -2,15 +2,19 @@
 
     python notebooks/objective_results.py > docs/objective_results.csv
     python notebooks/objective_results.py --sets synthetic0 synthetic1 --rate 0.1
-    python notebooks/objective_results.py --mixtures  # those of docs/tried.md
+    python notebooks/objective_results.py --mixtures --seeds 1  # those of docs/tried.md
 
 Sets are named after their folders in ``$BOOSTRANK_DATA`` (default ``../shared/data``). Of LETOR's
 five folds, only training and validation parts are used, no test part. Other real sets are split
 into five parts. The synthetic sets have 1,500 queries of 20 documents, half to train on; one has no
 noise, one as much noise as signal; ``synthetic1x10000`` has 10,000 queries. There are 300 trees of
 15 leaves, each on 80 % of the features, with at least 20 documents in a leaf, on one thread; rows
-are shuffled within queries. Differences are from LightGBM's ``lambdarank``, with half the width of
-their 95 % interval over queries.
+are shuffled within queries.
+
+Each figure is a mean over seeds: a seed chooses the features of every tree and what objectives
+draw. Draws depend on the last bits of the scores, so with another processor or version a single
+seed can move by .005. Differences are from LightGBM's ``lambdarank`` with the same seeds, with half
+the width of their 95 % interval over queries.
 """
 
 import argparse
@@ -85,10 +89,12 @@ def splits(name):
     return [(fold.train, fold.validation) for fold in letor_folds(parts)]
 
 
-def curve(objective, train, valid, rate):
+def curve(objective, train, valid, rate, seed):
     """Return NDCG@10 of every validation query after every tenth tree."""
+    if not isinstance(objective, str):
+        objective = objective.replace(seed=seed)
     params = {
-        "objective": objective, "metric": "None", "verbosity": -1, "num_threads": 1, "seed": 1,
+        "objective": objective, "metric": "None", "verbosity": -1, "num_threads": 1, "seed": seed,
         "num_leaves": 15, "min_data_in_leaf": 20, "feature_fraction": 0.8, "learning_rate": rate,
     }  # fmt: skip
     booster = lgb.train(params, lgb.Dataset(train.X, train.y, group=train.group), ROUNDS)
@@ -108,6 +114,7 @@ def main():
     parser.add_argument("--objectives", nargs="+", default=boostrank.objective_names())
     parser.add_argument("--mixtures", action="store_true", help="in place of objectives")
     parser.add_argument("--rate", type=float, default=0.05)
+    parser.add_argument("--seeds", nargs="+", type=int, default=(1, 2, 3))
     given = parser.parse_args()
     tried = list(mixtures() if given.mixtures else defaults(given.objectives))
     print("set,objective,best,all,best_gain,best_half,all_gain,all_half", flush=True)
@@ -118,17 +125,21 @@ def main():
         ]
         baseline = None
         for name, objective in (*builtins(), *tried):
-            figures = np.concatenate(
-                [curve(objective, *part, given.rate) for part in parts], axis=1
-            )
-            figures = figures[:, ~np.isnan(figures).any(axis=0)]
+            of_parts = [
+                [curve(objective, *part, given.rate, seed) for part in parts]
+                for seed in given.seeds
+            ]
+            of_seeds = np.array([np.concatenate(figures, axis=1) for figures in of_parts])
+            of_seeds = of_seeds[:, :, ~np.isnan(of_seeds).any(axis=(0, 1))]
+            figures = of_seeds.mean(axis=0)
             both = np.array([figures[np.argmax(figures.mean(axis=1))], figures[-1]])
             baseline = both if baseline is None else baseline
             gains = both - baseline
             halves = 1.96 * gains.std(axis=1, ddof=1) / gains.shape[1] ** 0.5
             numbers = [*both.mean(axis=1), *np.ravel([gains.mean(axis=1), halves], order="F")]
             print(f"{data},{name}," + ",".join(f"{n:.4f}" for n in numbers), flush=True)
-            print(data, name, file=sys.stderr, flush=True)
+            alone = of_seeds[:, -1].mean(axis=1)
+            print(data, name, *(f"{n:.4f}" for n in alone), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -189,7 +189,7 @@ def test_a_server_forks_while_its_threads_compute(alone, tmp_path):
 
 def test_a_read_only_installation_without_a_home(alone, tmp_path):
     site = tmp_path / "site"
-    ignore = shutil.ignore_patterns("__pycache__")
+    ignore = shutil.ignore_patterns("__pycache__", "objectives")  # tests/mutate.py has it in both
     shutil.copytree(ROOT / "boostrank", site / "boostrank", ignore=ignore)
     shutil.copytree(ROOT / "objectives", site / "boostrank" / "objectives", ignore=ignore)
     for folder in {path.parent for path in site.rglob("*.py")}:
