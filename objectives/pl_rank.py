@@ -38,13 +38,12 @@ Hessians
     gauss-newton  (default) (1/(P Z)) sum over k <= r of
                   pi_k(i) (1 - pi_k(i)) (d(k) (g_i + E_k) + |C_k|): each of the three terms with
                   the curvature of a softmax
-    exact         an unbiased estimate of the true diagonal of (1): with a the bracket of (3), B in
-                  place of C, and c = [r is not cut off] - sum_k pi_k(i), the mean over
-                  rankings of -(1/Z) times
+    exact         an unbiased estimate of the true diagonal of (1), which is indefinite and
+                  therefore floored at a tenth of the query's mean magnitude; Kang et al. give
+                  theirs to the booster as it is. With a the bracket of (3), B in place of C, and
+                  c = [r is not cut off] - sum_k pi_k(i), the mean over rankings of -(1/Z) times
                   a c + sum pi_k(i) (d(k) (g_i - E_k) - B_k)
-                  - sum pi_k(i)^2 (2 d(k) (g_i - E_k) - B_k),                   (4)
-                  indefinite, therefore floored at a tenth of the query's mean magnitude. Kang et
-                  al. give theirs to the booster as it is.
+                  - sum pi_k(i)^2 (2 d(k) (g_i - E_k) - B_k)                    (4)
     constant      1
 
 Degenerate queries

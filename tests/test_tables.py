@@ -133,7 +133,7 @@ def test_whole_floats_are_ids_and_ids_of_two_kinds_are_refused() -> None:
 
 def test_unsorted_queries_are_sorted_with_a_warning() -> None:
     frame = pd.DataFrame({"qid": [5, 3, 5, 3], "label": [0, 1, 2, 3], "a": [0.0, 1.0, 2.0, 3.0]})
-    with pytest.warns(UserWarning, match="rows are sorted by 'qid'"):
+    with pytest.warns(UserWarning, match="rows are grouped by 'qid'"):
         data = from_frame(frame)
     assert data.qid.tolist() == [5, 5, 3, 3]
     assert data.X[:, 0].tolist() == data.y.tolist() == [0, 2, 1, 3]
@@ -307,7 +307,7 @@ def test_compare_takes_a_table_a_metric_and_parameters(
     result = _run(*common, "--out", tmp_path, "--json")
     assert result.exit_code == 0, result.output
     assert result.stderr == (
-        "boostrank: rows are sorted by 'query': the documents of a query were not contiguous\n"
+        "boostrank: rows are grouped by 'query': the documents of a query were not contiguous\n"
     )
     printed = json.loads(result.stdout)
     assert printed["settings"]["metric"] == "mrr"

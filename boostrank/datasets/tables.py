@@ -115,8 +115,8 @@ def from_frame(
     Parameters
     ----------
     frame : data frame of pandas or polars
-        One row per document. If the rows of a query are not contiguous, the rows are sorted by
-        query, with a warning.
+        One row per document. If the rows of a query are not contiguous, the rows are grouped by
+        query, in the order in which queries begin, with a warning.
     label, qid : str
         Columns of the grades and of the queries' ids, numbers or strings.
     drop : sequence of str, default ()
@@ -183,7 +183,7 @@ def parts_of_frames(frames: Sequence[Any], columns: Columns) -> list[RankingData
         end += size
         parts.append(
             RankingData(
-                *_sorted(X[rows], y[rows], ids[rows], columns.qid),
+                *_grouped(X[rows], y[rows], ids[rows], columns.qid),
                 names=tuple(map(feature_name, names)),
                 categorical=tuple(categorical),
                 categories=categories,
@@ -289,7 +289,7 @@ def _written(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _sorted(
+def _grouped(
     X: Floats, y: Floats, ids: npt.NDArray[Any], name: str
 ) -> tuple[Floats, Floats, npt.NDArray[Any]]:
     """Bring the documents of each query together, in the order in which queries begin."""
@@ -298,7 +298,7 @@ def _sorted(
     if (order == np.arange(len(order))).all():
         return X, y, ids
     warnings.warn(
-        f"rows are sorted by {name!r}: the documents of a query were not contiguous",
+        f"rows are grouped by {name!r}: the documents of a query were not contiguous",
         stacklevel=2,
     )
     return X[order], y[order], ids[order]

@@ -53,7 +53,7 @@ _METRICS = ("metric", "metrics", "metric_types")
 _WITH_CUTOFFS = ("ndcg", "map", "mean_average_precision", "lambdarank", "rank", "xendcg", "xe_")
 #: What LightGBM's ranker passes on if no cut-off is given.
 _DEFAULT_CUTOFFS = [1, 2, 3, 4, 5]
-#: Next to a larger grade, the gains of all others are below float32's precision.
+#: LightGBM's default gains end at this grade.
 LARGEST_GRADE = 30
 
 _reporting_cutoffs: ContextVar[bool] = ContextVar("reporting_cutoffs", default=False)
