@@ -20,7 +20,7 @@ tune       tunes parameters by repeated cross-validation
 lab        the workbench: compares, tunes, times and draws; the command line
 comparison compares objectives over folds, with data frames in and out
 linear     SmoothRank and the perceptron, for linear scores
-directness how far an objective's value is from a measure's, and what that guarantees
+directness how far an objective's value is from a metric's, and what that guarantees
 """
 
 from boostrank.comparison import compare

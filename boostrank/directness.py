@@ -1,18 +1,18 @@
-r"""How directly an objective optimises a measure: the directness of He and Liu.
+r"""How directly an objective optimises a metric: the directness of He and Liu.
 
 Source
     He, Liu: Are algorithms directly optimizing IR measures really direct? (2008), sections V, VI.
 
 Definition
-    O_2 = 1 - E for a measure E, O_1 = 1 - E^ for the surrogate measure E^ that an objective
+    O_2 = 1 - E for a metric E, O_1 = 1 - E^ for the surrogate metric E^ that an objective
     optimises; epsilon = max over queries of |O_1 - O_2| at given scores.
-    Most objectives here are O_1 as they stand, and smooth measures are -E^. In both cases E^ is the
+    Most objectives here are O_1 as they stand, and smooth metrics are -E^. In both cases E^ is the
     contract's `metric_offset` minus the loss.
 
 Theorem 1
     With w_1 the minimiser of the mean of O_1, w_2 that of O_2, and epsilon_1, epsilon_2 the epsilon
     at the scores of each: |mean O_2(w_1) - mean O_2(w_2)| <= 2 epsilon_1 + epsilon_2. Learning with
-    the objective instead of the measure then costs no more than that. `Directness.guarantee` is
+    the objective instead of the metric then costs no more than that. `Directness.guarantee` is
     this sum.
 
 Theorem 2
@@ -44,7 +44,7 @@ from boostrank.objectives.validation import (
 
 @dataclass(frozen=True, eq=False)
 class Directness:
-    """How far a surrogate measure is from a measure at given scores; made by `directness`.
+    """How far a surrogate metric is from a metric at given scores; made by `directness`.
 
     Attributes
     ----------
@@ -67,14 +67,14 @@ class Directness:
         Parameters
         ----------
         of_measure : Directness
-            That of the same objective and measure, at the scores that are best for the measure
+            That of the same objective and metric, at the scores that are best for the metric
             itself (in practice, the best ones known). This object must be at the scores that are
             best for the objective.
 
         Returns
         -------
         float
-            2 epsilon_1 + epsilon_2, in units of the measure.
+            2 epsilon_1 + epsilon_2, in units of the metric.
         """
         return 2.0 * self.epsilon + of_measure.epsilon
 
@@ -88,10 +88,10 @@ def directness(
     *,
     round: int | None = None,
 ) -> Directness:
-    """Tell how far an objective is, query by query, from the measure it stands for.
+    """Tell how far an objective is, query by query, from the metric it stands for.
 
     This is the metric of He and Liu (2008): the largest difference, over all queries, between one
-    minus the surrogate measure and one minus the measure. It is useful only if both are on the same
+    minus the surrogate metric and one minus the metric. It is useful only if both are on the same
     scale: a smooth NDCG or a bound on 1 - NDCG against "ndcg", `SLAM(measure="map")` against "map",
     and, if `normalize` is off, SDCG against "dcg". Other objectives are compared as they stand.
 
@@ -115,7 +115,7 @@ def directness(
     Directness
         With `surrogate`, `measure` and `differences` (n_queries,), the largest difference,
         `epsilon`, and the method `guarantee`.
-        Queries with nothing to rank are left out: without relevant documents the measure has no
+        Queries with nothing to rank are left out: without relevant documents the metric has no
         value, and with equal grades no order is better than another.
 
     Raises

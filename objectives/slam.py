@@ -1,4 +1,4 @@
-r"""SLAM: a weighted hinge on each document's worst rival, which bounds a ranking measure's loss.
+r"""SLAM: a weighted hinge on each document's worst rival, which bounds a ranking metric's loss.
 
 Source
     Chaudhuri, Tewari: Perceptron-like algorithms and generalization bounds for learning to rank
@@ -80,7 +80,7 @@ _MEASURE = re.compile(r"map|ndcg(?:@(?P<k>[1-9][0-9]{0,14}))?")
 
 
 def _cutoff(measure: Any) -> int | None:
-    """Return k of "ndcg@k", else None; refuse what is not one of these measures."""
+    """Return k of "ndcg@k", else None; refuse what is not one of these metrics."""
     match = _MEASURE.fullmatch(measure) if isinstance(measure, str) else None
     if match is None:
         raise ValueError(
@@ -166,7 +166,7 @@ class SLAM(Objective):
     Parameters
     ----------
     measure : str, default "ndcg"
-        The measure whose loss is bounded: ``"ndcg"``, ``"ndcg@k"`` (such as ``"ndcg@10"``) or
+        The metric whose loss is bounded: ``"ndcg"``, ``"ndcg@k"`` (such as ``"ndcg@10"``) or
         ``"map"``. For "map", y > 0 is relevant. The names "slam-ndcg" and "slam-map" stand for two
         of these.
     margin : float, default 1.0
@@ -206,7 +206,7 @@ class SLAM(Objective):
     [-0.667, 0.667, 0.0]
     """
 
-    name: ClassVar[str] = "slam-ndcg"  # an object's name follows its measure
+    name: ClassVar[str] = "slam-ndcg"  # an object's name follows its metric
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"slam-map": {"measure": "map"}}
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(

@@ -53,7 +53,7 @@ from .engine.driver import query_kernel
 from .engine.gains import Discount, ideal_dcg, rank_discount
 from .engine.jit import jit_helper
 from .engine.order import all_equal, order_by_score
-from .engine.soft_indicators import check_width, smooth_measure
+from .engine.soft_indicators import check_width, smooth_metric
 from .gains import Gain, discount_field, gain_field
 from .parameters import checked, flag
 from .schedules import Schedule
@@ -93,7 +93,7 @@ def _kernel(
     a, b = _weights(gains, p)
     if len(a) == 0:
         return 0.0
-    return smooth_measure(scores, a, b, p.sigma, hessian, grad, hess)
+    return smooth_metric(scores, a, b, p.sigma, hessian, grad, hess)
 
 
 @dataclass(frozen=True, kw_only=True)

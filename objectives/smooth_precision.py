@@ -49,7 +49,7 @@ from .base import Objective
 from .contract import Contract, Cost
 from .engine.driver import query_kernel
 from .engine.order import all_equal
-from .engine.soft_indicators import check_width, relevance, smooth_measure
+from .engine.soft_indicators import check_width, relevance, smooth_metric
 from .parameters import checked, count
 from .schedules import Schedule
 from .validation import Floats
@@ -75,7 +75,7 @@ def _kernel(
     if all_equal(relevant):
         return 0.0
     b = np.full(min(p.k, len(scores)), 1.0 / p.k)
-    return smooth_measure(scores, relevant, b, p.sigma, hessian, grad, hess)
+    return smooth_metric(scores, relevant, b, p.sigma, hessian, grad, hess)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from .gains import Gain, compiled_discount, gains_of
 from .validation import Floats, Integers
 
 _TARGET = re.compile(
-    r"ndcg|dcg|map|mrr|err|arp|(?P<measure>precision|recall)@(?P<k>[1-9][0-9]{0,5})"
+    r"ndcg|dcg|map|mrr|err|arp|(?P<metric>precision|recall)@(?P<k>[1-9][0-9]{0,5})"
 )
 #: Targets with a gain, and those of them with a discount.
 WITH_GAIN = ("ndcg", "dcg", "err")
@@ -57,7 +57,7 @@ def target_of_kernels(target: str, discount: Any) -> tuple[int, Discount]:
     match = _TARGET.fullmatch(target)
     assert match is not None
     k = int(match["k"])
-    return DCG, compiled_discount((1.0 / k if match["measure"] == "precision" else 1.0,) * k)
+    return DCG, compiled_discount((1.0 / k if match["metric"] == "precision" else 1.0,) * k)
 
 
 def gains_of_target(target: str, gain: Gain, labels: Floats, boundaries: Integers) -> Floats:

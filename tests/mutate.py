@@ -231,6 +231,12 @@ EQUIVALENT = {
     " => weight = abs(gap) * abs(((discounts[start + j]) - (own_discount))) # w_ij": (
         "only its magnitude is used"
     ),
+    "engine/gains: for i in range(len(y) if rest > 0 else 0):"
+    " => for i in range(len(y) if rest > 0 else 1):": (
+        "without a rest the first grade is in the table"
+    ),
+    "engine/gains: EXPONENTIAL = np.exp2(np.arange(32.0)) - 1.0"
+    " => EXPONENTIAL = np.exp2(np.arange(33.0)) - 1.0": "no grade above 31 is looked up",
     "engine/targets: upper, lower = np.zeros((2, n)), np.zeros((2, n))"
     " => upper, lower = np.zeros((2, n)), np.zeros((3, n))": "a row that nobody reads",
     "threads: if n_chunks <= 1: => if n_chunks < 1:": "one chunk is all there is",

@@ -511,7 +511,7 @@ def test_the_regularized_preset_gives_way_to_params(tmp_path: Path) -> None:
         (["--preset", "acuracy"], "unknown preset 'acuracy'; did you mean 'accuracy'?"),
         (["--preset", "accuracy", "-o", "sdcg"], "pass either --preset accuracy or --objective"),
         (["nowhere.txt"], "boostrank: nowhere.txt: no such file or directory"),
-        (["--metric", "ndgc@5"], "unknown measure 'ndgc@5'; did you mean 'ndcg@5'?"),
+        (["--metric", "ndgc@5"], "unknown metric 'ndgc@5'; did you mean 'ndcg@5'?"),
         (["--params", "nowhere.json"], "boostrank: nowhere.json: no such file or directory"),
     ],
 )
@@ -675,7 +675,7 @@ def test_evaluate_refuses(files: list[Path], tmp_path: Path) -> None:
     scores = tmp_path / "scores.txt"
     scores.write_text("1.0\n2.0\n")
     assert "has 2 scores, but the data has 60 documents" in _fails("evaluate", scores, files[0])
-    assert "unknown measure 'ndgc@10'; did you mean 'ndcg@10'" in _fails(
+    assert "unknown metric 'ndgc@10'; did you mean 'ndcg@10'" in _fails(
         "evaluate", scores, files[0], "--metrics", "ndgc@10"
     )
     assert "did you mean 'trec'" in _fails("evaluate", scores, files[0], "--convention", "treck")

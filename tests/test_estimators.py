@@ -225,7 +225,7 @@ def test_bad_objectives(host, data, objective, error, message):
 @pytest.mark.parametrize(
     ("metric", "error", "message"),
     [
-        ("ndgc@5", ValueError, "unknown measure 'ndgc@5'; did you mean"),
+        ("ndgc@5", ValueError, "unknown metric 'ndgc@5'; did you mean"),
         (len, TypeError, "eval_metric must be a name such as 'ndcg@10'"),
     ],
     ids=["mistyped", "function"],

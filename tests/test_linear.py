@@ -345,7 +345,7 @@ def test_one_pass_is_partial_fit_query_by_query(rng, measure):
     data, _ = noisy(rng, measure)
     for query, before, model in one_by_one(data, measure):
         loss = 1 - evaluate(query.X @ before, query.y, query.group, (measure,))[measure]
-        # An update happens where the measure has a loss, and follows (14).
+        # An update happens where the metric has a loss, and follows (14).
         step = (
             query.X.T @ SLAM(measure=measure).grad_hess(query.X @ before, query.y, query.group)[0]
         )

@@ -476,13 +476,13 @@ def test_trec(seed):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ndgc@10", r"unknown measure 'ndgc@10'; did you mean 'ndcg@10'\? \(known: dcg, ndcg"),
+        ("ndgc@10", r"unknown metric 'ndgc@10'; did you mean 'ndcg@10'\? \(known: dcg, ndcg"),
         ("NDCG@5", r"did you mean 'ndcg@5'\?"),
         ("presicion@5", r"did you mean 'precision@5'\?"),
-        ("ndcg@0", r"unknown measure 'ndcg@0'; did you mean 'ndcg@10'\?"),
+        ("ndcg@0", r"unknown metric 'ndcg@0'; did you mean 'ndcg@10'\?"),
         ("ndcg@ten", r"did you mean 'ndcg@10'\?"),
-        ("ndcg@1@2", "unknown measure"),
-        ("", "unknown measure ''"),
+        ("ndcg@1@2", "unknown metric"),
+        ("", "unknown metric ''"),
         ("precision", "'precision' needs a cut-off; write for example 'precision@10'"),
         ("recall", "needs a cut-off"),
         ("meanndcg@10", "takes no cut-off; write 'meanndcg'"),

@@ -369,7 +369,7 @@ BAD = {
     ),
     "measure": (
         lambda: plot.metric_by_cutoff(FIGURES, "err"), ValueError,
-        "of the measure 'err'.* got ndcg@10, ndcg@1, map",
+        "must have 'err' at a cut-off.* got ndcg@10, ndcg@1, map",
     ),
     "metrics": (
         lambda: plot.metric_by_cutoff({**FIGURES, "c": {"ndcg@1": [1, 2, 3]}}), ValueError,

@@ -8,7 +8,7 @@ import numba
 
 from boostrank.metrics import CONVENTIONS, metric
 from boostrank.metrics.conventions import find_convention
-from boostrank.metrics.measures import parse_name
+from boostrank.metrics.definitions import parse_name
 from boostrank.objectives.validation import check_choice, check_count, check_positive
 
 #: Reported for every learner, next to the metric that chooses the best round.

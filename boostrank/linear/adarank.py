@@ -67,9 +67,9 @@ def boost(data: RankingData, measure: str, repeat: bool) -> Iterator[Floats]:
 class AdaRank(BatchRanker):
     """Linear ranker that boosts single features for NDCG or MAP.
 
-    Xu, Li (2007): in each round the feature with the largest mean of the measure E, weighted by P
+    Xu, Li (2007): in each round the feature with the largest mean of the metric E, weighted by P
     over the queries, has ``alpha = ln(sum_q P_q (1 + E_q) / sum_q P_q (1 - E_q)) / 2`` added to its
-    coefficient in w, where E_q is the measure of the query ranked by the feature alone. Then P_q is
+    coefficient in w, where E_q is the metric of the query ranked by the feature alone. Then P_q is
     set proportional to ``exp(-E_q)``, now with the query ranked by ``X @ w``.
 
     Parameters
@@ -90,7 +90,7 @@ class AdaRank(BatchRanker):
     coef_ : float64 array (n_features,)
         w, which has no negative numbers: documents are ranked by ``X @ coef_``.
     n_iter_ : int
-        The round whose w is kept: the one that does best by the measure on `eval_set` or, without
+        The round whose w is kept: the one that does best by the metric on `eval_set` or, without
         it, on the training queries. The first of equals.
     n_features_in_ : int
     feature_names_in_ : array (n_features,)
@@ -101,11 +101,11 @@ class AdaRank(BatchRanker):
     A feature can only count for a document, never against it: negate those where less is better.
     The scale of features matters: bring them to a common scale within each query, as LETOR does.
 
-    Queries without relevant documents have no measure and do not count; if there are no others,
+    Queries without relevant documents have no metric and do not count; if there are no others,
     all coefficients and `n_iter_` are 0. A feature that alone ranks every query correctly has an
     infinite alpha: it becomes the only one.
 
-    The paper stops as soon as a round does not improve the training measure. Often that is after
+    The paper stops as soon as a round does not improve the training metric. Often that is after
     the first round, so here all rounds are run and the best is kept.
 
     On OHSUMED (LETOR 2.0, means of the five test folds, the round chosen on validation queries) the
@@ -144,7 +144,7 @@ class AdaRank(BatchRanker):
         self.repeat = repeat
 
     def _checked_parameters(self) -> dict[str, Any]:
-        SLAM(measure=self.measure)  # takes the same measures, refuses all others
+        SLAM(measure=self.measure)  # takes the same metrics, refuses all others
         return {
             "max_iter": check_count("max_iter", self.max_iter),
             "repeat": check_flag("repeat", self.repeat),

@@ -18,7 +18,7 @@ class Perceptron(LinearRanker):
     """Online linear ranker with a bound on its cumulative NDCG or AP loss.
 
     Chaudhuri, Tewari (2014), algorithm 1: starting from w = 0, each query is ranked by the current
-    w; if that ranking is not perfect by the measure, ``w -= X^T g``, where g is the subgradient of
+    w; if that ranking is not perfect by the metric, ``w -= X^T g``, where g is the subgradient of
     `boostrank.SLAM` for the query. The step is 1, because its size would only set the scale of w.
 
     Parameters
@@ -93,7 +93,7 @@ class Perceptron(LinearRanker):
         Raises
         ------
         TypeError, ValueError
-            For a measure or data of the wrong type or range; the message names the argument.
+            For a metric or data of the wrong type or range; the message names the argument.
         """
         return self._learn(X, y, group, qid, reset=True)
 
@@ -113,7 +113,7 @@ class Perceptron(LinearRanker):
         Raises
         ------
         TypeError, ValueError
-            For a measure or data of the wrong type or range; the message names the argument.
+            For a metric or data of the wrong type or range; the message names the argument.
         """
         return self._learn(X, y, group, qid, reset=not hasattr(self, "coef_"))
 

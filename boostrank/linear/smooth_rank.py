@@ -1,4 +1,4 @@
-"""SmoothRank: a linear ranker that anneals a smooth measure.
+"""SmoothRank: a linear ranker that anneals a smooth metric.
 
 Source
     Chapelle, Wu: Gradient descent optimization of smoothed information retrieval metrics (2009),

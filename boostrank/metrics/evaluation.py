@@ -9,8 +9,8 @@ import numpy.typing as npt
 from boostrank.datasets.ranking_data import check_queries
 from boostrank.hosts.ignored import LARGEST_GRADE, warn_of_large_grades
 from boostrank.metrics.conventions import find_convention
-from boostrank.metrics.measures import (
-    MEASURES,
+from boostrank.metrics.definitions import (
+    METRICS,
     MetricName,
     Ranking,
     over_documents,
@@ -33,20 +33,20 @@ from boostrank.objectives.validation import (
 
 def _per_query(ranking: Ranking, name: MetricName) -> Floats:
     """Values of one metric; NaN for queries that count in no mean."""
-    measure = MEASURES[name.measure]
-    values = measure.function(ranking, name.k)
-    if measure.compares_orders:
+    metric = METRICS[name.metric]
+    values = metric.function(ranking, name.k)
+    if metric.compares_orders:
         values[ranking.equal_labels] = np.nan
         return values
     no_relevant = 0.0 if name.minus else ranking.rules.no_relevant
-    if measure.normalised or (np.isnan(no_relevant) and measure.of_documents is None):
+    if metric.normalised or (np.isnan(no_relevant) and metric.of_documents is None):
         values[ranking.n_relevant == 0] = no_relevant
     values[ranking.sizes == 0] = np.nan
     return values
 
 
 def _mean(ranking: Ranking, name: MetricName, weight: Floats | None) -> float:
-    of_documents = MEASURES[name.measure].of_documents
+    of_documents = METRICS[name.metric].of_documents
     if of_documents is not None:
         return over_documents(ranking, of_documents, weight)
     values = _per_query(ranking, name)
@@ -54,7 +54,7 @@ def _mean(ranking: Ranking, name: MetricName, weight: Floats | None) -> float:
     if weight is None:
         return float(values[counted].mean()) if counted.any() else np.nan
     factor = weight
-    if name.measure == "ndcg" and ranking.rules.ndcg_adds_one:
+    if name.metric == "ndcg" and ranking.rules.ndcg_adds_one:
         factor = np.where(ranking.n_relevant == 0, 1.0, weight)
     total = weight[counted].sum()
     return float((factor * values)[counted].sum() / total) if total > 0 else np.nan
@@ -191,10 +191,10 @@ def evaluate(
     names = {name: parse_name(name, convention) for name in metrics}
     scores = check_scores(scores)
     of_gains = GRADES if rules.gain == "exponential" else AMOUNTS
-    domains = [MEASURES[name.measure].labels or of_gains for name in names.values()]
+    domains = [METRICS[name.metric].labels or of_gains for name in names.values()]
     labels = check_labels(labels, len(scores), narrowest(*domains))
     boundaries = check_queries(group, qid, len(scores))
-    by_gain = [text for text, name in names.items() if not MEASURES[name.measure].labels]
+    by_gain = [text for text, name in names.items() if not METRICS[name.metric].labels]
     if by_gain and rules.gain == "exponential" and labels.max(initial=0.0) > LARGEST_GRADE:
         warn_of_large_grades(", ".join(by_gain), 'pass gain="linear"')
     query_weight = None if weight is None else per_query_weight(weight, boundaries)

@@ -7,8 +7,8 @@ import numpy as np
 
 from boostrank.hosts.data import read
 from boostrank.metrics.conventions import find_convention
+from boostrank.metrics.definitions import parse_name
 from boostrank.metrics.evaluation import evaluate
-from boostrank.metrics.measures import parse_name
 from boostrank.objectives.base import ShownSignature
 from boostrank.objectives.gains import Gain
 

@@ -280,7 +280,7 @@ def write_ranked(
 
 
 @jit_helper
-def smooth_measure(
+def smooth_metric(
     scores: Floats, a: Floats, b: Floats, sigma: float, hessian: int, grad: Floats, hess: Floats
 ) -> float:
     """Write gradient and Hessian of the loss -A of one query, and return the loss.

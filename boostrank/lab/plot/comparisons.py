@@ -220,7 +220,7 @@ def _by_cutoff(
         }
         if not by_cutoff:
             raise ValueError(
-                f"figures[{label!r}] must have metrics of the measure {measure!r} at a cut-off, "
+                f"figures[{label!r}] must have {measure!r} at a cut-off, "
                 f"such as '{measure}@10', got {', '.join(metrics)}"
             )
         values[label] = dict(sorted(by_cutoff.items()))

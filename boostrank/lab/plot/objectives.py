@@ -194,7 +194,7 @@ def _pulls(
 def surrogate_against_measure(
     stages: Mapping[str, Sequence[Directness]], *, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the surrogate measures of objectives against the measure itself, during training.
+    """Draw the surrogate metrics of objectives against the metric itself, during training.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def surrogate_against_measure(
     -------
     matplotlib Axes
         With a path for each objective through the means over queries, which ends in a dot, and the
-        visible part of the diagonal, on which surrogate and measure are equal.
+        visible part of the diagonal, on which surrogate and metric are equal.
 
     Raises
     ------
@@ -252,6 +252,6 @@ def surrogate_against_measure(
     axes.axline((0.0, 0.0), slope=1.0, color=GREY, linestyle="--", linewidth=1.0, label="equal")
     axes.dataLim.set(in_sight)
     axes.autoscale_view()
-    axes.set_xlabel("surrogate measure, mean over queries")
-    axes.set_ylabel("measure, mean over queries")
+    axes.set_xlabel("surrogate metric, mean over queries")
+    axes.set_ylabel("metric, mean over queries")
     return finish_axes(axes, ax)

@@ -31,7 +31,7 @@ def reliability(
         Two arrays (n_docs,) from 0 to 1: what was predicted, and the labels or, for grades, their
         shares of the top grade.
     bins : int, default 10
-        Bins of equal width, as in the measure ``ece``; those without documents are left out.
+        Bins of equal width, as in the metric ``ece``; those without documents are left out.
     ax : matplotlib Axes, optional
         Where to draw. Default None: a new figure, with a legend.
 

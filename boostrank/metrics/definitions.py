@@ -355,7 +355,7 @@ def _auc(ranking: Ranking, k: None) -> Floats:
 
 
 @dataclass(frozen=True)
-class Measure:
+class Metric:
     """How a metric is computed, and what its name may contain."""
 
     function: Callable[[Ranking, Any], Floats]
@@ -372,48 +372,48 @@ class Measure:
     of_documents: OfDocuments | None = None
 
 
-def _order_measure(function: Callable[[Ranking, Any], Floats]) -> Measure:
-    return Measure(function, normalised=False, cutoff="none", labels=NUMBERS, compares_orders=True)
+def _order_metric(function: Callable[[Ranking, Any], Floats]) -> Metric:
+    return Metric(function, normalised=False, cutoff="none", labels=NUMBERS, compares_orders=True)
 
 
-def _of_probabilities(function: OfDocuments) -> Measure:
-    return Measure(_of_each_query(function), normalised=False, cutoff="none", of_documents=function)
+def _of_probabilities(function: OfDocuments) -> Metric:
+    return Metric(_of_each_query(function), normalised=False, cutoff="none", of_documents=function)
 
 
-MEASURES: dict[str, Measure] = {
-    "dcg": Measure(_dcg, normalised=False, labels=""),
-    "ndcg": Measure(_ndcg, normalised=True, labels=""),
-    "meanndcg": Measure(_mean_ndcg, normalised=True, cutoff="none", labels=""),
-    "map": Measure(_average_precision, normalised=True),
-    "precision": Measure(_precision, normalised=False, cutoff="required"),
-    "recall": Measure(_recall, normalised=True, cutoff="required"),
-    "mrr": Measure(_reciprocal_rank, normalised=False),
-    "err": Measure(_expected_reciprocal_rank, normalised=False, labels=GRADES),
-    "rbp": Measure(_rank_biased_precision, normalised=False, cutoff="persistence"),
-    "spearman": _order_measure(_spearman),
-    "kendall": _order_measure(_kendall),
-    "pearson": _order_measure(_pearson),
-    "auc": _order_measure(_auc),
+METRICS: dict[str, Metric] = {
+    "dcg": Metric(_dcg, normalised=False, labels=""),
+    "ndcg": Metric(_ndcg, normalised=True, labels=""),
+    "meanndcg": Metric(_mean_ndcg, normalised=True, cutoff="none", labels=""),
+    "map": Metric(_average_precision, normalised=True),
+    "precision": Metric(_precision, normalised=False, cutoff="required"),
+    "recall": Metric(_recall, normalised=True, cutoff="required"),
+    "mrr": Metric(_reciprocal_rank, normalised=False),
+    "err": Metric(_expected_reciprocal_rank, normalised=False, labels=GRADES),
+    "rbp": Metric(_rank_biased_precision, normalised=False, cutoff="persistence"),
+    "spearman": _order_metric(_spearman),
+    "kendall": _order_metric(_kendall),
+    "pearson": _order_metric(_pearson),
+    "auc": _order_metric(_auc),
     "logloss": _of_probabilities(log_loss),
     "brier": _of_probabilities(brier),
     "ece": _of_probabilities(calibration_error),
 }
 
-_SYNTAX = re.compile(r"(?P<measure>[^@]*?)(?:@(?P<k>[1-9][0-9]*|0?\.[0-9]+))?(?P<minus>-?)")
+_SYNTAX = re.compile(r"(?P<metric>[^@]*?)(?:@(?P<k>[1-9][0-9]*|0?\.[0-9]+))?(?P<minus>-?)")
 
 
 @dataclass(frozen=True)
 class MetricName:
     """A metric's name, parsed."""
 
-    measure: str
+    metric: str
     k: int | float | None  #: Cut-off, or the persistence of rbp.
     minus: bool
 
     @property
     def larger_is_better(self) -> bool:
         """Whether a better ranking has a larger value."""
-        return MEASURES[self.measure].of_documents is None
+        return METRICS[self.metric].of_documents is None
 
 
 def parse_name(name: str, convention: str) -> MetricName:
@@ -421,25 +421,25 @@ def parse_name(name: str, convention: str) -> MetricName:
     if not isinstance(name, str):
         raise TypeError(f"a metric's name must be a string such as 'ndcg@10', got {name!r}")
     match = _SYNTAX.fullmatch(name)
-    if match is None or match["measure"] not in MEASURES:
+    if match is None or match["metric"] not in METRICS:
         word, at, rest = name.partition("@")
-        near = difflib.get_close_matches(word.lower(), MEASURES, n=1)
+        near = difflib.get_close_matches(word.lower(), METRICS, n=1)
         hint = ""
         if near:
             # Do not repeat a cut-off that cannot be read.
             hint = f"; did you mean {near[0] + (at + rest if match else '@10')!r}?"
-        raise ValueError(f"unknown measure {name!r}{hint} (known: {', '.join(MEASURES)})")
-    cutoff = MEASURES[match["measure"]].cutoff
+        raise ValueError(f"unknown metric {name!r}{hint} (known: {', '.join(METRICS)})")
+    cutoff = METRICS[match["metric"]].cutoff
     if cutoff == "required" and match["k"] is None:
-        raise ValueError(f"{name!r} needs a cut-off; write for example '{match['measure']}@10'")
+        raise ValueError(f"{name!r} needs a cut-off; write for example '{match['metric']}@10'")
     if cutoff == "none" and match["k"] is not None:
-        raise ValueError(f"{name!r} takes no cut-off; write {match['measure']!r}")
+        raise ValueError(f"{name!r} takes no cut-off; write {match['metric']!r}")
     k = match["k"]
     if k and (cutoff == "persistence") != ("." in k):
         expected = (
             "a persistence between 0 and 1, such as 'rbp@0.8'"
             if cutoff == "persistence"
-            else f"a whole cut-off, such as '{match['measure']}@10'"
+            else f"a whole cut-off, such as '{match['metric']}@10'"
         )
         raise ValueError(f"{name!r} needs {expected}")
     if match["minus"] and convention != "xgboost":
@@ -448,4 +448,4 @@ def parse_name(name: str, convention: str) -> MetricName:
             f"got {convention!r}"
         )
     number = None if not k else float(k) if "." in k else int(k)
-    return MetricName(match["measure"], number, bool(match["minus"]))
+    return MetricName(match["metric"], number, bool(match["minus"]))
