@@ -160,6 +160,9 @@ EQUIVALENT = {
     " => better, worse = (i, j) if labels[i] >= labels[j] else (j, i)": (
         "documents of equal grade are skipped above"
     ),
+    'jit: options |= {"fastmath": IN_ORDER} if in_order else {} => pass': (
+        "the last bits of sums, where a processor's vectors split two copies of a loop differently"
+    ),
     'jit: HELPER = {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper}'
     ' => HELPER = {**OPTIONS, "no_cpython_wrapper": False, "pipeline_class": _Helper}': (
         "compiling takes longer"
