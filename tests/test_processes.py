@@ -109,8 +109,11 @@ def test_a_forked_child_has_threads_of_its_own(tmp_path):
     program = """
         from boostrank.objectives.engine.threads import over_queries
 
+        watched, watch = [], os.register_at_fork
+        os.register_at_fork = lambda **calls: watched.append(watch(**calls))
+
         def meet():
-            barrier, met = threading.Barrier(3, timeout=30), threading.local()
+            barrier, met = threading.Barrier(2, timeout=30), threading.local()
 
             def driver(first, last, boundaries):
                 if not hasattr(met, "others"):
@@ -124,8 +127,9 @@ def test_a_forked_child_has_threads_of_its_own(tmp_path):
         if child == 0:
             os._exit(0)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        print(len(watched))
         """
-    assert run(tmp_path, program) == ["0"]
+    assert run(tmp_path, program, NUMBA_NUM_THREADS="2") == ["0", "1"]
 
 
 def test_joblib_after_use(alone, tmp_path):
