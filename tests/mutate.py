@@ -144,6 +144,13 @@ EQUIVALENT = {
     " => floor = max(HESSIAN_FLOOR, INDEFINITE_FLOOR * total / max(2, len(hess)))": (
         "the total of a single document is zero"
     ),
+    "dominance: fit = np.empty((6, fits.shape[2])) => fit = np.empty((7, fits.shape[2]))": (
+        "a row that nobody reads"
+    ),
+    "dominance: while kind + 1 < SPREADS and sigma * spread > SPREAD * 2.0 ** (OCTAVES * kind):"
+    " => while kind + 1 < SPREADS and sigma * spread >= SPREAD * 2.0 ** (OCTAVES * kind):": (
+        "where one fit takes over from another: both agree"
+    ),
     "draws: for k in range(9, -1, -1): => for k in range(10, -1, -1):": (
         "one more term, of 6e-17 at most"
     ),
