@@ -29,13 +29,15 @@ from boostrank import SDCG, SHFSDCG, FRank, LambdaRank, RankNet, SmoothAP, Spear
 
 SHARES = [0.52, 0.32, 0.13, 0.022, 0.008]
 LENGTHS = (64, 65, 81, 129, 300, 500, 1030)
-SPREADS = ("normal", "tied", "two", "sorted", "reversed", "organ-pipe", "1e4", "1e12", "1e-12")
+SPREADS = (
+    "normal", "tied", "two", "sorted", "reversed", "organ-pipe", "1e3", "1e4", "1e12", "1e-12"
+)  # fmt: skip
 KINDS = ("five", "thirty", "real")
 MIXED = (2, 400, 5, 1100, 64, 480, 401, 1024, 3)
 CUT_AGAIN = ("normalised",)  # it contains the others: one kernel to compile
 MANY = ("real", "whole", "heavy", "perfect", "steep")
 if numba.config.DISABLE_JIT:
-    LENGTHS, SPREADS, MANY = (90, 223), ("normal", "two", "1e4"), ("real", "heavy")
+    LENGTHS, SPREADS, MANY = (90, 223), ("normal", "two", "1e3"), ("real", "heavy")
     MIXED = (2, 150, 5, 223, 64, 151, 3)
     CUT_AGAIN = ("ranknet", "plain", "normalised")
 
@@ -93,6 +95,7 @@ def some_scores(spread, n, rng):
         "sorted": np.sort(s),
         "reversed": np.sort(s)[::-1].copy(),
         "organ-pipe": np.concatenate([np.sort(s[: n // 2]), np.sort(s[n // 2 :])[::-1]]),
+        "1e3": s * 1e3,
         "1e4": s * 1e4,  # beyond `divided.widest`
         "1e12": s * 1e12,
         "1e-12": s * 1e-12,

@@ -105,15 +105,16 @@ def test_multiprocessing_after_use(method, alone, tmp_path):
     assert got == [alone] * 6
 
 
-def test_a_forked_child_has_threads_of_its_own(tmp_path):
-    program = """
+@pytest.mark.parametrize("threads", [2, 3])
+def test_a_forked_child_has_threads_of_its_own(threads, tmp_path):
+    program = f"""
         from boostrank.objectives.engine.threads import over_queries
 
         watched, watch = [], os.register_at_fork
         os.register_at_fork = lambda **calls: watched.append(watch(**calls))
 
         def meet():
-            barrier, met = threading.Barrier(2, timeout=30), threading.local()
+            barrier, met = threading.Barrier({threads}, timeout=30), threading.local()
 
             def driver(first, last, boundaries):
                 if not hasattr(met, "others"):
@@ -129,7 +130,7 @@ def test_a_forked_child_has_threads_of_its_own(tmp_path):
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         print(len(watched))
         """
-    assert run(tmp_path, program, NUMBA_NUM_THREADS="2") == ["0", "1"]
+    assert run(tmp_path, program, NUMBA_NUM_THREADS=str(threads)) == ["0", "1"]
 
 
 def test_joblib_after_use(alone, tmp_path):

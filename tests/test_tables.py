@@ -131,7 +131,7 @@ def test_whole_floats_are_ids_and_ids_of_two_kinds_are_refused() -> None:
         RankingData.concat(arrays)
 
 
-def test_unsorted_queries_are_sorted_with_a_warning() -> None:
+def test_scattered_queries_are_grouped_with_a_warning() -> None:
     frame = pd.DataFrame({"qid": [5, 3, 5, 3], "label": [0, 1, 2, 3], "a": [0.0, 1.0, 2.0, 3.0]})
     with pytest.warns(UserWarning, match="rows are grouped by 'qid'"):
         data = from_frame(frame)
