@@ -4,6 +4,7 @@ Kernels do not check for division by zero (``error_model="numpy"``): the check w
 vectorising.
 """
 
+import gc
 import hashlib
 import re
 from collections.abc import Callable
@@ -40,7 +41,7 @@ class QuickFlags(Flags):
 
 
 class _Compiler(Compiler):
-    """Compiles what Numba's own compiler does, in five sixths of the time."""
+    """Compiles what Numba's own compiler does, in three quarters of the time."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
@@ -51,6 +52,16 @@ class _Compiler(Compiler):
                 self.state.flags = faster
         except AttributeError:
             pass  # another version of Numba, which stores them in another way
+
+    def compile_extra(self, function: Function) -> Any:
+        """Compile a function without garbage collection, which takes a tenth of the time."""
+        collects = gc.isenabled()
+        gc.disable()  # one function is compiled at a time, under a lock of Numba's
+        try:
+            return super().compile_extra(function)  # type: ignore[no-untyped-call]
+        finally:
+            if collects:
+                gc.enable()
 
 
 IN_ORDER = {"contract", "nsz", "arcp"}
