@@ -70,7 +70,7 @@ from .engine.dominance import (
     sorted_columns,
 )
 from .engine.driver import kernels_by_length
-from .engine.jit import Function, bind, jit_caller, jit_helper, jit_inline
+from .engine.jit import Function, bind, jit_helper, jit_inline
 from .engine.order import count_pairs
 from .engine.vector import logistic
 from .parameters import flag
@@ -214,7 +214,7 @@ of_pair: Any = None
 _add_derivatives, _add_losses = _sums(loss=False), _sums(loss=True)
 
 
-@jit_caller
+@jit_helper
 def _long_loss(p: FRankParams, scores: Floats, labels: Floats) -> float:
     n = len(scores)
     w, _ = sorted_columns(scores, labels)
@@ -225,7 +225,7 @@ def _long_loss(p: FRankParams, scores: Floats, labels: Floats) -> float:
     return total / max(1, count_pairs(labels)) if p.normalize else total
 
 
-@jit_caller
+@jit_helper
 def _long(
     p: FRankParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> None:

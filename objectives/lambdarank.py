@@ -54,7 +54,7 @@ from .engine.columns import BY_WORTH_UP_TO, UNLIMITED, Batch, Columns, Packing, 
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
 from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
 from .engine.driver import Kernel, kernels_by_grades, query_kernel
-from .engine.far_field import add_far_pairs
+from .engine.far_field import add_weighted_far_pairs
 from .engine.gains import Discount
 from .engine.jit import jit_inline
 from .engine.pair_losses import long_normalised_loss, long_swap_loss
@@ -86,7 +86,7 @@ def _packing(p: LambdaRankParams) -> Packing:
     top, block = p.truncation, col.WIDE_BLOCK
     direct = 0 < top <= DIRECT_TOP[int(p.norm)] or (p.norm and widest(p.sigma) < 0.0)
     direct_up_to = UNLIMITED if direct else DIRECT_UP_TO[int(p.norm)]
-    return Packing(True, top, p.target == NDCG, True, True, direct_up_to, top, p.discount, block)
+    return Packing(top, p.target == NDCG, direct_up_to, top, p.discount, block)
 
 
 _, _add_block = swaps.swap_pairs(divided=False)
@@ -109,7 +109,7 @@ def _write_derivatives(
     if long and batch.spans_blocks:
         swaps.write_swap_table(table, w, batch)
         top = p.truncation if p.truncation > 0 else batch.columns
-        add_far_pairs(p.sigma, table, batch, w, top, True)
+        add_weighted_far_pairs(p.sigma, table, batch, w, top)
     return -p.sigma, p.sigma * p.sigma
 
 
@@ -157,7 +157,7 @@ def _write_normalised(
 
 
 long = many = False  # bound below: whether queries may be long, and long ones have many grades
-_both = {"packing": _packing, "query_loss": swapped_loss}
+_both = {"packing": _packing, "sort": True, "query_loss": swapped_loss}
 _kernel, _kernel_of_many = kernels_by_grades(
     LambdaRankParams,
     short_up_to=DIRECT_UP_TO[0],

@@ -133,7 +133,7 @@ def _sweeps(
     loss = 0.0
     waiting = 1
     while waiting > 0:
-        waiting, start, cut, stop = halve(parts, waiting, begins, level, ranks, scratch)
+        waiting, start, cut, stop = halve(parts, int(waiting), begins, level, ranks, scratch)
         if cut == stop:
             continue
         better, worse = ranks[start:cut], ranks[cut:stop]

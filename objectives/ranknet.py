@@ -78,8 +78,7 @@ def _long_loss(p: RankNetParams, scores: Floats, labels: Floats) -> float:
 
 @jit_inline
 def _packing(p: RankNetParams) -> Packing:
-    few, block = col.DIRECT_UP_TO, col.WIDE_BLOCK
-    return Packing(False, 0, False, False, True, few, 0, no_discount(), block)
+    return Packing(0, False, col.DIRECT_UP_TO, 0, no_discount(), col.WIDE_BLOCK)
 
 
 _add_many = dominance(add_grade_pairs, divided=False, weighted=False)
@@ -95,7 +94,7 @@ def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[
         else:
             add_grade_block(m, p.sigma, w)
     if long:
-        add_far_pairs(p.sigma, table, batch, w, batch.columns, False)
+        add_far_pairs(p.sigma, table, batch, w, batch.columns)
     if p.normalize:
         average_over_pairs(w, batch)
     return -p.sigma, p.sigma * p.sigma
@@ -105,6 +104,7 @@ _kernel, _kernel_of_many = kernels_by_grades(
     RankNetParams,
     in_lanes=derive_grade_lanes,
     packing=_packing,
+    by_gain=False,
     tables=pair_table,
     derivatives=_derive,
     query_loss=_loss,

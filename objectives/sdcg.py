@@ -73,16 +73,14 @@ from .engine import columns as col
 from .engine import far_field as far
 from .engine.columns import Batch, Columns, Packing
 from .engine.driver import Kernel
-from .engine.jit import jit_helper, jit_inline
+from .engine.jit import jit_inline
 from .engine.near_field import Document
 from .engine.smooth_ranks import (
     DISCOUNTS,
     SmoothDCGParams,
     block_sizes,
-    by_gain_alone,
     ideal_discount,
     logistic_ranks,
-    slopes_of,
     smooth_rank_kernels,
 )
 from .engine.vector import logistic, padded
@@ -96,37 +94,33 @@ BLOCK = 32  # where c depends on the rank: sums between blocks cost less than pa
 
 @jit_inline
 def _packing(p: SmoothDCGParams) -> Packing:
-    by_gain = by_gain_alone(p)
     few, block = block_sizes(p, BLOCK)
-    return Packing(True, p.k, p.normalize, False, by_gain, few, 0, ideal_discount(p), block)
+    return Packing(p.k, p.normalize, few, 0, ideal_discount(p), block)
 
 
 @jit_inline
 def _tables(p: SmoothDCGParams, levels: int) -> tuple[Floats, Floats]:
-    """Return the tables of what blocks add to ranks and to pulls."""
-    ranks = far.new_table(levels)
-    for level in range(levels):
-        for other in range(levels):
-            ranks[far.OWN_MOMENT, far.ABOVE, level, other] = -1.0
-            ranks[far.OWN_COUNT, far.ABOVE, level, other] = 1.0  # G(-x) = 1 - G(x)
-            ranks[far.OWN_MOMENT, far.BELOW, level, other] = 1.0
-    return ranks, far.new_table(levels)
+    """Return the tables of what blocks add to ranks and to pulls: all documents are one level."""
+    ranks, pulls = far.new_table(1), far.new_table(1)
+    ranks[far.OWN_MOMENT, far.ABOVE, 0, 0] = -1.0
+    ranks[far.OWN_COUNT, far.ABOVE, 0, 0] = 1.0  # G(-x) = 1 - G(x)
+    ranks[far.OWN_MOMENT, far.BELOW, 0, 0] = 1.0
+    for side in range(2):
+        pulls[far.OWN_MOMENT, side, 0, 0], pulls[far.OTHER_MOMENT, side, 0, 0] = 1.0, -1.0
+        pulls[far.BEND_OWN_MOMENT, side, 0, 0] = pulls[far.BEND_OTHER_MOMENT, side, 0, 0] = 1.0
+    return ranks, pulls
 
 
 @jit_inline
-def _fill(p: SmoothDCGParams, table: Floats, batch: Batch, w: Columns) -> None:
-    """Fill the table of pulls for one query."""
+def _fill(table: Floats, batch: Batch, w: Columns) -> None:
+    """Fill the table of pulls for one query, with c by gain alone."""
     gains, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
     for side in range(2):
         for level in range(batch.runs.shape[1] - 1):
             for other in range(batch.runs.shape[1] - 1):
-                of_pair = table[:, side, level, other]
-                if by_gain_alone(p):
-                    gap = (gains[level] - gains[other]) * unit
-                    of_pair[far.OWN_MOMENT], of_pair[far.BEND_OWN_MOMENT] = gap, abs(gap)
-                else:
-                    of_pair[far.OWN_MOMENT], of_pair[far.OTHER_MOMENT] = 1.0, -1.0
-                    of_pair[far.BEND_OWN_MOMENT] = of_pair[far.BEND_OTHER_MOMENT] = 1.0
+                gap = (gains[level] - gains[other]) * unit
+                table[far.OWN_MOMENT, side, level, other] = gap
+                table[far.BEND_OWN_MOMENT, side, level, other] = abs(gap)
 
 
 @jit_inline
@@ -143,13 +137,15 @@ def _of_pair(worse: Document, better: Document) -> tuple[float, float]:
     return pull, pull
 
 
-@jit_helper
+ranked = False  # bound below: whether c depends on the rank
+
+
 def _near_pulls(p: SmoothDCGParams, first: int, last: int, w: Columns) -> None:
     """Write sum_j (c_i - c_j) rho_ij over each block, and its curvature."""
     begins, sizes, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
-    from_top, scores, c = w.real[col.FROM_TOP], w.real[col.SCORE], slopes_of(p, w)
+    from_top, scores = w.real[col.FROM_TOP], w.real[col.SCORE]
     pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
-    sign = -1.0 if by_gain_alone(p) else 1.0
+    c, sign = (w.real[col.OWN], 1.0) if ranked else (w.real[col.WORTH], -1.0)
     for m in range(first, last):
         begin, n, factorizable = np.uint64(begins[m]), sizes[m], ratios[m] != 0
         for i in range(np.uint64(n)):

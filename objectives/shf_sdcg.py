@@ -69,14 +69,7 @@ from .engine.columns import Batch, Columns, Packing, query_columns
 from .engine.jit import jit_helper, jit_inline
 from .engine.near_field import Document
 from .engine.order import in_order, merged_order
-from .engine.smooth_ranks import (
-    SmoothDCGParams,
-    block_sizes,
-    by_gain_alone,
-    ideal_discount,
-    slopes_of,
-    smooth_rank_kernels,
-)
+from .engine.smooth_ranks import SmoothDCGParams, block_sizes, ideal_discount, smooth_rank_kernels
 from .engine.vector import logistic, padded
 from .parameters import noise, positive
 from .sdcg import SDCG
@@ -86,50 +79,55 @@ from .validation import Floats
 @jit_inline
 def _packing(p: SmoothDCGParams) -> Packing:
     few, block = block_sizes(p, col.BLOCK)
-    return Packing(True, p.k, p.normalize, False, True, few, 0, ideal_discount(p), block)
+    return Packing(p.k, p.normalize, few, 0, ideal_discount(p), block)
 
 
 @jit_inline
 def _tables(p: SmoothDCGParams, levels: int) -> tuple[Floats, Floats]:
-    """Return the tables of what blocks add to ranks and to pulls."""
-    ranks = far.new_table(levels)
+    """Return the tables of what blocks add to ranks and, where c depends on them, to pulls."""
+    ranks, pulls = far.new_table(levels), far.new_table(levels)
     for side in range(2):
-        above = side == far.ABOVE
-        sign, one = (-1.0, 1.0) if above else (1.0, 0.0)
+        sign, one = (-1.0, 1.0) if side == far.ABOVE else (1.0, 0.0)
         for level in range(levels):
             for other in range(levels):
                 of_rank = ranks[:, side, level, other]
                 if level == other:  # (6)
                     of_rank[far.OWN_MOMENT], of_rank[far.OWN_COUNT] = sign, one
-                elif (other > level) == above:  # pairs in the right order: (14), (15)
+                elif (other > level) == (side == far.ABOVE):  # pairs in the right order: (14), (15)
                     of_rank[far.OWN_MOMENT], of_rank[far.OWN_COUNT] = 1.0, one
                 else:  # in the wrong one: A = 1/2 - alpha/4 x, and B one more
                     of_rank[far.OWN_COUNT], of_rank[far.DISTANCE] = 1.5 - one, 0.25 * p.alpha
-    return ranks, far.new_table(levels)
+                _write_pulls(pulls, (side, level, other), 1.0, 1.0)
+    return ranks, pulls
 
 
 @jit_inline
-def _fill(p: SmoothDCGParams, table: Floats, batch: Batch, w: Columns) -> None:
-    """Fill the table of pulls for one query."""
+def _fill(table: Floats, batch: Batch, w: Columns) -> None:
+    """Fill the table of pulls for one query, with c by gain alone."""
     gains, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
     for side in range(2):
-        sign = -1.0 if side == far.ABOVE else 1.0
         for level in range(batch.runs.shape[1] - 1):
             for other in range(batch.runs.shape[1] - 1):
-                of_pair = table[:, side, level, other]
-                # c_i + c_j: of the levels, or from the weights of this document and the others
-                both = (gains[level] + gains[other]) * unit
-                own, others = (both, 0.0) if by_gain_alone(p) else (1.0, 1.0)
-                if level == other:  # the difference, not the sum: 0 where c is by gain alone
-                    of_pair[far.OWN_MOMENT], of_pair[far.OTHER_MOMENT] = others, -others
-                    of_pair[far.BEND_OWN_MOMENT] = of_pair[far.BEND_OTHER_MOMENT] = others
-                elif (other > level) == (side == far.ABOVE):  # pairs in the right order
-                    of_pair[far.OWN_MOMENT], of_pair[far.OTHER_MOMENT] = sign * own, sign * others
-                    of_pair[far.BEND_OWN_MOMENT], of_pair[far.BEND_OTHER_MOMENT] = own, others
-                else:  # (16)
-                    own, others = 0.25 * own, 0.25 * others
-                    of_pair[far.OWN_COUNT], of_pair[far.OTHER_SUM] = -sign * own, -sign * others
-                    of_pair[far.BEND_OWN_COUNT], of_pair[far.BEND_OTHER_SUM] = own, others
+                both = (gains[level] + gains[other]) * unit  # c_i + c_j
+                _write_pulls(table, (side, level, other), both, 0.0)
+
+
+@jit_helper
+def _write_pulls(table: Floats, pair: tuple[int, int, int], own: float, others: float) -> None:
+    """Write what two levels add to pulls: c_i + c_j is `own`, and `others`, times their weights."""
+    side, level, other = pair
+    sign = -1.0 if side == far.ABOVE else 1.0
+    of_pair = table[:, side, level, other]
+    if level == other:  # the difference, not the sum: 0 where c is by gain alone
+        of_pair[far.OWN_MOMENT], of_pair[far.OTHER_MOMENT] = others, -others
+        of_pair[far.BEND_OWN_MOMENT] = of_pair[far.BEND_OTHER_MOMENT] = others
+    elif (other > level) == (side == far.ABOVE):  # pairs in the right order
+        of_pair[far.OWN_MOMENT], of_pair[far.OTHER_MOMENT] = sign * own, sign * others
+        of_pair[far.BEND_OWN_MOMENT], of_pair[far.BEND_OTHER_MOMENT] = own, others
+    else:  # (16)
+        own, others = 0.25 * own, 0.25 * others
+        of_pair[far.OWN_COUNT], of_pair[far.OTHER_SUM] = -sign * own, -sign * others
+        of_pair[far.BEND_OWN_COUNT], of_pair[far.BEND_OTHER_SUM] = own, others
 
 
 @jit_helper
@@ -186,13 +184,15 @@ def _of_pair(worse: Document, better: Document) -> tuple[float, float]:
     return hinge, hinge
 
 
-@jit_helper
+ranked = False  # bound below: whether c depends on the rank
+
+
 def _near_pulls(p: SmoothDCGParams, first: int, last: int, w: Columns) -> None:
     """Write pulls / alpha and their magnitudes over the documents of each block."""
     begins, sizes, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
     from_top, scores, gains = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.WORTH]
-    c, pulls, curvatures = slopes_of(p, w), w.real[col.PULL], w.real[col.CURVATURE]
-    sign = -1.0 if by_gain_alone(p) else 1.0
+    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
+    c, sign = (w.real[col.OWN], 1.0) if ranked else (w.real[col.WORTH], -1.0)
     for m in range(first, last):
         begin, n, factorizable = np.uint64(begins[m]), sizes[m], ratios[m] != 0
         for i in range(np.uint64(n)):

@@ -68,7 +68,7 @@ from .base import Objective
 from .contract import Contract, Cost
 from .engine.curvature import EXACT, GAUSS_NEWTON, floor_indefinite
 from .engine.driver import Kernel, kernels_by_length, query_kernels
-from .engine.jit import bind, jit_caller, jit_helper
+from .engine.jit import bind, jit_helper
 from .engine.long_smooth_ap import long_loss, score_powers, write_long, write_shares
 from .engine.order import all_equal, in_order, order_by_score
 from .engine.soft_indicators import (
@@ -197,7 +197,7 @@ def _loss(p: SmoothAPParams, scores: Floats, labels: Floats) -> float:
     return -value / total
 
 
-@jit_caller
+@jit_helper
 def _long_loss(p: SmoothAPParams, scores: Floats, labels: Floats) -> float:
     relevant = relevance(labels)
     if relevant.sum() <= FEW or all_equal(relevant):
@@ -205,7 +205,7 @@ def _long_loss(p: SmoothAPParams, scores: Floats, labels: Floats) -> float:
     return long_loss(scores, relevant, p.sigma)
 
 
-@jit_caller
+@jit_helper
 def _long(
     p: SmoothAPParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> None:

@@ -59,7 +59,7 @@ from .engine import columns as col
 from .engine import far_field as far
 from .engine.columns import BLOCK, Batch, Columns, Packing, query_columns, write_decays
 from .engine.driver import batch_kernels
-from .engine.far_field import add_far_ranks, add_far_slopes, new_table
+from .engine.far_field import far_field, new_table
 from .engine.gains import no_discount
 from .engine.jit import bind, jit_helper, jit_inline
 from .engine.order import write_order
@@ -78,7 +78,7 @@ class SpearmanParams(NamedTuple):
 
 @jit_inline
 def _packing(p: SpearmanParams) -> Packing:
-    return Packing(False, 0, False, False, False, BLOCK, 0, no_discount(), BLOCK)
+    return Packing(0, False, BLOCK, 0, no_discount(), BLOCK)
 
 
 @jit_inline
@@ -148,13 +148,14 @@ def _near_pulls(p: SpearmanParams, batch: Batch, w: Columns) -> None:
             curvatures[first + i] = own_c * total
 
 
+_add_far_ranks, _add_far_slopes = far_field()
 long = False  # bound below: whether queries may be cut into blocks
 
 
 def _derivatives(p: SpearmanParams, batch: Batch, tables: Any, w: Columns) -> tuple[float, float]:
     _write_near_ranks(p, batch, w)
     if long:
-        add_far_ranks(p.alpha, tables[0], batch, w, False)
+        _add_far_ranks(p.alpha, tables[0], batch, w)
     for m in range(1 if batch.spans_blocks else batch.blocks):
         a, b = query_columns(w, batch, m)
         for i in range(a, b):
@@ -162,7 +163,7 @@ def _derivatives(p: SpearmanParams, batch: Batch, tables: Any, w: Columns) -> tu
             w.real[col.OWN, i] = w.real[col.RANK, i] - w.real[col.WORTH, i] + (b - a)
     _near_pulls(p, batch, w)
     if long:
-        add_far_slopes(p.alpha, tables[1], batch, w, True)
+        _add_far_slopes(p.alpha, tables[1], batch, w)
     for m in range(1 if batch.spans_blocks else batch.blocks):
         a, b = query_columns(w, batch, m)
         n = float(b - a)
@@ -179,7 +180,7 @@ def _loss(
     p: SpearmanParams, batch: Batch, tables: tuple[Floats, Floats], w: Columns, loss: Floats
 ) -> None:
     _write_near_ranks(p, batch, w)
-    add_far_ranks(p.alpha, tables[0], batch, w, False)
+    _add_far_ranks(p.alpha, tables[0], batch, w)
     for m in range(1 if batch.spans_blocks else batch.blocks):
         a, b = query_columns(w, batch, m)
         n = float(b - a)
@@ -191,10 +192,12 @@ def _loss(
 
 _kernel = batch_kernels(
     SpearmanParams,
-    short_up_to=BLOCK,
     packing=_packing,
+    by_gain=False,
+    by_level=False,
     tables=_tables,
     short=jit_inline(bind(_derivatives, long=False)),
+    short_up_to=BLOCK,
     long=jit_inline(bind(_derivatives, long=True)),
     batch_loss=_loss,
 )

@@ -158,9 +158,9 @@ EQUIVALENT = {
     " => while stop < last and boundaries[stop - 1] - boundaries[first] <= BLOCK:": (
         "only how many queries a batch has: any number will do"
     ),
-    "driver: _pack_short, _pack_any = (jit_entry(bind(columns.pack, long=long)) for long in"
-    " (False, True)) => _pack_short, _pack_any = (jit_entry(bind(columns.pack, long=long)) for long"
-    " in (True, True))": "the same numbers, from slower code",
+    'driver: of_short = {"packing": packing, "tables": _no_tables, "pack": packer(long=False,'
+    ' **rules)} => of_short = {"packing": packing, "tables": _no_tables, "pack": packer(long=True,'
+    " **rules)}": "the same numbers, from slower code",
     "driver: grad, hess = np.zeros(b - a), np.zeros(b - a)"
     " => grad, hess = np.zeros(b - a), np.zeros(b + a)": "zeros that nobody reads",
     "frank: better, worse = (i, j) if labels[i] > labels[j] else (j, i)"
@@ -280,7 +280,7 @@ ALIKE = {
         "how work is shared out: any share gives the same"
     ),
     r"threads = .* if total (> 2|>= 3) \* _COST_WORTH_A_THREAD else 1": "another threshold",
-    r"far = tables\(p, MAX_LEVELS if longest (>=|>) rules.direct_up_to else [12]\)": (
+    r"far = tables\(p, MAX_LEVELS if sizes\[1\] (>=|>) rules.direct_up_to else [12]\)": (
         "a table that is not needed, or with room for more levels"
     ),
     r"if many and size (>=|<) DIRECT.*|fits_many = .* >= DIRECT // 2": "another threshold",

@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import gc
 import importlib
 import pkgutil
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import FunctionType
 
 import numba
 import numpy as np
@@ -18,12 +20,12 @@ from boostrank.objectives.engine.jit import (
     OPTIONS,
     QuickFlags,
     bind,
-    jit_caller,
     jit_disjoint,
     jit_entry,
     jit_helper,
 )
 from numba.core.compiler import Compiler, Flags
+from numba.core.errors import TypingError
 
 import boostrank
 from boostrank import objectives
@@ -132,7 +134,19 @@ def test_wheel_holds_every_file(tmp_path):
 def test_python_calls_no_helper_of_a_kernel():
     """A `jit_helper` has no entry from Python: calling it crashes the process."""
     modules = [importlib.import_module(name) for name in MODULES if ".objectives." not in name]
-    within_reach = [thing for module in modules for thing in vars(module).values()]
+    within_reach = []
+    for module in modules:
+        things = vars(module).values()
+        functions = [thing for thing in things if isinstance(thing, FunctionType)]
+        functions += [
+            function
+            for cls in things
+            if isinstance(cls, type) and cls.__module__ == module.__name__
+            for function in vars(cls).values()
+            if isinstance(function, FunctionType)
+        ]
+        names = {name for function in functions for name in function.__code__.co_names}
+        within_reach += [getattr(module, name, None) for name in names]
     compiled = [cls.kernel for cls in objectives.CLASSES if hasattr(cls, "kernel")]
     assert len(compiled) > len(objectives.CLASSES) / 2
     for kernel in compiled:
@@ -159,16 +173,31 @@ def test_a_helper_is_compiled_with_its_kernels_alone():
             for compiled in (helper, kernel)
         ]
 
-    of_caller, of_kernel = code_with(jit_caller(add_up))
+    of_helper, of_kernel = code_with(jit_helper(add_up))
     assert "x double>" in of_kernel  # a loop over vectors
-    assert "x double>" not in of_caller
+    assert "x double>" not in of_helper
     # And a helper alone yields no machine code.
     made = re.compile(r"^define (?!available_externally)", re.MULTILINE)
-    of_helper, with_helper = code_with(jit_helper(add_up))
     assert made.search(of_kernel)
-    assert made.search(with_helper)
-    assert not made.search(of_caller)
     assert not made.search(of_helper)
+
+
+@pytest.mark.compiled
+def test_nothing_is_collected_while_kernels_compile(monkeypatch):
+    collects = []
+    compile_extra = Compiler.compile_extra
+
+    def watched(self, function):
+        collects.append(gc.isenabled())
+        return compile_extra(self, function)
+
+    monkeypatch.setattr(Compiler, "compile_extra", watched)
+    assert numba.njit(**OPTIONS)(lambda numbers: numbers[0])(np.arange(3.0)) == 0.0
+    assert gc.isenabled()
+    with pytest.raises(TypingError):
+        numba.njit(**OPTIONS)(lambda numbers: numbers.unknown)(np.arange(3.0))
+    assert gc.isenabled()
+    assert collects == [False, False]
 
 
 @pytest.mark.compiled

@@ -152,14 +152,19 @@ def grades_of_all_kinds(rng, n):
     yield rng.permutation(n) / 7
 
 
+@numba.njit
+def grade_levels(grades, level):
+    return bisection.grade_levels(grades, level)
+
+
 def splits(grades):
     """Return where levels begin, and every split: its bounds and the documents between them."""
     n = len(grades)
     level, documents, scratch = np.empty(n, np.int64), np.arange(n), np.empty(n, np.int64)
-    # As Python functions: compiled code cannot be called from here.
-    grade_levels, first_part, halve = (
+    # Python cannot call helpers of kernels: two are taken as Python functions.
+    first_part, halve = (
         getattr(function, "py_func", function)
-        for function in (bisection.grade_levels, bisection.first_part, bisection.halve)
+        for function in (bisection.first_part, bisection.halve)
     )
     begins = grade_levels(grades, level)
     parts, waiting, found = first_part(len(begins) - 1), 1, []

@@ -11,14 +11,15 @@ infinitely far below all documents and worth less, so it contributes nothing.
 """
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from ..validation import Floats, Integers
 from .gains import COUNTED, Discount, copy_gains
-from .jit import jit_helper, jit_inline
-from .order import all_equal, count_pairs, merged_order, write_order
+from .jit import Function, bind, jit_helper, jit_inline, jit_shared
+from .order import all_equal, count_levels, count_pairs, merged_order, write_long_order
 from .vector import STRIDE, exponentials, padded, strided
 
 BLOCK = 64
@@ -85,13 +86,10 @@ class Columns(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """How queries become columns."""
+    """How queries become columns, as far as parameters decide it."""
 
-    by_gain: bool  # WORTH is the gain over the ideal DCG; else the grade
     k: int  # cut-off of the ideal DCG, 0 for none
     normalize: bool
-    sort: bool  # queries of one block too
-    by_level: bool  # group the documents of a block by level
     direct_up_to: int  # documents in the longest query that stays one block
     split_at: int  # a block begins after this rank, 0 for none
     discount: Discount  # of the ideal DCG
@@ -105,15 +103,6 @@ class Batch(NamedTuple):
     columns: int
     runs: Integers  # (blocks, levels + 1) columns where each level begins; one row if no far field
     spans_blocks: bool  # one long query in many blocks, rather than a block per query
-
-
-@jit_helper
-def longest_query(first: int, last: int, boundaries: Integers) -> int:
-    """Return the number of documents in the longest query."""
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, boundaries[q + 1] - boundaries[q])
-    return longest
 
 
 @jit_inline
@@ -145,10 +134,36 @@ def batch_end(first: int, last: int, boundaries: Integers) -> int:
     return last
 
 
-long = True  # bound in `driver`: whether queries may be cut into blocks
+@cache
+def packer(*, by_gain: bool, by_level: bool, sort: bool, long: bool) -> Function:
+    """Return a compiled function that writes the documents of a batch into columns.
+
+    Parameters
+    ----------
+    by_gain : bool
+        Whether WORTH is the gain over the ideal DCG; else it is the grade.
+    by_level : bool
+        Whether the documents of a block are grouped by level.
+    sort : bool
+        Whether queries of one block are sorted by score too.
+    long : bool
+        Whether queries may be cut into blocks.
+
+    Returns
+    -------
+    ``pack(first, last, boundaries, scores, labels, packing, w) -> Batch``
+        Queries with nothing to rank are left out.
+    """
+    pack: Function = jit_shared(
+        bind(_pack, by_gain=by_gain, by_level=by_level, sort=sort, long=long)
+    )
+    return pack
 
 
-def pack(
+by_gain = by_level = sort = long = False  # bound above
+
+
+def _pack(
     first: int,
     last: int,
     boundaries: Integers,
@@ -157,7 +172,6 @@ def pack(
     packing: Packing,
     w: Columns,
 ) -> Batch:
-    """Write the documents of a batch into columns; leave out queries with nothing to rank."""
     score, worth, own, rank = w.real[SCORE], w.real[WORTH], w.real[OWN], w.real[RANK]
     top, bottom, unit = w.real[TOP], w.real[BOTTOM], w.real[UNIT]
     key, levels, spare = w.real[KEY], w.real[LEVEL], w.real[POWER]
@@ -168,7 +182,7 @@ def pack(
     for q in range(first, last):
         a, n = boundaries[q], boundaries[q + 1] - boundaries[q]
         scale = 1.0
-        if packing.by_gain:
+        if by_gain:
             k = packing.k if packing.k > 0 else n
             ideal = copy_gains(labels[a : a + n], k, packing.discount, key, w.whole[COUNTS])
             if ideal == 0.0:
@@ -182,25 +196,28 @@ def pack(
         highest = lowest = scores[a]  # any score will do where nothing is sorted
         n_levels = 0
         if long and n > packing.direct_up_to:
-            n_levels = distinct(key[:n], levels) if packing.by_level else 1
+            n_levels = 1
+            if by_level:
+                n_levels = count_levels(key[:n], levels[: most_levels(n)], w.whole[COUNTS])
         leading = min(packing.split_at, n) if packing.split_at > 0 else n
-        by_score = packing.sort or (long and n > packing.direct_up_to)
-        by_worth = packing.by_level and n_levels == 0 and is_by_worth(n, leading)
-        if by_score or by_worth:
+        by_score = sort or (long and n > packing.direct_up_to)
+        by_worth = by_level and n_levels == 0 and is_by_worth(n, leading)
+        # The names bound above come first: where they are false, the rest is not compiled.
+        if (sort or long or by_level) and (by_score or by_worth):
             order = document[columns:]
             for i in range(n):
                 spare[i] = scores[a + i]
                 place[columns + i] = i
-            if by_score:
-                write_order(spare, n, order, w.whole[SPARE:])
+            if (sort or long) and by_score:
+                write_long_order(spare, n, order, w.whole[SPARE:])
                 highest, lowest = scores[a + order[0]], scores[a + order[n - 1]]
             else:
                 for i in range(n):
                     order[i] = i
-            if by_worth:
+            if by_level and by_worth:
                 _order_by_worth(leading, key, order, place[columns:], spare, w.whole[SPARE:])
             if long and n_levels > 0:
-                levels_of = levels[:n_levels] if packing.by_level else levels[:0]
+                levels_of = levels[:n_levels] if by_level else levels[:0]
                 runs = _write_blocks(q, scale, n, leading, packing.block, levels_of, scores[a:], w)
                 blocks = len(runs)
             for column in range(columns, columns + n):
@@ -225,7 +242,7 @@ def pack(
             own[column] = 0.0
             rank[column] = 1.0
         columns = end
-    for column in range(columns, strided(columns)):  # read by loops over whole columns
+    for column in range(columns, strided(int(columns))):  # read by loops over whole columns
         worth[column], own[column], rank[column], spare[column] = 0.0, 0.0, 1.0, 0.0
     return Batch(blocks, columns, runs, len(runs) > 1)
 
@@ -257,25 +274,10 @@ def average_over_pairs(w: Columns, batch: Batch) -> None:
             w.real[CURVATURE, column] /= pairs
 
 
-@jit_helper
-def distinct(gains: Floats, levels: Floats) -> int:
-    """Write the distinct gains, ascending; return how many, or 0 if there are too many."""
-    known = 0
-    most = min(MAX_LEVELS, len(gains) // DOCUMENTS_PER_LEVEL)
-    for i in range(len(gains)):
-        gain = gains[i]
-        place = 0
-        while place < known and levels[place] < gain:
-            place += 1
-        if place < known and levels[place] == gain:
-            continue
-        if known == most:
-            return 0
-        for later in range(known, place, -1):
-            levels[later] = levels[later - 1]
-        levels[place] = gain
-        known += 1
-    return known
+@jit_inline
+def most_levels(n: int) -> int:
+    """Return how many levels a query of n documents may have in the far field."""
+    return min(MAX_LEVELS, n // DOCUMENTS_PER_LEVEL)
 
 
 @jit_helper

@@ -28,11 +28,11 @@ from numpy.polynomial.polynomial import Polynomial
 from ..validation import Floats, Integers
 from . import columns as col
 from .bisection import first_part, grade_levels
-from .columns import MAX_LEVELS, N_REAL, N_WHOLE, Columns, distinct, exponents
+from .columns import MAX_LEVELS, N_REAL, N_WHOLE, Columns, exponents, most_levels
 from .divided import OCTAVES, SPREAD, SPREADS, STEP
 from .far_field import ABOVE, LOGISTIC, SLOPE
-from .jit import Function, bind, jit_caller, jit_entry, jit_helper, jit_inline
-from .order import order_by_score
+from .jit import Function, bind, jit_entry, jit_helper, jit_inline
+from .order import count_levels, order_by_score
 from .vector import exponentials, strided
 
 # Up to this many documents, in a query or a part, all pairs are computed one by one.
@@ -84,10 +84,11 @@ def has_many_grades(grades: Floats, boundaries: Integers) -> bool:
 
 @jit_entry
 def _has_many_grades(grades: Floats, boundaries: Integers) -> bool:
-    levels = np.empty(MAX_LEVELS)
+    levels, counts = np.empty(MAX_LEVELS), np.empty(MAX_LEVELS, np.int64)
     for q in range(len(boundaries) - 1):
         a, b = boundaries[q], boundaries[q + 1]
-        if b - a > DIRECT and distinct(grades[a:b], levels) == 0:
+        few = b - a <= DIRECT or count_levels(grades[a:b], levels[: most_levels(b - a)], counts) > 0
+        if not few:
             return True
     return False
 
@@ -119,8 +120,8 @@ def dominance(
     sizes = {"DIRECT": DIRECT, "PART": PART}
     if direct is not None:
         sizes = {"DIRECT": direct, "PART": 3 * direct // 8}
-    part = jit_caller(bind(_part, add_rows=add_rows, sweep=sweep, divided=divided, **sizes))
-    add: Function = jit_caller(bind(_add, add_part=part, weighted=weighted, **sizes))
+    part = jit_helper(bind(_part, add_rows=add_rows, sweep=sweep, divided=divided, **sizes))
+    add: Function = jit_helper(bind(_add, add_part=part, weighted=weighted, **sizes))
     return add
 
 
@@ -128,7 +129,7 @@ def dominance(
 def _sweep_of(divided: bool, weighted: bool) -> Function:
     kind = {"divided": divided, "weighted": weighted}
     steps = {step.__name__[1:]: jit_helper(bind(step, **kind)) for step in _STEPS}
-    sweep: Function = jit_caller(bind(_sweep, **kind, **steps))
+    sweep: Function = jit_helper(bind(_sweep, **kind, **steps))
     return sweep
 
 

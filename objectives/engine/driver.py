@@ -12,18 +12,19 @@ import numba
 import numpy as np
 
 from ..validation import Floats, Integers
-from . import columns, lanes
+from . import lanes
 from .columns import (
     BEGIN,
     CURVATURE,
+    DIRECT_UP_TO,
     DOCUMENT,
     MAX_LEVELS,
     PULL,
     SIZE,
     UNLIMITED,
     batch_end,
-    longest_query,
     new_columns,
+    packer,
 )
 from .curvature import CONSTANT, EXACT, HESSIAN_FLOOR
 from .jit import OPTIONS, Function, bind, jit_entry, jit_helper, jit_inline
@@ -42,7 +43,7 @@ class Loops(NamedTuple):
     runs : sequence of (compiled function, int)
         Each function goes over those of the queries first to last - 1 whose number of documents is
         within `sizes`: at most its int, and more than the previous function takes. It is compiled
-        only if there is such a query.
+        only if there is such a query. No query is longer than the second of the `sizes`.
     """
 
     runs: tuple[tuple[Function, int], ...]
@@ -50,11 +51,12 @@ class Loops(NamedTuple):
     def over(self, boundaries: Integers, *args: Any) -> None:
         """Run over all queries; `args` are what the loops take after `sizes`."""
         n_docs = np.diff(boundaries)
+        longest = int(n_docs.max(initial=0))
         runs = []
         least = 0
         for run, most in self.runs:
             if ((n_docs >= least) & (n_docs <= most)).any():
-                runs.append((run, (least, most)))
+                runs.append((run, (least, min(most, longest))))
             least = most + 1
 
         def run_all(first: int, last: int, boundaries: Integers, *args: Any) -> None:
@@ -234,15 +236,18 @@ def kernels_by_length(
 def batch_kernels(
     params: type,
     *,
-    short_up_to: int = columns.DIRECT_UP_TO,
     packing: Function,
+    by_gain: bool = True,
+    by_level: bool = True,
+    sort: bool = False,
     tables: Function,
     short: Function,
+    short_up_to: int = DIRECT_UP_TO,
     long: Function,
     exact: Function | None = None,
+    batch_loss: Function | None = None,
     query_loss: Function | None = None,
     long_loss: Function | None = None,
-    batch_loss: Function | None = None,
     in_lanes: Function | None = None,
 ) -> Kernel:
     """Make the kernel of a loss that is computed for batches of queries, packed into columns.
@@ -251,45 +256,46 @@ def batch_kernels(
     ----------
     params : NamedTuple class
         The parameters that the functions take.
-    short_up_to : int, default `columns.DIRECT_UP_TO`
-        Documents in the longest short query, which never needs the far field.
     packing : compiled function
         ``packing(p) -> Packing``.
+    by_gain, by_level, sort : bool
+        As in `columns.packer`.
     tables : compiled function
         ``tables(p, levels)``: what the far field needs for queries of up to this many levels.
     short, long : compiled functions
         ``derivatives(p, batch, tables, w) -> (a, b)`` writes the columns PULL and CURVATURE;
-        gradient and Hessian are a and b times those. For short queries `tables` is None.
+        gradient and Hessian are a and b times those. Short are queries of up to `short_up_to`
+        documents, which never need the far field: `tables` is None.
     exact : compiled function, optional
         The same for an exact Hessian and queries of any length, if the default is not exact. Its
         gradient is not used.
-    query_loss, batch_loss : compiled function
-        One of ``loss(p, scores, labels) -> loss`` and ``loss(p, batch, tables, w, out)``, which
-        writes to `out` (n_queries,).
-    long_loss : compiled function, optional
-        Like `query_loss`, for queries of over `LONG` documents.
+    batch_loss : compiled function
+        ``loss(p, batch, tables, w, out)``, which writes to `out` (n_queries,).
+    query_loss, long_loss : compiled functions
+        In its place, ``loss(p, scores, labels) -> loss`` for up to `LONG` documents, and for more.
     in_lanes : compiled function, optional
         ``derivatives(p, w) -> (a, b)`` for queries of up to `lanes.LONGEST` documents: writes
         the sums of `lanes` and the factor of each query.
     """
-    of_any = {"packing": packing, "tables": tables, "pack": _pack_any}
-    of_short = {"packing": packing, "tables": _no_tables, "pack": _pack_short}
+    rules = {"by_gain": by_gain, "by_level": by_level, "sort": sort}
+    of_short = {"packing": packing, "tables": _no_tables, "pack": packer(long=False, **rules)}
+    of_any = {"packing": packing, "tables": tables, "pack": packer(long=True, **rules)}
     if batch_loss is not None:
         of_losses = of_all(_bound(_losses_of_batches, batch_loss=batch_loss, **of_any))
-    elif long_loss is not None:
+    else:
         run, run_long = (_bound(_losses_of_queries, query=each) for each in (query_loss, long_loss))
         of_losses = Loops(((run, LONG), (run_long, UNLIMITED)))
-    else:
-        of_losses = of_all(_bound(_losses_of_queries, query=query_loss))
-    run = _bound(_derivatives_of_batches, derivatives=short, **of_short)
-    run_long = _bound(_derivatives_of_batches, derivatives=long, **of_any)
+    runs = [
+        (_bound(_derivatives_of_batches, derivatives=short, **of_short), short_up_to),
+        (_bound(_derivatives_of_batches, derivatives=long, **of_any), UNLIMITED),
+    ]
+    if in_lanes is not None:
+        fill = lanes.filler(by_gain=by_gain, sort=sort)
+        run = _bound(_derivatives_of_lanes, packing=packing, fill=fill, derivatives=in_lanes)
+        runs.insert(0, (run, lanes.LONGEST))
     of_exact = None
     if exact is not None:
         of_exact = of_all(_bound(_derivatives_of_batches, derivatives=exact, **of_any))
-    runs = [(run, short_up_to), (run_long, UNLIMITED)]
-    if in_lanes is not None:
-        run_lanes = _bound(_derivatives_of_lanes, packing=packing, derivatives=in_lanes)
-        runs = [(run_lanes, lanes.LONGEST), *runs]
     return Kernel(params, of_losses, Loops(tuple(runs)), of_exact)
 
 
@@ -339,15 +345,13 @@ def _no_tables(p: Any, levels: int) -> None:
     return None
 
 
-# Cached on disk separately: each takes three seconds to compile, and all batches need them.
-_pack_short, _pack_any = (jit_entry(bind(columns.pack, long=long)) for long in (False, True))
-
 # The loops. What they call is bound to them later; these are placeholders.
 query: Function = _same
 of_query: Function = _same
 packing: Function = _same
 tables: Function = _same
 pack: Function = _same
+fill: Function = _same
 derivatives: Function = _same
 batch_loss: Function = _same
 
@@ -421,10 +425,9 @@ def _losses_of_batches(
     p: Any,
     loss: Floats,
 ) -> None:
-    longest = longest_query(first, last, boundaries)
-    w = new_columns(longest)
+    w = new_columns(sizes[1])
     rules = packing(p)
-    far = tables(p, MAX_LEVELS if longest > rules.direct_up_to else 1)
+    far = tables(p, MAX_LEVELS if sizes[1] > rules.direct_up_to else 1)
     start = first
     while start < last:
         stop = batch_end(start, last, boundaries)
@@ -445,12 +448,11 @@ def _derivatives_of_batches(
     grad: Floats,
     hess: Floats,
 ) -> None:
-    longest = longest_query(first, last, boundaries)
-    w = new_columns(longest)
+    w = new_columns(sizes[1])
     begin, size, document = w.whole[BEGIN], w.whole[SIZE], w.whole[DOCUMENT]
     pull, curvature = w.real[PULL], w.real[CURVATURE]
     rules = packing(p)
-    far = tables(p, MAX_LEVELS if longest > rules.direct_up_to else 1)
+    far = tables(p, MAX_LEVELS if sizes[1] > rules.direct_up_to else 1)
     start = first
     while start < last:
         stop = batch_end(start, last, boundaries)
@@ -493,6 +495,6 @@ def _derivatives_of_lanes(
             group = queries[turn : min(turn + LANES, count)]
             longest = group[len(group) - 1]
             w = lanes.narrowed(widest, boundaries[longest + 1] - boundaries[longest])
-            lanes.fill(group, boundaries, scores, labels, rules, w)
+            fill(group, boundaries, scores, labels, rules, w)
             slope, bend = derivatives(p, w)
             lanes.write_derivatives(slope, bend, hessian, w, grad, hess)

@@ -49,7 +49,7 @@ from .columns import (
     Batch,
     Columns,
 )
-from .jit import jit_helper, jit_inline
+from .jit import Function, bind, jit_helper, jit_inline
 
 TERMS = 18
 # The c_k of (*): tests recompute them.
@@ -78,12 +78,8 @@ LOGISTIC = np.array(
 SLOPE = LOGISTIC * np.arange(1.0, TERMS + 1.0)
 
 ABOVE, BELOW = 0, 1  # the side from which a document receives
-# Whether a sweep is by the slope, has curvatures, uses the moments S1, uses distances.
-Kinds = tuple[bool | np.bool_, bool | np.bool_, bool | np.bool_, bool | np.bool_]
-
-
 # Numbers of (**) in a table [kind, side, level of the document, level of the others]. The first
-# five give what is added to a column of the loss's choice, the others what `add_far_slopes` adds to
+# five give what is added to a column of the loss's choice, the others what `add_slopes` adds to
 # CURVATURE.
 (
     OWN_MOMENT,  # A
@@ -99,7 +95,7 @@ Kinds = tuple[bool | np.bool_, bool | np.bool_, bool | np.bool_, bool | np.bool_
 ) = range(10)
 
 
-@jit_inline
+@jit_helper
 def new_table(levels: int) -> Floats:
     """Return a table of zeros for this many levels."""
     table = np.empty((10, 2, levels, levels))
@@ -130,48 +126,67 @@ def pair_table(p: Any, levels: int) -> Floats:
     return table
 
 
-@jit_inline
-def add_far_ranks(alpha: float, table: Floats, batch: Batch, w: Columns, distant: bool) -> None:
-    """Add to RANK what documents of other blocks contribute, by the logistic function.
+def far_field(
+    *, weighted: bool = True, opposed: bool = False, distant: bool = False
+) -> tuple[Function, Function]:
+    """Return two compiled functions for losses with smooth ranks.
 
-    `distant` is false if the table does not use distances.
+    Parameters
+    ----------
+    weighted : bool, default True
+        Whether the table of pulls uses the moments S1; else all w must be 1.
+    opposed : bool, default False
+        Whether the table of pulls uses moments only, and its bends differ only in the sign of B.
+        This takes less time.
+    distant : bool, default False
+        Whether the table of ranks uses distances.
+
+    Returns
+    -------
+    ``add_ranks(alpha, table, batch, w)``
+        Adds to RANK what documents of other blocks contribute, by the logistic function. Its table
+        does not use the moments S1.
+    ``add_slopes(alpha, table, batch, w)``
+        Adds to PULL and CURVATURE what they contribute, both by the slope.
     """
+    sweep = _sweep_with(weighted=weighted, paired=False, opposed=opposed, distant=distant)
+    add_far = jit_inline(bind(_add_far, sweep=sweep))
+    ranks, slopes = (bind(add, add_far=add_far) for add in (_add_ranks, _add_slopes))
+    return jit_inline(ranks), jit_inline(slopes)
+
+
+def _sweep_with(*, weighted: bool, **kind: bool) -> Function:
+    steps = {step.__name__[1:]: jit_helper(bind(step, weighted=weighted)) for step in _STEPS}
+    sweep: Function = jit_helper(bind(_sweep, weighted=weighted, **kind, **steps))
+    return sweep
+
+
+# Placeholders: `bind` replaces them for the functions below. `paired` says whether bends are the
+# slopes of the pulls: one polynomial then gives both.
+_unbound: Any = None
+add_far = sweep = combined = add = add_opposed = add_with_slopes = carry = _unbound
+weighted = paired = opposed = distant = False
+
+
+def _add_ranks(alpha: float, table: Floats, batch: Batch, w: Columns) -> None:
     if batch.spans_blocks:
-        kinds = np.bool_(False), np.bool_(False), np.bool_(False), np.bool_(distant)
-        _add_far(alpha, table, kinds, batch, w, RANK, batch.columns)
+        add_far(alpha, table, np.bool_(False), batch, w, RANK, batch.columns)
 
 
-@jit_inline
-def add_far_slopes(alpha: float, table: Floats, batch: Batch, w: Columns, weighted: bool) -> None:
-    """Add to PULL and CURVATURE what documents of other blocks contribute, both by the slope.
-
-    `weighted` is false if the table does not use the moments S1 and all w are 1.
-    """
+def _add_slopes(alpha: float, table: Floats, batch: Batch, w: Columns) -> None:
     if batch.spans_blocks:
-        kinds = np.bool_(True), np.bool_(True), np.bool_(weighted), np.bool_(False)
-        _add_far(alpha, table, kinds, batch, w, PULL, batch.columns)
+        add_far(alpha, table, np.bool_(True), batch, w, PULL, batch.columns)
 
 
-@jit_inline
-def add_far_pairs(
-    alpha: float, table: Floats, batch: Batch, w: Columns, top: int, weighted: bool
-) -> None:
-    """Add the pairs with documents of other blocks: to PULL, by the logistic function.
-
-    To CURVATURE they are added by its slope, with the sign of the numbers flipped for documents
-    above. Documents from column `top` on are paired only with those before it. `weighted` is as in
-    `add_far_slopes`.
-    """
+def _add_pairs(alpha: float, table: Floats, batch: Batch, w: Columns, top: int) -> None:
     if batch.spans_blocks:
-        kinds = np.bool_(False), np.bool_(True), np.bool_(weighted), np.bool_(False)
-        _add_far(alpha, table, kinds, batch, w, PULL, top)
+        add_far(alpha, table, np.bool_(False), batch, w, PULL, top)
 
 
-@jit_inline
 def _add_far(
     alpha: float,
     table: Floats,
-    kinds: Kinds,
+    slopes: np.bool_,
     batch: Batch,
     w: Columns,
     column: int,
@@ -183,15 +198,14 @@ def _add_far(
     totals = np.empty((3, levels))  # of each level: documents, weights, distances to the edge
     out = w.real[column]
     for side in range(2):  # a loop, so that the sweep is compiled once for both
-        _sweep(side, alpha, table, kinds, top, batch.runs, w, out, moments, totals)
+        sweep(side, alpha, table, slopes, top, batch.runs, w, out, moments, totals)
 
 
-@jit_helper
 def _sweep(
     side: int,
     alpha: float,
     table: Floats,
-    kinds: Kinds,
+    slopes: np.bool_,
     top: int,
     runs: Integers,
     w: Columns,
@@ -201,7 +215,6 @@ def _sweep(
 ) -> None:
     """Go through the blocks from one side, with the moments of those already passed."""
     blocks, levels = len(runs), runs.shape[1] - 1
-    slopes, bends, weighted, distant = kinds
     from_top, to_bottom = w.real[FROM_TOP], w.real[TO_BOTTOM]
     near, far = (from_top, to_bottom) if side == ABOVE else (to_bottom, from_top)
     tops, bottoms, scores, weights = w.real[TOP], w.real[BOTTOM], w.real[SCORE], w.real[OWN]
@@ -223,24 +236,23 @@ def _sweep(
                 continue
             phi = SLOPE if slopes else LOGISTIC
             at = int(OWN_MOMENT), side, level
-            mixed, constants = _combined(table, at, phi, ones, sums, totals, own, other)
-            if bends and not slopes:
-                # The bends are the slopes of the pulls: one polynomial gives both.
+            mixed, constants = combined(table, at, phi, ones, sums, totals, own, other)
+            if paired:
                 sign = -1.0 if side == ABOVE else 1.0
                 parts = own, other, mixed, constants
-                _add_with_slopes(parts, sign, weights, near, a, b, out, curvature)
+                add_with_slopes(parts, sign, weights, near, a, b, out, curvature)
                 continue
-            if bends and _opposed(table, side, level):
-                _add_opposed(own, other, weights, near, a, b, out, curvature)
+            if opposed and slopes:
+                add_opposed(own, other, weights, near, a, b, out, curvature)
                 continue
-            _add(own, other, mixed, constants, weights, near, a, b, out)
-            if constants[2] != 0.0:
+            add(own, other, mixed, constants, weights, near, a, b, out)
+            if distant and constants[2] != 0.0:
                 for i in range(a, b):
                     out[i] += constants[2] * abs(edge - scores[i])
-            if bends:
+            if slopes and not opposed:
                 at = int(BEND_OWN_MOMENT), side, level
-                mixed, constants = _combined(table, at, SLOPE, ones, sums, totals, own, other)
-                _add(own, other, mixed, constants, weights, near, a, b, curvature)
+                mixed, constants = combined(table, at, SLOPE, ones, sums, totals, own, other)
+                add(own, other, mixed, constants, weights, near, a, b, curvature)
         if turn + 1 == blocks:
             continue
         height = tops[m] - bottoms[m]
@@ -252,24 +264,22 @@ def _sweep(
         for k in range(TERMS):
             spans[k] = span * spans[k - 1] if k > 0 else span
             gaps[k] = jump * gaps[k - 1] if k > 0 else jump
-        _carry(runs, m, counts, weighted, weights, far, powers, spans, gaps, ones, sums)
+        carry(runs, m, counts, slopes or paired, weights, far, powers, spans, gaps, ones, sums)
         for level in range(levels):
-            a, b = runs[m, level], runs[m, level + 1]
-            if distant and count[level] > 0.0:
-                distance[level] += count[level] * (height + gap)
-            if counts:
-                first, stop = np.uint64(a), np.uint64(b)
-                lag, weight = 0.0, 0.0
-                for i in range(first, stop if distant else first):
+            first, stop = np.uint64(runs[m, level]), np.uint64(runs[m, level + 1])
+            if distant and not slopes:
+                lag = count[level] * (height + gap) if count[level] > 0.0 else 0.0
+                for i in range(first, stop if counts else first):
                     lag += abs(scores[i] - leaving) + gap
+                distance[level] += lag
+            if counts:
+                weight = 0.0
                 for i in range(first, stop):
                     weight += weights[i]
-                distance[level] += lag
                 total_weight[level] += weight
-                count[level] += b - a
+                count[level] += stop - first
 
 
-@jit_helper
 def _combined(
     table: Floats,
     at: tuple[int, int, int],
@@ -304,7 +314,7 @@ def _combined(
         if of_ones != 0.0:
             for k in range(terms):
                 own[k] += of_ones * ones[source, k]
-        if of_sums != 0.0:
+        if weighted and of_sums != 0.0:
             mixed = True
             for k in range(terms):
                 other[k] += of_sums * sums[source, k]
@@ -314,7 +324,6 @@ def _combined(
     return mixed, (rest, per_own, per_distance)
 
 
-@jit_helper
 def _add(
     own: Floats,
     other: Floats,
@@ -328,7 +337,7 @@ def _add(
 ) -> None:
     """Add (**) to the documents of one level in one block, columns a to b - 1."""
     rest, per_own, _ = constants
-    if mixed:
+    if weighted and mixed:
         for i in range(np.uint64(a), np.uint64(b)):
             value = 0.0
             for k in range(TERMS):
@@ -342,20 +351,6 @@ def _add(
             out[i] += weights[i] * (value * z[i] + per_own) + rest
 
 
-@jit_helper
-def _opposed(table: Floats, side: int, level: int) -> bool:
-    """Return whether a level uses moments only, and its bends differ only in the sign of B."""
-    others = 0.0
-    for source in range(table.shape[3]):
-        numbers = table[:, side, level, source]
-        others += abs(numbers[OWN_MOMENT] - numbers[BEND_OWN_MOMENT])
-        others += abs(numbers[OTHER_MOMENT] + numbers[BEND_OTHER_MOMENT])
-        others += abs(numbers[OWN_COUNT]) + abs(numbers[OTHER_SUM]) + abs(numbers[DISTANCE])
-        others += abs(numbers[BEND_OWN_COUNT]) + abs(numbers[BEND_OTHER_SUM])
-    return others == 0.0
-
-
-@jit_helper
 def _add_opposed(
     own: Floats,
     other: Floats,
@@ -377,7 +372,6 @@ def _add_opposed(
         curvature[i] += of_own - of_other
 
 
-@jit_helper
 def _add_with_slopes(
     parts: tuple[Floats, Floats, bool, tuple[float, float, float]],
     sign: float,
@@ -390,7 +384,7 @@ def _add_with_slopes(
 ) -> None:
     """Do what `_add` does, and add `sign` times the slope of the decaying terms to `curvature`."""
     own, other, mixed, (rest, per_own, _) = parts
-    if mixed:
+    if weighted and mixed:
         for i in range(np.uint64(a), np.uint64(b)):
             value, slope = 0.0, 0.0
             for k in range(TERMS):
@@ -408,12 +402,11 @@ def _add_with_slopes(
             curvature[i] += sign * weights[i] * z[i] * (value + slope * z[i])
 
 
-@jit_helper
 def _carry(
     runs: Integers,
     m: int,
     counts: bool,
-    weighted: bool | np.bool_,
+    by_weight: bool | np.bool_,
     weights: Floats,
     z: Floats,
     powers: Floats,
@@ -434,7 +427,7 @@ def _carry(
                 powers[j] = 1.0
             for k in range(TERMS):
                 one, weight = 0.0, 0.0
-                if weighted:
+                if weighted and by_weight:
                     for j in range(a, b):
                         power = powers[j] * z[j]
                         powers[j] = power
@@ -451,3 +444,29 @@ def _carry(
             for k in range(TERMS):
                 ones[level, k] *= spans[k] * gaps[k]
                 sums[level, k] *= spans[k] * gaps[k]
+
+
+_STEPS = (_combined, _add, _add_opposed, _add_with_slopes, _carry)
+
+
+def _far_pairs(*, weighted: bool) -> Function:
+    """Return a compiled function for losses that are sums over pairs.
+
+    Parameters
+    ----------
+    weighted : bool
+        As in `far_field`.
+
+    Returns
+    -------
+    ``add_pairs(alpha, table, batch, w, top)``
+        Adds the pairs with documents of other blocks: to PULL, by the logistic function. To
+        CURVATURE they are added by its slope, with the sign of the numbers flipped for documents
+        above. Documents from column `top` on are paired only with those before it.
+    """
+    sweep = _sweep_with(weighted=weighted, paired=True, opposed=False, distant=False)
+    add: Function = jit_inline(bind(_add_pairs, add_far=jit_inline(bind(_add_far, sweep=sweep))))
+    return add
+
+
+add_far_pairs, add_weighted_far_pairs = (_far_pairs(weighted=each) for each in (False, True))

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..validation import Floats, Integers
 from .jit import jit_entry, jit_helper, jit_inline
-from .order import merged_order
+from .order import MOST_LEVELS, count_levels, merged_order
 from .threads import BLOCK
 from .vector import LN_2
 
@@ -19,8 +19,6 @@ DISCOUNT_SUMS = np.concatenate((np.zeros(1), np.cumsum(DISCOUNTS)))
 EXPONENTIAL = np.exp2(np.arange(32.0)) - 1.0
 # Integer gains below this are counted: those of grades 0 to 5, or linear gains.
 COUNTED = 32
-# Other gains are counted too if at most this many are distinct; else the documents are sorted.
-MOST_LEVELS = 32
 
 #: d(r) = 1/log2(1 + r), n - r, 1/r; or a table.
 DISCOUNT_KINDS = ("log2", "linear", "reciprocal")
@@ -99,29 +97,17 @@ def ideal_dcg(gains: Floats, order: Integers, k: int, d: Discount) -> float:
 
 @jit_helper
 def _ideal_of_any(gains: Floats, k: int, d: Discount) -> float:
-    """Ideal DCG of gains that are not small integers; 0 if they are all equal."""
+    """Ideal DCG of any gains; 0 if they are all equal."""
     n = len(gains)
     levels, counts = np.empty(MOST_LEVELS), np.empty(MOST_LEVELS, np.int64)
-    known = 0
-    for i in range(n):
-        gain = gains[i]
-        place = 0
-        while place < known and levels[place] > gain:
-            place += 1
-        if place < known and levels[place] == gain:
-            counts[place] += 1
-            continue
-        if known == MOST_LEVELS:
-            return ideal_dcg(gains, merged_order(gains), k, d)
-        for later in range(known, place, -1):
-            levels[later], counts[later] = levels[later - 1], counts[later - 1]
-        levels[place], counts[place] = gain, 1
-        known += 1
+    known = count_levels(gains, levels, counts)
+    if known == 0:
+        return ideal_dcg(gains, merged_order(gains), k, d)
     total = 0.0
     filled = 0
-    for level in range(known if known > 1 else 0):
+    for level in range(known - 1, -1 if known > 1 else 0, -1):
         last = min(filled + counts[level], k)
-        total += levels[level] * discount_sum(d, n, filled, last)
+        total += levels[level] * discount_sum(d, n, int(filled), last)
         filled = last
     return total
 
@@ -135,27 +121,20 @@ def copy_gains(worths: Floats, k: int, d: Discount, gains: Floats, counts: Integ
     n = len(worths)
     for gain in range(COUNTED):
         counts[gain] = 0
-    best = 0
+    best, others = 0, 0
     for i in range(n):
         gains[i] = worths[i]
         gain = int(worths[i]) if worths[i] < COUNTED else 0
-        if gain != worths[i]:
-            for rest in range(i, n):
-                gains[rest] = worths[rest]
-            return _ideal_of_any(worths, k, d)
+        others += 1 if gain != worths[i] else 0
         counts[gain] += 1
         best = max(best, gain)
+    if others > 0 or d.kind != LOG2 or n > len(DISCOUNTS):  # hardly ever
+        return _ideal_of_any(worths, k, d)
     if counts[best] == n:
         return 0.0
     total = 0.0
     filled = 0
-    if d.kind == LOG2 and n <= len(DISCOUNTS):  # nearly always
-        for gain in range(best, 0, -1):  # a gain of g counts g times: no branch for absent gains
-            filled += counts[gain]
-            total += DISCOUNT_SUMS[min(filled, k)]
-        return total
-    for gain in range(best, 0, -1):
-        last = min(filled + counts[gain], k)
-        total += gain * discount_sum(d, n, filled, last)
-        filled = last
+    for gain in range(best, 0, -1):  # a gain of g counts g times: no branch for absent gains
+        filled += counts[gain]
+        total += DISCOUNT_SUMS[min(filled, k)]
     return total

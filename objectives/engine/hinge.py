@@ -96,7 +96,7 @@ def _sweeps(
     pairs = 0.0
     waiting = 1
     while waiting > 0:
-        waiting, start, cut, stop = halve(parts, waiting, begins, level, ranks, scratch)
+        waiting, start, cut, stop = halve(parts, int(waiting), begins, level, ranks, scratch)
         if cut == stop:
             continue
         if stop - start <= DIRECT:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numba
 from numba.core.compiler import Compiler, Flags
@@ -92,27 +92,34 @@ def jit_entry(function: F) -> F:
     Numba looks only at the function's own file when it decides whether machine code on disk is
     still valid. The name on disk therefore has a digest of all files that the code may depend on.
     """
+    return _cached(function, OPTIONS)  # type: ignore[no-any-return]
+
+
+def _cached(function: Any, options: dict[str, Any]) -> Any:
     name = function.__qualname__
     function.__qualname__ = f"{name}-{SOURCES}"
     try:
-        compiled = numba.njit(cache=True, **OPTIONS)(function)
+        compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        compiled = numba.njit(**OPTIONS)(function)
+        compiled = numba.njit(**options)(function)
     function.__qualname__ = name
-    return compiled  # type: ignore[no-any-return]
+    return compiled
 
 
 # The attributes with which a Numba library finishes its code, none of them documented.
-FINISHING = ("_finalize_final_module", "_final_module", "_shared_module")
+FINISHING = ("_optimize_final_module", "_finalize_final_module", "_final_module", "_shared_module")
 
 
 class _Helper(_Compiler):
-    """Makes no machine code for a function: the kernels that call it contain copies of it."""
+    """Leaves a function's optimisation and machine code to the kernels that call it."""
+
+    optimises: ClassVar[bool] = False
 
     def define_pipelines(self) -> Any:
         state = self.state
         try:
             library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
+            library.enable_object_caching()
             self._prepare(library)
         except AttributeError:
             pass  # another version of Numba: it makes the library itself
@@ -121,7 +128,7 @@ class _Helper(_Compiler):
         return super().define_pipelines()  # type: ignore[no-untyped-call]
 
     def _prepare(self, library: Any) -> None:
-        finalize, *_ = (getattr(library, name) for name in FINISHING)  # none may be missing
+        optimize, finalize, *_ = (getattr(library, name) for name in FINISHING)  # all must be there
 
         def finalize_copy() -> None:
             # Kernels link a copy. Nothing of the module itself is left to compile.
@@ -135,23 +142,21 @@ class _Helper(_Compiler):
             finalize()
 
         library._finalize_final_module = finalize_copy
+        library._optimize_final_module = optimize if self.optimises else lambda: None
 
 
 class _Disjoint(_Helper):
-    """Assumes that the arrays handed over share no memory."""
+    """Assumes that the arrays handed over share no memory.
+
+    Nothing of this is left once the function is part of a kernel, so it is optimised before.
+    """
+
+    optimises: ClassVar[bool] = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         with suppress(AttributeError):  # another version of Numba: loops check for overlap
             self.state.flags.noalias = True
-
-
-class _Caller(_Helper):
-    """Does not optimise a function either: the kernel that calls it is optimised with it."""
-
-    def _prepare(self, library: Any) -> None:
-        super()._prepare(library)
-        library._optimize_final_module = lambda: None
 
 
 HELPER = {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper}
@@ -161,10 +166,17 @@ def jit_helper(function: F) -> F:
     """Compile a function that only kernels call.
 
     Called from Python, it crashes the process: leaving out the wrapper saves a fifth of the time.
+    Nor is it optimised on its own, which would take a tenth more and make hardly a loop faster.
 
-    Pass a named constant to it as ``int(NAME)``: Numba compiles a function again for each literal.
+    Numba compiles a function again for each literal. So pass a named constant to it as
+    ``int(NAME)``, and a variable that starts as a number as ``int(variable)``.
     """
     return numba.njit(**HELPER)(function)  # type: ignore[no-any-return]
+
+
+def jit_shared(function: F) -> F:
+    """Compile a helper of many kernels: cached like `jit_entry`, so that the next can use it."""
+    return _cached(function, HELPER)  # type: ignore[no-any-return]
 
 
 def jit_disjoint(function: F, *, in_order: bool = True) -> F:
@@ -181,15 +193,6 @@ def jit_disjoint(function: F, *, in_order: bool = True) -> F:
     return numba.njit(**options)(function)  # type: ignore[no-any-return]
 
 
-def jit_caller(function: F) -> F:
-    """Compile a helper that leaves the work to others.
-
-    Numba optimises a `jit_helper` on its own and again with each function that calls it. This makes
-    loops that do the work faster. For the levels between them and the kernel, it only takes time.
-    """
-    return numba.njit(**{**HELPER, "pipeline_class": _Caller})(function)  # type: ignore[no-any-return]
-
-
 def jit_ordered(function: F) -> F:
     """Compile like `jit_helper`, but keep the order of operations.
 
@@ -197,7 +200,7 @@ def jit_ordered(function: F) -> F:
     margin. The compiler would do so to save an operation: it hoists margin - s_i out of loops.
     """
     # Fastmath is switched off explicitly: left out, it is inherited from the calling kernel.
-    return numba.njit(**{**OPTIONS, "fastmath": False})(function)  # type: ignore[no-any-return]
+    return numba.njit(**{**HELPER, "fastmath": False})(function)  # type: ignore[no-any-return]
 
 
 def jit_inline(function: F) -> F:

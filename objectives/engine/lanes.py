@@ -108,8 +108,30 @@ def by_length(
     return int(starts[LONGEST])
 
 
-@jit_helper
-def fill(
+def filler(*, by_gain: bool, sort: bool) -> Function:
+    """Return a compiled function that writes the documents of up to eight queries.
+
+    Parameters
+    ----------
+    by_gain, sort : bool
+        As in `columns.packer`.
+
+    Returns
+    -------
+    ``fill(queries, boundaries, scores, labels, packing, w)``
+    """
+    write: Function = jit_ordered(bind(_write_discounts, sort=sort))
+    fill: Function = jit_helper(bind(_fill, by_gain=by_gain, sort=sort, write_discounts=write))
+    return fill
+
+
+_unbound: Any = None
+# Placeholders: `bind` replaces them for the functions below.
+by_gain = sort = False
+write_discounts = _unbound
+
+
+def _fill(
     queries: Integers,
     boundaries: Integers,
     scores: Floats,
@@ -117,7 +139,6 @@ def fill(
     packing: Packing,
     w: Lanes,
 ) -> None:
-    """Write the documents of up to eight queries."""
     score, worth = w.real[SCORE], w.real[WORTH]
     for lane in range(LANES):
         first, n = 0, 0
@@ -130,21 +151,21 @@ def fill(
             worth[i * LANES + lane] = labels[first + i]
         for i in range(n, w.rows):
             score[i * LANES + lane], worth[i * LANES + lane] = -math.inf, -1.0
-    if packing.by_gain and packing.normalize:
+    if by_gain and packing.normalize:
         _count_better(w.rows, worth, w.real[PULL], w.real[PULL_BEFORE])
-    if packing.sort:
+    if sort:
         _count_better(w.rows, score, w.real[CURVATURE], w.real[CURVATURE_BEFORE])
     for lane in range(LANES):  # differences of infinite scores would be NaN
         for i in range(w.size[lane], w.rows):
             score[i * LANES + lane] = score[lane] if w.size[lane] > 0 else 0.0
-    if packing.by_gain:
+    if by_gain:
         for lane in range(LANES):
             n = w.size[lane]
             if n != w.known[lane]:
                 w.known[lane] = n
                 for place in range(n):
                     w.discount[place * LANES + lane] = rank_discount(packing.discount, n, place + 1)
-        _write_discounts(packing, w)
+        write_discounts(packing, w)
 
 
 @jit_disjoint
@@ -160,7 +181,6 @@ def _count_better(rows: int, values: Floats, ahead: Floats, before: Floats) -> N
             before[i + shift] -= better
 
 
-@jit_ordered
 def _write_discounts(packing: Packing, w: Lanes) -> None:
     """Write 1 over the ideal DCG into every query's factor, and OWN and TOP, from counted ranks.
 
@@ -181,7 +201,7 @@ def _write_discounts(packing: Packing, w: Lanes) -> None:
                 ideal[lane] += gain * w.discount[place * LANES + lane]
         for lane in range(LANES):
             ideal[lane] = 1.0 / ideal[lane] if ideal[lane] > 0.0 else 0.0
-    if packing.sort:
+    if sort:
         own, top = w.real[OWN], w.real[TOP]
         ahead, before = w.real[CURVATURE], w.real[CURVATURE_BEFORE]
         for i in range(w.rows):
@@ -235,7 +255,6 @@ def pairs_in_lanes(of_pair: Function, *, ranked: bool = False, sized: bool = Fal
     return add
 
 
-_unbound: Any = None
 # Placeholders: `bind` replaces them for the functions below.
 of_pair = document = of_two = run = run_apart = _unbound
 ranked = sized = False

@@ -28,7 +28,7 @@ import numpy as np
 from ..validation import Floats, Integers
 from .columns import exponents
 from .dominance import series
-from .jit import jit_caller, jit_helper
+from .jit import jit_helper
 from .order import in_order, order_by_score
 from .vector import exponentials, logistic, strided
 
@@ -257,7 +257,7 @@ def _write_differences(
             sizes[documents[start + i]] += sums[i]
 
 
-@jit_caller
+@jit_helper
 def long_loss(scores: Floats, relevant: Floats, sigma: float) -> float:
     """Return the loss of one query."""
     n = len(scores)
@@ -272,7 +272,7 @@ def long_loss(scores: Floats, relevant: Floats, sigma: float) -> float:
     return -value / total
 
 
-@jit_caller
+@jit_helper
 def write_long(scores: Floats, relevant: Floats, sigma: float, grad: Floats, hess: Floats) -> None:
     """Write the gradient and the Gauss-Newton curvature of one query."""
     n, total = len(scores), relevant.sum()

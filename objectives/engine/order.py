@@ -5,11 +5,13 @@ import math
 import numpy as np
 
 from ..validation import Floats, Integers
-from .jit import jit_entry, jit_helper, jit_inline
+from .jit import jit_helper, jit_inline, jit_shared
 from .vector import LANES, padded
 
 # Up to this many documents, counting the better ones is faster than sorting.
 SHORT_LIST = 64
+# With at most this many distinct values, documents are counted by value instead of sorted.
+MOST_LEVELS = 32
 # Insertions per document after which bucket sort gives up: the scores are in a few clusters.
 MOVES_PER_DOCUMENT = 8
 
@@ -136,7 +138,7 @@ def merged_order(scores: Floats) -> Integers:
     return order
 
 
-@jit_entry
+@jit_shared
 def order_by_score(scores: Floats) -> Integers:
     """Return the document at each position, best first; ties keep input order."""
     n, width = len(scores), padded(len(scores))
@@ -158,14 +160,44 @@ def in_order(values: Floats, order: Integers) -> Floats:
 
 
 @jit_helper
+def count_levels(values: Floats, levels: Floats, counts: Integers) -> int:
+    """Write the distinct values, ascending, and how many documents have each of them.
+
+    Returns the number of distinct values, or 0 if there are more than `levels` has room for.
+    """
+    known = 0
+    for i in range(len(values)):
+        value = values[i]
+        place = 0
+        while place < known and levels[place] < value:
+            place += 1
+        if place < known and levels[place] == value:
+            counts[place] += 1
+            continue
+        if known == len(levels):
+            return 0
+        for later in range(known, place, -1):
+            levels[later], counts[later] = levels[later - 1], counts[later - 1]
+        levels[place], counts[place] = value, 1
+        known += 1
+    return known
+
+
+@jit_helper
 def count_pairs(grades: Floats) -> int:
     """Return the number of pairs of different grade."""
-    order = order_by_score(grades)
-    pairs, better = 0, 0
-    for place in range(1, len(grades)):
-        if grades[order[place]] != grades[order[place - 1]]:
-            better = place
-        pairs += better
+    levels, counts = np.empty(MOST_LEVELS), np.empty(MOST_LEVELS, np.int64)
+    known = count_levels(grades, levels, counts)
+    pairs, seen = 0, 0
+    for level in range(known):
+        pairs += seen * counts[level]
+        seen += counts[level]
+    if known == 0:
+        order = merged_order(grades)
+        for place in range(1, len(grades)):
+            if grades[order[place]] != grades[order[place - 1]]:
+                seen = place
+            pairs += seen
     return pairs
 
 

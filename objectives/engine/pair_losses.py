@@ -27,7 +27,7 @@ from .divided import OFFSET, widest
 from .dominance import BEND_RIGHT, BEND_WRONG, dominance, series, sorted_columns
 from .dominance import TERMS as WIDTH
 from .gains import ideal_dcg, rank_discount
-from .jit import Function, bind, jit_caller, jit_helper
+from .jit import Function, bind, jit_helper
 from .order import all_equal, merged_order
 from .swaps import swap_pairs
 from .targets import NDCG, norm_factor, swapped_loss
@@ -71,8 +71,8 @@ def pair_loss(*, weighted: bool, divided: bool = False) -> Function:
     add_rows = jit_helper(bind(_rows, **kind))
     add = dominance(add_rows, direct=DIRECT, **kind)
     across = jit_helper(bind(_across, **kind))
-    wrong = jit_caller(bind(_wrong, across=across))
-    loss: Function = jit_caller(bind(_loss, add=add, wrong=wrong, divided=divided))
+    wrong = jit_helper(bind(_wrong, across=across))
+    loss: Function = jit_helper(bind(_loss, add=add, wrong=wrong, divided=divided))
     return loss
 
 
@@ -147,7 +147,7 @@ def _wrong(n: int, top: int, w: Columns) -> float:
     waiting = 1
     total = 0.0
     while waiting > 0:
-        waiting, start, cut, stop = halve(parts, waiting, begins, level, documents, scratch)
+        waiting, start, cut, stop = halve(parts, int(waiting), begins, level, documents, scratch)
         total += across(start, cut, stop, top, documents, w)
     return total
 
@@ -202,7 +202,7 @@ _pull_pairs = swap_pairs(divided=True, apart=True)[0]
 _add_pulls = dominance(_pull_pairs, divided=True, weighted=True, direct=DIRECT)
 
 
-@jit_caller
+@jit_helper
 def long_grade_loss(sigma: float, scores: Floats, grades: Floats) -> float:
     """Return the loss of one query over pairs of different grade, all of weight 1."""
     n = len(scores)
@@ -224,7 +224,7 @@ def _swap_columns(p: Any, scores: Floats, gains: Floats) -> tuple[Columns, int]:
     return w, top
 
 
-@jit_caller
+@jit_helper
 def long_swap_loss(p: Any, scores: Floats, gains: Floats) -> float:
     """Return the loss of one query over pairs weighted by how much their swap changes DCG.
 
@@ -237,7 +237,7 @@ def long_swap_loss(p: Any, scores: Floats, gains: Floats) -> float:
     return loss
 
 
-@jit_caller
+@jit_helper
 def long_normalised_loss(p: Any, scores: Floats, gains: Floats) -> float:
     """Return what `long_swap_loss` does, normalised; `p` has `fits`, from `divided`."""
     n = len(scores)

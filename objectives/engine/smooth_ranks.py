@@ -22,7 +22,7 @@ from . import gains, lanes
 from .columns import Batch, Columns, is_by_worth, query_columns, write_decays
 from .curvature import floor_indefinite
 from .driver import Kernel, batch_kernels
-from .far_field import add_far_ranks, add_far_slopes
+from .far_field import far_field, new_table
 from .gains import Discount
 from .jit import Function, bind, jit_helper, jit_inline
 from .lanes import Lanes
@@ -67,13 +67,6 @@ def block_sizes(p: SmoothDCGParams, by_rank: int) -> tuple[int, int]:
     Where c depends on the rank, blocks have `by_rank` documents.
     """
     return (col.DIRECT_UP_TO, col.WIDE_BLOCK) if by_gain_alone(p) else (DIRECT_UP_TO, by_rank)
-
-
-@jit_inline
-def slopes_of(p: SmoothDCGParams, w: Columns) -> Floats:
-    """Return the column that holds c: WORTH, or OWN once `write_slopes` has run."""
-    slopes: Floats = w.real[col.WORTH if by_gain_alone(p) else col.OWN]
-    return slopes
 
 
 @jit_helper
@@ -204,7 +197,8 @@ def write_exact_curvatures(p: SmoothDCGParams, batch: Batch, w: Columns, hinged:
         for i in range(a, b if not by_gain_alone(p) else a):  # else there are no ranks, and e is 0
             second = _discount(w.real[col.RANK, i], w.real[col.CUT, m], p)[1]
             e[i - a] = -w.real[col.WORTH, i] * second
-        _exact_curvature(w, slopes_of(p, w), a, b, p.alpha, e, hinged)
+        c = w.real[col.WORTH if by_gain_alone(p) else col.OWN]
+        _exact_curvature(w, c, a, b, p.alpha, e, hinged)
 
 
 @jit_helper
@@ -254,14 +248,17 @@ def smooth_rank_kernels(
 
     Parameters
     ----------
-    packing, tables : compiled function
-        As in `batch_kernels`, with two tables: for what blocks add to ranks, and to pulls.
+    packing : compiled function
+        As in `batch_kernels`.
+    tables : compiled function
+        As in `batch_kernels`, for c by rank: two tables, for what blocks add to ranks and to pulls.
     fill : compiled function
-        ``fill(p, table, batch, w)`` writes the table of the pulls for one query.
+        ``fill(table, batch, w)`` writes the table of the pulls for one query, for c by gain alone.
     near_ranks : compiled function
         ``(p, batch, w)``: writes sums over the pairs inside each block into RANK.
-    near_pulls : compiled function
+    near_pulls : function
         ``(p, first, last, w)``: writes them for blocks first to last - 1 into PULL and CURVATURE.
+        Its global `ranked` says whether c depends on the rank.
     of_pair : function
         As in `near_field`, for c that depends on the gain alone.
     write_cuts : compiled function
@@ -269,63 +266,91 @@ def smooth_rank_kernels(
     hinged : bool
         As in `_exact_curvature`.
     """
-    of_ranks = {"near_ranks": near_ranks, "write_cuts": write_cuts, "hinged": hinged}
-    write_ranks = [jit_inline(bind(_write_ranks, long=long, **of_ranks)) for long in (False, True)]
+    # Hinges grow with distance.
+    add_far_ranks, add_far_slopes = far_field(opposed=not hinged, distant=hinged)
+    parts = {"near_ranks": near_ranks, "write_cuts": write_cuts, "add_far_ranks": add_far_ranks}
+    write_ranks = [jit_inline(bind(_write_ranks, long=long, **parts)) for long in (False, True)]
     loss = jit_inline(bind(_loss, write_ranks=write_ranks[True]))
-    parts = {"fill": fill, "near_pulls": near_pulls, "add_pairs": pairs_by_worth(of_pair)}
-
-    def derivatives(ranked: bool, long: bool) -> Function:
-        inline: Function = jit_inline(
-            bind(_derivatives, long=long, ranked=ranked, write_ranks=write_ranks[long], **parts)
-        )
-        return inline
-
-    of_any = {"packing": packing, "tables": tables, "batch_loss": loss}
-    short, long = derivatives(True, False), derivatives(True, True)
     exact = jit_inline(bind(_exact_derivatives, write_ranks=write_ranks[True], hinged=hinged))
-    by_rank = batch_kernels(
-        SmoothDCGParams, short_up_to=DIRECT_UP_TO, short=short, long=long, exact=exact, **of_any
+    parts = {"add_far_slopes": add_far_slopes}
+    parts["near_pulls"] = jit_helper(bind(near_pulls, ranked=True))
+    short, long = (
+        jit_inline(bind(_by_rank, long=long, write_ranks=write_ranks[long], **parts))
+        for long in (False, True)
     )
-    short, long = derivatives(False, False), derivatives(False, True)
+    by_rank = batch_kernels(
+        SmoothDCGParams,
+        packing=packing,
+        by_level=hinged,
+        tables=tables,
+        short=short,
+        short_up_to=DIRECT_UP_TO,
+        long=long,
+        exact=exact,
+        batch_loss=loss,
+    )
+    _, add_far_slopes = far_field(weighted=False)
+    parts = {"fill": fill, "add_far_slopes": add_far_slopes, "add_pairs": pairs_by_worth(of_pair)}
+    parts["near_pulls"] = jit_helper(bind(near_pulls, ranked=False))
+    short, long = (jit_inline(bind(_by_gain, long=long, **parts)) for long in (False, True))
     add_lanes = lanes.pairs_in_lanes(of_pair)
-    in_lanes = jit_inline(bind(_derivatives_of_lanes, add_lanes=add_lanes))
-    by_gain = batch_kernels(SmoothDCGParams, short=short, long=long, in_lanes=in_lanes, **of_any)
+    by_gain = batch_kernels(
+        SmoothDCGParams,
+        packing=packing,
+        tables=_pull_table,
+        short=short,
+        long=long,
+        batch_loss=loss,
+        in_lanes=jit_inline(bind(_derivatives_of_lanes, add_lanes=add_lanes)),
+    )
     # Losses are the same, and exact Hessians visit all pairs in any case.
     return by_rank._replace(of_derivatives=by_gain.of_derivatives), by_rank
 
 
 # Placeholders: `bind` replaces them for the functions below. `long` says whether queries may be cut
-# into blocks, and `ranked` whether c depends on the rank.
+# into blocks.
 _unbound: Any = None
 fill = near_ranks = write_cuts = near_pulls = add_pairs = write_ranks = _unbound
-add_lanes = hinged = long = ranked = _unbound
+add_lanes = add_far_ranks = add_far_slopes = hinged = long = _unbound
+
+
+@jit_inline
+def _pull_table(p: SmoothDCGParams, levels: int) -> Floats:
+    return new_table(levels)
 
 
 def _write_ranks(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> None:
     near_ranks(p, batch, w)
     if long:
-        add_far_ranks(p.alpha, tables[0], batch, w, hinged)  # hinges grow with distance
+        add_far_ranks(p.alpha, tables[0], batch, w)
     if p.k > 0:
         write_cuts(p, batch, w)
 
 
-def _derivatives(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> tuple[float, float]:
+def _by_rank(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> tuple[float, float]:
+    """Write pulls and curvatures where c depends on the rank."""
     write_decays(w, batch, p.alpha)
-    if ranked:
-        write_ranks(p, batch, tables, w)
-        write_slopes(p, batch, w)
-        near_pulls(p, 0, batch.blocks, w)
-    else:
-        for m in range(batch.blocks):
-            begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
-            by_worth = batch.spans_blocks or is_by_worth(size, size)
-            if by_worth and w.whole[col.FACTORIZABLE, m] != 0:
-                add_pairs(begin, begin + size, begin + padded(size), w)
-            else:
-                near_pulls(p, m, m + 1, w)
+    write_ranks(p, batch, tables, w)
+    write_slopes(p, batch, w)
+    near_pulls(p, 0, batch.blocks, w)
+    if long:
+        add_far_slopes(p.alpha, tables[1], batch, w)
+    return -p.alpha, 0.5 * p.alpha * p.alpha
+
+
+def _by_gain(p: SmoothDCGParams, batch: Batch, table: Any, w: Columns) -> tuple[float, float]:
+    """Write pulls and curvatures where c is by gain alone."""
+    write_decays(w, batch, p.alpha)
+    for m in range(batch.blocks):
+        begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
+        by_worth = batch.spans_blocks or is_by_worth(size, size)
+        if by_worth and w.whole[col.FACTORIZABLE, m] != 0:
+            add_pairs(begin, begin + size, begin + padded(size), w)
+        else:
+            near_pulls(p, m, m + 1, w)
     if long and batch.spans_blocks:
-        fill(p, tables[1], batch, w)
-        add_far_slopes(p.alpha, tables[1], batch, w, ranked)
+        fill(table, batch, w)
+        add_far_slopes(p.alpha, table, batch, w)
     return -p.alpha, 0.5 * p.alpha * p.alpha
 
 

@@ -294,7 +294,7 @@ def smooth_metric(
     value = 0.0
     first, stop = 0, 0
     for j in range(len(b)):
-        first, stop = band(t, j, sigma, first, stop)
+        first, stop = band(t, j, sigma, int(first), int(stop))
         value += b[j] * pull_rank(  # (8)
             t, ranked_a, j, first, stop, b[j], sigma, hessian, ranked_grad, curvature, slope, e
         )

@@ -259,7 +259,7 @@ def _rows(
     return total
 
 
-def _leading(begin: int, top: int, last: int, among: bool, w: Columns) -> float:
+def _leading(begin: int, top: int, last: int, among: np.bool_, w: Columns) -> float:
     """Add the sums over the pairs of columns begin to top - 1 with those up to last - 1.
 
     With `among`, nothing has been written yet, and each pair with both documents before `top` is
@@ -338,10 +338,10 @@ def _block(m: int, top: int, batch: Batch, sigma: float, w: Columns) -> float:
     if factorizable and is_by_worth(size, whole - begin):
         total = add_pairs(begin, whole, last if whole == end else whole, w)
         if whole < end:
-            total += add_leading(begin, whole, last, False, w)
+            total += add_leading(begin, whole, last, np.bool_(False), w)
         return 2.0 * total
     if factorizable and begin < whole < end:
-        return 2.0 * float(add_leading(begin, whole, last, True, w))
+        return 2.0 * float(add_leading(begin, whole, last, np.bool_(True), w))
     total = add_rows((begin, whole), (begin, last), factorizable, sigma, w)
     if whole < end:  # at least one of a pair is at rank T or above
         total += add_rows((whole, end), (begin, whole), factorizable, sigma, w)

@@ -136,16 +136,8 @@ def over_documents(driver: Callable[..., None], n_docs: int, *args: Any, n_sums:
         n_chunks = min(n_blocks, threads * _CHUNKS_PER_THREAD)
         cuts = [n_blocks * chunk // n_chunks for chunk in range(n_chunks + 1)]
         _over_chunks(driver, cuts, threads, n_docs, *args, sums)
-    total = np.zeros(n_sums)
-    _add_blocks(sums, total)
+    total: Floats = sums.sum(axis=0)
     return total
-
-
-@jit_entry
-def _add_blocks(sums: Floats, total: Floats) -> None:
-    for block in range(len(sums)):
-        for column in range(len(total)):
-            total[column] += sums[block, column]
 
 
 @jit_entry

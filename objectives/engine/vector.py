@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ..validation import Floats
-from .jit import jit_entry, jit_helper, jit_inline, jit_ordered
+from .jit import jit_helper, jit_inline, jit_ordered, jit_shared
 
 # Loops inside a list run over a multiple of the machine's vector width, and loops over whole
 # columns of scratch over a multiple of that, unrolled: no remainder is left to do one by one.
@@ -25,7 +25,7 @@ ATANH_TERMS = np.array([1.0 / (2 * k + 1) for k in range(11)])
 MANTISSA, EXPONENT_OF_ONE = (1 << 52) - 1, 1023 << 52
 
 
-@jit_entry
+@jit_shared
 def exponentials(x: Floats, out: Floats, n: int) -> None:
     """Write e^x of the first n numbers, with a relative error of at most 3e-14; 0 below e^-700.
 
@@ -65,7 +65,7 @@ def _logarithm(mantissa: float, power: float) -> float:
     return exponent * LN_2 + 2.0 * root * series
 
 
-@jit_entry
+@jit_shared
 def logarithms(x: Floats, out: Floats, n: int) -> None:
     """Write ln x of the first n numbers, normal and positive or infinite, to 5e-16 of its size."""
     given, bits = x.view(np.int64), out.view(np.int64)
