@@ -134,10 +134,6 @@ EQUIVALENT = {
     "columns: others += 1 if grade != worth else 0 => others += 1 if grade != worth else 1": (
         "whole gains are merged too, into the same order"
     ),
-    "columns: longest = max(longest, boundaries[q + 1] - boundaries[q])"
-    " => longest = max(longest, boundaries[q + 1] + boundaries[q])": (
-        "scratch longer than the longest query"
-    ),
     "curvature: CONSTANT, GAUSS_NEWTON, EXACT = 0, 1, 2"
     " => CONSTANT, GAUSS_NEWTON, EXACT = 0, 1, 3": "any three numbers",
     "curvature: floor = max(HESSIAN_FLOOR, INDEFINITE_FLOOR * total / max(1, len(hess)))"
