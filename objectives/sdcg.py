@@ -101,13 +101,9 @@ def _packing(p: SmoothDCGParams) -> Packing:
 @jit_inline
 def _tables(p: SmoothDCGParams, levels: int) -> tuple[Floats, Floats]:
     """Return the tables of what blocks add to ranks and to pulls: all documents are one level."""
-    ranks, pulls = far.new_table(1), far.new_table(1)
-    ranks[far.OWN_MOMENT, far.ABOVE, 0, 0] = -1.0
-    ranks[far.OWN_COUNT, far.ABOVE, 0, 0] = 1.0  # G(-x) = 1 - G(x)
-    ranks[far.OWN_MOMENT, far.BELOW, 0, 0] = 1.0
+    ranks, pulls = far.one_level_tables()
     for side in range(2):
-        pulls[far.OWN_MOMENT, side, 0, 0], pulls[far.OTHER_MOMENT, side, 0, 0] = 1.0, -1.0
-        pulls[far.BEND_OWN_MOMENT, side, 0, 0] = pulls[far.BEND_OTHER_MOMENT, side, 0, 0] = 1.0
+        pulls[far.BEND_OTHER_MOMENT, side, 0, 0] = 1.0
     return ranks, pulls
 
 

@@ -56,10 +56,9 @@ import numpy as np
 from .base import Objective
 from .contract import SURROGATE_OR_CONSTANT, Contract
 from .engine import columns as col
-from .engine import far_field as far
 from .engine.columns import BLOCK, Batch, Columns, Packing, query_columns, write_decays
 from .engine.driver import batch_kernels
-from .engine.far_field import far_field, new_table
+from .engine.far_field import far_field, one_level_tables
 from .engine.gains import no_discount
 from .engine.jit import bind, jit_helper, jit_inline
 from .engine.order import write_order
@@ -84,14 +83,7 @@ def _packing(p: SpearmanParams) -> Packing:
 @jit_inline
 def _tables(p: SpearmanParams, levels: int) -> tuple[Floats, Floats]:
     """Return the tables of what blocks add to ranks and to pulls: there is only one level."""
-    ranks, pulls = new_table(1), new_table(1)
-    ranks[far.OWN_MOMENT, far.ABOVE, 0, 0] = -1.0
-    ranks[far.OWN_COUNT, far.ABOVE, 0, 0] = 1.0  # G(-x) = 1 - G(x)
-    ranks[far.OWN_MOMENT, far.BELOW, 0, 0] = 1.0
-    for side in range(2):
-        pulls[far.OWN_MOMENT, side, 0, 0], pulls[far.OTHER_MOMENT, side, 0, 0] = 1.0, -1.0
-        pulls[far.BEND_OWN_MOMENT, side, 0, 0] = 1.0
-    return ranks, pulls
+    return one_level_tables()
 
 
 @jit_helper

@@ -198,7 +198,7 @@ def _pack(
         if long and n > packing.direct_up_to:
             n_levels = 1
             if by_level:
-                n_levels = count_levels(key[:n], levels[: most_levels(n)], w.whole[COUNTS])
+                n_levels = far_levels(key[:n], levels, w.whole[COUNTS])
         leading = min(packing.split_at, n) if packing.split_at > 0 else n
         by_score = sort or (long and n > packing.direct_up_to)
         by_worth = by_level and n_levels == 0 and is_by_worth(n, leading)
@@ -275,9 +275,10 @@ def average_over_pairs(w: Columns, batch: Batch) -> None:
 
 
 @jit_inline
-def most_levels(n: int) -> int:
-    """Return how many levels a query of n documents may have in the far field."""
-    return min(MAX_LEVELS, n // DOCUMENTS_PER_LEVEL)
+def far_levels(gains: Floats, levels: Floats, counts: Integers) -> int:
+    """Do what `count_levels` does; return 0 too if they are too many for the far field."""
+    most = min(MAX_LEVELS, len(gains) // DOCUMENTS_PER_LEVEL)
+    return count_levels(gains, levels[:most], counts)
 
 
 @jit_helper

@@ -28,11 +28,11 @@ from numpy.polynomial.polynomial import Polynomial
 from ..validation import Floats, Integers
 from . import columns as col
 from .bisection import first_part, grade_levels
-from .columns import MAX_LEVELS, N_REAL, N_WHOLE, Columns, exponents, most_levels
+from .columns import MAX_LEVELS, N_REAL, N_WHOLE, Columns, exponents, far_levels
 from .divided import OCTAVES, SPREAD, SPREADS, STEP
 from .far_field import ABOVE, LOGISTIC, SLOPE
 from .jit import Function, bind, jit_entry, jit_helper, jit_inline
-from .order import count_levels, order_by_score
+from .order import order_by_score
 from .vector import exponentials, strided
 
 # Up to this many documents, in a query or a part, all pairs are computed one by one.
@@ -87,8 +87,7 @@ def _has_many_grades(grades: Floats, boundaries: Integers) -> bool:
     levels, counts = np.empty(MAX_LEVELS), np.empty(MAX_LEVELS, np.int64)
     for q in range(len(boundaries) - 1):
         a, b = boundaries[q], boundaries[q + 1]
-        few = b - a <= DIRECT or count_levels(grades[a:b], levels[: most_levels(b - a)], counts) > 0
-        if not few:
+        if b - a > DIRECT and far_levels(grades[a:b], levels, counts) == 0:
             return True
     return False
 

@@ -108,6 +108,28 @@ def new_table(levels: int) -> Floats:
 
 
 @jit_inline
+def unfilled_table(p: Any, levels: int) -> Floats:
+    """Return a table that is filled for each query."""
+    return new_table(levels)
+
+
+@jit_inline
+def one_level_tables() -> tuple[Floats, Floats]:
+    """Return tables for smooth ranks where all documents are one level.
+
+    PULL receives w_i - w_j times the slope; of the bends, only the document's own is set.
+    """
+    ranks, pulls = new_table(1), new_table(1)
+    ranks[OWN_MOMENT, ABOVE, 0, 0] = -1.0
+    ranks[OWN_COUNT, ABOVE, 0, 0] = 1.0  # G(-x) = 1 - G(x)
+    ranks[OWN_MOMENT, BELOW, 0, 0] = 1.0
+    for side in range(2):
+        pulls[OWN_MOMENT, side, 0, 0], pulls[OTHER_MOMENT, side, 0, 0] = 1.0, -1.0
+        pulls[BEND_OWN_MOMENT, side, 0, 0] = 1.0
+    return ranks, pulls
+
+
+@jit_inline
 def pair_table(p: Any, levels: int) -> Floats:
     """Return the table of sums over pairs of different level.
 

@@ -22,7 +22,7 @@ from . import gains, lanes
 from .columns import Batch, Columns, is_by_worth, query_columns, write_decays
 from .curvature import floor_indefinite
 from .driver import Kernel, batch_kernels
-from .far_field import far_field, new_table
+from .far_field import far_field, unfilled_table
 from .gains import Discount
 from .jit import Function, bind, jit_helper, jit_inline
 from .lanes import Lanes
@@ -297,7 +297,7 @@ def smooth_rank_kernels(
     by_gain = batch_kernels(
         SmoothDCGParams,
         packing=packing,
-        tables=_pull_table,
+        tables=unfilled_table,
         short=short,
         long=long,
         batch_loss=loss,
@@ -312,11 +312,6 @@ def smooth_rank_kernels(
 _unbound: Any = None
 fill = near_ranks = write_cuts = near_pulls = add_pairs = write_ranks = _unbound
 add_lanes = add_far_ranks = add_far_slopes = hinged = long = _unbound
-
-
-@jit_inline
-def _pull_table(p: SmoothDCGParams, levels: int) -> Floats:
-    return new_table(levels)
 
 
 def _write_ranks(p: SmoothDCGParams, batch: Batch, tables: Any, w: Columns) -> None:

@@ -19,7 +19,6 @@ from .far_field import (
     OTHER_SUM,
     OWN_COUNT,
     OWN_MOMENT,
-    new_table,
 )
 from .gains import Discount, rank_discount
 from .jit import Function, bind, jit_disjoint, jit_helper, jit_inline
@@ -40,12 +39,6 @@ def write_discounts(d: Discount, batch: Batch, w: Columns) -> None:
         a, b = query_columns(w, batch, m)
         for column in range(a, b):
             own[column] = rank_discount(d, b - a, place[column] + 1)
-
-
-@jit_inline
-def swap_table(p: Any, levels: int) -> Floats:
-    """Return a table for the far field, to be filled by `write_swap_table`."""
-    return new_table(levels)
 
 
 @jit_inline
