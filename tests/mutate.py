@@ -241,6 +241,8 @@ EQUIVALENT = {
     " => for i in range(len(y) if rest > 0 else 1):": (
         "without a rest the first grade is in the table"
     ),
+    "engine/gains: DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(4096))"
+    " => DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(4097))": "the same number, looked up",
     "engine/gains: EXPONENTIAL = np.exp2(np.arange(32.0)) - 1.0"
     " => EXPONENTIAL = np.exp2(np.arange(33.0)) - 1.0": "no grade above 31 is looked up",
     "engine/targets: upper, lower = np.zeros((2, n)), np.zeros((2, n))"
