@@ -54,7 +54,7 @@ from .engine.columns import BY_WORTH_UP_TO, UNLIMITED, Batch, Columns, Packing, 
 from .engine.divided import OFFSET, add_divided_pairs, fits, widest
 from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
 from .engine.driver import Kernel, kernels_by_grades, query_kernel
-from .engine.far_field import add_weighted_far_pairs, unfilled_table
+from .engine.far_field import add_weighted_far_pairs, new_table
 from .engine.gains import Discount
 from .engine.jit import jit_inline
 from .engine.pair_losses import long_normalised_loss, long_swap_loss
@@ -161,7 +161,7 @@ _both = {"packing": _packing, "sort": True, "query_loss": swapped_loss}
 _kernel, _kernel_of_many = kernels_by_grades(
     LambdaRankParams,
     short_up_to=DIRECT_UP_TO[0],
-    tables=unfilled_table,
+    tables=new_table,
     derivatives=_write_derivatives,
     in_lanes=swaps.derive_lanes,
     long_loss=long_swap_loss,

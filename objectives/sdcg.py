@@ -98,10 +98,9 @@ def _packing(p: SmoothDCGParams) -> Packing:
     return Packing(p.k, p.normalize, few, 0, ideal_discount(p), block)
 
 
-@jit_inline
-def _tables(p: SmoothDCGParams, levels: int) -> tuple[Floats, Floats]:
+def _tables(levels: int) -> tuple[Floats, Floats]:
     """Return the tables of what blocks add to ranks and to pulls: all documents are one level."""
-    ranks, pulls = far.one_level_tables()
+    ranks, pulls = far.one_level_tables(levels)
     for side in range(2):
         pulls[far.BEND_OTHER_MOMENT, side, 0, 0] = 1.0
     return ranks, pulls

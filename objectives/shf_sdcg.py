@@ -58,9 +58,11 @@ When to use
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
+from numba.extending import register_jitable
 
 from .contract import Contract
 from .engine import columns as col
@@ -82,22 +84,20 @@ def _packing(p: SmoothDCGParams) -> Packing:
     return Packing(p.k, p.normalize, few, 0, ideal_discount(p), block)
 
 
-@jit_inline
-def _tables(p: SmoothDCGParams, levels: int) -> tuple[Floats, Floats]:
+@cache
+def _tables(levels: int) -> tuple[Floats, Floats]:
     """Return the tables of what blocks add to ranks and, where c depends on them, to pulls."""
     ranks, pulls = far.new_table(levels), far.new_table(levels)
-    for side in range(2):
+    for side, level, other in np.ndindex(2, levels, levels):
         sign, one = (-1.0, 1.0) if side == far.ABOVE else (1.0, 0.0)
-        for level in range(levels):
-            for other in range(levels):
-                of_rank = ranks[:, side, level, other]
-                if level == other:  # (6)
-                    of_rank[far.OWN_MOMENT], of_rank[far.OWN_COUNT] = sign, one
-                elif (other > level) == (side == far.ABOVE):  # pairs in the right order: (14), (15)
-                    of_rank[far.OWN_MOMENT], of_rank[far.OWN_COUNT] = 1.0, one
-                else:  # in the wrong one: A = 1/2 - alpha/4 x, and B one more
-                    of_rank[far.OWN_COUNT], of_rank[far.DISTANCE] = 1.5 - one, 0.25 * p.alpha
-                _write_pulls(pulls, (side, level, other), 1.0, 1.0)
+        of_rank = ranks[:, side, level, other]
+        if level == other:  # (6)
+            of_rank[far.OWN_MOMENT], of_rank[far.OWN_COUNT] = sign, one
+        elif (other > level) == (side == far.ABOVE):  # pairs in the right order: (14), (15)
+            of_rank[far.OWN_MOMENT], of_rank[far.OWN_COUNT] = 1.0, one
+        else:  # in the wrong one: A = 1/2 - alpha/4 x, and B one more
+            of_rank[far.OWN_COUNT], of_rank[far.DISTANCE] = 1.5 - one, 0.25
+        _write_pulls(pulls, (side, level, other), 1.0, 1.0)
     return ranks, pulls
 
 
@@ -112,7 +112,7 @@ def _fill(table: Floats, batch: Batch, w: Columns) -> None:
                 _write_pulls(table, (side, level, other), both, 0.0)
 
 
-@jit_helper
+@register_jitable
 def _write_pulls(table: Floats, pair: tuple[int, int, int], own: float, others: float) -> None:
     """Write what two levels add to pulls: c_i + c_j is `own`, and `others`, times their weights."""
     side, level, other = pair

@@ -80,12 +80,6 @@ def _packing(p: SpearmanParams) -> Packing:
     return Packing(0, False, BLOCK, 0, no_discount(), BLOCK)
 
 
-@jit_inline
-def _tables(p: SpearmanParams, levels: int) -> tuple[Floats, Floats]:
-    """Return the tables of what blocks add to ranks and to pulls: there is only one level."""
-    return one_level_tables()
-
-
 @jit_helper
 def _write_label_ranks(batch: Batch, w: Columns) -> None:
     """Overwrite the labels in WORTH with t."""
@@ -187,7 +181,7 @@ _kernel = batch_kernels(
     packing=_packing,
     by_gain=False,
     by_level=False,
-    tables=_tables,
+    tables=one_level_tables,
     short=jit_inline(bind(_derivatives, long=False)),
     short_up_to=BLOCK,
     long=jit_inline(bind(_derivatives, long=True)),

@@ -80,6 +80,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "listmle": (("listmle",), ("orders",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
     "long_smooth_ap": (("smooth-ap", "smooth_ap"), ("blocks",)),
+    "loops": (("listnet", "frank", "sdcg", "ranknet"), ("objective",)),
     "near_field": (SIGMOIDS, ("blocks",)),
     "memory": (("gbrank", "taken", "stays_its_own"), ("passes",)),
     "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
@@ -154,10 +155,11 @@ EQUIVALENT = {
     " => while stop < last and boundaries[stop - 1] - boundaries[first] <= BLOCK:": (
         "only how many queries a batch has: any number will do"
     ),
-    'driver: of_short = {"packing": packing, "tables": _no_tables, "pack": packer(long=False,'
-    ' **rules)} => of_short = {"packing": packing, "tables": _no_tables, "pack": packer(long=True,'
-    " **rules)}": "the same numbers, from slower code",
-    "driver: grad, hess = np.zeros(b - a), np.zeros(b - a)"
+    'driver: of_short = {"packing": packing, "pack": packer(long=False, **rules)}'
+    ' => of_short = {"packing": packing, "pack": packer(long=True, **rules)}': (
+        "the same numbers, from slower code"
+    ),
+    "loops: grad, hess = np.zeros(b - a), np.zeros(b - a)"
     " => grad, hess = np.zeros(b - a), np.zeros(b + a)": "zeros that nobody reads",
     "frank: better, worse = (i, j) if labels[i] > labels[j] else (j, i)"
     " => better, worse = (i, j) if labels[i] >= labels[j] else (j, i)": (
@@ -169,10 +171,6 @@ EQUIVALENT = {
     'jit: HELPER = {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper}'
     ' => HELPER = {**OPTIONS, "no_cpython_wrapper": False, "pipeline_class": _Helper}': (
         "compiling takes longer"
-    ),
-    "intake: if not 0 <= sizes[q] <= n_docs - boundaries[q]:"
-    " => if not 0 <= sizes[q] <= n_docs + boundaries[q]:": (
-        "sizes that are too large do not add up to the number of documents either"
     ),
     "jit: return digest.hexdigest()[:16] => return digest.hexdigest()[:17]": "a longer name",
     'jit: name = "_".join([function.__name__, *(key for key in globals if globals[key] is True)])'
@@ -278,7 +276,7 @@ ALIKE = {
         "how work is shared out: any share gives the same"
     ),
     r"threads = .* if total (> 2|>= 3) \* _COST_WORTH_A_THREAD else 1": "another threshold",
-    r"far = tables\(p, MAX_LEVELS if sizes\[1\] (>=|>) rules.direct_up_to else [12]\)": (
+    r"return new_columns\(longest\), tables\(MAX_LEVELS if longest >=? BLOCK else [12]\)": (
         "a table that is not needed, or with room for more levels"
     ),
     r"if many and size (>=|<) DIRECT.*|fits_many = .* >= DIRECT // 2": "another threshold",

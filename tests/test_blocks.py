@@ -65,9 +65,9 @@ def early_blocks(monkeypatch):
     of_modules = [(module, name) for module in modules for name in vars(module)]
     for thing, name in [*of_modules, (SDCG, "kernel"), (SHFSDCG, "kernel")]:
         kernel = getattr(thing, name)
-        if isinstance(kernel, Kernel) and len(kernel.of_derivatives.runs) > 1:
-            *shorter, (short, _), long = kernel.of_derivatives.runs
-            early = Loops((*shorter, (short, 150), long))
+        if isinstance(kernel, Kernel) and len(kernel.of_derivatives.loops) > 1:
+            *shorter, short, long = kernel.of_derivatives.loops
+            early = Loops((*shorter, short._replace(most=150), long))
             monkeypatch.setattr(thing, name, kernel._replace(of_derivatives=early))
 
 

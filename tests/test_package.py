@@ -151,7 +151,7 @@ def test_python_calls_no_helper_of_a_kernel():
     assert len(compiled) > len(objectives.CLASSES) / 2
     for kernel in compiled:
         for loops in filter(None, (kernel.of_losses, kernel.of_derivatives, kernel.of_exact)):
-            within_reach += [run for run, _ in loops.runs]
+            within_reach += [loop.run for loop in loops.loops]
     kernels = [thing for thing in within_reach if hasattr(thing, "targetoptions")]
     assert len(kernels) > 2 * len(compiled)
     assert not [thing for thing in kernels if "no_cpython_wrapper" in thing.targetoptions]

@@ -227,7 +227,7 @@ def test_the_figure_links_what_nothing_beats():
 def test_its_labels_compile_no_kernel_again():
     scores, labels = [0.2, 0.1, 0.0], [0.0, 1.0, 2.0]
     RankNet().grad_hess(scores, labels, [3])
-    (run, _), *_ = RankNet.kernel.of_derivatives.runs
+    run = RankNet.kernel.of_derivatives.loops[0].run
     compiled = run.signatures
     Several({"a": RankNet(), "b": RankNet()}, labels={"b": labels}).grad_hess(scores, labels, [3])
     assert run.signatures == compiled

@@ -9,14 +9,15 @@ Rules of the engine
     threads. One thread computes a whole query (`threads`). Random draws are hashes of the query's
     scores (`draws`). Sums over all documents are sums of fixed blocks.
 
-    Loops over queries are written once, in `driver`, and bound to the functions of a loss. A loss's
-    own file holds its mathematics.
+    Loops over queries are written once, in `loops`, and bound by `driver` to the functions of a
+    loss. A loss's own file holds its mathematics.
 
     Every function is compiled with one of the decorators of `jit`, which says when to use which.
     Functions cached on disk are found by name, so `bind` gives them distinct names.
 
     Scratch has names. The numbers of documents are kept in columns (`columns`) or, for short
-    queries, in lanes (`lanes`). A function names those it uses in its first lines.
+    queries, in lanes (`lanes`). A function names those it uses in its first lines. NumPy makes the
+    scratch: each array that a kernel makes takes long to compile.
 
     Nothing overflows, whatever the scores. Exponents are differences from a score of the same block
     and at most 150. Where differences are larger, pairs are computed one by one. 1 - G is never

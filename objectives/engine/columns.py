@@ -105,18 +105,12 @@ class Batch(NamedTuple):
     spans_blocks: bool  # one long query in many blocks, rather than a block per query
 
 
-@jit_inline
 def new_columns(longest: int) -> Columns:
     """Return scratch wide enough for any batch of queries of up to `longest` documents."""
-    width = max(strided(longest), BATCH) + STRIDE
+    width = -(-max(longest, BATCH) // STRIDE) * STRIDE + STRIDE
     real, whole = np.empty((N_REAL, width)), np.empty((N_WHOLE, width), np.int64)
-    # The columns of a long query are written before they are read, and untouched memory costs
-    # nothing. np.zeros takes longer to compile.
-    for column in range(BATCH + STRIDE):
-        for kind in range(N_REAL):
-            real[kind, column] = 0.0
-        for kind in range(N_WHOLE):
-            whole[kind, column] = 0
+    # The columns of a long query are written before they are read.
+    real[:, : BATCH + STRIDE], whole[:, : BATCH + STRIDE] = 0.0, 0
     return Columns(real, whole)
 
 

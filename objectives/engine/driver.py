@@ -1,9 +1,4 @@
-"""Compiled drivers: loops over queries, or batches of them, around the functions of one loss.
-
-A loop is written once, below, and `_bound` binds it to each loss's functions. These are the
-driver's globals: if a driver received them as arguments or in a closure, Numba would never find it
-again on disk and would compile it in every process.
-"""
+"""Kernels: the functions of one loss, bound to loops over queries."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,27 +7,39 @@ import numba
 import numpy as np
 
 from ..validation import Floats, Integers
-from . import lanes
-from .columns import (
-    BEGIN,
-    CURVATURE,
-    DIRECT_UP_TO,
-    DOCUMENT,
-    MAX_LEVELS,
-    PULL,
-    SIZE,
-    UNLIMITED,
-    batch_end,
-    new_columns,
-    packer,
-)
-from .curvature import CONSTANT, EXACT, HESSIAN_FLOOR
+from . import lanes, loops
+from .columns import BLOCK, DIRECT_UP_TO, MAX_LEVELS, UNLIMITED, Columns, new_columns, packer
+from .curvature import EXACT
 from .jit import OPTIONS, Function, bind, jit_entry, jit_helper, jit_inline
 from .threads import over_queries
-from .vector import LANES
 
 # Longer queries use a loss's own function for long queries, where it has one.
 LONG = 1024
+
+Scratch = Callable[[int], tuple[Any, ...]]
+
+
+def _no_scratch(longest: int) -> tuple[()]:
+    return ()
+
+
+class Loop(NamedTuple):
+    """A compiled loop over queries.
+
+    Attributes
+    ----------
+    run : compiled function
+        One of `loops`, bound to functions of a loss.
+    most : int
+        Documents in the longest query that it takes.
+    scratch : function
+        ``scratch(longest)``: what `run` takes after `sizes`, for queries of up to this many
+        documents. Made by NumPy: each array that a kernel allocates takes long to compile.
+    """
+
+    run: Function
+    most: int = UNLIMITED
+    scratch: Scratch = _no_scratch
 
 
 class Loops(NamedTuple):
@@ -40,35 +47,33 @@ class Loops(NamedTuple):
 
     Attributes
     ----------
-    runs : sequence of (compiled function, int)
-        Each function goes over those of the queries first to last - 1 whose number of documents is
-        within `sizes`: at most its int, and more than the previous function takes. It is compiled
-        only if there is such a query. No query is longer than the second of the `sizes`.
+    loops : sequence of Loop
+        Each takes longer queries than the one before it, and is compiled only if there are any.
     """
 
-    runs: tuple[tuple[Function, int], ...]
+    loops: tuple[Loop, ...]
 
     def over(self, boundaries: Integers, *args: Any) -> None:
-        """Run over all queries; `args` are what the loops take after `sizes`."""
+        """Run over all queries; `args` are what the loops take after their scratch."""
         n_docs = np.diff(boundaries)
         longest = int(n_docs.max(initial=0))
-        runs = []
+        wanted = []
         least = 0
-        for run, most in self.runs:
-            if ((n_docs >= least) & (n_docs <= most)).any():
-                runs.append((run, (least, min(most, longest))))
-            least = most + 1
+        for loop in self.loops:
+            if ((n_docs >= least) & (n_docs <= loop.most)).any():
+                wanted.append((loop, (least, min(loop.most, longest))))
+            least = loop.most + 1
 
         def run_all(first: int, last: int, boundaries: Integers, *args: Any) -> None:
-            for run, sizes in runs:
-                run(first, last, boundaries, sizes, *args)
+            for loop, sizes in wanted:
+                loop.run(first, last, boundaries, sizes, *loop.scratch(sizes[1]), *args)
 
         over_queries(run_all, boundaries, *args)
 
 
 def of_all(run: Function) -> Loops:
-    """Return a loop that takes queries of any length."""
-    return Loops(((run, UNLIMITED),))
+    """Return a loop that takes queries of any length and no scratch."""
+    return Loops((Loop(run),))
 
 
 class Kernel(NamedTuple):
@@ -160,8 +165,8 @@ def query_kernel(params: type, of_query: Function = _same) -> Callable[[Function
         query = jit_helper(function)
         return Kernel(
             params,
-            of_all(_bound(_losses_of_whole_queries, query=query, of_query=of_query)),
-            of_all(_bound(_derivatives_of_queries, query=query, of_query=of_query)),
+            of_all(_bound(loops.losses_of_whole_queries, query=query, of_query=of_query)),
+            of_all(_bound(loops.derivatives_of_queries, query=query, of_query=of_query)),
         )
 
     return decorate
@@ -181,8 +186,8 @@ def query_kernels(params: type, *, loss: Function, derivatives: Function) -> Ker
     """
     return Kernel(
         params,
-        of_all(_bound(_losses_of_queries, query=loss)),
-        of_all(_bound(_derivatives_of_queries, query=derivatives, of_query=_same)),
+        of_all(_bound(loops.losses_of_queries, query=loss)),
+        of_all(_bound(loops.derivatives_of_queries, query=derivatives, of_query=_same)),
     )
 
 
@@ -214,21 +219,21 @@ def kernels_by_length(
         As in `query_kernels`, for long ones.
     """
     if loss is None:
-        run_losses = _bound(_losses_of_whole_queries, query=query, of_query=_same)
+        run_losses = _bound(loops.losses_of_whole_queries, query=query, of_query=_same)
     else:
-        run_losses = _bound(_losses_of_queries, query=loss)
-    run_long_losses = _bound(_losses_of_queries, query=long_loss)
+        run_losses = _bound(loops.losses_of_queries, query=loss)
+    run_long_losses = _bound(loops.losses_of_queries, query=long_loss)
     run, run_long = (
-        _bound(_derivatives_of_queries, query=each, of_query=_same)
+        _bound(loops.derivatives_of_queries, query=each, of_query=_same)
         for each in (query, long_derivatives)
     )
     of_exact = None
     if exact is not None:
-        of_exact = of_all(_bound(_derivatives_of_queries, query=exact, of_query=_same))
+        of_exact = of_all(_bound(loops.derivatives_of_queries, query=exact, of_query=_same))
     return Kernel(
         params,
-        Loops(((run_losses, short_up_to), (run_long_losses, UNLIMITED))),
-        Loops(((run, short_up_to), (run_long, UNLIMITED))),
+        Loops((Loop(run_losses, short_up_to), Loop(run_long_losses))),
+        Loops((Loop(run, short_up_to), Loop(run_long))),
         of_exact,
     )
 
@@ -240,7 +245,7 @@ def batch_kernels(
     by_gain: bool = True,
     by_level: bool = True,
     sort: bool = False,
-    tables: Function,
+    tables: Callable[[int], Any],
     short: Function,
     short_up_to: int = DIRECT_UP_TO,
     long: Function,
@@ -260,8 +265,9 @@ def batch_kernels(
         ``packing(p) -> Packing``.
     by_gain, by_level, sort : bool
         As in `columns.packer`.
-    tables : compiled function
-        ``tables(p, levels)``: what the far field needs for queries of up to this many levels.
+    tables : function
+        ``tables(levels)``: the arrays that the far field needs for queries of up to this many
+        levels.
     short, long : compiled functions
         ``derivatives(p, batch, tables, w) -> (a, b)`` writes the columns PULL and CURVATURE;
         gradient and Hessian are a and b times those. Short are queries of up to `short_up_to`
@@ -278,25 +284,29 @@ def batch_kernels(
         the sums of `lanes` and the factor of each query.
     """
     rules = {"by_gain": by_gain, "by_level": by_level, "sort": sort}
-    of_short = {"packing": packing, "tables": _no_tables, "pack": packer(long=False, **rules)}
-    of_any = {"packing": packing, "tables": tables, "pack": packer(long=True, **rules)}
+    of_short = {"packing": packing, "pack": packer(long=False, **rules)}
+    of_any = {"packing": packing, "pack": packer(long=True, **rules)}
+    columns, columns_and_tables = _columns_and(lambda levels: None), _columns_and(tables)
     if batch_loss is not None:
-        of_losses = of_all(_bound(_losses_of_batches, batch_loss=batch_loss, **of_any))
+        run = _bound(loops.losses_of_batches, batch_loss=batch_loss, **of_any)
+        of_losses = Loops((Loop(run, scratch=columns_and_tables),))
     else:
-        run, run_long = (_bound(_losses_of_queries, query=each) for each in (query_loss, long_loss))
-        of_losses = Loops(((run, LONG), (run_long, UNLIMITED)))
-    runs = [
-        (_bound(_derivatives_of_batches, derivatives=short, **of_short), short_up_to),
-        (_bound(_derivatives_of_batches, derivatives=long, **of_any), UNLIMITED),
-    ]
+        run, run_long = (
+            _bound(loops.losses_of_queries, query=each) for each in (query_loss, long_loss)
+        )
+        of_losses = Loops((Loop(run, LONG), Loop(run_long)))
+    run = _bound(loops.derivatives_of_batches, derivatives=short, **of_short)
+    run_long = _bound(loops.derivatives_of_batches, derivatives=long, **of_any)
+    of_derivatives = [Loop(run, short_up_to, columns), Loop(run_long, scratch=columns_and_tables)]
     if in_lanes is not None:
         fill = lanes.filler(by_gain=by_gain, sort=sort)
-        run = _bound(_derivatives_of_lanes, packing=packing, fill=fill, derivatives=in_lanes)
-        runs.insert(0, (run, lanes.LONGEST))
+        run = _bound(loops.derivatives_of_lanes, packing=packing, fill=fill, derivatives=in_lanes)
+        of_derivatives.insert(0, Loop(run, lanes.LONGEST, lanes.new_lanes))
     of_exact = None
     if exact is not None:
-        of_exact = of_all(_bound(_derivatives_of_batches, derivatives=exact, **of_any))
-    return Kernel(params, of_losses, Loops(tuple(runs)), of_exact)
+        run = _bound(loops.derivatives_of_batches, derivatives=exact, **of_any)
+        of_exact = Loops((Loop(run, scratch=columns_and_tables),))
+    return Kernel(params, of_losses, Loops(tuple(of_derivatives)), of_exact)
 
 
 def kernels_by_grades(
@@ -322,8 +332,8 @@ def kernels_by_grades(
         )
         for many in (False, True)
     )
-    runs = (*few.of_derivatives.runs[:-1], several.of_derivatives.runs[-1])
-    return few, few._replace(of_derivatives=Loops(runs))
+    each = (*few.of_derivatives.loops[:-1], several.of_derivatives.loops[-1])
+    return few, few._replace(of_derivatives=Loops(each))
 
 
 def _bound(loop: Any, **functions: Any) -> Function:
@@ -340,161 +350,8 @@ def _bound(loop: Any, **functions: Any) -> Function:
     return jit_entry(bound)
 
 
-@jit_inline
-def _no_tables(p: Any, levels: int) -> None:
-    return None
+def _columns_and(tables: Callable[[int], Any]) -> Scratch:
+    def scratch(longest: int) -> tuple[Columns, Any]:
+        return new_columns(longest), tables(MAX_LEVELS if longest > BLOCK else 1)
 
-
-# The loops. What they call is bound to them later; these are placeholders.
-query: Function = _same
-of_query: Function = _same
-packing: Function = _same
-tables: Function = _same
-pack: Function = _same
-fill: Function = _same
-derivatives: Function = _same
-batch_loss: Function = _same
-
-
-def _losses_of_whole_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    sizes: tuple[int, int],
-    scores: Floats,
-    labels: Floats,
-    p: Any,
-    loss: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        if not sizes[0] <= b - a <= sizes[1]:
-            continue
-        grad, hess = np.zeros(b - a), np.zeros(b - a)
-        part = of_query(p, a, b)
-        loss[q] = query(part, scores[a:b], labels[a:b], int(CONSTANT), grad, hess)
-
-
-def _losses_of_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    sizes: tuple[int, int],
-    scores: Floats,
-    labels: Floats,
-    p: Any,
-    loss: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        if sizes[0] <= b - a <= sizes[1]:
-            loss[q] = query(p, scores[a:b], labels[a:b])
-
-
-def _derivatives_of_queries(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    sizes: tuple[int, int],
-    scores: Floats,
-    labels: Floats,
-    p: Any,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    for q in range(first, last):
-        a, b = boundaries[q], boundaries[q + 1]
-        if not sizes[0] <= b - a <= sizes[1]:
-            continue
-        for i in range(a, b):
-            grad[i], hess[i] = 0.0, 0.0
-        part = of_query(p, a, b)
-        query(part, scores[a:b], labels[a:b], hessian, grad[a:b], hess[a:b])
-        for i in range(a, b):
-            hess[i] = 1.0 if hessian == CONSTANT else max(hess[i], HESSIAN_FLOOR)
-
-
-def _losses_of_batches(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    sizes: tuple[int, int],
-    scores: Floats,
-    labels: Floats,
-    p: Any,
-    loss: Floats,
-) -> None:
-    w = new_columns(sizes[1])
-    rules = packing(p)
-    far = tables(p, MAX_LEVELS if sizes[1] > rules.direct_up_to else 1)
-    start = first
-    while start < last:
-        stop = batch_end(start, last, boundaries)
-        batch = pack(start, stop, boundaries, scores, labels, rules, w)
-        batch_loss(p, batch, far, w, loss)
-        start = stop
-
-
-def _derivatives_of_batches(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    sizes: tuple[int, int],
-    scores: Floats,
-    labels: Floats,
-    p: Any,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    w = new_columns(sizes[1])
-    begin, size, document = w.whole[BEGIN], w.whole[SIZE], w.whole[DOCUMENT]
-    pull, curvature = w.real[PULL], w.real[CURVATURE]
-    rules = packing(p)
-    far = tables(p, MAX_LEVELS if sizes[1] > rules.direct_up_to else 1)
-    start = first
-    while start < last:
-        stop = batch_end(start, last, boundaries)
-        n = boundaries[start + 1] - boundaries[start]  # a long query is a batch of its own
-        if not sizes[0] <= n <= sizes[1]:
-            start = stop
-            continue
-        grad[boundaries[start] : boundaries[stop]] = 0.0
-        hess[boundaries[start] : boundaries[stop]] = 1.0 if hessian == CONSTANT else HESSIAN_FLOOR
-        batch = pack(start, stop, boundaries, scores, labels, rules, w)
-        slope, bend = derivatives(p, batch, far, w)
-        for m in range(batch.blocks):
-            for column in range(begin[m], begin[m] + size[m]):
-                i = document[column]
-                grad[i] = slope * pull[column]
-                if hessian != CONSTANT:
-                    hess[i] = max(bend * curvature[column], HESSIAN_FLOOR)
-        start = stop
-
-
-def _derivatives_of_lanes(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    sizes: tuple[int, int],
-    scores: Floats,
-    labels: Floats,
-    p: Any,
-    hessian: int,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    widest = lanes.new_lanes()
-    queries = np.empty(lanes.WINDOW, np.int64)
-    rules = packing(p)
-    for start in range(first, last, lanes.WINDOW):
-        stop = min(start + lanes.WINDOW, last)
-        count = lanes.by_length(start, stop, boundaries, sizes, queries)
-        for turn in range(0, count, LANES):
-            group = queries[turn : min(turn + LANES, count)]
-            longest = group[len(group) - 1]
-            w = lanes.narrowed(widest, boundaries[longest + 1] - boundaries[longest])
-            fill(group, boundaries, scores, labels, rules, w)
-            slope, bend = derivatives(p, w)
-            lanes.write_derivatives(slope, bend, hessian, w, grad, hess)
+    return scratch

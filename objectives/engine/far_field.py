@@ -23,7 +23,7 @@ Let a level have N documents on one side of a block, with W the sum of their w a
 their distances to its edge. A document in the block, with weight w_i, distance d_i to that edge
 and decay z_i = e^{-alpha d_i}, receives
 
-    sum over levels of (w_i A S0 + B S1) . phi(z_i) + w_i P N + Q W + R (D + N d_i)          (**)
+    sum over levels of (w_i A S0 + B S1) . phi(z_i) + w_i P N + Q W + R alpha (D + N d_i)    (**)
 
 with S0 and S1 the moments without and with w, and phi the terms of the logistic function or of its
 slope.
@@ -95,27 +95,13 @@ ABOVE, BELOW = 0, 1  # the side from which a document receives
 ) = range(10)
 
 
-@jit_helper
 def new_table(levels: int) -> Floats:
-    """Return a table of zeros for this many levels."""
-    table = np.empty((10, 2, levels, levels))
-    for kind in range(10):
-        for side in range(2):
-            for level in range(levels):
-                for other in range(levels):
-                    table[kind, side, level, other] = 0.0
-    return table
+    """Return a table of zeros for this many levels, to be filled for each query or once."""
+    return np.zeros((10, 2, levels, levels))
 
 
-@jit_inline
-def unfilled_table(p: Any, levels: int) -> Floats:
-    """Return a table that is filled for each query."""
-    return new_table(levels)
-
-
-@jit_inline
-def one_level_tables() -> tuple[Floats, Floats]:
-    """Return tables for smooth ranks where all documents are one level.
+def one_level_tables(levels: int) -> tuple[Floats, Floats]:
+    """Return tables for smooth ranks where all documents are one level, whatever their gains.
 
     PULL receives w_i - w_j times the slope; of the bends, only the document's own is set.
     """
@@ -129,22 +115,18 @@ def one_level_tables() -> tuple[Floats, Floats]:
     return ranks, pulls
 
 
-@jit_inline
-def pair_table(p: Any, levels: int) -> Floats:
+def pair_table(levels: int) -> Floats:
     """Return the table of sums over pairs of different level.
 
     For every pair, with i of the higher level, PULL receives G(alpha (s_i - s_j)) at i, and minus
     that at j.
     """
     table = new_table(levels)
-    for level in range(levels):
-        for other in range(levels):
-            above, below = table[:, ABOVE, level, other], table[:, BELOW, level, other]
-            if level != other:
-                above[OWN_MOMENT], below[OWN_MOMENT] = -1.0, 1.0
-            # A pair in the wrong order: 1 - G(|x|) in place of G(|x|).
-            above[OWN_COUNT] = 1.0 if level > other else 0.0
-            below[OWN_COUNT] = -1.0 if level < other else 0.0
+    higher = np.tri(levels, k=-1)  # 1 where the document's level is above the other's
+    table[OWN_MOMENT, BELOW] = higher + higher.T
+    table[OWN_MOMENT, ABOVE] = -table[OWN_MOMENT, BELOW]
+    # A pair in the wrong order: 1 - G(|x|) in place of G(|x|).
+    table[OWN_COUNT, ABOVE], table[OWN_COUNT, BELOW] = higher, -higher.T
     return table
 
 
@@ -270,7 +252,7 @@ def _sweep(
             add(own, other, mixed, constants, weights, near, a, b, out)
             if distant and constants[2] != 0.0:
                 for i in range(a, b):
-                    out[i] += constants[2] * abs(edge - scores[i])
+                    out[i] += constants[2] * alpha * abs(edge - scores[i])
             if slopes and not opposed:
                 at = int(BEND_OWN_MOMENT), side, level
                 mixed, constants = combined(table, at, SLOPE, ones, sums, totals, own, other)
@@ -293,7 +275,7 @@ def _sweep(
                 lag = count[level] * (height + gap) if count[level] > 0.0 else 0.0
                 for i in range(first, stop if counts else first):
                     lag += abs(scores[i] - leaving) + gap
-                distance[level] += lag
+                distance[level] += alpha * lag
             if counts:
                 weight = 0.0
                 for i in range(first, stop):

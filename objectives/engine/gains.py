@@ -48,12 +48,12 @@ def write_exponential_gains(
         y, gain = labels[rows], gains[rows]
         rest = 0
         for i in range(len(y)):
-            grade = int(min(y[i], 31.0))
+            grade = np.int64(min(y[i], 31.0))
             gain[i] = EXPONENTIAL[grade]
             rest += 0 if grade == y[i] else 1
         others[block, 0] = rest
         for i in range(len(y) if rest > 0 else 0):
-            if int(min(y[i], 31.0)) != y[i]:
+            if np.int64(min(y[i], 31.0)) != y[i]:
                 gain[i] = math.expm1(y[i] * LN_2)
 
 

@@ -58,8 +58,11 @@ def added_up(group: object, n_docs: int) -> Integers | None:
     """
     if type(group) is not np.ndarray or group.dtype.kind != "i" or group.ndim != 1:
         return None
-    boundaries = np.empty(len(group) + 1, np.int64)
-    return boundaries if _add_up(group.astype(np.int64, copy=False), n_docs, boundaries) else None
+    if group.min(initial=0) < 0 or group.max(initial=0) > n_docs:  # so that sums do not overflow
+        return None
+    boundaries = np.zeros(len(group) + 1, np.int64)
+    np.cumsum(group, out=boundaries[1:])
+    return boundaries if boundaries[-1] == n_docs else None
 
 
 def _plain(array: Any, types: str) -> TypeGuard[npt.NDArray[Any]]:
@@ -71,17 +74,6 @@ def _plain(array: Any, types: str) -> TypeGuard[npt.NDArray[Any]]:
         and array.dtype.isnative
         and array.flags.carray
     )
-
-
-@jit_entry
-def _add_up(sizes: Integers, n_docs: int, boundaries: Integers) -> bool:
-    """Write where queries begin; return whether sizes are valid and add up to n_docs."""
-    boundaries[0] = 0
-    for q in range(len(sizes)):
-        if not 0 <= sizes[q] <= n_docs - boundaries[q]:
-            return False
-        boundaries[q + 1] = boundaries[q] + sizes[q]
-    return bool(boundaries[len(sizes)] == n_docs)
 
 
 @jit_entry

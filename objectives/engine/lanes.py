@@ -64,13 +64,16 @@ class Lanes(NamedTuple):
     known: Integers  # (LANES,) number of documents for which `discount` was written
 
 
-@jit_inline
-def new_lanes() -> Lanes:
-    """Return scratch for all groups, one after another; each uses the front of it."""
-    real = aligned(int(N_REAL), strided(LONGEST * LANES) + LANES)
-    whole = np.zeros((3, LANES), np.int64)
-    discount = np.zeros(LONGEST * LANES)
-    return Lanes(LONGEST, real, whole[0], whole[1], np.zeros((3, LANES)), discount, whole[2])
+def new_lanes(longest: int) -> tuple[Lanes, Integers, Integers]:
+    """Return scratch for all groups, one after another, and two arrays for `by_length`.
+
+    Each group uses the front of it, as `narrowed` returns it.
+    """
+    real = aligned(N_REAL, LONGEST * LANES + LANES)
+    first, size, known = np.zeros((3, LANES), np.int64)
+    of_query, discount = np.zeros((3, LANES)), np.zeros(LONGEST * LANES)
+    w = Lanes(LONGEST, real, first, size, of_query, discount, known)
+    return w, np.empty(WINDOW, np.int64), np.empty(LONGEST + 2, np.int64)
 
 
 @jit_inline
@@ -87,25 +90,33 @@ def narrowed(w: Lanes, rows: int) -> Lanes:
 
 @jit_helper
 def by_length(
-    first: int, last: int, boundaries: Integers, sizes: tuple[int, int], queries: Integers
+    first: int,
+    last: int,
+    boundaries: Integers,
+    sizes: tuple[int, int],
+    queries: Integers,
+    begins: Integers,
 ) -> int:
     """Write those of the queries first to last - 1 with a length in `sizes`, short ones first.
 
-    Returns how many there are.
+    Returns how many there are. `begins` is scratch.
     """
-    starts = np.zeros(LONGEST + 2, np.int64)
+    for n in range(len(begins)):
+        begins[n] = 0
     for q in range(first, last):
         n = boundaries[q + 1] - boundaries[q]
         if sizes[0] <= n <= sizes[1]:
-            starts[n + 1] += 1
-    for n in range(LONGEST + 1):
-        starts[n + 1] += starts[n]
+            begins[n + 1] += 1
+    count = 0
+    for n in range(len(begins)):
+        count += begins[n]
+        begins[n] = count
     for q in range(first, last):
         n = boundaries[q + 1] - boundaries[q]
         if sizes[0] <= n <= sizes[1]:
-            queries[starts[n]] = q
-            starts[n] += 1
-    return int(starts[LONGEST])
+            queries[begins[n]] = q
+            begins[n] += 1
+    return count
 
 
 def filler(*, by_gain: bool, sort: bool) -> Function:
@@ -195,7 +206,7 @@ def _write_discounts(packing: Packing, w: Lanes) -> None:
         for i in range(w.rows):
             for lane in range(LANES):
                 at = i * LANES + lane
-                place = int(ahead[at] + before[at])
+                place = np.int64(ahead[at] + before[at])
                 gain = worth[at] if i < w.size[lane] else 0.0
                 gain = gain if packing.k == 0 or place < packing.k else 0.0
                 ideal[lane] += gain * w.discount[place * LANES + lane]
@@ -207,7 +218,7 @@ def _write_discounts(packing: Packing, w: Lanes) -> None:
         for i in range(w.rows):
             for lane in range(LANES):
                 at = i * LANES + lane
-                place = int(ahead[at] + before[at])
+                place = np.int64(ahead[at] + before[at])
                 own[at] = w.discount[place * LANES + lane]
                 top[at] = 1.0 if packing.split_at == 0 or place < packing.split_at else 0.0
 

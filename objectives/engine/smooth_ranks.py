@@ -22,7 +22,7 @@ from . import gains, lanes
 from .columns import Batch, Columns, is_by_worth, query_columns, write_decays
 from .curvature import floor_indefinite
 from .driver import Kernel, batch_kernels
-from .far_field import far_field, unfilled_table
+from .far_field import far_field, new_table
 from .gains import Discount
 from .jit import Function, bind, jit_helper, jit_inline
 from .lanes import Lanes
@@ -297,7 +297,7 @@ def smooth_rank_kernels(
     by_gain = batch_kernels(
         SmoothDCGParams,
         packing=packing,
-        tables=unfilled_table,
+        tables=new_table,
         short=short,
         long=long,
         batch_loss=loss,

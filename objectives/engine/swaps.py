@@ -41,8 +41,7 @@ def write_discounts(d: Discount, batch: Batch, w: Columns) -> None:
             own[column] = rank_discount(d, b - a, place[column] + 1)
 
 
-@jit_inline
-def swap_gaps(p: Any, levels: int) -> Floats:
+def swap_gaps(levels: int) -> Floats:
     """Return an array to be filled by `write_gaps`."""
     return np.empty((levels, levels))
 

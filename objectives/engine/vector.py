@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ..validation import Floats
-from .jit import jit_helper, jit_inline, jit_ordered, jit_shared
+from .jit import jit_helper, jit_ordered, jit_shared
 
 # Loops inside a list run over a multiple of the machine's vector width, and loops over whole
 # columns of scratch over a multiple of that, unrolled: no remainder is left to do one by one.
@@ -32,10 +32,9 @@ def exponentials(x: Floats, out: Floats, n: int) -> None:
     x is at most 700, and is overwritten. Three short loops take half the time of two that read one
     array and change another.
     """
-    bits = out.view(np.int64)
     for i in range(np.uint64(n)):
         power = np.floor(max(x[i], LEAST_EXPONENT) * LOG2_E + 0.5)
-        bits[i] = (int(power) + 1023) << 52  # 2^power
+        out[i] = np.int64((np.int64(power) + 1023) << 52).view(np.float64)  # 2^power
     for i in range(np.uint64(n)):
         clipped = max(x[i], LEAST_EXPONENT)
         rest = clipped - np.floor(clipped * LOG2_E + 0.5) * LN_2
@@ -68,11 +67,11 @@ def _logarithm(mantissa: float, power: float) -> float:
 @jit_shared
 def logarithms(x: Floats, out: Floats, n: int) -> None:
     """Write ln x of the first n numbers, normal and positive or infinite, to 5e-16 of its size."""
-    given, bits = x.view(np.int64), out.view(np.int64)
     for i in range(np.uint64(n)):
-        bits[i] = (given[i] & MANTISSA) | EXPONENT_OF_ONE
+        bits = np.float64(x[i]).view(np.int64)
+        out[i] = np.int64((bits & MANTISSA) | EXPONENT_OF_ONE).view(np.float64)
     for i in range(np.uint64(n)):
-        power = float((given[i] >> 52) - 1023)
+        power = float((np.float64(x[i]).view(np.int64) >> 52) - 1023)
         out[i] = _logarithm(out[i], power) if x[i] < math.inf else math.inf
 
 
@@ -83,7 +82,6 @@ def padded(n: int) -> int:
     return width + LANES if n > STRIDE and width % STRIDE == STRIDE - LANES else width
 
 
-@jit_inline
 def aligned(rows: int, width: int) -> Floats:
     """Return memory whose rows are aligned to the machine's vectors, if `LANES` divides `width`.
 
