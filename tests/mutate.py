@@ -72,7 +72,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "hinge": HINGES,
     "intake": (("gbrank", "copied", "refused_wherever", "pass"), ("passes",)),
     "jit": (
-        ("gbrank", "ranknet", "anew", "helper", "compiles", "one_call"),
+        ("gbrank", "ranknet", "anew", "helper", "compiles", "collected", "one_call"),
         ("blocks", "package", "pairwise", "processes"),
     ),
     "lambdarank": (("lambdarank",), ("blocks", "claims", "pairwise")),
@@ -172,6 +172,9 @@ EQUIVALENT = {
     ' => HELPER = {**OPTIONS, "no_cpython_wrapper": False, "pipeline_class": _Helper}': (
         "compiling takes longer"
     ),
+    "jit: self.state.flags.noalias = True => self.state.flags.noalias = False": (
+        "loops check for overlap: they take longer"
+    ),
     "jit: return digest.hexdigest()[:16] => return digest.hexdigest()[:17]": "a longer name",
     'jit: name = "_".join([function.__name__, *(key for key in globals if globals[key] is True)])'
     ' => name = "_".join([function.__name__, *(key for key in globals if globals[key] is'
@@ -219,6 +222,18 @@ EQUIVALENT = {
     ),
     "query_softmax: top, best, total = 0.0, scores[0], 0.0"
     " => top, best, total = 0.0, scores[1], 0.0": "the best of all is looked for in any case",
+    "shf_sdcg: for level in range(batch.runs.shape[1] - 1):"
+    " => for level in range(batch.runs.shape[1] + 1):": (
+        "numbers for grades that are not there, which nobody reads"
+    ),
+    "shf_sdcg: for m in range(1 if batch.spans_blocks else batch.blocks):"
+    " => for m in range(2 if batch.spans_blocks else batch.blocks):": (
+        "a cut-off of the second block, which nobody reads"
+    ),
+    "shf_sdcg: hinge = sigmoid if lead >= 0.0 else 0.5 - 0.25 * p.alpha * lead # (14), sign fixed"
+    " => hinge = sigmoid if lead > 0.0 else 0.5 - 0.25 * p.alpha * lead # (14), sign fixed": (
+        "one half either way"
+    ),
     "reg_shf_sdcg: super().__post_init__() => pass": "its parts check the Hessian",
     "smooth_ndcg: return np.empty(0), np.empty(0) => return np.empty(0), np.empty(1)": (
         "the second is not read where the first is empty"
