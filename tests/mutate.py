@@ -160,6 +160,8 @@ EQUIVALENT = {
         "the same numbers, from slower code"
     ),
     "loops: grad, hess = np.zeros(b - a), np.zeros(b - a)"
+    " => grad, hess = np.zeros(b + a), np.zeros(b - a)": "zeros that nobody reads",
+    "loops: grad, hess = np.zeros(b - a), np.zeros(b - a)"
     " => grad, hess = np.zeros(b - a), np.zeros(b + a)": "zeros that nobody reads",
     "frank: better, worse = (i, j) if labels[i] > labels[j] else (j, i)"
     " => better, worse = (i, j) if labels[i] >= labels[j] else (j, i)": (

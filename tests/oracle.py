@@ -1226,13 +1226,14 @@ _SDCG_PARAMETERS = (
     {"discount": "log2", "k": 1},
     {"discount": "log2", "k": 3, "alpha": 1.5, "beta": 0.7},
     {"discount": "log2", "k": 2, "beta": 2.5, "normalize": False},
+    {"discount": "reciprocal", "gain": "linear"},
     {"discount": "reciprocal", "k": 3, "beta": 0.7, "gain": "linear"},
     {"discount": (1.0, 0.7, 0.5, 0.1), "gain": np.sqrt},
     {"k": 10},
 )
 
 # Each discount, with and without a cut-off.
-_SDCG_PATHS = (0, 5, 6, 10, 12, 13, -1)
+_SDCG_PATHS = (0, 5, 6, 10, 13, 14, -1)
 
 ORACLES = {
     "sdcg": Oracle(
