@@ -60,7 +60,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "curvature": (("frank", "sdcg", "soft-ndcg"), ()),
     "calibrated": (("calibrated",), ("claims",)),
     "divided": (("lambdarank", "divided"), ("blocks",)),
-    "driver": (("listnet", "frank", "sdcg", "ranknet"), ("objective",)),
+    "driver": (("listnet", "frank", "sdcg", "ranknet"), ("blocks", "objective")),
     "far_field": (SIGMOIDS, ("blocks",)),
     "frank": (("frank",), ("blocks", "pairwise")),
     "dominance": (("lambdarank", "ranknet", "frank"), ("blocks",)),
@@ -80,7 +80,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "listmle": (("listmle",), ("orders",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
     "long_smooth_ap": (("smooth-ap", "smooth_ap"), ("blocks",)),
-    "loops": (("listnet", "frank", "sdcg", "ranknet"), ("objective",)),
+    "loops": (("listnet", "frank", "sdcg", "ranknet"), ("blocks", "objective")),
     "near_field": (SIGMOIDS, ("blocks",)),
     "memory": (("gbrank", "taken", "stays_its_own"), ("passes",)),
     "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
@@ -157,6 +157,12 @@ EQUIVALENT = {
     ),
     'driver: of_short = {"packing": packing, "pack": packer(long=False, **rules)}'
     ' => of_short = {"packing": packing, "pack": packer(long=True, **rules)}': (
+        "the same numbers, from slower code"
+    ),
+    "driver: for many in (False, True) => for many in (True, True)": (
+        "the same numbers, from code that is slow to compile"
+    ),
+    "driver: of_derivatives.insert(0, Loop(run, lanes.LONGEST, lanes.new_lanes)) => pass": (
         "the same numbers, from slower code"
     ),
     "loops: grad, hess = np.zeros(b - a), np.zeros(b - a)"
