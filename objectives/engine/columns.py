@@ -20,7 +20,7 @@ from ..validation import Floats, Integers
 from .gains import COUNTED, Discount, copy_gains
 from .jit import Function, bind, jit_helper, jit_inline, jit_shared
 from .order import all_equal, count_levels, count_pairs, merged_order, write_long_order
-from .vector import STRIDE, exponentials, padded, strided
+from .vector import STRIDE, aligned, exponentials, padded, strided
 
 BLOCK = 64
 WIDE_BLOCK = 128  # where pairs inside a block are taken by worth, which is cheaper
@@ -108,7 +108,7 @@ class Batch(NamedTuple):
 def new_columns(longest: int) -> Columns:
     """Return scratch wide enough for any batch of queries of up to `longest` documents."""
     width = -(-max(longest, BATCH) // STRIDE) * STRIDE + STRIDE
-    real, whole = np.empty((N_REAL, width)), np.empty((N_WHOLE, width), np.int64)
+    real, whole = aligned(N_REAL, width), np.empty((N_WHOLE, width), np.int64)
     # The columns of a long query are written before they are read.
     real[:, : BATCH + STRIDE], whole[:, : BATCH + STRIDE] = 0.0, 0
     return Columns(real, whole)

@@ -71,8 +71,9 @@ def new_lanes(longest: int) -> tuple[Lanes, Integers, Integers]:
     """
     real = aligned(N_REAL, LONGEST * LANES + LANES)
     first, size, known = np.zeros((3, LANES), np.int64)
-    of_query, discount = np.zeros((3, LANES)), np.zeros(LONGEST * LANES)
-    w = Lanes(LONGEST, real, first, size, of_query, discount, known)
+    rows = aligned(3 + LONGEST, LANES)
+    rows[:] = 0.0
+    w = Lanes(LONGEST, real, first, size, rows[:3], rows[3:].reshape(-1), known)
     return w, np.empty(WINDOW, np.int64), np.empty(LONGEST + 2, np.int64)
 
 
