@@ -165,6 +165,7 @@ EQUIVALENT = {
     "driver: of_derivatives.insert(0, Loop(run, lanes.LONGEST, lanes.new_lanes)) => pass": (
         "the same numbers, from slower code"
     ),
+    "lanes: power[i] = -math.inf => power[i] = (math.inf)": "numbers that nobody reads",
     "loops: grad, hess = np.zeros(b - a), np.zeros(b - a)"
     " => grad, hess = np.zeros(b + a), np.zeros(b - a)": "zeros that nobody reads",
     "loops: grad, hess = np.zeros(b - a), np.zeros(b - a)"

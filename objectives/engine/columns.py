@@ -229,16 +229,21 @@ def _pack(
             query[blocks], unit[blocks], begin[blocks], size[blocks] = q, scale, columns, n
             top[blocks], bottom[blocks] = highest, lowest
             blocks += 1
-        end = columns + padded(n)
-        for column in range(columns + n, end):
-            score[column] = -math.inf
-            worth[column] = -1.0
-            own[column] = 0.0
-            rank[column] = 1.0
-        columns = end
+        _write_padding(columns + n, columns + padded(n), w)
+        columns += padded(n)
     for column in range(columns, strided(int(columns))):  # read by loops over whole columns
         worth[column], own[column], rank[column], spare[column] = 0.0, 0.0, 1.0, 0.0
     return Batch(blocks, columns, runs, len(runs) > 1)
+
+
+@jit_inline
+def _write_padding(begin: int, end: int, w: Columns) -> None:
+    """Write documents infinitely far below all others, and worth less."""
+    for column in range(begin, end):
+        w.real[SCORE, column] = -math.inf
+        w.real[WORTH, column] = -1.0
+        w.real[OWN, column] = 0.0
+        w.real[RANK, column] = 1.0
 
 
 @jit_inline

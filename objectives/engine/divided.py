@@ -45,6 +45,7 @@ SLOWEST = 1.0 / 20.0  # slowest rate for the first spread, in units of sigma
 SPREAD = 24.0  # the first spread of the scores, in units of 1/sigma
 # Each further eight rates cover scores that spread eight times as far.
 SPREADS = 4
+WIDEST = SPREAD * 2.0 ** (OCTAVES * (SPREADS - 1))
 # For other sigma the coefficients have not been examined: such losses visit all pairs.
 LEAST_SIGMA, LARGEST_SIGMA = 0.125, 64.0
 
@@ -81,7 +82,7 @@ def fits(sigma: float) -> Floats:
 def widest(sigma: float) -> float:
     """Return the largest score difference for which (*) holds; negative where there is no fit."""
     known = LEAST_SIGMA <= sigma <= LARGEST_SIGMA
-    return SPREAD * 2.0 ** (OCTAVES * (SPREADS - 1)) / sigma if known else -1.0
+    return WIDEST / sigma if known else -1.0
 
 
 @jit_helper
