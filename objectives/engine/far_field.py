@@ -30,6 +30,7 @@ slope.
 """
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,7 @@ def one_level_tables(levels: int) -> tuple[Floats, Floats]:
     return ranks, pulls
 
 
+@cache
 def pair_table(levels: int) -> Floats:
     """Return the table of sums over pairs of different level.
 
