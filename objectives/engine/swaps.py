@@ -57,9 +57,10 @@ def write_swap_table(table: Floats, w: Columns, batch: Batch) -> None:
                 # For documents above, |d_i - d_j| is d_j - d_i, and a pair in the right order pulls
                 # the other way: the signs cancel. A wrong pair has 1 - rho instead of rho.
                 wrong = gap if (level > other) == (side == ABOVE) else 0.0
-                of_pair = table[:, side, level, other]
-                of_pair[OWN_MOMENT], of_pair[OTHER_MOMENT] = gap, -gap
-                of_pair[OWN_COUNT], of_pair[OTHER_SUM] = -wrong, wrong
+                table[OWN_MOMENT, side, level, other] = gap
+                table[OTHER_MOMENT, side, level, other] = -gap
+                table[OWN_COUNT, side, level, other] = -wrong
+                table[OTHER_SUM, side, level, other] = wrong
 
 
 @jit_inline
