@@ -121,7 +121,7 @@ def pair_table(levels: int) -> Floats:
     """Return the table of sums over pairs of different level.
 
     For every pair, with i of the higher level, PULL receives G(alpha (s_i - s_j)) at i, and minus
-    that at j.
+    that at j. The table is made once, and nobody may write into it.
     """
     table = new_table(levels)
     higher = np.tri(levels, k=-1)  # 1 where the document's level is above the other's
