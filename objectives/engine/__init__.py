@@ -13,8 +13,8 @@ Rules of the engine
     loss. A loss's own file holds its mathematics.
 
     Every function is compiled with one of the decorators of `jit`, which says when to use which. A
-    function that Python calls too has Numba's `register_jitable`. Functions cached on disk are found
-    by name, so `bind` gives them distinct names.
+    function that Python calls too has Numba's `register_jitable`. Functions on disk are found by
+    name, so `bind` gives them distinct names.
 
     Scratch has names. The numbers of documents are kept in columns (`columns`) or, for short
     queries, in lanes (`lanes`). A function names those it uses in its first lines. NumPy makes the
