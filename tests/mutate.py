@@ -132,6 +132,9 @@ EQUIVALENT = {
     " => if q > first and (n >= BLOCK or columns > BATCH):": (
         "only where a batch ends, and queries of a batch do not interact"
     ),
+    "columns: if (sort or long) and by_score: => if (sort or long) or by_score:": (
+        "sorted by score before the sort by worth: the same pairs"
+    ),
     "columns: others += 1 if grade != worth else 0 => others += 1 if grade != worth else 1": (
         "whole gains are merged too, into the same order"
     ),
