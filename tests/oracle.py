@@ -1233,7 +1233,7 @@ _SDCG_PARAMETERS = (
 )
 
 # Each discount, with and without a cut-off.
-_SDCG_PATHS = (0, 5, 6, 10, 13, 14, -1)
+_SDCG_PATHS = (0, 5, 6, 10, 12, 13, 14, -1)
 
 ORACLES = {
     "sdcg": Oracle(
