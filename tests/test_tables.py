@@ -231,7 +231,7 @@ def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) ->
     np.testing.assert_array_equal(scores[1::3], _scores_of(model, new, "brand", 1, None, tmp_path))
     assert not np.array_equal(scores[::3], _scores_of(model, new, "brand", 0, "a", tmp_path))
     frame.rename(columns={"brand": "brnad"}).to_csv(new, index=False)
-    assert "unknown feature 'brand'; did you mean 'brnad'?" in _fails(
+    assert "the data lack the model's feature 'brand'; did you mean 'brnad'?" in _fails(
         "predict", model, new, "--out", tmp_path / "scores"
     )
 

@@ -1,19 +1,17 @@
 """Reads LETOR, MSLR and other svmlight files, and names file and line of malformed input."""
 
-import array
-import gzip
-import io
 import os
 import re
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from boostrank.datasets.files import check_companions, without_compression
 from boostrank.datasets.ranking_data import RankingData, query_starts
-from boostrank.objectives.validation import MAX_GRADE, Floats, Integers
+from boostrank.datasets.svmlight import SvmlightFile, read_features, shown
+from boostrank.objectives.validation import MAX_GRADE, Floats
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -23,102 +21,6 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 # 64 MiB.
 MATRIX_BYTES_PER_TEXT_BYTE = 256
 MATRIX_BYTES_ALWAYS = 64 * 2**20
-
-
-class _Lines:
-    """The lines of one file as scikit-learn's reader takes them, with the current position.
-
-    Comments are removed, and NULL becomes nan. The qid is read here because the reader (1.9) copies
-    all earlier ids to append the next, which takes quadratic time. `fault` explains the current
-    line once the reader has refused it, so the explanation costs nothing for good files.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.number = 0  # of the current line, 1-based
-        self.body = b""  # of the current line, without its comment
-        self.n_bytes = 0
-        self.rows = array.array("q")  # line number of each document
-        self.qid = array.array("q")
-        self.without_qid = 0  # number of the first line that has none
-
-    def read(self, size: int = -1) -> bytes:
-        """Make this look like a file: the reader checks for this name, then iterates."""
-        raise io.UnsupportedOperation("read")
-
-    def __iter__(self) -> Iterator[bytes]:
-        opener = gzip.open if self.path.suffix == ".gz" else open
-        with opener(self.path, "rb") as lines:
-            for line in lines:
-                self.number += 1
-                self.n_bytes += len(line)
-                self.body = body = line.partition(b"#")[0]
-                start = body.split(None, 2)[:2]
-                if not start:
-                    continue
-                # Numbers in Python may have underscores; those in files may not.
-                if b"_" in body:
-                    raise ValueError
-                self.rows.append(self.number)
-                if len(start) == 2 and start[1].startswith(b"qid"):
-                    self.qid.append(int(start[1].removeprefix(b"qid:")))
-                elif not self.without_qid:
-                    self.without_qid = self.number
-                yield body.replace(b":NULL", b":nan") if b"NULL" in body else body
-
-    def error(self, what: str, *, row: int | None = None) -> ValueError:
-        """Return the error that names the file and a line: that of a row, or the current one."""
-        number = self.number if row is None else self.rows[row]
-        return ValueError(f"{self.path}, line {number}: {what}")
-
-    def fault(self) -> str:
-        """Say what is wrong with the current line, or return an empty string."""
-        if self.number == 1 and self.body.startswith(b"\x1f\x8b"):
-            return "the file is compressed by gzip; its name must end in .gz"
-        label, *tokens = self.body.split()
-        if b":" in label:
-            return f"the label is missing, the line begins with {_shown(label)}"
-        if not _is_number(label):
-            return f"the label must be a number, got {_shown(label)}"
-        if tokens and tokens[0].startswith(b"qid"):
-            token = tokens.pop(0)
-            if not re.fullmatch(rb"qid:[+-]?\d{1,19}", token) or abs(int(token[4:])) >= 2**63:
-                return f"the query must be qid: and a 64-bit whole number, got {_shown(token)}"
-        previous = 0
-        for token in tokens:
-            index, colon, value = token.partition(b":")
-            if index == b"qid":
-                return f"the query must come right after the label, got {_shown(token)} later"
-            if not colon or not re.fullmatch(rb"\+?-?\d+", index):
-                return f"expected a feature as number:value, got {_shown(token)}"
-            # Digits are truncated because Python refuses to convert thousands of them.
-            feature = int(index[:20])
-            if feature < 1:
-                return f"features are numbered from 1, got {_shown(token)}"
-            if feature >= 2**31:
-                return f"the feature's number is too large, got {_shown(token)}"
-            if feature <= previous:
-                return f"features must increase along a line, got {feature} after {previous}"
-            if value != b"NULL" and not _is_number(value):
-                return (
-                    f"the value of feature {feature} must be a number, nan or NULL, "
-                    f"got {_shown(value)}"
-                )
-            previous = feature
-        return ""
-
-
-def _is_number(token: bytes) -> bool:
-    try:
-        float(token)
-    except ValueError:
-        return False
-    return b"_" not in token
-
-
-def _shown(token: bytes) -> str:
-    """Quote a piece of a file for a message; it may hold any bytes."""
-    return ascii((token if len(token) <= 40 else token[:37] + b"...").decode("utf-8", "replace"))
 
 
 def _read_sizes(path: Path, n_docs: int, data_path: Path) -> list[int]:
@@ -132,7 +34,7 @@ def _read_sizes(path: Path, n_docs: int, data_path: Path) -> list[int]:
             if not re.fullmatch(rb"0*[1-9]\d{0,17}", text):
                 raise ValueError(
                     f"{path}, line {number}: expected the size of a query, a whole number of at "
-                    f"least 1, got {_shown(text)}"
+                    f"least 1, got {shown(text)}"
                 )
             sizes.append(int(text))
     if sum(sizes) != n_docs:
@@ -143,131 +45,153 @@ def _read_sizes(path: Path, n_docs: int, data_path: Path) -> list[int]:
     return sizes
 
 
-def _read_file(path: Path, first_qid: int) -> tuple[Any, Floats, Integers, _Lines]:
+def _read_file(path: Path, first_qid: int) -> SvmlightFile:
     """Read one file into sparse features, labels and query ids, all checked."""
-    try:
-        from sklearn.datasets import load_svmlight_file
-    except ImportError as error:
-        raise ImportError(
-            'reading LETOR files needs scikit-learn: pip install "boostrank[cli]"'
-        ) from error
-
-    lines = _Lines(path)
-    try:
-        X, y = load_svmlight_file(lines, zero_based=False)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(
-            f"{path}, after line {lines.number}: not a whole gzip file ({error}); fetch it again, "
-            "or name it without .gz if it is plain text"
-        ) from error
-    except (ValueError, OverflowError) as error:
-        if not lines.rows and not lines.body:  # a bad path, or an empty file and an old reader
-            raise
-        raise lines.error(lines.fault() or str(error)) from error
-
-    n_docs = len(y)
-    if n_docs == 0:
-        raise ValueError(f"{path} holds no documents")
+    check_companions(path)
+    X, y, lines = read_features(path, labelled=True)
     bad = ~((y >= 0) & (y <= MAX_GRADE))  # NaN too
     if bad.any():
         row = int(np.argmax(bad))
         raise lines.error(
             f"the label must be a grade between 0 and {MAX_GRADE:g}, got {y[row]:g}", row=row
         )
-    bad = np.isinf(X.data)
-    if bad.any():
-        row = int(np.searchsorted(X.indptr, np.argmax(bad), side="right")) - 1
-        raise lines.error(
-            f"the value of feature {X.indices[np.argmax(bad)] + 1} must be finite, "
-            f"got {X.data[np.argmax(bad)]}",
-            row=row,
-        )
-
+    sizes = _sizes_next_to(path, len(y))
     if not lines.qid:
-        # rank.train.gz and rank.train both have their queries in rank.train.query
-        plain = path.with_suffix("") if path.suffix == ".gz" else path
-        query_path = plain.with_name(plain.name + ".query")
-        if not query_path.is_file():
+        if sizes is None:
             raise ValueError(
-                f"{path}, line {lines.without_qid}: no qid, and there is no {query_path.name} "
-                "next to the file to give the sizes of its queries"
+                f"{path}, line {lines.without_qid}: no qid, and there is no "
+                f"{without_compression(path).name}.query next to the file to give the sizes of its "
+                "queries"
             )
-        sizes = _read_sizes(query_path, n_docs, path)
-        return X, y, np.repeat(np.arange(first_qid, first_qid + len(sizes)), sizes), lines
+        return SvmlightFile(
+            X, y, np.repeat(np.arange(first_qid, first_qid + len(sizes)), sizes), lines
+        )
     if lines.without_qid:
         raise ValueError(
             f"{path}, line {lines.without_qid}: no qid, though other lines of the file have one"
         )
     qid = np.array(lines.qid, dtype=np.int64)
-    back = query_starts(qid)[1]
+    starts, back = query_starts(qid)
     if back is not None:
         raise lines.error(
             f"query {qid[back]} comes back after another query; sort the file by query", row=back
         )
-    return X, y, qid, lines
+    if sizes is not None and sizes != np.diff(starts, append=len(qid)).tolist():
+        raise ValueError(
+            f"{path}: its qid make other queries than the .query or .group file next to it; remove "
+            "the one that is wrong"
+        )
+    return SvmlightFile(X, y, qid, lines)
 
 
-def _read_files(paths: Sequence[Any]) -> tuple[RankingData, list[int]]:
-    """Read files as one data set; also return the number of queries in each."""
+def _sizes_next_to(path: Path, n_docs: int) -> list[int] | None:
+    """Read the sizes of queries next to the data: LightGBM's .query file, or XGBoost's .group."""
+    plain = without_compression(path)  # rank.train.gz and rank.train both have rank.train.query
+    found = [plain.with_name(plain.name + suffix) for suffix in (".query", ".group")]
+    read = [(one, _read_sizes(one, n_docs, path)) for one in found if one.is_file()]
+    for one, sizes in read[1:]:
+        if sizes != read[0][1]:
+            raise ValueError(f"{one} and {read[0][0].name} differ; remove the one that is wrong")
+    return read[0][1] if read else None
+
+
+def _read_files(paths: Sequence[Any]) -> list[SvmlightFile]:
+    """Read files that have no query in common."""
     if len(paths) == 0:
         raise ValueError("paths must name at least one file, got none")
-    files: list[tuple[Any, Floats, Integers, _Lines]] = []
+    files: list[SvmlightFile] = []
     home: dict[int, Path] = {}  # the file of each query
-    n_queries = []
     for path in map(Path, paths):
         file = _read_file(path, first_qid=max(home, default=0) + 1)
-        qid, lines = file[2:]
-        starts = query_starts(qid)[0]
-        for row in starts.tolist():
-            if (query := int(qid[row])) in home:
-                raise lines.error(f"query {query} is already in {home[query]}", row=row)
+        for row in query_starts(file.qid)[0].tolist():
+            if (query := int(file.qid[row])) in home:
+                raise file.lines.error(f"query {query} is already in {home[query]}", row=row)
             home[query] = path
         files.append(file)
-        n_queries.append(len(starts))
+    return files
 
-    # scikit-learn gives a file without features one column.
-    widths = [X.shape[1] if X.nnz else 0 for X, *_ in files]
-    width = max(widths)
-    if width == 0:
-        raise ValueError(f"{', '.join(map(str, paths))}: no document has a feature")
-    n_docs = sum(len(y) for _, y, _, _ in files)
+
+def _first_number(files: Sequence[SvmlightFile]) -> int:
+    """Return the number of the first feature, 1 or 0; files of one data set number alike."""
+    from_0 = [file for file in files if file.first == 0]
+    last = max((file.last for file in from_0), default=0)
+    for file in files:
+        if from_0 and file.first > 0 and file.last == last + 1:
+            raise file.error(
+                file.last,
+                f"is one more than {from_0[0].lines.path} has, whose features are numbered from 0: "
+                "this file seems to number them from 1; number all in one way",
+            )
+    return 0 if from_0 else 1
+
+
+def _width(files: Sequence[SvmlightFile], first: int) -> int:
+    """Return the number of features of a data set, if its dense matrix is not out of proportion."""
+    last = [file.last for file in files]
+    if not any(file.X.nnz for file in files):
+        paths = ", ".join(str(file.lines.path) for file in files)
+        raise ValueError(f"{paths}: no document has a feature")
+    width = max(last) + 1 - first
+    n_docs = sum(len(file.y) for file in files)
     allowed = max(
-        MATRIX_BYTES_ALWAYS, MATRIX_BYTES_PER_TEXT_BYTE * sum(file[3].n_bytes for file in files)
+        MATRIX_BYTES_ALWAYS, MATRIX_BYTES_PER_TEXT_BYTE * sum(file.lines.n_bytes for file in files)
     )
     if n_docs * width * 8 > allowed:
-        X, _, _, lines = files[widths.index(width)]
-        row = int(np.searchsorted(X.indptr, np.argmax(X.indices), side="right")) - 1
-        raise lines.error(
-            f"feature {width} would make a dense matrix of {n_docs} x {width} values, "
+        raise files[last.index(max(last))].error(
+            max(last),
+            f"would make a dense matrix of {n_docs} x {width} values, "
             f"{n_docs * width * 8 / 2**20:,.0f} MiB, out of all proportion to the text "
             f"(at most {allowed / 2**20:,.0f} MiB for it); renumber the features",
-            row=row,
         )
-    dense = np.zeros((n_docs, width))
+    return width
+
+
+def _dense(matrices: Sequence[Any], first: int, width: int) -> Floats:
+    """Return features as one matrix; those that a file lacks stay 0, as svmlight defines."""
+    dense = np.zeros((sum(X.shape[0] for X in matrices), width))
     end = 0
-    for X, *_ in files:
+    for X in matrices:
         start, end = end, end + X.shape[0]
         if X.nnz:
-            # The features that a file lacks stay 0, as svmlight defines.
+            X.indices -= first
             X.resize((X.shape[0], width))
             X.toarray(out=dense[start:end])
-    data = RankingData(
-        dense,
-        np.concatenate([y for _, y, _, _ in files]),
-        np.concatenate([qid for _, _, qid, _ in files]),
+    return dense
+
+
+def _as_data(files: Sequence[SvmlightFile], first: int, width: int) -> RankingData:
+    doc_id = None
+    if all(len(file.lines.doc_id) == len(file.y) for file in files):
+        doc_id = [one.decode("utf-8", "replace") for file in files for one in file.lines.doc_id]
+    return RankingData(
+        _dense([file.X for file in files], first, width),
+        np.concatenate([file.y for file in files]),
+        np.concatenate([file.qid for file in files]),
+        names=() if first == 1 else tuple(map(str, range(width))),
+        doc_id=doc_id,
     )
-    return data, n_queries
+
+
+def _load(paths: Sequence[Any]) -> tuple[RankingData, list[int]]:
+    """Read files as one data set; also return the number of queries in each."""
+    files = _read_files(paths)
+    first = _first_number(files)
+    data = _as_data(files, first, _width(files, first))
+    return data, [len(query_starts(file.qid)[0]) for file in files]
 
 
 def load_letor(path_or_paths: Paths) -> RankingData:
     r"""Read LETOR, MSLR or other svmlight files with queries; several are read as one.
 
-    A line is ``label qid:query feature:value ... # comment``. Files may be plain or gzip (named
-    ``.gz``), with any line endings. An absent feature is 0; a value ``NULL`` or ``nan`` is missing
-    and becomes NaN. If a file has no qid, its queries come from LightGBM's query file next to it
-    (``rank.train.query`` for ``rank.train`` and ``rank.train.gz``) and are numbered from 1 across
-    all files. Rows keep their order, which in some files is that of a good ranker: see
-    `RankingData.shuffle_within_queries`.
+    A line is ``label qid:query feature:value ... # comment``. Files may be plain or compressed
+    (named ``.gz``, ``.bz2``, ``.xz``, ``.zip`` or ``.zst``). An absent feature is 0; a value
+    ``NULL`` or ``nan`` is missing and becomes NaN. Features are numbered from 1; if a file has a
+    feature 0, those of all files are numbered from 0, and have these numbers as names. If a file
+    has no qid, its queries come from the file of sizes next to it, LightGBM's ``rank.train.query``
+    or XGBoost's ``rank.train.group`` (for ``rank.train`` and ``rank.train.gz``), and are numbered
+    from 1 across all files. If every line has a comment ``#docid = X``, as in LETOR, the ids are
+    kept as `RankingData.doc_id`. Rows keep their order, which in some files is that of a good
+    ranker: see `RankingData.shuffle_within_queries`.
 
     Parameters
     ----------
@@ -282,14 +206,17 @@ def load_letor(path_or_paths: Paths) -> RankingData:
     ------
     ValueError
         For a malformed file, naming the file, the line and what is wrong: a label that is missing,
-        negative or not a number; a missing or repeated query; a feature numbered 0, out of order or
-        without a finite number; a query file that does not add up; an empty, damaged or binary
-        file; a feature numbered so high that the dense matrix would take more than 256 bytes for
-        each byte of (uncompressed) text and more than 64 MiB.
+        negative or not a number; a missing or repeated query; a feature out of order or without a
+        finite number; files of which some number their features from 0 and others from 1; a query
+        file that does not add up; a ``.weight``, ``.init``, ``.position`` or ``.base_margin`` file
+        next to the data, which LightGBM or XGBoost would read; an empty, damaged or binary file; a
+        feature numbered so high that the dense matrix would take more than 256 bytes for each byte
+        of (uncompressed) text and more than 64 MiB.
     OSError
         For a file that cannot be opened.
     ImportError
-        Without scikit-learn: ``pip install "boostrank[cli]"``.
+        Without scikit-learn: ``pip install "boostrank[cli]"``. Files named ``.zst`` also need
+        pyarrow: ``pip install "boostrank[tables]"``.
 
     Notes
     -----
@@ -310,7 +237,7 @@ def load_letor(path_or_paths: Paths) -> RankingData:
     """
     if isinstance(path_or_paths, str | os.PathLike):
         path_or_paths = [path_or_paths]
-    return _read_files(list(path_or_paths))[0]
+    return _load(list(path_or_paths))[0]
 
 
 def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingData]:
@@ -348,9 +275,57 @@ def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingDat
         raise TypeError(
             f"paths must be a list of paths, got {paths!r}; use load_letor for one file"
         )
-    data, n_queries = _read_files(list(paths))
+    data, n_queries = _load(list(paths))
     ends = np.cumsum(n_queries)
     return [
         data.select(np.arange(end - n, end))
         for n, end in zip(n_queries, ends.tolist(), strict=True)
     ]
+
+
+def load_letor_with_valid(paths: Sequence[Any], valid: Any) -> tuple[RankingData, RankingData]:
+    """Read files to train on, and one to validate on, which gets the same features.
+
+    Unlike parts, the two may have queries of the same id. Features that only the training files
+    have are 0 in the other; features that only the other has are refused.
+    """
+    files, held = _read_files(paths), _read_files([valid])
+    first = _first_number([*files, *held])
+    width = _width(files, first)
+    _check_last(held[0], first, width, "training data")
+    return _as_data(files, first, width), _as_data(held, first, width)
+
+
+def load_letor_features(paths: Sequence[Any], width: int, *, first: int) -> Floats:
+    """Read the features of documents to be scored, in which labels and queries may be absent.
+
+    Parameters
+    ----------
+    paths : sequence of path
+    width : int
+        The number of features of the model. Those that the files lack are 0.
+    first : int
+        The number of the model's first feature: 0 or 1.
+    """
+    matrices = []
+    for path in map(Path, paths):
+        X, y, lines = read_features(path, labelled=False)
+        file = SvmlightFile(X, y, np.zeros(len(y), np.int64), lines)
+        if file.first < first:
+            raise file.error(
+                0, "is there, but the model was trained on features numbered from 1; renumber them"
+            )
+        _check_last(file, first, width, "model")
+        matrices.append(X)
+    return _dense(matrices, first, width)
+
+
+def _check_last(file: SvmlightFile, first: int, width: int, what: str) -> None:
+    if file.X.nnz and file.last >= first + width:
+        cure = "remove it, or train with it"
+        if first == 0 and file.first > 0 and file.last == width:
+            cure = "the file seems to number them from 1; renumber them"
+        raise file.error(
+            file.last,
+            f"is beyond the {width} features of the {what}, numbered from {first}; {cure}",
+        )

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.datasets.ids import check_ids, join_ids
 from boostrank.objectives.validation import (
     Floats,
     Integers,
@@ -49,59 +49,6 @@ def check_either(group: Any, qid: Any, prefix: str = "") -> None:
         )
 
 
-def check_ids(name: str, qid: Any, n_docs: int) -> npt.NDArray[Any]:
-    """Return ids, one per document, as an array of integers or of strings; none may be missing.
-
-    Whole numbers may come as floats, as pandas returns them after a join.
-    """
-    ids = np.asarray(qid)
-    if ids.dtype.kind == "f" and np.all(np.abs(ids) < 2**53) and np.all(ids == np.floor(ids)):
-        ids = ids.astype(np.int64)
-    if ids.ndim == 1 and ids.dtype.kind in "fO":
-        kinds = np.array([_kind(value) for value in ids], dtype=str)
-        missing = np.flatnonzero(kinds == "missing")
-        if len(missing):
-            raise ValueError(
-                f"{name} must have an id for every document, but row {missing[0]} has none; fill "
-                "it in, or leave the document out"
-            )
-        if set(kinds) == {"integer", "string"}:
-            row = np.flatnonzero(kinds != kinds[0])[0]
-            raise TypeError(
-                f"{name} must hold integers or strings, not both: row 0 has {ids[0]!r}, row {row} "
-                f"has {ids[row]!r}"
-            )
-        if set(kinds) < {"integer", "string"}:
-            ids = np.array(ids.tolist())
-    if ids.dtype.kind not in "iuUS":
-        raise TypeError(f"{name} must hold integers or strings, got dtype {ids.dtype}")
-    if ids.shape != (n_docs,):
-        raise ValueError(
-            f"{name} must have one id for each of the {n_docs} documents, got shape {ids.shape}"
-        )
-    return ids
-
-
-def _kind(value: Any) -> str:
-    """Tell what kind of value an id is."""
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, Integral):
-        return "integer"
-    return "missing" if is_missing(value) else "other"
-
-
-def is_missing(value: Any) -> bool:
-    """Tell whether a value is missing; comparisons with pandas' own missing value cannot."""
-    return not isinstance(value, str) and str(value) in ("None", "nan", "<NA>", "NaT")
-
-
-def join_ids(pieces: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return the ids of several data sets as one array, in which 1 and "1" stay different ids."""
-    mixed = len({piece.dtype.kind for piece in pieces}) > 1
-    return np.concatenate([piece.astype(object) for piece in pieces] if mixed else pieces)
-
-
 def check_feature(where: str, name: Any, column: Any, qid: Any, cure: str) -> None:
     """Refuse a feature that is the query's id: a model learns it, but new queries have new ids.
 
@@ -131,6 +78,15 @@ def _equal(column: Any, qid: Any) -> bool:
         return False
     # For most columns the first rows are enough.
     return np.array_equal(values[:100], ids[:100]) and np.array_equal(values, ids)
+
+
+def check_label(where: str, name: Any, column: Floats, y: Floats, cure: str) -> None:
+    """Refuse a feature that is the label; in a few rows, equal values may be chance."""
+    if len(y) >= 10 and y.min() < y.max() and np.array_equal(column, y):
+        raise ValueError(
+            f"{where} has the label among its features, in the column {name!r}: a model would copy "
+            f"it. {cure}"
+        )
 
 
 def sizes_of_ids(name: str, ids: npt.NDArray[Any], cure: str = "") -> Integers:
@@ -166,7 +122,7 @@ class RankingData:
         Features; NaN is a missing value, infinities are refused (XGBoost refuses them too).
     y : array_like (n_docs,)
         Finite labels. Losses and metrics of graded relevance take only 0 to 1000, and check it.
-    qid : array_like of integers or strings (n_docs,)
+    qid : array_like of integers, strings or dates (n_docs,)
         Id of each document's query. A query's documents must be contiguous.
     names : sequence of str, optional
         Names of the features. Default (): none.
@@ -183,8 +139,9 @@ class RankingData:
         grades need not be whole.
     group : int64 array (n_queries,)
         Sizes of consecutive queries, as LightGBM takes them.
-    qid : int64 or str array (n_docs,)
-        XGBoost's DMatrix takes only numbers; if the ids are strings, pass it `group` instead.
+    qid : int64, uint64 or str array (n_docs,)
+        Of uint64 only if an id is beyond int64; dates become strings of ISO 8601. XGBoost's DMatrix
+        takes only numbers; if the ids are strings, pass it `group` instead.
 
     Raises
     ------
@@ -209,6 +166,7 @@ class RankingData:
     names: tuple[str, ...] = ()
     categorical: tuple[int, ...] = ()
     categories: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    doc_id: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         X = np.ascontiguousarray(_numbers("X", self.X, 2), dtype=np.float64)
@@ -218,11 +176,10 @@ class RankingData:
                 "X, y and qid must have one row for each document, got "
                 f"{len(X)}, {len(y)} and {np.size(self.qid)} rows"
             )
-        qid = check_ids("qid", self.qid, len(X))
-        if qid.dtype.kind in "iu":
-            if not np.can_cast(qid.dtype, np.int64):
-                raise TypeError(f"qid must hold integers that fit int64, got dtype {qid.dtype}")
-            qid = np.ascontiguousarray(qid, dtype=np.int64)
+        qid = np.ascontiguousarray(check_ids("qid", self.qid, len(X)))
+        doc_id = self.doc_id
+        if doc_id is not None:
+            doc_id = np.ascontiguousarray(check_ids("doc_id", doc_id, len(X)))
         if X.size == 0:
             raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
         # fmin and fmax skip NaN and need no array of flags as large as X.
@@ -246,7 +203,8 @@ class RankingData:
                 "after another query; sort the rows by query first"
             )
         group = np.diff(starts, append=len(qid))
-        for name, value in {"X": X, "y": y, "group": group, "qid": qid}.items():
+        fields = {"X": X, "y": y, "group": group, "qid": qid, "doc_id": doc_id}
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -261,7 +219,8 @@ class RankingData:
         return f"RankingData({', '.join(parts)})"
 
     def _rows(self, rows: Integers) -> Self:
-        return replace(self, X=self.X[rows], y=self.y[rows], qid=self.qid[rows])
+        doc_id = None if self.doc_id is None else self.doc_id[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], qid=self.qid[rows], doc_id=doc_id)
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
@@ -305,11 +264,13 @@ class RankingData:
                 f"{counts[counts > 1][0]} of them ({(counts > 1).sum()} such); "
                 "renumber qid if they are different queries"
             )
+        doc_ids = [part.doc_id for part in parts if part.doc_id is not None]
         return replace(
             parts[0],
+            doc_id=join_ids(doc_ids) if len(doc_ids) == len(parts) else None,
             X=np.concatenate([part.X for part in parts]),
             y=np.concatenate([part.y for part in parts]),
-            qid=np.concatenate([part.qid for part in parts]),
+            qid=join_ids([part.qid for part in parts]),
         )
 
     def select(self, query_indices: Any) -> Self:

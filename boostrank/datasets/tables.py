@@ -1,5 +1,6 @@
-"""Reads tables: data frames of pandas or polars, CSV and parquet files."""
+"""Reads tables: data frames of pandas and polars, Arrow tables, CSV and parquet files."""
 
+import difflib
 import os
 import re
 import warnings
@@ -11,18 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.datasets.csv_files import ids_of_text, read_csv
+from boostrank.datasets.files import check_companions, what_it_is, without_compression
+from boostrank.datasets.frames import Table, is_unnamed
+from boostrank.datasets.ids import check_ids, is_missing, join_ids
 from boostrank.datasets.letor import load_letor_parts
-from boostrank.datasets.ranking_data import (
-    RankingData,
-    check_feature,
-    check_ids,
-    is_missing,
-    join_ids,
-)
+from boostrank.datasets.ranking_data import RankingData, check_feature, check_label
 from boostrank.objectives.validation import Floats, check_choice
-
-#: How the names of files that are tables end; all others are svmlight.
-ENDINGS = (".csv", ".csv.gz", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -35,6 +31,8 @@ class Columns:
         Columns of the grades, and of the ids of queries: numbers or strings.
     drop : sequence of str
         Columns that are not features.
+    doc_id : str or None
+        Column of the ids of documents.
     categorical : sequence of str
         Features whose values have no order: numbers or strings. A column of strings that is not
         named here is refused.
@@ -44,32 +42,64 @@ class Columns:
     qid: str = "qid"
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
+    doc_id: str | None = None
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The columns of ids."""
+        return (self.qid,) if self.doc_id is None else (self.qid, self.doc_id)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The columns that are not features."""
+        return (self.label, *self.ids, *self.drop)
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
-    """Tell by its name whether a file is CSV or parquet."""
-    return str(path).lower().endswith(ENDINGS)
+    """Tell by its name whether a file is CSV or parquet; all others are svmlight."""
+    return without_compression(Path(path)).suffix.lower() in (".csv", ".parquet")
 
 
-def read_frame(path: str | os.PathLike[str]) -> Any:
-    """Read a CSV or parquet file as a data frame of pandas.
+def read_tables(paths: Sequence[Any], columns: Columns) -> list[Table]:
+    """Read CSV and parquet files.
 
     Raises
     ------
     ImportError
         Without pandas, or pyarrow for parquet: ``pip install "boostrank[tables]"``.
     """
-    try:
-        import pandas
+    tables = []
+    for path in map(Path, paths):
+        try:
+            csv = without_compression(path).suffix.lower() == ".csv"
+            frame = read_csv(path, columns.ids) if csv else _read_parquet(path, columns)
+        except ImportError as error:
+            raise ImportError(
+                f"{path}: CSV and parquet files need pandas and pyarrow: "
+                f'pip install "boostrank[tables]" ({error})'
+            ) from error
+        tables.append(Table(frame, path))
+    for name in columns.ids:
+        texts = [table for table in tables if name in table.names and table.is_csv]
+        if texts:  # one type for all
+            ids = ids_of_text(np.concatenate([table.values(name) for table in texts]))
+            ends = np.cumsum([len(table) for table in texts])[:-1]
+            for table, own in zip(texts, np.split(ids, ends), strict=True):
+                table.frame[name] = own
+    return tables
 
-        return (pandas.read_parquet if Path(path).suffix == ".parquet" else pandas.read_csv)(path)
-    except ImportError as error:
-        raise ImportError(
-            f"{path}: CSV and parquet files need pandas and pyarrow: "
-            f'pip install "boostrank[tables]" ({error})'
-        ) from error
-    except (ValueError, UnicodeDecodeError) as error:  # pandas' and pyarrow's parser errors
-        raise ValueError(f"{path}: {str(error).splitlines()[0]}") from error
+
+def _read_parquet(path: Path, columns: Columns) -> Any:
+    import pandas
+
+    try:
+        frame = pandas.read_parquet(path)
+    except ValueError as error:  # of pyarrow
+        with path.open("rb") as file:
+            what = what_it_is(file.read(64))
+        raise ValueError(f"{path}: {what or str(error).splitlines()[0]}") from error
+    kept = [name for name in (columns.label, *columns.ids) if name in frame.index.names]
+    return frame.reset_index(kept) if kept else frame
 
 
 def read_parts(paths: Sequence[Any], columns: Columns) -> list[RankingData]:
@@ -86,15 +116,22 @@ def read_parts(paths: Sequence[Any], columns: Columns) -> list[RankingData]:
     ValueError
         For tables among other files, and as `load_letor_parts` and `from_frame`.
     """
-    tables = [path for path in paths if is_table(path)]
-    if not tables:
+    if not are_tables(paths):
         return load_letor_parts(list(paths))
-    if len(tables) < len(paths):
+    for path in paths:
+        check_companions(path)
+    return _parts(read_tables(paths, columns), columns)
+
+
+def are_tables(paths: Sequence[Any]) -> bool:
+    """Tell whether files are tables; they must be of one kind."""
+    tables = [path for path in paths if is_table(path)]
+    if tables and len(tables) < len(paths):
         raise ValueError(
             f"the files must be of one kind, but {tables[0]} is a table and "
             f"{next(path for path in paths if not is_table(path))} is not"
         )
-    return parts_of_frames([read_frame(path) for path in paths], columns)
+    return bool(tables)
 
 
 def feature_name(column: Any) -> str:
@@ -151,45 +188,158 @@ def from_frame(
 
 def parts_of_frames(frames: Sequence[Any], columns: Columns) -> list[RankingData]:
     """Make one data set from each frame, with strings numbered the same way in all of them."""
-    first = list(frames[0].columns)
-    for name in (columns.label, columns.qid, *columns.drop, *columns.categorical):
-        check_choice("column", name, map(str, first))
-    for frame in frames[1:]:
-        if list(frame.columns) != first:
-            raise ValueError(
-                "the tables must have the same columns, but "
-                f"{set(map(str, first)) ^ set(map(str, frame.columns)) or 'their order'} differ"
-            )
-    names = [name for name in first if str(name) not in (columns.label, columns.qid, *columns.drop)]
-    y, ids = _numbers(frames, columns.label), _values(frames, columns.qid)
-    ids = check_ids(f"column {columns.qid!r}", ids, len(y))
+    return _parts([Table(frame) for frame in frames], columns)
+
+
+def _parts(tables: Sequence[Table], columns: Columns) -> list[RankingData]:
+    _check_names(tables, columns)
+    names = _features(tables, columns)
+    y, ids = labels_of(tables, columns.label), ids_of(tables, columns.qid)
+    doc_id = None if columns.doc_id is None else ids_of(tables, columns.doc_id)
     X = np.empty((len(y), len(names)))
     categories: dict[int, tuple[str, ...]] = {}
     categorical = []
     for i, name in enumerate(names):
         cure = f"Drop it: drop=[{name!r}], or --drop on the command line"
-        check_feature("the table", name, _values(frames, name), ids, cure)
-        if str(name) not in columns.categorical and not _is_category(frames, name):
-            X[:, i] = _numbers(frames, name)
+        values = join_ids([table.values(name) for table in tables])
+        check_feature("the table", name, values, ids, cure)
+        if str(name) in columns.categorical or tables[0].is_category(name):
+            categorical.append(i)
+            X[:, i], words = _codes(values)
+            if words:
+                categories[i] = words
             continue
-        categorical.append(i)
-        X[:, i], words = _codes(_values(frames, name))
-        if words:
-            categories[i] = words
-    sizes = [len(frame) for frame in frames]
+        X[:, i] = _numbers(tables, name, "name it as categorical, or drop it")
+        check_label("the table", name, X[:, i], y, cure)
     parts, end = [], 0
-    for size in sizes:
-        rows = np.arange(end, end + size)
-        end += size
+    for table in tables:
+        rows = np.arange(end, end + len(table))
+        end += len(table)
+        rows = rows[_grouped(ids[rows], columns.qid)]
         parts.append(
             RankingData(
-                *_grouped(X[rows], y[rows], ids[rows], columns.qid),
+                X[rows],
+                y[rows],
+                ids[rows],
                 names=tuple(map(feature_name, names)),
                 categorical=tuple(categorical),
                 categories=categories,
+                doc_id=None if doc_id is None else doc_id[rows],
             )
         )
     return parts
+
+
+def _check_names(tables: Sequence[Table], columns: Columns) -> None:
+    """Refuse columns that do not exist, and a label that is the query's id."""
+    for table in tables:
+        texts = list(map(str, table.names))
+        for name in (*columns.own, *columns.categorical):
+            try:
+                check_choice("column", name, texts)
+            except ValueError as error:
+                raise ValueError(f"{table.where()}{error}") from None
+        if not len(table):
+            raise ValueError(f"{table.where()}the table holds no documents")
+    if columns.label in columns.ids:
+        raise ValueError(f"the label and an id are one column, {columns.label!r}; name both")
+
+
+def _features(tables: Sequence[Table], columns: Columns) -> list[Any]:
+    """Return the names of the columns that are features, the same in all tables."""
+    names = [_without_index(table, columns) for table in tables]
+    for table, own in zip(tables, names, strict=True):
+        if own != names[0]:
+            raise ValueError(
+                f"{table.where()}the tables must have the same columns, but "
+                f"{set(map(str, names[0])) ^ set(map(str, own)) or 'their order'} differ"
+            )
+    home: dict[str, Any] = {}
+    for name in names[0]:
+        if home.setdefault(feature_name(name), name) is not name:
+            raise ValueError(
+                f"{tables[0].where()}the columns {home[feature_name(name)]!r} and {name!r} would "
+                f"both be called {feature_name(name)!r} in a model; rename one of them"
+            )
+    return names[0]
+
+
+def _without_index(table: Table, columns: Columns) -> list[Any]:
+    """Return the columns that may be features; a kept index, which has no name, is left out."""
+    named = (*columns.own, *columns.categorical)
+    unnamed = [name for name in table.names if is_unnamed(name) and str(name) not in named]
+    for name in unnamed:
+        if not table.is_index(name):
+            raise ValueError(
+                f"{table.where()}column {table.names.index(name) + 1} has no name; name it, or "
+                f"drop it as {str(name)!r}"
+            )
+        warnings.warn(
+            f"{table.where()}column {table.names.index(name) + 1} has no name and only numbers the "
+            "rows, or is empty: it is left out",
+            stacklevel=2,
+        )
+    return [name for name in table.names if str(name) not in columns.own and name not in unnamed]
+
+
+def _numbers(tables: Sequence[Table], name: Any, cure: str) -> Floats:
+    """Return a column of all tables; its numbers must be finite, or missing."""
+    pieces = []
+    for table in tables:
+        numbers = table.numbers(_column(table, name), cure)
+        if np.isinf(numbers).any():
+            row = int(np.argmax(np.isinf(numbers)))
+            raise ValueError(
+                f"{table.where(row)}column {name!r} must be finite, or empty where a value is "
+                f"missing, got {numbers[row]} in row {row}"
+            )
+        pieces.append(numbers)
+    return np.concatenate(pieces)
+
+
+def _column(table: Table, text: Any) -> Any:
+    """Return the name of a column, which need not be a string."""
+    return next(name for name in table.names if name == text or str(name) == text)
+
+
+def labels_of(tables: Sequence[Table], name: str) -> Floats:
+    """Return the labels of all documents."""
+    cure = "number the grades from 0, the best highest"
+    y = _numbers(tables, name, cure)
+    if np.isnan(y).any():
+        row, table = _place(tables, int(np.argmax(np.isnan(y))))
+        raise ValueError(
+            f"{table.where(row)}column {name!r} has no label in row {row}; map missing judgements "
+            "to 0 or drop their rows"
+        )
+    return y
+
+
+def ids_of(tables: Sequence[Table], name: str) -> npt.NDArray[Any]:
+    """Return the ids of all documents, of one kind."""
+    ids = join_ids([table.values(_column(table, name)) for table in tables])
+    try:
+        return check_ids(f"column {name!r}", ids, len(ids))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{tables[0].where()}{error}") from error
+
+
+def judgements(tables: Sequence[Table], columns: Columns) -> RankingData:
+    """Return labels and ids, in the order of queries, with the documents' rows as only feature."""
+    _check_names(tables, columns)
+    y, qid = labels_of(tables, columns.label), ids_of(tables, columns.qid)
+    order = _grouped(qid, columns.qid)
+    doc_id = None if columns.doc_id is None else ids_of(tables, columns.doc_id)[order]
+    return RankingData(order[:, np.newaxis], y[order], qid[order], doc_id=doc_id)
+
+
+def _place(tables: Sequence[Table], row: int) -> tuple[int, Table]:
+    """Return a row of all tables as a row of one of them."""
+    for table in tables:
+        if row < len(table):
+            break
+        row -= len(table)
+    return row, table
 
 
 def features_of_frame(
@@ -198,64 +348,90 @@ def features_of_frame(
     names: Sequence[str],
     categories: Mapping[str, Sequence[str]] | None = None,
 ) -> Floats:
+    """Return the features of documents to be scored, as numbers; see `features_of_table`."""
+    return features_of_table(Table(frame), columns, names, categories)
+
+
+def features_of_table(
+    table: Table,
+    columns: Columns,
+    names: Sequence[str],
+    categories: Mapping[str, Sequence[str]] | None = None,
+) -> Floats:
     """Return the features of documents to be scored, as numbers.
 
     Parameters
     ----------
-    frame : data frame
+    table : Table
         Labels and queries may be absent.
     columns : Columns
     names : sequence of str
-        Names of the model's features. If the frame has all of them, they are taken by name,
-        otherwise all of its features in their order.
+        Names of the model's features. If the table has them, they are taken by name, if it has none
+        of them, all of its features in their order, with a warning.
     categories : mapping of str to sequence of str, optional
         The strings of the model's categories, by feature. Others become missing values.
+
+    Raises
+    ------
+    ValueError
+        For a feature that the table lacks, if it has others, or if the model has categories.
     """
-    known = {feature_name(name): name for name in frame.columns}
-    if categories:
-        chosen = [known[check_choice("feature", name, known)] for name in names]
-        return np.column_stack(
-            [
-                _codes(_values([frame], column), categories[name])[0]
-                if name in categories
-                else _numbers([frame], column)
-                for name, column in zip(names, chosen, strict=True)
-            ]
-        )
-    if names and all(name in known for name in names):
-        chosen = [known[name] for name in names]
+    known: dict[str, list[Any]] = {}
+    for name in table.names:
+        known.setdefault(feature_name(name), []).append(name)
+    words = categories or {}
+    if words or any(name in known for name in names):
+        chosen = {name: _named(name, known, names, table, columns) for name in names}
     else:
-        own = (columns.label, columns.qid, *columns.drop)
-        chosen = [name for name in frame.columns if str(name) not in own]
-    return np.column_stack([_numbers([frame], name) for name in chosen])
+        chosen = {name: name for name in _without_index(table, columns)}
+        if names:
+            warnings.warn(
+                f"{table.where()}no column has the name of a feature of the model: its "
+                f"{len(chosen)} columns are taken in their order",
+                stacklevel=2,
+            )
+    cure = "the model's features are numbers"
+    return np.column_stack(
+        [
+            _codes(table.values(column), words[name])[0]
+            if name in words
+            else table.numbers(column, cure)
+            for name, column in chosen.items()
+        ]
+    )
 
 
-def _is_category(frames: Sequence[Any], name: Any) -> bool:
-    return str(frames[0][name].dtype).lower().startswith(("categor", "enum"))
-
-
-def _array(column: Any) -> npt.NDArray[Any]:
-    return np.asarray(column.to_numpy())
-
-
-def _numbers(frames: Sequence[Any], name: Any) -> Floats:
-    pieces = []
-    for frame in frames:
-        column = frame[name]
-        try:
-            if hasattr(column, "astype"):  # pandas, where a missing number may be NA
-                column = column.astype("float64")
-            pieces.append(_array(column).astype(np.float64))
-        except (TypeError, ValueError) as error:
+def _named(
+    name: str,
+    known: Mapping[str, list[Any]],
+    names: Sequence[str],
+    table: Table,
+    columns: Columns,
+) -> Any:
+    """Return the column of a feature of the model."""
+    if name in known:
+        if len(known[name]) > 1:
+            both = " and ".join(map(repr, known[name]))
             raise ValueError(
-                f"column {name!r} must hold numbers, got {str(column.dtype)!r}: name it as "
-                "categorical, or drop it"
-            ) from error
-    return np.concatenate(pieces)
-
-
-def _values(frames: Sequence[Any], name: Any) -> npt.NDArray[Any]:
-    return join_ids([_array(frame[name]) for frame in frames])
+                f"{table.where()}the columns {both} may both be the model's feature {name!r}; "
+                "rename one of them"
+            )
+        return known[name][0]
+    # Only a column that nothing else needs may be meant: feat_39 is no misspelt feat_3.
+    unused = [one for one in known if one not in names and one not in columns.own]
+    near = difflib.get_close_matches(name.lower(), [one.strip("_").lower() for one in unused], n=1)
+    digits = re.findall(r"\d+", name)
+    meant = [
+        one
+        for one in unused
+        if [one.strip("_").lower()] == near and re.findall(r"\d+", one) == digits
+    ]
+    hint = f"; did you mean {str(known[meant[0]][0])!r}?" if meant else ""
+    lacking = [one for one in names if one not in known]
+    others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    raise ValueError(
+        f"{table.where()}the data lack the model's feature {name!r}{others}{hint or '; add it'}"
+    )
 
 
 def _codes(
@@ -289,16 +465,13 @@ def _written(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _grouped(
-    X: Floats, y: Floats, ids: npt.NDArray[Any], name: str
-) -> tuple[Floats, Floats, npt.NDArray[Any]]:
-    """Bring the documents of each query together, in the order in which queries begin."""
+def _grouped(ids: npt.NDArray[Any], name: str) -> npt.NDArray[np.intp]:
+    """Return the rows with each query's together, in the order in which queries begin."""
     _, first, query = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first[query], kind="stable")
-    if (order == np.arange(len(order))).all():
-        return X, y, ids
-    warnings.warn(
-        f"rows are grouped by {name!r}: the documents of a query were not contiguous",
-        stacklevel=2,
-    )
-    return X[order], y[order], ids[order]
+    if not (order == np.arange(len(order))).all():
+        warnings.warn(
+            f"rows are grouped by {name!r}: the documents of a query were not contiguous",
+            stacklevel=2,
+        )
+    return order

@@ -31,7 +31,8 @@ discount
 ties
     *order*: documents of equal score keep the order in which they were passed, so data sorted by
     relevance gets values that are too high: shuffle documents within queries. trec_eval breaks ties
-    by document id, descending; ``trec`` gives its figure if the ids descend in the order passed.
+    by document id, descending; so does `evaluate_run`, which takes a run and judgements by their
+    ids. ``trec`` alone gives its figure if the ids descend in the order passed.
     *average*: the expected value over all orders of equal scores; for map, as in scikit-learn,
     every relevant document counts with the precision at the end of its run of equal scores.
 no relevant
@@ -70,7 +71,7 @@ is ``ndcg@32``. XGBoost and trec_eval round scores to float32, which can make ti
 """
 
 from boostrank.metrics.conventions import CONVENTIONS
-from boostrank.metrics.evaluation import evaluate, per_query_weight
+from boostrank.metrics.evaluation import evaluate, evaluate_run, per_query_weight
 from boostrank.metrics.host_metric import Metric, metric
 
-__all__ = ["CONVENTIONS", "Metric", "evaluate", "metric", "per_query_weight"]
+__all__ = ["CONVENTIONS", "Metric", "evaluate", "evaluate_run", "metric", "per_query_weight"]

@@ -117,7 +117,12 @@ class Ranking:
     """What all metrics of one call share; all but `scores` and `labels` is in ranked order."""
 
     def __init__(
-        self, scores: Floats, labels: Floats, boundaries: Integers, rules: Convention
+        self,
+        scores: Floats,
+        labels: Floats,
+        boundaries: Integers,
+        rules: Convention,
+        retrieved: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         self.rules = rules
         self.scores = scores
@@ -133,6 +138,10 @@ class Ranking:
         self.grades = labels[order]
         self.relevant = (self.grades > rules.relevant_above).astype(np.float64)
         self.n_relevant = self.total(self.relevant)
+        #: 0 for a document that the run lacks, which counts among the relevant ones, at no rank.
+        self._found = 1.0 if retrieved is None else retrieved[order].astype(np.float64)
+        self.grades = self.grades * self._found
+        self.relevant = self.relevant * self._found
         #: The last position of each document's run of ties; its own where ties keep their order.
         self.end = position
         if rules.average_ties:
@@ -170,7 +179,7 @@ class Ranking:
     @cached_property
     def gains(self) -> Floats:
         """Expected gain at each position."""
-        return self._expected(self._gains[self._order])
+        return self._expected(self._gains[self._order] * self._found)
 
     @cached_property
     def ideal_gains(self) -> Floats:
@@ -294,7 +303,7 @@ def _reciprocal_rank(ranking: Ranking, k: int | None) -> Floats:
 
 def _expected_reciprocal_rank(ranking: Ranking, k: int | None) -> Floats:
     """ERR of Chapelle et al. (2009): a user stops at grade y with probability (2^y - 1)/2^y_max."""
-    top = ranking.grades.max(initial=0.0)
+    top = ranking.labels.max(initial=0.0)
     stop = np.exp2(ranking.grades - top) - np.exp2(-top)
     return ranking.total(_stops(stop, ranking.end, ranking.boundaries) / ranking.rank, k)
 

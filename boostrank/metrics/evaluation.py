@@ -1,5 +1,6 @@
 """Values of metrics, per query and as means."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
@@ -7,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.ranking_data import check_queries
+from boostrank.datasets.runs import Qrels, Run, judge
 from boostrank.hosts.ignored import LARGEST_GRADE, warn_of_large_grades
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.definitions import (
@@ -202,3 +204,73 @@ def evaluate(
     if check_flag("per_query", per_query):
         return {text: _per_query(ranking, name) for text, name in names.items()}
     return {text: _mean(ranking, name, query_weight) for text, name in names.items()}
+
+
+def evaluate_run(
+    run: Run,
+    qrels: Qrels,
+    metrics: Sequence[str] = ("ndcg@10", "map"),
+    *,
+    convention: str = "trec",
+    gain: Gain | Sequence[float] | None = None,
+) -> dict[str, float]:
+    """Evaluate scores of documents by their ids, as trec_eval does.
+
+    Only queries that both have count. A document without a judgement has grade 0. A judged one that
+    the run lacks counts among the relevant ones, at no rank. Among equal scores, which trec_eval
+    compares in float32, the document of the larger id comes first.
+
+    Parameters
+    ----------
+    run : Run
+        As `boostrank.datasets.load_run` returns it.
+    qrels : Qrels
+        As `boostrank.datasets.load_qrels` returns it. Negative grades count as 0.
+    metrics : sequence of str
+        As in `evaluate`, without those that need a score of every document: ``spearman kendall
+        pearson auc logloss brier ece``.
+    convention, gain
+        As in `evaluate`, but by default as trec_eval.
+
+    Returns
+    -------
+    dict of str to float
+
+    Raises
+    ------
+    ValueError
+        As `evaluate`, and if the two have no query in common.
+
+    Warns
+    -----
+    UserWarning
+        If queries are left out because only one of the two has them.
+
+    Examples
+    --------
+    The relevant document "d" was not found:
+
+    >>> import numpy as np
+    >>> from boostrank.datasets import Qrels, Run
+    >>> from boostrank.metrics import evaluate_run
+    >>> run = Run(np.array(["1", "1"]), np.array(["a", "b"]), np.array([2.0, 1.0]))
+    >>> qrels = Qrels(np.array(["1", "1"]), np.array(["b", "d"]), np.array([1.0, 1.0]))
+    >>> evaluate_run(run, qrels, ["map", "mrr"])
+    {'map': 0.25, 'mrr': 0.5}
+    """
+    rules = find_convention(convention, gain)
+    names = {name: parse_name(name, convention) for name in metrics}
+    for text, name in names.items():
+        if METRICS[name.metric].compares_orders or METRICS[name.metric].of_documents is not None:
+            raise ValueError(f"{text} needs a score of every document, but a run has not all")
+    judged = judge(run, qrels)
+    if judged.left_out:
+        warnings.warn(
+            f"{judged.left_out} queries have only scores or only judgements: they are left out, "
+            "as in trec_eval",
+            stacklevel=2,
+        )
+    labels = check_labels(judged.labels, len(judged.labels))
+    boundaries = np.append(0, np.cumsum(judged.group))
+    ranking = Ranking(judged.scores, labels, boundaries, rules, judged.retrieved)
+    return {text: _mean(ranking, name, None) for text, name in names.items()}

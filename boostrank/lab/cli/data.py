@@ -1,16 +1,13 @@
 """The data that the commands read: files, or embedded data if none are given."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 
-from boostrank.datasets import RankingData, load_letor, make_ranking
-from boostrank.datasets.tables import (
-    Columns,
-    features_of_frame,
-    is_table,
-    read_frame,
-)
+from boostrank.datasets import RankingData, make_ranking
+from boostrank.datasets.letor import load_letor, load_letor_features, load_letor_with_valid
+from boostrank.datasets.tables import Columns, are_tables, features_of_table, read_tables
 from boostrank.datasets.tables import read_parts as read_parts_of_files
 from boostrank.lab.cli.parsing import parse_words
 from boostrank.lab.model import Model
@@ -37,17 +34,30 @@ def _shuffled(data: RankingData, seed: int, keep_order: bool) -> RankingData:
 
 def load_files(data: list[Path], named: Columns) -> RankingData:
     """Read files as one data set, in their order."""
-    if not any(map(is_table, data)):
+    if not are_tables(data):
         return load_letor(data)
     return RankingData.concat(read_parts_of_files(data, named))
 
 
 def load_features(data: list[Path], named: Columns, model: Model) -> Floats:
-    """Read the features of documents to be scored; tables need no labels or queries."""
-    if not any(map(is_table, data)):
-        return load_letor(data).X
-    known = model.feature_names, model.categories
-    return np.concatenate([features_of_frame(read_frame(path), named, *known) for path in data])
+    """Read the features of documents to be scored; labels and queries may be absent."""
+    names = model.feature_names
+    if are_tables(data):
+        return np.concatenate(
+            [
+                features_of_table(table, named, names, model.categories)
+                for table in read_tables(data, named)
+            ]
+        )
+    # As `load_letor` names features that are numbered from 0.
+    from_0 = names == [str(number) for number in range(model.n_features)]
+    if names and not from_0:
+        warnings.warn(
+            "the features of the model have names, those of svmlight files only numbers: they are "
+            "taken in their order",
+            stacklevel=2,
+        )
+    return load_letor_features(data, model.n_features, first=0 if from_0 else 1)
 
 
 def read_files(data: list[Path], named: Columns, seed: int, keep_order: bool) -> RankingData:
@@ -61,14 +71,15 @@ def read_with_valid(
     """Read the training files as one data set, and the validation file with the same word codes."""
     if valid is None:
         return read_files(data, named, seed, keep_order), None
-    if any(map(is_table, (*data, valid))):
+    if are_tables([*data, valid]):
         *parts, held = read_parts_of_files([*data, valid], named)
         train = RankingData.concat(parts)
     else:
-        train, held = load_letor(data), load_letor(valid)
-    if held.X.shape[1] != train.X.shape[1]:
+        train, held = load_letor_with_valid(data, valid)
+    if not (held.y > 0).any():
         raise ValueError(
-            f"{valid} has {held.X.shape[1]} features, but the training data has {train.X.shape[1]}"
+            f"{valid}: no document in its {len(held.group)} queries is relevant, so no round can "
+            "be chosen by it; use more queries"
         )
     return _shuffled(train, seed, keep_order), held
 

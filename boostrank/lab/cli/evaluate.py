@@ -3,19 +3,17 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from boostrank.datasets import RankingData, load_letor
-from boostrank.datasets.tables import Columns, is_table, parts_of_frames, read_frame
-from boostrank.lab.cli.options import DATA, Convention, Data, Gain, Json, Label, Qid
+from boostrank.datasets.runs import Run
+from boostrank.datasets.tables import Columns
+from boostrank.lab.cli.options import DATA, Data, Gain, Json, Label, Qid, completion
 from boostrank.lab.cli.output import json_number, print_json
 from boostrank.lab.cli.parsing import parse_gain, parse_words
+from boostrank.lab.cli.scores import read_qrels, read_scores, with_data
 from boostrank.lab.settings import Settings
+from boostrank.metrics import CONVENTIONS, evaluate_run
 from boostrank.metrics import evaluate as evaluate_scores
-from boostrank.objectives.validation import Floats, check_choice
-
-_SCORE = "boostrank: score"
 
 EXAMPLES = """
 **Examples**
@@ -23,11 +21,19 @@ EXAMPLES = """
     boostrank evaluate scores.txt test.txt.gz
     boostrank evaluate scores.txt test.txt.gz --metrics ndcg@10,mrr
     boostrank evaluate scores.txt test.txt.gz --json
+    boostrank evaluate run.trec qrels.txt --metrics ndcg@10,map,mrr
+    boostrank evaluate scores.csv test.csv --doc-id url
 """
 
 
 def evaluate(
-    scores: Annotated[Path, typer.Argument(help="One score per line, as 'predict' writes them.")],
+    scores: Annotated[
+        Path,
+        typer.Argument(
+            help="One score per line, as 'predict' writes them; or a score file of RankLib, a run "
+            "of TREC, or CSV or parquet with query, document and score."
+        ),
+    ],
     data: Data,
     metrics: Annotated[
         str,
@@ -40,64 +46,61 @@ def evaluate(
     ] = "ndcg@10,map",
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
-    convention: Convention = Settings.convention,
+    doc_id: Annotated[
+        str,
+        typer.Option(
+            help="CSV and parquet: the column of documents' ids, by which scores find their "
+            "documents.",
+            rich_help_panel=DATA,
+        ),
+    ] = "doc_id",
+    score: Annotated[
+        str,
+        typer.Option(help="CSV and parquet: the column of scores.", rich_help_panel=DATA),
+    ] = "score",
+    convention: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Whose rules the metrics follow: {', '.join(CONVENTIONS)}. By default "
+            f"{Settings.convention}, and trec for scores by documents' ids.",
+            autocompletion=completion(lambda: CONVENTIONS),
+            rich_help_panel=DATA,
+        ),
+    ] = None,
     gain: Gain = None,
     json_: Json = False,
 ) -> None:
-    """Measure scores. If the convention keeps the order of ties, it is the files' order."""
+    """Measure scores. If the convention keeps the order of ties, it is the files' order.
+
+    Scores by documents' ids are joined to the data, or to judgements of TREC (qrels), as in
+    trec_eval: documents without a judgement count as not relevant, and judged ones without a score
+    as not found.
+    """
     names = parse_words(metrics)
-    rules: dict[str, Any] = {"convention": convention, "gain": parse_gain(gain)}
-    evaluate_scores([0.0], [0.0], [1], names, **rules)  # checks the names, before reading
-    values, read = _with_scores(scores, data, Columns(label, qid))
-    measured = evaluate_scores(values, read.y, read.group, names, **rules)
+    rules: dict[str, Any] = {"gain": parse_gain(gain)}
+    # Checks the names, before reading.
+    evaluate_scores([0.0], [0.0], [1], names, convention=convention or Settings.convention, **rules)
+    columns = Columns(label, qid, doc_id=doc_id)
+    read = read_scores(scores, columns, score)
+    if isinstance(read, Run):
+        rules["convention"] = convention or "trec"
+        judged = read_qrels(data, columns)
+        measured = evaluate_run(read, judged, names, **rules)
+        counted = {"queries": len(set(read.qid) & set(judged.qid)), "documents": len(read.scores)}
+    else:
+        rules["convention"] = convention or Settings.convention
+        values, documents = with_data(scores, read, data, columns)
+        measured = evaluate_scores(values, documents.y, documents.group, names, **rules)
+        counted = {"queries": len(documents.group), "documents": len(documents.y)}
     if json_:
         print_json(
             {
                 "metrics": {name: json_number(value) for name, value in measured.items()},
-                **rules,
-                "queries": len(read.group),
-                "documents": len(read.y),
+                "convention": rules["convention"],
+                "gain": rules["gain"],
+                **counted,
             }
         )
         return
     for name, value in measured.items():
         typer.echo(f"{name}\t{value:.6f}")
-
-
-def _with_scores(scores: Path, data: list[Path], named: Columns) -> tuple[Floats, RankingData]:
-    """Return scores and data, both in the order of queries."""
-    values = _read_scores(scores)
-
-    def check(n_docs: int) -> None:
-        if len(values) != n_docs:
-            raise ValueError(
-                f"{scores} has {len(values)} scores, but the data has {n_docs} documents"
-            )
-
-    if not any(map(is_table, data)):
-        read = load_letor(data)
-        check(len(read.y))
-        return values, read
-    frames = [read_frame(path) for path in data]
-    check(sum(map(len, frames)))
-    # As the only feature, the scores are sorted with their documents.
-    ends = np.cumsum([len(frame) for frame in frames])
-    for frame, own in zip(frames, np.split(values, ends[:-1]), strict=True):
-        for name in (named.label, named.qid):
-            check_choice("column", name, map(str, frame.columns))
-        frame[_SCORE] = own
-    parts = parts_of_frames([frame[[named.label, named.qid, _SCORE]] for frame in frames], named)
-    read = RankingData.concat(parts)
-    return read.X[:, 0], read
-
-
-def _read_scores(path: Path) -> Floats:
-    scores = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            scores.append(float(line))
-        except ValueError:
-            raise ValueError(
-                f"{path}, line {number}: expected one score, got {line.strip()!r}"
-            ) from None
-    return np.array(scores, dtype=np.float64)

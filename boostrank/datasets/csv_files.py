@@ -1,0 +1,133 @@
+"""Reads CSV files strictly: each row must have as many fields as the header has names."""
+
+import csv
+import io
+import itertools
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostrank.datasets.files import damaged, is_damage, open_bytes, text_fault, what_it_is
+from boostrank.datasets.ids import is_missing
+
+# A whole number as programs write it: other strings, such as 007, are no numbers but names.
+_WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))(?:\.0*)?\s*")
+
+
+def read_csv(path: Path, ids: Sequence[str]) -> Any:
+    """Read a CSV file as a data frame of pandas.
+
+    Parameters
+    ----------
+    path : Path
+        In UTF-8, with commas; compressed if its suffix says so.
+    ids : sequence of str
+        Columns that stay text, if they are there: 007 and 7 are two queries.
+
+    Raises
+    ------
+    ValueError
+        For rows of other lengths than the header, two columns of one name, no rows, other
+        separators, and files that are not text in UTF-8 or do not decompress.
+    ImportError
+        Without pandas.
+    """
+    import pandas
+
+    try:
+        header = _check_rows(path)
+        with open_bytes(path) as file:
+            return pandas.read_csv(
+                file,
+                encoding="utf-8-sig",
+                dtype={name: str for name in ids if name in header},
+                low_memory=False,  # otherwise it guesses a type for each chunk of rows
+            )
+    except UnicodeDecodeError as error:
+        raise ValueError(text_fault(path)) from error
+    except pandas.errors.ParserError as error:
+        raise ValueError(f"{path}: {str(error).splitlines()[0]}") from error
+    except Exception as error:
+        if is_damage(error):
+            raise damaged(path, error) from error
+        raise
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line at which each row begins, and its fields; pandas, too, skips blank lines."""
+    limit = csv.field_size_limit(sys.maxsize)
+    try:
+        with (
+            open_bytes(path) as file,
+            io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text,
+        ):
+            rows = csv.reader(text)
+            line = 1
+            for row in rows:
+                if len(row) > 1 or (row and row[0].strip()):
+                    yield line, row
+                line = rows.line_num + 1
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _check_rows(path: Path) -> list[str]:
+    """Return the names in the header; refuse rows that have more fields, or fewer."""
+    with open_bytes(path) as file:
+        start = file.read(1024)
+    what = what_it_is(start) or ("the file is binary, not text" if b"\0" in start else "")
+    if what:
+        raise ValueError(f"{path}: {what}")
+    rows = _rows(path)
+    _, header = next(rows, (0, []))
+    other = next((mark for mark in ";\t|" if len(header) == 1 and mark in header[0]), None)
+    if other:
+        raise ValueError(
+            f"{path}: its fields are separated by {other!r}; save it with commas between fields, "
+            "and with points in numbers"
+        )
+    repeated = [name for name in header if name and header.count(name) > 1]
+    if repeated:
+        raise ValueError(
+            f"{path}: two columns are named {repeated[0]!r}; rename or remove one of them"
+        )
+    n_rows = 0
+    for line, row in rows:
+        n_rows += 1
+        if len(row) != len(header):
+            raise ValueError(
+                f"{path}, line {line}: {len(row)} fields, but the header has {len(header)}; "
+                f"{_cure(header, row)}"
+            )
+    if n_rows == 0:
+        raise ValueError(f"{path} holds no documents: no row follows the header")
+    return header
+
+
+def _cure(header: list[str], row: list[str]) -> str:
+    if len(row) < len(header):
+        return "remove its last comma" if header[-1] == "" else "the line may be cut off"
+    if row[-1] == "":
+        return "remove the comma at the end of the line"
+    return "quote fields that hold commas, and name each column in the header"
+
+
+def line_of_row(path: Path, row: int) -> int:
+    """Return the line of a row of the data, from 0; for an error, since it reads the file again."""
+    return next(itertools.islice(_rows(path), row + 1, None))[0]
+
+
+def ids_of_text(texts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return ids that are text in CSV files as integers, if all are written as such."""
+    numbers = {}
+    for text in dict.fromkeys(texts.tolist()):
+        match = None if is_missing(text) else _WHOLE.fullmatch(text)
+        if match is None:
+            return texts
+        numbers[text] = int(match[1])
+    return np.array([numbers[text] for text in texts.tolist()], dtype=object)

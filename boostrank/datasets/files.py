@@ -1,0 +1,154 @@
+"""Opens data files: compressed ones by their suffix, and says what a file is that is not text."""
+
+import gzip
+import os
+import zlib
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstandard", ".zip": "zip"}
+
+# What files begin with that are no text, or no text in UTF-8, and what to do with them.
+_BEGINNINGS = (
+    (b"\x1f\x8b", "compressed by gzip; its name must end in .gz"),
+    (b"BZh", "compressed by bzip2; its name must end in .bz2"),
+    (b"\xfd7zXZ\0", "compressed by xz; its name must end in .xz"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstandard; its name must end in .zst"),
+    (b"PK\3\4", "a zip archive, whose name must end in .zip, or an Excel sheet: save it as CSV"),
+    (b"PAR1", "parquet; its name must end in .parquet"),
+    (b"ARROW1", "an Arrow (Feather) file; write it as parquet"),
+    (b"FEA1", "a Feather file; write it as parquet"),
+    (b"\x93NUMPY", "a NumPy array, which names no columns; write it as CSV with a header"),
+    (b"\x89HDF", "an HDF5 file; write it as CSV or parquet"),
+    (b"SQLite format 3", "an SQLite database; write its table as CSV or parquet"),
+    (b"______LightGBM_Binary_File_Token", "a binary Dataset of LightGBM; read the text it is from"),
+    (b"version https://git-lfs", "a pointer of Git LFS; fetch the data with 'git lfs pull'"),
+    (b"<!DOCTYPE", "an HTML page; fetch the data itself"),
+    (b"<html", "an HTML page; fetch the data itself"),
+    (b"\xff\xfe", "text in UTF-16; save it as UTF-8"),
+    (b"\xfe\xff", "text in UTF-16; save it as UTF-8"),
+)
+
+#: Files that the hosts read together with a data file, and the argument that takes their content.
+_COMPANIONS = {
+    ".weight": "sample_weight",
+    ".init": "init_score",
+    ".position": "position",
+    ".base_margin": "base_margin",
+}
+
+
+def without_compression(path: Path) -> Path:
+    """Return the name that a file has when it is not compressed."""
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """Open a file for reading, and decompress it as its suffix says.
+
+    Raises
+    ------
+    ValueError
+        For a zip archive of several files, or an encrypted one.
+    ImportError
+        For ``.zst`` without pyarrow.
+    """
+    kind = COMPRESSIONS.get(path.suffix.lower())
+    if kind == "gzip":
+        return cast(BinaryIO, gzip.open(path, "rb"))
+    if kind == "bzip2":
+        import bz2
+
+        return cast(BinaryIO, bz2.open(path, "rb"))
+    if kind == "xz":
+        import lzma
+
+        return cast(BinaryIO, lzma.open(path, "rb"))
+    if kind == "zstandard":
+        try:
+            import pyarrow
+        except ImportError as error:
+            raise ImportError(
+                f'{path}: .zst files need pyarrow: pip install "boostrank[tables]" ({error})'
+            ) from error
+        return cast(BinaryIO, pyarrow.input_stream(os.fspath(path), compression="zstd"))
+    return _open_member(path) if kind == "zip" else open(path, "rb")
+
+
+def _open_member(path: Path) -> BinaryIO:
+    import zipfile
+
+    archive = zipfile.ZipFile(path)
+    # macOS adds files of its own.
+    members = [
+        each
+        for each in archive.infolist()
+        if not each.is_dir() and not each.filename.startswith("__MACOSX/")
+    ]
+    if len(members) != 1:
+        held = ", ".join(each.filename for each in members[:5]) or "nothing"
+        raise ValueError(
+            f"{path}: a zip archive must hold one file, but it holds {len(members)} ({held}); "
+            "extract the one to read"
+        )
+    if members[0].flag_bits & 1:
+        raise ValueError(f"{path}: the zip archive is encrypted; extract it first")
+    return cast(BinaryIO, archive.open(members[0]))
+
+
+def is_damage(error: BaseException) -> bool:
+    """Tell whether an error says that a compressed file is damaged, not that it cannot be read."""
+    return (
+        isinstance(error, EOFError | zlib.error)
+        or type(error).__name__ in ("LZMAError", "BadZipFile")
+        or (isinstance(error, OSError) and error.errno is None)
+    )
+
+
+def damaged(path: Path, error: BaseException, line: int | None = None) -> ValueError:
+    """Return the error for a file that does not decompress."""
+    place = path if line is None else f"{path}, after line {line}"
+    suffix = path.suffix.lower()
+    return ValueError(
+        f"{place}: not a whole {COMPRESSIONS.get(suffix, 'data')} file ({error}); fetch it again, "
+        f"or name it without {suffix} if it is plain text"
+    )
+
+
+def what_it_is(start: bytes) -> str:
+    """Say what a file is that begins with `start`; empty if it may be text in UTF-8."""
+    for beginning, what in _BEGINNINGS:
+        if start.startswith(beginning):
+            return f"the file is {what}"
+    return ""
+
+
+def check_companions(path: str | os.PathLike[str]) -> None:
+    """Refuse data whose weights, initial scores or positions lie in files that we do not read.
+
+    LightGBM and XGBoost read ``train.txt.weight`` with ``train.txt``; without it, the model would
+    be another one.
+    """
+    plain = without_compression(Path(path))
+    for suffix, argument in _COMPANIONS.items():
+        companion = plain.with_name(plain.name + suffix)
+        if companion.is_file():
+            raise ValueError(
+                f"{companion} lies next to the data, where LightGBM or XGBoost would read it, but "
+                f"boostrank does not; rename it, and pass its numbers to a host as {argument} if "
+                "they shall count"
+            )
+
+
+def text_fault(path: Path) -> str:
+    """Say where a file is not text in UTF-8; for an error, since it reads the file again."""
+    with open_bytes(path) as lines:
+        for number, line in enumerate(cast(Any, lines), 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return (
+                    f"{path}, line {number}: byte {line[error.start]:#04x} is not UTF-8 text; save "
+                    "the file as UTF-8, for example with: iconv -f latin1 -t utf-8"
+                )
+    return f"{path}: the file is not UTF-8 text"

@@ -1,0 +1,125 @@
+"""Tables in memory: the columns of data frames of pandas and polars and of Arrow tables."""
+
+import re
+from decimal import Decimal
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostrank.datasets.csv_files import line_of_row
+from boostrank.datasets.files import without_compression
+from boostrank.datasets.ids import is_missing
+from boostrank.objectives.validation import Floats
+
+# What readers call a column without a name; pandas writes its index as one.
+_UNNAMED = re.compile(r"(None|nan|Unnamed: \d+(_level_\d+)?|__index_level_\d+__)?")
+# Python's float also takes 1_000, and digits and spaces of all scripts.
+_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+
+
+def is_unnamed(name: Any) -> bool:
+    """Tell whether a column has no name of its own."""
+    return _UNNAMED.fullmatch(str(name)) is not None
+
+
+class Table:
+    """A data frame of pandas or polars, or an Arrow table, and the file that it is from.
+
+    Parameters
+    ----------
+    frame : data frame
+    path : Path, optional
+
+    Raises
+    ------
+    ValueError
+        For two columns of one name.
+    """
+
+    def __init__(self, frame: Any, path: Path | None = None) -> None:
+        if hasattr(frame, "to_pandas") and hasattr(frame, "column_names"):  # of Arrow
+            import pandas
+
+            frame = frame.to_pandas(types_mapper=pandas.ArrowDtype)
+        self.frame = frame
+        self.path = path
+        self.names = list(frame.columns)
+        texts = [str(name) for name in self.names]
+        if len(set(texts)) < len(texts):
+            twice = next(name for name in texts if texts.count(name) > 1)
+            raise ValueError(
+                f"{self.where()}two columns are named {twice!r}; rename or remove one of them"
+            )
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether it is from a CSV file."""
+        return self.path is not None and without_compression(self.path).suffix.lower() == ".csv"
+
+    def where(self, row: int | None = None) -> str:
+        """Return the beginning of an error: the file, if any, and the line of a row of CSV."""
+        if self.path is None:
+            return ""
+        if row is None or not self.is_csv:
+            return f"{self.path}: "
+        return f"{self.path}, line {line_of_row(self.path, row)}: "
+
+    def values(self, name: Any) -> npt.NDArray[Any]:
+        """Return the values of a column."""
+        return np.asarray(self.frame[name].to_numpy())
+
+    def is_category(self, name: Any) -> bool:
+        """Tell whether a column is of a type for categories."""
+        return str(self.frame[name].dtype).lower().startswith(("categor", "enum", "dictionary"))
+
+    def numbers(self, name: Any, cure: str) -> Floats:
+        """Return the values of a column that must hold numbers; missing ones are NaN.
+
+        Parameters
+        ----------
+        name : object
+        cure : str
+            What to do if they are none.
+        """
+        column = self.frame[name]
+        # Of pandas, where a missing number may be NA; kinds are those of NumPy.
+        if hasattr(column, "astype") and getattr(column.dtype, "kind", "O") in "biuf":
+            column = column.astype("float64")
+        values = np.asarray(column.to_numpy())
+        if values.dtype.kind in "biuf":
+            return values.astype(np.float64)
+        if values.dtype.kind not in "OUT":
+            raise self._no_number(name, f"got {str(column.dtype)!r}", cure)
+        numbers = np.empty(len(values))
+        for row, value in enumerate(values.tolist()):
+            if isinstance(value, Real | Decimal) or (
+                isinstance(value, str) and _NUMBER.fullmatch(value)
+            ):
+                numbers[row] = float(value)
+            elif is_missing(value):
+                numbers[row] = np.nan
+            else:
+                shown = repr(value) if isinstance(value, str) else str(column.dtype)
+                raise self._no_number(name, f"got {shown[:60]} in row {row}", cure, row)
+        return numbers
+
+    def _no_number(self, name: Any, got: str, cure: str, row: int | None = None) -> ValueError:
+        return ValueError(f"{self.where(row)}column {name!r} must hold numbers, {got}: {cure}")
+
+    def is_index(self, name: Any) -> bool:
+        """Tell whether a column without a name holds a row's number, or nothing at all."""
+        values = self.values(name)
+        if all(map(is_missing, values.tolist())):
+            return True
+        try:
+            numbers = values.astype(np.float64)
+        except (TypeError, ValueError):
+            return False
+        whole = bool(np.all((numbers == np.floor(numbers)) & (numbers >= 0)))
+        return whole and len(np.unique(numbers)) == len(numbers)

@@ -1,0 +1,270 @@
+"""Runs and judgements of documents by their ids, as TREC writes them."""
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from boostrank.datasets.files import damaged, is_damage, open_bytes, text_fault, what_it_is
+from boostrank.datasets.ids import is_missing
+from boostrank.datasets.ranking_data import RankingData
+from boostrank.objectives.validation import Floats
+
+Strings = npt.NDArray[np.str_]
+
+
+class Run(NamedTuple):
+    """Scores of documents by their ids.
+
+    Attributes
+    ----------
+    qid, doc_id : str array (n_docs,)
+    scores : float64 array (n_docs,)
+    """
+
+    qid: Strings
+    doc_id: Strings
+    scores: Floats
+
+
+class Qrels(NamedTuple):
+    """Grades of documents by their ids.
+
+    Attributes
+    ----------
+    qid, doc_id : str array (n_docs,)
+    y : float64 array (n_docs,)
+    """
+
+    qid: Strings
+    doc_id: Strings
+    y: Floats
+
+    @classmethod
+    def of_data(cls, data: RankingData) -> "Qrels":
+        """Return the grades of documents that have ids."""
+        if data.doc_id is None:
+            raise ValueError(
+                "the scores go by documents' ids, but the data have none: LETOR files have them in "
+                "comments '#docid = X' on every line, tables in a column"
+            )
+        return cls(data.qid.astype(str), data.doc_id.astype(str), data.y)
+
+
+def rows_of_text(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the fields of each line that is not blank.
+
+    Raises
+    ------
+    ValueError
+        For a file that is not text in UTF-8, or does not decompress.
+    """
+    path = Path(path)
+    number = 0
+    try:
+        with open_bytes(path) as lines:
+            for number, line in enumerate(lines, 1):
+                if number == 1 and (what := what_it_is(line)):
+                    raise ValueError(f"{path}: {what}")
+                fields = line.decode("utf-8-sig" if number == 1 else "utf-8").split()
+                if fields:
+                    yield number, fields
+    except UnicodeDecodeError as error:
+        raise ValueError(text_fault(path)) from error
+    except Exception as error:
+        if is_damage(error):
+            raise damaged(path, error, number) from error
+        raise
+
+
+def number_of_text(where: str, what: str, text: str) -> float:
+    """Return a number that a file holds as text; Python's own reading of one is wider."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or "_" in text or not text.isascii():
+        raise ValueError(f"{where}: {what} must be a finite number, got {text[:40]!r}")
+    return number
+
+
+def _grade(where: str, text: str) -> float:
+    grade = number_of_text(where, "the grade", text)
+    if not grade.is_integer():
+        raise ValueError(f"{where}: the grade must be a whole number, got {text[:40]!r}")
+    return grade
+
+
+def _score(where: str, text: str) -> float:
+    return number_of_text(where, "the score", text)
+
+
+def _read(
+    path: str | Path, form: str, doc: int, value: int, parse: Callable[[str, str], float]
+) -> tuple[Strings, Strings, Floats]:
+    """Read lines of as many fields as `form` names; refuse a document that comes twice."""
+    qid, doc_id, values = [], [], []
+    seen: set[tuple[str, str]] = set()
+    for number, fields in rows_of_text(path):
+        where = f"{path}, line {number}"
+        if len(fields) != len(form.split()):
+            raise ValueError(f"{where}: expected '{form}', got {len(fields)} fields")
+        if (key := (fields[0], fields[doc])) in seen:
+            raise ValueError(f"{where}: document {key[1]} of query {key[0]} is there twice")
+        seen.add(key)
+        qid.append(key[0])
+        doc_id.append(key[1])
+        values.append(parse(where, fields[value]))
+    if not values:
+        raise ValueError(f"{path} holds no documents")
+    return np.array(qid), np.array(doc_id), np.array(values)
+
+
+def load_run(path: str | Path) -> Run:
+    r"""Read a run in the format of TREC: ``query Q0 document rank score tag`` on each line.
+
+    As in trec_eval, the ranks in the file count for nothing: documents are ranked by their scores.
+    RankLib writes this format with ``-indri``.
+
+    Parameters
+    ----------
+    path : path
+        Plain or compressed.
+
+    Returns
+    -------
+    Run
+        With `qid`, `doc_id` and `scores`, in the file's order.
+
+    Raises
+    ------
+    ValueError
+        For a malformed line, with its number, and for a document that a query has twice.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from boostrank.datasets import load_run
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "run.trec")
+    ...     size = path.write_text("301 Q0 FT911-3 1 2.5 bm25\n301 Q0 LA012-1 2 1.5 bm25\n")
+    ...     run = load_run(path)
+    >>> run.doc_id.tolist(), run.scores.tolist()
+    (['FT911-3', 'LA012-1'], [2.5, 1.5])
+    """
+    return Run(*_read(path, "query Q0 document rank score tag", 2, 4, _score))
+
+
+def load_qrels(path: str | Path) -> Qrels:
+    r"""Read judgements in the format of TREC: ``query 0 document grade`` on each line.
+
+    Parameters
+    ----------
+    path : path
+        Plain or compressed.
+
+    Returns
+    -------
+    Qrels
+        With `qid`, `doc_id` and `y`, in the file's order. Grades may be negative, as TREC marks
+        spam; `boostrank.metrics.evaluate_run` takes them for 0, like trec_eval.
+
+    Raises
+    ------
+    ValueError
+        For a malformed line, with its number, and for a document that a query has twice.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from boostrank.datasets import load_qrels
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "qrels.txt")
+    ...     size = path.write_text("301 0 FT911-3 1\n301 0 LA012-1 0\n")
+    ...     qrels = load_qrels(path)
+    >>> qrels.doc_id.tolist(), qrels.y.tolist()
+    (['FT911-3', 'LA012-1'], [1.0, 0.0])
+    """
+    return Qrels(*_read(path, "query 0 document grade", 2, 3, _grade))
+
+
+class Judged(NamedTuple):
+    """A run and its judgements in one, query by query, in ranked order.
+
+    Attributes
+    ----------
+    scores, labels : float64 array (n_docs,)
+    retrieved : bool array (n_docs,)
+        Whether the run has the document; others follow those of their query.
+    group : int64 array (n_queries,)
+    qid : str array (n_queries,)
+    left_out : int
+        Number of queries that only the run or only the judgements have.
+    """
+
+    scores: Floats
+    labels: Floats
+    retrieved: npt.NDArray[np.bool_]
+    group: npt.NDArray[np.int64]
+    qid: Strings
+    left_out: int
+
+
+def judge(run: Run, qrels: Qrels) -> Judged:
+    """Join a run and judgements by the rules of trec_eval.
+
+    Only queries that both have count. A document without a judgement has grade 0. One that the run
+    lacks counts among the relevant ones, at no rank. Scores are float32, and among equal scores the
+    larger id comes first.
+    """
+    queries = np.intersect1d(run.qid, qrels.qid)
+    if not len(queries):
+        raise ValueError(
+            f"the scores and the judgements have no query in common: query {run.qid[0]} has "
+            f"scores, and query {qrels.qid[0]} has judgements"
+        )
+    judged = zip(qrels.qid.tolist(), qrels.doc_id.tolist(), strict=True)
+    grades = dict(zip(judged, qrels.y.tolist(), strict=True))
+    keys = list(zip(run.qid.tolist(), run.doc_id.tolist(), strict=True))
+    labels = [grades.pop(key, 0.0) for key in keys]
+    single = np.finfo(np.float32)
+    scores = np.clip(run.scores, single.min, single.max).astype(np.float32).astype(np.float64)
+    qid = np.array([key[0] for key in (*keys, *grades)])
+    doc_id = np.array([key[1] for key in (*keys, *grades)])
+    retrieved = np.arange(len(qid)) < len(keys)
+    scores = np.append(scores, np.full(len(grades), -np.finfo(np.float64).max))
+    labels = np.maximum([*labels, *grades.values()], 0.0)
+    place = np.unique(doc_id, return_inverse=True)[1]
+    order = np.lexsort((-place, -scores, ~retrieved, qid))
+    order = order[np.isin(qid[order], queries)]
+    return Judged(
+        scores[order],
+        labels[order],
+        retrieved[order],
+        np.unique(qid[order], return_counts=True)[1].astype(np.int64),
+        queries,
+        len(np.setxor1d(run.qid, qrels.qid)),
+    )
+
+
+def run_of_table(table: Any, qid: str, doc_id: str, score: str) -> Run:
+    """Return the scores of a table with these columns; all columns must be there."""
+    for name in (qid, doc_id, score):
+        if name not in table.names:
+            raise ValueError(
+                f"{table.where()}scores by documents' ids need the columns {qid!r}, {doc_id!r} and "
+                f"{score!r}, but there is no {name!r}"
+            )
+    scores = table.numbers(score, "each document needs a score")
+    ids = [table.values(name) for name in (qid, doc_id)]
+    for name, values in zip((qid, doc_id), ids, strict=True):
+        bad = [row for row, value in enumerate(values.tolist()) if is_missing(value)]
+        if bad:
+            raise ValueError(f"{table.where(bad[0])}column {name!r} has no id in row {bad[0]}")
+    if not np.isfinite(scores).all():
+        row = int(np.argmin(np.isfinite(scores)))
+        raise ValueError(f"{table.where(row)}column {score!r} must be finite, got {scores[row]}")
+    return Run(*(values.astype(str) for values in ids), scores)

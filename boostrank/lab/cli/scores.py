@@ -1,0 +1,118 @@
+"""Files of scores for `boostrank evaluate`: by line, by query and place, or by documents' ids."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from boostrank.datasets import Qrels, RankingData, Run, load_qrels, load_run
+from boostrank.datasets.letor import load_letor
+from boostrank.datasets.runs import number_of_text, rows_of_text, run_of_table
+from boostrank.datasets.tables import Columns, are_tables, is_table, judgements, read_tables
+from boostrank.objectives.validation import Floats
+
+
+class Places(NamedTuple):
+    """Scores of RankLib: by the query, and the document's place in it, from 0."""
+
+    scores: dict[tuple[str, int], float]
+
+
+def read_scores(path: Path, columns: Columns, score: str) -> Floats | Places | Run:
+    """Read a file of scores; its form is that of its first line."""
+    if is_table(path):
+        assert columns.doc_id is not None
+        return run_of_table(read_tables([path], columns)[0], columns.qid, columns.doc_id, score)
+    n_fields = _fields(path)
+    if n_fields == 6:
+        return load_run(path)
+    if n_fields == 3:
+        return _read_places(path)
+    scores = []
+    for number, fields in rows_of_text(path):
+        where = f"{path}, line {number}"
+        if len(fields) != 1:
+            raise ValueError(
+                f"{where}: expected one score, got {' '.join(fields)[:40]!r}; a run of TREC has "
+                "six fields on each line, a score file of RankLib three"
+            )
+        scores.append(number_of_text(where, "the score", fields[0]))
+    return np.array(scores, dtype=np.float64)
+
+
+def _fields(path: Path) -> int:
+    """Return the number of fields of the first line that is not blank."""
+    return next((len(fields) for _, fields in rows_of_text(path)), 0)
+
+
+def _read_places(path: Path) -> Places:
+    scores: dict[tuple[str, int], float] = {}
+    for number, fields in rows_of_text(path):
+        where = f"{path}, line {number}"
+        if len(fields) != 3 or not fields[1].isdecimal():
+            raise ValueError(
+                f"{where}: expected 'query place score' as RankLib writes it, the place from 0, "
+                f"got {' '.join(fields)[:40]!r}"
+            )
+        key = (fields[0], int(fields[1]))
+        if key in scores:
+            raise ValueError(f"{where}: document {key[1]} of query {key[0]} is there twice")
+        scores[key] = number_of_text(where, "the score", fields[2])
+    return Places(scores)
+
+
+def read_qrels(data: Sequence[Path], columns: Columns) -> Qrels:
+    """Read judgements by documents' ids: qrels of TREC, or data that has ids."""
+    if not are_tables(data) and all(_is_qrels(path) for path in data):
+        read = [load_qrels(path) for path in data]
+        return Qrels(*(np.concatenate(pieces) for pieces in zip(*read, strict=True)))
+    if are_tables(data):
+        return Qrels.of_data(judgements(read_tables(data, columns), columns))
+    return Qrels.of_data(load_letor(data))
+
+
+def _is_qrels(path: Path) -> bool:
+    _, fields = next(rows_of_text(path), (0, []))
+    return len(fields) == 4 and not any(":" in field for field in fields[1:3])
+
+
+def with_data(
+    path: Path, scores: Floats | Places, data: Sequence[Path], columns: Columns
+) -> tuple[Floats, RankingData]:
+    """Return scores and data, both in the order of queries."""
+    if are_tables(data):
+        named = Columns(columns.label, columns.qid)
+        read = judgements(read_tables(data, named), named)
+        order = read.X[:, 0].astype(np.int64)  # the documents' rows in the files
+    else:
+        if _is_qrels(data[0]):
+            raise ValueError(
+                f"{data[0]} holds judgements by documents' ids, so {path} must hold scores by ids: "
+                "'query Q0 document rank score tag' on each line, or a table"
+            )
+        read = load_letor(data)
+        order = np.arange(len(read.y))
+    if isinstance(scores, Places):
+        return _in_places(path, scores, read), read
+    if len(scores) != len(read.y):
+        raise ValueError(
+            f"{path} has {len(scores)} scores, but the data has {len(read.y)} documents"
+        )
+    return scores[order], read
+
+
+def _in_places(path: Path, places: Places, data: RankingData) -> Floats:
+    ends = np.cumsum(data.group)
+    place = np.arange(len(data.y)) - np.repeat(ends - data.group, data.group)
+    keys = list(zip(data.qid.astype(str).tolist(), place.tolist(), strict=True))
+    for key in keys:
+        if key not in places.scores:
+            raise ValueError(
+                f"{path} has no score for document {key[1]} (from 0) of query {key[0]}"
+            )
+    if len(places.scores) > len(keys):
+        raise ValueError(
+            f"{path} has {len(places.scores)} scores, but the data has {len(keys)} documents"
+        )
+    return np.array([places.scores[key] for key in keys])
