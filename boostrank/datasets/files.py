@@ -1,6 +1,7 @@
 """Opens data files: compressed ones by their suffix, and says what a file is that is not text."""
 
 import gzip
+import io
 import os
 import zlib
 from pathlib import Path
@@ -71,7 +72,8 @@ def open_bytes(path: Path) -> BinaryIO:
             raise ImportError(
                 f'{path}: .zst files need pyarrow: pip install "boostrank[tables]" ({error})'
             ) from error
-        return cast(BinaryIO, pyarrow.input_stream(os.fspath(path), compression="zstd"))
+        stream = pyarrow.input_stream(os.fspath(path), compression="zstd")
+        return io.BufferedReader(stream)  # it has no lines of its own
     return _open_member(path) if kind == "zip" else open(path, "rb")
 
 

@@ -21,7 +21,10 @@ def check_ids(name: str, ids: Any, n_docs: int) -> npt.NDArray[Any]:
     if array.ndim == 1 and array.dtype.kind in "fOM":
         array = _of_objects(name, _text_of_dates(array) if array.dtype.kind == "M" else array)
     if array.dtype.kind not in "iuUS":
-        raise TypeError(f"{name} must hold integers or strings, or dates, got dtype {array.dtype}")
+        exact = "; floats hold whole numbers exactly only below 2^53" * (array.dtype.kind == "f")
+        raise TypeError(
+            f"{name} must hold integers or strings, or dates, got dtype {array.dtype}{exact}"
+        )
     if array.shape != (n_docs,):
         raise ValueError(
             f"{name} must have one id for each of the {n_docs} documents, got shape {array.shape}"

@@ -28,14 +28,14 @@ class Columns:
     Attributes
     ----------
     label, qid : str
-        Columns of the grades, and of the ids of queries: numbers or strings.
+        Columns of the grades, and of the ids of queries: integers, strings or dates.
     drop : sequence of str
         Columns that are not features.
-    doc_id : str or None
-        Column of the ids of documents.
     categorical : sequence of str
         Features whose values have no order: numbers or strings. A column of strings that is not
         named here is refused.
+    doc_id : str or None
+        Column of the ids of documents.
     """
 
     label: str = "label"
@@ -146,21 +146,24 @@ def from_frame(
     qid: str = "qid",
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    doc_id: str | None = None,
 ) -> RankingData:
     """Make ranking data from a data frame.
 
     Parameters
     ----------
-    frame : data frame of pandas or polars
+    frame : data frame of pandas or polars, or Arrow table
         One row per document. If the rows of a query are not contiguous, the rows are grouped by
         query, in the order in which queries begin, with a warning.
     label, qid : str
-        Columns of the grades and of the queries' ids, numbers or strings.
+        Columns of the grades, and of the queries' ids: integers, strings or dates.
     drop : sequence of str, default ()
         Columns that are not features.
     categorical : sequence of str, default ()
         Features whose values have no order, numbers or strings; columns of a categorical type are
         always included. Strings are numbered in alphabetical order: see `RankingData.categories`.
+    doc_id : str, optional
+        Column of the documents' ids, which is then not a feature. Default None: there is none.
 
     Returns
     -------
@@ -169,8 +172,15 @@ def from_frame(
     Raises
     ------
     ValueError, TypeError
-        For a column that does not exist, for strings in a feature that is not categorical, for the
-        query's id among the features, and as `RankingData`.
+        For a column that does not exist, or two of one name; for strings in a feature that is not
+        categorical; for the label or the query's id among the features; for a column without a
+        name that does not number the rows; and as `RankingData`.
+
+    Warns
+    -----
+    UserWarning
+        If rows are grouped, and if a column without a name only numbers the rows, as a kept index
+        does, or is empty: it is left out.
 
     Examples
     --------
@@ -183,7 +193,7 @@ def from_frame(
     >>> data, data.names, data.qid.tolist()
     (RankingData(2 queries, 3 documents, 1 feature), ('bm25',), ['b', 'b', 'a'])
     """
-    return parts_of_frames([frame], Columns(label, qid, drop, categorical))[0]
+    return parts_of_frames([frame], Columns(label, qid, drop, categorical, doc_id))[0]
 
 
 def parts_of_frames(frames: Sequence[Any], columns: Columns) -> list[RankingData]:

@@ -1,0 +1,556 @@
+"""Files as people have them are read as meant, or refused in a sentence with the file and the cure.
+
+Nothing is taken for something else: neither columns, nor ids, nor features by their numbers.
+"""
+
+import bz2
+import datetime
+import gzip
+import io
+import lzma
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from boostrank.datasets import RankingData, from_frame, load_letor, load_letor_parts, make_ranking
+from boostrank.datasets.tables import Columns, features_of_frame, read_parts
+from boostrank.lab.cli.app import app
+
+HEADER = "label,qid,a,b"
+ROWS = ["1,7,0.5,1", "0,7,0.25,2", "2,8,0.75,3"]
+SMALL = ["-o", "gbrank", "--rounds", "3", "--leaves", "3", "--min-docs", "2"]
+
+
+def _run(*args: object) -> Any:
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def _fails(*args: object) -> str:
+    result = _run(*args)
+    assert result.exit_code == 2, result.output
+    line: str = result.stderr.splitlines()[-1]
+    return line
+
+
+def _read(path: Path, **columns: Any) -> RankingData:
+    return read_parts([path], Columns(**columns))[0]
+
+
+def _csv(tmp_path: Path, text: str | bytes, name: str = "a.csv") -> Path:
+    path = tmp_path / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def _good(tmp_path: Path, lines: list[str], end: str = "\n") -> RankingData:
+    return _read(_csv(tmp_path, end.join(lines) + end))
+
+
+# CSV: the shape
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([HEADER, *(f"{row}," for row in ROWS)], "line 2: 5 fields, but the header has 4; remove"),
+        ([HEADER, f"9,{ROWS[0]}", *ROWS[1:]], "line 2: 5 fields"),
+        ([HEADER, ROWS[0], f"{ROWS[1]},9", ROWS[2]], "line 3: 5 fields"),
+        ([HEADER, ROWS[0], "0,7,0.25", ROWS[2]], "line 3: 3 fields, .* the line may be cut off"),
+        ([f"{HEADER},", *ROWS], "line 2: 4 fields, but the header has 5; remove its last comma"),
+        (["# made today", HEADER, *ROWS], "line 2: 4 fields, but the header has 1"),
+        ([HEADER, "", '1,7,0.5,"1\n2"', "x"], "line 5: 1 fields"),
+        ([HEADER], "holds no documents: no row follows the header"),
+        ([""], "holds no documents"),
+        (["label,label,qid,a", *ROWS], "two columns are named 'label'"),
+        (["label,qid,a,a", *ROWS], "two columns are named 'a'"),
+        (["label;qid;a;b", "1;7;0,5;1"], "fields are separated by ';'"),
+        (["label\tqid\ta\tb", "1\t7\t0.5\t1"], r"fields are separated by '\\t'"),
+        (["label,qid,a b,a_b", *ROWS], "'a b' and 'a_b' would both be called 'a_b'"),
+        (["label, qid,a,b", *ROWS], "unknown column 'qid'; did you mean ' qid'"),
+        (["label,qid,,b", "1,7,.5,1", "0,7,.5,1"], "column 3 has no name; name it, or drop it as"),
+    ],
+    ids=range(16),
+)
+def test_csv_of_the_wrong_shape_is_refused(tmp_path: Path, lines: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        _good(tmp_path, lines)
+    assert str(caught.value).startswith(str(tmp_path / "a.csv"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            [HEADER, "good,7,1,1", *ROWS],
+            "line 2: column 'label' .* got 'good' .* number the grades",
+        ),
+        ([HEADER, *ROWS, ",8,1,1"], "line 5: column 'label' has no label"),
+        ([HEADER, "2024-01-01,7,1,1"], "line 2: column 'label' must hold numbers"),
+        ([HEADER, ROWS[0], '0,7,"1,000",1'], "line 3: column 'a' must hold numbers, got '1,000'"),
+        ([HEADER, ROWS[0], "0,7,1_000,1"], "line 3: column 'a' must hold numbers, got '1_000'"),
+        ([HEADER, '0,7,"0,5",1'], "line 2: column 'a' must hold numbers, got '0,5'"),
+        ([HEADER, ROWS[0], "", "0,7,inf,1"], "line 4: column 'a' must be finite"),
+        ([HEADER, ROWS[0], "0,,1,1"], "column 'qid' must have an id for every document"),
+        ([HEADER, ROWS[0], "0,NA,1,1"], "column 'qid' must have an id for every document"),
+    ],
+    ids=range(9),
+)
+def test_csv_of_the_wrong_values_is_refused(tmp_path: Path, lines: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        _good(tmp_path, lines)
+    assert str(caught.value).startswith(str(tmp_path / "a.csv"))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [HEADER, *ROWS],
+        [f"\ufeff{HEADER}", *ROWS],
+        ["", HEADER, "", ROWS[0], "   ", *ROWS[1:]],
+        ['"label","qid","a","b"', '"1","7","0.5","1"', *ROWS[1:]],
+        [HEADER, "True,7,0.5,1", "False,7,0.25,2", "2.0,8,0.75,3"][:1] + ROWS,
+        [HEADER, "1.0, 7.0,.5,1", *ROWS[1:]],
+    ],
+    ids=range(6),
+)
+def test_every_permitted_form_of_csv(tmp_path: Path, lines: list[str], end: str) -> None:
+    data = _good(tmp_path, lines, end)
+    assert data.X.tolist() == [[0.5, 1], [0.25, 2], [0.75, 3]]
+    assert data.y.tolist() == [1, 0, 2]
+    assert data.qid.tolist() == [7, 7, 8]
+    assert data.names == ("a", "b")
+
+
+def test_one_row_and_missing_values(tmp_path: Path) -> None:
+    assert _good(tmp_path, [HEADER, ROWS[0]]).X.tolist() == [[0.5, 1]]
+    data = _good(tmp_path, [HEADER, "1,7,,NA", "0,7,nan,null", "0,8,1,2"])
+    assert np.isnan(data.X[:2]).all()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (f"{HEADER}\n1,7,0.5,1\n".encode("utf-16"), "UTF-16"),
+        (b"label,qid,\xe9,b\n1,7,1,1\n", "line 1: byte 0xe9 is not UTF-8"),
+        (b"label,qid,a,b\n1,7,1,1\n0,7,\xfc,1\n", "line 3: byte 0xfc is not UTF-8"),
+        (gzip.compress(b"x"), "compressed by gzip; its name must end in .gz"),
+        (bz2.compress(b"x"), "compressed by bzip2; its name must end in .bz2"),
+        (lzma.compress(b"x"), "compressed by xz; its name must end in .xz"),
+        (b"PAR1....", "parquet; its name must end in .parquet"),
+        (b"\x93NUMPY\1\0v", "a NumPy array"),
+        (b"PK\3\4....", "a zip archive.*or an Excel sheet"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS"),
+        (b"<!DOCTYPE html>", "an HTML page"),
+        (b"a,b\0c", "binary"),
+    ],
+    ids=range(12),
+)
+def test_files_that_are_no_csv_say_what_they_are(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        _read(_csv(tmp_path, content))
+    assert str(caught.value).startswith(str(tmp_path / "a.csv"))
+    if b"\0c" in content or b"\xe9" in content or b"\xfc" in content:
+        return
+    for name in ("a.txt", "a.parquet"):
+        if content.startswith(b"PAR1") and name == "a.parquet":
+            continue
+        with pytest.raises(ValueError, match=message) as caught:
+            _read(_csv(tmp_path, content, name))
+        assert str(caught.value).startswith(str(tmp_path / name))
+
+
+# Compression
+
+
+def _zip(data: bytes, *names: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in names or ("a",):
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zip": _zip,
+    ".zst": lambda data: pa.compress(data, codec="zstd", asbytes=True),
+}
+
+
+@pytest.mark.parametrize("suffix", PACK)
+@pytest.mark.parametrize("kind", [".csv", ".txt"])
+def test_compression_by_suffix(tmp_path: Path, kind: str, suffix: str) -> None:
+    text = "\n".join([HEADER, *ROWS]) if kind == ".csv" else "1 qid:7 1:.5 2:1\n0 qid:8 2:3\n"
+    plain = _read(_csv(tmp_path, text, f"a{kind}"))
+    packed = PACK[suffix](text.encode())
+    path = _csv(tmp_path, packed, f"b{kind}{suffix}")
+    np.testing.assert_array_equal(_read(path).X, plain.X)
+    np.testing.assert_array_equal(_read(path).qid, plain.qid)
+    for broken in (packed[: len(packed) // 2], b"label,qid\n"):
+        path.write_bytes(broken)
+        with pytest.raises(ValueError, match=r"not a whole .* file .*fetch it again") as caught:
+            _read(path)
+        assert str(caught.value).startswith(str(path))
+
+
+def test_a_zip_archive_holds_one_file(tmp_path: Path) -> None:
+    path = _csv(tmp_path, _zip(b"1 qid:1 1:1", "a", "b"), "a.txt.zip")
+    with pytest.raises(ValueError, match=r"must hold one file, but it holds 2 \(a, b\)"):
+        load_letor(path)
+    path.write_bytes(_zip(b"1 qid:1 1:1", "a", "__MACOSX/._a"))
+    assert load_letor(path).X.tolist() == [[1]]
+
+
+# Ids
+
+
+BIG = 2**53
+IDS: dict[str, tuple[list[str], list[Any]]] = {
+    "leading zeros": (["007", "007", "7"], ["007", "007", "7"]),
+    "beyond float64": ([str(BIG), str(BIG + 1), str(BIG + 2)], [BIG, BIG + 1, BIG + 2]),
+    "uint64": ([str(2**64 - 1), str(2**64 - 2), "3"], [2**64 - 1, 2**64 - 2, 3]),
+    "beyond uint64": ([str(2**64), str(2**64 + 1), "3"], []),
+    "mixed": (["1", "1", "a"], ["1", "1", "a"]),
+    "dates": (["2024-01-01", "2024-01-01", "2024-01-02"],) * 2,
+    "words": (["x", "x", "true"],) * 2,
+    "floats": (["4.0", "4.0", "5.0"], [4, 4, 5]),
+}
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_no_two_ids_of_csv_are_confused(tmp_path: Path, kind: str) -> None:
+    texts, ids = IDS[kind]
+    lines = [HEADER, *(f"1,{text},{i},0" for i, text in enumerate(texts))]
+    if not ids:
+        with pytest.raises(ValueError, match=r"integers of 64 bits.*write them as strings"):
+            _good(tmp_path, lines)
+        return
+    assert _good(tmp_path, lines).qid.tolist() == ids
+
+
+def test_ids_of_several_files_are_of_one_kind(tmp_path: Path) -> None:
+    one = _csv(tmp_path, f"{HEADER}\n1,007,1,1\n", "a.csv")
+    two = _csv(tmp_path, f"{HEADER}\n1,7,1,2\n", "b.csv")
+    parts = read_parts([one, two], Columns())
+    assert [part.qid.tolist() for part in parts] == [["007"], ["7"]]
+
+
+DAYS = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
+TIMES = [datetime.datetime(2024, 1, 1, 5), datetime.datetime(2024, 1, 1, 5), DAYS[2]]
+FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+}
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (DAYS, ["2024-01-01", "2024-01-01", "2024-01-02"]),
+        (np.array(DAYS, "datetime64[ns]"), ["2024-01-01", "2024-01-01", "2024-01-02"]),
+        (
+            np.array(["2024-01-01T05:00", "2024-01-01T05:00", "2024-01-02"], "datetime64[us]"),
+            ["2024-01-01T05:00:00", "2024-01-01T05:00:00", "2024-01-02"],
+        ),
+        (np.array([5, 5, 2**63 + 1], np.uint64), [5, 5, 2**63 + 1]),
+        (np.array([5, 5, 6], np.uint64), [5, 5, 6]),
+        (np.array([BIG + 1, BIG + 1, BIG + 2]), [BIG + 1, BIG + 1, BIG + 2]),
+        (["007", "007", "7"], ["007", "007", "7"]),
+    ],
+    ids=["days", "days in ns", "times", "uint64", "small uint64", "big", "zeros"],
+)
+def test_dates_and_large_integers_are_ids_of_frames(
+    make: Callable[[dict[str, Any]], Any], ids: Any, expected: list[Any]
+) -> None:
+    data = from_frame(make({"label": [1, 0, 2], "qid": ids, "a": [0.5, 0.25, 1.0]}))
+    assert data.qid.tolist() == expected
+    assert data.X.tolist() == [[0.5], [0.25], [1]]
+    joined = RankingData.concat(data.split(2, seed=0))
+    assert set(joined.qid.tolist()) == set(expected)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        DAYS,
+        np.array(DAYS, "datetime64[s]"),
+        pd.Series(pd.to_datetime(DAYS)),
+        pl.Series(DAYS),
+        pa.chunked_array([DAYS]),
+    ],
+    ids=["list", "numpy", "pandas", "polars", "pyarrow"],
+)
+def test_dates_are_ids_of_arrays(ids: Any) -> None:
+    data = RankingData([[1.0], [2.0], [3.0]], [0, 1, 2], ids)
+    assert data.qid.tolist() == ["2024-01-01", "2024-01-01", "2024-01-02"]
+
+
+def test_ids_that_are_refused() -> None:
+    for ids, error in (
+        (np.array(["2024-01-01", "NaT"], "M8[D]"), ValueError),
+        ([DAYS[0], "2024-01-01"], TypeError),
+        (np.array([-1, 2**63], object), ValueError),
+        ([2**53 + 2.0, 1.0], TypeError),
+    ):
+        with pytest.raises(error, match="qid must h"):
+            RankingData([[1.0], [2.0]], [0, 1], ids)
+
+
+# Columns
+
+
+DATA = make_ranking(20, 8, 3, seed=2)
+
+
+def _frame(**more: Any) -> dict[str, Any]:
+    return {"label": DATA.y, "qid": DATA.qid, "a": DATA.X[:, 0], "b": DATA.X[:, 1], **more}
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"twin": DATA.y}, "the label among its features, in the column 'twin'"),
+        ({"twin": DATA.qid}, "the query's id among its features, in the column 'twin'"),
+        ({"when": np.full(160, DAYS[0], "M8[ms]")}, "column 'when' must hold numbers"),
+        ({"words": ["1_0"] * 160}, "column 'words' must hold numbers, got '1_0' in row 0"),
+        ({"nested": [[1.0, 2.0]] * 160}, "column 'nested' must hold numbers"),
+        ({"": DATA.X[:, 2]}, "column 5 has no name"),
+        ({"a:": DATA.X[:, 2], "a ": DATA.X[:, 2]}, "would both be called 'a_'"),
+    ],
+    ids=["label", "id", "dates", "digits", "nested", "unnamed", "alike"],
+)
+def test_columns_that_are_refused(
+    make: Callable[[dict[str, Any]], Any], columns: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_frame(make(_frame(**columns)))
+
+
+def test_two_columns_of_one_name() -> None:
+    frame = pd.DataFrame(_frame())
+    for twice in ("label", "qid", "a"):
+        with pytest.raises(ValueError, match=f"two columns are named '{twice}'"):
+            from_frame(pd.concat([frame, frame[[twice]]], axis=1))
+    with pytest.raises(ValueError, match="the label and an id are one column"):
+        from_frame(frame, qid="label")
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+@pytest.mark.parametrize("index", [np.arange(160), np.arange(160)[::-1] * 3 + 1], ids=["0", "old"])
+def test_a_kept_index_is_no_feature(
+    make: Callable[[dict[str, Any]], Any], name: str, index: Any
+) -> None:
+    kept = make({name: index, **_frame()})
+    with pytest.warns(UserWarning, match="column 1 has no name and only numbers the rows"):
+        data = from_frame(kept)
+    assert data.names == ("a", "b")
+    assert from_frame(kept, drop=[name]).names == ("a", "b")
+    with pytest.warns(UserWarning, match="column 1 has no name"):
+        X = features_of_frame(kept, Columns(), [])
+    np.testing.assert_array_equal(X, data.X)
+
+
+def test_a_kept_index_of_files(tmp_path: Path) -> None:
+    frame = pd.DataFrame(_frame())
+    frame.sample(frac=1, random_state=0).sort_values("qid", kind="stable").to_csv(
+        tmp_path / "a.csv"
+    )
+    with pytest.warns(UserWarning, match="a.csv: column 1 has no name"):
+        assert _read(tmp_path / "a.csv").names == ("a", "b")
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert _read(tmp_path / "a.parquet").names == ("a", "b")
+    frame.set_index("qid").to_parquet(tmp_path / "b.parquet")
+    np.testing.assert_array_equal(_read(tmp_path / "b.parquet").qid, DATA.qid)
+    pl.read_parquet(tmp_path / "a.parquet").write_parquet(tmp_path / "c.parquet")
+    assert _read(tmp_path / "c.parquet").names == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["d", "c", "b", "z"], "the data lack the model's feature 'a'; add it"),
+        (["A", "b", "c", "d"], "the data lack the model's feature 'a'; did you mean 'A'?"),
+        (["b", "c"], "the data lack the model's feature 'a' and 1 more; add it"),
+        (["a", "b", "c", "d", "e"], ""),
+        (["d", "c", "b", "a"], ""),
+    ],
+)
+def test_features_are_taken_by_name(names: list[str], message: str) -> None:
+    frame = pd.DataFrame({name: [float(ord(name))] for name in names})
+    if message:
+        with pytest.raises(ValueError, match=message.replace("?", r"\?")):
+            features_of_frame(frame, Columns(), list("abcd"))
+    else:
+        X = features_of_frame(frame, Columns(), list("abcd"))
+        assert X.tolist() == [[97, 98, 99, 100]]
+
+
+def test_a_feature_that_is_lacking_is_no_misspelling_of_another() -> None:
+    names = [f"feat_{i}" for i in range(40)]
+    frame = pd.DataFrame({name: [1.0] for name in (*names, "feat_390") if name != "feat_3"})
+    with pytest.raises(ValueError, match=r"lack the model's feature 'feat_3'; add it$"):
+        features_of_frame(frame, Columns(), names)
+    known = pd.DataFrame({"a b": [1.0], "a_b": [2.0]})
+    with pytest.raises(ValueError, match="'a b' and 'a_b' may both be the model's feature 'a_b'"):
+        features_of_frame(known, Columns(), ["a_b"])
+
+
+def test_columns_go_by_position_only_if_no_name_is_known() -> None:
+    frame = pd.DataFrame({"x": [1.0], "y": [2.0]})
+    with pytest.warns(UserWarning, match="no column has the name of a feature of the model"):
+        assert features_of_frame(frame, Columns(), ["a", "b"]).tolist() == [[1, 2]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert features_of_frame(frame, Columns(), []).tolist() == [[1, 2]]
+
+
+# Svmlight
+
+
+@pytest.mark.parametrize("suffix", [".weight", ".init", ".position", ".base_margin"])
+@pytest.mark.parametrize("name", ["r.txt", "r.txt.gz", "r.csv"])
+def test_companions_that_a_host_would_read_are_refused(
+    tmp_path: Path, name: str, suffix: str
+) -> None:
+    text = "\n".join([HEADER, *ROWS]) if ".csv" in name else "1 qid:1 1:1\n0 qid:1 1:2\n"
+    data = text.encode()
+    path = _csv(tmp_path, gzip.compress(data) if name.endswith(".gz") else data, name)
+    companion = tmp_path / (name.removesuffix(".gz") + suffix)
+    companion.write_text("1\n2\n")
+    readers = [lambda: _read(path)]
+    if ".txt" in name:
+        readers += [lambda: load_letor(path), lambda: load_letor_parts([path])]
+    for read in readers:
+        with pytest.raises(ValueError, match="lies next to the data") as caught:
+            read()
+        assert str(caught.value).startswith(str(companion))
+    for command in ("train", "tune"):
+        more = ["--model", tmp_path / "m.txt"] if command == "train" else ["--out", tmp_path / "o"]
+        assert str(companion) in _fails(command, path, "-o", "gbrank", *more)
+    assert str(companion) in _fails("compare", path, "--out", tmp_path / "c")
+
+
+def test_sizes_of_queries_come_from_query_and_group_files(tmp_path: Path) -> None:
+    path = _csv(tmp_path, "1 1:1\n0 1:2\n2 1:3\n", "r.txt")
+    (tmp_path / "r.txt.group").write_text("2\n1\n")
+    assert load_letor(path).group.tolist() == [2, 1]
+    (tmp_path / "r.txt.query").write_text("1\n2\n")
+    with pytest.raises(ValueError, match=r"r\.txt\.group and r\.txt\.query differ"):
+        load_letor(path)
+    (tmp_path / "r.txt.group").unlink()
+    path.write_text("1 qid:1 1:1\n0 qid:1 1:2\n2 qid:2 1:3\n")
+    with pytest.raises(ValueError, match="its qid make other queries"):
+        load_letor(path)
+    (tmp_path / "r.txt.query").write_text("2\n1\n")
+    assert load_letor(path).qid.tolist() == [1, 1, 2]
+
+
+def _svmlight(X: Any, y: Any, qid: Any, first: int, *, label: bool = True) -> str:
+    lines = []
+    for row, grade, query in zip(X, y, qid, strict=True):
+        features = " ".join(f"{i + first}:{x!r}" for i, x in enumerate(row.tolist()) if x)
+        lines.append(f"{grade:g} qid:{query} {features}\n" if label else f"{features}\n")
+    return "".join(lines)
+
+
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_features_keep_their_numbers_from_training_to_prediction(
+    tmp_path: Path, host: str, first: int
+) -> None:
+    X = DATA.X.copy()
+    train = _csv(tmp_path, _svmlight(X, DATA.y, DATA.qid, first), "train.txt")
+    data = load_letor(train)
+    np.testing.assert_array_equal(data.X, X)
+    assert data.names == (("0", "1", "2") if first == 0 else ())
+    model, scores = tmp_path / "m.json", tmp_path / "s.txt"
+    args = ["train", train, *SMALL, "--host", host, "--model", model, "--keep-order"]
+    assert _run(*args, "--valid", train).exit_code == 0
+
+    def predict(name: str, text: str) -> Any:
+        result = _run("predict", model, _csv(tmp_path, text, name), "--out", scores)
+        assert result.exit_code == 0, result.output
+        return np.loadtxt(scores)
+
+    whole = predict("whole.txt", _svmlight(X, DATA.y, DATA.qid, first))
+    bare = predict("bare.txt", _svmlight(X, DATA.y, DATA.qid, first, label=False))
+    np.testing.assert_array_equal(bare, whole)
+    # Without the first feature, a file from 0 looks like one from 1; without the last, it is short.
+    for column in (0, 2):
+        less = X.copy()
+        less[:, column] = 0
+        table = pd.DataFrame(less, columns=data.names or None).to_csv(index=False)
+        np.testing.assert_array_equal(
+            predict("less.txt", _svmlight(less, DATA.y, DATA.qid, first)),
+            predict("less.csv", table),
+        )
+    # A file that numbers in the other way is refused.
+    other = _csv(tmp_path, _svmlight(X, DATA.y, DATA.qid, 1 - first), "other.txt")
+    message = _fails("predict", model, other, "--out", scores)
+    assert f"{other}, line 1: feature {3 if first == 0 else 0} " in message
+    assert "from 1" in message
+    assert "number" in _fails(*args, "--valid", other)
+
+
+def test_validation_data_has_the_features_of_training(tmp_path: Path) -> None:
+    text = _svmlight(DATA.X, DATA.y, DATA.qid, 1)
+    train, valid = _csv(tmp_path, text, "a.txt"), tmp_path / "b.txt"
+    args = ["train", train, *SMALL, "--model", tmp_path / "m.txt", "--valid", valid]
+    valid.write_text("1 qid:1 1:1\n0 qid:1 1:2\n")
+    assert _run(*args).exit_code == 0
+    valid.write_text("1 qid:1 1:1\n0 qid:1 4:2\n")
+    assert "b.txt, line 2: feature 4 is beyond the 3 features of the training data" in _fails(*args)
+    valid.write_text("0 qid:1 1:1\n0 qid:1 2:2\n")
+    assert f"{valid}: no document in its 1 queries is relevant" in _fails(*args)
+
+
+def test_files_that_number_features_differently_are_refused(tmp_path: Path) -> None:
+    one = _csv(tmp_path, _svmlight(DATA.X, DATA.y, DATA.qid, 0), "a.txt")
+    two = _csv(tmp_path, _svmlight(DATA.X, DATA.y, DATA.qid + 99, 1), "b.txt")
+    with pytest.raises(
+        ValueError, match=r"b\.txt, line 1: feature 3 is one more than .*a\.txt has"
+    ):
+        load_letor([one, two])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 qid:1 1:1\r0 qid:1 1:2\r", "line 1: the lines end in CR alone"),
+        ("label,qid,a\n1,1,1\n", "line 1: the label must be a number.*name that ends in .csv"),
+        ("\ufefflabel 1:1", "line 1: the label must be a number"),
+    ],
+)
+def test_other_files_by_the_name_of_svmlight(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_letor(_csv(tmp_path, text, "a.txt"))
+
+
+def test_a_mark_of_utf8_and_an_unlabelled_line(tmp_path: Path) -> None:
+    path = _csv(tmp_path, "\ufeff1 qid:1 1:1\n", "a.txt")
+    assert load_letor(path).y.tolist() == [1]
+    model = tmp_path / "m.txt"
+    train = _csv(tmp_path, _svmlight(DATA.X, DATA.y, DATA.qid, 1), "t.txt")
+    assert _run("train", train, *SMALL, "--model", model).exit_code == 0
+    path.write_text("1 1:1\n1:1\n")
+    assert "line 2: no label, though other lines" in _fails(
+        "predict", model, path, "--out", tmp_path / "s"
+    )

@@ -1,0 +1,178 @@
+"""Documents by their ids: runs and judgements as trec_eval takes them, and other tools' scores."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import pytrec_eval
+from typer.testing import CliRunner
+
+from boostrank.datasets import (
+    RankingData,
+    from_frame,
+    load_letor,
+    load_letor_parts,
+    load_qrels,
+    load_run,
+)
+from boostrank.lab.cli.app import app
+from boostrank.metrics import evaluate_run
+
+METRICS = {
+    "ndcg": "ndcg",
+    "map": "map",
+    "recip_rank": "mrr",
+    "P_5": "precision@5",
+    "recall_5": "recall@5",
+    "ndcg_cut_5": "ndcg@5",
+    "map_cut_5": "map@5",
+}
+LETOR = "".join(
+    f"{grade} qid:{query} 1:{n} #docid = D{n} inc = 1\n"
+    for n, (grade, query) in enumerate([(1, 7), (0, 7), (2, 7), (0, 8), (1, 8)])
+)
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _measured(*args: object) -> dict[str, Any]:
+    result = CliRunner().invoke(app, ["evaluate", *map(str, args), "--json"])
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def _fails(*args: object) -> str:
+    result = CliRunner().invoke(app, ["evaluate", *map(str, args)])
+    assert result.exit_code == 2, result.output
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+@pytest.mark.filterwarnings("ignore:.* queries have only scores or only judgements")
+def test_figures_are_those_of_trec_eval(tmp_path: Path) -> None:
+    """Unjudged, unretrieved and tied documents, in float32 too, and queries of one side only."""
+    rng = np.random.default_rng(0)
+    documents = [*(f"d{i}" for i in range(12)), "é1", "Z", "a"]
+    for _ in range(30):
+        run: dict[str, dict[str, float]] = {"q0": {"d0": 1.0}}
+        judged: dict[str, dict[str, int]] = {"q0": {"d0": 1}}
+        for query in (f"q{i}" for i in range(1, 6)):
+            if rng.random() < 0.9:
+                found = rng.choice(documents, rng.integers(1, 10), replace=False)
+                run[query] = {d: float(rng.choice([rng.normal(), 1, 1 + 1e-9])) for d in found}
+            if rng.random() < 0.9:
+                found = rng.choice(documents, rng.integers(1, 10), replace=False)
+                judged[query] = {d: int(rng.integers(0, 4)) for d in found}
+        lines = [f"{q} Q0 {d} 9 {s!r} x\n" for q, own in run.items() for d, s in own.items()]
+        run_path = _write(tmp_path / "run.trec", "".join(lines))
+        lines = [f"{q}\t0\t{d}\t{y}\n" for q, own in judged.items() for d, y in own.items()]
+        qrels_path = _write(tmp_path / "qrels.txt", "".join(lines))
+        figures = pytrec_eval.RelevanceEvaluator(judged, set(METRICS)).evaluate(run)
+        expected = {
+            ours: np.mean([each[name] for each in figures.values()])
+            for name, ours in METRICS.items()
+        }
+        found = evaluate_run(load_run(run_path), load_qrels(qrels_path), list(METRICS.values()))
+        assert found == pytest.approx(expected, abs=1e-12)
+    printed = _measured(run_path, qrels_path, "--metrics", ",".join(METRICS.values()))
+    assert printed["metrics"] == pytest.approx(expected, abs=1e-6)
+    assert printed["convention"] == "trec"
+
+
+def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path: Path) -> None:
+    run = load_run(_write(tmp_path / "r", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 a 1 1 x\n"))
+    qrels = load_qrels(_write(tmp_path / "q", "1 0 a -2\n1 0 b 1\n3 0 a 1\n"))
+    with pytest.warns(UserWarning, match="2 queries have only scores or only judgements"):
+        assert evaluate_run(run, qrels, ["map"]) == {"map": 0.5}
+    with pytest.raises(ValueError, match=r"no query in common: query 2 .* query 1 "):
+        evaluate_run(run._replace(qid=np.array(["2"] * 3)), qrels._replace(qid=np.array(["1"] * 3)))
+    with pytest.raises(ValueError, match="auc needs a score of every document"):
+        evaluate_run(run, qrels, ["auc"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 Q0 a 1 2\n", "line 1: expected 'query Q0 document rank score tag', got 5 fields"),
+        ("1 Q0 a 1 2 x\n\n1 Q0 a 2 1 x\n", "line 3: document a of query 1 is there twice"),
+        ("1 Q0 a 1 nan x\n", "line 1: the score must be a finite number, got 'nan'"),
+        ("1 Q0 a 1 1_0 x\n", "line 1: the score must be a finite number, got '1_0'"),
+        ("\n", "holds no documents"),
+    ],
+)
+def test_runs_that_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = _write(tmp_path / "run", text)
+    with pytest.raises(ValueError, match=message) as caught:
+        load_run(path)
+    assert str(caught.value).startswith(str(path))
+    qrels = _write(tmp_path / "qrels", "1 0 a 0.5\n")
+    with pytest.raises(ValueError, match="qrels, line 1: the grade must be a whole number"):
+        load_qrels(qrels)
+
+
+def test_documents_keep_their_ids(tmp_path: Path) -> None:
+    data = load_letor(_write(tmp_path / "a.txt", LETOR))
+    assert data.doc_id is not None
+    assert data.doc_id.tolist() == [f"D{n}" for n in range(5)]
+    parts = [load_letor_parts([tmp_path / "a.txt"])[0], data.shuffle_within_queries(0)]
+    parts += [data.select([1, 0]), RankingData.concat(data.split(2, seed=0))]
+    for part in parts:
+        assert part.doc_id is not None
+        assert part.X[:, 0].tolist() == [int(one[1:]) for one in part.doc_id]
+    frame = pd.DataFrame({"label": [1, 0], "qid": [1, 1], "a": [2.0, 3.0], "url": ["x", "y"]})
+    named = from_frame(frame, doc_id="url")
+    assert named.doc_id is not None
+    assert (named.doc_id.tolist(), named.names) == (["x", "y"], ("a",))
+    _write(tmp_path / "b.txt", LETOR.replace("#docid = D3", "#"))
+    assert load_letor(tmp_path / "b.txt").doc_id is None
+
+
+def test_scores_of_every_form_are_those_of_the_data(tmp_path: Path) -> None:
+    """Each form holds the same scores; those by ids or places are in another order."""
+    letor = _write(tmp_path / "a.txt", LETOR)
+    scores, queries = [0.3, 0.9, 0.5, 0.1, 0.7], [7, 7, 7, 8, 8]
+    frame = pd.DataFrame(
+        {"label": [1, 0, 2, 0, 1], "qid": queries, "doc_id": [f"D{n}" for n in range(5)]}
+    )
+    table = tmp_path / "a.csv"
+    frame.sample(frac=1, random_state=1).to_csv(table, index=False)
+    plain = _write(tmp_path / "plain", "\n".join(map(str, scores)))
+    places = list(zip(queries, [0, 1, 2, 0, 1], scores, strict=True))[::-1]
+    ranklib = _write(tmp_path / "ranklib", "".join(f"{q}\t{i}\t{s}\n" for q, i, s in places))
+    rows = list(zip(queries, frame["doc_id"], scores, strict=True))[::-1]
+    run = _write(tmp_path / "run", "".join(f"{q} Q0 {d} 1 {s} indri\n" for q, d, s in rows))
+    by_id = tmp_path / "scores.csv"
+    pd.DataFrame(rows, columns=["qid", "doc_id", "score"]).to_csv(by_id, index=False)
+    metrics = ["--metrics", "ndcg,map,mrr,precision@2", "--convention", "trec"]
+    expected = _measured(plain, letor, *metrics)
+    assert expected["metrics"]["mrr"] == 0.75
+    for path in (ranklib, run, by_id):
+        assert _measured(path, letor, *metrics) == expected
+    for path in (run, by_id):
+        assert _measured(path, table, *metrics) == expected
+
+
+@pytest.mark.parametrize(
+    ("scores", "data", "message"),
+    [
+        ("7 0 1\n7 1 1\n7 2 1\n8 0 1\n", LETOR, "no score for document 1 (from 0) of query 8"),
+        ("7 0 1\n7 0 1\n", LETOR, "line 2: document 0 of query 7 is there twice"),
+        ("7 x 1\n", LETOR, "line 1: expected 'query place score'"),
+        ("1\n" * 4, LETOR, "has 4 scores, but the data has 5 documents"),
+        ("1\n2 3\n", LETOR, "line 2: expected one score, got '2 3'"),
+        ("1\n", "7 0 D0 1\n", "judgements by documents' ids, so "),
+        ("7 Q0 D0 1 1 x\n", "1 qid:7 1:1\n", "the data have none"),
+    ],
+)
+def test_scores_that_do_not_fit_are_refused(
+    tmp_path: Path, scores: str, data: str, message: str
+) -> None:
+    path = _write(tmp_path / "scores", scores)
+    assert message in _fails(path, _write(tmp_path / "data.txt", data))
