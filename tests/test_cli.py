@@ -37,7 +37,7 @@ from boostrank.lab.cli.parsing import (
     with_preset,
 )
 from boostrank.lab.learners import Learner
-from boostrank.lab.models import HOSTS
+from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.results import FoldResult
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.presets import REGULARIZED
@@ -606,12 +606,20 @@ def test_predict_refuses_another_number_of_features(
     trained = _run("train", files[0], "-o", "gbrank", "--host", host, "--model", model, *SMALL)
     assert trained.exit_code == 0, trained.output
     X, y, qid = parts[1].X, parts[1].y, parts[1].qid
-    for width, other in (4, X[:, :4]), (7, np.hstack([X, X[:, :2]])):
-        data = _write(tmp_path / "other.txt", RankingData(other, y, qid))
-        line = _fails("predict", model, data, "--out", out)
-        assert line.endswith(f"{name} was trained on 5 features, but {data} has {width}")
+    wide = _write(tmp_path / "wide.txt", RankingData(np.hstack([X, X[:, :2]]), y, qid))
+    line = _fails("predict", model, wide, "--out", out)
+    assert f"{wide}, line 1: feature 7 is beyond the 5 features of the model" in line
+    table = tmp_path / "wide.csv"
+    pd.DataFrame(X[:, :4]).to_csv(table, index=False)
+    line = _fails("predict", model, table, "--out", out)
+    assert line.endswith(f"{name} was trained on 5 features, but {table} has 4")
     assert not out.exists()
     assert _run("predict", model, files[1], "--out", out).exit_code == 0
+    # In svmlight, the last features of a file may all be 0, and so be absent.
+    narrow = _write(tmp_path / "narrow.txt", RankingData(X[:, :4], y, qid))
+    assert _run("predict", model, narrow, "--out", out).exit_code == 0
+    padded = np.hstack([X[:, :4], np.zeros((len(X), 1))])
+    np.testing.assert_array_equal(np.loadtxt(out), load_model(model).predict(padded))
 
 
 def test_predict_refuses_what_is_no_model(files: list[Path], tmp_path: Path) -> None:
@@ -680,7 +688,7 @@ def test_evaluate_refuses(files: list[Path], tmp_path: Path) -> None:
     )
     assert "did you mean 'trec'" in _fails("evaluate", scores, files[0], "--convention", "treck")
     scores.write_text("1.0\ntwo\n")
-    assert "scores.txt, line 2: expected one score, got 'two'" in _fails(
+    assert "scores.txt, line 2: expected one score, a finite number, got 'two'" in _fails(
         "evaluate", scores, files[0]
     )
     assert "nothing.txt" in _fails("evaluate", tmp_path / "nothing.txt", files[0])

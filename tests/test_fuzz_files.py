@@ -90,7 +90,7 @@ def files(draw):
 def plain_reading(text):
     """Return labels, qids and features of a valid file, read the simplest way."""
     labels, qids, rows = [], [], []
-    for line in text.split(b"\n"):
+    for line in text.removeprefix("\ufeff".encode()).split(b"\n"):
         tokens = line.partition(b"#")[0].split()
         if tokens:
             assert tokens[1].startswith(b"qid:")
@@ -98,10 +98,11 @@ def plain_reading(text):
             qids.append(int(tokens[1][4:]))
             pairs = (token.split(b":") for token in tokens[2:])
             rows.append({int(i): math.nan if x == b"NULL" else float(x) for i, x in pairs})
-    X = np.zeros((len(rows), max(i for row in rows for i in row)))
+    first = min(1, *(i for row in rows for i in row))  # features may be numbered from 0
+    X = np.zeros((len(rows), max(i for row in rows for i in row) + 1 - first))
     for row, values in zip(X, rows, strict=True):
         for number, value in values.items():
-            row[number - 1] = value
+            row[number - first] = value
     return X, labels, qids
 
 

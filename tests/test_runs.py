@@ -102,8 +102,8 @@ def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path: Path) 
     [
         ("1 Q0 a 1 2\n", "line 1: expected 'query Q0 document rank score tag', got 5 fields"),
         ("1 Q0 a 1 2 x\n\n1 Q0 a 2 1 x\n", "line 3: document a of query 1 is there twice"),
-        ("1 Q0 a 1 nan x\n", "line 1: the score must be a finite number, got 'nan'"),
-        ("1 Q0 a 1 1_0 x\n", "line 1: the score must be a finite number, got '1_0'"),
+        ("1 Q0 a 1 nan x\n", "line 1: expected a score, a finite number, got 'nan'"),
+        ("1 Q0 a 1 1_0 x\n", "line 1: expected a score, a finite number, got '1_0'"),
         ("\n", "holds no documents"),
     ],
 )
@@ -113,7 +113,7 @@ def test_runs_that_are_refused(tmp_path: Path, text: str, message: str) -> None:
         load_run(path)
     assert str(caught.value).startswith(str(path))
     qrels = _write(tmp_path / "qrels", "1 0 a 0.5\n")
-    with pytest.raises(ValueError, match="qrels, line 1: the grade must be a whole number"):
+    with pytest.raises(ValueError, match="qrels, line 1: expected a whole number as grade"):
         load_qrels(qrels)
 
 

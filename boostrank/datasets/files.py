@@ -67,7 +67,7 @@ def open_bytes(path: Path) -> BinaryIO:
         return cast(BinaryIO, lzma.open(path, "rb"))
     if kind == "zstandard":
         try:
-            import pyarrow
+            import pyarrow  # type: ignore[import-untyped]
         except ImportError as error:
             raise ImportError(
                 f'{path}: .zst files need pyarrow: pip install "boostrank[tables]" ({error})'

@@ -160,15 +160,14 @@ def _dense(matrices: Sequence[Any], first: int, width: int) -> Floats:
 
 
 def _as_data(files: Sequence[SvmlightFile], first: int, width: int) -> RankingData:
-    doc_id = None
-    if all(len(file.lines.doc_id) == len(file.y) for file in files):
-        doc_id = [one.decode("utf-8", "replace") for file in files for one in file.lines.doc_id]
+    ids = [one.decode("utf-8", "replace") for file in files for one in file.lines.doc_id]
+    known = all(len(file.lines.doc_id) == len(file.y) for file in files)
     return RankingData(
         _dense([file.X for file in files], first, width),
         np.concatenate([file.y for file in files]),
         np.concatenate([file.qid for file in files]),
         names=() if first == 1 else tuple(map(str, range(width))),
-        doc_id=doc_id,
+        doc_id=np.array(ids) if known else None,
     )
 
 

@@ -7,7 +7,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.ids import check_ids, join_ids
+from boostrank.datasets.ids import check_ids as check_ids
+from boostrank.datasets.ids import is_missing as is_missing
+from boostrank.datasets.ids import join_ids as join_ids
 from boostrank.objectives.validation import (
     Floats,
     Integers,
@@ -130,6 +132,8 @@ class RankingData:
         Columns of `X` that hold categories, as whole numbers from 0. Default (): none.
     categories : mapping of int to sequence of str, optional
         The strings that these numbers stand for, by column. Default {}: none, just numbers.
+    doc_id : array_like of integers, strings or dates (n_docs,), optional
+        Id of each document. Default None: there are none.
 
     Attributes
     ----------

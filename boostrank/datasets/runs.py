@@ -87,19 +87,19 @@ def number_of_text(where: str, what: str, text: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number) or "_" in text or not text.isascii():
-        raise ValueError(f"{where}: {what} must be a finite number, got {text[:40]!r}")
+        raise ValueError(f"{where}: expected {what}, a finite number, got {text[:40]!r}")
     return number
 
 
 def _grade(where: str, text: str) -> float:
-    grade = number_of_text(where, "the grade", text)
+    grade = number_of_text(where, "a grade", text)
     if not grade.is_integer():
-        raise ValueError(f"{where}: the grade must be a whole number, got {text[:40]!r}")
+        raise ValueError(f"{where}: expected a whole number as grade, got {text[:40]!r}")
     return grade
 
 
 def _score(where: str, text: str) -> float:
-    return number_of_text(where, "the score", text)
+    return number_of_text(where, "a score", text)
 
 
 def _read(
@@ -229,14 +229,14 @@ def judge(run: Run, qrels: Qrels) -> Judged:
     judged = zip(qrels.qid.tolist(), qrels.doc_id.tolist(), strict=True)
     grades = dict(zip(judged, qrels.y.tolist(), strict=True))
     keys = list(zip(run.qid.tolist(), run.doc_id.tolist(), strict=True))
-    labels = [grades.pop(key, 0.0) for key in keys]
+    found = [grades.pop(key, 0.0) for key in keys]
     single = np.finfo(np.float32)
     scores = np.clip(run.scores, single.min, single.max).astype(np.float32).astype(np.float64)
     qid = np.array([key[0] for key in (*keys, *grades)])
     doc_id = np.array([key[1] for key in (*keys, *grades)])
     retrieved = np.arange(len(qid)) < len(keys)
     scores = np.append(scores, np.full(len(grades), -np.finfo(np.float64).max))
-    labels = np.maximum([*labels, *grades.values()], 0.0)
+    labels = np.maximum([*found, *grades.values()], 0.0)
     place = np.unique(doc_id, return_inverse=True)[1]
     order = np.lexsort((-place, -scores, ~retrieved, qid))
     order = order[np.isin(qid[order], queries)]
@@ -267,4 +267,4 @@ def run_of_table(table: Any, qid: str, doc_id: str, score: str) -> Run:
     if not np.isfinite(scores).all():
         row = int(np.argmin(np.isfinite(scores)))
         raise ValueError(f"{table.where(row)}column {score!r} must be finite, got {scores[row]}")
-    return Run(*(values.astype(str) for values in ids), scores)
+    return Run(ids[0].astype(str), ids[1].astype(str), scores)

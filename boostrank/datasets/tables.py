@@ -340,7 +340,7 @@ def judgements(tables: Sequence[Table], columns: Columns) -> RankingData:
     y, qid = labels_of(tables, columns.label), ids_of(tables, columns.qid)
     order = _grouped(qid, columns.qid)
     doc_id = None if columns.doc_id is None else ids_of(tables, columns.doc_id)[order]
-    return RankingData(order[:, np.newaxis], y[order], qid[order], doc_id=doc_id)
+    return RankingData(order[:, np.newaxis].astype(np.float64), y[order], qid[order], doc_id=doc_id)
 
 
 def _place(tables: Sequence[Table], row: int) -> tuple[int, Table]:

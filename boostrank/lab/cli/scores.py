@@ -37,7 +37,7 @@ def read_scores(path: Path, columns: Columns, score: str) -> Floats | Places | R
                 f"{where}: expected one score, got {' '.join(fields)[:40]!r}; a run of TREC has "
                 "six fields on each line, a score file of RankLib three"
             )
-        scores.append(number_of_text(where, "the score", fields[0]))
+        scores.append(number_of_text(where, "one score", fields[0]))
     return np.array(scores, dtype=np.float64)
 
 
@@ -58,7 +58,7 @@ def _read_places(path: Path) -> Places:
         key = (fields[0], int(fields[1]))
         if key in scores:
             raise ValueError(f"{where}: document {key[1]} of query {key[0]} is there twice")
-        scores[key] = number_of_text(where, "the score", fields[2])
+        scores[key] = number_of_text(where, "a score", fields[2])
     return Places(scores)
 
 
