@@ -120,7 +120,7 @@ def read_parts(paths: Sequence[Any], columns: Columns) -> list[RankingData]:
         return load_letor_parts(list(paths))
     for path in paths:
         check_companions(path)
-    return _parts(read_tables(paths, columns), columns)
+    return parts_of_tables(read_tables(paths, columns), columns)
 
 
 def are_tables(paths: Sequence[Any]) -> bool:
@@ -198,10 +198,11 @@ def from_frame(
 
 def parts_of_frames(frames: Sequence[Any], columns: Columns) -> list[RankingData]:
     """Make one data set from each frame, with strings numbered the same way in all of them."""
-    return _parts([Table(frame) for frame in frames], columns)
+    return parts_of_tables([Table(frame) for frame in frames], columns)
 
 
-def _parts(tables: Sequence[Table], columns: Columns) -> list[RankingData]:
+def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingData]:
+    """Make one data set from each table, with strings numbered the same way in all of them."""
     _check_names(tables, columns)
     names = _features(tables, columns)
     y, ids = labels_of(tables, columns.label), ids_of(tables, columns.qid)
