@@ -80,9 +80,10 @@ def test_sort(host, data, kind):
         **{offset: start[back]},
     )  # fmt: skip
     assert trees(booster(ranker)) == trees(booster(expected))
-    scores = ranker.predict(data.X[order])
-    expected_score = boostrank.evaluate(ranker.predict(data.X[back]), data.y[back], data.group)
-    score = ranker.score(data.X[order], data.y[order], qid=data.qid[order])
+    X = kind(data.X)
+    scores = ranker.predict(X[order])
+    expected_score = boostrank.evaluate(ranker.predict(X[back]), data.y[back], data.group)
+    score = ranker.score(X[order], data.y[order], qid=data.qid[order])
     assert score == expected_score["ndcg@10"]
     assert len(scores) == len(order)
 
