@@ -239,7 +239,7 @@ def test_cut_offs_are_honoured() -> None:
     ranker = LGBMRanker(**plain).fit(
         DATA.X, DATA.y, group=DATA.group, eval_at=[1], eval_metric="map", **evals
     )
-    assert [list(each) for each in ranker.evals_result_.values()] == [["map"]]
+    assert [list(each) for each in ranker.evals_result_.values()] == [["map@1"]]
     # LightGBM's own NDCG has that cut-off too.
     params = {**QUIET, "objective": OURS, "metric": "ndcg", "eval_at": [2]}
     history: dict[str, Any] = {}
