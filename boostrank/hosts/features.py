@@ -96,6 +96,13 @@ def read_features(X: Any, rules: HostRules, qid: Any = None) -> Any:
         For names that the host cannot tell apart or take, and for a column that has the name of an
         id, such as "qid", or is equal to `qid`.
     """
+    read = _read(X, rules, qid)
+    if read.shape[1] == 0:
+        raise ValueError("X must have at least one feature, got none")
+    return read
+
+
+def _read(X: Any, rules: HostRules, qid: Any) -> Any:
     if _has(X, "tocsr"):
         return _sparse(X, rules)
     lazy = next((name for name in ("compute", "collect") if _has(X, name)), None)
@@ -109,6 +116,8 @@ def read_features(X: Any, rules: HostRules, qid: Any = None) -> Any:
     if _has(X, "iloc") and X.columns.nlevels > 1:
         X = X.copy(deep=False)
         X.columns = [" ".join(map(str, name)) for name in X.columns]
+    if type(X).__name__ == "RecordBatch":
+        X = sys.modules["pyarrow"].Table.from_batches([X])
     _check_names(X, rules)
     for name in _columns(X) or ():
         cure = f"X.drop({name!r}, axis=1) in pandas or X.drop({name!r}) in polars"

@@ -158,6 +158,8 @@ def read_rows(
     weight, offset = _column("sample_weight", weight), _column("start scores", offset)
     y = check_labels(y, np.size(y), domain)
     n_docs = len(y)
+    if n_docs == 0:
+        raise ValueError("X and y must have at least one document, got none")
     if rules is not None:
         X = read_features(X, rules, qid)
         if X.shape[0] != n_docs:
@@ -391,7 +393,7 @@ def placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: b
                 f"position is ignored by {objective.name}: to correct for it, wrap the "
                 "objective in boostrank.Unbiased"
             )
-        objective = objective.replace(position=position)
+        objective = objective.replace(position=_column("position", position))
     return _sorted(objective, np.asarray(_column("qid", qid))) if sort else objective
 
 
