@@ -237,14 +237,17 @@ class XGBRanker(xgboost.XGBRanker):
         if weight is not None and len(weight) != len(train.group):
             obj, weight = _DocumentWeights(self.objective_, weight), None
         with xgboost.config_context(verbosity=self.verbosity):
-            matrix = self._matrix(train, weight)
+            matrix = self._matrix(train, weight, like=xgb_model)
             history: dict[str, Any] = {}
             self._Booster = xgboost.train(
                 self.get_xgb_params(),
                 matrix,
                 rounds,
                 evals=[
-                    (self._matrix(rows, rows.query_weight, matrix), f"validation_{i}")
+                    (
+                        self._matrix(rows, rows.query_weight, ref=matrix, like=matrix),
+                        f"validation_{i}",
+                    )
                     for i, rows in enumerate(evals)
                 ],
                 obj=obj,
@@ -267,7 +270,12 @@ class XGBRanker(xgboost.XGBRanker):
         return XGBOOST._replace(categories=self.enable_categorical, omitted_is_missing=zeros_count)
 
     def _matrix(
-        self, rows: rankers.Rows, weight: Floats | None, train: xgboost.DMatrix | None = None
+        self,
+        rows: rankers.Rows,
+        weight: Floats | None,
+        *,
+        ref: xgboost.DMatrix | None = None,
+        like: "xgboost.DMatrix | xgboost.Booster | None" = None,
     ) -> xgboost.DMatrix:
         kwargs: dict[str, Any] = {
             "label": rows.y,
@@ -279,17 +287,21 @@ class XGBRanker(xgboost.XGBRanker):
             "feature_types": self.feature_types,
             "enable_categorical": self.enable_categorical,
         }
-        if train is None:
+        if ref is None:
             kwargs["feature_weights"] = self.feature_weights
         try:
             if self.tree_method in (None, "auto", "hist") and self.booster != "gblinear":
-                return xgboost.QuantileDMatrix(rows.X, ref=train, max_bin=self.max_bin, **kwargs)
-            return xgboost.DMatrix(rows.X, **kwargs)
+                made = xgboost.QuantileDMatrix(rows.X, ref=ref, max_bin=self.max_bin, **kwargs)
+            else:
+                made = xgboost.DMatrix(rows.X, **kwargs)
         except xgboost.core.XGBoostError as error:
             reason = beyond_float32(rows.X)
             if reason:
                 raise ValueError(reason) from error
             raise
+        if like is not None:  # an array has its features in this order
+            made.feature_names = like.feature_names
+        return made
 
     def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
         """Return scores, as `xgboost.XGBRanker.predict` does.
@@ -300,6 +312,7 @@ class XGBRanker(xgboost.XGBRanker):
         X = read_features(X, self._rules)
         if self.__sklearn_is_fitted__():  # XGBoost says that it is not
             X = like_training(X, _trained(self.get_booster(), self.sparse_), self._rules)
+            kwargs = {"validate_features": False, **kwargs}
         return super().predict(X, *args, **kwargs)
 
     score = rankers.score

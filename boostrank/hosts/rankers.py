@@ -253,11 +253,15 @@ def read_sets(
                 f"got {len(values)}"
             )
     columns = [[None] * len(sets) if values is None else values for values in given.values()]
-    read = [
-        read_rows(X, y, group=g, qid=q, weight=w, offset=o, prefix="eval_", **same)
-        for (X, y), g, q, w, o in zip(sets, *columns, strict=True)
-    ]
-    return rows, [each._replace(X=like_training(each.X, trained, rules)) for each in read]
+    evaluated = []
+    for (set_X, set_y), g, q, w, o in zip(sets, *columns, strict=True):
+        read = read_rows(set_X, set_y, group=g, qid=q, weight=w, offset=o, prefix="eval_", **same)
+        if set_X is X and set_y is y and not sort:
+            # LightGBM tells by the objects that this is the training set.
+            evaluated.append(read._replace(X=rows.X, y=rows.y))
+        else:
+            evaluated.append(read._replace(X=like_training(read.X, trained, rules)))
+    return rows, evaluated
 
 
 def set_objective(ranker: Any, params: dict[str, Any]) -> dict[str, Any]:
