@@ -256,10 +256,11 @@ def test_xgboosts_zeros_stay_zeros(data, kind):
     assert np.array_equal(same.predict(sparse), same.predict(sparse.tocoo()))
     # Where nothing is left out, or zeros are missing too, there is no difference.
     full = np.where(X == 0.0, 1.0, X)
-    for params, values in (({}, full), ({"missing": 0.0}, X), ({"booster": "gblinear"}, X)):
+    linear = {"booster": "gblinear", "max_depth": None}
+    for params, values in (({}, full), ({"missing": 0.0}, X), (linear, X)):
         stored = scipy.sparse.csr_matrix(values)
         for one, other in ((stored, kind(values)), (kind(values), stored)):
-            fitted = make("xgboost", **params).fit(one, data.y, qid=data.qid)
+            fitted = make("xgboost").set_params(**params).fit(one, data.y, qid=data.qid)
             expected = fitted.predict(one)
             np.testing.assert_allclose(fitted.predict(other), expected, rtol=1e-5, atol=1e-6)
 
@@ -400,10 +401,11 @@ first = np.arange(n) % 7 / 7.0
 columns = pl.DataFrame({"first": first})
 frames = {f"polars {k}": columns.with_columns(v.alias("c")) for k, v in series.items()}
 frames |= {f"arrow {k}": pa.table({"first": first, "c": v}) for k, v in arrays.items()}
+tiny = {"objective": "regression", "n_estimators": 1, "n_jobs": 1}
 makers = {
-    "lightgbm": lambda: LGBMRanker(n_estimators=1, verbosity=-1, n_jobs=1, min_child_samples=2),
-    "xgboost": lambda: XGBRanker(n_estimators=1, n_jobs=1),
-    "categories": lambda: XGBRanker(n_estimators=1, n_jobs=1, enable_categorical=True),
+    "lightgbm": lambda: LGBMRanker(**tiny, verbosity=-1, min_child_samples=2),
+    "xgboost": lambda: XGBRanker(**tiny),
+    "categories": lambda: XGBRanker(**tiny, enable_categorical=True),
 }
 for host, make in makers.items():
     plain = make().fit(np.c_[first, y], y, group=group)
