@@ -27,8 +27,12 @@ from boostrank.objectives.validation import Floats
 
 
 def _trained(booster: xgboost.Booster, sparse: bool | None = None) -> Trained:
-    names = booster.feature_names
-    return Trained(None if names is None else tuple(names), booster.num_features(), sparse)
+    names, width = booster.feature_names, booster.num_features()
+    if names is None:
+        return Trained(None, width, sparse)
+    types = booster.feature_types or [""] * width
+    categories = frozenset(name for name, kind in zip(names, types, strict=True) if kind == "c")
+    return Trained(tuple(names), width, sparse, categories)
 
 
 class _DocumentWeights(xgboost.objective.Objective):

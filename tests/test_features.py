@@ -337,6 +337,15 @@ def test_categories(host, data):
     moved = table[NAMES[::-1]]
     moved["e"] = moved["e"].cat.reorder_categories([3, 1, 2, 0])
     assert np.array_equal(fitted.predict(moved), fitted.predict(table))
+    numbers = table.astype({"e": float})
+    message = "'e' of X was a category in training and is a number|categorical_feature do not match"
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(numbers)
+    message = message.replace("a category", "a number", 1).replace("is a number", "is a category")
+    params = {"enable_categorical": True} if host == "xgboost" else {}
+    fitted = make(host, **params).fit(numbers, data.y, qid=data.qid)
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(table)
 
 
 # Both hosts, all methods, every type: one process, which must reach its last line.

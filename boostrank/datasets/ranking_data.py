@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from numbers import Integral
 from typing import Any, Self
 
@@ -52,9 +53,11 @@ def check_either(group: Any, qid: Any, prefix: str = "") -> None:
 def check_ids(name: str, qid: Any, n_docs: int) -> npt.NDArray[Any]:
     """Return ids, one per document, as an array of integers or of strings; none may be missing.
 
-    Whole numbers may come as floats, as pandas returns them after a join.
+    Whole numbers may come as floats, as pandas returns them after a join. Dates become strings.
     """
     ids = np.asarray(qid)
+    if ids.dtype.kind == "M":
+        ids = ids.astype(object) if np.isnat(ids).any() else ids.astype(str)
     if ids.dtype.kind == "f" and np.all(np.abs(ids) < 2**53) and np.all(ids == np.floor(ids)):
         ids = ids.astype(np.int64)
     if ids.ndim == 1 and ids.dtype.kind in "fO":
@@ -71,10 +74,12 @@ def check_ids(name: str, qid: Any, n_docs: int) -> npt.NDArray[Any]:
                 f"{name} must hold integers or strings, not both: row 0 has {ids[0]!r}, row {row} "
                 f"has {ids[row]!r}"
             )
-        if set(kinds) < {"integer", "string"}:
+        if set(kinds) == {"date"}:
+            ids = ids.astype(str)
+        elif set(kinds) < {"integer", "string"}:
             ids = np.array(ids.tolist())
     if ids.dtype.kind not in "iuUS":
-        raise TypeError(f"{name} must hold integers or strings, got dtype {ids.dtype}")
+        raise TypeError(f"{name} must hold integers or strings, or dates, got dtype {ids.dtype}")
     if ids.shape != (n_docs,):
         raise ValueError(
             f"{name} must have one id for each of the {n_docs} documents, got shape {ids.shape}"
@@ -88,7 +93,9 @@ def _kind(value: Any) -> str:
         return "string"
     if isinstance(value, Integral):
         return "integer"
-    return "missing" if is_missing(value) else "other"
+    if is_missing(value):
+        return "missing"
+    return "date" if isinstance(value, date) else "other"
 
 
 def is_missing(value: Any) -> bool:

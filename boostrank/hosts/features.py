@@ -28,6 +28,8 @@ class HostRules(NamedTuple):
     Attributes
     ----------
     host : str
+    start : str
+        Its argument for the scores that training starts from.
     not_in_names : str
         Characters that no feature's name may have.
     space : str
@@ -41,6 +43,7 @@ class HostRules(NamedTuple):
     """
 
     host: str
+    start: str
     not_in_names: str
     space: str
     categories: bool
@@ -48,8 +51,10 @@ class HostRules(NamedTuple):
     omitted_is_missing: bool
 
 
-LIGHTGBM = HostRules("LightGBM", '",:[]{}', "_", True, False, omitted_is_missing=False)
-XGBOOST = HostRules("XGBoost", "[]<", " ", True, True, omitted_is_missing=True)
+LIGHTGBM = HostRules(
+    "LightGBM", "init_score", '",:[]{}', "_", True, False, omitted_is_missing=False
+)
+XGBOOST = HostRules("XGBoost", "base_margin", "[]<", " ", True, True, omitted_is_missing=True)
 
 
 class Trained(NamedTuple):
@@ -62,11 +67,30 @@ class Trained(NamedTuple):
     width : int
     sparse : bool or None
         Whether a sparse matrix left out values. None: not known, or without effect.
+    categories : set of str or None
+        The columns that are categories. None: not known.
     """
 
     names: tuple[str, ...] | None
     width: int
     sparse: bool | None = None
+    categories: frozenset[str] | None = None
+
+
+def trained_on(X: Any, rules: HostRules) -> Trained:
+    """Describe features.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, data frame or Arrow table
+        As `read_features` returns it.
+    rules : HostRules
+
+    Returns
+    -------
+    Trained
+    """
+    return Trained(_names(X, rules), X.shape[1], omits(X), _categories(X, rules))
 
 
 def read_features(X: Any, rules: HostRules, qid: Any = None) -> Any:
@@ -126,12 +150,6 @@ def _read(X: Any, rules: HostRules, qid: Any) -> Any:
     return _frame(X, rules)
 
 
-def feature_names(X: Any, rules: HostRules) -> tuple[str, ...] | None:
-    """Return the names of a frame's columns as the host writes them, or None for an array."""
-    columns = _columns(X)
-    return None if columns is None else tuple(_written(columns, rules))
-
-
 def like_training(X: Any, trained: Trained, rules: HostRules) -> Any:
     """Return features with the columns that a model was trained on, in their order.
 
@@ -155,10 +173,8 @@ def like_training(X: Any, trained: Trained, rules: HostRules) -> Any:
         value of the other.
     """
     _check_zeros(X, trained, rules)
-    names = feature_names(X, rules)
+    names = _names(X, rules)
     expected = trained.names
-    if names == expected and names is not None:
-        return X
     if names is None or expected is None or _unnamed(expected, names):
         if X.shape[1] != trained.width:
             raise ValueError(
@@ -174,6 +190,10 @@ def like_training(X: Any, trained: Trained, rules: HostRules) -> Any:
             f"X must have the columns of training, but it {' and '.join(said)}; select those of "
             "training, or pass an array in their order"
         )
+    if trained.categories is not None:
+        _check_kinds(trained.categories, X, rules)
+    if names == expected:
+        return X
     columns = dict(zip(names, _columns(X) or (), strict=True))
     chosen = [columns[name] for name in expected]
     return X.select(chosen) if _has(X, "select") and not _has(X, "iloc") else X[chosen]
@@ -186,7 +206,7 @@ def omits(X: Any) -> bool:
 
 def beyond_float32(X: Any) -> str:
     """Describe the first column with a value that float32 cannot hold, or return ""."""
-    names = feature_names(X, XGBOOST)
+    names = _names(X, XGBOOST)
     for place in range(X.shape[1]):
         try:
             column = X[:, [place]] if names is None else X[(_columns(X) or ())[place]]
@@ -276,6 +296,31 @@ def _columns(X: Any) -> list[Any] | None:
     return list(X.columns) if _has(X, "columns") and _has(X, "dtypes") else None
 
 
+def _names(X: Any, rules: HostRules) -> tuple[str, ...] | None:
+    """Return the names of a frame's columns as the host writes them, or None for an array."""
+    columns = _columns(X)
+    return None if columns is None else tuple(_written(columns, rules))
+
+
+def _types(X: Any) -> Iterable[Any]:
+    return X.schema.types if _has(X, "column_names") else X.dtypes
+
+
+def _categories(X: Any, rules: HostRules) -> frozenset[str] | None:
+    names = _names(X, rules)
+    if names is None:
+        return None
+    pandas = _has(X, "iloc")
+    typed = zip(names, _types(X), strict=True)
+    return frozenset(name for name, dtype in typed if _is_category(dtype, pandas=pandas))
+
+
+def _is_category(dtype: Any, *, pandas: bool) -> bool:
+    words = ("enum", "categorical", "dictionary<values=string", "dictionary<values=large_string")
+    kind = str(dtype).lower()
+    return kind == "category" if pandas else kind.startswith(words)
+
+
 def _written(columns: Iterable[Any], rules: HostRules) -> Iterator[str]:
     return (str(name).replace(" ", rules.space) for name in columns)
 
@@ -300,10 +345,9 @@ def _check_names(X: Any, rules: HostRules) -> None:
 
 
 def _frame(X: Any, rules: HostRules) -> Any:
-    types = X.schema.types if _has(X, "column_names") else X.dtypes
     pandas = _has(X, "iloc")
     changed = {}
-    for name, dtype in zip(_columns(X) or (), types, strict=True):
+    for name, dtype in zip(_columns(X) or (), _types(X), strict=True):
         kind = str(dtype).lower()
         if pandas and isinstance(dtype, np.dtype) and dtype.kind in "biuf":
             if not dtype.isnative or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
@@ -324,9 +368,7 @@ def _frame(X: Any, rules: HostRules) -> Any:
 
 def _check_category(name: Any, dtype: Any, rules: HostRules, *, pandas: bool) -> None:
     """Refuse a column that the host does not read as numbers or as categories."""
-    kind = str(dtype).lower()
-    words = ("enum", "categorical", "dictionary<values=string", "dictionary<values=large_string")
-    category = kind == "category" if pandas else kind.startswith(words)
+    category = _is_category(dtype, pandas=pandas)
     if category and rules.categories and (pandas or rules.arrow_categories):
         return
     cure = (
@@ -341,6 +383,16 @@ def _check_category(name: Any, dtype: Any, rules: HostRules, *, pandas: bool) ->
     raise TypeError(
         f"the column {name!r} of X has the type {said}, which {rules.host} does not take; {cure}"
     )
+
+
+def _check_kinds(categories: frozenset[str], X: Any, rules: HostRules) -> None:
+    """Refuse a column that was a category in training and is a number now, or the reverse."""
+    now = _categories(X, rules) or frozenset()
+    for name in sorted(categories ^ now):
+        was, is_now = ("a number", "a category") if name in now else ("a category", "a number")
+        raise ValueError(
+            f"the column {name!r} of X was {was} in training and is {is_now}: make it {was} again"
+        )
 
 
 def _unnamed(expected: Sequence[str], names: Sequence[str]) -> bool:

@@ -13,10 +13,9 @@ from boostrank.datasets.ranking_data import check_either, check_ids, sizes_of_id
 from boostrank.hosts.features import (
     HostRules,
     Trained,
-    feature_names,
     like_training,
-    omits,
     read_features,
+    trained_on,
 )
 from boostrank.hosts.monitoring import DEFAULT_METRIC
 from boostrank.metrics import evaluate, per_query_weight
@@ -29,7 +28,6 @@ from boostrank.objectives.validation import (
     Integers,
     check_group,
     check_labels,
-    check_scores,
     check_weight,
 )
 from boostrank.registry import make_objective
@@ -155,7 +153,8 @@ def read_rows(
     """
     _check_aligned(X, y=y, qid=qid, sample_weight=weight)
     y, qid, group = _column("y", y), _column("qid", qid), _column("group", group)
-    weight, offset = _column("sample_weight", weight), _column("start scores", offset)
+    start = "start scores" if rules is None else rules.start
+    weight, offset = _column("sample_weight", weight), _column(start, offset)
     y = check_labels(y, np.size(y), domain)
     n_docs = len(y)
     if n_docs == 0:
@@ -166,7 +165,7 @@ def read_rows(
             raise ValueError(
                 f"X must have one row for each of the {n_docs} labels, got {X.shape[0]}"
             )
-    offset = None if offset is None else _check_start(offset, n_docs)
+    offset = None if offset is None else _check_start(start, offset, n_docs)
     check_either(group, qid, prefix)
     if qid is None:
         if sort:
@@ -190,14 +189,30 @@ def read_rows(
     return Rows(X, y, sizes, weight, offset)
 
 
-def _check_start(offset: Any, n_docs: int) -> Floats:
+def _check_start(name: str, scores: Any, n_docs: int) -> Floats:
     """Return the scores that training starts from."""
-    scores = check_scores(offset)
-    if len(scores) != n_docs:
+    array = np.asarray(scores)
+    if array.dtype.kind not in "biuf" or array.shape != (n_docs,):
         raise ValueError(
-            f"start scores must be one for each of the {n_docs} documents, got {len(scores)}"
+            f"{name} must be one number for each of the {n_docs} documents, got shape "
+            f"{array.shape} of dtype {array.dtype}"
         )
-    return scores
+    if not np.isfinite(array).all():
+        row = np.flatnonzero(~np.isfinite(array))[0]
+        raise ValueError(f"{name} must be finite, got {array[row]} at row {row}")
+    return np.require(array, np.float64, ["C", "W"])
+
+
+def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:
+    """Return evaluation sets as pairs of X and y; a tuple of two may be one pair."""
+    one = isinstance(eval_set, tuple) and len(eval_set) == 2 and not isinstance(eval_set[0], tuple)
+    pairs = [eval_set] if one else list(eval_set)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ValueError(
+                f"eval_set must be a list of pairs (X, y), got a {type(pair).__name__}"
+            )
+    return pairs
 
 
 def read_sets(
@@ -237,7 +252,7 @@ def read_sets(
     rows = read_rows(X, y, group=group, qid=qid, weight=weight, offset=offset, **same)
     if continued is not None:
         rows = rows._replace(X=like_training(rows.X, continued, rules))
-    trained = Trained(feature_names(rows.X, rules), rows.X.shape[1], omits(rows.X))
+    trained = trained_on(rows.X, rules)
     sets = evals[0]
     names = ("eval_group", "eval_qid", "weights", "start scores")
     given = dict(zip(names, evals[1:], strict=True))
@@ -246,6 +261,7 @@ def read_sets(
             if values is not None:
                 raise ValueError(f"{name} of evaluation sets are given, but no eval_set")
         return rows, []
+    sets = _pairs(sets)
     for name, values in given.items():
         if values is not None and len(values) != len(sets):
             raise ValueError(
