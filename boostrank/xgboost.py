@@ -238,8 +238,10 @@ class XGBRanker(xgboost.XGBRanker):
         self.objective_ = where(rankers.objective_for_fit(self.objective, rounds, done))
         obj: Objective | _DocumentWeights = self.objective_
         weight = train.weight
-        if weight is not None and len(weight) != len(train.group):
-            obj, weight = _DocumentWeights(self.objective_, weight), None
+        # A linear booster makes NaN of one weight per query.
+        linear = self.booster == "gblinear"
+        if train.document_weight is not None and (linear or len(train.weight) != len(train.group)):
+            obj, weight = _DocumentWeights(self.objective_, train.document_weight), None
         with xgboost.config_context(verbosity=self.verbosity):
             matrix = self._matrix(train, weight, like=xgb_model)
             history: dict[str, Any] = {}

@@ -546,3 +546,17 @@ def test_xgboosts_other_matrices(data):
         ranker.fit(data.X, data.y, group=data.group)
         assert np.isfinite(ranker.predict(data.X)).all()
         assert len(np.unique(ranker.predict(data.X))) > 5
+
+
+def test_a_linear_booster_takes_query_weights(data):
+    weight = np.linspace(0.5, 2.0, len(data.group))
+    params = {"booster": "gblinear", "n_estimators": ROUNDS, "n_jobs": 1}
+    rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
+    of_queries, of_documents = (
+        XGBRanker(**params).fit(
+            data.X, data.y, sample_weight=values, sample_weight_eval_set=[weight], **rows
+        )
+        for values in (weight, np.repeat(weight, data.group))
+    )
+    assert np.isfinite(of_queries.predict(data.X)).all()
+    assert np.array_equal(of_queries.predict(data.X), of_documents.predict(data.X))

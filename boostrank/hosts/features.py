@@ -241,9 +241,7 @@ def _dense(X: Any) -> npt.NDArray[Any]:
             f"X must have a row for each document and a column for each feature, got shape "
             f"{array.shape}; a single feature is X.reshape(-1, 1)"
         )
-    array = array.astype(_float(array.dtype), copy=False)
-    # XGBoost misreads rows or columns in reverse.
-    return array if min(array.strides) >= 0 else np.ascontiguousarray(array)
+    return array.astype(_float(array.dtype), copy=False)
 
 
 def _float(dtype: npt.DTypeLike) -> np.dtype[Any]:
