@@ -9,7 +9,14 @@ from typing import Any, Self
 import lightgbm
 import numpy as np
 
-from boostrank.hosts import rankers
+from boostrank.hosts import monitoring, rankers
+from boostrank.hosts.features import (
+    LIGHTGBM,
+    HostRules,
+    Trained,
+    like_training,
+    read_features,
+)
 from boostrank.hosts.ignored import EVAL_AT, cutoffs_are_reported
 from boostrank.metrics import Metric
 from boostrank.objectives import Objective
@@ -31,6 +38,38 @@ def _eval_set(evals: list[rankers.Rows]) -> dict[str, Any]:
             "eval_y": tuple(rows.y for rows in evals),
         }
     return {"eval_set": [(rows.X, rows.y) for rows in evals]}
+
+
+def _evaluation_sets(
+    eval_set: Any, eval_X: Any, eval_y: Any, *given: Any
+) -> tuple[Any, Any, Any, Any, Any]:
+    """Return pairs of X and y, and what belongs to each, from either form of arguments."""
+    if eval_X is None and eval_y is None:
+        return (eval_set, *given)
+    if eval_set is not None or eval_X is None or eval_y is None:
+        raise ValueError("pass either eval_set, or both eval_X and eval_y")
+    if isinstance(eval_X, tuple) and isinstance(eval_y, tuple):
+        if len(eval_X) != len(eval_y):
+            raise ValueError(
+                f"eval_X and eval_y must have as many sets, got {len(eval_X)} and {len(eval_y)}"
+            )
+        return (list(zip(eval_X, eval_y, strict=True)), *given)
+    # One set, and what belongs to it: as LightGBM takes it, in a sequence of one, or as it is.
+    wrapped = (
+        values if values is None or (len(values) == 1 and np.ndim(values[0])) else [values]
+        for values in given
+    )
+    return ([(eval_X, eval_y)], *wrapped)
+
+
+def _booster(model: Any) -> lightgbm.Booster | None:
+    if isinstance(model, str | Path):
+        return lightgbm.Booster(model_file=model)
+    return model.booster_ if isinstance(model, lightgbm.LGBMModel) else model
+
+
+def _trained(booster: lightgbm.Booster) -> Trained:
+    return Trained(tuple(booster.feature_name()), booster.num_feature())
 
 
 class LGBMRanker(lightgbm.LGBMRanker):
@@ -98,6 +137,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
         sample_weight: Any = None,
         init_score: Any = None,
         eval_set: Sequence[tuple[Any, Any]] | None = None,
+        eval_X: Any = None,
+        eval_y: Any = None,
         eval_group: Sequence[Any] | None = None,
         eval_qid: Sequence[Any] | None = None,
         eval_sample_weight: Sequence[Any] | None = None,
@@ -128,14 +169,16 @@ class LGBMRanker(lightgbm.LGBMRanker):
             Scores to start from.
         eval_set : sequence of (X, y), optional
             Evaluated after each round.
+        eval_X, eval_y : array_like or tuple of them, optional
+            The same as two arguments: the features and the grades of one set, or of several.
         eval_group, eval_qid, eval_sample_weight, eval_init_score : sequences, optional
-            One entry for each set in `eval_set`.
+            One entry for each evaluation set.
         eval_metric : str, Metric or sequence of them, optional
             Boostrank's metrics. Default, unless `metric` is given: NDCG at each `eval_at`, or 10.
         eval_at : int or sequence of int, optional
-            Cut-offs of NDCG, unless `eval_metric` is given.
+            Cut-offs of each metric in `eval_metric` that has none: "ndcg" with 5 is "ndcg@5".
         callbacks : list, optional
-            LightGBM's, such as ``lightgbm.early_stopping(20)``.
+            LightGBM's, such as ``lightgbm.early_stopping(20)``. Copied for each training.
         init_model : path, Booster or ranker, optional
             A model to continue training.
         sort : bool, default False
@@ -160,23 +203,48 @@ class LGBMRanker(lightgbm.LGBMRanker):
             and `qid`, a query split in two, ``bagging_by_query``, or an alias of `n_estimators`.
         """
         y = rankers.labels_for(X, y, self.objective, pairs)
+        init_model = _booster(init_model)
         train, evals = rankers.read_sets(
             (X, y, group, qid, sample_weight, init_score),
-            (eval_set, eval_group, eval_qid, eval_sample_weight, eval_init_score),
+            _evaluation_sets(
+                eval_set, eval_X, eval_y, eval_group, eval_qid, eval_sample_weight, eval_init_score
+            ),
             sort=sort,
             domain=rankers.label_domain(self.objective),
+            rules=self._rules,
+            continued=None if init_model is None else _trained(init_model),
         )
         where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
-        return self._fit(train, evals, eval_metric, eval_at, callbacks, init_model, where, kwargs)
+        metrics = self._metrics(eval_metric, eval_at, evaluated=bool(evals))
+        if eval_at is not None:
+            kwargs["eval_at"] = np.ravel(eval_at).tolist()
+        return self._fit(train, evals, metrics, callbacks, init_model, where, kwargs)
+
+    def _metrics(self, eval_metric: Any, eval_at: Any, *, evaluated: bool) -> list[Metric]:
+        """Return the metrics of boostrank that are computed in every round."""
+        params = self.get_params()
+        alone = self.metric == "None"
+        cutoffs = eval_at
+        if cutoffs is None:
+            cutoffs = next((params[name] for name in EVAL_AT if name in params), None)
+        if eval_metric is None and not (alone and (evaluated or cutoffs is not None)):
+            return []
+        if eval_metric is None and cutoffs is not None:
+            eval_metric = "ndcg"
+        metrics = monitoring.read_metrics(eval_metric, cutoffs)
+        if alone and eval_at is not None:
+            monitoring.check_cutoffs(metrics, eval_at)
+        usual = (1, 2, 3, 4, 5)  # LightGBM's
+        monitoring.check_names(metrics, self.metric, usual if cutoffs is None else cutoffs)
+        return metrics
 
     def _fit(
         self,
         train: rankers.Rows,
         evals: list[rankers.Rows],
-        eval_metric: str | Metric | Sequence[str | Metric] | None,
-        eval_at: Sequence[int] | int | None,
+        metrics: list[Any],
         callbacks: list[Callable[..., Any]] | None,
-        init_model: "str | Path | lightgbm.Booster | lightgbm.LGBMModel | None",
+        init_model: lightgbm.Booster | None,
         where: Callable[[Objective], Objective],
         kwargs: dict[str, Any],
     ) -> Self:
@@ -184,46 +252,50 @@ class LGBMRanker(lightgbm.LGBMRanker):
         for alias in _ROUNDS_ALIASES:
             if alias in params:
                 raise ValueError(f"{alias} must be given as n_estimators, got {params[alias]!r}")
-        metrics: list[Any] = []
-        cutoffs = eval_at
-        if cutoffs is None:
-            cutoffs = next((params[name] for name in EVAL_AT if name in params), None)
-        if eval_metric is None and cutoffs is not None and self.metric == "None":
-            eval_metric = [f"ndcg@{k}" for k in np.ravel(cutoffs)]
-        if eval_metric is not None or (evals and self.metric == "None"):
-            metrics = rankers.read_metrics(eval_metric)
-        if isinstance(init_model, str | Path):
-            init_model = lightgbm.Booster(model_file=init_model)
-        elif isinstance(init_model, lightgbm.LGBMModel):
-            init_model = init_model.booster_
-        if eval_at is not None:
-            kwargs["eval_at"] = [int(k) for k in np.ravel(eval_at)]
         done = 0 if init_model is None else init_model.current_iteration()
         # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
         objective = rankers.objective_for_fit(self.objective, self.n_estimators, done)
         self._objective = where(objective)
-        if eval_at is not None:
-            kwargs["eval_at"] = np.ravel(eval_at).tolist()
-        with cutoffs_are_reported():
-            super().fit(
-                train.X,
-                train.y,
-                sample_weight=train.document_weight,
-                init_score=train.offset,
-                group=train.group,
-                **_eval_set(evals),
-                eval_sample_weight=[rows.document_weight for rows in evals] or None,
-                eval_init_score=[rows.offset for rows in evals] or None,
-                eval_group=[rows.group for rows in evals] or None,
-                eval_metric=metrics or None,
-                callbacks=callbacks,
-                init_model=init_model,
-                **kwargs,
-            )
+        try:
+            with cutoffs_are_reported():
+                super().fit(
+                    train.X,
+                    train.y,
+                    sample_weight=train.document_weight,
+                    init_score=train.offset,
+                    group=train.group,
+                    **_eval_set(evals),
+                    eval_sample_weight=[rows.document_weight for rows in evals] or None,
+                    eval_init_score=[rows.offset for rows in evals] or None,
+                    eval_group=[rows.group for rows in evals] or None,
+                    eval_metric=metrics or None,
+                    callbacks=monitoring.fresh(callbacks),
+                    init_model=init_model,
+                    **kwargs,
+                )
+        except lightgbm.basic.LightGBMError as error:
+            if "num_features()" in str(error):
+                raise ValueError(
+                    f"LightGBM finds nothing to split in X, which has {len(train.y)} rows: every "
+                    "feature is constant, or no split leaves min_child_samples="
+                    f"{self.min_child_samples} rows on both sides; lower it, or bring more data"
+                ) from error
+            raise
         return self
 
+    @property
+    def _rules(self) -> HostRules:
+        return LIGHTGBM
+
     def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return scores, as `lightgbm.LGBMRanker.predict` does."""
-        return super().predict(rankers.read_features(X), *args, **kwargs)
+        """Return scores, as `lightgbm.LGBMRanker.predict` does.
+
+        Columns of a frame are found by the names that they had in training; an array has them in
+        the order of training.
+        """
+        X = read_features(X, LIGHTGBM)
+        if self.__sklearn_is_fitted__():  # LightGBM says that it is not
+            X = like_training(X, _trained(self.booster_), LIGHTGBM)
+        return super().predict(X, *args, **kwargs)
 
     score = rankers.score

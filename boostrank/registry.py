@@ -5,9 +5,51 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from boostrank.metrics.definitions import METRICS
 from boostrank.objectives import REGISTRY, Objective
 from boostrank.objectives.base import listed
 from boostrank.objectives.validation import check_choice
+
+#: Names of the hosts' own ranking objectives that are not ours, with what ours are called.
+OF_HOSTS: Mapping[str, tuple[str, str]] = {
+    "rank:ndcg": ("XGBoost", "'lambdarank'"),
+    "rank:pairwise": ("XGBoost", "'ranknet'"),
+    "rank:map": ("XGBoost", "boostrank.LambdaRank(target='map')"),
+    **dict.fromkeys(
+        ("rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
+        ("LightGBM", "'xe-ndcg'"),
+    ),
+}
+
+
+def check_name(name: Any) -> str:
+    """Return the name of an objective.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        For an unknown name. Names of the hosts' own objectives, and of metrics, are told apart.
+    """
+    if isinstance(name, str) and name in OF_HOSTS:
+        host, ours = OF_HOSTS[name]
+        raise ValueError(
+            f"unknown objective {name!r}: that is {host}'s own, for its own ranker; boostrank's is "
+            f"{ours}"
+        )
+    if isinstance(name, str) and name not in REGISTRY and name.partition("@")[0] in METRICS:
+        raise ValueError(
+            f"unknown objective {name!r}: that is a metric, to be measured, not a loss; to train "
+            "for it, use 'blend', the default, or 'lambdarank', whose target= may name a metric"
+        )
+    return check_choice("objective", name, REGISTRY)
 
 
 def objective_names() -> tuple[str, ...]:
@@ -55,7 +97,7 @@ def objective(name: str, /, **params: Any) -> Objective:
          hessian='gauss-newton', rescale=True, perturb=None, perturb_scale=1.0,
          query_fraction=1.0, seed=0, start_round=None)
     """
-    cls = REGISTRY[check_choice("objective", name, REGISTRY)]
+    cls = REGISTRY[check_name(name)]
     known = [field.name for field in listed(cls)]
     for param in params:
         if param not in known:

@@ -10,11 +10,29 @@ import numpy.typing as npt
 import xgboost
 from xgboost.callback import EarlyStopping
 
-from boostrank.hosts import rankers, rounds
+from boostrank.hosts import monitoring, rankers, rounds
 from boostrank.hosts.data import read
+from boostrank.hosts.features import (
+    XGBOOST,
+    HostRules,
+    Trained,
+    beyond_float32,
+    like_training,
+    omits,
+    read_features,
+)
 from boostrank.hosts.handover import hand_over
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
+
+
+def _trained(booster: xgboost.Booster, sparse: bool | None = None) -> Trained:
+    names, width = booster.feature_names, booster.num_features()
+    if names is None:
+        return Trained(None, width, sparse)
+    types = booster.feature_types or [""] * width
+    categories = frozenset(name for name, kind in zip(names, types, strict=True) if kind == "c")
+    return Trained(tuple(names), width, sparse, categories)
 
 
 class _DocumentWeights(xgboost.objective.Objective):
@@ -48,9 +66,16 @@ class XGBRanker(xgboost.XGBRanker):
         whatever their own number of rounds; `objective_` is the objective that was trained.
     **kwargs
         Every other parameter of `xgboost.XGBRanker`: `n_estimators`, `max_depth`, `callbacks`, ...
+        Each training copies the callbacks.
         `eval_metric` is one or several of boostrank's metrics, by default NDCG@10;
         `early_stopping_rounds` uses the last of them on the last evaluation set.
         `base_score` is 0 by default.
+
+    Attributes
+    ----------
+    sparse_ : bool or None
+        Whether training was on a sparse matrix that left values out, which XGBoost takes for
+        missing. None: not known, as the model was loaded.
 
     Examples
     --------
@@ -92,7 +117,7 @@ class XGBRanker(xgboost.XGBRanker):
             plain rankers can load the model.
         """
         params: dict[str, Any] = super().get_xgb_params()
-        params.pop("eval_metric")
+        params.pop("eval_metric", None)  # XGBoost leaves a callable out itself
         if params["base_score"] is None:
             params["base_score"] = 0
         return params | {"objective": "rank:pairwise", "disable_default_eval_metric": True}
@@ -107,6 +132,7 @@ class XGBRanker(xgboost.XGBRanker):
         objective = self.objective
         super().load_model(fname)
         self.objective = objective
+        self.sparse_ = None
 
     def fit(
         self,
@@ -175,11 +201,17 @@ class XGBRanker(xgboost.XGBRanker):
             ``maximize=True`` (``False`` if the last metric is logloss, brier or ece).
         """
         y = rankers.labels_for(X, y, self.objective, pairs)
+        if isinstance(xgb_model, str | Path):
+            xgb_model = xgboost.Booster(model_file=xgb_model)
+        elif isinstance(xgb_model, xgboost.XGBModel):
+            xgb_model = xgb_model.get_booster()
         train, evals = rankers.read_sets(
             (X, y, group, qid, sample_weight, base_margin),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
             sort=sort,
             domain=rankers.label_domain(self.objective),
+            rules=self._rules,
+            continued=None if xgb_model is None else _trained(xgb_model),
         )
         where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
         return self._fit(train, evals, verbose, xgb_model, where)
@@ -189,10 +221,10 @@ class XGBRanker(xgboost.XGBRanker):
         train: rankers.Rows,
         evals: list[rankers.Rows],
         verbose: bool | int | None,
-        xgb_model: "xgboost.Booster | xgboost.XGBModel | str | Path | None",
+        xgb_model: xgboost.Booster | None,
         where: Callable[[Objective], Objective],
     ) -> Self:
-        metrics = rankers.read_metrics(self.eval_metric)
+        metrics = monitoring.read_metrics(self.eval_metric)
         upwards = metrics[-1].larger_is_better
         for callback in self.callbacks or ():
             if isinstance(callback, EarlyStopping) and callback.maximize is not upwards:
@@ -201,26 +233,27 @@ class XGBRanker(xgboost.XGBRanker):
                     f"EarlyStopping must be told that {kind} is better: "
                     f"EarlyStopping(rounds=..., maximize={upwards})"
                 )
-        if isinstance(xgb_model, str | Path):
-            xgb_model = xgboost.Booster(model_file=xgb_model)
-        elif isinstance(xgb_model, xgboost.XGBModel):
-            xgb_model = xgb_model.get_booster()
         rounds = self.get_num_boosting_rounds()
         done = 0 if xgb_model is None else xgb_model.num_boosted_rounds()
         self.objective_ = where(rankers.objective_for_fit(self.objective, rounds, done))
         obj: Objective | _DocumentWeights = self.objective_
         weight = train.weight
-        if weight is not None and len(weight) != len(train.group):
-            obj, weight = _DocumentWeights(self.objective_, weight), None
+        # A linear booster makes NaN of one weight per query.
+        linear = self.booster == "gblinear"
+        if train.document_weight is not None and (linear or len(train.weight) != len(train.group)):
+            obj, weight = _DocumentWeights(self.objective_, train.document_weight), None
         with xgboost.config_context(verbosity=self.verbosity):
-            matrix = self._matrix(train, weight)
+            matrix = self._matrix(train, weight, like=xgb_model)
             history: dict[str, Any] = {}
             self._Booster = xgboost.train(
                 self.get_xgb_params(),
                 matrix,
                 rounds,
                 evals=[
-                    (self._matrix(rows, rows.query_weight, matrix), f"validation_{i}")
+                    (
+                        self._matrix(rows, rows.query_weight, ref=matrix, like=matrix),
+                        f"validation_{i}",
+                    )
                     for i, rows in enumerate(evals)
                 ],
                 obj=obj,
@@ -230,13 +263,25 @@ class XGBRanker(xgboost.XGBRanker):
                 evals_result=history,
                 verbose_eval=verbose,
                 xgb_model=xgb_model,
-                callbacks=self.callbacks,
+                callbacks=monitoring.fresh(self.callbacks),
             )
         self.evals_result_ = history
+        self.sparse_ = omits(train.X)
         return self
 
+    @property
+    def _rules(self) -> HostRules:
+        # What is missing counts as 0 in a linear model.
+        zeros_count = self.missing != 0 and self.booster != "gblinear"
+        return XGBOOST._replace(categories=self.enable_categorical, omitted_is_missing=zeros_count)
+
     def _matrix(
-        self, rows: rankers.Rows, weight: Floats | None, train: xgboost.DMatrix | None = None
+        self,
+        rows: rankers.Rows,
+        weight: Floats | None,
+        *,
+        ref: xgboost.DMatrix | None = None,
+        like: "xgboost.DMatrix | xgboost.Booster | None" = None,
     ) -> xgboost.DMatrix:
         kwargs: dict[str, Any] = {
             "label": rows.y,
@@ -248,14 +293,32 @@ class XGBRanker(xgboost.XGBRanker):
             "feature_types": self.feature_types,
             "enable_categorical": self.enable_categorical,
         }
-        if train is None:
+        if ref is None:
             kwargs["feature_weights"] = self.feature_weights
-        if self.tree_method in (None, "auto", "hist") and self.booster != "gblinear":
-            return xgboost.QuantileDMatrix(rows.X, ref=train, max_bin=self.max_bin, **kwargs)
-        return xgboost.DMatrix(rows.X, **kwargs)
+        try:
+            if self.tree_method in (None, "auto", "hist") and self.booster != "gblinear":
+                made = xgboost.QuantileDMatrix(rows.X, ref=ref, max_bin=self.max_bin, **kwargs)
+            else:
+                made = xgboost.DMatrix(rows.X, **kwargs)
+        except xgboost.core.XGBoostError as error:
+            reason = beyond_float32(rows.X)
+            if reason:
+                raise ValueError(reason) from error
+            raise
+        if like is not None:  # an array has its features in this order
+            made.feature_names = like.feature_names
+        return made
 
     def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return scores, as `xgboost.XGBRanker.predict` does."""
-        return super().predict(rankers.read_features(X), *args, **kwargs)
+        """Return scores, as `xgboost.XGBRanker.predict` does.
+
+        Columns of a frame are found by the names that they had in training; an array has them in
+        the order of training.
+        """
+        X = read_features(X, self._rules)
+        if self.__sklearn_is_fitted__():  # XGBoost says that it is not
+            X = like_training(X, _trained(self.get_booster(), self.sparse_), self._rules)
+            kwargs = {"validate_features": False, **kwargs}
+        return super().predict(X, *args, **kwargs)
 
     score = rankers.score

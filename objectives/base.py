@@ -147,6 +147,12 @@ class Objective(ABC):
         # Otherwise `dataclass` would generate one that starts with the inherited parameters.
         cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse what a booster passes if it was given the class in place of an object."""
+        if len(args) == 2 and hasattr(args[1], "get_label"):
+            raise TypeError(f"the objective must be an object, not a class: {cls.__name__}()")
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         check_choice("hessian", self.hessian, self.hessians)
         for field in fields(self):

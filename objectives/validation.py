@@ -221,5 +221,14 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in words:
         near = difflib.get_close_matches(str(value).lower().replace("_", "-"), words, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"unknown {name} {value!r}{hint} (known: {', '.join(words)})")
+        raise ValueError(f"unknown {name} {value!r}{hint} ({nearest(value, words)})")
     return value
+
+
+def nearest(value: Any, words: Iterable[str]) -> str:
+    """List the known words for a message, or the nearest five of many."""
+    known = list(words)
+    if len(known) <= 10:
+        return f"known: {', '.join(known)}"
+    near = difflib.get_close_matches(str(value).lower().replace("_", "-"), known, n=5, cutoff=0.0)
+    return f"nearest of {len(known)}: {', '.join(near)}"

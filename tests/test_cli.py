@@ -491,7 +491,7 @@ def test_the_regularized_preset_gives_way_to_params(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["-o", "sdgc"], "unknown objective 'sdgc'; did you mean 'sdcg'? (known: blend, sdcg, "),
+        (["-o", "sdgc"], "unknown objective 'sdgc'; did you mean 'sdcg'? (nearest of 28: sdcg, "),
         (["-o", "sdcg:kk=1"], "'sdcg' has no parameter 'kk'; did you mean 'k'? (it has: k, alpha"),
         (["-o", "sdcg:k=0"], "k must be at least 1, got 0"),
         (["-o", "sdcg:k"], "written name=value, such as k=10; got 'k'"),

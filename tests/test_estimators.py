@@ -80,9 +80,10 @@ def test_sort(host, data, kind):
         **{offset: start[back]},
     )  # fmt: skip
     assert trees(booster(ranker)) == trees(booster(expected))
-    scores = ranker.predict(data.X[order])
-    expected_score = boostrank.evaluate(ranker.predict(data.X[back]), data.y[back], data.group)
-    score = ranker.score(data.X[order], data.y[order], qid=data.qid[order])
+    X = kind(data.X)
+    scores = ranker.predict(X[order])
+    expected_score = boostrank.evaluate(ranker.predict(X[back]), data.y[back], data.group)
+    score = ranker.score(X[order], data.y[order], qid=data.qid[order])
     assert score == expected_score["ndcg@10"]
     assert len(scores) == len(order)
 
@@ -120,8 +121,9 @@ def test_the_query_id_is_no_feature(host, data, frame, name):
         (lambda ids: pandas.array([*ids[:3], None, *ids[4:]], "Int64"), ValueError, "row 3 has no"),
         (lambda ids: polars.Series([*ids[:3], None, *ids[4:]]), ValueError, "row 3 has none"),
         (lambda ids: np.array([*ids[:4], "x", *ids[5:]], object), TypeError, "row 4 has 'x'"),
+        (lambda ids: np.array(["NaT", *ids[1:]], "M8[D]"), ValueError, "row 0 has none"),
     ],
-    ids=["nan", "none", "pandas", "polars", "mixed"],
+    ids=["nan", "none", "pandas", "polars", "mixed", "date"],
 )
 def test_every_document_has_an_id(host, data, change, error, message):
     ids = change(data.qid.tolist())
@@ -133,10 +135,35 @@ def test_every_document_has_an_id(host, data, change, error, message):
         )
 
 
-def test_ids_as_objects(host, data):
+def test_ids_of_any_type(host, data):
     expected = trees(booster(make_ranker(host).fit(data.X, data.y, qid=data.qid)))
-    for ids in (data.qid.astype(object), pandas.array(data.qid, "Int64"), data.qid.astype(str)):
+    days = np.datetime64("2026-01-01") + data.qid
+    dates = (
+        days,
+        pandas.Series(days),
+        pandas.Series(days).dt.tz_localize("UTC"),
+        days.astype(object),
+    )
+    numbers = data.qid.astype(object), pandas.array(data.qid, "Int64"), data.qid.astype(np.uint64)
+    for ids in (*numbers, *dates, data.qid.astype(str), pandas.Categorical(data.qid)):
         assert trees(booster(make_ranker(host).fit(data.X, data.y, qid=ids))) == expected
+
+
+def test_start_scores_are_checked(host, data):
+    name = "init_score" if host == "lightgbm" else "base_margin"
+    short, missing = np.zeros(5), np.where(data.y > 1, np.nan, 0.0)
+    for start, message in ((short, "one number for each of the"), (missing, "finite, got nan at")):
+        with pytest.raises(ValueError, match=f"{name} must be {message}"):
+            make_ranker(host).fit(data.X, data.y, qid=data.qid, **{name: start})
+
+
+def test_one_evaluation_set_as_a_pair(host, data):
+    rows = {"qid": data.qid, "eval_qid": [data.qid]}
+    one, other = (
+        make_ranker(host).fit(data.X, data.y, eval_set=sets, **rows).evals_result_
+        for sets in ((data.X[:], data.y[:]), [(data.X[:], data.y[:])])
+    )
+    assert one == other
 
 
 def test_sort_takes_query_weights_by_ascending_id(host, data):
@@ -195,8 +222,13 @@ def test_labels_of_any_number_reach_an_objective_that_takes_them(ranker):
             ValueError,
             "eval_qid must keep a query's rows together",
         ),
+        (
+            {"eval_set": [np.zeros((9, 1))], "eval_group": [[9]]},
+            ValueError,
+            "list of pairs \\(X, y",
+        ),
     ],
-    ids=range(17),
+    ids=range(18),
 )
 def test_bad_data(host, changes, error, message):
     rows = {"X": np.arange(9.0)[:, None], "y": [0, 1, 2] * 3, "group": [3, 3, 3]}
@@ -514,3 +546,17 @@ def test_xgboosts_other_matrices(data):
         ranker.fit(data.X, data.y, group=data.group)
         assert np.isfinite(ranker.predict(data.X)).all()
         assert len(np.unique(ranker.predict(data.X))) > 5
+
+
+def test_a_linear_booster_takes_query_weights(data):
+    weight = np.linspace(0.5, 2.0, len(data.group))
+    params = {"booster": "gblinear", "n_estimators": ROUNDS, "n_jobs": 1}
+    rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
+    of_queries, of_documents = (
+        XGBRanker(**params).fit(
+            data.X, data.y, sample_weight=values, sample_weight_eval_set=[weight], **rows
+        )
+        for values in (weight, np.repeat(weight, data.group))
+    )
+    assert np.isfinite(of_queries.predict(data.X)).all()
+    assert np.array_equal(of_queries.predict(data.X), of_documents.predict(data.X))

@@ -239,7 +239,7 @@ def test_cut_offs_are_honoured() -> None:
     ranker = LGBMRanker(**plain).fit(
         DATA.X, DATA.y, group=DATA.group, eval_at=[1], eval_metric="map", **evals
     )
-    assert [list(each) for each in ranker.evals_result_.values()] == [["map"]]
+    assert [list(each) for each in ranker.evals_result_.values()] == [["map@1"]]
     # LightGBM's own NDCG has that cut-off too.
     params = {**QUIET, "objective": OURS, "metric": "ndcg", "eval_at": [2]}
     history: dict[str, Any] = {}
@@ -248,6 +248,60 @@ def test_cut_offs_are_honoured() -> None:
         lambda: lgb.train(params, _dataset(), 2, valid_sets=[_dataset()], callbacks=callbacks)
     )
     assert [list(each) for each in history.values()] == [["ndcg@2"]]
+
+
+ALONE = np.ones(len(DATA.y), dtype=int)
+EQUAL = np.ones(len(DATA.y))
+WITHIN = np.repeat(np.arange(len(DATA.group)) % 2, DATA.group)  # equal in each query
+
+
+def _trainings(objective: Any, y: Any, group: Any) -> dict[str, Callable[[], Any]]:
+    few = {"n_estimators": 2, "n_jobs": 1}
+    linear = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1}
+    return {
+        "lightgbm.train": lambda: lgb.train(
+            {**QUIET, "objective": objective}, lgb.Dataset(DATA.X, y, group=group), 2
+        ),
+        "xgboost.train": lambda: xgb.train(
+            linear, xgb.DMatrix(DATA.X, y, group=group, nthread=1), 2, obj=objective
+        ),
+        "LGBMRanker": lambda: LGBMRanker(objective=objective, verbosity=-1, **few).fit(
+            DATA.X, y, group=group
+        ),
+        "XGBRanker": lambda: XGBRanker(objective=objective, **few).fit(DATA.X, y, group=group),
+    }
+
+
+@pytest.mark.parametrize("way", ["lightgbm.train", "xgboost.train", "LGBMRanker", "XGBRanker"])
+@pytest.mark.parametrize(
+    ("objective", "y", "group", "warned"),
+    [
+        (OURS, DATA.y, DATA.group, False),
+        (OURS, DATA.y, ALONE, True),
+        (OURS, EQUAL, DATA.group, True),
+        (OURS, WITHIN, DATA.group, True),
+        (boostrank.QueryRMSE(), WITHIN, DATA.group, True),
+        (boostrank.ListMLE(), WITHIN, DATA.group, True),
+        (boostrank.Regression(), DATA.y, ALONE, False),
+        (boostrank.Regression(), WITHIN, DATA.group, False),
+        (boostrank.Regression(), EQUAL, DATA.group, True),
+        (boostrank.Unbiased(OURS, position=WITHIN + 1), EQUAL, DATA.group, True),
+        (boostrank.Preferences(OURS, [(0, 1), (9, 8)]), EQUAL, DATA.group, False),
+        (boostrank.Several({"a": OURS, "b": OURS}, labels={"b": DATA.y}), EQUAL, DATA.group, False),
+        (boostrank.Several({"a": OURS, "b": OURS}, labels={"b": WITHIN}), EQUAL, DATA.group, True),
+    ],
+    ids=range(13),
+)  # fmt: skip
+def test_a_training_without_two_labels_to_order_warns_once(
+    way: str, objective: Any, y: Any, group: Any, warned: bool
+) -> None:
+    texts = [str(each.message) for each in _warnings(_trainings(objective, y, group)[way])]
+    said = [text for text in texts if "no query" in text]
+    assert len(said) == warned
+    if warned:
+        assert said[0].startswith(
+            f"no query has two different labels: {objective.name} has nothing"
+        )
 
 
 def test_all_parameters_of_xgboosts_own_objectives_are_known() -> None:

@@ -1,5 +1,7 @@
 """What rankers take: the same kinds of containers in `fit`, `predict`, `score` and with `sort`."""
 
+import tempfile
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,32 +11,122 @@ import scipy.sparse
 from test_estimators import HOSTS, booster, make_ranker
 from training import make_data, trees
 
+import boostrank
+
 # LightGBM 4.6 warns of feature names that it made itself.
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning"),
+    pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),
+]
 
 
 def frame(values):
     return pd.DataFrame(values, columns=[f"f{i}" for i in range(values.shape[1])])
 
 
+def named(names):
+    return lambda X: pd.DataFrame(np.asarray(X), columns=names)
+
+
+def on_disk(values):
+    """Return a memory map of a temporary file, which is gone when the map is."""
+    with tempfile.TemporaryFile() as file:
+        mapped = np.memmap(file, values.dtype, "w+", shape=values.shape)
+    mapped[:] = values
+    return mapped
+
+
+def read_only(values):
+    values = values.copy()
+    values.flags.writeable = False
+    return values
+
+
+def sparse_of_any_kind(X, dtype=float, byte_order="="):
+    matrix = scipy.sparse.csr_matrix(X.astype(dtype))
+    for name in ("data", "indices", "indptr"):
+        array = getattr(matrix, name)
+        setattr(matrix, name, array.astype(array.dtype.newbyteorder(byte_order)))
+    return matrix
+
+
+def with_duplicates(X):
+    """Return CSR in which every entry is stored as two halves."""
+    matrix = scipy.sparse.csr_matrix(X)
+    halves = np.repeat(matrix.data / 2.0, 2), np.repeat(matrix.indices, 2)
+    return scipy.sparse.csr_matrix((*halves, matrix.indptr * 2), shape=X.shape)
+
+
+def unsorted(X):
+    return with_duplicates(X)[:, ::-1][:, ::-1]
+
+
 FEATURES = {
     "array": np.asarray,
-    "float32": lambda X: X.astype(np.float32).astype(float),
+    "float32": lambda X: X.astype(np.float32),
+    "float16": lambda X: X.astype(np.float16),
+    "longdouble": lambda X: X.astype(np.longdouble),
+    "foreign float64": lambda X: X.astype(">f8"),
+    "foreign float32": lambda X: X.astype(">f4"),
+    "objects": lambda X: X.astype(object),
     "column-major": np.asfortranarray,
+    "every other row": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "every other column": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "reversed": lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
+    "read-only": read_only,
+    "memory map": on_disk,
+    "matrix": np.matrix,
+    "masked": lambda X: np.ma.masked_array(X, mask=np.zeros(X.shape, bool)),
     "lists": lambda X: X.tolist(),
     "pandas": frame,
+    "pandas, foreign": lambda X: frame(X).astype(">f8"),
+    "pandas, foreign column": lambda X: frame(X).astype({"f1": ">f4"}),
+    "pandas, float16": lambda X: frame(X).astype(np.float16),
+    "pandas, longdouble": lambda X: frame(X).astype(np.longdouble),
     "pandas, nullable": lambda X: frame(X).convert_dtypes(),
     "pandas, Arrow": lambda X: frame(X).astype("double[pyarrow]"),
+    "pandas, sparse": lambda X: frame(X).astype(pd.SparseDtype(float, 0.0)),
+    "pandas, numbered": pd.DataFrame,
+    "pandas, MultiIndex": named(pd.MultiIndex.from_product([["a"], ["b", "c", "d", "e", "f"]])),
     "polars": lambda X: pl.DataFrame(frame(X)),
+    "polars, float32": lambda X: pl.DataFrame(frame(X).astype(np.float32)),
     "arrow": lambda X: pa.Table.from_pandas(frame(X)),
+    "arrow, chunks": lambda X: pa.concat_tables(
+        map(pa.Table.from_pandas, (frame(X[:9]), frame(X[9:])))
+    ),
+    "arrow, batch": lambda X: pa.RecordBatch.from_pandas(frame(X)),
     **{
         f"{form} {kind}": getattr(scipy.sparse, f"{form}_{kind}")
         for form in ("csr", "csc", "coo", "lil", "dok", "bsr")
         for kind in ("matrix", "array")
     },
+    "csr, foreign": lambda X: sparse_of_any_kind(X, byte_order=">"),
+    "csr, longdouble": lambda X: sparse_of_any_kind(X, np.longdouble),
+    "csr, duplicates": with_duplicates,
+    "csr, unsorted": unsorted,
+}
+#: Whole numbers of a few units, as types that hold them.
+WHOLE = {
+    **{
+        kind: lambda X, kind=kind: X.astype(kind)
+        for kind in ("i1", "i2", "i4", "i8", "u2", ">i2", ">u8")
+    },
+    "polars": lambda X: pl.DataFrame(frame(X)).cast(pl.Int16),
+    "arrow": lambda X: pa.Table.from_pandas(frame(X).astype("u1")),
+    "pandas, nullable": lambda X: frame(X).astype("Int8"),
+    "pandas, Arrow": lambda X: frame(X).astype("int8[pyarrow]"),
+    "pandas, foreign": lambda X: frame(X).astype(">i8"),
+    "csr": lambda X: sparse_of_any_kind(X, "i8"),
 }
 COLUMNS = {
     "array": np.asarray,
+    "foreign": lambda y: y.astype(y.dtype.newbyteorder(">")),
+    "every other": lambda y: np.repeat(y, 2)[::2],
+    "reversed": lambda y: np.ascontiguousarray(y[::-1])[::-1],
+    "read-only": read_only,
+    "memory map": on_disk,
+    "masked": lambda y: np.ma.masked_array(y, mask=np.zeros(len(y), bool)),
+    "matrix": lambda y: np.matrix(y).T,
     "list": lambda y: y.tolist(),
     "one column": lambda y: y[:, None],
     "pandas": pd.Series,
@@ -54,8 +146,9 @@ COLUMNS = {
 @pytest.fixture(scope="module")
 def data():
     d = make_data()
-    d.X[:, 4] += 1.0  # what is not stored in a sparse matrix is missing to XGBoost
-    d.X = d.X.astype(np.float32).astype(float)
+    d.X[:, 4] += 1.0
+    d.X = np.round(d.X * 8.0) / 8.0  # float16 holds these
+    d.X[d.X == 0.0] = 1.0  # what is not stored in a sparse matrix is missing to XGBoost
     return d
 
 
@@ -63,50 +156,137 @@ def make(host):
     return make_ranker(host, "regression")
 
 
-def check(host, data, X, y, qid):
-    """Compare everything computed from these containers with the same from arrays."""
-    expected = make(host).fit(data.X, data.y, qid=data.qid)
-    ranker = make(host).fit(X(data.X), y(data.y), qid=qid(data.qid))
-    assert trees(booster(ranker)) == trees(booster(expected))
-    np.testing.assert_array_equal(ranker.predict(X(data.X)), expected.predict(data.X))
-    order = np.random.default_rng(0).permutation(len(data.y))
-    shuffled = X(data.X[order]), y(data.y[order]), qid(data.qid[order])
-    rows = data.X[order], data.y[order], data.qid[order]
-    score = ranker.score(*shuffled[:2], qid=shuffled[2])
-    assert score == expected.score(*rows[:2], qid=rows[2])
-    sets = {"eval_set": [shuffled[:2]], "eval_qid": [shuffled[2]]}
-    ranker = make(host).fit(*shuffled[:2], qid=shuffled[2], sort=True, **sets)
-    expected = make(host).fit(*rows[:2], qid=rows[2], sort=True)
-    assert trees(booster(ranker)) == trees(booster(expected))
+class Want:
+    """What is computed from arrays."""
+
+    def __init__(self, host, data, X):
+        self.X, self.y, self.qid = X, data.y, data.qid
+        self.order = np.random.default_rng(0).permutation(len(data.y))
+        rows = self.X[self.order], self.y[self.order]
+        ids = self.qid[self.order]
+        sets = {"eval_set": [rows], "eval_qid": [ids]}
+        fitted = make(host).fit(*rows, qid=ids, sort=True, **sets)
+        self.trees, self.history = trees(booster(fitted)), fitted.evals_result_
+        fitted = make(host).fit(self.X, self.y, qid=self.qid)
+        self.unsorted_trees = trees(booster(fitted))
+        self.scores = fitted.predict(self.X)
+        self.score = fitted.score(*rows, qid=ids)
+
+
+@pytest.fixture(scope="module")
+def wanted(data):
+    return {host: Want(host, data, data.X) for host in HOSTS}
+
+
+def check(host, want, X, y, qid):
+    """Compare all methods that take data, given these containers, with the same from arrays."""
+    given = X(want.X)
+    ranker = make(host).fit(given, y(want.y), qid=qid(want.qid))
+    assert trees(booster(ranker)) == want.unsorted_trees
+    np.testing.assert_array_equal(ranker.predict(given), want.scores)
+    rows = X(want.X[want.order]), y(want.y[want.order])
+    ids = qid(want.qid[want.order])
+    assert ranker.score(*rows, qid=ids) == want.score
+    sets = {"eval_set": [rows], "eval_qid": [ids]}
+    ranker = make(host).fit(*rows, qid=ids, sort=True, **sets)
+    assert trees(booster(ranker)) == want.trees
+    assert ranker.evals_result_ == want.history
 
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("kind", FEATURES)
-def test_features(host, data, kind):
-    check(host, data, FEATURES[kind], np.asarray, np.asarray)
+def test_features(host, wanted, kind):
+    check(host, wanted[host], FEATURES[kind], np.asarray, np.asarray)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_inputs_are_left_as_they_are(host, data):
+    """What is converted is a copy."""
+    array, sparse = data.X.astype(">f8"), with_duplicates(data.X)
+    frames = [FEATURES[f"pandas, {kind}"](data.X) for kind in ("foreign", "sparse", "MultiIndex")]
+    described = [(list(each.columns), list(each.dtypes)) for each in frames]
+    stored = sparse.data.copy()
+    for X in (array, sparse, *frames):
+        make(host).fit(X, data.y, qid=data.qid).predict(X)
+    assert array.dtype == ">f8"
+    np.testing.assert_array_equal(array, data.X)
+    np.testing.assert_array_equal(sparse.data, stored)
+    assert [(list(each.columns), list(each.dtypes)) for each in frames] == described
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_whole_numbers(host, data):
+    want = Want(host, data, np.abs(np.ceil(data.X * 4.0)) + 1.0)
+    for X in WHOLE.values():
+        check(host, want, X, np.asarray, np.asarray)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_booleans(host, data):
+    """Of frames alone: a sparse matrix leaves False out."""
+    X = (data.X > 0.5).astype(float)
+    want = Want(host, data, X)
+    for kind in (
+        lambda X: X.astype(bool),
+        lambda X: frame(X).astype(bool),
+        lambda X: frame(X).astype("boolean"),
+        lambda X: frame(X).astype("bool[pyarrow]"),
+        lambda X: pl.DataFrame(frame(X).astype(bool)),
+        lambda X: pa.Table.from_pandas(frame(X).astype(bool)),
+    ):
+        check(host, want, kind, np.asarray, np.asarray)
 
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("kind", COLUMNS)
-def test_labels(host, data, kind):
-    check(host, data, np.asarray, COLUMNS[kind], np.asarray)
+def test_labels(host, wanted, kind):
+    check(host, wanted[host], np.asarray, COLUMNS[kind], np.asarray)
 
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("kind", COLUMNS)
-def test_ids(host, data, kind):
-    check(host, data, np.asarray, np.asarray, COLUMNS[kind])
+def test_ids(host, data, wanted, kind):
+    check(host, wanted[host], np.asarray, np.asarray, COLUMNS[kind])
+    if kind == "foreign":  # strings too
+        kind = "array"
     words = [f"{number:02}" for number in range(len(data.group))]  # in the order of the numbers
-    check(host, data, np.asarray, np.asarray, lambda qid: COLUMNS[kind](np.take(words, qid)))
+    check(
+        host, wanted[host], np.asarray, np.asarray, lambda qid: COLUMNS[kind](np.take(words, qid))
+    )
 
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("kind", COLUMNS)
-def test_weights(host, data, kind):
-    weight = np.linspace(0.5, 2.0, len(data.y))
-    expected = make(host).fit(data.X, data.y, qid=data.qid, sample_weight=weight)
-    ranker = make(host).fit(data.X, data.y, qid=data.qid, sample_weight=COLUMNS[kind](weight))
+def test_weights_and_start_scores_and_groups(host, data, kind):
+    numbers = np.linspace(0.5, 2.0, len(data.y))
+    start = "init_score" if host == "lightgbm" else "base_margin"
+    column = COLUMNS["array" if kind == "arrow, chunks" else kind]
+
+    def fit(numbers, group):
+        given = {"sample_weight": numbers, start: numbers, "group": group}
+        names = ("eval_sample_weight", "eval_init_score")
+        if host == "xgboost":
+            names = ("sample_weight_eval_set", "base_margin_eval_set")
+        sets = {name: [numbers] for name in names}
+        evals = {"eval_set": [(data.X, data.y)], "eval_group": [group]}
+        return make(host).fit(data.X, data.y, **given, **evals, **sets)
+
+    expected = fit(numbers, data.group)
+    ranker = fit(COLUMNS[kind](numbers), column(data.group))
     assert trees(booster(ranker)) == trees(booster(expected))
+    assert ranker.evals_result_ == expected.evals_result_
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_positions(host, data, kind):
+    places = np.concatenate([np.arange(1, n + 1) for n in data.group])
+    objective = boostrank.Unbiased(boostrank.RankNet(), propensity=(1.0,) * places.max())
+
+    def fit(places):
+        return make_ranker(host, objective).fit(data.X, data.y > 1, qid=data.qid, position=places)
+
+    assert trees(booster(fit(COLUMNS[kind](places)))) == trees(booster(fit(places)))
 
 
 @pytest.mark.parametrize("host", HOSTS)

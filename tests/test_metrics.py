@@ -476,7 +476,7 @@ def test_trec(seed):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ndgc@10", r"unknown metric 'ndgc@10'; did you mean 'ndcg@10'\? \(known: dcg, ndcg"),
+        ("ndgc@10", r"unknown metric 'ndgc@10'; did you mean 'ndcg@10'\? \(nearest of \d+: ndcg"),
         ("NDCG@5", r"did you mean 'ndcg@5'\?"),
         ("presicion@5", r"did you mean 'precision@5'\?"),
         ("ndcg@0", r"unknown metric 'ndcg@0'; did you mean 'ndcg@10'\?"),

@@ -71,6 +71,12 @@ def read(data: Any) -> HostData:
         group = data.get_group()
         if group is None:
             raise ValueError("group is missing: this Dataset has no queries; give it group=sizes")
+        if len(group) == 0 and data.used_indices is not None:
+            # A subset of a Dataset from a file: LightGBM looks for the queries of the whole before
+            # it has read them.
+            rows, whole = _rows_of(data)
+            sizes = whole.get_group()
+            group = np.unique(np.repeat(np.arange(len(sizes)), sizes)[rows], return_counts=True)[1]
         labels = data.get_label()
         if labels is None:
             raise ValueError("labels are missing: give the Dataset label=grades")
@@ -125,7 +131,10 @@ def rows_of_fold(booster: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
     whole : lightgbm.Dataset or None
         None without a LightGBM Booster.
     """
-    data = getattr(booster, "train_set", None)
+    return _rows_of(getattr(booster, "train_set", None))
+
+
+def _rows_of(data: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
     rows = None
     while data is not None and data.used_indices is not None:
         used = np.asarray(data.used_indices, dtype=np.int64)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from boostrank.hosts.clicks import Correction, correction
 from boostrank.hosts.collective import failing_together, mean_over_workers
 from boostrank.hosts.data import Host, HostData
-from boostrank.hosts.ignored import warn_of_grades
+from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades
 from boostrank.hosts.passes import Float32s, active_hessian, spread, to_float32
 from boostrank.hosts.preferences import on_rows_trained
 from boostrank.hosts.several import labelled_parts
@@ -77,6 +77,8 @@ def hand_over(
     with failing_together(data.host):
         corrected = correction(objective, data.host, np.size(preds), data.position)
         whole = _read(objective, preds, data, round)
+    if round == (objective.start_round or 1):
+        warn_of_equal_labels(whole.labels, np.diff(whole.boundaries), objective, data.host)
     drawn = whole
     if objective.query_fraction < 1.0:
         drawn = _sample(objective, whole, data.host)

@@ -10,12 +10,15 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.objectives import Objective
+from boostrank.hosts.collective import mean_over_workers
+from boostrank.hosts.data import Host
+from boostrank.objectives import Objective, Preferences, Several
 
 #: Parameters of the hosts' own ranking objectives, with their equivalents here.
 OF_LIGHTGBM: Mapping[str, str] = {
@@ -156,6 +159,48 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
             f"labels that are not whole count as gains 2^y - 1 in {objective.name}: for amounts, "
             f"such as prices, probabilities or ranks, {cure}"
         )
+
+
+def warn_of_equal_labels(
+    labels: npt.NDArray[Any], group: npt.NDArray[Any], objective: Objective, host: Host
+) -> None:
+    """Warn if no query has two different labels, on all workers that train together.
+
+    Parameters
+    ----------
+    labels : array (n_docs,)
+    group : integer array (n_queries,)
+    objective : Objective
+    host : {"lightgbm", "xgboost"}
+    """
+    if _has_pairs(objective):
+        return
+    known = [labels]
+    if isinstance(objective, Several):
+        known += [own.values for _, own in objective.labels if len(own.values) == len(labels)]
+    # Losses that are not invariant to shifts also learn from labels of different queries.
+    if objective.contract.shift_invariant:
+        first = np.append(0, np.cumsum(group))[:-1][group > 0]
+        firsts = np.repeat(first, group[group > 0])
+    else:
+        firsts = np.zeros(len(labels), dtype=np.int64)
+    differing = sum(np.count_nonzero(own != own[firsts]) for own in known)
+    if mean_over_workers(host, [float(differing)])[0] == 0.0:
+        warn(
+            f"no query has two different labels: {objective.name} has nothing to learn an order "
+            "from, and the model is constant. Check the labels, and that group or qid puts "
+            "documents that compete into one query"
+        )
+
+
+def _has_pairs(objective: Objective) -> bool:
+    """Tell whether an objective, or a part of it, learns from given pairs."""
+    if isinstance(objective, Several):
+        return any(_has_pairs(part) for _, part in objective.objectives)
+    parts = (getattr(objective, field.name) for field in fields(objective))
+    return isinstance(objective, Preferences) or any(
+        _has_pairs(part) for part in parts if isinstance(part, Objective)
+    )
 
 
 def warn_of_large_grades(what: str, cure: str) -> None:

@@ -1,22 +1,24 @@
-"""What the rankers of both hosts share: queries from `group` or `qid`, weights, metrics, schedules.
+"""What the rankers of both hosts share: queries from `group` or `qid`, weights, schedules.
 
 A ranker extends the host's own: everything that is not defined here is the host's.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from boostrank.datasets.ranking_data import (
-    check_either,
-    check_feature,
-    check_ids,
-    sizes_of_ids,
+from boostrank.datasets.ranking_data import check_either, check_ids, sizes_of_ids
+from boostrank.hosts.features import (
+    HostRules,
+    Trained,
+    like_training,
+    read_features,
+    trained_on,
 )
-from boostrank.metrics import Metric, evaluate, metric, per_query_weight
+from boostrank.hosts.monitoring import DEFAULT_METRIC
+from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Objective, Preferences, Schedule, Several, Unbiased
 from boostrank.objectives.pairs import Pairs
 from boostrank.objectives.positions import Positions
@@ -30,9 +32,6 @@ from boostrank.objectives.validation import (
 )
 from boostrank.registry import make_objective
 
-#: Used for evaluation sets unless `eval_metric` is given, and by `score`.
-DEFAULT_METRIC = "ndcg@10"
-
 _O = TypeVar("_O", bound=Objective)
 
 
@@ -41,18 +40,20 @@ class Rows(NamedTuple):
 
     Attributes
     ----------
-    X, y : as passed, in the order of the queries
+    X : array, CSR matrix, data frame or Arrow table (n_docs, n_features)
+        In the order of the queries, as `read_features` returns it.
+    y : float64 array (n_docs,)
     group : int64 array (n_queries,)
     weight : float64 array (n_queries,) or (n_docs,), or None
-    offset : (n_docs,) or None
+    offset : float64 array (n_docs,) or None
         The scores that training starts from.
     """
 
     X: Any
-    y: Any
+    y: Floats
     group: Integers
     weight: Floats | None
-    offset: Any
+    offset: Floats | None
 
     @property
     def document_weight(self) -> Floats | None:
@@ -69,62 +70,43 @@ class Rows(NamedTuple):
         return per_query_weight(self.weight, np.append(0, np.cumsum(self.group)))
 
 
-def _is_arrow(values: Any) -> bool:
-    return type(values).__module__.partition(".")[0] == "pyarrow"
-
-
 def _take(values: Any, order: Integers) -> Any:
     if hasattr(values, "iloc"):
         return values.iloc[order]
-    if _is_arrow(values):
-        return values.take(order)
-    return values[order] if hasattr(values, "shape") else np.asarray(values)[order]
+    return values.take(order) if hasattr(values, "column_names") else values[order]
 
 
-def read_features(X: Any, qid: Any = None) -> Any:
-    """Return features as both hosts take them.
-
-    A data frame must not have the query's id among its features: a model would learn it, and new
-    queries have other ids.
-
-    Parameters
-    ----------
-    X : array_like, sparse matrix, data frame or Arrow table (n_docs, n_features)
-    qid : array_like (n_docs,), optional
-        The ids. Without them only the names of columns are checked.
-
-    Returns
-    -------
-    array, CSR matrix, data frame or Arrow table
-        As passed, except that other sparse matrices and Arrow columns of a pandas frame, which one
-        host or the other refuses or misreads, are converted.
-
-    Raises
-    ------
-    ValueError
-        For a column that has the name of an id, such as "qid", or is equal to `qid`.
-    """
-    if hasattr(X, "tocsr"):
-        # LightGBM misreads columns whose rows are not sorted, and cannot predict sparse arrays.
-        return sys.modules["scipy"].sparse.csr_matrix(X)
-    names = X.column_names if _is_arrow(X) else getattr(X, "columns", None)
-    for name in () if names is None else names:
-        cure = f"X.drop({name!r}, axis=1) in pandas or X.drop({name!r}) in polars"
-        column = None if qid is None else X[name]
-        check_feature("X", name, column, qid, f"Take it out, for example with {cure}")
-    if hasattr(X, "iloc"):
-        arrow = [name for name, dtype in X.dtypes.items() if hasattr(dtype, "pyarrow_dtype")]
-        columns = {name: X[name].convert_dtypes(dtype_backend="numpy_nullable") for name in arrow}
-        return X.assign(**columns) if columns else X
-    return X
-
-
-def _column(values: Any) -> Any:
+def _column(name: str, values: Any) -> Any:
     """Return one number per row: frames, tables and arrays may hold them in a single column."""
     if isinstance(values, Sequence) or values is None:
         return values
+    if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
+        raise ValueError(f"{name} must have no masked values; fill them or drop their rows")
     array = np.asarray(values)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def _check_aligned(X: Any, **columns: Any) -> None:
+    """Refuse a pandas column with the rows of `X` in another order: rows are taken by position.
+
+    The index of rows that are only numbered says nothing, as after ``reset_index``.
+    """
+    index = getattr(X, "index", None)
+    for name, values in columns.items():
+        own = getattr(values, "index", None)
+        if index is None or own is None or callable(index) or callable(own):
+            continue
+        if any(hasattr(each, "start") for each in (index, own)) or len(own) != len(index):
+            continue
+        if (
+            index.is_unique
+            and not own.equals(index)
+            and own.sort_values().equals(index.sort_values())
+        ):
+            raise ValueError(
+                f"{name} has the rows of X in another order, and rows are taken by position: pass "
+                f"{name}.loc[X.index]"
+            )
 
 
 def read_rows(
@@ -138,6 +120,7 @@ def read_rows(
     sort: bool = False,
     prefix: str = "",
     domain: str = GRADES,
+    rules: HostRules | None = None,
 ) -> Rows:
     """Check what a ranker is given.
 
@@ -154,6 +137,8 @@ def read_rows(
         ``"eval_"`` if the arguments are those of an evaluation set.
     domain : str
         That of the labels.
+    rules : HostRules, optional
+        What the host takes for features. Default None: `X` is left to the ranker that gets it.
 
     Returns
     -------
@@ -163,12 +148,24 @@ def read_rows(
     ------
     TypeError, ValueError
         For labels out of their domain, both or neither of group and qid, sizes or lengths that do
-        not match, ids that are missing or of mixed types, the query's id among the features, or a
-        query whose documents are not contiguous.
+        not match, ids that are missing or of mixed types, a query whose documents are not
+        contiguous, and features that `read_features` refuses.
     """
-    y, qid, weight = _column(y), _column(qid), _column(weight)
-    n_docs = len(check_labels(y, np.size(y), domain))
-    X = read_features(X, qid)
+    _check_aligned(X, y=y, qid=qid, sample_weight=weight)
+    y, qid, group = _column("y", y), _column("qid", qid), _column("group", group)
+    start = "start scores" if rules is None else rules.start
+    weight, offset = _column("sample_weight", weight), _column(start, offset)
+    y = check_labels(y, np.size(y), domain)
+    n_docs = len(y)
+    if n_docs == 0:
+        raise ValueError("X and y must have at least one document, got none")
+    if rules is not None:
+        X = read_features(X, rules, qid)
+        if X.shape[0] != n_docs:
+            raise ValueError(
+                f"X must have one row for each of the {n_docs} labels, got {X.shape[0]}"
+            )
+    offset = None if offset is None else _check_start(start, offset, n_docs)
     check_either(group, qid, prefix)
     if qid is None:
         if sort:
@@ -179,9 +176,11 @@ def read_rows(
         if sort:
             order = np.argsort(ids, kind="stable")
             ids = ids[order]
-            X, y = _take(X, order), _take(y, order)
+            X, y = _take(X, order), y[order]
             weight, offset = (
-                _take(values, order) if values is not None and len(values) == n_docs else values
+                np.asarray(values)[order]
+                if values is not None and len(values) == n_docs
+                else values
                 for values in (weight, offset)
             )
         sizes = sizes_of_ids(f"{prefix}qid", ids, "pass sort=True to fit, or ")
@@ -190,12 +189,40 @@ def read_rows(
     return Rows(X, y, sizes, weight, offset)
 
 
+def _check_start(name: str, scores: Any, n_docs: int) -> Floats:
+    """Return the scores that training starts from."""
+    array = np.asarray(scores)
+    if array.dtype.kind not in "biuf" or array.shape != (n_docs,):
+        raise ValueError(
+            f"{name} must be one number for each of the {n_docs} documents, got shape "
+            f"{array.shape} of dtype {array.dtype}"
+        )
+    if not np.isfinite(array).all():
+        row = np.flatnonzero(~np.isfinite(array))[0]
+        raise ValueError(f"{name} must be finite, got {array[row]} at row {row}")
+    return np.require(array, np.float64, ["C", "W"])
+
+
+def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:
+    """Return evaluation sets as pairs of X and y; a tuple of two may be one pair."""
+    one = isinstance(eval_set, tuple) and len(eval_set) == 2 and not isinstance(eval_set[0], tuple)
+    pairs = [eval_set] if one else list(eval_set)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ValueError(
+                f"eval_set must be a list of pairs (X, y), got a {type(pair).__name__}"
+            )
+    return pairs
+
+
 def read_sets(
     train: tuple[Any, Any, Any, Any, Any, Any],
     evals: tuple[Any, Any, Any, Any, Any],
     *,
     sort: bool,
     domain: str,
+    rules: HostRules,
+    continued: Trained | None = None,
 ) -> tuple[Rows, list[Rows]]:
     """Check the training set and the evaluation sets of a ranker.
 
@@ -205,8 +232,10 @@ def read_sets(
         X, y, group, qid, weight and offset, as in `read_rows`.
     evals : tuple
         Pairs of X and y, then sequences of group, qid, weight and offset, or None.
-    sort, domain
+    sort, domain, rules
         As in `read_rows`.
+    continued : Trained, optional
+        The features of a model that training continues.
 
     Returns
     -------
@@ -215,11 +244,15 @@ def read_sets(
     Raises
     ------
     TypeError, ValueError
-        As `read_rows`; for sequences of unequal lengths.
+        As `read_rows`; for sequences of unequal lengths, and for evaluation sets with other
+        features.
     """
     X, y, group, qid, weight, offset = train
-    rules: dict[str, Any] = {"sort": sort, "domain": domain}
-    rows = read_rows(X, y, group=group, qid=qid, weight=weight, offset=offset, **rules)
+    same: dict[str, Any] = {"sort": sort, "domain": domain, "rules": rules}
+    rows = read_rows(X, y, group=group, qid=qid, weight=weight, offset=offset, **same)
+    if continued is not None:
+        rows = rows._replace(X=like_training(rows.X, continued, rules))
+    trained = trained_on(rows.X, rules)
     sets = evals[0]
     names = ("eval_group", "eval_qid", "weights", "start scores")
     given = dict(zip(names, evals[1:], strict=True))
@@ -228,6 +261,7 @@ def read_sets(
             if values is not None:
                 raise ValueError(f"{name} of evaluation sets are given, but no eval_set")
         return rows, []
+    sets = _pairs(sets)
     for name, values in given.items():
         if values is not None and len(values) != len(sets):
             raise ValueError(
@@ -235,37 +269,15 @@ def read_sets(
                 f"got {len(values)}"
             )
     columns = [[None] * len(sets) if values is None else values for values in given.values()]
-    return rows, [
-        read_rows(X, y, group=g, qid=q, weight=w, offset=o, prefix="eval_", **rules)
-        for (X, y), g, q, w, o in zip(sets, *columns, strict=True)
-    ]
-
-
-def read_metrics(eval_metric: Any) -> list[Metric]:
-    """Return metrics by name.
-
-    Parameters
-    ----------
-    eval_metric : str, Metric, sequence of them, or None
-        None means NDCG@10.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, with the nearest known one.
-    TypeError
-        For anything else.
-    """
-    if eval_metric is None:
-        eval_metric = DEFAULT_METRIC
-    if isinstance(eval_metric, str | Metric):
-        eval_metric = [eval_metric]
-    if not isinstance(eval_metric, Sequence):
-        raise TypeError(
-            "eval_metric must be a name such as 'ndcg@10', a boostrank.metric, or a list of them, "
-            f"got {eval_metric!r}"
-        )
-    return [each if isinstance(each, Metric) else metric(each) for each in eval_metric]
+    evaluated = []
+    for (set_X, set_y), g, q, w, o in zip(sets, *columns, strict=True):
+        read = read_rows(set_X, set_y, group=g, qid=q, weight=w, offset=o, prefix="eval_", **same)
+        if set_X is X and set_y is y and not sort:
+            # LightGBM tells by the objects that this is the training set.
+            evaluated.append(read._replace(X=rows.X, y=rows.y))
+        else:
+            evaluated.append(read._replace(X=like_training(read.X, trained, rules)))
+    return rows, evaluated
 
 
 def set_objective(ranker: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -296,6 +308,10 @@ def set_objective(ranker: Any, params: dict[str, Any]) -> dict[str, Any]:
 def _made(objective: Any, changes: dict[str, Any], rounds: int) -> Objective:
     if isinstance(objective, str):
         return make_objective(objective, changes, rounds)
+    if isinstance(objective, type) and issubclass(objective, Objective):
+        raise TypeError(
+            f"objective must be an object, not a class: boostrank.{objective.__name__}()"
+        )
     if not isinstance(objective, Objective):
         raise TypeError(
             "objective must be one of boostrank's, by name or as an object such as "
@@ -397,8 +413,8 @@ def placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: b
                 f"position is ignored by {objective.name}: to correct for it, wrap the "
                 "objective in boostrank.Unbiased"
             )
-        objective = objective.replace(position=position)
-    return _sorted(objective, np.asarray(_column(qid))) if sort else objective
+        objective = objective.replace(position=_column("position", position))
+    return _sorted(objective, np.asarray(_column("qid", qid))) if sort else objective
 
 
 def _sorted(objective: _O, qid: Any) -> _O:
@@ -453,7 +469,14 @@ def score(
     -------
     float
     """
-    rows = read_rows(X, y, group=group, qid=qid, weight=sample_weight, sort=qid is not None)
+    if group is None and qid is None:
+        raise ValueError(
+            "score needs the queries: pass group, the sizes of consecutive queries, or qid, one id "
+            "per document. For GridSearchCV and the like, call ranker.set_score_request(qid=True) "
+            "after sklearn.set_config(enable_metadata_routing=True)"
+        )
+    rules, sort = self._rules, qid is not None
+    rows = read_rows(X, y, group=group, qid=qid, weight=sample_weight, sort=sort, rules=rules)
     scores = self.predict(rows.X)
     measured = evaluate(scores, rows.y, rows.group, (DEFAULT_METRIC,), weight=rows.weight)
     return measured[DEFAULT_METRIC]

@@ -15,7 +15,7 @@ from boostrank.metrics.probabilities import OfDocuments, brier, calibration_erro
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.engine.order import order_by_score
 from boostrank.objectives.gains import gains_of
-from boostrank.objectives.validation import AMOUNTS, GRADES, NUMBERS, Floats, Integers
+from boostrank.objectives.validation import AMOUNTS, GRADES, NUMBERS, Floats, Integers, nearest
 
 
 @jit_entry
@@ -437,7 +437,7 @@ def parse_name(name: str, convention: str) -> MetricName:
         if near:
             # Do not repeat a cut-off that cannot be read.
             hint = f"; did you mean {near[0] + (at + rest if match else '@10')!r}?"
-        raise ValueError(f"unknown metric {name!r}{hint} (known: {', '.join(METRICS)})")
+        raise ValueError(f"unknown metric {name!r}{hint} ({nearest(word, METRICS)})")
     cutoff = METRICS[match["metric"]].cutoff
     if cutoff == "required" and match["k"] is None:
         raise ValueError(f"{name!r} needs a cut-off; write for example '{match['metric']}@10'")

@@ -11,8 +11,7 @@ from boostrank.lab.cli.options import Json, completion
 from boostrank.lab.cli.output import make_console, print_json, print_note
 from boostrank.objectives import REGISTRY, Objective
 from boostrank.objectives.base import HOST_PARAMETERS, listed
-from boostrank.objectives.validation import check_choice
-from boostrank.registry import make_objective, objective_names
+from boostrank.registry import check_name, make_objective, objective_names
 
 EXAMPLES = """
 **Examples**
@@ -33,7 +32,7 @@ def objectives(
 ) -> None:
     """List the objectives, or show one with its parameters and its contract."""
     if name is not None:
-        check_choice("objective", name, REGISTRY)
+        check_name(name)
     if json_:
         described = [_as_json(each) for each in objective_names() if name in (None, each)]
         print_json(described[0] if name else described)

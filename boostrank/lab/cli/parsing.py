@@ -11,7 +11,7 @@ from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice
-from boostrank.registry import make_objective, objective_names
+from boostrank.registry import check_name, make_objective
 
 PRESETS = ("regularized", "accuracy")
 #: As many as in the published comparisons; enough to see which objectives overfit.
@@ -50,7 +50,7 @@ def parse_objectives(texts: list[str], rounds: int) -> dict[str, Objective] | No
     made = {}
     for label in labels:
         name, colon, rest = label.partition(":")
-        check_choice("objective", name, objective_names())
+        check_name(name)
         params = parse_params(rest.split(",") if colon else [], name)
         made[label] = make_objective(name, params, rounds)
     return made or None

@@ -1,0 +1,419 @@
+"""Features on their way to a host, from any container, checked column by column.
+
+Both hosts misread some containers in silence, or end the process. Everything a ranker is given
+passes through `read_features`; `like_training` then compares it with what the model was trained on.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from boostrank.datasets.ranking_data import check_feature, is_missing
+from boostrank.hosts.ignored import warn
+
+# What pandas, polars and Arrow call the columns that both hosts read as numbers.
+_NUMBERS = frozenset(
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+) | {"float", "float32", "double", "float64", "bool", "boolean"}  # fmt: skip
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+
+class HostRules(NamedTuple):
+    """What a host takes.
+
+    Attributes
+    ----------
+    host : str
+    start : str
+        Its argument for the scores that training starts from.
+    not_in_names : str
+        Characters that no feature's name may have.
+    space : str
+        What the host writes for a space in a name.
+    categories : bool
+        Whether it takes categories of pandas, and why not.
+    arrow_categories : bool
+        Whether it also takes those of polars and Arrow.
+    omitted_is_missing : bool
+        Whether a sparse matrix leaves out missing values, rather than zeros.
+    """
+
+    host: str
+    start: str
+    not_in_names: str
+    space: str
+    categories: bool
+    arrow_categories: bool
+    omitted_is_missing: bool
+
+
+LIGHTGBM = HostRules(
+    "LightGBM", "init_score", '",:[]{}', "_", True, False, omitted_is_missing=False
+)
+XGBOOST = HostRules("XGBoost", "base_margin", "[]<", " ", True, True, omitted_is_missing=True)
+
+
+class Trained(NamedTuple):
+    """The features that a model was trained on.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        As the host writes them. None for an array.
+    width : int
+    sparse : bool or None
+        Whether a sparse matrix left out values. None: not known, or without effect.
+    categories : set of str or None
+        The columns that are categories. None: not known.
+    """
+
+    names: tuple[str, ...] | None
+    width: int
+    sparse: bool | None = None
+    categories: frozenset[str] | None = None
+
+
+def trained_on(X: Any, rules: HostRules) -> Trained:
+    """Describe features.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, data frame or Arrow table
+        As `read_features` returns it.
+    rules : HostRules
+
+    Returns
+    -------
+    Trained
+    """
+    return Trained(_names(X, rules), X.shape[1], omits(X), _categories(X, rules))
+
+
+def read_features(X: Any, rules: HostRules, qid: Any = None) -> Any:
+    """Return features as both hosts read them.
+
+    A data frame must not have the query's id among its features: a model would learn it, and new
+    queries have other ids.
+
+    Parameters
+    ----------
+    X : array_like, sparse matrix, data frame or Arrow table (n_docs, n_features)
+        Never modified. Masked values are missing.
+    rules : HostRules
+    qid : array_like (n_docs,), optional
+        The ids. Without them only the names of columns are checked.
+
+    Returns
+    -------
+    float32 or float64 array, CSR matrix, data frame or Arrow table
+        In native byte order, without duplicate entries. `X` itself where it already is.
+
+    Raises
+    ------
+    TypeError
+        For anything but numbers, and categories where the host takes them.
+    ValueError
+        For names that the host cannot tell apart or take, and for a column that has the name of an
+        id, such as "qid", or is equal to `qid`.
+    """
+    read = _read(X, rules, qid)
+    if read.shape[1] == 0:
+        raise ValueError("X must have at least one feature, got none")
+    return read
+
+
+def _read(X: Any, rules: HostRules, qid: Any) -> Any:
+    if _has(X, "tocsr"):
+        return _sparse(X, rules)
+    lazy = next((name for name in ("compute", "collect") if _has(X, name)), None)
+    if lazy:
+        raise TypeError(
+            f"X must be in memory, got a {type(X).__module__.partition('.')[0]} "
+            f"{type(X).__name__}: call .{lazy}() first"
+        )
+    if _columns(X) is None:
+        return _dense(X)
+    if _has(X, "iloc") and X.columns.nlevels > 1:
+        X = X.copy(deep=False)
+        X.columns = [" ".join(map(str, name)) for name in X.columns]
+    if type(X).__name__ == "RecordBatch":
+        X = sys.modules["pyarrow"].Table.from_batches([X])
+    _check_names(X, rules)
+    for name in _columns(X) or ():
+        cure = f"X.drop({name!r}, axis=1) in pandas or X.drop({name!r}) in polars"
+        column = None if qid is None else X[name]
+        check_feature("X", name, column, qid, f"Take it out, for example with {cure}")
+    return _frame(X, rules)
+
+
+def like_training(X: Any, trained: Trained, rules: HostRules) -> Any:
+    """Return features with the columns that a model was trained on, in their order.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, data frame or Arrow table
+        As `read_features` returns it.
+    trained : Trained
+    rules : HostRules
+
+    Returns
+    -------
+    as `X`
+        Columns are matched by name if both have names, and by position otherwise.
+
+    Raises
+    ------
+    ValueError
+        For missing or unknown columns, another number of features, and a sparse matrix after an
+        array or an array after a sparse matrix if the host would take a zero of one for a missing
+        value of the other.
+    """
+    _check_zeros(X, trained, rules)
+    names = _names(X, rules)
+    expected = trained.names
+    if names is None or expected is None or _unnamed(expected, names):
+        if X.shape[1] != trained.width:
+            raise ValueError(
+                f"X must have the {trained.width} features of training, got {X.shape[1]}"
+            )
+        return X
+    missing = [name for name in expected if name not in names]
+    unknown = [name for name in names if name not in expected]
+    if missing or unknown:
+        said = [f"lacks {_few(missing)}"] * bool(missing)
+        said += [f"also has {_few(unknown)}"] * bool(unknown)
+        raise ValueError(
+            f"X must have the columns of training, but it {' and '.join(said)}; select those of "
+            "training, or pass an array in their order"
+        )
+    if trained.categories is not None:
+        _check_kinds(trained.categories, X, rules)
+    if names == expected:
+        return X
+    columns = dict(zip(names, _columns(X) or (), strict=True))
+    chosen = [columns[name] for name in expected]
+    return X.select(chosen) if _has(X, "select") and not _has(X, "iloc") else X[chosen]
+
+
+def omits(X: Any) -> bool:
+    """Tell whether a matrix is sparse and leaves values out."""
+    return _has(X, "tocsr") and X.nnz < X.shape[0] * X.shape[1]
+
+
+def beyond_float32(X: Any) -> str:
+    """Describe the first column with a value that float32 cannot hold, or return ""."""
+    names = _names(X, XGBOOST)
+    for place in range(X.shape[1]):
+        try:
+            column = X[:, [place]] if names is None else X[(_columns(X) or ())[place]]
+            values = np.asarray(column.data if _has(column, "tocsr") else column, float)
+        except (TypeError, ValueError):  # categories
+            continue
+        if (np.abs(values) > _FLOAT32_MAX).any():
+            where = f"column {place}" if names is None else f"the column {names[place]!r}"
+            return (
+                f"XGBoost computes with float32, but {where} of X holds infinite values or values "
+                f"above {_FLOAT32_MAX:.2g}: replace them, for example by NaN, which is missing"
+            )
+    return ""
+
+
+def _dense(X: Any) -> npt.NDArray[Any]:
+    if np.ma.isMaskedArray(X):
+        X = X.astype(np.result_type(X.dtype, np.float32)).filled(np.nan)
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"X must have rows of equal length: {error}") from error
+    if array.dtype.kind == "O" and array.ndim == 2:
+        array = _from_objects(array)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"X must hold numbers, got {type(X).__name__} of dtype {array.dtype}; text and dates "
+            "belong into a pandas DataFrame, as categories or as numbers"
+        )
+    if array.ndim != 2:
+        raise ValueError(
+            f"X must have a row for each document and a column for each feature, got shape "
+            f"{array.shape}; a single feature is X.reshape(-1, 1)"
+        )
+    return array.astype(_float(array.dtype), copy=False)
+
+
+def _float(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """Return the floating-point type, in native byte order, that holds a type's values."""
+    wide = np.result_type(dtype, np.float32)
+    return wide if wide.itemsize <= 8 else np.dtype(np.float64)
+
+
+def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    numbers = np.empty(array.shape)
+    for (row, column), value in np.ndenumerate(array):
+        if not isinstance(value, Real) and not is_missing(value):
+            raise TypeError(
+                f"X must hold numbers, got {value!r} in row {row}, column {column}; text and "
+                "dates belong into a pandas DataFrame, as categories or as numbers"
+            )
+        numbers[row, column] = value if isinstance(value, Real) else np.nan
+    return numbers
+
+
+def _sparse(X: Any, rules: HostRules) -> Any:
+    """Return CSR: LightGBM misreads unsorted CSC, and cannot predict sparse arrays."""
+    csr_matrix = sys.modules["scipy"].sparse.csr_matrix
+    if X.dtype.kind not in "biuf":
+        raise TypeError(f"X must hold numbers, got a sparse matrix of dtype {X.dtype}")
+    given = csr_matrix(X)
+    data = given.data.astype(_float(X.dtype), copy=False)
+    csr = csr_matrix((data, given.indices, given.indptr), shape=X.shape)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    if rules.omitted_is_missing and omits(csr) and not csr.data.all():
+        warn(
+            f"the sparse matrix X stores zeros and leaves others out: {rules.host} takes what is "
+            "stored for 0 and what is left out for missing. Call X.eliminate_zeros() to make all "
+            "zeros missing, or pass X.toarray() to make none missing"
+        )
+    return csr
+
+
+def _has(X: Any, name: str) -> bool:
+    """Tell whether objects of this class have an attribute, rather than a column of that name."""
+    return hasattr(type(X), name)
+
+
+def _columns(X: Any) -> list[Any] | None:
+    """Return the names of a frame's columns, or None."""
+    if _has(X, "column_names"):  # Arrow
+        return list(X.column_names)
+    return list(X.columns) if _has(X, "columns") and _has(X, "dtypes") else None
+
+
+def _names(X: Any, rules: HostRules) -> tuple[str, ...] | None:
+    """Return the names of a frame's columns as the host writes them, or None for an array."""
+    columns = _columns(X)
+    return None if columns is None else tuple(_written(columns, rules))
+
+
+def _types(X: Any) -> Iterable[Any]:
+    return X.schema.types if _has(X, "column_names") else X.dtypes
+
+
+def _categories(X: Any, rules: HostRules) -> frozenset[str] | None:
+    names = _names(X, rules)
+    if names is None:
+        return None
+    pandas = _has(X, "iloc")
+    typed = zip(names, _types(X), strict=True)
+    return frozenset(name for name, dtype in typed if _is_category(dtype, pandas=pandas))
+
+
+def _is_category(dtype: Any, *, pandas: bool) -> bool:
+    words = ("enum", "categorical", "dictionary<values=string", "dictionary<values=large_string")
+    kind = str(dtype).lower()
+    return kind == "category" if pandas else kind.startswith(words)
+
+
+def _written(columns: Iterable[Any], rules: HostRules) -> Iterator[str]:
+    return (str(name).replace(" ", rules.space) for name in columns)
+
+
+def _check_names(X: Any, rules: HostRules) -> None:
+    first: dict[str, Any] = {}
+    columns = _columns(X) or []
+    for name, written in zip(columns, _written(columns, rules), strict=True):
+        bad = [letter for letter in rules.not_in_names if letter in written]
+        if bad:
+            raise ValueError(
+                f"the column {name!r} of X has {bad[0]!r} in its name, which {rules.host} does not "
+                "take: rename it"
+            )
+        if written in first:
+            both = f"{first[written]!r} and {name!r}"
+            same = "two columns of X are called" if first[written] == name else "X has the columns"
+            what = f"{same} {name!r}" if first[written] == name else f"{same} {both}"
+            cure = f"{rules.host} cannot tell them apart: rename one, or drop one"
+            raise ValueError(f"{what}; {cure}")
+        first[written] = name
+
+
+def _frame(X: Any, rules: HostRules) -> Any:
+    pandas = _has(X, "iloc")
+    changed = {}
+    for name, dtype in zip(_columns(X) or (), _types(X), strict=True):
+        kind = str(dtype).lower()
+        if pandas and isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+            if not dtype.isnative or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
+                changed[name] = X[name].astype(_float(dtype))
+        elif pandas and kind.removesuffix("[pyarrow]") in _NUMBERS:
+            if kind.endswith("[pyarrow]"):
+                changed[name] = X[name].convert_dtypes(dtype_backend="numpy_nullable")
+        elif pandas and kind.startswith("sparse[") and dtype.subtype.kind in "biuf":
+            changed[name] = X[name].sparse.to_dense()
+        elif kind not in _NUMBERS:
+            _check_category(name, dtype, rules, pandas=pandas)
+    if changed:
+        X = X.copy(deep=False)
+        for name, column in changed.items():
+            X[name] = column
+    return X
+
+
+def _check_category(name: Any, dtype: Any, rules: HostRules, *, pandas: bool) -> None:
+    """Refuse a column that the host does not read as numbers or as categories."""
+    category = _is_category(dtype, pandas=pandas)
+    if category and rules.categories and (pandas or rules.arrow_categories):
+        return
+    cure = (
+        "make it a number (a date, for example, the days since another), a category (in pandas, "
+        f"X[{name!r}].astype('category')), or drop it"
+    )
+    if category and rules.categories:
+        cure = "it takes those of pandas: X.to_pandas()"
+    elif category:
+        cure = "pass enable_categorical=True to XGBRanker"
+    said = str(dtype) if len(str(dtype)) < 50 else f"{str(dtype)[:46]} ..."
+    raise TypeError(
+        f"the column {name!r} of X has the type {said}, which {rules.host} does not take; {cure}"
+    )
+
+
+def _check_kinds(categories: frozenset[str], X: Any, rules: HostRules) -> None:
+    """Refuse a column that was a category in training and is a number now, or the reverse."""
+    now = _categories(X, rules) or frozenset()
+    for name in sorted(categories ^ now):
+        was, is_now = ("a number", "a category") if name in now else ("a category", "a number")
+        raise ValueError(
+            f"the column {name!r} of X was {was} in training and is {is_now}: make it {was} again"
+        )
+
+
+def _unnamed(expected: Sequence[str], names: Sequence[str]) -> bool:
+    """Tell whether LightGBM made the names of training up, as it does for arrays."""
+    made_up = [f"Column_{i}" for i in range(len(expected))]
+    return list(expected) == made_up and sorted(names) != sorted(expected)
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:5]))
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+def _check_zeros(X: Any, trained: Trained, rules: HostRules) -> None:
+    if trained.sparse is None or not rules.omitted_is_missing:
+        return
+    if omits(X) and not trained.sparse:
+        raise ValueError(
+            f"X is sparse, but training was not: {rules.host} takes what a sparse matrix leaves "
+            "out for missing, not for 0. Pass X.toarray(), or train on a sparse matrix too"
+        )
+    if trained.sparse and not _has(X, "tocsr") and (np.asarray(X) == 0).any():
+        raise ValueError(
+            f"X has zeros, but training was on a sparse matrix: {rules.host} took for missing what "
+            "that left out. Pass scipy.sparse.csr_matrix(X), or train on an array too"
+        )

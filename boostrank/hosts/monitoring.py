@@ -1,0 +1,145 @@
+"""The metrics and the callbacks of one training."""
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from boostrank.metrics import Metric, metric
+from boostrank.metrics.definitions import METRICS, parse_name
+
+#: Used for evaluation sets unless `eval_metric` is given, and by `score`.
+DEFAULT_METRIC = "ndcg@10"
+# LightGBM's names of the metrics that have a name in common with ours.
+_LIGHTGBMS = {
+    "ndcg": ("ndcg", "lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart",
+             "xendcg_mart"),
+    "map": ("map", "mean_average_precision"),
+    "auc": ("auc",),
+}  # fmt: skip
+
+
+def read_metrics(eval_metric: Any, cutoffs: Any = None) -> list[Metric]:
+    """Return metrics by name.
+
+    Parameters
+    ----------
+    eval_metric : str, Metric, sequence of them, or None
+        None means NDCG@10.
+    cutoffs : int or sequence of int, optional
+        For each metric that may have one and has none.
+
+    Returns
+    -------
+    list of Metric
+        Their names differ.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, with the nearest known one, and for different metrics of one name.
+    TypeError
+        For anything else.
+    """
+    if eval_metric is None:
+        eval_metric = DEFAULT_METRIC
+    if isinstance(eval_metric, str | Metric):
+        eval_metric = [eval_metric]
+    if not isinstance(eval_metric, Sequence):
+        raise TypeError(
+            "eval_metric must be a name such as 'ndcg@10', a boostrank.metric, or a list of them, "
+            f"got {eval_metric!r}"
+        )
+    found: dict[str, Metric] = {}
+    for each in eval_metric:
+        for one in _cut(each, cutoffs):
+            if found.setdefault(one.name, one) != one:
+                raise ValueError(
+                    f"eval_metric has two metrics of the name {one.name!r}, which would share one "
+                    "history; leave one out"
+                )
+    return list(found.values())
+
+
+def _cut(each: Any, cutoffs: Any) -> list[Metric]:
+    """Return a metric, once for each cut-off if it takes one and has none."""
+    if cutoffs is not None and isinstance(each, str | Metric):
+        name = each if isinstance(each, str) else each.name
+        if METRICS.get(name) is not None and METRICS[name].cutoff in ("optional", "required"):
+            names = [f"{name}@{k}" for k in np.ravel(cutoffs)]
+            if isinstance(each, Metric):
+                return [replace(each, name=name) for name in names]
+            return [metric(name) for name in names]
+    return [each if isinstance(each, Metric) else metric(each)]
+
+
+def check_cutoffs(metrics: Sequence[Metric], cutoffs: Any) -> None:
+    """Refuse cut-offs that none of the metrics has.
+
+    Parameters
+    ----------
+    metrics : sequence of Metric
+    cutoffs : int or sequence of int
+
+    Raises
+    ------
+    ValueError
+    """
+    used = {parse_name(each.name, each.convention).k for each in metrics}
+    unused = [int(k) for k in np.ravel(cutoffs) if k not in used]
+    if unused:
+        names = ", ".join(repr(each.name) for each in metrics)
+        raise ValueError(
+            f"eval_at={unused} has no effect on {names}: leave it out, or name metrics without a "
+            "cut-off, such as 'ndcg'"
+        )
+
+
+def check_names(metrics: Iterable[Metric], lightgbms: Any, cutoffs: Any) -> None:
+    """Refuse metrics that have the name of one of LightGBM's own in the same training.
+
+    Parameters
+    ----------
+    metrics : iterable of Metric
+    lightgbms : str, sequence of str or None
+        The parameter `metric` of LightGBM.
+    cutoffs : int or sequence of int
+        Of LightGBM's metrics.
+
+    Raises
+    ------
+    ValueError
+    """
+    words = lightgbms.split(",") if isinstance(lightgbms, str) else lightgbms or ()
+    for each in metrics:
+        name = each.name.partition("@")
+        taken = name[2] in map(str, np.ravel(cutoffs)) or name[0] == "auc"
+        for word in words:
+            if taken and str(word).strip() in _LIGHTGBMS.get(name[0], ()):
+                raise ValueError(
+                    f"{each.name!r} is in eval_metric and, as LightGBM's own, in metric={word!r}: "
+                    "both would share one history; leave one out"
+                )
+
+
+def fresh(callbacks: Iterable[Any] | None) -> list[Any] | None:
+    """Return callbacks for one training, so that they start it as they were made.
+
+    Parameters
+    ----------
+    callbacks : iterable or None
+
+    Returns
+    -------
+    list or None
+        Copies, which share what the callbacks hold: a list that one of them writes to is still the
+        user's. Only those that stop a training early share nothing.
+    """
+    if callbacks is None:
+        return None
+    return [
+        copy.deepcopy(each) if hasattr(each, "stopping_history") else copy.copy(each)
+        for each in callbacks
+    ]

@@ -1,0 +1,457 @@
+"""What is refused among features, and how columns and zeros are matched with those of training."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse
+from test_estimators import HOSTS, booster, make_ranker
+from training import make_data, trees
+
+# LightGBM 4.6 warns of feature names that it made itself.
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+
+NAMES = ["a", "b", "c", "d", "e"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.fixture(params=HOSTS)
+def host(request):
+    return request.param
+
+
+def make(host, **params):
+    return make_ranker(host, "ranknet", **params)
+
+
+def frame(X, names=NAMES):
+    return pd.DataFrame(np.asarray(X), columns=names)
+
+
+def evaluated(d, X):
+    return {"qid": d.qid, "eval_set": [(X, d.y)], "eval_qid": [d.qid]}
+
+
+def uses(host, data, good, bad):
+    """Yield calls of every method that takes features: training on `good`, then using `bad`."""
+    fitted = make(host).fit(good, data.y, qid=data.qid)
+    yield lambda: fitted.predict(bad)
+    yield lambda: fitted.score(bad, data.y, qid=data.qid)
+    yield lambda: make(host).fit(good, data.y, **evaluated(data, bad))
+
+
+def refused(host, data, good, bad, error, message):
+    for use in uses(host, data, good, bad):
+        with pytest.raises(error, match=message):
+            use()
+
+
+FRAMES = {
+    "pandas": lambda frame: frame,
+    "polars": pl.DataFrame,
+    "arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_columns_are_found_by_name(host, data, kind):
+    convert = FRAMES[kind]
+    table = frame(data.X)
+    fitted = make(host).fit(convert(table), data.y, **evaluated(data, convert(table)))
+    moved = convert(table[NAMES[::-1]])
+    assert np.array_equal(fitted.predict(moved), fitted.predict(convert(table)))
+    assert fitted.score(moved, data.y, qid=data.qid) == fitted.score(data.X, data.y, qid=data.qid)
+    again = make(host).fit(convert(table), data.y, **evaluated(data, moved))
+    assert [*again.evals_result_.values()] == [*fitted.evals_result_.values()]
+    # Training that goes on, too.
+    start = "init_model" if host == "lightgbm" else "xgb_model"
+    one, other = (
+        make(host).fit(X, data.y, qid=data.qid, **{start: fitted}) for X in (convert(table), moved)
+    )
+    assert trees(booster(one)) == trees(booster(other))
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda table: table.drop(columns="b"), "columns of training, but it lacks 'b'; select"),
+        (lambda table: table.assign(z=1.0), "columns of training, but it also has 'z'"),
+        (lambda table: table.rename(columns={"b": "B"}), "lacks 'b' and also has 'B'"),
+        (lambda table: table.rename(columns=str.upper), "lacks 'a', 'b', 'c', 'd', 'e' and"),
+    ],
+    ids=["missing", "more", "typo", "case"],
+)
+def test_other_columns_are_refused(host, data, kind, change, message):
+    table = frame(data.X)
+    convert = FRAMES[kind]
+    refused(host, data, convert(table), convert(change(table)), ValueError, message)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, frame, scipy.sparse.csr_matrix])
+def test_another_number_of_features_is_refused(host, data, kind):
+    for width in (4, 6):
+        other = np.resize(data.X, (len(data.y), width))
+        bad = kind(other) if kind is not frame else frame(other, [*NAMES, "f"][:width])
+        message = f"must have the 5 features of training, got {width}"
+        refused(host, data, kind(data.X) if kind is not frame else data.X, bad, ValueError, message)
+
+
+def test_arrays_and_frames_are_matched_by_position(host, data):
+    table = frame(data.X)
+    for good, bad in ((table, data.X), (data.X, table), (data.X, table[NAMES[::-1]].to_numpy())):
+        *_, fit = uses(host, data, good, bad)
+        fit()
+    expected = make(host).fit(data.X, data.y, qid=data.qid)
+    fitted = make(host).fit(table, data.y, qid=data.qid)
+    assert np.array_equal(fitted.predict(data.X), expected.predict(data.X))
+    assert np.array_equal(expected.predict(table), expected.predict(data.X))
+
+
+def test_columns_named_like_lightgbms_own(data):
+    names = [f"Column_{i}" for i in range(5)]
+    fitted = make("lightgbm").fit(frame(data.X, names), data.y, qid=data.qid)
+    moved = frame(data.X, names)[names[::-1]]
+    assert np.array_equal(fitted.predict(moved), fitted.predict(data.X))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a", "b", "a", "d", "e"], "two columns of X are called 'a'; .* rename one"),
+        ([1, "b", "1", "d", "e"], "X has the columns 1 and '1'; .* cannot tell them apart"),
+        (["a", "b", "c[0]", "d", "e"], r"the column 'c\[0\]' of X has '\['"),
+    ],
+    ids=["twice", "as text", "bracket"],
+)
+def test_names_that_no_host_takes(host, data, names, message):
+    with pytest.raises(ValueError, match=message):
+        make(host).fit(frame(data.X, names), data.y, qid=data.qid)
+
+
+def test_names_that_one_host_takes(data):
+    lightgbms = frame(data.X, ["a<b", "b", "c", "d", "e"])
+    xgboosts = frame(data.X, ["a b", "a_b", 'a"b', "a,b", "a:{}b"])
+    for host, good, bad in (("lightgbm", lightgbms, xgboosts), ("xgboost", xgboosts, lightgbms)):
+        fitted = make(host).fit(good, data.y, qid=data.qid)
+        moved = good[good.columns[::-1]]
+        assert np.array_equal(fitted.predict(moved), fitted.predict(good))
+        with pytest.raises(ValueError, match="rename"):
+            make(host).fit(bad, data.y, qid=data.qid)
+    spaces = frame(data.X, ["a b", "b c", "c", "d", "e"])
+    fitted = make("lightgbm").fit(spaces, data.y, qid=data.qid)
+    assert np.array_equal(fitted.predict(spaces[spaces.columns[::-1]]), fitted.predict(spaces))
+
+
+WORDS = ["x", "y"]
+#: What hosts misread, refuse in many words, or die of.
+NOT_NUMBERS = {
+    "complex": lambda X: X.astype(complex),
+    "text": lambda X: X.astype(str),
+    "bytes": lambda X: X.astype(bytes),
+    "dates": lambda X: X.astype("i8").astype("M8[s]"),
+    "structured": lambda X: np.rec.fromarrays(X.T),
+    "objects": lambda X: np.where(X > 1, "x", X.astype(object)),
+    "lists": lambda X: [["x", *row[1:]] for row in X.tolist()],
+    "complex matrix": lambda X: scipy.sparse.csr_matrix(X.astype(complex)),
+    "pandas, complex": lambda X: frame(X).astype(complex),
+    "pandas, text": lambda X: frame(X).astype(str),
+    "pandas, objects": lambda X: frame(X).astype(object),
+    "pandas, dates": lambda X: frame(X.astype("i8").astype("M8[s]")),
+    "pandas, times": lambda X: frame(X.astype("i8").astype("m8[s]")),
+    "pandas, periods": lambda X: frame(X).assign(a=pd.period_range("2020", periods=len(X))),
+    "pandas, intervals": lambda X: frame(X).assign(a=pd.interval_range(0, periods=len(X))),
+    "pandas, Arrow text": lambda X: frame(X.astype(str)).astype("string[pyarrow]"),
+    "pandas, Arrow dates": lambda X: frame(X).assign(
+        a=pd.array(X[:, 0].astype("i8").astype("M8[s]"), "timestamp[s][pyarrow]")
+    ),
+    "pandas, sparse complex": lambda X: frame(X).astype(complex).astype(pd.SparseDtype(complex)),
+    "polars, lazy": lambda X: pl.DataFrame(X).lazy(),
+}
+
+
+@pytest.mark.parametrize("kind", NOT_NUMBERS)
+def test_what_is_not_a_number_is_refused(host, data, kind):
+    bad = NOT_NUMBERS[kind](data.X)
+    message = "X must hold numbers|X must be in memory|the column 'a' of X has the type"
+    with pytest.raises(TypeError, match=message):
+        make(host).fit(bad, data.y, qid=data.qid)
+    refused(host, data, data.X, bad, TypeError, message)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X: X[:, 0], r"got shape \(344,\); a single feature is X\.reshape"),
+        (lambda X: X[:, :, None], "got shape"),
+        (lambda X: X[:, :0], "X must have at least one feature"),
+        (lambda X: frame(X)[[]], "X must have at least one feature"),
+        (lambda X: X[:-1], "X must have one row for each of the 344 labels, got 343"),
+        (lambda X: [[1.0], [1.0, 2.0]], "X must have rows of equal length"),
+    ],
+    ids=["one", "three", "none", "no column", "short", "ragged"],
+)
+def test_shapes(host, data, change, message):
+    with pytest.raises(ValueError, match=message):
+        make(host).fit(change(data.X), data.y, qid=data.qid)
+
+
+def test_masked_values_are_missing(host, data):
+    mask = data.X > 1.0
+    expected = make(host).fit(np.where(mask, np.nan, data.X), data.y, qid=data.qid)
+    fitted = make(host).fit(np.ma.masked_array(data.X, mask), data.y, qid=data.qid)
+    assert trees(booster(fitted)) == trees(booster(expected))
+    missing = data.X.astype(object)
+    missing[mask] = None
+    fitted = make(host).fit(missing, data.y, qid=data.qid)
+    assert trees(booster(fitted)) == trees(booster(expected))
+
+
+@pytest.mark.parametrize("name", ["y", "qid", "sample_weight", "group"])
+def test_masked_rows_are_refused(host, data, name):
+    rows = {"y": data.y, "group": data.group, "sample_weight": np.ones(len(data.y))}
+    if name == "qid":
+        rows["qid"] = data.qid
+        del rows["group"]
+    mask = np.zeros(len(rows[name]), bool)
+    mask[3] = True
+    rows[name] = np.ma.masked_array(rows[name], mask)
+    with pytest.raises(ValueError, match=f"{name} must have no masked values"):
+        make(host).fit(data.X, **rows)
+
+
+def test_rows_in_another_order_are_refused(host, data):
+    names = [f"row{i}" for i in range(len(data.y))]
+    table, y = frame(data.X), pd.Series(data.y, names)
+    table.index = names
+    expected = make(host).fit(table, y, qid=data.qid)
+    with pytest.raises(ValueError, match=r"y has the rows of X in another order.*y\.loc\[X\.index"):
+        make(host).fit(table, y[::-1], qid=data.qid)
+    # Rows that are only numbered may have been numbered again.
+    numbered = y.reset_index(drop=True)
+    fitted = make(host).fit(table.sample(frac=1, random_state=0), numbered, qid=data.qid)
+    assert trees(booster(fitted)) != trees(booster(expected))
+
+
+def left_out(X):
+    return np.where(X == 2.0, 0.0, X)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, frame, pl.DataFrame, list])
+def test_xgboosts_zeros_stay_zeros(data, kind):
+    """XGBoost takes what a sparse matrix leaves out for missing, and zeros of others for zeros."""
+    X = left_out(data.X)
+    sparse, dense = scipy.sparse.csr_matrix(X), kind(X)
+    refused("xgboost", data, dense, sparse, ValueError, r"X is sparse.*Pass X\.toarray\(\)")
+    refused("xgboost", data, sparse, dense, ValueError, "X has zeros, but training was on a sparse")
+    same = make("xgboost").fit(sparse, data.y, **evaluated(data, sparse.tocsc()))
+    assert np.array_equal(same.predict(sparse), same.predict(sparse.tocoo()))
+    # Where nothing is left out, or zeros are missing too, there is no difference.
+    full = np.where(X == 0.0, 1.0, X)
+    linear = {"booster": "gblinear", "max_depth": None}
+    for params, values in (({}, full), ({"missing": 0.0}, X), (linear, X)):
+        stored = scipy.sparse.csr_matrix(values)
+        for one, other in ((stored, kind(values)), (kind(values), stored)):
+            fitted = make("xgboost").set_params(**params).fit(one, data.y, qid=data.qid)
+            expected = fitted.predict(one)
+            np.testing.assert_allclose(fitted.predict(other), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_lightgbms_zeros_are_zeros(data):
+    X = left_out(data.X)
+    sparse = scipy.sparse.csr_matrix(X)
+    fitted = make("lightgbm").fit(X, data.y, **evaluated(data, sparse))
+    again = make("lightgbm").fit(sparse, data.y, **evaluated(data, X))
+    assert np.array_equal(fitted.predict(sparse), fitted.predict(X))
+    assert trees(booster(again)) == trees(booster(fitted))
+
+
+def test_zeros_that_are_stored(host, data):
+    stored = scipy.sparse.csr_matrix(left_out(data.X))
+    stored.data[::7] = 0.0
+    if host == "lightgbm":
+        fitted = make(host).fit(stored, data.y, qid=data.qid)
+        expected = make(host).fit(stored.toarray(), data.y, qid=data.qid)
+        assert trees(booster(fitted)) == trees(booster(expected))
+        return
+    message = r"stores zeros and leaves others out.*X\.eliminate_zeros\(\).*X\.toarray\(\)"
+    with pytest.warns(UserWarning, match=message) as said:
+        fitted = make(host).fit(stored, data.y, qid=data.qid)
+    assert said[0].filename == __file__
+    with pytest.warns(UserWarning, match=message):
+        fitted.predict(stored)
+
+
+def test_a_loaded_model_does_not_know_its_zeros(data, tmp_path):
+    sparse = scipy.sparse.csr_matrix(left_out(data.X))
+    ranker = make("xgboost").fit(sparse, data.y, qid=data.qid)
+    ranker.save_model(tmp_path / "model.json")
+    assert ranker.sparse_
+    ranker.load_model(tmp_path / "model.json")
+    assert ranker.sparse_ is None
+    ranker.predict(left_out(data.X))
+    fresh = make("xgboost")
+    fresh.load_model(tmp_path / "model.json")
+    fresh.predict(left_out(data.X))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e300])
+@pytest.mark.parametrize("kind", [np.asarray, frame, pl.DataFrame, scipy.sparse.csr_matrix])
+def test_values_beyond_float32(host, data, value, kind):
+    X = data.X.copy()
+    X[3, 1] = value
+    if host == "lightgbm":
+        make(host).fit(kind(X), data.y, qid=data.qid)
+        return
+    with pytest.raises(ValueError, match=r"float32, but .*column .* of X holds infinite values or"):
+        make(host).fit(kind(X), data.y, qid=data.qid)
+    with pytest.raises(ValueError, match="float32, but"):
+        make(host).fit(kind(data.X), data.y, **evaluated(data, kind(X)))
+
+
+def test_nothing_to_split_on():
+    X, y = np.arange(9.0)[:, None], [0, 1, 2] * 3
+    few = "nothing to split in X, which has 9 rows: .*min_child_samples=20"
+    with pytest.raises(ValueError, match=few):
+        make("lightgbm").set_params(min_child_samples=20).fit(X, y, group=[9])
+    with pytest.raises(ValueError, match="every feature is constant"):
+        make("lightgbm").fit(np.ones((90, 1)), y * 10, group=[90])
+
+
+def test_categories(host, data):
+    table = frame(data.X).astype({"e": int}).astype({"e": "category"})
+    if host == "xgboost":
+        with pytest.raises(TypeError, match=r"'e' of X has the type category.*enable_categorical"):
+            make(host).fit(table, data.y, qid=data.qid)
+        fitted = make(host, enable_categorical=True).fit(table, data.y, qid=data.qid)
+    else:
+        fitted = make(host).fit(table, data.y, qid=data.qid)
+    moved = table[NAMES[::-1]]
+    moved["e"] = moved["e"].cat.reorder_categories([3, 1, 2, 0])
+    assert np.array_equal(fitted.predict(moved), fitted.predict(table))
+    numbers = table.astype({"e": float})
+    message = "'e' of X was a category in training and is a number|categorical_feature do not match"
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(numbers)
+    message = message.replace("a category", "a number", 1).replace("is a number", "is a category")
+    params = {"enable_categorical": True} if host == "xgboost" else {}
+    fitted = make(host, **params).fit(numbers, data.y, qid=data.qid)
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(table)
+
+
+# Both hosts, all methods, every type: one process, which must reach its last line.
+PROGRAM = """
+import datetime, decimal
+import numpy as np, polars as pl, pyarrow as pa, pyarrow.compute
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+n, numbers = 40, list(range(40))
+y, group = np.arange(n) % 2, [20, 20]
+words = [str(i % 3) for i in numbers]
+day = datetime.date(2020, 1, 1)
+series = {
+    **{t: pl.Series(numbers, dtype=getattr(pl, t)) for t in
+       "Int8 Int16 Int32 Int64 UInt8 UInt16 UInt32 UInt64 Float32 Float64".split()},
+    "Int128": pl.Series(numbers, dtype=pl.Int128),
+    "Boolean": pl.Series([i % 3 == 0 for i in numbers]),
+    "Boolean, missing": pl.Series([None, *(i % 3 == 0 for i in numbers[1:])]),
+    "Int64, missing": pl.Series([None, *numbers[1:]]),
+    "Null": pl.Series([None] * n), "String": pl.Series(words),
+    "Binary": pl.Series([b"x"] * n), "Categorical": pl.Series(words, dtype=pl.Categorical),
+    "Enum": pl.Series(words, dtype=pl.Enum(["0", "1", "2"])),
+    "Decimal": pl.Series(numbers).cast(pl.Decimal(10, 2)), "Date": pl.Series([day] * n),
+    "Datetime": pl.Series(numbers).cast(pl.Datetime), "Time": pl.Series([datetime.time(1)] * n),
+    "Datetime, zone": pl.Series(numbers).cast(pl.Datetime("us", "UTC")),
+    "Duration": pl.Series(numbers).cast(pl.Duration), "List": pl.Series([[1, 2]] * n),
+    "Array": pl.Series([[1, 2]] * n, dtype=pl.Array(pl.Int64, 2)),
+    "Struct": pl.Series([{"a": 1}] * n), "Object": pl.Series([object()] * n, dtype=pl.Object),
+}
+for new in ("Float16", "UInt128"):
+    if hasattr(pl, new):
+        series[new] = pl.Series(numbers).cast(getattr(pl, new))
+names = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 date32 date64 time32 " \\
+    "duration timestamp".split()
+units = {"time32": ("s",), "duration": ("s",), "timestamp": ("s",)}
+width = {"int": np.int32, "date32": np.int32, "time32": np.int32}
+arrays = {
+    **{t: pa.array(np.array(numbers, width.get(t, np.int64)), getattr(pa, t)(*units.get(t, ())))
+       for t in names},
+    "time64": pa.array(numbers, pa.time64("us")),
+    "zone": pa.array(numbers, pa.timestamp("s", "UTC")),
+    "float16": pa.array(np.array(numbers, np.float16)), "bool": pa.array(y == 0),
+    "bool, missing": pa.array([None, *(y[1:] == 0).tolist()]),
+    "int64, missing": pa.array([None, *numbers[1:]]), "null": pa.nulls(n),
+    "string": pa.array(words), "large_string": pa.array(words, pa.large_string()),
+    "string_view": pa.array(words, pa.string_view()), "binary": pa.array([b"x"] * n),
+    "fixed binary": pa.array([b"x"] * n, pa.binary(1)),
+    "dictionary": pa.array(words).dictionary_encode(),
+    "dictionary of numbers": pa.array(y).dictionary_encode(),
+    "decimal128": pa.array([decimal.Decimal(i) for i in numbers]),
+    "decimal256": pa.array([decimal.Decimal(i) for i in numbers], pa.decimal256(50, 2)),
+    "list": pa.array([[1, 2]] * n), "fixed list": pa.array([[1, 2]] * n, pa.list_(pa.int8(), 2)),
+    "large_list": pa.array([[1, 2]] * n, pa.large_list(pa.int8())),
+    "struct": pa.array([{"a": 1}] * n),
+    "map": pa.array([[("a", 1)]] * n, pa.map_(pa.string(), pa.int8())),
+    "union": pa.UnionArray.from_sparse(pa.array([0] * n, pa.int8()), [pa.array(numbers)]),
+    "runs": pyarrow.compute.run_end_encode(pa.array(numbers)),
+    "interval": pa.array([(1, 2, 3)] * n, pa.month_day_nano_interval()),
+}
+first = np.arange(n) % 7 / 7.0
+columns = pl.DataFrame({"first": first})
+frames = {f"polars {k}": columns.with_columns(v.alias("c")) for k, v in series.items()}
+frames |= {f"arrow {k}": pa.table({"first": first, "c": v}) for k, v in arrays.items()}
+tiny = {"objective": "regression", "n_estimators": 1, "n_jobs": 1}
+makers = {
+    "lightgbm": lambda: LGBMRanker(**tiny, verbosity=-1, min_child_samples=2),
+    "xgboost": lambda: XGBRanker(**tiny),
+    "categories": lambda: XGBRanker(**tiny, enable_categorical=True),
+}
+for host, make in makers.items():
+    plain = make().fit(np.c_[first, y], y, group=group)
+    for kind, X in frames.items():
+        fitted = make()
+        calls = {
+            "fit": lambda: fitted.fit(X, y, group=group).predict(X),
+            "predict": lambda: plain.predict(X),
+            "score": lambda: plain.score(X, y, group=group),
+            "eval": lambda: make().fit(
+                np.c_[first, y], y, group=group, eval_set=[(X, y)], eval_group=[group]),
+        }
+        for method, call in calls.items():
+            try:
+                call()
+                print(host, kind, method, "ok", sep="|", flush=True)
+            except TypeError as error:
+                assert str(error).startswith("the column 'c' of X has the type "), error
+                print(host, kind, method, "refused", sep="|", flush=True)
+print("alive")
+"""
+
+
+def test_no_column_type_ends_the_process():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert done.stdout.endswith("alive\n"), done.stdout[-300:] + done.stderr[-2000:]
+    verdicts = {}
+    for line in done.stdout.splitlines()[:-1]:
+        host, kind, _, verdict = line.split("|")
+        verdicts.setdefault((host, kind), set()).add(verdict)
+    number = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+    number |= {"float32", "float64", "bool", "boolean"}
+    category = {"categorical", "enum", "dictionary"}
+    for (host, kind), said in verdicts.items():
+        word = kind.partition(" ")[2].partition(",")[0].lower()
+        taken = word in number or (host == "categories" and word in category)
+        if taken and word in category:  # the model of an array has a number there
+            assert "ok" in said, (host, kind)
+        else:
+            assert said == {"ok" if taken else "refused"}, (host, kind, said)

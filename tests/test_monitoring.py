@@ -1,0 +1,257 @@
+"""Metrics and callbacks of the rankers' trainings, and how evaluation sets are passed."""
+
+import re
+import warnings
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from test_estimators import HOSTS, booster, make_ranker
+from training import LIGHTGBM, XGBOOST, dataset, make_data, matrix, trees
+
+import boostrank
+
+# LightGBM 4.6 warns of feature names that it made itself.
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.fixture(params=HOSTS)
+def host(request):
+    return request.param
+
+
+def evaluated(d):
+    return {"group": d.group, "eval_set": [(d.X[::1], d.y)], "eval_group": [d.group]}
+
+
+def histories(ranker):
+    (history,) = ranker.evals_result_.values()
+    return history
+
+
+def monitored(data, *, metric="None", **given):
+    ranker = make_ranker("lightgbm", metric=metric).fit(data.X, data.y, **evaluated(data), **given)
+    return list(histories(ranker))
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({"eval_metric": "ndcg", "eval_at": [5, 10]}, ["ndcg@5", "ndcg@10"]),
+        ({"eval_metric": "ndcg", "eval_at": 3}, ["ndcg@3"]),
+        ({"eval_metric": ["precision", "auc"], "eval_at": 2}, ["precision@2", "auc"]),
+        ({"eval_metric": ["ndcg", "err@7"], "eval_at": [5]}, ["ndcg@5", "err@7"]),
+        ({"eval_metric": ["ndcg", "ndcg@5"], "eval_at": [5]}, ["ndcg@5"]),
+        ({"eval_metric": "ndcg@5", "eval_at": [5]}, ["ndcg@5"]),
+        ({"eval_metric": boostrank.metric("ndcg"), "eval_at": [5]}, ["ndcg@5"]),
+        ({"eval_at": np.array([1, 4])}, ["ndcg@1", "ndcg@4"]),
+        ({"eval_metric": "ndcg"}, ["ndcg"]),
+        ({}, ["ndcg@10"]),
+    ],
+    ids=range(10),
+)  # fmt: skip
+def test_eval_at_reaches_every_metric_without_a_cut_off(data, given, names):
+    assert monitored(data, **given) == names
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"eval_metric": "ndcg@5", "eval_at": [10]}, r"eval_at=[10] has no effect on 'ndcg@5'"),
+        ({"eval_metric": "auc", "eval_at": [10]}, "eval_at=[10] has no effect on 'auc'"),
+        ({"eval_metric": "ndcg", "eval_at": [0]}, "unknown metric 'ndcg@0'"),
+    ],
+    ids=["other", "none", "zero"],
+)
+def test_eval_at_without_effect_is_refused(data, given, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        monitored(data, **given)
+
+
+@pytest.mark.parametrize(
+    ("metric", "given"),
+    [
+        ("ndcg", {"eval_metric": "ndcg@5"}),
+        ("ndcg,auc", {"eval_metric": "ndcg@10", "eval_at": [10]}),
+        (["map"], {"eval_metric": "map", "eval_at": [10]}),
+        ("mean_average_precision", {"eval_metric": "map@3"}),
+    ],
+    ids=["usual", "text", "list", "alias"],
+)
+def test_two_metrics_of_one_name_are_refused(data, metric, given):
+    with pytest.raises(ValueError, match="both would share one history; leave one out"):
+        monitored(data, metric=metric, **given)
+
+
+def test_other_metrics_of_lightgbm_go_with_ours(data):
+    assert monitored(data, metric="ndcg", eval_metric="ndcg@10")[-1] == "ndcg@10"
+    assert monitored(data, metric="map", eval_metric="ndcg", eval_at=[2]) == ["map@2", "ndcg@2"]
+
+
+def test_two_conventions_of_one_metric_are_refused(host, data):
+    metrics = ["ndcg@5", boostrank.metric("ndcg@5", convention="trec")]
+    ranker, given = make_ranker(host), {"eval_metric": metrics}
+    if host == "xgboost":
+        ranker, given = make_ranker(host, eval_metric=metrics), {}
+    with pytest.raises(ValueError, match="two metrics of the name 'ndcg@5'"):
+        ranker.fit(data.X, data.y, **evaluated(data), **given)
+
+
+@pytest.mark.parametrize("metric", ["map", boostrank.metric("map"), [boostrank.metric("map")]])
+def test_a_metric_in_any_form(host, data, metric):
+    if host == "lightgbm":
+        assert monitored(data, eval_metric=metric) == ["map"]
+    else:
+        ranker = make_ranker(host, eval_metric=metric).fit(data.X, data.y, **evaluated(data))
+        assert list(histories(ranker)) == ["map"]
+
+
+class Rounds(xgb.callback.TrainingCallback):
+    """Stops after three rounds, and writes to a list of the user's."""
+
+    def __init__(self, seen):
+        self.seen = seen
+        self.done = 0
+
+    def after_iteration(self, model, epoch, evals_log):
+        self.done += 1
+        self.seen.append(self.done)
+        return self.done == 3
+
+
+class LightGBMsRounds:
+    """The same for LightGBM."""
+
+    def __init__(self, seen):
+        self.seen = seen
+        self.done = 0
+
+    def __call__(self, env):
+        self.done += 1
+        self.seen.append(self.done)
+        if self.done == 3:
+            raise lgb.callback.EarlyStopException(env.iteration, env.evaluation_result_list)
+
+
+def fits(host, callbacks, rounds=20):
+    """Return a ranker and a function that trains it, or a clone, with these callbacks."""
+    given = {"n_estimators": rounds, "learning_rate": 0.5}
+    if host == "lightgbm":
+        ranker = make_ranker(host, **given)
+        return ranker, lambda ranker, d: ranker.fit(d.X, d.y, callbacks=callbacks, **evaluated(d))
+    ranker = make_ranker(host, callbacks=callbacks, **given)
+    return ranker, lambda ranker, d: ranker.fit(d.X, d.y, **evaluated(d))
+
+
+@pytest.mark.parametrize("kind", ["stopping", "counting"])
+def test_every_training_starts_with_fresh_callbacks(host, data, kind):
+    seen = []
+    if kind == "counting":
+        callback = LightGBMsRounds(seen) if host == "lightgbm" else Rounds(seen)
+    elif host == "lightgbm":
+        callback = lgb.early_stopping(3, verbose=False)
+    else:
+        callback = xgb.callback.EarlyStopping(rounds=3, maximize=True)
+    ranker, fit = fits(host, [callback])
+    first = trees(booster(fit(ranker, data)))
+    again, cloned = clone(ranker), fit(clone(ranker), data)
+    assert trees(booster(fit(ranker, data))) == first
+    assert trees(booster(fit(again, data))) == first
+    assert trees(booster(cloned)) == first
+    if kind == "counting":
+        assert seen[:6] == [1, 2, 3, 1, 2, 3]  # scikit-learn's clones have their own lists
+
+
+def test_lightgbms_recorders_still_record(data):
+    recorded = {}
+    _, fit = fits("lightgbm", [lgb.record_evaluation(recorded)], rounds=2)
+    ranker = fit(make_ranker("lightgbm", n_estimators=2), data)
+    assert recorded == ranker.evals_result_
+
+
+def test_evaluation_sets_in_two_arguments(data):
+    """As LightGBM 4.7 takes them, with 4.6 too, and without a warning from either."""
+    X, y = data.X[:120], data.y[:120]
+    ids = data.qid[:120]
+    sizes = np.diff(np.flatnonzero(np.diff(ids, prepend=-1, append=-1)))
+    other = data.X, data.y
+    want = make_ranker("lightgbm").fit(
+        data.X, data.y, qid=data.qid, eval_set=[(X, y), other], eval_qid=[ids, data.qid]
+    )
+    ranker = make_ranker("lightgbm").fit(
+        data.X, data.y, qid=data.qid, eval_X=(X, other[0]), eval_y=(y, other[1]),
+        eval_group=[sizes, data.group],
+    )  # fmt: skip
+    assert ranker.evals_result_ == want.evals_result_
+    weight, start = np.linspace(1.0, 2.0, 120), np.linspace(0.0, 1.0, 120)
+    given = {"eval_qid": ids, "eval_sample_weight": weight, "eval_init_score": start}
+    rows = {"qid": data.qid, "eval_set": [(X, y)]}
+    want = make_ranker("lightgbm").fit(
+        data.X, data.y, **rows, **{name: [values] for name, values in given.items()}
+    )
+    for one in (given, {name: [values] for name, values in given.items()}):
+        ranker = make_ranker("lightgbm").fit(
+            data.X, data.y, qid=data.qid, eval_X=X, eval_y=y, **one
+        )
+        assert ranker.evals_result_ == want.evals_result_
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"eval_X": 1}, "either eval_set, or both eval_X and eval_y"),
+        ({"eval_y": 1}, "either eval_set, or both eval_X and eval_y"),
+        ({"eval_X": 1, "eval_y": 1, "eval_set": [(1, 1)]}, "either eval_set, or both"),
+        ({"eval_X": (1, 1), "eval_y": (1,)}, "as many sets, got 2 and 1"),
+    ],
+    ids=range(4),
+)
+def test_half_an_evaluation_set_is_refused(data, given, message):
+    with pytest.raises(ValueError, match=message):
+        make_ranker("lightgbm").fit(data.X, data.y, qid=data.qid, eval_qid=[data.qid], **given)
+
+
+def test_a_search_without_routing_says_what_is_missing(host, data):
+    folds = boostrank.group_folds(data.group, 2)
+    search = GridSearchCV(make_ranker(host), {"n_estimators": [2]}, cv=folds)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        search.fit(data.X, data.y, qid=data.qid)
+    texts = "".join(str(each.message) for each in said)
+    assert "call ranker.set_score_request(qid=True)" in texts
+
+
+def test_the_class_in_place_of_an_object(host, data):
+    message = r"objective must be an object, not a class: (boostrank\.)?Blend\(\)"
+    with pytest.raises(TypeError, match=message):
+        make_ranker(host, boostrank.Blend).fit(data.X, data.y, group=data.group)
+    plain = {
+        "lightgbm": lambda: lgb.train({**LIGHTGBM, "objective": boostrank.Blend}, dataset(data), 1),
+        "xgboost": lambda: xgb.train(XGBOOST, matrix(data), 1, obj=boostrank.Blend),
+    }
+    with pytest.raises(TypeError, match=message):
+        plain[host]()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("rank:ndcg", "that is XGBoost's own, for its own ranker; boostrank's is 'lambdarank'"),
+        ("rank:pairwise", "boostrank's is 'ranknet'"),
+        ("rank_xendcg", "that is LightGBM's own, for its own ranker; boostrank's is 'xe-ndcg'"),
+        ("ndcg", "that is a metric, to be measured, not a loss; to train for it, use 'blend'"),
+        ("ndcg@10", "that is a metric"),
+        ("lambdarnk", r"did you mean 'lambdarank'\? \(nearest of \d+: lambdarank(, [a-z-]+){4}\)$"),
+    ],
+)
+def test_names_of_others(host, data, name, message):
+    with pytest.raises(ValueError, match=f"unknown objective '{name}'.*{message}"):
+        make_ranker(host, name).fit(data.X, data.y, group=data.group)
