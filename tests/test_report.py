@@ -14,6 +14,7 @@ import pytest
 
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
+from boostrank.lab.folds import rotation
 from boostrank.lab.learners import Learner
 from boostrank.lab.report import write_report
 from boostrank.lab.results import Failure, FoldResult, Row
@@ -70,7 +71,7 @@ def path(
 ) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
     failures = [Failure(Learner(f"gbrank:{EVIL}", "xgboost", boostrank.GBRank()), f"no {EVIL}")]
-    write_report(path, rows, failures, parts=parts, about=ABOUT, command=COMMAND)
+    write_report(path, rows, failures, folds=rotation(parts), about=ABOUT, command=COMMAND)
     return path
 
 
@@ -179,7 +180,7 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(
         for shift, folds in clear
     ]
     assert [row.verdict for row in named] == ["better", "better", "worse"]
-    write_report(tmp_path / "r.html", [base, *named], parts=parts, about={}, command="c")
+    write_report(tmp_path / "r.html", [base, *named], folds=rotation(parts), about={}, command="c")
     text = " ".join("".join(_Reader((tmp_path / "r.html").read_text()).texts).split())
     mean = base.mean("ndcg@10")
     assert (
@@ -203,7 +204,7 @@ def test_features_are_shares_of_the_gain(
     assert f"{LONG}@lightgbm: feature 2, feature 1 feature 2 75.0 % feature 1 25.0 %" in text
     assert f"{EVIL}@xgboost: feature" not in text
     named = [replace(part, names=("bm25", EVIL)) for part in parts]
-    write_report(tmp_path / "r.html", rows, parts=named, about={}, command="c")
+    write_report(tmp_path / "r.html", rows, folds=rotation(named), about={}, command="c")
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
     tables = _Reader(html).tables[1:-1]
     assert len(tables) == 3
@@ -248,7 +249,9 @@ def test_a_baseline_alone_and_a_test_part_of_one_query(
         seconds_per_round=0.001,
     )
     row = Row(Learner("regression", "xgboost", boostrank.Regression()), (one,), None, 0)
-    write_report(tmp_path / "r.html", [row], parts=parts, about={}, command="boostrank compare")
+    write_report(
+        tmp_path / "r.html", [row], folds=rotation(parts), about={}, command="boostrank compare"
+    )
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "the baseline itself" in text
     assert "There are no rows other than the baseline" in text

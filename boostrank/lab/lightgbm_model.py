@@ -23,6 +23,16 @@ class LightGBMModel(Model):
     host = "lightgbm"
     builtins = ("lambdarank", "rank_xendcg")
 
+    @classmethod
+    def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:
+        """Labels that it would refuse, or cut the decimals of; see `Model.refusal`."""
+        if labels.min(initial=0.0) < 0.0 or (labels != np.floor(labels)).any():
+            return "only whole labels from 0"
+        gains = settings.gain or settings.params.get(cls.host, {}).get("label_gain")
+        if builtin == "lambdarank" and gains is None and labels.max(initial=0.0) > 30.0:
+            return "only labels up to 30, unless there is a gain"
+        return ""
+
     @staticmethod
     def shared(settings: Settings) -> dict[str, Any]:
         """Return the settings; see `Model.shared`."""
@@ -50,11 +60,6 @@ class LightGBMModel(Model):
         stopping: Stopping | None,
     ) -> tuple[Any, float]:
         lightgbm = import_host("lightgbm")
-        if objective == "lambdarank" and (data.y != np.floor(data.y)).any():
-            raise ValueError(
-                "lightgbm cannot train lambdarank: it accepts only whole labels; compare "
-                "with another baseline, such as regression@lightgbm"
-            )
         try:
             dataset = lightgbm.Dataset(
                 features(data, every=True),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from boostrank import plot
-from boostrank.datasets import RankingData, letor_folds
+from boostrank.lab.folds import Folds
 from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, row_styles
 from boostrank.lab.results import Failure, Row, best_first
 from boostrank.lab.settings import CUTOFFS, METRICS, Settings, sign_of
@@ -44,7 +44,7 @@ def write_report(
     failures: Sequence[Failure] = (),
     *,
     metrics: Sequence[str] = METRICS,
-    parts: Sequence[RankingData],
+    folds: Folds,
     about: Mapping[str, str],
     command: str,
 ) -> None:
@@ -59,8 +59,8 @@ def write_report(
     failures : sequence of Failure, default ()
     metrics : sequence of str, default `METRICS`
         Shown in the table, next to the metric that rows are compared by.
-    parts : sequence of RankingData
-        The data that the folds are made of.
+    folds : Folds
+        What the rows were trained and tested on.
     about : mapping of str to str
         What was compared, and how: sentences by subject.
     command : str
@@ -101,8 +101,8 @@ def write_report(
         counts=_counts,
         figures=_figures(ranked, baseline),
         differences=[(row, _differences(row), _most(row)) for row in ranked if row is not baseline],
-        features=_features(ranked, parts[0].names),
-        folds=_splits(parts, [fold.fold for fold in baseline.folds]),
+        features=_features(ranked, folds.data.names),
+        folds=_splits(folds, [fold.fold for fold in baseline.folds]),
         about=about,
         command=command,
     )
@@ -168,19 +168,16 @@ def _features(
 
 def _counts(row: Row) -> list[int]:
     """Count the queries that are better than, equal to and worse than the baseline's."""
-    differences = row.sign * np.concatenate(row.differences)
+    differences = row.sign * row.differences
     return [int(each.sum()) for each in (differences > 0, differences == 0, differences < 0)]
 
 
-def _splits(
-    parts: Sequence[RankingData], folds: Sequence[int]
-) -> list[tuple[int, list[RankingData]]]:
-    """Return the data of each fold, without its features, which may be large."""
-    slim = [RankingData(np.zeros((len(part.y), 1)), part.y, part.qid) for part in parts]
+def _splits(folds: Folds, numbers: Sequence[int]) -> list[tuple[int, list[tuple[int, int]]]]:
+    """Return how many queries and documents each part of each fold has."""
+    sizes = folds.data.group
     return [
-        (number, list(fold))
-        for number, fold in enumerate(letor_folds(slim), start=1)
-        if number in folds
+        (number, [(len(part), int(sizes[part].sum())) for part in folds.positions[number - 1]])
+        for number in numbers
     ]
 
 
@@ -298,6 +295,8 @@ def _learning_curves(ranked: Sequence[Row], size: _Size) -> Iterator[_Figure]:
 
 def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figure]:
     """Yield NDCG by cut-off and its paired difference, if there are intervals to draw."""
+    if f"ndcg@{CUTOFFS[0]}" not in baseline.folds[0].figures:  # the labels are no grades
+        return
     best = [row for row in ranked if row is not baseline][:_MOST_AT_CUTOFFS]
     at_cutoffs = {
         str(row.learner): {f"ndcg@{k}": row.pooled(f"ndcg@{k}") for k in CUTOFFS}

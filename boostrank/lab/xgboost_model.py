@@ -32,6 +32,19 @@ class XGBoostModel(Model):
     host = "xgboost"
     builtins = ("rank:ndcg", "rank:pairwise")
 
+    @classmethod
+    def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:
+        """Labels that have no gain 2^y - 1; see `Model.refusal`."""
+        if builtin != "rank:ndcg":
+            return ""
+        if labels.min(initial=0.0) < 0.0:
+            return "only labels from 0"
+        exponential = settings.params.get(cls.host, {}).get("ndcg_exp_gain", True)
+        whole = (labels == np.floor(labels)).all()
+        if settings.gain is None and exponential and (not whole or labels.max(initial=0.0) > 31.0):
+            return "only whole labels up to 31, unless there is a gain"
+        return ""
+
     @staticmethod
     def shared(settings: Settings) -> dict[str, Any]:
         """Return the settings; see `Model.shared`."""

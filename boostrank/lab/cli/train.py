@@ -28,9 +28,10 @@ from boostrank.lab.cli.options import (
     completion,
 )
 from boostrank.lab.cli.output import counted, progress_bar
-from boostrank.lab.cli.parsing import parse_gain, parse_params, read_params
+from boostrank.lab.cli.parsing import parse_gain, read_params
 from boostrank.lab.model import Model, Stopping
 from boostrank.lab.models import HOSTS, load_model
+from boostrank.lab.naming import label_of, parse_params
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice, check_count
@@ -142,7 +143,7 @@ def train(
         )
         done = progress.tasks[0].completed
     trained.save(model)
-    shown = objective if builtin else repr(made)
+    shown = label_of(made) if isinstance(made, Objective) else objective
     kept = trained.n_trees
     typer.echo(
         f"{model}: {counted(kept, 'tree', 'trees')} of {host} with {shown}, "
