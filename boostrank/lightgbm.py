@@ -191,7 +191,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         if eval_metric is None and cutoffs is not None and self.metric == "None":
             eval_metric = [f"ndcg@{k}" for k in np.ravel(cutoffs)]
         if eval_metric is not None or (evals and self.metric == "None"):
-            metrics = rankers.read_metrics(eval_metric)
+            metrics = rankers.read_metrics(eval_metric, self.objective, train.y)
         if isinstance(init_model, str | Path):
             init_model = lightgbm.Booster(model_file=init_model)
         elif isinstance(init_model, lightgbm.LGBMModel):

@@ -192,7 +192,7 @@ class XGBRanker(xgboost.XGBRanker):
         xgb_model: "xgboost.Booster | xgboost.XGBModel | str | Path | None",
         where: Callable[[Objective], Objective],
     ) -> Self:
-        metrics = rankers.read_metrics(self.eval_metric)
+        metrics = rankers.read_metrics(self.eval_metric, self.objective, train.y)
         upwards = metrics[-1].larger_is_better
         for callback in self.callbacks or ():
             if isinstance(callback, EarlyStopping) and callback.maximize is not upwards:

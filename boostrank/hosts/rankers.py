@@ -16,12 +16,14 @@ from boostrank.datasets.ranking_data import (
     check_ids,
     sizes_of_ids,
 )
+from boostrank.hosts.ignored import LARGEST_GRADE
 from boostrank.metrics import Metric, evaluate, metric, per_query_weight
 from boostrank.objectives import Objective, Preferences, Schedule, Several, Unbiased
 from boostrank.objectives.pairs import Pairs
 from boostrank.objectives.positions import Positions
 from boostrank.objectives.validation import (
     GRADES,
+    NUMBERS,
     Floats,
     Integers,
     check_group,
@@ -30,8 +32,10 @@ from boostrank.objectives.validation import (
 )
 from boostrank.registry import make_objective
 
-#: Used for evaluation sets unless `eval_metric` is given, and by `score`.
+#: Used for evaluation sets unless `eval_metric` is given, and by `score`, where labels are grades.
 DEFAULT_METRIC = "ndcg@10"
+#: Objectives that are correlations of whole orders.
+CORRELATIONS = ("spearman", "pearson")
 
 _O = TypeVar("_O", bound=Objective)
 
@@ -241,13 +245,16 @@ def read_sets(
     ]
 
 
-def read_metrics(eval_metric: Any) -> list[Metric]:
+def read_metrics(eval_metric: Any, objective: Any, labels: Any) -> list[Metric]:
     """Return metrics by name.
 
     Parameters
     ----------
     eval_metric : str, Metric, sequence of them, or None
-        None means NDCG@10.
+        None means `default_metric`.
+    objective : str or Objective
+    labels : array_like (n_docs,)
+        Those of training.
 
     Raises
     ------
@@ -257,7 +264,7 @@ def read_metrics(eval_metric: Any) -> list[Metric]:
         For anything else.
     """
     if eval_metric is None:
-        eval_metric = DEFAULT_METRIC
+        eval_metric = default_metric(objective, labels)
     if isinstance(eval_metric, str | Metric):
         eval_metric = [eval_metric]
     if not isinstance(eval_metric, Sequence):
@@ -444,6 +451,9 @@ def score(
 ) -> float:
     """Return NDCG@10 of the predictions, as `boostrank.evaluate` computes it.
 
+    For an objective that takes any numbers, such as returns, it is Spearman's correlation: always
+    for `Spearman` and `Pearson`, otherwise where labels are no grades from 0 to 30.
+
     Parameters
     ----------
     X, y, group, qid, sample_weight
@@ -452,8 +462,43 @@ def score(
     Returns
     -------
     float
+
+    Raises
+    ------
+    ValueError
+        If the metric is not defined because no query has a relevant document, or two different
+        labels. A search that went on would choose its first candidate.
     """
-    rows = read_rows(X, y, group=group, qid=qid, weight=sample_weight, sort=qid is not None)
-    scores = self.predict(rows.X)
-    measured = evaluate(scores, rows.y, rows.group, (DEFAULT_METRIC,), weight=rows.weight)
-    return measured[DEFAULT_METRIC]
+    domain = label_domain(self.objective)
+    rows = read_rows(
+        X, y, group=group, qid=qid, weight=sample_weight, sort=qid is not None, domain=domain
+    )
+    name = default_metric(self.objective, rows.y)
+    measured = evaluate(self.predict(rows.X), rows.y, rows.group, (name,), weight=rows.weight)
+    if np.isnan(measured[name]):
+        lacking = "a relevant document" if name == DEFAULT_METRIC else "two different labels"
+        raise ValueError(
+            f"{name} is not defined here: none of the {len(rows.group)} queries has {lacking} and "
+            "a weight above 0; in a search, use folds of more queries"
+        )
+    return measured[name]
+
+
+def default_metric(objective: Any, labels: Any) -> str:
+    """Return the metric of evaluation sets and of `score`, unless the user names one.
+
+    Parameters
+    ----------
+    objective : str or Objective
+    labels : array_like (n_docs,)
+
+    Returns
+    -------
+    str
+    """
+    made = _made(objective, {}, rounds=1)
+    if made.contract.labels != NUMBERS:
+        return DEFAULT_METRIC
+    values = np.asarray(labels)
+    graded = values.min(initial=0.0) >= 0.0 and values.max(initial=0.0) <= LARGEST_GRADE
+    return DEFAULT_METRIC if graded and made.name not in CORRELATIONS else "spearman"

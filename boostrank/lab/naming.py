@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import MISSING
 from typing import Any
 
+from boostrank.lab.rivals import TRAINERS
 from boostrank.objectives import REGISTRY, Objective
 from boostrank.objectives.base import listed
 from boostrank.objectives.validation import check_choice
@@ -46,10 +47,21 @@ def parse_objectives(texts: Sequence[str], rounds: int) -> dict[str, Objective] 
     made = {}
     for label in labels:
         name, colon, rest = label.partition(":")
+        if name in TRAINERS:
+            raise ValueError(_of_host(name, rest))
         check_choice("objective", name, objective_names())
         params = parse_params(rest.split(",") if colon else [], name)
         made[label] = make_objective(name, params, rounds)
     return made or None
+
+
+def _of_host(host: str, name: str) -> str:
+    """Say what is wrong with a name such as lightgbm:regression among our objectives."""
+    builtins = TRAINERS[host].builtins
+    if name in builtins:
+        return f"{host}:{name} is {host}'s own, which every comparison has: leave it out"
+    ours = f"; ours is written {name!r}, with --hosts {host}" if name in REGISTRY else ""
+    return f"unknown objective {f'{host}:{name}'!r}: {host}'s own are {', '.join(builtins)}{ours}"
 
 
 def named_objectives(objectives: Iterable[str | Objective], rounds: int) -> dict[str, Objective]:

@@ -86,7 +86,8 @@ def make_plan(
     settings = settings.for_labels(labels, chosen=metric_is_chosen)
     numbers = check_numbers(numbers, len(folds.positions))
     notes = missing_hosts(hosts)
-    left_out = _check_counted(folds, numbers, settings)
+    _check_counted(folds, numbers, settings)
+    left_out = queries_left_out(folds.data, settings)
     notes += [left_out] if left_out else []
     if not settings.graded:
         notes.append(
@@ -165,12 +166,29 @@ def counted_queries(data: RankingData, settings: Settings) -> npt.NDArray[np.boo
     return ~np.isnan(values[settings.metric])
 
 
-def _check_counted(folds: Folds, numbers: Sequence[int], settings: Settings) -> str:
-    """Refuse folds in which nothing can be chosen or tested; say how many queries do not count."""
+def _compares_orders(settings: Settings) -> bool:
+    return METRICS[parse_name(settings.metric, settings.convention).metric].compares_orders
+
+
+def queries_left_out(data: RankingData, settings: Settings) -> str:
+    """Say how many queries do not count in the metric, and why; "" if all count."""
+    counted = counted_queries(data, settings)
+    n_left = int((~counted).sum())
+    if not n_left:
+        return ""
+    have, are = ("has", "is") if n_left == 1 else ("have", "are")
+    none = "no two different labels" if _compares_orders(settings) else "no relevant document"
+    return (
+        f"{n_left:,} of {len(counted):,} queries {have} {none} and {are} left out of "
+        f"{settings.metric.upper()} (convention {settings.convention})."
+    )
+
+
+def _check_counted(folds: Folds, numbers: Sequence[int], settings: Settings) -> None:
+    """Refuse folds in which nothing can be chosen or tested."""
     counted = counted_queries(folds.data, settings)
     metric = settings.metric.upper()
-    orders = METRICS[parse_name(settings.metric, settings.convention).metric].compares_orders
-    lacking = "two different labels" if orders else "a relevant document"
+    lacking = "two different labels" if _compares_orders(settings) else "a relevant document"
     tested = 0
     for number in numbers:
         _, validation, test = folds.positions[number - 1]
@@ -186,12 +204,3 @@ def _check_counted(folds: Folds, numbers: Sequence[int], settings: Settings) -> 
             f"the folds test on a single query that counts in {metric}, but a paired test needs at "
             "least two: use more folds or more queries"
         )
-    n_left = int((~counted).sum())
-    if not n_left:
-        return ""
-    have, are = ("has", "is") if n_left == 1 else ("have", "are")
-    none = "no two different labels" if orders else "no relevant document"
-    return (
-        f"{n_left:,} of {len(counted):,} queries {have} {none} and {are} left out of {metric} "
-        f"(convention {settings.convention})."
-    )

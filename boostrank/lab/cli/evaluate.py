@@ -1,7 +1,8 @@
 """`boostrank evaluate`: metrics of scores in a file."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -11,8 +12,10 @@ from boostrank.datasets.tables import Columns, is_table, parts_of_frames, read_f
 from boostrank.lab.cli.options import DATA, Convention, Data, Gain, Json, Label, Qid
 from boostrank.lab.cli.output import json_number, print_json
 from boostrank.lab.cli.parsing import parse_gain, parse_words
-from boostrank.lab.settings import Settings
+from boostrank.lab.plan import queries_left_out
+from boostrank.lab.settings import ORDER_METRICS, Settings
 from boostrank.metrics import evaluate as evaluate_scores
+from boostrank.metrics.definitions import parse_name
 from boostrank.objectives.validation import Floats, check_choice
 
 _SCORE = "boostrank: score"
@@ -30,14 +33,15 @@ def evaluate(
     scores: Annotated[Path, typer.Argument(help="One score per line, as 'predict' writes them.")],
     data: Data,
     metrics: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Metrics, comma-separated: dcg@k, ndcg@k, map, map@k, precision@k, recall@k, mrr, "
             "err@k, for any k; rbp@0.8, for any persistence; spearman, kendall, pearson, auc; "
-            "logloss, brier, ece.",
+            "logloss, brier, ece. By default ndcg@10,map, or spearman,kendall,pearson for labels "
+            "that are no grades.",
             rich_help_panel=DATA,
         ),
-    ] = "ndcg@10,map",
+    ] = None,
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
     convention: Convention = Settings.convention,
@@ -45,11 +49,17 @@ def evaluate(
     json_: Json = False,
 ) -> None:
     """Measure scores. If the convention keeps the order of ties, it is the files' order."""
-    names = parse_words(metrics)
-    rules: dict[str, Any] = {"convention": convention, "gain": parse_gain(gain)}
+    settings = Settings(convention=convention, gain=parse_gain(gain))
+    names = ["ndcg@10", "map"] if metrics is None else parse_words(metrics)
+    rules = settings.rules
     evaluate_scores([0.0], [0.0], [1], names, **rules)  # checks the names, before reading
     values, read = _with_scores(scores, data, Columns(label, qid))
+    if metrics is None and not settings.for_labels(read.y, chosen=False).graded:
+        names = list(ORDER_METRICS)
     measured = evaluate_scores(values, read.y, read.group, names, **rules)
+    for name in names[:1]:
+        if parse_name(name, convention).larger_is_better:  # all queries count in the others
+            _say(queries_left_out(read, replace(settings, metric=name)))
     if json_:
         print_json(
             {
@@ -62,6 +72,11 @@ def evaluate(
         return
     for name, value in measured.items():
         typer.echo(f"{name}\t{value:.6f}")
+
+
+def _say(note: str) -> None:
+    if note:
+        typer.echo(f"boostrank: {note}", err=True)
 
 
 def _with_scores(scores: Path, data: list[Path], named: Columns) -> tuple[Floats, RankingData]:
