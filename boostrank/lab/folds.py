@@ -159,7 +159,7 @@ def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]
         fold that overlap; rows that split a query.
     """
     n_queries = len(data.group)
-    if hasattr(folds, "split"):
+    if hasattr(folds, "split") and not isinstance(folds, str):
         ids = np.arange(n_queries)
         # Splitters that ignore groups warn about them.
         groups = {"groups": ids} if "Group" in type(folds).__name__ else {}
