@@ -11,6 +11,7 @@ import numpy as np
 
 from boostrank.hosts import rankers
 from boostrank.hosts.ignored import EVAL_AT, cutoffs_are_reported
+from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.metrics import Metric
 from boostrank.objectives import Objective
 
@@ -216,10 +217,12 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 eval_init_score=[rows.offset for rows in evals] or None,
                 eval_group=[rows.group for rows in evals] or None,
                 eval_metric=metrics or None,
-                callbacks=callbacks,
+                callbacks=waiting_lightgbm(callbacks, self._objective),
                 init_model=init_model,
                 **kwargs,
             )
+        trained = rounds_in(self.evals_result_, self.n_estimators)
+        warn_of_cut(objective, done + trained, done + self.n_estimators)
         return self
 
     def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:

@@ -13,6 +13,7 @@ from xgboost.callback import EarlyStopping
 from boostrank.hosts import rankers, rounds
 from boostrank.hosts.data import read
 from boostrank.hosts.handover import hand_over
+from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
 
@@ -212,6 +213,10 @@ class XGBRanker(xgboost.XGBRanker):
         weight = train.weight
         if weight is not None and len(weight) != len(train.group):
             obj, weight = _DocumentWeights(self.objective_, weight), None
+        # What `xgboost.train` makes of early_stopping_rounds.
+        stopping = []
+        if self.early_stopping_rounds is not None:
+            stopping = [EarlyStopping(rounds=self.early_stopping_rounds, maximize=upwards)]
         with xgboost.config_context(verbosity=self.verbosity):
             matrix = self._matrix(train, weight)
             history: dict[str, Any] = {}
@@ -225,13 +230,12 @@ class XGBRanker(xgboost.XGBRanker):
                 ],
                 obj=obj,
                 custom_metric=lambda preds, data: [metric(preds, data) for metric in metrics],
-                maximize=upwards,
-                early_stopping_rounds=self.early_stopping_rounds,
                 evals_result=history,
                 verbose_eval=verbose,
                 xgb_model=xgb_model,
-                callbacks=self.callbacks,
+                callbacks=waiting_xgboost([*(self.callbacks or ()), *stopping], self.objective_),
             )
+        warn_of_cut(self.objective_, done + rounds_in(history, rounds), done + rounds)
         self.evals_result_ = history
         return self
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
+from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.lab.environment import import_host
 from boostrank.lab.model import Model, Stopping, features
 from boostrank.lab.settings import Settings
@@ -73,8 +74,10 @@ class LightGBMModel(Model):
             ).construct()
             callbacks = [] if on_round is None else [lambda _: on_round()]
             valid: dict[str, Any] = {}
+            history: dict[str, Any] = {}
             if stopping is not None:
                 callbacks.append(lightgbm.early_stopping(stopping.patience, verbose=False))
+                callbacks.append(lightgbm.record_evaluation(history))
                 held = stopping.data
                 valid = {
                     "valid_sets": [
@@ -87,9 +90,10 @@ class LightGBMModel(Model):
                 params | {"objective": objective},
                 dataset,
                 settings.rounds,
-                callbacks=callbacks,
+                callbacks=waiting_lightgbm(callbacks, objective),
                 **valid,
             )
+            warn_of_cut(objective, rounds_in(history, settings.rounds), settings.rounds)
         except lightgbm.basic.LightGBMError as error:
             raise ValueError(f"lightgbm cannot train {objective}: {error}") from error
         return booster, time.perf_counter() - started
