@@ -86,8 +86,10 @@ class Regression(Objective):
     @property
     def contract(self) -> Contract:
         """What the derivatives claim to be; grades are needed only where gains are the target."""
-        labels = GRADES if self.exponential_gains else AMOUNTS
-        return replace(super().contract, **({"labels": labels} if self.counts_gains else {}))
+        contract = super().contract
+        if not self.counts_gains:
+            return contract
+        return replace(contract, labels=GRADES if self.exponential_gains else AMOUNTS)
 
     @property
     def counts_gains(self) -> bool:

@@ -223,9 +223,9 @@ def test_a_fold_without_splits_has_no_shares(rows: list[Row]) -> None:
 
 def test_figures_are_pictures_with_words(read: _Reader, rows: list[Row]) -> None:
     images = [attributes for tag, attributes in read.elements if tag == "img"]
-    # Paired differences, test, a learning curve for each host, two by cut-off, and the queries of
-    # all but the baseline.
-    assert len(images) == 1 + 1 + 2 + 2 + len(rows) - 1
+    # Paired differences, a learning curve for each host, two by cut-off, and the queries of all
+    # but the baseline.
+    assert len(images) == 1 + 2 + 2 + len(rows) - 1
     assert "paired differences" in (images[0]["alt"] or "")
     assert "Zero is the baseline" in (images[0]["alt"] or "")
     for image in images:

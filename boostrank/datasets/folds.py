@@ -180,11 +180,12 @@ def group_folds(
     if check_flag("forward", forward):
         if seed is not None:
             raise ValueError("forward=True keeps the queries in their order: leave seed out")
-        starts, ends = boundaries[:-1], boundaries[1:]
-        return [
-            tuple(np.arange(starts[first], ends[last - 1]) for first, last in fold)
-            for fold in _forward(n_queries, n_folds, _check_gap(gap), validation)
+        made = _forward(n_queries, n_folds, _check_gap(gap), validation)
+        rows: list[Any] = [
+            tuple(np.arange(boundaries[first], boundaries[end]) for first, end in fold)
+            for fold in made
         ]
+        return rows
     if _check_gap(gap):
         raise ValueError("gap leaves out queries before those that test: pass forward=True too")
     order = np.arange(n_queries)

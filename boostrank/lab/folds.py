@@ -95,10 +95,12 @@ def given_folds(data: RankingData, folds: Any) -> Folds:
             f"folds must test each query at most once, but query {twice} is tested {times.max()} "
             "times: the paired test takes queries as independent"
         )
-    positions = [
-        _held_out(number, *fold) if len(fold) == 2 else fold
-        for number, fold in enumerate(read, start=1)
-    ]
+    positions = []
+    for number, (train, *validation, test) in enumerate(read, start=1):
+        if validation:
+            positions.append((train, validation[0], test))
+        else:
+            positions.append(_held_out(number, train, test))
     if all(part.max() < fold[-1].min() for fold in read for part in fold[:-1]):
         warn_of_order(data)
     return Folds(data, positions, f"{len(read)} folds as given")

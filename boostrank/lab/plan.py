@@ -95,7 +95,7 @@ def make_plan(
             "whole orders."
         )
     everything = learners(named, hosts, rounds=settings.rounds)
-    kept, reasons = fitting(everything, labels, settings, () if named is None else named)
+    kept, reasons = fitting(everything, labels, settings, named or {})
     if reasons:
         said = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
         notes.append(f"Left out, for labels that they do not take: {said}.")

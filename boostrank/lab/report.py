@@ -16,6 +16,7 @@ import numpy as np
 
 from boostrank import plot
 from boostrank.lab.folds import Folds
+from boostrank.lab.plot.axes import COLOURS, GREY
 from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, row_styles
 from boostrank.lab.results import Failure, Row, best_first
 from boostrank.lab.settings import CUTOFFS, METRICS, Settings, sign_of
@@ -226,8 +227,8 @@ def _figures(ranked: Sequence[Row], baseline: Row) -> list[_Figure]:
         columns=1 if longest > _LONG_LABEL else 2,
     )
     return [
-        *_paired(ranked, baseline, size),
-        _leaderboard(ranked, baseline, size),
+        # The paired differences say more about the same rows than two means do.
+        *(list(_paired(ranked, baseline, size)) or [_leaderboard(ranked, baseline, size)]),
         *_learning_curves(ranked, size),
         *_by_cutoff(ranked, baseline, size),
     ]
@@ -305,8 +306,9 @@ def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_F
     if np.isfinite(baseline.pooled(baseline.metric)).sum() < 2:  # no interval
         return
 
-    styles = row_styles(ranked)
-    colours = {str(row.learner): styles[row.learner.label]["color"] for row in ranked}
+    # Not those of the objectives: the same one may be here on both hosts.
+    colours = dict(zip((str(row.learner) for row in best), COLOURS, strict=False))
+    colours[str(baseline.learner)] = GREY
 
     def draw(axes: "Axes", of: str | None = None) -> None:
         plot.metric_by_cutoff(at_cutoffs, baseline=of, ax=axes)

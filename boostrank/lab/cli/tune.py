@@ -166,8 +166,8 @@ def tune(
         f"{seed}, {folds} folds, {how}, {rounds} rounds, of "
         "which the fewest within one standard error of the best are used; convention "
         f"{convention}; {counted(n_jobs, 'fold', 'folds')} at a time. Differences: from the "
-        f"best trial of {tuned[0].learner}; ± half a 95 % interval. The best of many trials looks "
-        "better than it is on the queries that chose it: test it on others. Versions: "
+        f"best trial of {tuned[0].learner}; ± half a 95 % interval. The best of many trials is "
+        "probably less good on new queries: test it on others. Versions: "
         f"{versions_in_words(dict.fromkeys(learner.host for learner in chosen))}.",
     )
     for one in tuned:
