@@ -116,6 +116,33 @@ class Comparison:
         ]
         return _pandas().concat(frames, ignore_index=True)
 
+    def to_latex(self) -> str:
+        """Return the summary as a LaTeX table: metric, difference with half its interval, p-values.
+
+        Returns
+        -------
+        str
+            A ``tabular``, best row first, that needs no package.
+        """
+        from boostrank.lab.results import best_first, holm_p_values
+
+        corrected = holm_p_values(self.rows)
+        lines = [
+            r"\begin{tabular}{lrrrr}",
+            rf"learner & {self.settings.metric.upper()} & difference & $p$ & $p$ (Holm) \\ \hline",
+        ]
+        for row in best_first(self.rows):
+            name = str(row.learner).replace("_", r"\_")
+            tested = "baseline & &"
+            if row.baseline is not None:
+                half = (row.difference_interval[1] - row.difference_interval[0]) / 2
+                tested = (
+                    rf"${row.difference:+.4f} \pm {half:.4f}$ & {row.p_value:.4f} & "
+                    f"{corrected[row.learner]:.4f}"
+                )
+            lines.append(rf"{name} & {row.mean(row.metric):.4f} & {tested} \\")
+        return "\n".join([*lines, r"\end{tabular}"])
+
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the paired differences from the baseline; see `boostrank.plot.differences`.
 

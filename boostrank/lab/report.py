@@ -18,7 +18,7 @@ from boostrank import plot
 from boostrank.lab.folds import Folds
 from boostrank.lab.plot.axes import COLOURS, GREY
 from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, row_styles
-from boostrank.lab.results import Failure, Row, best_first
+from boostrank.lab.results import Failure, Row, best_first, holm_p_values
 from boostrank.lab.settings import CUTOFFS, METRICS, Settings, sign_of
 from boostrank.lab.stats import SIGNIFICANT
 
@@ -100,6 +100,7 @@ def write_report(
         verdict=_verdict(ranked, baseline),
         significant=SIGNIFICANT,
         counts=_counts,
+        corrected=holm_p_values(rows),
         figures=_figures(ranked, baseline),
         differences=[(row, _differences(row), _most(row)) for row in ranked if row is not baseline],
         features=_features(ranked, folds.data.names),
