@@ -1,5 +1,6 @@
 """Decides what a comparison trains and measures: learners and metrics that the labels allow."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -155,14 +156,16 @@ def check_numbers(numbers: Sequence[int], n_folds: int) -> list[int]:
 
 def counted_queries(data: RankingData, settings: Settings) -> npt.NDArray[np.bool_]:
     """Tell for each query whether it counts in the metric: whether its value is not NaN."""
-    values = evaluate(
-        np.zeros(len(data.y)),
-        data.y,
-        data.group,
-        (settings.metric,),
-        **settings.rules,
-        per_query=True,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of labels, which the evaluation of scores repeats
+        values = evaluate(
+            np.zeros(len(data.y)),
+            data.y,
+            data.group,
+            (settings.metric,),
+            **settings.rules,
+            per_query=True,
+        )
     return ~np.isnan(values[settings.metric])
 
 
