@@ -48,7 +48,8 @@ SMALL = ["--rounds", "8", "--leaves", "4", "--min-docs", "3", "--learning-rate",
 
 
 def _run(*args: object) -> Any:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+    # A pipe of any width: pytest's workers set COLUMNS.
+    return CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": None})
 
 
 def _fails(*args: object) -> str:
@@ -247,6 +248,12 @@ def test_figures_are_written_and_the_process_keeps_its_backend(
     # The embedded data, and a baseline that is among the rows.
     assert "Data: embedded" in result.stdout
     assert "against xgboost:rank:ndcg" in result.stdout
+
+
+def test_a_pipe_is_as_wide_as_columns_says() -> None:
+    narrow = CliRunner().invoke(app, ["objectives"], env={"COLUMNS": "50"}).stdout
+    assert max(map(len, narrow.splitlines())) <= 50
+    assert max(map(len, _run("objectives").stdout.splitlines())) > 50
 
 
 def test_documents_are_shuffled_within_queries_by_default(

@@ -485,17 +485,7 @@ def score(
 
 
 def default_metric(objective: Any, labels: Any) -> str:
-    """Return the metric of evaluation sets and of `score`, unless the user names one.
-
-    Parameters
-    ----------
-    objective : str or Objective
-    labels : array_like (n_docs,)
-
-    Returns
-    -------
-    str
-    """
+    """Return the metric of evaluation sets and of `score`, unless the user names one."""
     made = _made(objective, {}, rounds=1)
     if made.contract.labels != NUMBERS:
         return DEFAULT_METRIC
