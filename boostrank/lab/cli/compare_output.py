@@ -79,6 +79,13 @@ def failure_as_json(failure: Failure) -> dict[str, Any]:
 def in_words(source: str, plan: Plan, rows: list[Row], keep_order: bool) -> dict[str, str]:
     """Say what was compared, and how: sentences by subject."""
     settings, data = plan.settings, plan.folds.data
+    hosts = {row.learner.host for row in rows}
+    limits = {
+        "lightgbm": f"at least {settings.min_docs} documents per leaf on LightGBM",
+        "xgboost": "min_child_weight 1 on XGBoost",
+        "catboost": "CatBoost's own trees of depth 6",
+    }
+    leaves = ", ".join(text for host, text in limits.items() if host in hosts)
     rules = find_convention(settings.convention, settings.gain)
     baseline = next(row.learner for row in rows if row.baseline is None)
     tested = int((~np.isnan(rows[0].pooled(settings.metric))).sum())
@@ -101,8 +108,7 @@ def in_words(source: str, plan: Plan, rows: list[Row], keep_order: bool) -> dict
             else f"rounds chosen by validation {settings.metric.upper()}."
         ),
         "Trees": f"{settings.rounds} rounds, learning rate {settings.learning_rate:g}, "
-        f"{settings.leaves} leaves, at least {settings.min_docs} documents per leaf on LightGBM, "
-        f"min_child_weight 1 on XGBoost, {counted(settings.threads, 'thread', 'threads')}, "
+        f"{settings.leaves} leaves, {leaves}, {counted(settings.threads, 'thread', 'threads')}, "
         f"seed {settings.seed}."
         + "".join(f" {host}: {dict(own)}." for host, own in settings.params.items()),
         **({"Convention": f"{rules}."} if settings.graded else {}),
