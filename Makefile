@@ -18,7 +18,7 @@ PYTEST = $(BIN)/python -m pytest -q -n auto
 # Kernels run as Python functions: nothing to compile, but too slow for long lists.
 INTERPRETED = NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not compiled' -W ignore::RuntimeWarning
 
-.PHONY: help demo quick test compiled check examples oldest test-min test-max lint type coverage boundscheck fuzz \
+.PHONY: help demo quick test compiled check examples oldest test-min test-max install-check lint type coverage boundscheck fuzz \
 	mutate hosts-own bench notebooks docs clean
 .DEFAULT_GOAL := help
 
@@ -90,6 +90,9 @@ test-max: ## host tests with the newest versions (PYTHON=python3.13: they need 3
 	$(PYTHON) -m venv --clear .venv-max
 	.venv-max/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	.venv-max/bin/python -m pytest $(HOST_TESTS)
+
+install-check: ## each install line of README, then its first command, in a fresh environment (minutes)
+	$(PYTHON) tests/install_check.py
 
 lint: $(INSTALLED) ## style of code and notebooks
 	$(BIN)/ruff check .

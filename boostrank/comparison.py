@@ -4,16 +4,21 @@ The workbench is imported only when something is compared.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boostrank.datasets import RankingData
+from boostrank.hosts.ignored import warn
 from boostrank.objectives import Objective
+from boostrank.objectives.validation import check_flag
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from boostrank.lab.learners import Learner
+    from boostrank.lab.folds import Folds
+    from boostrank.lab.plan import Plan
     from boostrank.lab.results import Row
     from boostrank.lab.settings import Settings
 
@@ -27,16 +32,26 @@ class Comparison:
     ----------
     rows : list of Row
         One for each learner, the baseline first.
-    parts : list of RankingData
+    folds : Folds
+        The data, and the queries of each fold.
     settings : Settings
+    notes : list of str
+        What was left out, and why: hosts that are not installed, objectives that the labels do not
+        fit, queries that the metric does not count.
     """
 
     def __init__(
-        self, rows: "list[Row]", parts: list[RankingData], settings: "Settings", source: str
+        self,
+        rows: "list[Row]",
+        folds: "Folds",
+        settings: "Settings",
+        source: str,
+        notes: Sequence[str] = (),
     ) -> None:
         self.rows = rows
-        self.parts = parts
+        self.folds = folds
         self.settings = settings
+        self.notes = list(notes)
         self._source = source
 
     def __repr__(self) -> str:
@@ -44,14 +59,18 @@ class Comparison:
 
     @property
     def summary(self) -> Any:
-        """One row per learner, best first: metrics, difference from the baseline and p-value.
+        """One row per learner, best first: metrics, difference from the baseline and p-values.
+
+        `p_value` is that of the row's own test, `p_holm` corrects it for the number of rows by
+        Holm's procedure; the verdict is that of `p_value`.
 
         Returns
         -------
         pandas.DataFrame
         """
-        from boostrank.lab.results import best_first
+        from boostrank.lab.results import best_first, holm_p_values
 
+        corrected = holm_p_values(self.rows)
         return (
             _pandas()
             .DataFrame(
@@ -64,6 +83,7 @@ class Comparison:
                         "difference_high": row.difference_interval[1],
                         "relative_difference": row.relative_difference,
                         "p_value": row.p_value,
+                        "p_holm": corrected[row.learner],
                         "verdict": "baseline" if row.baseline is None else row.verdict,
                         "median_round": row.median_round,
                         "seconds_per_round": row.seconds_per_round,
@@ -96,6 +116,33 @@ class Comparison:
         ]
         return _pandas().concat(frames, ignore_index=True)
 
+    def to_latex(self) -> str:
+        """Return the summary as a LaTeX table: metric, difference with half its interval, p-values.
+
+        Returns
+        -------
+        str
+            A ``tabular``, best row first, that needs no package.
+        """
+        from boostrank.lab.results import best_first, holm_p_values
+
+        corrected = holm_p_values(self.rows)
+        lines = [
+            r"\begin{tabular}{lrrrr}",
+            rf"learner & {self.settings.metric.upper()} & difference & $p$ & $p$ (Holm) \\ \hline",
+        ]
+        for row in best_first(self.rows):
+            name = str(row.learner).replace("_", r"\_")
+            tested = "baseline & &"
+            if row.baseline is not None:
+                half = (row.difference_interval[1] - row.difference_interval[0]) / 2
+                tested = (
+                    rf"${row.difference:+.4f} \pm {half:.4f}$ & {row.p_value:.4f} & "
+                    f"{corrected[row.learner]:.4f}"
+                )
+            lines.append(rf"{name} & {row.mean(row.metric):.4f} & {tested} \\")
+        return "\n".join([*lines, r"\end{tabular}"])
+
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the paired differences from the baseline; see `boostrank.plot.differences`.
 
@@ -125,10 +172,11 @@ class Comparison:
             Path(path),
             self.rows,
             metrics=settings.metrics,
-            parts=self.parts,
+            folds=self.folds,
             about={
-                "Data": f"{self._source}; {sum(len(part.group) for part in self.parts):,} queries, "
-                f"{sum(len(part.y) for part in self.parts):,} documents.",
+                "Data": f"{self._source}; {len(self.folds.data.group):,} queries, "
+                f"{len(self.folds.data.y):,} documents; {self.folds.about}.",
+                **({"Left out": " ".join(self.notes)} if self.notes else {}),
                 "Trees": f"{settings}.",
                 "Time": f"training took {training_time(self.rows, settings)}.",
             },
@@ -154,18 +202,19 @@ def compare(
     qid: str = "qid",
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
-    hosts: Sequence[str] = ("lightgbm",),
+    hosts: Sequence[str] | None = None,
     baseline: str | None = None,
-    metric: str | Sequence[str] = "ndcg@10",
+    metric: str | Sequence[str] | None = None,
     params: Mapping[str, Mapping[str, Any]] | None = None,
-    folds: Sequence[int] = (1, 2, 3, 4, 5),
+    folds: Any = (1, 2, 3, 4, 5),
     shuffle: bool = True,
     **settings: Any,
 ) -> Comparison:
-    """Train objectives on hosts over five folds of whole queries, and test their differences.
+    """Train objectives on hosts over folds of whole queries, and test their differences.
 
-    The hosts' own objectives and regression are always included. All get the same tree settings,
-    the best round is chosen on the validation part, and figures come from the test part.
+    The hosts' own objectives and regression are always included, unless they cannot take the
+    labels. All get the same tree settings, the best round is chosen on the validation part, and
+    figures come from the test part.
 
     Parameters
     ----------
@@ -173,18 +222,27 @@ def compare(
         Files are svmlight with qid (LETOR), CSV or parquet. Five files are taken as the five parts;
         all other data is split into five at random.
     objectives : sequence of str or objective, default ("blend",)
+        Names may have parameters: ``"sdcg:k=10,alpha=2"``.
     label, qid, drop, categorical
         For data frames, CSV and parquet: as in `boostrank.datasets.from_frame`.
-    hosts : sequence of str, default ("lightgbm",)
+    hosts : sequence of str, optional
+        Default None: those of LightGBM and XGBoost that are installed.
     baseline : str, optional
         Learner that the others are tested against, such as "xgboost:rank:ndcg" or
         "sdcg@lightgbm". Default: the first of the first host's own objectives.
-    metric : str or sequence of str, default "ndcg@10"
-        The first chooses the rounds and is compared; the others are only reported. As in
+    metric : str or sequence of str, optional
+        Default None: "ndcg@10", or "spearman" for labels that are no grades, such as returns. The
+        first chooses the rounds and is compared; the others are only reported. As in
         `evaluate`, but logloss and brier are means over queries; ece, which has none, is refused.
     params : mapping of host to mapping, optional
         The hosts' own parameters: ``{"lightgbm": {"max_bin": 63}}``.
     folds : sequence of int, default (1, 2, 3, 4, 5)
+        Which of the five folds to run. Or folds of your own: a splitter of scikit-learn, such as
+        ``TimeSeriesSplit(5, gap=2)``, which splits the queries in the order of the data; what
+        `boostrank.group_folds` returns; or a sequence of (train, test) or (train, validation,
+        test), arrays of positions of queries or of rows (rows if one of them is not the position
+        of a query). Without validation part, a fifth of the training queries chooses the rounds:
+        the last ones, with the same gap, if the fold goes forward, otherwise every fifth.
     shuffle : bool, default True
         Shuffle documents within queries: a file may be sorted by a ranker, and ties keep its order.
     **settings
@@ -199,85 +257,110 @@ def compare(
     Raises
     ------
     TypeError, ValueError
-        For an argument of the wrong type or out of range.
+        For an argument of the wrong type or out of range; for an objective or a metric that cannot
+        take the labels, and folds in which no query counts in the metric.
     ImportError
-        If a host, SciPy or pandas is not installed.
+        If a host that was named, SciPy or pandas is not installed.
+
+    Warns
+    -----
+    UserWarning
+        For queries that do not count in the metric, with their number.
 
     Examples
     --------
     >>> import boostrank
     >>> from boostrank.datasets import make_ranking
     >>> data = make_ranking(25, 8, 3, seed=0)
-    >>> found = boostrank.compare(data, objectives=["gbrank"], rounds=3, min_docs=2, folds=[1, 2])
+    >>> found = boostrank.compare(data, objectives=["gbrank"], hosts=["lightgbm"], rounds=3)
     >>> sorted(found.summary.index)
     ['gbrank@lightgbm', 'lightgbm:lambdarank', 'lightgbm:rank_xendcg', 'regression@lightgbm']
     """
     from boostrank.datasets.tables import Columns
-    from boostrank.lab.compare import check_folds
-    from boostrank.lab.learners import baseline_first, learners
+    from boostrank.lab.naming import named_objectives
+    from boostrank.lab.plan import make_plan
     from boostrank.lab.settings import Settings
 
-    first, *others = [metric] if isinstance(metric, str) else metric
+    first, *others = [metric] if isinstance(metric, str) else metric or [Settings.metric]
     chosen = Settings(metric=first, other_metrics=others, params=params or {}, **settings)
-    named = _named(objectives, chosen.rounds)
-    queue = baseline_first(learners(named, hosts, rounds=chosen.rounds), baseline)
-    numbers = check_folds(folds, _N_PARTS)
-    source, parts = _read(data, Columns(label, qid, drop, categorical), chosen.seed)
-    if shuffle:
-        parts = [part.shuffle_within_queries(chosen.seed) for part in parts]
-    return Comparison(_train(queue, parts, chosen, numbers), parts, chosen, source)
+    named = named_objectives(objectives, chosen.rounds)
+    source, split, numbers = _read(
+        data,
+        Columns(label, qid, drop, categorical),
+        folds,
+        chosen.seed,
+        check_flag("shuffle", shuffle),
+    )
+    plan = make_plan(
+        named,
+        split,
+        numbers,
+        chosen,
+        hosts=hosts,
+        baseline=baseline,
+        metric_is_chosen=metric is not None,
+    )
+    if plan.left_out:
+        warn(plan.left_out)
+    return Comparison(_train(plan), split, plan.settings, source, plan.notes)
 
 
-def _named(objectives: Sequence[str | Objective], rounds: int) -> dict[str, Objective]:
-    """Return objectives by their names in the tables."""
-    from boostrank.registry import make_objective
-
-    return {
-        str(each): make_objective(each, {}, rounds) if isinstance(each, str) else each
-        for each in objectives
-    }
-
-
-def _train(
-    queue: "Sequence[Learner]",
-    parts: list[RankingData],
-    settings: "Settings",
-    folds: Sequence[int],
-) -> "list[Row]":
+def _train(plan: "Plan") -> "list[Row]":
     """Train all learners, the baseline first."""
     from boostrank.lab.compare import run_folds
     from boostrank.lab.results import Row
 
     rows: list[Row] = []
-    for learner in queue:
-        results = tuple(run_folds(learner, parts, settings, folds))
+    for learner in plan.queue:
+        results = tuple(run_folds(learner, plan.folds, plan.settings, plan.numbers))
         baseline = rows[0] if rows else None
-        rows.append(Row(learner, results, baseline, settings.seed, settings.metric))
+        rows.append(Row(learner, results, baseline, plan.settings.seed, plan.settings.metric))
     return rows
 
 
-def _read(data: Any, columns: Any, seed: int) -> tuple[str, list[RankingData]]:
-    """Return a description of the data, and its five parts."""
+def _read(
+    data: Any, columns: Any, folds: Any, seed: int, shuffle: bool
+) -> "tuple[str, Folds, Sequence[int]]":
+    """Return a description of the data, all of its folds, and the numbers of those to run."""
+    from boostrank.lab.folds import given_folds, rotation
+
+    source, parts = _read_parts(data, columns)
+    if not _are_numbers(folds):
+        whole = RankingData.concat(parts)
+        made = given_folds(whole, folds)
+        if shuffle:
+            made = replace(made, data=whole.shuffle_within_queries(seed))
+        return source, made, range(1, len(made.positions) + 1)
+    if len(parts) != _N_PARTS:
+        whole = RankingData.concat(parts)
+        if len(whole.group) < _N_PARTS:
+            raise ValueError(
+                f"data must have at least {_N_PARTS} queries for its folds, got {len(whole.group)}"
+            )
+        parts = whole.split(_N_PARTS, seed=seed)
+    if shuffle:
+        parts = [part.shuffle_within_queries(seed) for part in parts]
+    return source, rotation(parts, "five folds of whole queries"), folds
+
+
+def _are_numbers(folds: Any) -> bool:
+    """Tell whether folds are numbers of the five folds, and not folds themselves."""
+    return isinstance(folds, Sequence | range) and all(isinstance(each, Integral) for each in folds)
+
+
+def _read_parts(data: Any, columns: Any) -> tuple[str, list[RankingData]]:
+    """Return a description of the data, and one part for each file."""
     from boostrank.datasets.tables import parts_of_frames, read_parts
 
     if isinstance(data, str | Path):
         data = [data]
     if isinstance(data, RankingData):
-        source, parts = "arrays", [data]
-    elif hasattr(data, "columns"):
-        source, parts = "a data frame", parts_of_frames([data], columns)
-    elif isinstance(data, Sequence) and data and all(isinstance(one, str | Path) for one in data):
-        source, parts = ", ".join(Path(one).name for one in data), read_parts(data, columns)
-    else:
-        raise TypeError(
-            "data must be RankingData, a data frame of pandas or polars, or file paths, got "
-            f"{type(data).__name__}"
-        )
-    if len(parts) == _N_PARTS:
-        return source, parts
-    whole = RankingData.concat(parts)
-    if len(whole.group) < _N_PARTS:
-        raise ValueError(
-            f"data must have at least {_N_PARTS} queries for its folds, got {len(whole.group)}"
-        )
-    return source, whole.split(_N_PARTS, seed=seed)
+        return "arrays", [data]
+    if hasattr(data, "columns"):
+        return "a data frame", parts_of_frames([data], columns)
+    if isinstance(data, Sequence) and data and all(isinstance(one, str | Path) for one in data):
+        return ", ".join(Path(one).name for one in data), read_parts(data, columns)
+    raise TypeError(
+        "data must be RankingData, a data frame of pandas or polars, or file paths, got "
+        f"{type(data).__name__}"
+    )

@@ -18,6 +18,7 @@ from boostrank.hosts.features import (
     read_features,
 )
 from boostrank.hosts.ignored import EVAL_AT, cutoffs_are_reported
+from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.metrics import Metric
 from boostrank.objectives import Objective
 
@@ -215,12 +216,14 @@ class LGBMRanker(lightgbm.LGBMRanker):
             continued=None if init_model is None else _trained(init_model),
         )
         where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
-        metrics = self._metrics(eval_metric, eval_at, evaluated=bool(evals))
+        metrics = self._metrics(eval_metric, eval_at, train.y, evaluated=bool(evals))
         if eval_at is not None:
             kwargs["eval_at"] = np.ravel(eval_at).tolist()
         return self._fit(train, evals, metrics, callbacks, init_model, where, kwargs)
 
-    def _metrics(self, eval_metric: Any, eval_at: Any, *, evaluated: bool) -> list[Metric]:
+    def _metrics(
+        self, eval_metric: Any, eval_at: Any, labels: Any, *, evaluated: bool
+    ) -> list[Metric]:
         """Return the metrics of boostrank that are computed in every round."""
         params = self.get_params()
         alone = self.metric == "None"
@@ -231,7 +234,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
             return []
         if eval_metric is None and cutoffs is not None:
             eval_metric = "ndcg"
-        metrics = monitoring.read_metrics(eval_metric, cutoffs)
+        default = rankers.default_metric(self.objective, labels)
+        metrics = monitoring.read_metrics(eval_metric, default, cutoffs)
         if alone and eval_at is not None:
             monitoring.check_cutoffs(metrics, eval_at)
         usual = (1, 2, 3, 4, 5)  # LightGBM's
@@ -269,7 +273,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                     eval_init_score=[rows.offset for rows in evals] or None,
                     eval_group=[rows.group for rows in evals] or None,
                     eval_metric=metrics or None,
-                    callbacks=monitoring.fresh(callbacks),
+                    callbacks=waiting_lightgbm(monitoring.fresh(callbacks), self._objective),
                     init_model=init_model,
                     **kwargs,
                 )
@@ -281,6 +285,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
                     f"{self.min_child_samples} rows on both sides; lower it, or bring more data"
                 ) from error
             raise
+        trained = rounds_in(self.evals_result_, self.n_estimators)
+        warn_of_cut(objective, done + trained, done + self.n_estimators)
         return self
 
     @property

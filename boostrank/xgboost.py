@@ -22,6 +22,7 @@ from boostrank.hosts.features import (
     read_features,
 )
 from boostrank.hosts.handover import hand_over
+from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
 
@@ -224,7 +225,9 @@ class XGBRanker(xgboost.XGBRanker):
         xgb_model: xgboost.Booster | None,
         where: Callable[[Objective], Objective],
     ) -> Self:
-        metrics = monitoring.read_metrics(self.eval_metric)
+        metrics = monitoring.read_metrics(
+            self.eval_metric, rankers.default_metric(self.objective, train.y)
+        )
         upwards = metrics[-1].larger_is_better
         for callback in self.callbacks or ():
             if isinstance(callback, EarlyStopping) and callback.maximize is not upwards:
@@ -242,6 +245,11 @@ class XGBRanker(xgboost.XGBRanker):
         linear = self.booster == "gblinear"
         if train.document_weight is not None and (linear or len(train.weight) != len(train.group)):
             obj, weight = _DocumentWeights(self.objective_, train.document_weight), None
+        callbacks = monitoring.fresh(self.callbacks) or []
+        # What `xgboost.train` makes of early_stopping_rounds.
+        if self.early_stopping_rounds is not None:
+            stopping = EarlyStopping(rounds=self.early_stopping_rounds, maximize=upwards)
+            callbacks.append(stopping)
         with xgboost.config_context(verbosity=self.verbosity):
             matrix = self._matrix(train, weight, like=xgb_model)
             history: dict[str, Any] = {}
@@ -258,13 +266,12 @@ class XGBRanker(xgboost.XGBRanker):
                 ],
                 obj=obj,
                 custom_metric=lambda preds, data: [metric(preds, data) for metric in metrics],
-                maximize=upwards,
-                early_stopping_rounds=self.early_stopping_rounds,
                 evals_result=history,
                 verbose_eval=verbose,
                 xgb_model=xgb_model,
-                callbacks=monitoring.fresh(self.callbacks),
+                callbacks=waiting_xgboost(callbacks, self.objective_),
             )
+        warn_of_cut(self.objective_, done + rounds_in(history, rounds), done + rounds)
         self.evals_result_ = history
         self.sparse_ = omits(train.X)
         return self

@@ -11,6 +11,7 @@ import sys
 import boostrank
 from boostrank.datasets import RankingData, load_letor
 from boostrank.lab.compare import run_folds
+from boostrank.lab.folds import rotation
 from boostrank.lab.learners import Learner
 from boostrank.lab.results import Row
 from boostrank.lab.settings import Settings
@@ -39,7 +40,7 @@ def main() -> None:
         settings = Settings(rounds=200, metric=metric)
         rows: list[Row] = []
         for learner in LEARNERS:
-            folds = tuple(run_folds(learner, parts, settings, range(1, 6)))
+            folds = tuple(run_folds(learner, rotation(parts), settings, range(1, 6)))
             row = Row(learner, folds, rows[0] if rows else None, 0, metric)
             rows.append(row)
             low, high = row.difference_interval if len(rows) > 1 else (0.0, 0.0)

@@ -36,9 +36,7 @@ class Pairs:
         given = _columns(values)
         n = len(given["winner"])
         if n == 0:
-            raise ValueError(
-                "pairs must have at least one row: there is nothing to learn from none"
-            )
+            raise ValueError("pairs must have at least one row, got none")
         winner, loser = (_rows(name, given[name]) for name in COLUMNS[:2])
         same = winner == loser
         if same.any():

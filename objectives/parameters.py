@@ -85,7 +85,7 @@ def _noise(name: str, value: Any) -> str | None:
 def _fraction(name: str, value: Any) -> float:
     number = check_share(name, value)
     if number == 0.0:
-        raise ValueError(f"{name} must be above 0: there is nothing to learn from none")
+        raise ValueError(f"{name} must be above 0, so that some of them train")
     return number
 
 

@@ -33,8 +33,8 @@ Cost
 
 When to use
     When the number of rounds is fixed beforehand and a regression on the grades is a good start.
-    Not with early stopping: the schedule reaches the ranking part only in the second half of its
-    rounds.
+    Early stopping may end in the first half, before the ranking part has begun. The rankers and
+    ``boostrank train --valid`` wait for the second half; the hosts' own calls do not.
 """
 
 from dataclasses import dataclass

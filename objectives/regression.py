@@ -26,7 +26,7 @@ When to use
     When the score itself should predict the grade, across queries too, or as the baseline to beat.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -35,7 +35,7 @@ from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract
 from .gains import Gain, gain_field, gains_of
 from .parameters import choice
-from .validation import Floats, Integers
+from .validation import AMOUNTS, GRADES, NUMBERS, Floats, Integers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +45,9 @@ class Regression(Objective):
     Parameters
     ----------
     target : {"grade", "gain"}, default "grade"
-        What a score should predict: the grade y, or its gain. The default is the grade, because
-        gains 2^y - 1 let the few best documents outweigh all others.
+        What a score should predict: the label y, which may then be any finite number, or its gain.
+        The default is the label, because gains 2^y - 1 let the few best documents outweigh all
+        others.
     gain : str, sequence or callable, default "exponential"
         What a grade is worth, see `Objective`; for ``target="gain"``.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
@@ -72,13 +73,23 @@ class Regression(Objective):
     """
 
     name: ClassVar[str] = "regression"
-    claims: ClassVar[Contract] = Contract(shift_invariant=False, convex=True, metric_offset=0.0)
+    claims: ClassVar[Contract] = Contract(
+        shift_invariant=False, labels=NUMBERS, convex=True, metric_offset=0.0
+    )
     hessians = EXACT_OR_CONSTANT
     perturbed: ClassVar[bool] = False
 
     target: str = choice("grade", ("grade", "gain"))
     gain: Gain = gain_field()
     hessian: str = "exact"
+
+    @property
+    def contract(self) -> Contract:
+        """What the derivatives claim to be; grades are needed only where gains are the target."""
+        contract = super().contract
+        if not self.counts_gains:
+            return contract
+        return replace(contract, labels=GRADES if self.exponential_gains else AMOUNTS)
 
     @property
     def counts_gains(self) -> bool:

@@ -260,7 +260,9 @@ class SHFSDCG(SDCG):
         The exact one is indefinite and trains badly; the paper's, constant, is gradient boosting.
     perturb : {"gumbel", "gaussian"} or None, default "gumbel"
         As in `Objective`. On six data sets it ranked as well as without noise, or better.
-    rescale, perturb_scale (0.5), query_fraction, seed, start_round : see `Objective`
+    perturb_scale : float, default 0.5
+        As in `Objective`.
+    rescale, query_fraction, seed, start_round : see `Objective`
 
     Raises
     ------

@@ -31,6 +31,8 @@ LABEL_DOMAINS = {
     AMOUNTS: (0.0, sys.float_info.max, "finite and not negative"),
     NUMBERS: (-sys.float_info.max, sys.float_info.max, "finite numbers"),
 }
+#: What takes any numbers, as messages recommend it.
+FOR_NUMBERS = "the objectives spearman, listmle, pearson or query-rmse, and the metric spearman"
 # Whole numbers up to here are exact in float64, and fit the kernels' integers.
 MAX_COUNT = 2**53
 
@@ -101,6 +103,8 @@ def check_labels(labels: Any, n_docs: int, domain: str = GRADES) -> Floats:
     if not _within(array, least, most):
         bad = ~((array >= least) & (array <= most))  # NaN too
         cure = "map missing judgements to 0 or drop their rows"
+        if (array[bad] < least).any():
+            cure += f"; if they are numbers such as returns, use {FOR_NUMBERS}"
         if (array[bad] > most).all():
             cure = (
                 'amounts, such as prices, need gain="linear" or, where an objective has no gain, '

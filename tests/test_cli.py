@@ -48,7 +48,8 @@ SMALL = ["--rounds", "8", "--leaves", "4", "--min-docs", "3", "--learning-rate",
 
 
 def _run(*args: object) -> Any:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+    # A pipe of any width: pytest's workers set COLUMNS.
+    return CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": None})
 
 
 def _fails(*args: object) -> str:
@@ -249,6 +250,12 @@ def test_figures_are_written_and_the_process_keeps_its_backend(
     assert "against xgboost:rank:ndcg" in result.stdout
 
 
+def test_a_pipe_is_as_wide_as_columns_says() -> None:
+    narrow = CliRunner().invoke(app, ["objectives"], env={"COLUMNS": "50"}).stdout
+    assert max(map(len, narrow.splitlines())) <= 50
+    assert max(map(len, _run("objectives").stdout.splitlines())) > 50
+
+
 def test_documents_are_shuffled_within_queries_by_default(
     files: list[Path], parts: list[RankingData], tmp_path: Path
 ) -> None:
@@ -377,14 +384,17 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
 
 
 def test_a_failing_row_stops_the_others_only_if_it_is_the_baseline(
-    parts: list[RankingData], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Grades that LightGBM's lambdarank refuses, and all other objectives take.
-    halves = [
-        _write(tmp_path / f"H{i}.txt", RankingData(part.X, part.y + 0.5 * (part.y > 0), part.qid))
-        for i, part in enumerate(parts, start=1)
-    ]
-    args = ["compare", *halves, "-o", "gbrank", "--hosts", "lightgbm", *SMALL, "--folds", 1]
+    run_fold = compare.run_fold
+
+    def failing(learner: Learner, *args: Any) -> FoldResult:
+        if learner.label == "lightgbm:lambdarank":
+            raise ValueError("lightgbm cannot train lambdarank: no")
+        return run_fold(learner, *args)
+
+    monkeypatch.setattr(compare, "run_fold", failing)
+    args = ["compare", *files, "-o", "gbrank", "--hosts", "lightgbm", *SMALL, "--folds", 1]
     assert "lightgbm cannot train lambdarank" in _fails(*args, "--out", tmp_path)
     args += ["--baseline", "regression@lightgbm", "--out", tmp_path]
     result = _run(*args)
@@ -545,7 +555,7 @@ def test_train_predict_evaluate(host: str, files: list[Path], tmp_path: Path) ->
     assert result.exit_code == 0, result.output
     assert "8 trees" in result.stdout
     objective = boostrank.LambdaRank(truncation=5, norm=False)
-    assert repr(objective) in result.stdout
+    assert "lambdarank:truncation=5,norm=False" in result.stdout
     assert _run("predict", model, files[3], "--out", scores).exit_code == 0
 
     settings = Settings(rounds=8, leaves=4, min_docs=3, learning_rate=0.3, seed=9)
@@ -777,11 +787,12 @@ def test_a_progress_bar_shows_the_time_left(files: list[Path], tmp_path: Path) -
     ("typed", "offered"),
     [
         ("comp", ["compare"]),
-        ("compare --fol", ["--folds"]),
+        ("compare --fol", ["--folds", "--folds-by"]),
         ("compare -o shf", ["shf-sdcg"]),
         ("compare -o sdcg,gb", ["sdcg,gbrank"]),
         ("train -o rankn", ["ranknet"]),
         ("compare --hosts xg", ["xgboost"]),
+        ("tune --hosts xg", ["xgboost"]),
         ("compare --preset a", ["accuracy"]),
         ("evaluate --convention letor", ["letor3", "letor4"]),
     ],

@@ -16,13 +16,15 @@ from scipy.stats import permutation_test
 import boostrank
 from boostrank.datasets import Fold, RankingData, letor_folds, make_ranking
 from boostrank.lab import compare, records
+from boostrank.lab.folds import rotation
 from boostrank.lab.learners import Learner, learners
 from boostrank.lab.models import HOSTS, load_model
+from boostrank.lab.plan import make_plan
 from boostrank.lab.records import CsvFiles, ResultStore
-from boostrank.lab.results import Failure, FoldResult, Row
+from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import METRICS, Settings
-from boostrank.lab.stats import paired_p_value
+from boostrank.lab.stats import holm, paired_p_value
 
 SETTINGS = Settings(rounds=12, learning_rate=0.3, leaves=5, min_docs=3)
 LEARNERS = [
@@ -180,7 +182,7 @@ def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold: Fold) -> No
 
 
 def test_folds_rotate_as_letors_do(parts: list[RankingData]) -> None:
-    results = list(compare.run_folds(LEARNERS[0], parts, SETTINGS, [1, 3]))
+    results = list(compare.run_folds(LEARNERS[0], rotation(parts), SETTINGS, [1, 3]))
     assert [result.fold for result in results] == [1, 3]
     for result, tested in zip(results, (5, 2), strict=True):
         np.testing.assert_array_equal(result.qid, np.unique(parts[tested - 1].qid))
@@ -353,12 +355,11 @@ def _result(fold: int, values: list[float], seconds: float = 1.0) -> FoldResult:
     )
 
 
-def test_a_row_is_the_mean_of_fold_means_and_the_baseline_differs_by_nothing() -> None:
-    # The second fold has fewer queries that count, but the same weight.
+def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothing() -> None:
     base = Row(
         LEARNERS[0], (_result(1, [0.0, 0.2, 0.4]), _result(2, [0.8, np.nan, 0.4], 3.0)), None, 0
     )
-    assert base.mean("ndcg@10") == pytest.approx((0.2 + 0.6) / 2)
+    assert base.mean("ndcg@10") == pytest.approx(1.8 / 5)
     assert (base.difference, base.p_value) == (0.0, 1.0)
     assert base.seconds_per_round == 2.0
     better = Row(
@@ -366,15 +367,45 @@ def test_a_row_is_the_mean_of_fold_means_and_the_baseline_differs_by_nothing() -
     )
     assert better.difference == pytest.approx(0.1)
     assert better.p_value == pytest.approx(2 / 2**5)
-    # The fold means have variances 0.04/3 and 0.08/2, and their mean a quarter of the sum.
-    half = 1.96 * np.sqrt((0.04 / 3 + 0.08 / 2) / 4)
-    assert base.interval("ndcg@10") == pytest.approx((0.4 - half, 0.4 + half))
+    half = 1.96 * np.std([0.0, 0.2, 0.4, 0.8, 0.4], ddof=1) / np.sqrt(5)
+    assert base.interval("ndcg@10") == pytest.approx((0.36 - half, 0.36 + half))
     # Every query gains the same: paired, there is no spread at all.
     assert better.difference_interval == pytest.approx((0.1, 0.1))
     worse = Row(LEARNERS[2], (_result(1, [0.0, 0.0, 0.0]), _result(2, [0.8, np.nan, 0.4])), base, 0)
-    np.testing.assert_allclose(np.concatenate(worse.differences), [0, -0.2, -0.4, 0, np.nan, 0])
-    half = 1.96 * np.sqrt((0.04 / 3 + 0.0) / 4)
-    assert worse.difference_interval == pytest.approx((-0.1 - half, -0.1 + half))
+    np.testing.assert_allclose(worse.differences, [0, -0.2, -0.4, 0, np.nan, 0])
+    half = 1.96 * np.std([0.0, 0.2, 0.4, 0.0, 0.0], ddof=1) / np.sqrt(5)
+    assert worse.difference_interval == pytest.approx((-0.12 - half, -0.12 + half))
+
+
+def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(
+    rng: np.random.Generator,
+) -> None:
+    # 300 queries gain a little, 3 lose much: a mean of two fold means would say "worse".
+    large, small = rng.normal(0.02, 0.05, 300), np.full(3, -0.2)
+    base = Row(LEARNERS[0], (_result(1, [0.5] * 300), _result(2, [0.5] * 3)), None, 0)
+    row = Row(LEARNERS[2], (_result(1, 0.5 + large), _result(2, 0.5 + small)), base, 0)
+    together = np.concatenate([large, small])
+    assert row.difference == pytest.approx(together.mean())
+    assert row.difference == pytest.approx(row.mean("ndcg@10") - base.mean("ndcg@10"))
+    assert row.p_value == paired_p_value(together, np.zeros(303), seed=0) < 0.05
+    low, high = row.difference_interval
+    assert 0.0 < low < row.difference < high
+    assert row.verdict == "better"
+
+
+def test_holms_correction() -> None:
+    # By hand: 3 x .01, then 2 x .02, which is not smaller, then the largest as it is, raised.
+    assert holm([0.02, 0.03, 0.01]) == pytest.approx([0.04, 0.04, 0.03])
+    assert holm([0.6, 0.5]) == [1.0, 1.0]
+    assert holm([]) == []
+    base = Row(LEARNERS[0], (_result(1, [0.0] * 8),), None, 0)
+    rows = [base] + [
+        Row(learner, (_result(1, [0.1 * i + 0.01 * k for k in range(8)]),), base, 0)
+        for i, learner in enumerate(LEARNERS[1:4])
+    ]
+    corrected = holm_p_values(rows)
+    assert corrected[LEARNERS[0]] == 1.0
+    assert [corrected[row.learner] for row in rows[1:]] == holm([row.p_value for row in rows[1:]])
 
 
 def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
@@ -410,7 +441,7 @@ def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
 
 def _results(folder: Path, parts: list[RankingData], **changes: object) -> ResultStore:
     args = {"settings": SETTINGS, "machine": "this one", "resume": True} | changes
-    return ResultStore(folder, parts, **args)
+    return ResultStore(folder, rotation(parts), **args)
 
 
 STORED = _result(1, [0.1, np.nan, 1 / 3], 0.25)
@@ -474,6 +505,7 @@ OTHER_SETTINGS = {
     "metric": "map",
     "other_metrics": ("mrr",),
     "params": {"lightgbm": {"max_bin": 63}},
+    "usual": ("spearman",),
 }
 
 
@@ -592,14 +624,61 @@ def test_unknown_hosts_and_folds(parts: list[RankingData]) -> None:
     with pytest.raises(ValueError, match="hosts must name at least one"):
         learners(hosts=[])
     with pytest.raises(ValueError, match=r"folds must lie in 1\.\.5, got 6"):
-        next(compare.run_folds(LEARNERS[0], parts, SETTINGS, [6]))
+        _plan(parts, numbers=[6])
 
 
-def test_a_part_without_relevant_documents_is_refused(parts: list[RankingData]) -> None:
+def _plan(parts: list[RankingData], **changes: object) -> object:
+    args = {"numbers": [1, 2, 3, 4, 5], "settings": SETTINGS, "named": {}} | changes
+    return make_plan(
+        args["named"],
+        rotation(parts),
+        args["numbers"],
+        args["settings"],
+        hosts=["lightgbm"],
+        baseline=None,
+        metric_is_chosen=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "lacking"),
+    [("ndcg@10", "a relevant document"), ("spearman", "two different labels")],
+)
+def test_a_fold_in_which_no_query_counts_is_refused(
+    metric: str, lacking: str, parts: list[RankingData]
+) -> None:
     last = parts[-1]
     barren = [*parts[:-1], RankingData(last.X, np.zeros_like(last.y), last.qid)]
-    with pytest.raises(ValueError, match="part 5 of 5 has no relevant document in its 7 queries"):
-        next(compare.run_folds(LEARNERS[0], barren, SETTINGS, [1]))
+    settings = replace(SETTINGS, metric=metric)
+    _plan(barren, numbers=[3, 4], settings=settings)  # neither chooses nor tests on it
+    for number, what in ((1, "tests on"), (2, "chooses the rounds on")):
+        with pytest.raises(
+            ValueError, match=f"fold {number} {what} 7 queries of which none has {lacking}, so"
+        ):
+            _plan(barren, numbers=[number], settings=settings)
+
+
+def test_a_single_query_that_counts_is_refused_before_training(parts: list[RankingData]) -> None:
+    one = parts[4]
+    y = np.where(one.qid == one.qid[0], one.y + 1.0, 0.0)
+    with pytest.raises(ValueError, match="single query that counts in NDCG@10"):
+        _plan([*parts[:4], RankingData(one.X, y, one.qid)], numbers=[1])
+
+
+def test_queries_that_do_not_count_are_said_once_with_their_number(
+    parts: list[RankingData],
+) -> None:
+    plan = _plan(parts)
+    barren = sum(int((part.y[part.qid == q] == 0).all()) for part in parts for q in set(part.qid))
+    assert barren > 0
+    assert plan.left_out == (
+        f"{barren} of 35 queries have no relevant document and are left out of NDCG@10 "
+        "(convention standard)."
+    )
+    assert plan.notes == [plan.left_out]
+    assert _plan(parts, settings=replace(SETTINGS, convention="lightgbm")).left_out == ""
+    with pytest.warns(UserWarning, match=f"^{barren} of 35 queries have no relevant document"):
+        boostrank.compare(RankingData.concat(parts), hosts=["lightgbm"], objectives=[], rounds=2)
 
 
 @pytest.mark.parametrize("learner", LEARNERS[:2], ids=str)
@@ -611,8 +690,24 @@ def test_grades_that_a_built_in_objective_refuses(learner: Learner, fold: Fold) 
         compare.run_fold(learner, fold._replace(train=train), 1, SETTINGS)
 
 
-def test_a_host_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "xgboost", None)
-    with pytest.raises(ImportError, match=r'xgboost is not installed: pip install "boostrank\[xgb'):
+def test_hosts_that_are_installed_are_the_default(
+    parts: list[RankingData], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for missing, other, command in (
+        ("xgboost", "lightgbm", "pip install xgboost-cpu"),
+        ("lightgbm", "xgboost", "pip install lightgbm"),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setitem(sys.modules, missing, None)
+            assert {learner.host for learner in learners({})} == {other}
+            with pytest.raises(ImportError, match=f"^{missing} is not installed: {command}"):
+                learners({}, [missing])
+            plan = make_plan(
+                {}, rotation(parts), [1], SETTINGS,
+                hosts=None, baseline=None, metric_is_chosen=False,
+            )  # fmt: skip
+            assert plan.notes[0] == f"{missing} is not installed and left out: {command}."
+    for host in HOSTS:
+        monkeypatch.setitem(sys.modules, host, None)
+    with pytest.raises(ImportError, match="none of lightgbm, xgboost is installed: pip install"):
         learners()
-    assert all(learner.host == "lightgbm" for learner in learners(hosts=["lightgbm"]))

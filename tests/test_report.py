@@ -14,9 +14,10 @@ import pytest
 
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
+from boostrank.lab.folds import rotation
 from boostrank.lab.learners import Learner
 from boostrank.lab.report import write_report
-from boostrank.lab.results import Failure, FoldResult, Row
+from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
 from boostrank.lab.settings import CUTOFFS, METRICS
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;$^$"
@@ -70,7 +71,7 @@ def path(
 ) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
     failures = [Failure(Learner(f"gbrank:{EVIL}", "xgboost", boostrank.GBRank()), f"no {EVIL}")]
-    write_report(path, rows, failures, parts=parts, about=ABOUT, command=COMMAND)
+    write_report(path, rows, failures, folds=rotation(parts), about=ABOUT, command=COMMAND)
     return path
 
 
@@ -134,26 +135,28 @@ def test_nothing_is_fetched(read: _Reader) -> None:
 
 def test_the_table_has_the_rows_best_first(read: _Reader, rows: list[Row]) -> None:
     heading, *lines = read.tables[0]
-    assert [text.strip() for text in heading[:6]] == [
-        *("objective", "host", "NDCG@10", "difference", "p", "better / equal / worse")
+    assert [text.strip() for text in heading[:7]] == [
+        *("objective", "host", "NDCG@10", "difference", "p", "p (Holm)"),
+        "better / equal / worse",
     ]
     ranked = sorted(rows, key=lambda row: -row.mean("ndcg@10"))
     assert [line[0].strip() for line in lines] == [row.learner.label for row in ranked]
     for line, row in zip(lines, ranked, strict=True):
-        for column, metric in ((2, "ndcg@10"), (6, "ndcg@1"), (9, "map")):
+        for column, metric in ((2, "ndcg@10"), (7, "ndcg@1"), (10, "map")):
             half = (row.interval(metric)[1] - row.interval(metric)[0]) / 2
             assert line[column].split() == [f"{row.mean(metric):.4f}", "±", f"{half:.4f}"]
         if row.baseline is None:
-            assert [text.strip() for text in line[3:6]] == ["baseline", "", ""]
+            assert [text.strip() for text in line[3:7]] == ["baseline", "", "", ""]
         else:
             assert line[3].split()[0] == f"{row.difference:+.4f}"
             assert f"{100 * row.relative_difference:+.1f} %" in " ".join(line[3].split())
             assert line[3].split()[-1].endswith(row.verdict)
             assert line[4].strip() == f"{row.p_value:.4f}"
+            assert line[5].strip() == f"{holm_p_values(rows)[row.learner]:.4f}"
         assert [text.strip() for text in line[-2:]] == ["1.50", "20"]
     best = next(line for line in lines if line[0].strip() == "shf-sdcg")
     # Of four queries, each fold leaves one out: one that loses, and one that wins.
-    assert best[5] == "3 / 2 / 1"
+    assert best[6] == "3 / 2 / 1"
 
 
 def test_the_verdict_is_a_sentence_and_queries_are_named(
@@ -179,7 +182,7 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(
         for shift, folds in clear
     ]
     assert [row.verdict for row in named] == ["better", "better", "worse"]
-    write_report(tmp_path / "r.html", [base, *named], parts=parts, about={}, command="c")
+    write_report(tmp_path / "r.html", [base, *named], folds=rotation(parts), about={}, command="c")
     text = " ".join("".join(_Reader((tmp_path / "r.html").read_text()).texts).split())
     mean = base.mean("ndcg@10")
     assert (
@@ -203,7 +206,7 @@ def test_features_are_shares_of_the_gain(
     assert f"{LONG}@lightgbm: feature 2, feature 1 feature 2 75.0 % feature 1 25.0 %" in text
     assert f"{EVIL}@xgboost: feature" not in text
     named = [replace(part, names=("bm25", EVIL)) for part in parts]
-    write_report(tmp_path / "r.html", rows, parts=named, about={}, command="c")
+    write_report(tmp_path / "r.html", rows, folds=rotation(named), about={}, command="c")
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
     tables = _Reader(html).tables[1:-1]
     assert len(tables) == 3
@@ -222,9 +225,9 @@ def test_a_fold_without_splits_has_no_shares(rows: list[Row]) -> None:
 
 def test_figures_are_pictures_with_words(read: _Reader, rows: list[Row]) -> None:
     images = [attributes for tag, attributes in read.elements if tag == "img"]
-    # Paired differences, test, a learning curve for each host, two by cut-off, and the queries of
-    # all but the baseline.
-    assert len(images) == 1 + 1 + 2 + 2 + len(rows) - 1
+    # Paired differences, a learning curve for each host, two by cut-off, and the queries of all
+    # but the baseline.
+    assert len(images) == 1 + 2 + 2 + len(rows) - 1
     assert "paired differences" in (images[0]["alt"] or "")
     assert "Zero is the baseline" in (images[0]["alt"] or "")
     for image in images:
@@ -248,7 +251,9 @@ def test_a_baseline_alone_and_a_test_part_of_one_query(
         seconds_per_round=0.001,
     )
     row = Row(Learner("regression", "xgboost", boostrank.Regression()), (one,), None, 0)
-    write_report(tmp_path / "r.html", [row], parts=parts, about={}, command="boostrank compare")
+    write_report(
+        tmp_path / "r.html", [row], folds=rotation(parts), about={}, command="boostrank compare"
+    )
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "the baseline itself" in text
     assert "There are no rows other than the baseline" in text
@@ -354,7 +359,7 @@ def test_headings_sort_by_mouse_and_by_keyboard(
     assert column(0) == by_map[::-1]
     assert sorted_by() == [["NDCG@10", "descending"]]
     place = page.evaluate(
-        f"(() => {{ const box = {buttons}[9].getBoundingClientRect();"
+        f"(() => {{ const box = {buttons}[10].getBoundingClientRect();"
         " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
     )
     for expected, order in ((by_map[::-1], "descending"), (by_map, "ascending")):

@@ -97,7 +97,7 @@ def _check_pipe(command: str, piped: str) -> None:
     if command != "compare":
         return
     assert heading == [
-        *("learner", "MAP", "difference", "p", "relative"),
+        *("learner", "MAP", "difference", "p", "p (Holm)", "relative"),
         *("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "s/round"),
     ]
     assert {line[0] for line in lines} == {

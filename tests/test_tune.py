@@ -12,6 +12,7 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
+from sklearn.model_selection import TimeSeriesSplit
 from typer.testing import CliRunner
 
 import boostrank
@@ -285,8 +286,51 @@ def test_bad_settings_train_nothing(
 
 
 def test_data_without_relevant_documents(data: RankingData, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="data has no relevant document"):
+    with pytest.raises(ValueError, match=r"fewer than two queries that count in NDCG@10, so noth"):
         tune.tune(RankingData(data.X, 0.0 * data.y, data.qid), RANKNET, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_any_numbers_are_tuned_by_spearman(data: RankingData, tmp_path: Path) -> None:
+    returns = RankingData(data.X, data.y - data.y.mean(), data.qid)
+    learner = Learner("spearman", "lightgbm", boostrank.Spearman())
+    tuned = tune.tune(returns, learner, tmp_path, **SMALL | {"n_trials": 1})
+    assert tuned.metric == "spearman"
+    assert np.isfinite(tuned.best.mean)
+    for other in (RANKNET, LEARNERS[2]):
+        with pytest.raises(ValueError, match=f"{other} cannot be trained: "):
+            tune.tune(returns, other, tmp_path / "other", n_trials=1)
+    with pytest.raises(ValueError, match="labels must be relevance grades"):
+        tune.tune(returns, learner, tmp_path / "other", n_trials=1, metric="ndcg@10")
+
+
+def test_folds_of_ones_own_are_those_that_train(
+    data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = []
+    select = RankingData.select
+    monkeypatch.setattr(
+        RankingData, "select", lambda self, at: trained.append(list(at)) or select(self, at)
+    )
+    forward = boostrank.group_folds(data.group, 3, forward=True, gap=1)
+    found = []
+    for folds in (TimeSeriesSplit(3, gap=1), forward):
+        trained.clear()
+        settings = SMALL | {"n_trials": 1, "folds": folds}
+        out = tmp_path / type(folds).__name__
+        found.append(tune.tune(data, RANKNET, out, **settings).default)
+        assert trained == [
+            list(part)
+            for train, test in TimeSeriesSplit(3, gap=1).split(np.zeros((24, 1)))
+            for part in (test, train)
+        ]
+    np.testing.assert_array_equal(found[0].figures, found[1].figures)
+    assert np.isnan(found[0].figures).sum() == 6  # the first queries, which no fold tests
+    folds = boostrank.group_folds(data.group, 3, validation=True)
+    with pytest.raises(ValueError, match=r"must be pairs of \(train, test\), got 3 parts"):
+        tune.tune(data, RANKNET, tmp_path / "new", folds=folds)
+    with pytest.raises(ValueError, match="test each query at most once"):
+        tune.tune(data, RANKNET, tmp_path / "new", folds=[([0], [1, 2]), ([0], [2, 3])])
 
 
 def test_without_optuna(data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -439,7 +483,9 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ]
     refused = CliRunner().invoke(app, [*command, "-o", "lightgbm:nothing"])
     assert refused.exit_code == 2
-    assert "unknown objective 'lightgbm'" in refused.stderr
+    assert "unknown objective 'lightgbm:nothing': lightgbm's own are lambdarank," in refused.stderr
+    refused = CliRunner().invoke(app, ["tune", "-o", "lightgbm:regression"])
+    assert "ours is written 'regression', with --hosts lightgbm" in refused.stderr
 
 
 def test_the_command_line_has_the_functions_defaults() -> None:
@@ -447,5 +493,5 @@ def test_the_command_line_has_the_functions_defaults() -> None:
     names = {"n_trials": "trials", "n_folds": "folds", "n_repeats": "repeats"}
     assert theirs["params"].default is None
     for name, parameter in ours.items():
-        if parameter.kind is parameter.KEYWORD_ONLY and name != "done":
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in ("done", "folds"):
             assert theirs[names.get(name, name)].default == parameter.default

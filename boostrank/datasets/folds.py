@@ -1,6 +1,7 @@
 """Folds of whole queries."""
 
 from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -70,25 +71,47 @@ def letor_folds(parts: Sequence[RankingData]) -> Iterator[Fold]:
 
 @overload
 def group_folds(
-    group: Any, n_folds: int = ..., *, seed: int | None = ..., validation: Literal[False] = ...
+    group: Any,
+    n_folds: int = ...,
+    *,
+    seed: int | None = ...,
+    validation: Literal[False] = ...,
+    forward: bool = ...,
+    gap: int = ...,
 ) -> list[tuple[Integers, Integers]]: ...
 
 
 @overload
 def group_folds(
-    group: Any, n_folds: int = ..., *, seed: int | None = ..., validation: Literal[True]
+    group: Any,
+    n_folds: int = ...,
+    *,
+    seed: int | None = ...,
+    validation: Literal[True],
+    forward: bool = ...,
+    gap: int = ...,
 ) -> list[tuple[Integers, Integers, Integers]]: ...
 
 
 def group_folds(
-    group: Any, n_folds: int = 5, *, seed: int | None = None, validation: bool = False
+    group: Any,
+    n_folds: int = 5,
+    *,
+    seed: int | None = None,
+    validation: bool = False,
+    forward: bool = False,
+    gap: int = 0,
 ) -> list[tuple[Integers, Integers]] | list[tuple[Integers, Integers, Integers]]:
     """Return the rows of folds that hold whole queries.
 
-    Pass them as ``folds=`` to `lightgbm.cv` or as ``cv=`` to scikit-learn, whose own folds split
-    queries. (`xgboost.cv` makes such folds itself and takes no others.) The queries form as many
-    parts as there are folds, which rotate as LETOR's do: the last part tests and the rest train;
-    with `validation`, the last but one validates. Then the first part moves to the end.
+    Pass them as ``folds=`` to `boostrank.compare`, `boostrank.tune.tune` and `lightgbm.cv`, or as
+    ``cv=`` to scikit-learn, whose own folds split queries. (`xgboost.cv` makes such folds itself
+    and takes no others.) The queries form as many parts as there are folds, which rotate as LETOR's
+    do: the last part tests and the rest train; with `validation`, the last but one validates. Then
+    the first part moves to the end.
+
+    If queries are days and the future must not train, pass ``forward=True``: every fold trains on
+    the queries before those that it tests, as scikit-learn's TimeSeriesSplit does for rows.
 
     Parameters
     ----------
@@ -100,7 +123,13 @@ def group_folds(
         Split the queries at random; equal seeds give equal folds. Default None: each part holds
         consecutive queries.
     validation : bool, default False
-        Give each fold a validation part.
+        Give each fold a validation part; with `forward`, it lies between training and test.
+    forward : bool, default False
+        Train only on queries that come before those that validate and test. The test parts are the
+        last `n_folds` of ``n_folds + 1`` equal parts, or of ``n_folds + 2`` with `validation`.
+    gap : int, default 0
+        With `forward`: leave out this many queries before each validation and test part, for labels
+        that look ahead.
 
     Returns
     -------
@@ -110,7 +139,8 @@ def group_folds(
     Raises
     ------
     TypeError, ValueError
-        For an argument of the wrong type or out of range.
+        For an argument of the wrong type or out of range; for a seed with `forward`, or a gap
+        without it.
 
     Examples
     --------
@@ -120,6 +150,11 @@ def group_folds(
     [0 1 2] [3 4]
     [2 3 4] [0 1]
     [0 1 3 4] [2]
+    >>> for train, test in boostrank.group_folds([1] * 8, 3, forward=True, gap=1):
+    ...     print(train, test)
+    [0] [2 3]
+    [0 1 2] [4 5]
+    [0 1 2 3 4] [6 7]
     >>> import lightgbm
     >>> from boostrank.datasets import make_ranking
     >>> data = make_ranking(20, 10, seed=0)
@@ -142,6 +177,17 @@ def group_folds(
         raise ValueError(
             f"n_folds must be from {least} to the number of queries, {n_queries}, got {n_folds}"
         )
+    if check_flag("forward", forward):
+        if seed is not None:
+            raise ValueError("forward=True keeps the queries in their order: leave seed out")
+        made = _forward(n_queries, n_folds, _check_gap(gap), validation)
+        rows: list[Any] = [
+            tuple(np.arange(boundaries[first], boundaries[end]) for first, end in fold)
+            for fold in made
+        ]
+        return rows
+    if _check_gap(gap):
+        raise ValueError("gap leaves out queries before those that test: pass forward=True too")
     order = np.arange(n_queries)
     if seed is not None:
         order = np.random.default_rng(check_seed(seed)).permutation(n_queries)
@@ -151,3 +197,29 @@ def group_folds(
     if validation:
         return [(np.sort(np.concatenate(turn[:-2])), turn[-2], turn[-1]) for turn in turns]
     return [(np.sort(np.concatenate(turn[:-1])), turn[-1]) for turn in turns]
+
+
+def _check_gap(gap: Any) -> int:
+    if isinstance(gap, bool) or not isinstance(gap, Integral):
+        raise TypeError(f"gap must be a whole number of queries, got {gap!r}")
+    if gap < 0:
+        raise ValueError(f"gap must not be negative, got {gap!r}")
+    return int(gap)
+
+
+def _forward(
+    n_queries: int, n_folds: int, gap: int, validation: bool
+) -> Iterator[list[tuple[int, int]]]:
+    """Yield the first query of each part of a fold, and the one after its last."""
+    size = n_queries // (n_folds + 1 + validation)
+    if size <= gap:
+        raise ValueError(
+            f"forward folds need parts of more than gap={gap} queries, but {n_queries} queries in "
+            f"{n_folds + 1 + validation} parts are {size} each: use fewer folds or a smaller gap"
+        )
+    for start in range(n_queries - n_folds * size, n_queries, size):
+        test = (start, start + size)
+        if validation:
+            yield [(0, start - size - gap), (start - size, start - gap), test]
+        else:
+            yield [(0, start - gap), test]

@@ -213,6 +213,6 @@ def warn_of_large_grades(what: str, cure: str) -> None:
     cure : str
     """
     warn(
-        f"labels above {LARGEST_GRADE} count as gains 2^y - 1 in {what}: next to the largest, all "
-        f"others count for nothing. For amounts, such as prices, probabilities or ranks, {cure}"
+        f"labels above {LARGEST_GRADE} count as gains 2^y - 1 in {what}, so that only the largest "
+        f"of them matter. For amounts, such as prices, probabilities or ranks, {cure}"
     )

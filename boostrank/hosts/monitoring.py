@@ -10,7 +10,7 @@ import numpy as np
 from boostrank.metrics import Metric, metric
 from boostrank.metrics.definitions import METRICS, parse_name
 
-#: Used for evaluation sets unless `eval_metric` is given, and by `score`.
+#: Used for evaluation sets unless `eval_metric` is given, and by `score`, where labels are grades.
 DEFAULT_METRIC = "ndcg@10"
 # LightGBM's names of the metrics that have a name in common with ours.
 _LIGHTGBMS = {
@@ -21,13 +21,14 @@ _LIGHTGBMS = {
 }  # fmt: skip
 
 
-def read_metrics(eval_metric: Any, cutoffs: Any = None) -> list[Metric]:
+def read_metrics(eval_metric: Any, default: str, cutoffs: Any = None) -> list[Metric]:
     """Return metrics by name.
 
     Parameters
     ----------
     eval_metric : str, Metric, sequence of them, or None
-        None means NDCG@10.
+        None means `default`.
+    default : str
     cutoffs : int or sequence of int, optional
         For each metric that may have one and has none.
 
@@ -44,7 +45,7 @@ def read_metrics(eval_metric: Any, cutoffs: Any = None) -> list[Metric]:
         For anything else.
     """
     if eval_metric is None:
-        eval_metric = DEFAULT_METRIC
+        eval_metric = default
     if isinstance(eval_metric, str | Metric):
         eval_metric = [eval_metric]
     if not isinstance(eval_metric, Sequence):

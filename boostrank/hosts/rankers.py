@@ -17,6 +17,7 @@ from boostrank.hosts.features import (
     read_features,
     trained_on,
 )
+from boostrank.hosts.ignored import LARGEST_GRADE
 from boostrank.hosts.monitoring import DEFAULT_METRIC
 from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Objective, Preferences, Schedule, Several, Unbiased
@@ -24,6 +25,7 @@ from boostrank.objectives.pairs import Pairs
 from boostrank.objectives.positions import Positions
 from boostrank.objectives.validation import (
     GRADES,
+    NUMBERS,
     Floats,
     Integers,
     check_group,
@@ -31,6 +33,9 @@ from boostrank.objectives.validation import (
     check_weight,
 )
 from boostrank.registry import make_objective
+
+#: Objectives that are correlations of whole orders.
+CORRELATIONS = ("spearman", "pearson")
 
 _O = TypeVar("_O", bound=Objective)
 
@@ -460,6 +465,9 @@ def score(
 ) -> float:
     """Return NDCG@10 of the predictions, as `boostrank.evaluate` computes it.
 
+    For an objective that takes any numbers, such as returns, it is Spearman's correlation: always
+    for `Spearman` and `Pearson`, otherwise where labels are no grades from 0 to 30.
+
     Parameters
     ----------
     X, y, group, qid, sample_weight
@@ -468,6 +476,12 @@ def score(
     Returns
     -------
     float
+
+    Raises
+    ------
+    ValueError
+        If the metric is not defined because no query has a relevant document, or two different
+        labels. A search that went on would choose its first candidate.
     """
     if group is None and qid is None:
         raise ValueError(
@@ -475,8 +489,32 @@ def score(
             "per document. For GridSearchCV and the like, call ranker.set_score_request(qid=True) "
             "after sklearn.set_config(enable_metadata_routing=True)"
         )
-    rules, sort = self._rules, qid is not None
-    rows = read_rows(X, y, group=group, qid=qid, weight=sample_weight, sort=sort, rules=rules)
-    scores = self.predict(rows.X)
-    measured = evaluate(scores, rows.y, rows.group, (DEFAULT_METRIC,), weight=rows.weight)
-    return measured[DEFAULT_METRIC]
+    rows = read_rows(
+        X,
+        y,
+        group=group,
+        qid=qid,
+        weight=sample_weight,
+        sort=qid is not None,
+        domain=label_domain(self.objective),
+        rules=self._rules,
+    )
+    name = default_metric(self.objective, rows.y)
+    measured = evaluate(self.predict(rows.X), rows.y, rows.group, (name,), weight=rows.weight)
+    if np.isnan(measured[name]):
+        lacking = "a relevant document" if name == DEFAULT_METRIC else "two different labels"
+        raise ValueError(
+            f"{name} is not defined here: none of the {len(rows.group)} queries has {lacking} and "
+            "a weight above 0; in a search, use folds of more queries"
+        )
+    return measured[name]
+
+
+def default_metric(objective: Any, labels: Any) -> str:
+    """Return the metric of evaluation sets and of `score`, unless the user names one."""
+    made = _made(objective, {}, rounds=1)
+    if made.contract.labels != NUMBERS:
+        return DEFAULT_METRIC
+    values = np.asarray(labels)
+    graded = values.min(initial=0.0) >= 0.0 and values.max(initial=0.0) <= LARGEST_GRADE
+    return DEFAULT_METRIC if graded and made.name not in CORRELATIONS else "spearman"

@@ -28,7 +28,8 @@ import numba
 import numpy as np
 
 from boostrank.datasets.synthetic import GRADE_SHARES
-from boostrank.lab.environment import import_host, kernel_threads
+from boostrank.lab.environment import import_host, installed, kernel_threads
+from boostrank.lab.models import HOSTS
 from boostrank.objectives import (
     SDCG,
     SHFSDCG,
@@ -238,6 +239,12 @@ def _labels(rng: np.random.Generator, total: int) -> Any:
     return rng.choice(len(GRADE_SHARES), total, p=GRADE_SHARES).astype(np.float64)
 
 
+def _installed_pairs(docs: int) -> tuple[Pair, ...]:
+    """Return the pairs whose host is installed."""
+    hosts = installed(HOSTS)
+    return tuple(pair for pair in pairs(docs) if pair.host in hosts)
+
+
 def timed_pairs(docs: int, distinct: bool = False) -> tuple[Pair, ...]:
     """Return the pairs that are timed at a list length.
 
@@ -255,7 +262,7 @@ def timed_pairs(docs: int, distinct: bool = False) -> tuple[Pair, ...]:
             Pair(loss, "", "", (), f"{name}, labels all different") for name, loss in losses.items()
         )
     if docs <= LONGEST_BUILTIN:
-        return pairs(docs)
+        return _installed_pairs(docs)
     alone = {pair.objective: pair for pair in reversed(pairs(docs)) if pair.host == "lightgbm"}
     return tuple(reversed(alone.values()))
 
@@ -352,8 +359,8 @@ def trained_pairs(docs: int) -> tuple[Pair, ...]:
     -------
     tuple of Pair
     """
-    everything = pairs(docs)
-    return tuple(p for p in everything if not p.params or p.label == everything[0].label)
+    every_pair = pairs(docs)[0].label
+    return tuple(p for p in _installed_pairs(docs) if not p.params or p.label == every_pair)
 
 
 def measure_training(

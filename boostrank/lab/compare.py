@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from boostrank.datasets import Fold, RankingData, letor_folds
+from boostrank.datasets import Fold
 from boostrank.lab.environment import kernel_threads
+from boostrank.lab.folds import Folds
 from boostrank.lab.learners import Learner
 from boostrank.lab.results import FoldResult
 from boostrank.lab.rivals import TRAINERS
-from boostrank.lab.settings import CUTOFFS, Settings, sign_of
+from boostrank.lab.settings import Settings, sign_of
 from boostrank.metrics import evaluate
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
@@ -84,7 +85,7 @@ def run_fold(
             model.predict(test.X, best_round),
             test.y,
             test.group,
-            tuple(dict.fromkeys((*settings.metrics, *(f"ndcg@{k}" for k in CUTOFFS)))),
+            settings.measured,
             **settings.rules,
             per_query=True,
         ),
@@ -93,30 +94,22 @@ def run_fold(
     )
 
 
-def check_folds(folds: Sequence[int], n_folds: int) -> list[int]:
-    """Return the fold numbers, sorted and each once; all must lie in 1..`n_folds`."""
-    for number in folds:
-        if not 1 <= number <= n_folds:
-            raise ValueError(f"folds must lie in 1..{n_folds}, got {number}")
-    return sorted(set(folds))
-
-
 def run_folds(
     learner: Learner,
-    parts: Sequence[RankingData],
+    folds: Folds,
     settings: Settings,
-    folds: Sequence[int],
+    numbers: Sequence[int],
     on_round: Callable[[], object] | None = None,
 ) -> Iterator[FoldResult]:
-    """Run a learner over folds, in LETOR's rotation.
+    """Run a learner over folds.
 
     Parameters
     ----------
     learner : Learner
-    parts : sequence of RankingData
-        As `letor_folds` takes them, each with at least one relevant document.
+    folds : Folds
+        Each with queries that the metric counts; see `boostrank.lab.plan`.
     settings : Settings
-    folds : sequence of int
+    numbers : sequence of int
         Numbers of the folds, from 1.
     on_round : callable, optional
         Called after each boosting round.
@@ -125,20 +118,6 @@ def run_folds(
     ------
     FoldResult
         Each as soon as it is done.
-
-    Raises
-    ------
-    ValueError
-        For a fold that does not exist, or a part without relevant documents.
     """
-    check_folds(folds, len(parts))
-    for number, part in enumerate(parts, start=1):
-        if not (part.y > 0).any():
-            raise ValueError(
-                f"part {number} of {len(parts)} has no relevant document in its {len(part.group)} "
-                "queries, so nothing can be chosen or tested on it; use more queries"
-            )
-    # Folds are made again for every learner: keeping them all would hold the data several times.
-    for number, fold in enumerate(letor_folds(parts), start=1):
-        if number in folds:
-            yield run_fold(learner, fold, number, settings, on_round)
+    for number in numbers:
+        yield run_fold(learner, folds.fold(number), number, settings, on_round)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,28 @@ import numba
 import numpy as np
 
 
+def install_command(host: str) -> str:
+    """Return the command that installs a host."""
+    # xgboost itself brings 350 MB of GPU libraries.
+    return f"pip install {'xgboost-cpu' if host == 'xgboost' else host}"
+
+
 def import_host(name: str) -> Any:
     """Return a host's module, or say how to install it."""
     try:
         return import_module(name)
     except ImportError as error:
-        raise ImportError(
-            f'{name} is not installed: pip install "boostrank[{name}]", or leave it out by naming '
-            f"the other host ({error})"
-        ) from error
+        raise ImportError(f"{name} is not installed: {install_command(name)} ({error})") from error
+
+
+def installed(hosts: Iterable[str]) -> list[str]:
+    """Return the hosts that are installed, or say how to install one if none is."""
+    named = list(hosts)
+    found = [host for host in named if find_spec(host) is not None]
+    if not found:
+        commands = " or ".join(map(install_command, named))
+        raise ImportError(f"none of {', '.join(named)} is installed: {commands}")
+    return found
 
 
 @contextmanager

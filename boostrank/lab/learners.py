@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from boostrank.lab.environment import import_host
+from boostrank.lab.environment import import_host, installed
 from boostrank.lab.models import HOSTS
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
-from boostrank.objectives.validation import check_choice
+from boostrank.objectives.validation import Floats, check_choice, check_labels
 from boostrank.registry import make_objective, objective_names
 
 
@@ -41,7 +41,7 @@ class Learner:
 
 def learners(
     objectives: Mapping[str, Objective] | None = None,
-    hosts: Sequence[str] = tuple(HOSTS),
+    hosts: Sequence[str] | None = None,
     *,
     rounds: int = Settings.rounds,
 ) -> list[Learner]:
@@ -51,8 +51,9 @@ def learners(
     ----------
     objectives : mapping of label to Objective, optional
         Default None: all objectives with their defaults. Regression is always added.
-    hosts : sequence of str, default LightGBM and XGBoost
-        ``"catboost"`` adds CatBoost's own objectives; it accepts none of ours.
+    hosts : sequence of str, optional
+        Default None: those of LightGBM and XGBoost that are installed. ``"catboost"`` adds
+        CatBoost's own objectives; it accepts none of ours.
     rounds : int, default 250
         For the schedules of objectives created here.
 
@@ -68,6 +69,8 @@ def learners(
     ImportError
         For a host that is not installed.
     """
+    if hosts is None:
+        hosts = installed(HOSTS)
     if not hosts:
         raise ValueError(f"hosts must name at least one of {', '.join(TRAINERS)}")
     chosen = dict.fromkeys(check_choice("host", host, TRAINERS) for host in hosts)
@@ -84,6 +87,20 @@ def learners(
         for host in chosen
         if host in HOSTS
     ]
+
+
+def refusal(learner: Learner, labels: Floats, settings: Settings) -> str:
+    """Say why a learner cannot be trained on these labels; "" if it can."""
+    if isinstance(learner.objective, str):
+        return TRAINERS[learner.host].refusal(learner.objective, labels, settings)
+    objective = learner.objective
+    if settings.gain is not None and objective.exponential_gains:
+        objective = objective.with_gain(settings.gain)
+    try:
+        check_labels(labels, len(labels), objective.contract.labels)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def baseline_first(chosen: Sequence[Learner], baseline: str | None) -> list[Learner]:

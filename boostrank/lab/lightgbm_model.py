@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
+from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.lab.environment import import_host
 from boostrank.lab.model import Model, Stopping, features
 from boostrank.lab.settings import Settings
@@ -22,6 +23,16 @@ class LightGBMModel(Model):
 
     host = "lightgbm"
     builtins = ("lambdarank", "rank_xendcg")
+
+    @classmethod
+    def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:
+        """Labels that it would refuse, or cut the decimals of; see `Model.refusal`."""
+        if labels.min(initial=0.0) < 0.0 or (labels != np.floor(labels)).any():
+            return "only whole labels from 0"
+        gains = settings.gain or settings.params.get(cls.host, {}).get("label_gain")
+        if builtin == "lambdarank" and gains is None and labels.max(initial=0.0) > 30.0:
+            return "only labels up to 30, unless there is a gain"
+        return ""
 
     @staticmethod
     def shared(settings: Settings) -> dict[str, Any]:
@@ -50,11 +61,6 @@ class LightGBMModel(Model):
         stopping: Stopping | None,
     ) -> tuple[Any, float]:
         lightgbm = import_host("lightgbm")
-        if objective == "lambdarank" and (data.y != np.floor(data.y)).any():
-            raise ValueError(
-                "lightgbm cannot train lambdarank: it accepts only whole labels; compare "
-                "with another baseline, such as regression@lightgbm"
-            )
         try:
             dataset = lightgbm.Dataset(
                 features(data, every=True),
@@ -68,8 +74,10 @@ class LightGBMModel(Model):
             ).construct()
             callbacks = [] if on_round is None else [lambda _: on_round()]
             valid: dict[str, Any] = {}
+            history: dict[str, Any] = {}
             if stopping is not None:
                 callbacks.append(lightgbm.early_stopping(stopping.patience, verbose=False))
+                callbacks.append(lightgbm.record_evaluation(history))
                 held = stopping.data
                 valid = {
                     "valid_sets": [
@@ -82,9 +90,10 @@ class LightGBMModel(Model):
                 params | {"objective": objective},
                 dataset,
                 settings.rounds,
-                callbacks=callbacks,
+                callbacks=waiting_lightgbm(callbacks, objective),
                 **valid,
             )
+            warn_of_cut(objective, rounds_in(history, settings.rounds), settings.rounds)
         except lightgbm.basic.LightGBMError as error:
             raise ValueError(f"lightgbm cannot train {objective}: {error}") from error
         return booster, time.perf_counter() - started

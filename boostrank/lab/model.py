@@ -65,6 +65,11 @@ class Model(ABC):
         stopping : Stopping, optional
             Stop when the validation metric no longer improves, and keep the best round's trees.
         """
+        refusal = (
+            "" if isinstance(objective, Objective) else cls.refusal(objective, data.y, settings)
+        )
+        if refusal:
+            raise ValueError(f"{cls.host} cannot train {objective}: it takes {refusal}")
         params = {**cls.shared(settings), **(more or {})}
         if settings.gain is not None:
             if isinstance(objective, Objective):
@@ -75,6 +80,19 @@ class Model(ABC):
                 params = own | params
         booster, seconds = cls._train(objective, data, params, settings, on_round, stopping)
         return cls(booster, settings.threads), seconds
+
+    @classmethod
+    def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:
+        """Say which labels one of the host's own objectives takes; "" if it takes these.
+
+        Parameters
+        ----------
+        builtin : str
+        labels : float64 array (n_docs,)
+        settings : Settings
+            A gain, or the host's own parameters, may allow other labels.
+        """
+        return ""
 
     @staticmethod
     @abstractmethod

@@ -12,8 +12,8 @@ import numpy as np
 
 import boostrank
 from boostrank import objectives
-from boostrank.datasets import RankingData
 from boostrank.lab.environment import versions
+from boostrank.lab.folds import Folds
 from boostrank.lab.learners import Learner
 from boostrank.lab.results import Failure, FoldResult, Row
 from boostrank.lab.settings import METRICS, Settings
@@ -30,7 +30,7 @@ class ResultStore:
     ----------
     folder : Path
         Created if absent.
-    parts : sequence of RankingData
+    folds : Folds
         As the learners see them.
     settings : Settings
     machine : str
@@ -53,7 +53,7 @@ class ResultStore:
     def __init__(
         self,
         folder: Path,
-        parts: Sequence[RankingData],
+        folds: Folds,
         settings: Settings,
         machine: str,
         *,
@@ -62,9 +62,12 @@ class ResultStore:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "results.jsonl"
         self.stale: list[list[str]] = []
+        data = folds.data
         self._common = {
             "data": _digest(
-                array.tobytes() for part in parts for array in (part.X, part.y, part.qid)
+                array.tobytes()
+                for arrays in ((data.X, data.y, data.qid), *folds.positions)
+                for array in arrays
             ),
             **json.loads(json.dumps(asdict(settings))),  # tuples become lists, as in the file
             "machine": machine,

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from boostrank import plot
-from boostrank.datasets import RankingData, letor_folds
+from boostrank.lab.folds import Folds
+from boostrank.lab.plot.axes import COLOURS, GREY
 from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, row_styles
-from boostrank.lab.results import Failure, Row, best_first
+from boostrank.lab.results import Failure, Row, best_first, holm_p_values
 from boostrank.lab.settings import CUTOFFS, METRICS, Settings, sign_of
 from boostrank.lab.stats import SIGNIFICANT
 
@@ -44,7 +45,7 @@ def write_report(
     failures: Sequence[Failure] = (),
     *,
     metrics: Sequence[str] = METRICS,
-    parts: Sequence[RankingData],
+    folds: Folds,
     about: Mapping[str, str],
     command: str,
 ) -> None:
@@ -59,8 +60,8 @@ def write_report(
     failures : sequence of Failure, default ()
     metrics : sequence of str, default `METRICS`
         Shown in the table, next to the metric that rows are compared by.
-    parts : sequence of RankingData
-        The data that the folds are made of.
+    folds : Folds
+        What the rows were trained and tested on.
     about : mapping of str to str
         What was compared, and how: sentences by subject.
     command : str
@@ -99,10 +100,11 @@ def write_report(
         verdict=_verdict(ranked, baseline),
         significant=SIGNIFICANT,
         counts=_counts,
+        corrected=holm_p_values(rows),
         figures=_figures(ranked, baseline),
         differences=[(row, _differences(row), _most(row)) for row in ranked if row is not baseline],
-        features=_features(ranked, parts[0].names),
-        folds=_splits(parts, [fold.fold for fold in baseline.folds]),
+        features=_features(ranked, folds.data.names),
+        folds=_splits(folds, [fold.fold for fold in baseline.folds]),
         about=about,
         command=command,
     )
@@ -168,19 +170,16 @@ def _features(
 
 def _counts(row: Row) -> list[int]:
     """Count the queries that are better than, equal to and worse than the baseline's."""
-    differences = row.sign * np.concatenate(row.differences)
+    differences = row.sign * row.differences
     return [int(each.sum()) for each in (differences > 0, differences == 0, differences < 0)]
 
 
-def _splits(
-    parts: Sequence[RankingData], folds: Sequence[int]
-) -> list[tuple[int, list[RankingData]]]:
-    """Return the data of each fold, without its features, which may be large."""
-    slim = [RankingData(np.zeros((len(part.y), 1)), part.y, part.qid) for part in parts]
+def _splits(folds: Folds, numbers: Sequence[int]) -> list[tuple[int, list[tuple[int, int]]]]:
+    """Return how many queries and documents each part of each fold has."""
+    sizes = folds.data.group
     return [
-        (number, list(fold))
-        for number, fold in enumerate(letor_folds(slim), start=1)
-        if number in folds
+        (number, [(len(part), int(sizes[part].sum())) for part in folds.positions[number - 1]])
+        for number in numbers
     ]
 
 
@@ -229,8 +228,8 @@ def _figures(ranked: Sequence[Row], baseline: Row) -> list[_Figure]:
         columns=1 if longest > _LONG_LABEL else 2,
     )
     return [
-        *_paired(ranked, baseline, size),
-        _leaderboard(ranked, baseline, size),
+        # The paired differences say more about the same rows than two means do.
+        *(list(_paired(ranked, baseline, size)) or [_leaderboard(ranked, baseline, size)]),
         *_learning_curves(ranked, size),
         *_by_cutoff(ranked, baseline, size),
     ]
@@ -298,6 +297,8 @@ def _learning_curves(ranked: Sequence[Row], size: _Size) -> Iterator[_Figure]:
 
 def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figure]:
     """Yield NDCG by cut-off and its paired difference, if there are intervals to draw."""
+    if f"ndcg@{CUTOFFS[0]}" not in baseline.folds[0].figures:  # the labels are no grades
+        return
     best = [row for row in ranked if row is not baseline][:_MOST_AT_CUTOFFS]
     at_cutoffs = {
         str(row.learner): {f"ndcg@{k}": row.pooled(f"ndcg@{k}") for k in CUTOFFS}
@@ -306,8 +307,9 @@ def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_F
     if np.isfinite(baseline.pooled(baseline.metric)).sum() < 2:  # no interval
         return
 
-    styles = row_styles(ranked)
-    colours = {str(row.learner): styles[row.learner.label]["color"] for row in ranked}
+    # Not those of the objectives: the same one may be here on both hosts.
+    colours = dict(zip((str(row.learner) for row in best), COLOURS, strict=False))
+    colours[str(baseline.learner)] = GREY
 
     def draw(axes: "Axes", of: str | None = None) -> None:
         plot.metric_by_cutoff(at_cutoffs, baseline=of, ax=axes)

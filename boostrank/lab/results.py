@@ -1,6 +1,6 @@
 """The results of a comparison: a learner in one fold, and over all folds against the baseline."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from boostrank.lab.learners import Learner
 from boostrank.lab.settings import CHOSEN_BY, sign_of
-from boostrank.lab.stats import SIGNIFICANT, half_width, paired_p_value
+from boostrank.lab.stats import SIGNIFICANT, half_width, holm, paired_p_value
 from boostrank.objectives.validation import Floats
 
 
@@ -46,6 +46,9 @@ class FoldResult:
 @dataclass(frozen=True, eq=False)
 class Row:
     """One learner over all folds, against the baseline.
+
+    Means, differences, intervals and the test are all over the test queries of all folds together:
+    a query counts the same in a small fold as in a large one.
 
     Attributes
     ----------
@@ -86,12 +89,12 @@ class Row:
         return np.concatenate([fold.figures[metric] for fold in self.folds])
 
     def mean(self, metric: str) -> float:
-        """Return the mean over folds of the mean over queries."""
-        return float(np.mean([np.nanmean(fold.figures[metric]) for fold in self.folds]))
+        """Return the mean over the test queries of all folds."""
+        return float(np.nanmean(self.pooled(metric)))
 
     def interval(self, metric: str) -> tuple[float, float]:
-        """Return the normal 95 % interval of `mean`, from the spread of queries within folds."""
-        half = half_width([fold.figures[metric] for fold in self.folds])
+        """Return the normal 95 % interval of `mean`, from the spread of queries."""
+        half = half_width(self.pooled(metric))
         return self.mean(metric) - half, self.mean(metric) + half
 
     @property
@@ -110,13 +113,10 @@ class Row:
         return self.difference / theirs if theirs else float("nan")
 
     @property
-    def differences(self) -> tuple[Floats, ...]:
-        """The metric minus the baseline's, of every test query, fold by fold."""
-        own = [fold.figures[self.metric] for fold in self.folds]
-        if self.baseline is None:
-            return tuple(values - values for values in own)
-        theirs = (fold.figures[self.metric] for fold in self.baseline.folds)
-        return tuple(a - b for a, b in zip(own, theirs, strict=True))
+    def differences(self) -> Floats:
+        """The metric minus the baseline's, of every test query."""
+        theirs = self if self.baseline is None else self.baseline
+        return self.pooled(self.metric) - theirs.pooled(self.metric)
 
     @property
     def difference_interval(self) -> tuple[float, float]:
@@ -154,6 +154,14 @@ class Row:
         rounds = max(len(fold.curve) for fold in self.folds)
         padded = [np.pad(fold.curve, (0, rounds - len(fold.curve)), "edge") for fold in self.folds]
         return np.asarray(np.mean(padded, axis=0))
+
+
+def holm_p_values(rows: Sequence[Row]) -> dict[Learner, float]:
+    """Return each row's p-value corrected for their number; that of the baseline is 1."""
+    tested = [row for row in rows if row.baseline is not None]
+    corrected = holm([row.p_value for row in tested])
+    found = dict.fromkeys((row.learner for row in rows), 1.0)
+    return found | {row.learner: p for row, p in zip(tested, corrected, strict=True)}
 
 
 def best_first(rows: Iterable[Row]) -> list[Row]:

@@ -1,18 +1,28 @@
 """The budget that all learners of a comparison share, and the metrics."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numba
 
 from boostrank.metrics import CONVENTIONS, metric
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.definitions import parse_name
-from boostrank.objectives.validation import check_choice, check_count, check_positive
+from boostrank.objectives.validation import (
+    AMOUNTS,
+    GRADES,
+    LABEL_DOMAINS,
+    Floats,
+    check_choice,
+    check_count,
+    check_positive,
+)
 
 #: Reported for every learner, next to the metric that chooses the best round.
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
+#: The same where labels are no grades, such as returns: metrics of whole orders.
+ORDER_METRICS = ("spearman", "kendall", "pearson")
 #: The default metric.
 CHOSEN_BY = "ndcg@10"
 #: Rank cut-offs of the figure.
@@ -52,9 +62,11 @@ class Settings:
         Chooses the best round and is compared with the baseline; named as in `boostrank.evaluate`.
         Lower is better for logloss and brier. ece is refused: it has no value for a single query.
     other_metrics : sequence of str, default ()
-        Reported next to it, in addition to `METRICS`.
+        Reported next to it, in addition to `usual`.
     params : mapping of host to mapping, default {}
         The hosts' own parameters, for all learners of a host. They take precedence.
+    usual : sequence of str, default `METRICS`
+        Reported in every comparison; see `for_labels`.
 
     Raises
     ------
@@ -74,6 +86,7 @@ class Settings:
     metric: str = CHOSEN_BY
     other_metrics: Sequence[str] = ()
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    usual: Sequence[str] = METRICS
 
     def __post_init__(self) -> None:
         for name in ("rounds", "min_docs", "threads"):
@@ -105,4 +118,31 @@ class Settings:
     @property
     def metrics(self) -> tuple[str, ...]:
         """All reported metrics, first the one that chooses the best round."""
-        return tuple(dict.fromkeys((self.metric, *self.other_metrics, *METRICS)))
+        return tuple(dict.fromkeys((self.metric, *self.other_metrics, *self.usual)))
+
+    @property
+    def graded(self) -> bool:
+        """Whether the labels are grades, for which NDCG is defined."""
+        return self.usual == METRICS
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The metrics of every test query: `metrics`, and NDCG at all `CUTOFFS` for the figures."""
+        ndcg = [f"ndcg@{k}" for k in CUTOFFS] if self.graded else []
+        return tuple(dict.fromkeys((*self.metrics, *ndcg)))
+
+    def for_labels(self, labels: Floats, *, chosen: bool) -> Self:
+        """Return the settings with the metrics that these labels allow.
+
+        Parameters
+        ----------
+        labels : float64 array (n_docs,)
+        chosen : bool
+            Whether the user has named `metric`. Otherwise labels that are no grades replace it.
+        """
+        rules = find_convention(self.convention, self.gain)
+        least, most, _ = LABEL_DOMAINS[GRADES if rules.gain == "exponential" else AMOUNTS]
+        if labels.min(initial=least) >= least and labels.max(initial=least) <= most:
+            return self
+        metric = self.metric if chosen else ORDER_METRICS[0]
+        return replace(self, metric=metric, usual=ORDER_METRICS)

@@ -56,10 +56,28 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int) -> float:
     return float(test.pvalue)
 
 
-def half_width(folds: Sequence[Floats]) -> float:
-    """Return half the normal 95 % interval of a mean over folds of means over queries."""
-    variances = []
-    for values in folds:
-        values = values[~np.isnan(values)]
-        variances.append(values.var(ddof=1) / len(values) if len(values) > 1 else np.nan)
-    return 1.96 * float(np.sqrt(np.sum(variances))) / len(folds)
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number by Holm's step-down procedure.
+
+    Parameters
+    ----------
+    p_values : sequence of float
+
+    Returns
+    -------
+    list of float
+        In the same order: the k-th smallest of m is multiplied by m + 1 - k, and none is smaller
+        than the one before it.
+    """
+    corrected = [1.0] * len(p_values)
+    largest = 0.0
+    for place, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[i]))
+        corrected[i] = largest
+    return corrected
+
+
+def half_width(values: Floats) -> float:
+    """Return half the normal 95 % interval of the mean over queries; NaN are left out."""
+    values = values[~np.isnan(values)]
+    return 1.96 * float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else np.nan

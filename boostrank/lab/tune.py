@@ -15,14 +15,16 @@ import numpy as np
 
 from boostrank.datasets import RankingData, group_folds
 from boostrank.lab.environment import import_host, kernel_threads
-from boostrank.lab.learners import Learner
+from boostrank.lab.folds import query_positions
+from boostrank.lab.learners import Learner, refusal
+from boostrank.lab.plan import counted_queries
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.search_space import Space, learner_space, split_params
 from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
 from boostrank.metrics import evaluate
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.base import listed
-from boostrank.objectives.validation import Floats, check_count, check_flag
+from boostrank.objectives.validation import Floats, Integers, check_count, check_flag
 
 if TYPE_CHECKING:
     import optuna
@@ -180,8 +182,8 @@ class _Job:
     space: Space
     data: RankingData
     settings: Settings
-    #: Folds of each repeat.
-    repeats: Sequence[Sequence[Any]]
+    #: Folds of each repeat: positions of the queries that train and that test.
+    repeats: Sequence[Sequence[tuple[Integers, ...]]]
     n_jobs: int
 
     @property
@@ -194,24 +196,29 @@ class _Job:
         """Return a digest that differs for other data or settings."""
         shape = len(self.repeats[0]), len(self.repeats), prune
         digest = hashlib.sha256(repr((self.learner.objective, self.settings, *shape)).encode())
-        for array in (self.data.X, self.data.y, self.data.group):
+        positions = (part for folds in self.repeats for fold in folds for part in fold)
+        for array in (self.data.X, self.data.y, self.data.group, *positions):
             digest.update(array.tobytes())
         return digest.hexdigest()
 
 
-def cross_validate(job: _Job, params: Mapping[str, Any], folds: Sequence[Any]) -> Floats:
-    """Return the metric of every query after each of the marks, from the fold that tests it."""
+def cross_validate(
+    job: _Job, params: Mapping[str, Any], folds: Sequence[tuple[Integers, ...]]
+) -> Floats:
+    """Return the metric of every query after each of the marks, from the fold that tests it.
+
+    It is NaN for a query that no fold tests.
+    """
     learner, data, settings, marks = job.learner, job.data, job.settings, job.marks
     ours, trees = split_params(learner, params)
     trees = {**settings.params[learner.host], **trees}
     objective = learner.objective
     if not isinstance(objective, str):
         objective = objective.replace(**ours)
-    query = np.repeat(np.arange(len(data.group)), data.group)
-    result = np.empty((len(data.group), len(marks)))
+    result = np.full((len(data.group), len(marks)), np.nan)
 
-    def run(rows: Sequence[Any]) -> None:
-        train, test = (np.unique(query[part]) for part in rows)
+    def run(fold: tuple[Integers, ...]) -> None:
+        train, test = fold
         part = data.select(test)
         with kernel_threads(settings.threads):
             model, _ = TRAINERS[learner.host].train(objective, data.select(train), settings, trees)
@@ -264,12 +271,13 @@ def tune(
     rounds: int = 300,
     n_folds: int = 5,
     n_repeats: int = 3,
+    folds: Any = None,
     prune: bool = False,
     n_jobs: int = 1,
     seed: int = 0,
     convention: str = "standard",
     gain: str | tuple[float, ...] | None = None,
-    metric: str = CHOSEN_BY,
+    metric: str | None = None,
     params: Mapping[str, Any] | None = None,
     done: Callable[[Trial], None] | None = None,
 ) -> Tuned:
@@ -291,6 +299,11 @@ def tune(
     n_folds, n_repeats : int, default 5 and 3
         Folds of whole queries, and number of cross-validation repeats; the seeds of the folds are
         `seed`, ``seed + 1``, ...
+    folds : optional
+        Folds of your own instead, without repeats: a splitter of scikit-learn, such as
+        ``TimeSeriesSplit(5, gap=2)``, which splits the queries; what `boostrank.group_folds`
+        returns; or pairs of (train, test), as in `boostrank.compare`. A query is tested once at
+        most.
     prune : bool, default False
         Stop a trial that is below the median after a repeat, from the sixth trial on.
     n_jobs : int, default 1
@@ -298,7 +311,8 @@ def tune(
     seed : int, default 0
         The same seed tries the same parameters, even if the search was interrupted.
     convention, gain, metric
-        The metric that chooses rounds and trials, as in `Settings`.
+        The metric that chooses rounds and trials, as in `Settings`. Default: NDCG@10, or Spearman's
+        correlation for labels that are no grades.
     params : mapping, optional
         The host's own parameters, for all trials. Tuned parameters take precedence.
     done : callable, optional
@@ -311,7 +325,8 @@ def tune(
     Raises
     ------
     TypeError, ValueError
-        For an argument out of range, or if `out` has trials with other data or settings.
+        For an argument out of range, labels that the learner cannot take, fewer than two queries
+        that count in the metric, or if `out` has trials with other data or settings.
     ImportError
         Without Optuna or the learner's host.
     """
@@ -323,10 +338,10 @@ def tune(
         seed=seed,
         convention=convention,
         gain=gain,
-        metric=metric,
+        metric=metric or CHOSEN_BY,
         params={learner.host: params or {}},
-    )
-    job = _new_job(learner, data, settings, n_folds, n_repeats, n_jobs)
+    ).for_labels(data.y, chosen=metric is not None)
+    job = _new_job(learner, data, settings, (n_folds, n_repeats, folds), n_jobs)
     trials = []
     with _quiet(optuna):
         study = _open_study(optuna, job, out, check_flag("prune", prune))
@@ -334,23 +349,41 @@ def tune(
             trials.append(trial)
             if done is not None:
                 done(trial)
-    return Tuned(learner, tuple(trials), params or {}, metric)
+    return Tuned(learner, tuple(trials), params or {}, settings.metric)
 
 
 def _new_job(
     learner: Learner,
     data: RankingData,
     settings: Settings,
-    n_folds: int,
-    n_repeats: int,
+    resampling: tuple[int, int, Any],
     n_jobs: int,
 ) -> _Job:
     check_count("n_jobs", n_jobs)
+    why = refusal(learner, data.y, settings)
+    if why:
+        raise ValueError(f"{learner} cannot be trained: {why}")
+    n_folds, n_repeats, folds = resampling
     seeds = range(settings.seed, settings.seed + check_count("n_repeats", n_repeats))
-    repeats = [group_folds(data.group, n_folds, seed=seed) for seed in seeds]
-    if not (data.y > 0).any():
-        raise ValueError("data has no relevant document, so nothing can be chosen on it")
+    made = (
+        [folds] if folds is not None else [group_folds(data.group, n_folds, seed=s) for s in seeds]
+    )
+    repeats = [query_positions(data, each) for each in made]
+    tested = np.concatenate([test for _, test in map(_pair, repeats[0])])
+    if len(np.unique(tested)) < len(tested):
+        raise ValueError("folds must test each query at most once")
+    if counted_queries(data, settings)[tested].sum() < 2:
+        raise ValueError(
+            f"the folds test fewer than two queries that count in {settings.metric.upper()}, so "
+            "nothing can be chosen: it needs a relevant document, or two different labels"
+        )
     return _Job(learner, learner_space(learner), data, settings, repeats, n_jobs)
+
+
+def _pair(fold: tuple[Integers, ...]) -> tuple[Integers, ...]:
+    if len(fold) != 2:
+        raise ValueError(f"folds to tune on must be pairs of (train, test), got {len(fold)} parts")
+    return fold
 
 
 def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Iterator[Trial]:

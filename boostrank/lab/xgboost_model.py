@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
+from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
 from boostrank.lab.environment import import_host
 from boostrank.lab.model import Model, Stopping, features
 from boostrank.lab.settings import Settings, sign_of
@@ -31,6 +32,19 @@ class XGBoostModel(Model):
 
     host = "xgboost"
     builtins = ("rank:ndcg", "rank:pairwise")
+
+    @classmethod
+    def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:
+        """Labels that have no gain 2^y - 1; see `Model.refusal`."""
+        if builtin != "rank:ndcg":
+            return ""
+        if labels.min(initial=0.0) < 0.0:
+            return "only labels from 0"
+        exponential = settings.params.get(cls.host, {}).get("ndcg_exp_gain", True)
+        whole = (labels == np.floor(labels)).all()
+        if settings.gain is None and exponential and (not whole or labels.max(initial=0.0) > 31.0):
+            return "only whole labels up to 31, unless there is a gain"
+        return ""
 
     @staticmethod
     def shared(settings: Settings) -> dict[str, Any]:
@@ -68,6 +82,7 @@ class XGBoostModel(Model):
         )
         callbacks = [] if on_round is None else [_xgboost_callback(on_round)]
         valid: dict[str, Any] = {}
+        history: dict[str, Any] = {}
         if stopping is not None:
             callbacks.append(
                 xgboost.callback.EarlyStopping(
@@ -90,6 +105,7 @@ class XGBoostModel(Model):
             valid = {
                 "evals": [(matrix, "valid")],
                 "custom_metric": metric(settings.metric, **settings.rules),
+                "evals_result": history,
                 "verbose_eval": False,
             }
         started = time.perf_counter()
@@ -99,11 +115,12 @@ class XGBoostModel(Model):
                 dataset,
                 settings.rounds,
                 obj=objective if ours else None,
-                callbacks=callbacks,
+                callbacks=waiting_xgboost(callbacks, objective),
                 **valid,
             )
         except xgboost.core.XGBoostError as error:
             raise ValueError(f"xgboost cannot train {objective}: {_first_line(error)}") from error
+        warn_of_cut(objective, rounds_in(history, settings.rounds), settings.rounds)
         if stopping is not None and data.categories:
             booster = _first_trees(booster, booster.best_iteration + 1)
         return booster, time.perf_counter() - started

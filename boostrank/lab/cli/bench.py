@@ -24,8 +24,9 @@ from boostrank.lab.cli.output import (
     versions_in_words,
 )
 from boostrank.lab.cli.parsing import parse_words
-from boostrank.lab.environment import machine
+from boostrank.lab.environment import installed, machine
 from boostrank.lab.models import HOSTS
+from boostrank.lab.plan import missing_hosts
 from boostrank.lab.plot.files import draw_lengths
 from boostrank.lab.settings import Settings
 from boostrank.objectives.validation import check_count
@@ -71,7 +72,10 @@ def bench(
     seed: Seed = Settings.seed,
     out: Annotated[Path, typer.Option(help="Folder for CSV and figure.")] = Path("out/bench"),
 ) -> None:
-    """Time our gradients against the hosts' own on this machine, as ratios."""
+    """Time our gradients against the hosts' own on this machine, as ratios.
+
+    Against the hosts that are installed.
+    """
     if huge and docs is not None:
         raise ValueError("--huge uses lists of 120 documents: leave --docs out")
     docs = docs or (TRAINED if train else LENGTHS)
@@ -84,6 +88,9 @@ def bench(
         raise ValueError("--train and --huge are different benchmarks: give one of them")
     if distinct and (train or huge):
         raise ValueError("--distinct cannot be used with --train or --huge: leave it out")
+    timed = [] if huge or distinct else installed(HOSTS)
+    for note in missing_hosts(None) if timed else ():
+        typer.echo(f"boostrank: {note}", err=True)
     if huge:
         with _calls() as begin:
             calls = timings.measure_huge(begin, threads=threads, seed=seed)
@@ -112,7 +119,7 @@ def bench(
     print_note(
         console,
         f"{explained}. {counted(threads, 'thread', 'threads')}. "
-        f"{machine()}. {versions_in_words(HOSTS)}. Written to {out}.",
+        f"{machine()}. {versions_in_words(timed)}. Written to {out}.",
     )
 
 

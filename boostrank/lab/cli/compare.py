@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from boostrank.datasets import RankingData
 from boostrank.datasets.tables import Columns
 from boostrank.lab.cli.compare_output import (
     HEADINGS_KEPT,
+    LEFT_OUT,
     command_line,
     comparison_headings,
     comparison_line,
@@ -18,7 +18,7 @@ from boostrank.lab.cli.compare_output import (
     in_words,
     row_as_json,
 )
-from boostrank.lab.cli.data import N_PARTS, columns, read_parts
+from boostrank.lab.cli.data import columns, read_folds
 from boostrank.lab.cli.options import (
     DATA,
     LEARNERS,
@@ -27,7 +27,10 @@ from boostrank.lab.cli.options import (
     Categorical,
     Convention,
     Drop,
+    Forward,
     Gain,
+    Gap,
+    Hosts,
     Json,
     KeepOrder,
     Label,
@@ -56,21 +59,21 @@ from boostrank.lab.cli.parsing import (
     accuracy_objectives,
     parse_folds,
     parse_gain,
-    parse_objectives,
     parse_words,
     read_params,
     with_preset,
 )
-from boostrank.lab.compare import check_folds, run_folds
+from boostrank.lab.compare import run_folds
 from boostrank.lab.environment import machine
-from boostrank.lab.learners import Learner, baseline_first, learners
-from boostrank.lab.models import HOSTS
+from boostrank.lab.learners import Learner
+from boostrank.lab.naming import parse_objectives
+from boostrank.lab.plan import Plan, make_plan
 from boostrank.lab.plot.files import draw_rounds, draw_test
 from boostrank.lab.records import CsvFiles, ResultStore
 from boostrank.lab.report import write_report
-from boostrank.lab.results import Failure, FoldResult, Row, best_first
-from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.results import Failure, FoldResult, Row, best_first, holm_p_values
 from boostrank.lab.settings import Settings
+from boostrank.objectives import Objective
 from boostrank.registry import objective_names
 
 EXAMPLES = """
@@ -81,6 +84,7 @@ EXAMPLES = """
     boostrank compare -o sdcg:k=10,alpha=2 --hosts lightgbm train.txt.gz
     boostrank compare --baseline xgboost:rank:ndcg --out out/mine
     boostrank compare clicks.csv --label grade --qid session --metric mrr
+    boostrank compare returns.parquet --label ret --qid date -o spearman,listmle --forward --gap 2
     boostrank compare --out out/mine --resume
     boostrank compare -o shf-sdcg --json > result.json
 
@@ -110,19 +114,13 @@ def compare(
             rich_help_panel=LEARNERS,
         ),
     ] = None,
-    hosts: Annotated[
-        str,
-        typer.Option(
-            help="Hosts, comma-separated; catboost adds CatBoost's own objectives.",
-            autocompletion=completion(lambda: TRAINERS),
-            rich_help_panel=LEARNERS,
-        ),
-    ] = ",".join(HOSTS),
+    hosts: Hosts = None,
     baseline: Annotated[
         str | None,
         typer.Option(
             help="The row to test against: a built-in such as xgboost:rank:ndcg, or "
-            "objective@host. By default the first host's first built-in, lightgbm:lambdarank.",
+            "objective@host. By default the first host's first built-in, lightgbm:lambdarank; "
+            "regression where the labels fit no built-in.",
             rich_help_panel=LEARNERS,
         ),
     ] = None,
@@ -136,8 +134,19 @@ def compare(
         ),
     ] = None,
     folds: Annotated[
-        str, typer.Option(help="Folds, comma-separated.", rich_help_panel=DATA)
-    ] = "1,2,3,4,5",
+        str | None,
+        typer.Option(help="Only these folds, comma-separated: 1,2.", rich_help_panel=DATA),
+    ] = None,
+    folds_by: Annotated[
+        str | None,
+        typer.Option(
+            help="CSV and parquet: the column whose values are the parts that rotate, such as a "
+            "year. By default five parts at random.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    forward: Forward = False,
+    gap: Gap = 0,
     rounds: Annotated[
         int | None,
         typer.Option(
@@ -157,13 +166,14 @@ def compare(
     seed: Seed = Settings.seed,
     params: Params = None,
     metric: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Metric to choose rounds and to compare: ndcg@k, map, mrr, err@k, precision@k, "
-            "logloss, ... If several, comma-separated, the others are only reported.",
+            "spearman, logloss, ... If several, comma-separated, the others are only reported. By "
+            "default ndcg@10, or spearman for labels that are no grades.",
             rich_help_panel=DATA,
         ),
-    ] = Settings.metric,
+    ] = None,
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
     drop: Drop = "",
@@ -190,15 +200,17 @@ def compare(
 ) -> None:
     """Train objectives on hosts over folds; print a table, write an HTML report and CSV files.
 
-    The hosts' own objectives and regression are always among the rows. All have the same tree
-    settings. The best round of each is chosen on the validation part, and its figures come from the
-    test part. Every row is tested against the baseline, query by query.
+    The hosts' own objectives and regression are always among the rows, unless they cannot take the
+    labels. All have the same tree settings. The best round of each is chosen on the validation
+    part, and its figures come from the test part. Every row is tested against the baseline, query
+    by query.
 
     Without files it generates its own data, small enough for a first look.
     """
     if rounds is None:
         rounds = PRESET_ROUNDS if preset == "accuracy" else Settings.rounds
-    chosen, *others = parse_words(metric)
+    first, *others = parse_words(metric or Settings.metric)
+    own_hosts = None if hosts is None else parse_words(hosts)
     settings = Settings(
         rounds=rounds,
         learning_rate=learning_rate,
@@ -209,20 +221,36 @@ def compare(
         convention=convention,
         gain=parse_gain(gain),
         fixed_rounds=fixed_rounds,
-        metric=chosen,
+        metric=first,
         other_metrics=others,
-        params=with_preset(preset, read_params(params, parse_words(hosts))),
+        params=with_preset(preset, read_params(params, own_hosts or ())),
     )
-    queue = _choose_learners(objective or [], preset, parse_words(hosts), baseline, rounds)
-    numbers = check_folds(parse_folds(folds), N_PARTS)
-    source, parts = read_parts(data or [], columns(label, qid, drop, categorical), seed, keep_order)
+    named = _named(objective or [], preset, rounds)
+    numbers = None if folds is None else parse_folds(folds)
+    source, split = read_folds(
+        data or [],
+        columns(label, qid, drop, categorical),
+        seed,
+        keep_order,
+        by=folds_by,
+        forward=forward,
+        gap=gap,
+    )
+    plan = make_plan(
+        named,
+        split,
+        numbers or range(1, len(split.positions) + 1),
+        settings,
+        hosts=own_hosts,
+        baseline=baseline,
+        metric_is_chosen=metric is not None,
+    )
+    for note in plan.notes:
+        typer.echo(f"boostrank: {note}", err=True)
     run = _Run(
-        queue=queue,
-        parts=parts,
-        settings=settings,
-        folds=numbers,
-        store=ResultStore(out, parts, settings, machine(), resume=resume),
-        files=CsvFiles(out, settings.metrics),
+        plan=plan,
+        store=ResultStore(out, split, plan.settings, machine(), resume=resume),
+        files=CsvFiles(out, plan.settings.metrics),
     )
     if resume:
         _tell_resumed(run)
@@ -231,14 +259,17 @@ def compare(
     except KeyboardInterrupt:
         typer.echo(
             f"boostrank: interrupted; {run.n_known} of {run.n_results} results are saved in "
-            f"{run.store.path}, and {len(run.rows)} of {len(queue)} rows are complete in "
+            f"{run.store.path}, and {len(run.rows)} of {len(plan.queue)} rows are complete in "
             f"{run.files.summary}; the same command with --resume continues from there",
             err=True,
         )
         raise typer.Exit(INTERRUPTED) from None
 
-    about = in_words(source, parts, run.rows, settings, keep_order)
-    command = command_line(context, rounds=rounds)
+    about = in_words(source, plan, run.rows, keep_order)
+    trained_on = ",".join(dict.fromkeys(learner.host for learner in plan.queue))
+    command = command_line(
+        context, rounds=rounds, hosts=trained_on, metric=metric or plan.settings.metric
+    )
     _draw(run, out, about, command)
     if json_:
         _print_as_json(run, about, command)
@@ -248,31 +279,21 @@ def compare(
         raise typer.Exit(FAILED)
 
 
-def _choose_learners(
-    objective: list[str],
-    preset: str | None,
-    hosts: list[str],
-    baseline: str | None,
-    rounds: int,
-) -> list[Learner]:
-    """Return the learners, the baseline first."""
+def _named(objective: list[str], preset: str | None, rounds: int) -> dict[str, Objective] | None:
+    """Return what the user has named, or None."""
     named = parse_objectives(objective, rounds)
     if preset == "accuracy":
         if named:
             raise ValueError("pass either --preset accuracy or --objective, not both")
-        named = accuracy_objectives(rounds)
-    return baseline_first(learners(named, hosts, rounds=rounds), baseline)
+        return accuracy_objectives(rounds)
+    return named
 
 
 @dataclass
 class _Run:
-    """The learners to train, and the results so far."""
+    """What to train, and the results so far."""
 
-    #: The baseline first.
-    queue: list[Learner]
-    parts: list[RankingData]
-    settings: Settings
-    folds: list[int]
+    plan: Plan
     store: ResultStore
     files: CsvFiles
     #: Results by learner and fold; None if still to be trained.
@@ -282,8 +303,8 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.known = {
-            learner: {fold: self.store.find(learner, fold) for fold in self.folds}
-            for learner in self.queue
+            learner: {fold: self.store.find(learner, fold) for fold in self.plan.numbers}
+            for learner in self.plan.queue
         }
 
     @property
@@ -294,7 +315,7 @@ class _Run:
     @property
     def n_results(self) -> int:
         """Number of results at the end."""
-        return len(self.queue) * len(self.folds)
+        return len(self.plan.queue) * len(self.plan.numbers)
 
 
 def _tell_resumed(run: _Run) -> None:
@@ -308,14 +329,14 @@ def _tell_resumed(run: _Run) -> None:
 
 def _train(run: _Run, *, debug: bool) -> None:
     """Train all learners; one that fails does not stop the others, unless it is the baseline."""
-    total = (run.n_results - run.n_known) * run.settings.rounds
+    total = (run.n_results - run.n_known) * run.plan.settings.rounds
     with progress_bar("rounds", total) as progress:
-        for learner in run.queue:
+        for learner in run.plan.queue:
             try:
                 results = _train_learner(progress, run, learner)
             except Exception as error:
                 # Without the baseline there is nothing to test against.
-                if learner is run.queue[0] or debug:
+                if learner is run.plan.queue[0] or debug:
                     raise
                 run.failures.append(Failure(learner, one_line(error)))
                 run.files.add(run.failures[-1])
@@ -323,7 +344,9 @@ def _train(run: _Run, *, debug: bool) -> None:
             else:
                 baseline = run.rows[0] if run.rows else None
                 run.rows.append(
-                    Row(learner, results, baseline, run.settings.seed, run.settings.metric)
+                    Row(
+                        learner, results, baseline, run.plan.settings.seed, run.plan.settings.metric
+                    )
                 )
                 run.files.add(run.rows[-1])
 
@@ -333,12 +356,12 @@ def _train_learner(progress: Progress, run: _Run, learner: Learner) -> tuple[Fol
     task = progress.task_ids[0]
     known = run.known[learner]
     missing = [fold for fold, result in known.items() if result is None]
-    end = progress.tasks[0].completed + len(missing) * run.settings.rounds
+    end = progress.tasks[0].completed + len(missing) * run.plan.settings.rounds
     progress.update(task, description=str(learner))
     try:
         if missing:
             for result in run_folds(
-                learner, run.parts, run.settings, missing, lambda: progress.advance(task)
+                learner, run.plan.folds, run.plan.settings, missing, lambda: progress.advance(task)
             ):
                 run.store.add(learner, result)
                 known[result.fold] = result
@@ -355,21 +378,25 @@ def _draw(run: _Run, out: Path, about: dict[str, str], command: str) -> None:
         out / "report.html",
         run.rows,
         run.failures,
-        metrics=run.settings.metrics,
-        parts=run.parts,
+        metrics=run.plan.settings.metrics,
+        folds=run.plan.folds,
         about=about,
         command=command,
     )
 
 
 def _print_as_json(run: _Run, about: dict[str, str], command: str) -> None:
+    corrected = holm_p_values(run.rows)
     print_json(
         {
             "command": command,
             "about": about,
-            "settings": asdict(run.settings),
-            "baseline": str(run.queue[0]),
-            "rows": [row_as_json(row, run.settings.metrics) for row in best_first(run.rows)],
+            "settings": asdict(run.plan.settings),
+            "baseline": str(run.plan.queue[0]),
+            "rows": [
+                row_as_json(row, run.plan.settings.metrics, corrected)
+                for row in best_first(run.rows)
+            ],
             "failures": [failure_as_json(failure) for failure in run.failures],
         }
     )
@@ -377,8 +404,9 @@ def _print_as_json(run: _Run, about: dict[str, str], command: str) -> None:
 
 def _print(run: _Run, out: Path, about: dict[str, str]) -> None:
     console = make_console()
-    metrics = run.settings.metrics
-    lines = [comparison_line(row, metrics) for row in best_first(run.rows)]
+    metrics = run.plan.settings.metrics
+    corrected = holm_p_values(run.rows)
+    lines = [comparison_line(row, metrics, corrected) for row in best_first(run.rows)]
     hidden = print_table(console, comparison_headings(metrics), lines, least=HEADINGS_KEPT)
     if hidden:
         print_note(
@@ -388,7 +416,8 @@ def _print(run: _Run, out: Path, about: dict[str, str]) -> None:
     for failure in run.failures:
         print_note(console, f"Failed: {failure.learner}: {failure.error}")
     for subject, text in about.items():
-        print_note(console, f"{subject}: {text}")
+        if subject != LEFT_OUT:  # has been said before training
+            print_note(console, f"{subject}: {text}")
     print_note(
         console,
         f"Written: {run.files.summary}, {run.files.queries}, {run.store.path}, "

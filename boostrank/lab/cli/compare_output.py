@@ -1,48 +1,55 @@
 """The output of `boostrank compare`: the table, JSON, and how the rows were made."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import typer
 
-from boostrank.datasets import RankingData
 from boostrank.lab.cli.data import order_in_words
 from boostrank.lab.cli.output import counted, half_width, json_number, versions_in_words
 from boostrank.lab.environment import machine
+from boostrank.lab.learners import Learner
+from boostrank.lab.plan import Plan
 from boostrank.lab.report import training_time
 from boostrank.lab.results import Failure, Row
-from boostrank.lab.settings import Settings
 from boostrank.lab.stats import RESAMPLES
 from boostrank.metrics.conventions import find_convention
 
 #: The first columns: learner, metric, its difference from the baseline's, and p.
 HEADINGS_KEPT = 4
+#: The subject of what was left out, and why.
+LEFT_OUT = "Left out"
 
 
 def comparison_headings(metrics: Sequence[str]) -> list[str]:
     """Return the table's headings, the most important first."""
     chosen, *others = map(str.upper, metrics)
-    return ["learner", chosen, "difference", "p", "relative", *others, "s/round"]
+    return ["learner", chosen, "difference", "p", "p (Holm)", "relative", *others, "s/round"]
 
 
-def comparison_line(row: Row, metrics: Sequence[str]) -> list[str]:
-    """Return the cells of a row."""
+def comparison_line(
+    row: Row, metrics: Sequence[str], corrected: Mapping[Learner, float]
+) -> list[str]:
+    """Return the cells of a row; `corrected` has the p-values after Holm's procedure."""
     if row.baseline is None:
-        test = ["baseline", "", ""]
+        test = ["baseline", "", "", ""]
     else:
         low, high = row.difference_interval
         test = [
             f"{row.difference:+.4f}{half_width(low, high)}",
             f"{row.p_value:.4f}",
+            f"{corrected[row.learner]:.4f}",
             f"{row.relative_difference:+.1%}",
         ]
     chosen, *others = (f"{row.mean(metric):.4f}" for metric in metrics)
     return [str(row.learner), chosen, *test, *others, f"{row.seconds_per_round:.4f}"]
 
 
-def row_as_json(row: Row, metrics: Sequence[str]) -> dict[str, Any]:
+def row_as_json(
+    row: Row, metrics: Sequence[str], corrected: Mapping[Learner, float]
+) -> dict[str, Any]:
     """Return a row with intervals and everything that the table leaves out."""
     return {
         "objective": row.learner.label,
@@ -54,6 +61,7 @@ def row_as_json(row: Row, metrics: Sequence[str]) -> dict[str, Any]:
         "relative_difference": json_number(row.relative_difference),
         "difference_interval": list(map(json_number, row.difference_interval)),
         "p_value": row.p_value,
+        "p_holm": corrected[row.learner],
         "best_rounds": {fold.fold: fold.best_round for fold in row.folds},
         "seconds_per_round": row.seconds_per_round,
     }
@@ -68,41 +76,45 @@ def failure_as_json(failure: Failure) -> dict[str, Any]:
     }
 
 
-def in_words(
-    source: str,
-    parts: list[RankingData],
-    rows: list[Row],
-    settings: Settings,
-    keep_order: bool,
-) -> dict[str, str]:
+def in_words(source: str, plan: Plan, rows: list[Row], keep_order: bool) -> dict[str, str]:
     """Say what was compared, and how: sentences by subject."""
+    settings, data = plan.settings, plan.folds.data
+    hosts = {row.learner.host for row in rows}
+    limits = {
+        "lightgbm": f"at least {settings.min_docs} documents per leaf on LightGBM",
+        "xgboost": "min_child_weight 1 on XGBoost",
+        "catboost": "CatBoost's own trees of depth 6",
+    }
+    leaves = ", ".join(text for host, text in limits.items() if host in hosts)
+    rules = find_convention(settings.convention, settings.gain)
     baseline = next(row.learner for row in rows if row.baseline is None)
     tested = int((~np.isnan(rows[0].pooled(settings.metric))).sum())
     size = ", ".join(
         (
-            counted(sum(len(part.group) for part in parts), "query", "queries"),
-            counted(sum(len(part.y) for part in parts), "document", "documents"),
-            counted(parts[0].X.shape[1], "feature", "features"),
+            counted(len(data.group), "query", "queries"),
+            counted(len(data.y), "document", "documents"),
+            counted(data.X.shape[1], "feature", "features"),
         )
     )
     folds = ", ".join(str(fold.fold) for fold in rows[0].folds)
     return {
         "Data": f"{source}; {size}; documents {order_in_words(settings.seed, keep_order)}.",
-        "Figures": f"means over the test parts of folds {folds}, convention {settings.convention}, "
+        **({LEFT_OUT: " ".join(plan.notes)} if plan.notes else {}),
+        "Figures": f"means over the test queries of folds {folds}, convention "
+        f"{settings.convention}, "
         + (
             "all rounds."
             if settings.fixed_rounds
             else f"rounds chosen by validation {settings.metric.upper()}."
         ),
         "Trees": f"{settings.rounds} rounds, learning rate {settings.learning_rate:g}, "
-        f"{settings.leaves} leaves, at least {settings.min_docs} documents per leaf on LightGBM, "
-        f"min_child_weight 1 on XGBoost, {counted(settings.threads, 'thread', 'threads')}, "
+        f"{settings.leaves} leaves, {leaves}, {counted(settings.threads, 'thread', 'threads')}, "
         f"seed {settings.seed}."
         + "".join(f" {host}: {dict(own)}." for host, own in settings.params.items()),
-        "Convention": f"{find_convention(settings.convention, settings.gain)}.",
+        **({"Convention": f"{rules}."} if settings.graded else {}),
         "Difference and p": f"{settings.metric.upper()} against {baseline}, ± half a "
         "95 % interval, two-sided paired randomisation test over "
-        f"{counted(tested, 'query', 'queries')}, {RESAMPLES:,} resamples, not corrected "
+        f"{counted(tested, 'query', 'queries')}, {RESAMPLES:,} resamples; p (Holm) is corrected "
         f"for the {len(rows) - 1} comparisons.",
         "Versions": f"{versions_in_words(dict.fromkeys(row.learner.host for row in rows))}.",
         "Machine": f"{machine()}. Training took {training_time(rows, settings)}.",

@@ -1,17 +1,28 @@
 """The data that the commands read: files, or embedded data if none are given."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from boostrank.datasets import RankingData, make_ranking
+from boostrank.datasets import RankingData, group_folds, make_ranking
+from boostrank.datasets.ids import join_ids
 from boostrank.datasets.letor import load_letor, load_letor_features, load_letor_with_valid
-from boostrank.datasets.tables import Columns, are_tables, features_of_table, read_tables
+from boostrank.datasets.tables import (
+    Columns,
+    are_tables,
+    features_of_table,
+    ids_of,
+    parts_of_tables,
+    read_tables,
+)
 from boostrank.datasets.tables import read_parts as read_parts_of_files
 from boostrank.lab.cli.parsing import parse_words
+from boostrank.lab.folds import Folds, forward_rotation, given_folds, rotation, warn_of_order
 from boostrank.lab.model import Model
-from boostrank.objectives.validation import Floats
+from boostrank.objectives.validation import Floats, check_choice
 
 N_PARTS = 5
 # Small enough for all learners in about a minute, large enough to tell some of them apart.
@@ -76,11 +87,6 @@ def read_with_valid(
         train = RankingData.concat(parts)
     else:
         train, held = load_letor_with_valid(data, valid)
-    if not (held.y > 0).any():
-        raise ValueError(
-            f"{valid}: no document in its {len(held.group)} queries is relevant, so no round can "
-            "be chosen by it; use more queries"
-        )
     return _shuffled(train, seed, keep_order), held
 
 
@@ -94,23 +100,80 @@ def read_whole(
     return "embedded, random cubic polynomials", _shuffled(made, seed, keep_order)
 
 
-def read_parts(
-    data: list[Path], named: Columns, seed: int, keep_order: bool
-) -> tuple[str, list[RankingData]]:
-    """Return a description of the data, and its five parts."""
-    if len(data) == N_PARTS:
-        source = f"{data[0].name} ... {data[-1].name}, five partitions in LETOR's rotation"
-        parts = read_parts_of_files(data, named)
-    else:
+def read_folds(
+    data: list[Path],
+    named: Columns,
+    seed: int,
+    keep_order: bool,
+    *,
+    by: str | None,
+    forward: bool,
+    gap: int,
+) -> tuple[str, Folds]:
+    """Return a description of the data, and its folds.
+
+    Parameters
+    ----------
+    data : list of Path
+        Five files are five parts, all others are split into five. None: embedded data.
+    named : Columns
+    seed, keep_order
+    by : str, optional
+        Column of tables whose values are the parts, in ascending order.
+    forward : bool
+        Train only on queries that come before.
+    gap : int
+        With `forward`: queries to leave out before each validation and test part.
+    """
+    if gap and not forward:
+        raise ValueError("--gap leaves out queries before those that test: give --forward too")
+    if by is None and (forward or len(data) != N_PARTS):
         source, whole = read_whole(data, named, seed, keep_order=True)
         if len(whole.group) < N_PARTS:
             raise ValueError(
                 f"{source}: the {N_PARTS} parts of a comparison need at least {N_PARTS} queries, "
                 f"got {len(whole.group)}"
             )
-        parts = whole.split(N_PARTS, seed=seed)
+        if forward:
+            rows = group_folds(whole.group, N_PARTS, forward=True, gap=gap, validation=True)
+            shuffled = _shuffled(whole, seed, keep_order)
+            return f"{source}, {N_PARTS} folds forward in time", given_folds(shuffled, rows)
         source += ", queries split into five parts"
-    return source, [_shuffled(part, seed, keep_order) for part in parts]
+        parts = whole.split(N_PARTS, seed=seed)
+    elif by is None:
+        source = f"{data[0].name} ... {data[-1].name}, five partitions in LETOR's rotation"
+        parts = read_parts_of_files(data, named)
+    else:
+        source = f"{', '.join(path.name for path in data)}, one part for each value of {by}"
+        parts = _parts_by_value(data, named, by)
+    parts = [_shuffled(part, seed, keep_order) for part in parts]
+    if not forward:
+        return source, rotation(parts)
+    folds = forward_rotation(parts, gap)
+    warn_of_order(folds.data)
+    return f"{source}, forward in time", folds
+
+
+def _parts_by_value(data: list[Path], named: Columns, by: str) -> list[RankingData]:
+    """Return one part for each value of a column, in ascending order of the values."""
+    if not data or not are_tables(data):
+        raise ValueError("--folds-by names a column: it needs CSV or parquet files")
+    tables = read_tables(data, named)
+    for table in tables:
+        check_choice("column", by, map(str, table.frame.columns))
+    whole = RankingData.concat(parts_of_tables(tables, replace(named, drop=[*named.drop, by])))
+    ids = ids_of(tables, named.qid)
+    values = join_ids([table.values(by) for table in tables])
+    found, part = np.unique(values, return_inverse=True)
+    of_query: dict[Any, int] = {}
+    for own, place in zip(ids.tolist(), part.tolist(), strict=True):
+        if of_query.setdefault(own, place) != place:
+            raise ValueError(
+                f"column {by!r} must have one value for each query, but query {own} has several"
+            )
+    starts = np.cumsum(whole.group) - whole.group
+    places = np.array([of_query[own] for own in whole.qid[starts].tolist()])
+    return [whole.select(np.flatnonzero(places == place)) for place in range(len(found))]
 
 
 def order_in_words(seed: int, keep_order: bool) -> str:

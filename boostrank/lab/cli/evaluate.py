@@ -1,7 +1,8 @@
 """`boostrank evaluate`: metrics of scores in a file."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,9 +12,11 @@ from boostrank.lab.cli.options import DATA, Data, Gain, Json, Label, Qid, comple
 from boostrank.lab.cli.output import json_number, print_json
 from boostrank.lab.cli.parsing import parse_gain, parse_words
 from boostrank.lab.cli.scores import read_qrels, read_scores, with_data
-from boostrank.lab.settings import Settings
+from boostrank.lab.plan import queries_left_out
+from boostrank.lab.settings import ORDER_METRICS, Settings
 from boostrank.metrics import CONVENTIONS, evaluate_run
 from boostrank.metrics import evaluate as evaluate_scores
+from boostrank.metrics.definitions import parse_name
 
 EXAMPLES = """
 **Examples**
@@ -36,14 +39,15 @@ def evaluate(
     ],
     data: Data,
     metrics: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Metrics, comma-separated: dcg@k, ndcg@k, map, map@k, precision@k, recall@k, mrr, "
             "err@k, for any k; rbp@0.8, for any persistence; spearman, kendall, pearson, auc; "
-            "logloss, brier, ece.",
+            "logloss, brier, ece. By default ndcg@10,map, or spearman,kendall,pearson for labels "
+            "that are no grades.",
             rich_help_panel=DATA,
         ),
-    ] = "ndcg@10,map",
+    ] = None,
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
     doc_id: Annotated[
@@ -76,31 +80,37 @@ def evaluate(
     trec_eval: documents without a judgement count as not relevant, and judged ones without a score
     as not found.
     """
-    names = parse_words(metrics)
-    rules: dict[str, Any] = {"gain": parse_gain(gain)}
-    # Checks the names, before reading.
-    evaluate_scores([0.0], [0.0], [1], names, convention=convention or Settings.convention, **rules)
+    names = ["ndcg@10", "map"] if metrics is None else parse_words(metrics)
+    settings = Settings(convention=convention or Settings.convention, gain=parse_gain(gain))
+    evaluate_scores([0.0], [0.0], [1], names, **settings.rules)  # checks the names, before reading
     columns = Columns(label, qid, doc_id=doc_id)
     read = read_scores(scores, columns, score)
     if isinstance(read, Run):
-        rules["convention"] = convention or "trec"
+        settings = replace(settings, convention=convention or "trec")
         judged = read_qrels(data, columns)
-        measured = evaluate_run(read, judged, names, **rules)
+        measured = evaluate_run(read, judged, names, **settings.rules)
         counted = {"queries": len(set(read.qid) & set(judged.qid)), "documents": len(read.scores)}
     else:
-        rules["convention"] = convention or Settings.convention
         values, documents = with_data(scores, read, data, columns)
-        measured = evaluate_scores(values, documents.y, documents.group, names, **rules)
+        if metrics is None and not settings.for_labels(documents.y, chosen=False).graded:
+            names = list(ORDER_METRICS)
+        measured = evaluate_scores(values, documents.y, documents.group, names, **settings.rules)
+        if parse_name(names[0], settings.convention).larger_is_better:  # all count in the others
+            _say(queries_left_out(documents, replace(settings, metric=names[0])))
         counted = {"queries": len(documents.group), "documents": len(documents.y)}
     if json_:
         print_json(
             {
                 "metrics": {name: json_number(value) for name, value in measured.items()},
-                "convention": rules["convention"],
-                "gain": rules["gain"],
+                **settings.rules,
                 **counted,
             }
         )
         return
     for name, value in measured.items():
         typer.echo(f"{name}\t{value:.6f}")
+
+
+def _say(note: str) -> None:
+    if note:
+        typer.echo(f"boostrank: {note}", err=True)

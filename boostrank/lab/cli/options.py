@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from boostrank.lab.rivals import TRAINERS
 from boostrank.metrics import CONVENTIONS
 
 # Headings of groups of options.
@@ -83,10 +84,37 @@ Gain = Annotated[
         rich_help_panel=DATA,
     ),
 ]
-Metric = Annotated[
-    str,
+Hosts = Annotated[
+    str | None,
     typer.Option(
-        help="Metric to choose rounds and to compare: ndcg@k, map, mrr, err@k, precision@k, ...",
+        help="Hosts, comma-separated. By default those of lightgbm and xgboost that are "
+        "installed; compare also takes catboost, for CatBoost's own objectives.",
+        autocompletion=completion(lambda: TRAINERS),
+        rich_help_panel=LEARNERS,
+    ),
+]
+Forward = Annotated[
+    bool,
+    typer.Option(
+        "--forward",
+        help="Train only on queries that come before those that test, in the order of the data: "
+        "for queries that are dates.",
+        rich_help_panel=DATA,
+    ),
+]
+Gap = Annotated[
+    int,
+    typer.Option(
+        help="With --forward: queries to leave out before those that test, for labels that look "
+        "ahead.",
+        rich_help_panel=DATA,
+    ),
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        help="Metric to choose rounds and to compare: ndcg@k, map, mrr, err@k, precision@k, "
+        "spearman, logloss, ... By default ndcg@10, or spearman for labels that are no grades.",
         rich_help_panel=DATA,
     ),
 ]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -23,7 +24,7 @@ from boostrank.lab.environment import versions
 
 # Exit codes.
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
-# Lines that go into a file or a pipe are not wrapped.
+# Lines that go into a file or a pipe are not wrapped, unless COLUMNS says how wide they may be.
 FILE_WIDTH = 10_000
 # The narrowest column of names: names are wrapped before a number is cut.
 _NAME_WIDTH = 10
@@ -33,7 +34,8 @@ def make_console() -> Console:
     """Return a console for standard output."""
     console = Console(markup=False, highlight=False)
     if not console.is_terminal:
-        console.width = FILE_WIDTH
+        columns = os.environ.get("COLUMNS", "")
+        console.width = int(columns) if columns.isdecimal() and int(columns) else FILE_WIDTH
     return console
 
 

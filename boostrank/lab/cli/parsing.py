@@ -1,59 +1,20 @@
-"""What users write in options: objectives with parameters, and comma-separated lists."""
+"""What users write in options: lists, hosts' parameters, gains."""
 
-import ast
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from boostrank import presets
+from boostrank.lab.naming import parse_objectives
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice
-from boostrank.registry import check_name, make_objective
 
 PRESETS = ("regularized", "accuracy")
 #: As many as in the published comparisons; enough to see which objectives overfit.
 PRESET_ROUNDS = 300
-
-
-def _value(text: str) -> Any:
-    """Read a parameter: a Python literal if it is one, otherwise a word."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return text
-
-
-def parse_params(pairs: list[str], objective: str) -> dict[str, Any]:
-    """Read ``k=10`` and the like."""
-    params = {}
-    for pair in pairs:
-        key, equals, text = pair.partition("=")
-        if not (key and equals and text):
-            raise ValueError(
-                f"a parameter of {objective} is written name=value, such as k=10; got {pair!r}"
-            )
-        params[key.strip()] = _value(text.strip())
-    return params
-
-
-def parse_objectives(texts: list[str], rounds: int) -> dict[str, Objective] | None:
-    """Read ``sdcg``, ``sdcg,lambdarank`` and ``sdcg:k=10,alpha=2``; None if nothing is named."""
-    labels: list[str] = []
-    for piece in ",".join(texts).split(",") if texts else []:
-        if labels and "=" in piece and ":" not in piece:  # one more parameter of that objective
-            labels[-1] += f",{piece.strip()}"
-        else:
-            labels.append(piece.strip())
-    made = {}
-    for label in labels:
-        name, colon, rest = label.partition(":")
-        check_name(name)
-        params = parse_params(rest.split(",") if colon else [], name)
-        made[label] = make_objective(name, params, rounds)
-    return made or None
 
 
 def accuracy_objectives(rounds: int) -> dict[str, Objective]:

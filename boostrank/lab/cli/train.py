@@ -28,9 +28,12 @@ from boostrank.lab.cli.options import (
     completion,
 )
 from boostrank.lab.cli.output import counted, progress_bar
-from boostrank.lab.cli.parsing import parse_gain, parse_params, read_params
+from boostrank.lab.cli.parsing import parse_gain, read_params
+from boostrank.lab.environment import installed
 from boostrank.lab.model import Model, Stopping
 from boostrank.lab.models import HOSTS, load_model
+from boostrank.lab.naming import label_of, parse_params
+from boostrank.lab.plan import counted_queries
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice, check_count
@@ -71,8 +74,12 @@ def train(
         typer.Option("--param", "-p", help="Parameter of the objective: k=10. May be repeated."),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="lightgbm or xgboost.", autocompletion=completion(lambda: HOSTS))
-    ] = "lightgbm",
+        str | None,
+        typer.Option(
+            help="lightgbm or xgboost. By default the first of them that is installed.",
+            autocompletion=completion(lambda: HOSTS),
+        ),
+    ] = None,
     rounds: Rounds = Settings.rounds,
     learning_rate: LearningRate = Settings.learning_rate,
     leaves: Leaves = Settings.leaves,
@@ -91,7 +98,7 @@ def train(
         int,
         typer.Option(help="With --valid: rounds without improvement.", rich_help_panel=TREES),
     ] = 50,
-    metric: Metric = Settings.metric,
+    metric: Metric = None,
     gain: Gain = None,
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
@@ -111,6 +118,8 @@ def train(
             raise ValueError(
                 f"--param is for boostrank's objectives; set those of {objective} with --params"
             )
+    elif host is None:
+        (host, *_) = installed(HOSTS)
     settings = Settings(
         rounds=rounds,
         learning_rate=learning_rate,
@@ -118,7 +127,7 @@ def train(
         min_docs=min_docs,
         threads=threads,
         seed=seed,
-        metric=metric,
+        metric=metric or Settings.metric,
         gain=parse_gain(gain),
         params=read_params(params, [check_choice("host", host, HOSTS)]),
     )
@@ -130,7 +139,13 @@ def train(
         raise FileNotFoundError(f"the folder of --model does not exist: {model.parent}")
     named = columns(label, qid, drop, categorical)
     read, held = read_with_valid(data, valid, named, seed, keep_order)
+    settings = settings.for_labels(read.y, chosen=metric is not None)
     stopping = None if held is None else Stopping(held, patience)
+    if held is not None and not counted_queries(held, settings).any():
+        raise ValueError(
+            f"{valid}: no query counts in {settings.metric.upper()}, by which --valid stops the "
+            "training; use other queries or another --metric"
+        )
     with progress_bar("rounds", rounds) as progress:
         trained, seconds = HOSTS[host].train(
             made,
@@ -142,7 +157,7 @@ def train(
         )
         done = progress.tasks[0].completed
     trained.save(model)
-    shown = objective if builtin else repr(made)
+    shown = label_of(made) if isinstance(made, Objective) else objective
     kept = trained.n_trees
     typer.echo(
         f"{model}: {counted(kept, 'tree', 'trees')} of {host} with {shown}, "

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from boostrank.datasets import group_folds
 from boostrank.datasets.tables import Columns
 from boostrank.lab import tune as search
 from boostrank.lab.cli.data import N_PARTS, columns, order_in_words, read_whole
@@ -12,7 +13,10 @@ from boostrank.lab.cli.options import (
     Categorical,
     Convention,
     Drop,
+    Forward,
     Gain,
+    Gap,
+    Hosts,
     KeepOrder,
     Label,
     Metric,
@@ -33,12 +37,13 @@ from boostrank.lab.cli.output import (
 from boostrank.lab.cli.parsing import (
     PRESET_ROUNDS,
     parse_gain,
-    parse_objectives,
     parse_words,
     read_params,
 )
+from boostrank.lab.environment import installed
 from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS
+from boostrank.lab.naming import parse_objectives
 from boostrank.lab.search_space import BUILTINS
 from boostrank.lab.settings import Settings
 from boostrank.objectives.validation import check_choice
@@ -48,6 +53,7 @@ EXAMPLES = """
 
     boostrank tune train.txt.gz -o shf-sdcg --trials 50
     boostrank tune train.txt.gz -o shf-sdcg -o lightgbm:lambdarank --out out/mine
+    boostrank tune returns.parquet --label ret --qid date -o spearman --forward --gap 2
 """
 
 
@@ -69,18 +75,20 @@ def tune(
             "which the others are compared with. May be repeated. By default shf-sdcg.",
         ),
     ] = None,
-    hosts: Annotated[str, typer.Option(help="For our objectives, comma-separated.")] = "lightgbm",
+    hosts: Hosts = None,
     trials: Annotated[int, typer.Option(help="Parameter sets to try, the defaults first.")] = 50,
     rounds: Annotated[int, typer.Option(help="Number of trees to choose from.")] = PRESET_ROUNDS,
     folds: Annotated[int, typer.Option(help="Folds of whole queries.")] = N_PARTS,
     repeats: Annotated[int, typer.Option(help="Cross-validation repeats, with other folds.")] = 3,
+    forward: Forward = False,
+    gap: Gap = 0,
     prune: Annotated[
         bool, typer.Option("--prune", help="Stop trials that are below the median after a repeat.")
     ] = False,
     n_jobs: Annotated[int, typer.Option(help="Folds trained at a time.")] = 1,
     seed: Seed = Settings.seed,
     params: Params = None,
-    metric: Metric = Settings.metric,
+    metric: Metric = None,
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
     drop: Drop = "",
@@ -97,9 +105,14 @@ def tune(
     Prints each learner's defaults and best trial, and the best as Python to paste. All trials go
     into a CSV file. An interrupted search continues where it stopped.
     """
-    chosen = _choose_learners(objective or ["shf-sdcg"], parse_words(hosts), rounds)
+    if gap and not forward:
+        raise ValueError("--gap leaves out queries before those that test: give --forward too")
+    # One host is enough to tune on: the first that is installed.
+    own_hosts = installed(HOSTS)[:1] if hosts is None else parse_words(hosts)
+    chosen = _choose_learners(objective or ["shf-sdcg"], own_hosts, rounds)
     given = read_params(params, list(dict.fromkeys(learner.host for learner in chosen)))
     source, read = read_whole(data or [], columns(label, qid, drop, categorical), seed, keep_order)
+    own_folds = group_folds(read.group, folds, forward=True, gap=gap) if forward else None
     tuned: list[search.Tuned] = []
     progress = progress_bar("trials", len(chosen) * trials)
     try:
@@ -116,6 +129,7 @@ def tune(
                         rounds=rounds,
                         n_folds=folds,
                         n_repeats=repeats,
+                        folds=own_folds,
                         prune=prune,
                         n_jobs=n_jobs,
                         seed=seed,
@@ -126,7 +140,7 @@ def tune(
                         done=lambda _: progress.advance(task),
                     )
                 )
-                search.write_trials(out / search.TRIALS, tuned, metric)
+                search.write_trials(out / search.TRIALS, tuned, tuned[0].metric)
     except KeyboardInterrupt:
         typer.echo(
             f"boostrank: interrupted; {progress.tasks[0].completed:g} of {len(chosen) * trials} "
@@ -136,8 +150,9 @@ def tune(
         )
         raise typer.Exit(INTERRUPTED) from None
 
+    how = f"forward in time, gap {gap}" if forward else counted(repeats, "repeat", "repeats")
     console = make_console()
-    headings, lines = _table(tuned, metric)
+    headings, lines = _table(tuned, tuned[0].metric)
     hidden = print_table(console, headings, lines, least=4)
     if hidden:
         left_out = ", ".join(hidden)
@@ -148,11 +163,11 @@ def tune(
         console,
         f"Data: {source}; {counted(len(read.group), 'query', 'queries')}, documents "
         f"{order_in_words(seed, keep_order)}. {counted(trials, 'trial', 'trials')} each, seed "
-        f"{seed}, {folds} folds, {counted(repeats, 'repeat', 'repeats')}, {rounds} rounds, of "
+        f"{seed}, {folds} folds, {how}, {rounds} rounds, of "
         "which the fewest within one standard error of the best are used; convention "
         f"{convention}; {counted(n_jobs, 'fold', 'folds')} at a time. Differences: from the "
-        f"best trial of {tuned[0].learner}; ± half a 95 % interval. The best of many trials looks "
-        "better than it is on the queries that chose it: test it on others. Versions: "
+        f"best trial of {tuned[0].learner}; ± half a 95 % interval. The best of many trials is "
+        "probably less good on new queries: test it on others. Versions: "
         f"{versions_in_words(dict.fromkeys(learner.host for learner in chosen))}.",
     )
     for one in tuned:

@@ -344,12 +344,13 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     >>> from boostrank import plot
     >>> from boostrank.datasets import make_ranking
     >>> from boostrank.lab.compare import run_folds
+    >>> from boostrank.lab.folds import rotation
     >>> from boostrank.lab.learners import learners
     >>> from boostrank.lab.results import Row
     >>> from boostrank.lab.settings import Settings
     >>> parts = make_ranking(15, 8, n_features=3, seed=0).split(5, seed=0)
     >>> (learner,) = learners({}, ["lightgbm"])[:1]
-    >>> folds = run_folds(learner, parts, Settings(rounds=2, min_docs=2), [1, 2])
+    >>> folds = run_folds(learner, rotation(parts), Settings(rounds=2, min_docs=2), [1, 2])
     >>> ax = plot.leaderboard([Row(learner, tuple(folds), None, 0)])
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['lightgbm:lambdarank']
@@ -375,7 +376,7 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
             axes.axvline(mean, color=GREY, linestyle="--", linewidth=1.0, zorder=0)
     axes.set_yticks(range(len(ranked)), [row.learner.label for row in ranked])
     metric = rows[0].metric.upper()
-    axes.set_xlabel(f"test {metric} with 95 % interval over queries, mean of the folds")
+    axes.set_xlabel(f"test {metric} with 95 % interval over queries")
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)

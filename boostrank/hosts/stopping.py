@@ -1,0 +1,114 @@
+"""Early stopping with losses that change over the rounds: it waits, and a cut schedule is said.
+
+A mixture that fades from one loss into another, such as REG-SHF-SDCG, has not begun with the second
+one when the first has converged. Early stopping would end the training there.
+"""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass, replace
+from typing import Any
+
+from boostrank.hosts.ignored import warn
+from boostrank.objectives import Objective, Schedule
+
+
+def first_stop(objective: Any) -> int:
+    """Return the first round that may be the best one.
+
+    Parameters
+    ----------
+    objective : Objective or str
+
+    Returns
+    -------
+    int
+        From 1: the round in which the first part of a fading mixture has half the weight. 1 for all
+        other objectives and for the hosts' own.
+    """
+    tau = _fading(objective)
+    if tau is None or tau(1) <= 0.5:
+        return 1
+    rounds = range(1, tau.total_rounds + 1)
+    return next((m for m in rounds if tau(m) <= 0.5), tau.total_rounds)
+
+
+def _fading(objective: Any) -> Schedule | None:
+    schedules = objective._schedules() if isinstance(objective, Objective) else {}
+    tau = schedules.get("tau", schedules.get("schedule"))
+    return tau if isinstance(tau, Schedule) else None
+
+
+def warn_of_cut(objective: Any, rounds: int, planned: int) -> None:
+    """Warn if a training has ended before the schedule of its objective.
+
+    Parameters
+    ----------
+    objective : Objective or str
+    rounds : int
+        Trained, including the patience.
+    planned : int
+    """
+    if isinstance(objective, Objective) and objective.scheduled and rounds < planned:
+        warn(
+            f"training ended early at round {rounds} of the {planned} over which {objective.name} "
+            "changes: what the later rounds would have learnt is missing. For a shorter schedule, "
+            "train with fewer rounds"
+        )
+
+
+def rounds_in(history: Mapping[str, Mapping[str, Sequence[Any]]], planned: int) -> int:
+    """Return the rounds that a host has recorded, or those planned if it records none.
+
+    The model may have fewer: LightGBM keeps those up to the best round, and XGBoost can.
+    """
+    return next((len(v) for of_set in history.values() for v in of_set.values()), planned)
+
+
+class _WaitingLightGBM:
+    """LightGBM's early stopping, as if training began in a later round."""
+
+    def __init__(self, stopping: Any, start: int) -> None:
+        self.stopping, self.start = stopping, start
+        self.order = stopping.order
+
+    def __call__(self, env: Any) -> None:
+        begin = max(env.begin_iteration, self.start - 1)
+        if env.iteration >= begin:
+            # A named tuple before LightGBM 4.7.
+            changed = replace if is_dataclass(env) else type(env)._replace
+            self.stopping(changed(env, begin_iteration=begin))
+
+
+def waiting_lightgbm(
+    callbacks: Sequence[Callable[..., Any]] | None, objective: Any
+) -> list[Callable[..., Any]] | None:
+    """Return LightGBM's callbacks, of which early stopping waits for `first_stop`."""
+    import lightgbm
+
+    start = first_stop(objective)
+    if start == 1 or callbacks is None:
+        return None if callbacks is None else list(callbacks)
+    kind = type(lightgbm.early_stopping(1, verbose=False))
+    return [_WaitingLightGBM(one, start) if isinstance(one, kind) else one for one in callbacks]
+
+
+def waiting_xgboost(callbacks: Sequence[Any] | None, objective: Any) -> list[Any]:
+    """Return XGBoost's callbacks, of which early stopping waits for `first_stop`."""
+    import xgboost
+
+    start = first_stop(objective)
+
+    def wait(stopping: Any) -> Any:
+        stopping = copy.copy(stopping)
+        after = stopping.after_iteration
+
+        def after_iteration(model: Any, epoch: int, evals_log: Any) -> bool:
+            late = epoch + stopping.starting_round + 1 >= start
+            return bool(after(model, epoch, evals_log)) if late else False
+
+        stopping.after_iteration = after_iteration
+        return stopping
+
+    kind = xgboost.callback.EarlyStopping
+    return [wait(one) if start > 1 and isinstance(one, kind) else one for one in callbacks or ()]

@@ -1,0 +1,225 @@
+"""The folds of a comparison or a search, from whatever a user passes: always whole queries."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boostrank.datasets import Fold, RankingData
+from boostrank.datasets.ranking_data import query_starts
+from boostrank.hosts.ignored import warn
+from boostrank.objectives.validation import Integers
+
+#: In a fold without validation part, one training query of this many chooses the rounds.
+HELD_OUT = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Data, and the queries that train, validate and test in each fold.
+
+    Attributes
+    ----------
+    data : RankingData
+    positions : sequence of (train, validation, test)
+        Positions of queries in `data`, int64 arrays.
+    about : str
+        How the folds were made, in words.
+    """
+
+    data: RankingData
+    positions: Sequence[tuple[Integers, Integers, Integers]]
+    about: str = ""
+
+    def fold(self, number: int) -> Fold:
+        """Return a fold by its number, from 1. Keeping all would hold the data several times."""
+        return Fold(*(self.data.select(part) for part in self.positions[number - 1]))
+
+
+def rotation(parts: Sequence[RankingData], about: str = "") -> Folds:
+    """Rotate parts as `letor_folds` does: the last tests, the one before validates."""
+    if len(parts) < 3:
+        raise ValueError(
+            f"folds need at least three parts (to train, validate and test), got {len(parts)}"
+        )
+    ends = np.cumsum([len(part.group) for part in parts])
+    queries = np.split(np.arange(ends[-1]), ends[:-1])
+    turns = (queries[first:] + queries[:first] for first in range(len(parts)))
+    positions = [(np.concatenate(turn[:-2]), turn[-2], turn[-1]) for turn in turns]
+    return Folds(RankingData.concat(parts), positions, about)
+
+
+def forward_rotation(parts: Sequence[RankingData], gap: int, about: str = "") -> Folds:
+    """Test each part on what came before it: the part before validates, all earlier ones train.
+
+    Parameters
+    ----------
+    parts : sequence of RankingData
+        At least three, in the order of time.
+    gap : int
+        Queries to leave out before each validation and test part.
+    about : str
+    """
+    folds = rotation(parts, about)
+    ends = np.cumsum([len(part.group) for part in parts])
+    cuts = zip(ends[:-2], ends[1:-1], ends[2:], strict=True)
+    positions = [
+        (np.arange(first - gap), np.arange(first, second - gap), np.arange(second, third))
+        for first, second, third in cuts
+    ]
+    for number, fold in enumerate(positions, start=1):
+        if not all(map(len, fold)):
+            raise ValueError(f"fold {number} has an empty part: use a smaller gap than {gap}")
+    return Folds(folds.data, positions, about)
+
+
+def given_folds(data: RankingData, folds: Any) -> Folds:
+    """Return the folds that a user passes to `compare`.
+
+    Without validation parts, the rounds are chosen on a fifth of the training queries: the last
+    ones if all training queries come before those that test, with the same gap; else every fifth.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `query_positions`; for a query that is tested twice, or folds with nothing left to train.
+    """
+    read = query_positions(data, folds)
+    tested = np.concatenate([fold[-1] for fold in read])
+    times = np.bincount(tested, minlength=len(data.group))
+    if times.max() > 1:
+        twice = data.qid[query_starts(data.qid)[0][np.argmax(times)]]
+        raise ValueError(
+            f"folds must test each query at most once, but query {twice} is tested {times.max()} "
+            "times: the paired test takes queries as independent"
+        )
+    positions = []
+    for number, (train, *validation, test) in enumerate(read, start=1):
+        if validation:
+            positions.append((train, validation[0], test))
+        else:
+            positions.append(_held_out(number, train, test))
+    if all(part.max() < fold[-1].min() for fold in read for part in fold[:-1]):
+        warn_of_order(data)
+    return Folds(data, positions, f"{len(read)} folds as given")
+
+
+def warn_of_order(data: RankingData) -> None:
+    """Warn if numbers or dates of queries do not ascend, where the future must not train."""
+    ids = data.qid[query_starts(data.qid)[0]]
+    if ids.dtype.kind not in "iu" and not re.match(r"\d{4}-\d\d", str(ids[0])):
+        return
+    back = np.flatnonzero(ids[1:] < ids[:-1])
+    if len(back):
+        warn(
+            "the folds go forward through the queries in the order of the data, in which "
+            f"{ids[back[0] + 1]} comes after {ids[back[0]]}; sort the data by time first"
+        )
+
+
+def _held_out(number: int, train: Integers, test: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return a fold with some of its training queries as the validation part."""
+    train = np.sort(train)
+    n = max(1, len(train) // HELD_OUT)
+    if train[-1] < test.min():
+        gap = test.min() - train[-1] - 1
+        held = train[-n:]
+        rest = train[train < held[0] - gap]
+    else:
+        held = train[HELD_OUT - 1 :: HELD_OUT] if len(train) >= HELD_OUT else train[-1:]
+        rest = np.setdiff1d(train, held)
+    if not len(rest):
+        raise ValueError(
+            f"fold {number} has too few training queries, {len(train)}: a fifth of them chooses "
+            "the rounds, after the same gap as before the test queries, and none is left to train; "
+            "use fewer folds or a smaller gap, or pass (train, validation, test)"
+        )
+    return rest, held, test
+
+
+def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]:
+    """Return the positions of the queries of each fold.
+
+    Parameters
+    ----------
+    data : RankingData
+    folds : splitter, or sequence of (train, test) or of (train, validation, test)
+        A splitter of scikit-learn splits queries, in the order of the data. Arrays hold positions
+        of queries, or rows of whole queries as `group_folds` returns them: they are rows if one of
+        them is not the position of a query.
+
+    Returns
+    -------
+    list of tuple of int64 arrays
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything else; positions that are no whole numbers, out of range or repeated; parts of a
+        fold that overlap; rows that split a query.
+    """
+    n_queries = len(data.group)
+    if hasattr(folds, "split") and not isinstance(folds, str):
+        ids = np.arange(n_queries)
+        # Splitters that ignore groups warn about them.
+        groups = {"groups": ids} if "Group" in type(folds).__name__ else {}
+        folds = list(folds.split(ids.reshape(-1, 1), **groups))
+    if not isinstance(folds, Iterable) or isinstance(folds, str):
+        raise TypeError(
+            "folds must be pairs of (train, test), as boostrank.group_folds returns them, or a "
+            f"splitter of scikit-learn such as TimeSeriesSplit, got {folds!r}"
+        )
+    read = [_arrays(number, fold) for number, fold in enumerate(folds, start=1)]
+    if not read:
+        raise ValueError("folds must hold at least one fold, got none")
+    limit = max(int(part.max()) for fold in read for part in fold)
+    if limit >= n_queries:
+        if limit >= len(data.y):
+            raise ValueError(
+                f"folds must hold positions of the {n_queries} queries or of the {len(data.y)} "
+                f"rows, got {limit}"
+            )
+        query = np.repeat(np.arange(n_queries), data.group)
+        read = [
+            tuple(_whole_queries(data, query, part, number) for part in fold)
+            for number, fold in enumerate(read, start=1)
+        ]
+    for number, fold in enumerate(read, start=1):
+        together = np.concatenate(fold)
+        if len(np.unique(together)) < len(together):
+            raise ValueError(f"fold {number} has a query twice, in one part or in two")
+    return read
+
+
+def _arrays(number: int, fold: Any) -> tuple[Integers, ...]:
+    parts = tuple(np.asarray(part) for part in fold)
+    if len(parts) not in (2, 3):
+        raise ValueError(
+            f"fold {number} must be (train, test) or (train, validation, test), got {len(parts)} "
+            "parts"
+        )
+    for part in parts:
+        if part.dtype.kind not in "iu" or part.ndim != 1:
+            raise TypeError(
+                f"fold {number} must hold arrays of whole numbers, positions of queries or of "
+                f"rows, got dtype {part.dtype} and shape {part.shape}"
+            )
+        if not len(part) or part.min() < 0:
+            raise ValueError(f"fold {number} has an empty part or a negative position")
+    return tuple(part.astype(np.int64) for part in parts)
+
+
+def _whole_queries(data: RankingData, query: Integers, rows: Integers, number: int) -> Integers:
+    """Return the queries of some rows, which must hold all rows of them."""
+    found, counts = np.unique(query[rows], return_counts=True)
+    split = np.flatnonzero(counts != data.group[found])
+    if len(split):
+        position = found[split[0]]
+        raise ValueError(
+            f"fold {number} must hold whole queries, but has {counts[split[0]]} of the "
+            f"{data.group[position]} rows of query {data.qid[np.searchsorted(query, position)]} in "
+            "one of its parts; split queries, not rows, or use boostrank.group_folds"
+        )
+    return found

@@ -1,0 +1,102 @@
+"""Objectives as users write them, such as ``sdcg:k=10,alpha=2``, and as tables name them."""
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING
+from typing import Any
+
+from boostrank.lab.rivals import TRAINERS
+from boostrank.objectives import REGISTRY, Objective
+from boostrank.objectives.base import listed
+from boostrank.registry import check_name, make_objective
+
+# Longer names would leave a table no room for its figures.
+_LONGEST = 60
+
+
+def _value(text: str) -> Any:
+    """Read a parameter: a Python literal if it is one, otherwise a word."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text
+
+
+def parse_params(pairs: list[str], objective: str) -> dict[str, Any]:
+    """Read ``k=10`` and the like."""
+    params = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not (key and equals and text):
+            raise ValueError(
+                f"a parameter of {objective} is written name=value, such as k=10; got {pair!r}"
+            )
+        params[key.strip()] = _value(text.strip())
+    return params
+
+
+def parse_objectives(texts: Sequence[str], rounds: int) -> dict[str, Objective] | None:
+    """Read ``sdcg``, ``sdcg,lambdarank`` and ``sdcg:k=10,alpha=2``; None if nothing is named."""
+    labels: list[str] = []
+    for piece in ",".join(texts).split(",") if texts else []:
+        if labels and "=" in piece and ":" not in piece:  # one more parameter of that objective
+            labels[-1] += f",{piece.strip()}"
+        else:
+            labels.append(piece.strip())
+    made = {}
+    for label in labels:
+        name, colon, rest = label.partition(":")
+        if name in TRAINERS:
+            raise ValueError(_of_host(name, rest))
+        check_name(name)
+        params = parse_params(rest.split(",") if colon else [], name)
+        made[label] = make_objective(name, params, rounds)
+    return made or None
+
+
+def _of_host(host: str, name: str) -> str:
+    """Say what is wrong with a name such as lightgbm:regression among our objectives."""
+    builtins = TRAINERS[host].builtins
+    if name in builtins:
+        return f"{host}:{name} is {host}'s own, which every comparison has: leave it out"
+    ours = f"; ours is written {name!r}, with --hosts {host}" if name in REGISTRY else ""
+    return f"unknown objective {f'{host}:{name}'!r}: {host}'s own are {', '.join(builtins)}{ours}"
+
+
+def named_objectives(objectives: Iterable[str | Objective], rounds: int) -> dict[str, Objective]:
+    """Return objectives, given by name, with parameters or as objects, by their names in tables.
+
+    Raises
+    ------
+    ValueError
+        For unknown names, and for two objectives of the same name.
+    """
+    made: dict[str, Objective] = {}
+    for each in objectives:
+        if isinstance(each, str):
+            own = parse_objectives([each], rounds) or {}
+        elif isinstance(each, Objective):
+            own = {label_of(each): each}
+        else:
+            raise TypeError(f"objectives must be names or objectives, got {each!r}")
+        for label, objective in own.items():
+            if made.setdefault(label, objective) != objective:
+                raise ValueError(f"two different objectives are called {label!r}: leave one out")
+    return made
+
+
+def label_of(objective: Objective) -> str:
+    """Return an objective's name with what differs from its defaults, such as ``sdcg:k=10``."""
+    presets = type(objective).presets.get(objective.name, {})
+    changed, inside = [], []
+    for field in listed(objective):
+        value = getattr(objective, field.name)
+        default = presets.get(field.name, field.default)
+        if isinstance(value, Objective):
+            inside.append(label_of(value))
+        elif default is MISSING or value != default:
+            changed.append(f"{field.name}={value}")
+    name = objective.name if objective.name in REGISTRY else type(objective).__name__
+    text = name + (f"({' + '.join(inside)})" if inside else "")
+    text += ":" + ",".join(changed) if changed else ""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

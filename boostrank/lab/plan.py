@@ -1,0 +1,209 @@
+"""Decides what a comparison trains and measures: learners and metrics that the labels allow."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from boostrank.datasets import RankingData
+from boostrank.lab.environment import install_command, installed
+from boostrank.lab.folds import Folds
+from boostrank.lab.learners import Learner, baseline_first, learners, refusal
+from boostrank.lab.models import HOSTS
+from boostrank.lab.settings import Settings
+from boostrank.metrics import evaluate
+from boostrank.metrics.definitions import METRICS, parse_name
+from boostrank.objectives import Objective
+from boostrank.objectives.validation import FOR_NUMBERS, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a comparison trains, on what, and how it is measured.
+
+    Attributes
+    ----------
+    queue : list of Learner
+        The baseline first.
+    folds : Folds
+    numbers : list of int
+        The folds to run, from 1.
+    settings : Settings
+        With metrics that the labels allow.
+    notes : list of str
+        What was left out, and why: sentences.
+    left_out : str
+        The note on queries that the metric does not count; "" if it counts all.
+    """
+
+    queue: list[Learner]
+    folds: Folds
+    numbers: list[int]
+    settings: Settings
+    notes: list[str]
+    left_out: str
+
+
+def make_plan(
+    named: Mapping[str, Objective] | None,
+    folds: Folds,
+    numbers: Sequence[int],
+    settings: Settings,
+    *,
+    hosts: Sequence[str] | None,
+    baseline: str | None,
+    metric_is_chosen: bool,
+) -> Plan:
+    """Choose learners and metrics for the labels.
+
+    Parameters
+    ----------
+    named : mapping of label to Objective, or None
+        What the user has named; all of it must fit. None: all objectives that fit.
+    folds : Folds
+    numbers : sequence of int
+    settings : Settings
+    hosts : sequence of str or None
+        None: those that are installed.
+    baseline : str or None
+    metric_is_chosen : bool
+        Whether the user has named the metric of `settings`.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    ValueError
+        For a named objective, metric or baseline that these labels do not fit, folds without
+        queries that the metric counts, and unknown names.
+    ImportError
+        For a named host that is not installed, or if none is.
+    """
+    labels = folds.data.y
+    settings = settings.for_labels(labels, chosen=metric_is_chosen)
+    numbers = check_numbers(numbers, len(folds.positions))
+    notes = missing_hosts(hosts)
+    _check_counted(folds, numbers, settings)
+    left_out = queries_left_out(folds.data, settings)
+    notes += [left_out] if left_out else []
+    if not settings.graded:
+        notes.append(
+            f"Labels from {labels.min():g} to {labels.max():g} are no grades: metrics are those of "
+            "whole orders."
+        )
+    everything = learners(named, hosts, rounds=settings.rounds)
+    kept, reasons = fitting(everything, labels, settings, named or {})
+    if reasons:
+        said = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
+        notes.append(f"Left out, for labels that they do not take: {said}.")
+    return Plan(baseline_first(kept, baseline), folds, numbers, settings, notes, left_out)
+
+
+def missing_hosts(hosts: Sequence[str] | None) -> list[str]:
+    """Say which hosts are left out because they are not installed, if none was named."""
+    if hosts is not None:
+        return []
+    found = installed(HOSTS)
+    return [
+        f"{host} is not installed and left out: {install_command(host)}."
+        for host in HOSTS
+        if host not in found
+    ]
+
+
+def fitting(
+    everything: Sequence[Learner],
+    labels: Floats,
+    settings: Settings,
+    named: Mapping[str, Objective],
+) -> tuple[list[Learner], dict[str, list[str]]]:
+    """Return the learners that these labels fit, and the names of the others by the reason.
+
+    Raises
+    ------
+    ValueError
+        If one of the others was named, or if nothing is left.
+    """
+    kept: list[Learner] = []
+    reasons: dict[str, list[str]] = {}
+    for learner in everything:
+        why = refusal(learner, labels, settings)
+        if not why:
+            kept.append(learner)
+        elif learner.label in named:
+            raise ValueError(f"{learner.label} cannot be trained: {why}")
+        else:
+            why = why if learner.builtin else "grades"
+            names = reasons.setdefault(why, [])
+            if learner.label not in names:
+                names.append(learner.label)
+    if not kept:
+        raise ValueError(f"nothing can be trained on these labels: use {FOR_NUMBERS}")
+    return kept, reasons
+
+
+def check_numbers(numbers: Sequence[int], n_folds: int) -> list[int]:
+    """Return the fold numbers, sorted and each once; all must lie in 1..`n_folds`."""
+    for number in numbers:
+        if not 1 <= number <= n_folds:
+            raise ValueError(f"folds must lie in 1..{n_folds}, got {number}")
+    return sorted(set(numbers))
+
+
+def counted_queries(data: RankingData, settings: Settings) -> npt.NDArray[np.bool_]:
+    """Tell for each query whether it counts in the metric: whether its value is not NaN."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of labels, which the evaluation of scores repeats
+        values = evaluate(
+            np.zeros(len(data.y)),
+            data.y,
+            data.group,
+            (settings.metric,),
+            **settings.rules,
+            per_query=True,
+        )
+    return ~np.isnan(values[settings.metric])
+
+
+def _compares_orders(settings: Settings) -> bool:
+    return METRICS[parse_name(settings.metric, settings.convention).metric].compares_orders
+
+
+def queries_left_out(data: RankingData, settings: Settings) -> str:
+    """Say how many queries do not count in the metric, and why; "" if all count."""
+    counted = counted_queries(data, settings)
+    n_left = int((~counted).sum())
+    if not n_left:
+        return ""
+    have, are = ("has", "is") if n_left == 1 else ("have", "are")
+    none = "no two different labels" if _compares_orders(settings) else "no relevant document"
+    return (
+        f"{n_left:,} of {len(counted):,} queries {have} {none} and {are} left out of "
+        f"{settings.metric.upper()} (convention {settings.convention})."
+    )
+
+
+def _check_counted(folds: Folds, numbers: Sequence[int], settings: Settings) -> None:
+    """Refuse folds in which nothing can be chosen or tested."""
+    counted = counted_queries(folds.data, settings)
+    metric = settings.metric.upper()
+    lacking = "two different labels" if _compares_orders(settings) else "a relevant document"
+    tested = 0
+    for number in numbers:
+        _, validation, test = folds.positions[number - 1]
+        for queries, what in ((validation, "chooses the rounds on"), (test, "tests on")):
+            if not counted[queries].any():
+                raise ValueError(
+                    f"fold {number} {what} {len(queries)} queries of which none has {lacking}, so "
+                    f"that {metric} is not defined there; use more queries or fewer folds"
+                )
+        tested += int(counted[test].sum())
+    if tested < 2:
+        raise ValueError(
+            f"the folds test on a single query that counts in {metric}, but a paired test needs at "
+            "least two: use more folds or more queries"
+        )

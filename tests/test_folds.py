@@ -1,0 +1,155 @@
+"""Folds of whole queries: those that users pass, and those that go forward in time."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+
+import boostrank
+from boostrank.datasets import RankingData, letor_folds, make_ranking
+from boostrank.lab.folds import Folds, forward_rotation, given_folds, query_positions, rotation
+
+SIZES = np.array([3, 1, 4, 2, 5, 2, 1, 3, 2, 4, 1, 2])
+DATA = RankingData(
+    np.arange(SIZES.sum()).reshape(-1, 1), np.arange(SIZES.sum()) % 3, np.repeat(range(12), SIZES)
+)
+
+
+def _rows(positions: Any) -> np.ndarray:
+    return np.flatnonzero(np.isin(DATA.qid, positions))
+
+
+@pytest.mark.parametrize("gap", [0, 1])
+@pytest.mark.parametrize("n_folds", [2, 3, 4])
+def test_forward_folds_are_those_of_a_time_series_split_over_queries(
+    n_folds: int, gap: int
+) -> None:
+    made = boostrank.group_folds(SIZES, n_folds, forward=True, gap=gap)
+    split = TimeSeriesSplit(n_folds, gap=gap).split(np.zeros((12, 1)))
+    for fold, expected in zip(made, split, strict=True):
+        for part, queries in zip(fold, expected, strict=True):
+            np.testing.assert_array_equal(part, _rows(queries))
+
+
+@pytest.mark.parametrize("gap", [0, 1])
+def test_a_forward_fold_with_validation_keeps_every_gap(gap: int) -> None:
+    folds = boostrank.group_folds(SIZES, 3, forward=True, gap=gap, validation=True)
+    tested = np.concatenate([fold[-1] for fold in folds])
+    np.testing.assert_array_equal(tested, _rows(range(6, 12)))
+    for train, validation, test in folds:
+        assert train[0] == 0
+        for before, after in ((train, validation), (validation, test)):
+            between = DATA.qid[after[0]] - DATA.qid[before[-1]] - 1
+            assert between == gap
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"seed": 1, "forward": True}, ValueError, "keeps the queries in their order: leave seed"),
+        ({"gap": 1}, ValueError, "pass forward=True too"),
+        ({"gap": -1, "forward": True}, ValueError, "gap must not be negative"),
+        ({"gap": 1.0, "forward": True}, TypeError, "gap must be a whole number of queries"),
+        ({"gap": 2, "forward": True}, ValueError, "12 queries in 6 parts are 2 each: use fewer"),
+        ({"forward": 1}, TypeError, "forward must be True or False"),
+    ],
+    ids=str,
+)
+def test_forward_folds_that_cannot_be(
+    changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        boostrank.group_folds(SIZES, 5, **changes)
+
+
+def test_positions_of_queries_rows_and_splitters_are_the_same_folds() -> None:
+    queries = [([0, 1, 5], [7, 8]), ([2, 3], [9, 10, 11])]
+    rows = [tuple(_rows(part) for part in fold) for fold in queries]
+    for folds in (queries, rows, iter(queries)):
+        for fold, expected in zip(query_positions(DATA, folds), queries, strict=True):
+            for part, own in zip(fold, expected, strict=True):
+                assert part.tolist() == own
+    for splitter in (KFold(4), TimeSeriesSplit(3, gap=2), GroupKFold(3)):
+        groups = np.arange(12) if isinstance(splitter, GroupKFold) else None
+        own = list(splitter.split(np.zeros((12, 1)), groups=groups))
+        for fold, expected in zip(query_positions(DATA, splitter), own, strict=True):
+            for part, positions in zip(fold, expected, strict=True):
+                np.testing.assert_array_equal(part, positions)
+
+
+@pytest.mark.parametrize(
+    ("folds", "error", "message"),
+    [
+        (5, TypeError, "folds must be pairs of"),
+        ("12", TypeError, "folds must be pairs of"),
+        ([], ValueError, "at least one fold"),
+        ([([0], [1], [2], [3])], ValueError, "fold 1 must be .* got 4 parts"),
+        ([([0], [1]), ([True], [False])], TypeError, "fold 2 must hold arrays of whole numbers"),
+        ([([0.0], [1.0])], TypeError, "got dtype float64"),
+        ([([0], [])], TypeError, "fold 1 must hold arrays of whole numbers"),
+        ([([0], [-1])], ValueError, "an empty part or a negative position"),
+        ([([0, 1], [1])], ValueError, "fold 1 has a query twice"),
+        ([([0, 0], [1])], ValueError, "fold 1 has a query twice"),
+        ([([0], [30])], ValueError, "positions of the 12 queries or of the 30 rows, got 30"),
+        (
+            KFold(4).split(np.zeros((30, 1))),
+            ValueError,
+            "fold 2 must hold whole queries, but has 1 of the 2 rows of query 5 in one of its",
+        ),
+    ],
+    ids=range(12),
+)
+def test_folds_that_are_refused(folds: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        query_positions(DATA, folds)
+
+
+def test_a_query_is_tested_once_and_the_rounds_are_chosen_on_training_queries() -> None:
+    with pytest.raises(ValueError, match="query 3 is tested 2 times"):
+        given_folds(DATA, [([0, 1], [2, 3]), ([4, 5], [3])])
+    with pytest.raises(ValueError, match="fold 1 has too few training queries, 1: a fifth"):
+        given_folds(DATA, [([0], [1, 2])])
+    forward, mixed, own = (
+        given_folds(DATA, [fold]).positions[0]
+        for fold in (
+            (range(8), [9, 10]),  # a gap of one query
+            ([0, 1, 2, 3, 4, 8, 9, 10, 11], [5, 6]),
+            ([0, 1], [3], [5]),
+        )
+    )
+    assert [part.tolist() for part in forward] == [[0, 1, 2, 3, 4, 5], [7], [9, 10]]
+    assert [part.tolist() for part in mixed] == [[0, 1, 2, 3, 8, 9, 10, 11], [4], [5, 6]]
+    assert [part.tolist() for part in own] == [[0, 1], [3], [5]]
+
+
+def _same(made: Folds, number: int, expected: Any) -> None:
+    for part, own in zip(made.fold(number), expected, strict=True):
+        np.testing.assert_array_equal(part.X, own.X)
+        np.testing.assert_array_equal(part.qid, own.qid)
+
+
+def test_rotations_are_letors_and_forward() -> None:
+    parts = make_ranking(12, 3, n_features=2, seed=0).split(4, seed=0)
+    for number, fold in enumerate(letor_folds(parts), start=1):
+        _same(rotation(parts), number, fold)
+    forward = forward_rotation(parts, 1)
+    assert len(forward.positions) == 2
+    first, second, third, fourth = parts
+    ends = [part.select([0, 1]) for part in parts]
+    _same(forward, 1, (ends[0], ends[1], third))
+    _same(forward, 2, (RankingData.concat([first, ends[1]]), ends[2], fourth))
+    assert second.qid[-1] not in forward.fold(2).train.qid
+    with pytest.raises(ValueError, match="fold 1 has an empty part: use a smaller gap than 3"):
+        forward_rotation(parts, 3)
+    with pytest.raises(ValueError, match="at least three parts"):
+        rotation(parts[:2])
+
+
+def test_queries_out_of_order_are_said_if_folds_go_forward() -> None:
+    backwards = DATA.select(range(11, -1, -1))
+    with pytest.warns(UserWarning, match="in which 10 comes after 11; sort the data by time"):
+        given_folds(backwards, TimeSeriesSplit(2))
+    given_folds(backwards, KFold(3))  # no time order asked for
+    words = RankingData(DATA.X, DATA.y, np.repeat(list("lkjihgfedcba"), SIZES))
+    given_folds(words, TimeSeriesSplit(2))  # the ids say nothing about time

@@ -1,0 +1,214 @@
+"""Labels of every kind through everything that takes labels: what fits, and what is left out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from boostrank.objectives import REGISTRY
+from boostrank.objectives.validation import FOR_NUMBERS, NUMBERS
+
+import boostrank
+import boostrank.lightgbm
+import boostrank.xgboost
+from boostrank.datasets import RankingData, make_ranking
+from boostrank.lab.folds import rotation
+from boostrank.lab.learners import Learner, refusal
+from boostrank.lab.plan import make_plan
+from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.settings import METRICS, ORDER_METRICS, Settings
+
+DATA = make_ranking(30, 8, n_features=4, seed=1)
+KINDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "grades": lambda y: y,
+    "binary": lambda y: (y > 0) * 1.0,
+    "shares": lambda y: y / 4.0,
+    "to 30": lambda y: np.round(y * 7.5),
+    "to 31": lambda y: np.round(y * 7.75),
+    "to 40": lambda y: y * 10.0,
+    "amounts": lambda y: y * 1000.5,
+    "ranks": lambda y: np.arange(1.0, len(y) + 1.0),
+    "whole, below 0": lambda y: y - 2.0,
+    "returns": lambda y: 0.01 * (y - y.mean()),
+}
+QUICK = Settings(rounds=2, min_docs=2)
+
+
+def _data(kind: str) -> RankingData:
+    return RankingData(DATA.X, KINDS[kind](DATA.y), DATA.qid)
+
+
+@pytest.mark.parametrize("gain", [None, "linear"])
+@pytest.mark.parametrize("host", TRAINERS)
+def test_a_built_in_is_refused_exactly_where_its_host_refuses_or_cuts_off_the_labels(
+    host: str, gain: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(rounds=2, min_docs=2, gain=gain)
+    # LightGBM's rank_xendcg takes 1.5 for 1, and its lambdarank too, without a word.
+    cut = {("lightgbm", name) for name in TRAINERS["lightgbm"].builtins}
+    for builtin in TRAINERS[host].builtins:
+        learner = Learner(f"{host}:{builtin}", host, builtin)
+        for kind in KINDS:
+            data = _data(kind)
+            refused = refusal(learner, data.y, settings)
+            with monkeypatch.context() as patch:
+                patch.setattr(TRAINERS[host], "refusal", lambda *_: "")
+                try:
+                    model, _ = TRAINERS[host].train(builtin, data, settings)
+                    failed = not np.isfinite(model.predict(data.X)).all()
+                except ValueError:
+                    failed = True
+            if failed:
+                assert refused, (builtin, kind)
+            elif refused:
+                whole = (data.y == np.floor(data.y)).all() and (data.y >= 0).all()
+                assert not whole, (builtin, kind)
+                # A gain of labels below 0 makes no NDCG.
+                assert (host, builtin) in cut or data.y.min() < 0, (builtin, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:labels above 30 count as gains:UserWarning")
+def test_compare_trains_all_that_these_labels_fit(kind: str) -> None:
+    data = _data(kind)
+    plan = make_plan(
+        None, rotation(data.split(5, seed=0)), [1], QUICK,
+        hosts=None, baseline=None, metric_is_chosen=False,
+    )  # fmt: skip
+    trained = {learner.objective.name for learner in plan.queue if not learner.builtin}
+    for name in boostrank.objective_names():
+        objective = boostrank.objective(name, **({"total_rounds": 2} if "reg-" in name else {}))
+        try:
+            objective.grad_hess(np.zeros(len(data.y)), data.y, data.group, round=1)
+            fits = True
+        except ValueError:
+            fits = False
+        assert (name in trained) == fits, name
+    graded = data.y.min() >= 0.0 and data.y.max() <= 1000.0
+    assert plan.settings.usual == (METRICS if graded else ORDER_METRICS)
+    assert plan.settings.metric == plan.settings.usual[0 if not graded else 3]
+    left_out = [note for note in plan.notes if note.startswith("Left out, for labels")]
+    assert len(left_out) == any(
+        refusal(Learner("", host, name), data.y, QUICK)
+        for host in ("lightgbm", "xgboost")
+        for name in TRAINERS[host].builtins
+    )
+
+
+def test_compare_of_returns_makes_tables_figures_and_a_report(tmp_path: Any) -> None:
+    data = _data("returns")
+    found = boostrank.compare(
+        data, objectives=["spearman", "listmle", boostrank.QueryRMSE()], hosts=["xgboost"], rounds=2
+    )
+    assert list(found.summary.index) != []
+    assert found.summary.columns[:3].tolist() == list(ORDER_METRICS)
+    assert set(found.summary.index) == {
+        *("xgboost:rank:pairwise", "regression@xgboost", "spearman@xgboost", "listmle@xgboost"),
+        "query-rmse@xgboost",
+    }
+    assert np.isfinite(found.queries[list(ORDER_METRICS)]).all(axis=None)
+    found.report(tmp_path / "report.html")
+    assert "p (Holm)" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    found.plot()
+    first, heading, *rows, last = found.to_latex().splitlines()
+    assert (first, last) == (r"\begin{tabular}{lrrrr}", r"\end{tabular}")
+    assert heading.startswith("learner & SPEARMAN & difference")
+    for row, (learner, own) in zip(rows, found.summary.iterrows(), strict=True):
+        assert row.startswith(f"{learner} & {own.spearman:.4f} & ")
+        assert row.count("&") == 4
+        assert row.endswith(r" \\")
+        assert ("baseline" in row) == (own.verdict == "baseline")
+    for named in (["blend"], [boostrank.LambdaRank()]):
+        with pytest.raises(ValueError, match="cannot be trained: labels must be relevance grades"):
+            boostrank.compare(data, objectives=named)
+    with pytest.raises(ValueError, match="labels must be relevance grades"):
+        boostrank.compare(data, objectives=["spearman"], metric="ndcg@10")
+    with pytest.raises(ValueError, match="unknown baseline 'lightgbm:lambdarank'"):
+        boostrank.compare(data, objectives=["spearman"], baseline="lightgbm:lambdarank")
+
+
+def test_what_a_refusal_recommends_takes_any_numbers() -> None:
+    with pytest.raises(ValueError, match="if they are numbers such as returns, use the obj"):
+        boostrank.Blend().grad_hess([0.0, 0.0], [-0.1, 0.2], [2])
+    words = FOR_NUMBERS.replace(",", "").split()
+    named = [name for name in REGISTRY if name in words]
+    assert len(named) == 4
+    for name in named:
+        assert boostrank.objective(name).contract.labels == NUMBERS
+    labels = [-0.1, 0.2]
+    assert boostrank.evaluate([0.0, 1.0], labels, [2], ["spearman"]) == {"spearman": 1.0}
+
+
+def test_regression_takes_any_finite_number_unless_gains_are_its_target() -> None:
+    grad, _ = boostrank.Regression().grad_hess([0.0, 1.0], [-1e6, 0.25], [2])
+    assert grad.tolist() == [2e6, 1.5]
+    for gain, message in (("exponential", "between 0 and 1000"), ("linear", "not negative")):
+        with pytest.raises(ValueError, match=message):
+            boostrank.Regression(target="gain", gain=gain).grad_hess([0.0], [-1.0], [1])
+
+
+RANKERS = [boostrank.lightgbm.LGBMRanker, boostrank.xgboost.XGBRanker]
+SMALL: dict[Any, dict[str, Any]] = {
+    boostrank.lightgbm.LGBMRanker: {"min_child_samples": 2, "verbosity": -1, "n_jobs": 1},
+    boostrank.xgboost.XGBRanker: {"n_jobs": 1},
+}
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    ("objective", "kind", "metric"),
+    [
+        ("spearman", "returns", "spearman"),
+        ("spearman", "grades", "spearman"),
+        ("pearson", "ranks", "spearman"),
+        ("query-rmse", "returns", "spearman"),
+        ("query-rmse", "ranks", "spearman"),
+        ("query-rmse", "grades", "ndcg@10"),
+        ("regression", "returns", "spearman"),
+        ("listmle", "grades", "ndcg@10"),
+        ("ranknet", "grades", "ndcg@10"),
+        ("lambdarank", "shares", "ndcg@10"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:labels that are not whole:UserWarning")
+def test_score_and_evaluation_sets_follow_objective_and_labels(
+    ranker: Any, objective: str, kind: str, metric: str
+) -> None:
+    data = _data(kind)
+    made = ranker(objective=objective, n_estimators=2, **SMALL[ranker])
+    made.fit(data.X, data.y, qid=data.qid, eval_set=[(data.X, data.y)], eval_qid=[data.qid])
+    expected = boostrank.evaluate(made.predict(data.X), data.y, data.group, [metric])[metric]
+    assert made.score(data.X, data.y, qid=data.qid) == expected
+    (history,) = made.evals_result_.values()
+    assert list(history) == [metric]
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda cls: cls.__name__)
+def test_a_score_that_is_not_defined_is_refused(ranker: Any) -> None:
+    made = ranker(objective="query-rmse", n_estimators=2, **SMALL[ranker])
+    made.fit(DATA.X, DATA.y, qid=DATA.qid)
+    with pytest.raises(ValueError, match="none of the 30 queries has a relevant document"):
+        made.score(DATA.X, 0.0 * DATA.y, qid=DATA.qid)
+    with pytest.raises(ValueError, match="none of the 30 queries has two different labels"):
+        made.score(DATA.X, 0.0 * DATA.y - 1.0, qid=DATA.qid)
+
+
+def test_dates_are_compared_forward_in_time() -> None:
+    frame = pd.DataFrame(DATA.X, columns=list("abcd"))
+    frame["ret"] = KINDS["returns"](DATA.y)
+    days = pd.date_range("2024-01-01", periods=30).strftime("%Y-%m-%d").to_numpy()
+    frame["date"] = np.repeat(days, DATA.group)
+    folds = boostrank.group_folds(DATA.group, 3, forward=True, gap=2, validation=True)
+    common: dict[str, Any] = {
+        "label": "ret",
+        "qid": "date",
+        "folds": folds,
+        "rounds": 2,
+        "min_docs": 2,
+    }
+    found = boostrank.compare(frame, objectives=["spearman"], hosts=["lightgbm"], **common)
+    assert found.queries.qid.unique().tolist() == days[12:].tolist()
+    later_first = frame.sort_values("date", ascending=False)
+    with pytest.warns(UserWarning, match="2024-01-29 comes after 2024-01-30; sort the data by"):
+        boostrank.compare(later_first, objectives=[], hosts=["lightgbm"], **common)

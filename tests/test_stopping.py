@@ -1,0 +1,123 @@
+"""Early stopping waits for the second half of a fading mixture, and a cut schedule is said."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+
+import boostrank
+import boostrank.lightgbm
+import boostrank.xgboost
+from boostrank.datasets import RankingData, make_ranking
+from boostrank.hosts.stopping import first_stop
+from boostrank.lab.model import Stopping
+from boostrank.lab.models import HOSTS
+from boostrank.lab.settings import Settings
+
+ROUNDS = 20
+TRAIN, VALID = make_ranking(40, 8, n_features=3, seed=3).split(2, seed=0)
+# Nothing can be better than after the first round.
+FLAT = RankingData(np.zeros_like(VALID.X), VALID.y, VALID.qid)
+QUICK: dict[str, Any] = {"n_estimators": ROUNDS, "n_jobs": 1}
+
+
+def _lightgbm(objective: Any) -> int:
+    ranker = boostrank.lightgbm.LGBMRanker(
+        objective=objective, min_child_samples=2, verbosity=-1, **QUICK
+    )
+    ranker.fit(
+        TRAIN.X, TRAIN.y, qid=TRAIN.qid, eval_set=[(FLAT.X, FLAT.y)], eval_qid=[FLAT.qid],
+        callbacks=[lightgbm.early_stopping(3, verbose=False)],
+    )  # fmt: skip
+    (history,) = ranker.evals_result_.values()
+    return len(next(iter(history.values())))
+
+
+def _xgboost(objective: Any, **more: Any) -> int:
+    ranker = boostrank.xgboost.XGBRanker(objective=objective, **QUICK, **more)
+    ranker.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, eval_set=[(FLAT.X, FLAT.y)], eval_qid=[FLAT.qid])
+    return int(ranker.get_booster().num_boosted_rounds())
+
+
+def _by_callback(objective: Any) -> int:
+    stopping = xgboost.callback.EarlyStopping(rounds=3, maximize=True)
+    return _xgboost(objective, callbacks=[stopping])
+
+
+def _command(host: str, objective: Any) -> int:
+    counted = 0
+
+    def count() -> None:
+        nonlocal counted
+        counted += 1
+
+    settings = Settings(rounds=ROUNDS, min_docs=2)
+    if isinstance(objective, str):
+        objective = boostrank.objective(objective, total_rounds=ROUNDS)
+    HOSTS[host].train(objective, TRAIN, settings, None, count, Stopping(FLAT, 3))
+    return counted
+
+
+WAYS = {
+    "LGBMRanker": _lightgbm,
+    "XGBRanker": lambda objective: _xgboost(objective, early_stopping_rounds=3),
+    "XGBRanker, callback": _by_callback,
+    "train on lightgbm": lambda objective: _command("lightgbm", objective),
+    "train on xgboost": lambda objective: _command("xgboost", objective),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_early_stopping_waits_for_the_second_half_and_the_cut_is_said(way: str) -> None:
+    with pytest.warns(UserWarning, match="training ended early at round 13 of the 20 over which"):
+        assert WAYS[way]("reg-shf-sdcg") == 13  # best in round 10, and three more
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_other_objectives_stop_as_ever(way: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert WAYS[way](boostrank.QueryRMSE()) == 4
+    annealed = boostrank.SDCG(alpha=boostrank.Schedule("geometric", ROUNDS, first=1.0, last=4.0))
+    with pytest.warns(UserWarning, match="training ended early at round 4 of the 20 over which"):
+        assert WAYS[way](annealed) == 4
+
+
+def test_the_first_round_that_may_be_the_best() -> None:
+    fading = boostrank.Schedule("logistic", 250)
+    mix = boostrank.Mix(boostrank.Regression(), boostrank.SDCG(), fading)
+    assert first_stop(mix) == first_stop(boostrank.RegSHFSDCG(total_rounds=250)) == 125
+    for other in (
+        boostrank.Blend(),
+        boostrank.RegSHFSDCG(total_rounds=250, tau=0.9),
+        boostrank.SDCG(alpha=boostrank.Schedule("geometric", 9, first=1.0, last=4.0)),
+        "lambdarank",
+    ):
+        assert first_stop(other) == 1
+
+
+def test_the_command_says_that_the_schedule_was_cut(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from boostrank.lab.cli.app import app
+
+    def write(name: str, data: RankingData) -> str:
+        rows = zip(data.y, data.qid, data.X, strict=True)
+        path = tmp_path / name
+        path.write_text(
+            "".join(
+                f"{y:g} qid:{q} " + " ".join(f"{i}:{v}" for i, v in enumerate(x, 1)) + "\n"
+                for y, q, x in rows
+            )
+        )
+        return str(path)
+
+    command = ["train", write("a.txt", TRAIN), "--valid", write("b.txt", FLAT), "--patience", "3"]
+    command += ["-o", "reg-shf-sdcg", "--rounds", "20", "--min-docs", "2"]
+    result = CliRunner().invoke(app, [*command, "--model", str(tmp_path / "model.txt")])
+    assert result.exit_code == 0, result.output
+    assert "boostrank: training ended early at round 13 of the 20" in result.stderr
