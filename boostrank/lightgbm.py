@@ -9,7 +9,7 @@ from typing import Any, Self
 import lightgbm
 import numpy as np
 
-from boostrank.hosts import rankers
+from boostrank.hosts import plain, rankers
 from boostrank.hosts.ignored import EVAL_AT, cutoffs_are_reported
 from boostrank.metrics import Metric
 from boostrank.objectives import Objective
@@ -227,3 +227,4 @@ class LGBMRanker(lightgbm.LGBMRanker):
         return super().predict(rankers.read_features(X), *args, **kwargs)
 
     score = rankers.score
+    to_host = plain.lightgbm_ranker

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import xgboost
 from xgboost.callback import EarlyStopping
 
-from boostrank.hosts import rankers, rounds
+from boostrank.hosts import plain, rankers, rounds
 from boostrank.hosts.data import read
 from boostrank.hosts.handover import hand_over
 from boostrank.objectives import Objective
@@ -259,3 +259,4 @@ class XGBRanker(xgboost.XGBRanker):
         return super().predict(rankers.read_features(X), *args, **kwargs)
 
     score = rankers.score
+    to_host = plain.xgboost_ranker

@@ -1,17 +1,24 @@
 """Exported models score as the host does: every tree, every row, exactly."""
 
 import json
+import pickle
 import re
 from pathlib import Path
 
 import engines
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from typer.testing import CliRunner
 
 import boostrank
 from boostrank.export import _folded, _without_slack
+from boostrank.lab.cli.app import app
+from boostrank.lightgbm import LGBMRanker
 from boostrank.trees import Tree, neighbours, read_forest
 from boostrank.xgboost import XGBRanker
 
@@ -366,3 +373,91 @@ def test_unknown_models_and_targets():
         boostrank.export({}, "onnx")
     with pytest.raises(FileNotFoundError):
         boostrank.export(Path("no such model.txt"), "solr")
+
+
+# to_host ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_to_host(host):
+    """A plain ranker predicts the same, and neither it nor its pickle needs boostrank."""
+    X, y = data(missing=0.2)
+    X, rest = pd.DataFrame(X, columns=list("abcde")), {}
+    noise = np.random.default_rng(0).permutation(y)
+    if host == "lightgbm":
+        ranker = LGBMRanker(objective="query-rmse", n_estimators=40, num_leaves=7, verbosity=-1)
+        rest = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]}
+        kind, best = lightgbm.LGBMRanker, "best_iteration_"
+    else:
+        ranker = XGBRanker(objective="query-rmse", n_estimators=40, early_stopping_rounds=3)
+        kind, best = xgboost.XGBRanker, "best_iteration"
+    ranker.fit(X, y, group=GROUP, eval_set=[(X, noise)], eval_group=[GROUP], **rest)
+    plain = ranker.to_host()
+    assert type(plain) is kind
+    pickled = pickle.dumps(plain)
+    assert b"boostrank" not in pickled
+    for same in (plain, pickle.loads(pickled)):
+        np.testing.assert_array_equal(same.predict(X), ranker.predict(X))
+        assert getattr(same, best) == getattr(ranker, best)
+        assert list(same.feature_names_in_) == list("abcde")
+        assert same.n_features_in_ == 5
+        np.testing.assert_array_equal(same.feature_importances_, ranker.feature_importances_)
+    params = ranker.get_params() | {"objective": plain.objective}
+    if host == "xgboost":
+        params |= {"base_score": 0}
+    assert plain.get_params() == clone(plain).get_params() == pytest.approx(params, nan_ok=True)
+    assert ranker.objective == "query-rmse"
+    # Tools look for the objective in the file and refuse a model without one.
+    if host == "lightgbm":
+        assert "objective=lambdarank" in plain.booster_.model_to_string()
+    else:
+        assert '"name":"rank:pairwise"' in plain.get_booster().save_config()
+    clone(plain).set_params(early_stopping_rounds=None).fit(X, y, group=GROUP)
+
+
+@pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
+def test_only_a_fitted_ranker_goes_to_a_host(kind):
+    with pytest.raises(NotFittedError):
+        kind().to_host()
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+def run(*args):
+    return CliRunner().invoke(app, ["export", *map(str, args)])
+
+
+def test_the_command(tmp_path):
+    X, y = data()
+    model, store, out = (tmp_path / name for name in ("m.txt", "features.json", "clicks_v1.json"))
+    booster = train("lightgbm", X, y, names=NAMES)
+    booster.save_model(model)
+    features = [{"name": name, "class": "solr.Feature"} for name in NAMES]
+    store.write_text(json.dumps(features), encoding="utf-8")
+    result = run(model, "--to", "solr", "--features", store, "--out", out)
+    assert (result.exit_code, result.stdout) == (0, "")
+    written = out.read_text(encoding="utf-8")
+    assert written == boostrank.export(booster, "solr", name="clicks_v1")
+    store.write_text("\n".join(NAMES[::-1]) + "\n", encoding="utf-8")
+    result = run(model, "--to", "ranklib", "--features", store)
+    assert result.stdout == boostrank.export(booster, "ranklib", features=NAMES[::-1])
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("[1, 2]", "expected one name per line, or a JSON list of names"),
+        ('{"name": "x_1"}', "expected one name per line, or a JSON list of names"),
+        ('["x_1",', "line 1: not JSON"),
+        ("x_1\n", "features must have the model's 'bm25(title)'"),
+    ],
+)
+def test_the_command_refuses_a_list_of_features(written, message, tmp_path):
+    X, y = data()
+    model, store = tmp_path / "m.json", tmp_path / "features"
+    train("xgboost", X, y, names=NAMES).save_model(model)
+    store.write_text(written, encoding="utf-8")
+    result = run(model, "--to", "vespa", "--features", store)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
