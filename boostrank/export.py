@@ -230,8 +230,8 @@ def _ranklib(forest: Forest, name: str) -> str:
     if learnt:
         raise ValueError(
             f"the model has learnt where missing values of {named(forest.names, learnt)} go, but "
-            "RankLib takes them for 0; fill them with 0 in training, or export to opensearch or "
-            "solr"
+            "RankLib takes them for 0; fill them with 0 in training, or export to opensearch, "
+            "which Elasticsearch reads too"
         )
     if forest.missing:
         warnings.warn(

@@ -74,9 +74,9 @@ class Forest(NamedTuple):
         Whether the names are the user's.
     trees : list of Tree
     missing : dict of int and bool
-        Features for which the direction of missing values matters: it differs from that of 0. The
-        value says whether the model has learnt it; if not, the training data may have been without
-        missing values.
+        Features whose missing values go elsewhere than their zeros. True if the model shows that
+        it has learnt this: LightGBM writes it down; XGBoost sends them to both sides, which it
+        seldom does without missing values.
     """
 
     names: list[str]
@@ -274,7 +274,7 @@ def _read_xgboost(booster: Any) -> Forest:
         side: {int(i) for tree in trees for i in tree.feature[tree.missing_left == side]}
         for side in (False, True)
     }
-    # Without missing values, the directions of all splits on a feature are the same.
+    # Without missing values, the directions of all splits on a feature are the same, as a rule.
     return _forest(names, own, trees, directions[False] & directions[True])
 
 

@@ -1,7 +1,8 @@
 """How search engines score the files of `boostrank.export`, written from their formats alone.
 
-Each function takes a file, the names of the features and float32 rows, and returns what each tree
-adds to each row's score, (n_docs, n_trees).
+Each engine takes a file, the names of the features and float32 rows, and returns what each tree
+adds to each row's score, (n_docs, n_trees). `by_tree` is the host's own answer, for `rows` on both
+sides of the model's thresholds.
 """
 
 import json
@@ -10,7 +11,9 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 
+import lightgbm
 import numpy as np
+import xgboost
 
 Engine = Callable[[str, list[str], np.ndarray], np.ndarray]
 
@@ -103,3 +106,63 @@ ENGINES: dict[str, Engine] = {
     "vespa": vespa,
     "ranklib": ranklib,
 }
+
+
+def by_tree(booster, X, n_trees):
+    """Return what the host itself says each round adds, as float32 (n_docs, n_trees)."""
+    if isinstance(booster, lightgbm.Booster):
+        options = {"num_iteration": 1, "raw_score": True}
+        parts = [booster.predict(X, start_iteration=i, **options) for i in range(n_trees)]
+    else:
+        matrix = xgboost.DMatrix(X, feature_names=booster.feature_names)
+        matrix.set_base_margin(np.zeros(len(X), dtype=np.float32))
+        parts = [
+            booster.predict(matrix, output_margin=True, iteration_range=(i, i + 1))
+            for i in range(n_trees)
+        ]
+    return np.array(parts, dtype=np.float32).T
+
+
+def thresholds(booster):
+    """Return every threshold of the model as its own file has it, with its feature."""
+    if isinstance(booster, lightgbm.Booster):
+        text = booster.model_to_string(num_iteration=-1)
+        columns = [
+            " ".join(re.findall(rf"^{name}=(.*)$", text, re.MULTILINE)).split()
+            for name in ("split_feature", "threshold")
+        ]
+        return [(int(i), float(t)) for i, t in zip(*columns, strict=True)]
+    model = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]
+    return [
+        (i, t)
+        for tree in model.get("gbtree", model)["model"]["trees"]
+        for i, t, left in zip(
+            tree["split_indices"], tree["split_conditions"], tree["left_children"], strict=True
+        )
+        if left >= 0
+    ]
+
+
+def rows(booster, X, missing, most, to):
+    """Return rows with values on each side of thresholds, zeros, extremes and missing values."""
+    rng = np.random.default_rng(5)
+    found = np.nan_to_num(X[rng.integers(len(X), size=most)], nan=1.0)
+    splits = thresholds(booster)
+    for row in found[: most // 2]:
+        for place in rng.permutation(len(splits))[:5]:
+            i, t = splits[place]
+            near = np.float32(np.clip(t, -1e30, 1e30))
+            steps = [near, np.nextafter(near, -np.inf), np.nextafter(near, np.inf), 0, -0.0]
+            row[i] = rng.choice(np.array(steps, dtype=np.float32))
+    found[-2:] = [[1e30], [-1e30]]
+    if to == "solr":  # all thresholds closer to 0 than this are one to Solr
+        found[np.abs(found) < 2.3e-13] = 0
+    if missing:
+        found[rng.random(found.shape) < 0.15] = np.nan
+    return found
+
+
+def n_rounds(booster):
+    if isinstance(booster, lightgbm.Booster):
+        return booster.num_trees()
+    return booster.num_boosted_rounds()
