@@ -30,7 +30,7 @@ _PLAIN = (
 # Bits of LightGBM's decision_type; bits 2 and 3 say which values are missing.
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _ZERO_IS_MISSING, _NAN_IS_MISSING = 1, 2
-_ZERO = np.float32(1e-35)
+_ZERO, _BELOW_ZERO = np.float32(1e-35), np.nextafter(np.float32(-1e-35), np.float32(-1))
 
 
 class Tree(NamedTuple):
@@ -181,8 +181,7 @@ def _rounded_down(thresholds: npt.NDArray[np.float64]) -> Singles:
     single = np.clip(thresholds, -largest, largest).astype(np.float32)
     single = np.where(single > thresholds, neighbours(single, -np.inf), single)
     # All features as small as this are 0 to LightGBM.
-    low = neighbours(-_ZERO, -np.inf)
-    return np.where(np.abs(single) <= _ZERO, np.where(single < 0, low, _ZERO), single)
+    return np.where(np.abs(single) <= _ZERO, np.where(single < 0, _BELOW_ZERO, _ZERO), single)
 
 
 def _read_lightgbm(booster: Any) -> Forest:
@@ -258,7 +257,7 @@ def _read_xgboost(booster: Any) -> Forest:
     model = boosted.get("gbtree", boosted)["model"]  # dart wraps a gbtree
     last = len(model["trees"])
     if booster.attr("best_iteration") is not None:
-        last = model["iteration_indptr"][int(booster.attr("best_iteration")) + 1]
+        last = model["iteration_indptr"][: int(booster.attr("best_iteration")) + 2][-1]
     weights = boosted.get("weight_drop", [1.0] * last)
     read = model["trees"][:last]
     categorical = {tree["split_indices"][i] for tree in read for i in tree["categories_nodes"]}
@@ -281,7 +280,7 @@ def _read_xgboost(booster: Any) -> Forest:
 def _xgboost_tree(tree: dict[str, Any], weight: float) -> Tree:
     left, right = (np.array(tree[name]) for name in ("left_children", "right_children"))
     split = left >= 0
-    number = np.where(split, np.cumsum(split) - 1, -np.cumsum(~split))
+    number = np.where(split, np.cumsum(split) - 1, ~(np.cumsum(~split) - 1))
     condition = np.array(tree["split_conditions"], dtype=np.float32)
     return Tree(
         np.array(tree["split_indices"])[split],

@@ -68,6 +68,7 @@ def _read_names(path: Path) -> list[str]:
         ) from error
     items = read if isinstance(read, list) else [None]
     names = [item.get("name") if isinstance(item, dict) else item for item in items]
-    if not all(isinstance(name, str) for name in names):
+    words = [name for name in names if isinstance(name, str)]
+    if len(words) < len(names):
         raise ValueError(f"{path}: expected one name per line, or {expected}")
-    return names
+    return words
