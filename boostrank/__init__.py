@@ -13,6 +13,7 @@ xgboost    XGBoost's ranker with our objectives and metrics
 dask       keeps queries whole in Dask's partitions
 registry   objectives by name
 metrics    ranking metrics under the conventions of the field's tools
+export     models in the formats of search engines
 calibration probabilities from the scores of any ranker
 datasets   LETOR files, synthetic data, folds
 plot       figures of comparisons, objectives and benchmarks
@@ -26,6 +27,7 @@ directness how far an objective's value is from a metric's, and what that guaran
 from boostrank.comparison import compare
 from boostrank.datasets import group_folds
 from boostrank.directness import directness, soft_ndcg_bound
+from boostrank.export import export
 from boostrank.hosts.clicks import PositionBias, position_bias
 from boostrank.metrics import evaluate, metric
 from boostrank.objectives import CLASSES, Mix, Preferences, Schedule, Several, Unbiased
@@ -51,6 +53,7 @@ __all__ = [
     "compare",
     "directness",
     "evaluate",
+    "export",
     "group_folds",
     "metric",
     "objective",

@@ -9,7 +9,7 @@ from typing import Any, Self
 import lightgbm
 import numpy as np
 
-from boostrank.hosts import monitoring, rankers
+from boostrank.hosts import monitoring, plain, rankers
 from boostrank.hosts.features import (
     LIGHTGBM,
     HostRules,
@@ -305,3 +305,4 @@ class LGBMRanker(lightgbm.LGBMRanker):
         return super().predict(X, *args, **kwargs)
 
     score = rankers.score
+    to_host = plain.lightgbm_ranker

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import xgboost
 from xgboost.callback import EarlyStopping
 
-from boostrank.hosts import monitoring, rankers, rounds
+from boostrank.hosts import monitoring, plain, rankers, rounds
 from boostrank.hosts.data import read
 from boostrank.hosts.features import (
     XGBOOST,
@@ -329,3 +329,4 @@ class XGBRanker(xgboost.XGBRanker):
         return super().predict(X, *args, **kwargs)
 
     score = rankers.score
+    to_host = plain.xgboost_ranker

@@ -24,6 +24,8 @@ LightGBM
 - ``LGBMRanker._objective`` is the objective that is trained (`boostrank.lightgbm`). Without:
   schedules do not take their length from `n_estimators`.
   Test: test_lightgbms_ranker_trains_its_private_objective.
+- ``LGBMRanker._Booster`` and ``LGBMRanker._objective`` may be set (`plain`). Without: `to_host`
+  cannot make a fitted ranker. Test: tests/test_export.py, test_to_host.
 - ``Booster.pandas_categorical`` and the parameter ``categorical_feature`` of a loaded Booster
   (`boostrank.lab.lightgbm_model`). Without: `boostrank predict` does not know the names of
   categories. Test: tests/test_tables.py, test_a_model_keeps_the_words_of_its_categories.
@@ -44,8 +46,8 @@ XGBoost
 - ``xgboost.training.cv`` is among the callers (`xgboost_cross_validates`). Without: pairs of
   `Preferences` may be taken as rows of a fold. Test: tests/test_preferences.py,
   test_xgboosts_cv_is_refused.
-- ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`). Without:
-  a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
+- ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`, `plain`).
+  Without: a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
 
 - ``xgboost.core._LIB``, the library, and ``DMatrix.handle`` (`xgboost_field`). The two functions of
   the library that are called belong to XGBoost's documented C API. Without: the documented getters

@@ -1,4 +1,4 @@
-"""The command line: compare, tune, train, predict, evaluate, objectives, bench.
+"""The command line: compare, tune, train, predict, evaluate, export, objectives, bench.
 
 Each command parses its options, calls the engine and prints. Errors are one line on standard error;
 ``boostrank --debug`` shows where they come from. Standard output has only results; with ``--json``,

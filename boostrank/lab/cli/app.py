@@ -9,7 +9,7 @@ from numba.core import event
 from typer.core import TyperGroup
 
 import boostrank
-from boostrank.lab.cli import bench, compare, evaluate, objectives, train, tune
+from boostrank.lab.cli import bench, compare, evaluate, export, objectives, train, tune
 from boostrank.lab.cli.output import INTERRUPTED, WRONG, one_line
 
 EXIT_CODES = """
@@ -120,6 +120,7 @@ for _command, _examples in (
     (train.train, train.TRAIN_EXAMPLES),
     (train.predict, train.PREDICT_EXAMPLES),
     (evaluate.evaluate, evaluate.EXAMPLES),
+    (export.export, export.EXAMPLES),
     (objectives.objectives, objectives.EXAMPLES),
     (bench.bench, bench.EXAMPLES),
 ):

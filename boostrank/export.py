@@ -1,0 +1,271 @@
+"""Models for search engines: the trees of either host in the formats that engines read.
+
+=========== ====================================================================================
+solr        Solr's ``MultipleAdditiveTreesModel``, JSON
+opensearch  the JSON of XGBoost's dump, for the learning-to-rank plug-ins of OpenSearch and
+            Elasticsearch (``model/xgboost+json``)
+vespa       the same, for Vespa's ``xgboost("file.json")``
+ranklib     RankLib's XML, for RankLib and the same plug-ins (``model/ranklib``)
+=========== ====================================================================================
+
+A file's scores are the host's, summed in float32: the objective adds nothing to a trained model.
+"""
+
+import difflib
+import json
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from boostrank.objectives.validation import check_choice
+from boostrank.trees import Forest, Singles, Tree, named, neighbours, read_forest
+
+# Solr adds this to every threshold.
+_SOLR_SLACK = np.float32(1e-6)
+_LARGEST = float(np.finfo(np.float32).max)
+# A feature of Vespa: a name, perhaps with arguments and an output, such as bm25(title).
+_VESPA_NAME = re.compile(
+    r"[A-Za-z_@$][\w@$]*(\([^()]*(\([^()]*\)[^()]*)*\))?(\.[\w@$.]+)?", re.ASCII
+)
+
+_Leaf = Callable[[int, int, float], str]
+_Split = Callable[[int, int, str, str], str]
+
+
+def export(
+    model: Any, to: str, *, features: Sequence[str] | None = None, name: str = "boostrank"
+) -> str:
+    """Return a trained model in the format of a search engine.
+
+    Parameters
+    ----------
+    model : path, Booster or ranker
+        A model file, a booster or a fitted ranker of LightGBM or XGBoost. Early stopped models are
+        exported up to their best round.
+    to : {"solr", "opensearch", "vespa", "ranklib"}
+        "opensearch" and "ranklib" are also for Elasticsearch's plug-in.
+    features : sequence of str, optional
+        The engine's features, in its order. The model's features must be among them; if the model
+        has no names, these are its features, one for each column. RankLib's XML numbers features
+        by this order, from 1; without it, by the columns.
+    name : str, default "boostrank"
+        The model's name in Solr.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    TypeError
+        If `model` is something else.
+    ValueError
+        If the format cannot hold the model: categories, linear trees, several outputs,
+        transformed scores; zeros taken for missing; for RankLib, directions learnt for missing
+        values. Also if a feature is not among `features`, or is no feature of Vespa by its name.
+
+    Warns
+    -----
+    UserWarning
+        For RankLib, if missing values take another way than 0, and the model does not show whether
+        there were any in training.
+
+    Examples
+    --------
+    >>> import json
+    >>> import boostrank
+    >>> from boostrank.datasets import make_ranking
+    >>> from boostrank.lightgbm import LGBMRanker
+    >>> data = make_ranking(20, 10, n_features=3, seed=0)
+    >>> ranker = LGBMRanker(n_estimators=2, verbosity=-1, n_jobs=1)
+    >>> ranker = ranker.fit(data.X, data.y, qid=data.qid)
+    >>> text = boostrank.export(ranker, "solr", features=["bm25", "clicks", "age"])
+    >>> json.loads(text)["name"]
+    'boostrank'
+    """
+    write = WRITERS[check_choice("to", to, WRITERS)]
+    return write(_with_features(read_forest(model), features), name)
+
+
+def _with_features(forest: Forest, features: Sequence[str] | None) -> Forest:
+    """Return the forest with the engine's names and numbers of features."""
+    if features is None:
+        return forest
+    if isinstance(features, str):
+        raise TypeError(f"features must be a sequence of names, got the string {features!r}")
+    names = list(features)
+    twice = [feature for feature, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"features must have each name once, got {twice[0]!r} several times")
+    if not forest.named:
+        if len(names) != len(forest.names):
+            raise ValueError(
+                "the model has no names of features, so features must have one for each of its "
+                f"{len(forest.names)} columns, got {len(names)}"
+            )
+        return forest._replace(names=names)
+    place = {}
+    for i in forest.used:
+        if forest.names[i] not in names:
+            close = difflib.get_close_matches(forest.names[i], names, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"features must have the model's {forest.names[i]!r}{hint}")
+        place[i] = names.index(forest.names[i])
+    trees = [
+        tree._replace(feature=np.array([place[i] for i in tree.feature.tolist()], dtype=np.int64))
+        for tree in forest.trees
+    ]
+    missing = {place[i]: learnt for i, learnt in forest.missing.items()}
+    return forest._replace(names=names, trees=trees, missing=missing)
+
+
+def _folded(tree: Tree, leaf: _Leaf, split: _Split) -> str:
+    """Write a tree from its leaves upwards, without recursion: trees may be deep."""
+    texts: dict[int, str] = {}
+    for node, depth in reversed(tree.nodes):
+        if node < 0:
+            texts[node] = leaf(~node, depth, float(tree.value[~node]))
+        else:
+            below = (texts.pop(int(child[node])) for child in (tree.left, tree.right))
+            texts[node] = split(node, depth, *below)
+    return texts.popitem()[1]
+
+
+def _number(value: float) -> str:
+    """Write a float32 with the digits of a float64, which every parser reads exactly."""
+    return repr(float(min(max(value, -_LARGEST), _LARGEST)))
+
+
+def _xgboost_json(forest: Forest) -> str:
+    """Write XGBoost's dump: an array of trees, whose splits are `<`."""
+    names = [json.dumps(name) for name in forest.names]
+
+    def written(tree: Tree) -> str:
+        above = neighbours(tree.threshold, np.inf)
+        n_splits = len(tree.feature)
+
+        def number_of(node: int) -> int:
+            return node if node >= 0 else n_splits + ~node
+
+        def leaf(i: int, depth: int, value: float) -> str:
+            return f'{{"nodeid": {number_of(~i)}, "leaf": {_number(value)}}}'
+
+        def split(i: int, depth: int, left: str, right: str) -> str:
+            yes, no = number_of(int(tree.left[i])), number_of(int(tree.right[i]))
+            return (
+                f'{{"nodeid": {i}, "depth": {depth}, "split": {names[tree.feature[i]]}, '
+                f'"split_condition": {_number(above[i])}, "yes": {yes}, "no": {no}, '
+                f'"missing": {yes if tree.missing_left[i] else no}, "children": [{left}, {right}]}}'
+            )
+
+        return _folded(tree, leaf, split)
+
+    return "[\n" + ",\n".join(map(written, forest.trees)) + "\n]\n"
+
+
+def _opensearch(forest: Forest, name: str) -> str:
+    return _xgboost_json(forest)
+
+
+def _vespa(forest: Forest, name: str) -> str:
+    for i in forest.used:
+        if not _VESPA_NAME.fullmatch(forest.names[i]):
+            raise ValueError(
+                f"{forest.names[i]!r} is not a feature of Vespa, such as attribute(price) or "
+                "bm25(title): Vespa would read the name as an expression; give Vespa's names as "
+                "features, or rename the column"
+            )
+    return _xgboost_json(forest)
+
+
+def _without_slack(thresholds: Singles) -> Singles:
+    """Return what Solr must be given, so that it compares with these thresholds.
+
+    Where no number plus the slack is a threshold, the next smaller sum takes its place: near 0,
+    where sums are multiples of 1e-13, and below a power of 2.
+    """
+    given = (thresholds - _SOLR_SLACK).astype(np.float32)
+    for _ in range(2):
+        given = neighbours(given, np.inf)
+    while (above := given + _SOLR_SLACK > thresholds).any():
+        given = np.where(above, neighbours(given, -np.inf), given)
+    return given
+
+
+def _solr(forest: Forest, name: str) -> str:
+    names = [json.dumps(feature) for feature in forest.names]
+
+    def written(tree: Tree) -> str:
+        thresholds = _without_slack(tree.threshold)
+
+        def leaf(i: int, depth: int, value: float) -> str:
+            return f'{{"value": "{_number(value)}"}}'
+
+        def split(i: int, depth: int, left: str, right: str) -> str:
+            side = "left" if tree.missing_left[i] else "right"
+            missing = f'"missing": "{side}", ' if forest.missing else ""
+            return (
+                f'{{"feature": {names[tree.feature[i]]}, "threshold": "{_number(thresholds[i])}", '
+                f'{missing}"left": {left}, "right": {right}}}'
+            )
+
+        return f'{{"weight": "1", "root": {_folded(tree, leaf, split)}}}'
+
+    features = ", ".join(f'{{"name": {names[i]}}}' for i in forest.used)
+    null = '"isNullSameAsZero": false, ' if forest.missing else ""
+    trees = ",\n".join(map(written, forest.trees))
+    return (
+        '{"class": "org.apache.solr.ltr.model.MultipleAdditiveTreesModel",\n'
+        f'"name": {json.dumps(name)},\n"features": [{features}],\n'
+        f'"params": {{{null}"trees": [\n{trees}\n]}}}}\n'
+    )
+
+
+def _ranklib(forest: Forest, name: str) -> str:
+    learnt = [i for i, known in forest.missing.items() if known]
+    if learnt:
+        raise ValueError(
+            f"the model has learnt where missing values of {named(forest.names, learnt)} go, but "
+            "RankLib takes them for 0; fill them with 0 in training, or export to opensearch, "
+            "which Elasticsearch reads too"
+        )
+    if forest.missing:
+        warnings.warn(
+            f"RankLib takes missing values for 0, the model does not: scores are the same only "
+            f"where {named(forest.names, list(forest.missing))} are never missing",
+            UserWarning,
+            stacklevel=3,
+        )
+
+    def written(tree: Tree) -> str:
+        def leaf(i: int, depth: int, value: float) -> str:
+            return f"<output> {_number(value)} </output>"
+
+        def split(i: int, depth: int, left: str, right: str) -> str:
+            return (
+                f"<feature> {tree.feature[i] + 1} </feature>\n"
+                f"<threshold> {_number(tree.threshold[i])} </threshold>\n"
+                f'<split pos="left">\n{left}\n</split>\n<split pos="right">\n{right}\n</split>'
+            )
+
+        return f"<split>\n{_folded(tree, leaf, split)}\n</split>"
+
+    trees = "".join(
+        f'<tree id="{i}" weight="1.0">\n{written(tree)}\n</tree>\n'
+        for i, tree in enumerate(forest.trees, start=1)
+    )
+    # RankLib reads the first line as the kind of model, and no spaces between tags.
+    return f"## LambdaMART\n<ensemble>\n{trees}</ensemble>\n"
+
+
+#: How each target is written.
+WRITERS: Mapping[str, Callable[[Forest, str], str]] = {
+    "solr": _solr,
+    "opensearch": _opensearch,
+    "ranklib": _ranklib,
+    "vespa": _vespa,
+}

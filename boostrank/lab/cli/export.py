@@ -1,0 +1,74 @@
+"""`boostrank export`: a model file in the format of a search engine."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from boostrank.export import WRITERS
+from boostrank.export import export as export_model
+from boostrank.lab.cli.options import completion
+
+EXAMPLES = """
+**Examples**
+
+    boostrank export model.txt --to solr --features features.json --out clicks_v1.json
+    boostrank export model.json --to vespa --out model_for_vespa.json
+"""
+
+
+def export(
+    model: Annotated[Path, typer.Argument(help="A model file of 'train' or of the host itself.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            help=f"{', '.join(WRITERS)}; Elasticsearch reads opensearch and ranklib.",
+            autocompletion=completion(lambda: WRITERS),
+        ),
+    ],
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            help="The engine's features in its order: one name per line, or a JSON list of names "
+            'or of objects with a "name", such as Solr\'s feature store. Every feature of the '
+            "model must be among them."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; by default, standard output.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The model's name in Solr; by default, that of the file.")
+    ] = None,
+) -> None:
+    """Write a trained model for a search engine, which scores as the host does.
+
+    Solr and RankLib take a feature without a value for 0, unless the model has learnt otherwise.
+    What a format cannot hold, such as splits on categories, is an error that names the feature.
+    """
+    names = None if features is None else _read_names(features)
+    text = export_model(model, to, features=names, name=name or (out or model).stem)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+
+
+def _read_names(path: Path) -> list[str]:
+    text = path.read_text(encoding="utf-8")
+    if not text.lstrip().startswith(("[", "{")):
+        return text.splitlines()
+    expected = 'a JSON list of names or of objects with a "name"'
+    try:
+        read = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{path}, line {error.lineno}: not JSON ({error.msg}); expected {expected}"
+        ) from error
+    items = read if isinstance(read, list) else [None]
+    names = [item.get("name") if isinstance(item, dict) else item for item in items]
+    words = [name for name in names if isinstance(name, str)]
+    if len(words) < len(names):
+        raise ValueError(f"{path}: expected one name per line, or {expected}")
+    return words

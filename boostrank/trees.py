@@ -1,0 +1,292 @@
+"""The trees of a trained LightGBM or XGBoost model, in the one form that exports are written from.
+
+Search engines hold features in float32, and so do these trees. A document goes left where its
+feature is at most the threshold. LightGBM's thresholds, float64, are rounded down; XGBoost's `<` is
+a `<=` at the next smaller number. For features in float32 neither changes a decision.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from boostrank.lab.models import load_model
+from boostrank.objectives.validation import Integers
+
+Singles = npt.NDArray[np.float32]
+Flags = npt.NDArray[np.bool_]
+
+#: Objectives of the hosts whose predictions are the plain sum of the trees.
+_PLAIN = (
+    "custom", "lambdarank", "rank_xendcg", "regression", "regression_l1", "huber", "fair",
+    "quantile", "mape", "rank:ndcg", "rank:pairwise", "rank:map", "reg:squarederror",
+    "reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror", "binary:logitraw",
+)  # fmt: skip
+# Bits of LightGBM's decision_type; bits 2 and 3 say which values are missing.
+_CATEGORICAL, _DEFAULT_LEFT = 1, 2
+_ZERO_IS_MISSING, _NAN_IS_MISSING = 1, 2
+_ZERO, _BELOW_ZERO = np.float32(1e-35), np.nextafter(np.float32(-1e-35), np.float32(-1))
+
+
+class Tree(NamedTuple):
+    """One tree. Splits are numbered from 0, the root first; leaf i is written as ``~i``.
+
+    Attributes
+    ----------
+    feature : int64 array (n_splits,)
+    threshold : float32 array (n_splits,)
+    left, right : int64 arrays (n_splits,)
+    missing_left : bool array (n_splits,)
+        Where a document without the feature goes.
+    value : float32 array (n_leaves,)
+    """
+
+    feature: Integers
+    threshold: Singles
+    left: Integers
+    right: Integers
+    missing_left: Flags
+    value: Singles
+
+    @property
+    def nodes(self) -> list[tuple[int, int]]:
+        """Every node with its depth, each after its parent."""
+        found = [(0 if len(self.feature) else ~0, 0)]
+        for node, depth in found:  # grows meanwhile
+            if node >= 0:
+                found += [(int(child[node]), depth + 1) for child in (self.left, self.right)]
+        return found
+
+
+class Forest(NamedTuple):
+    """All trees of a model; a score is the sum of one leaf of each.
+
+    Attributes
+    ----------
+    names : list of str
+        The features that the model was trained on, by the host's names if it was given none.
+    named : bool
+        Whether the names are the user's.
+    trees : list of Tree
+    missing : dict of int and bool
+        Features whose missing values go elsewhere than their zeros. True if the model shows that
+        it has learnt this: LightGBM writes it down; XGBoost sends them to both sides, which it
+        seldom does without missing values.
+    """
+
+    names: list[str]
+    named: bool
+    trees: list[Tree]
+    missing: dict[int, bool]
+
+    @property
+    def used(self) -> list[int]:
+        """The features that occur in a split."""
+        return sorted({int(i) for tree in self.trees for i in tree.feature})
+
+
+def read_forest(model: Any) -> Forest:
+    """Return the trees of a model file, a booster or a fitted ranker of either host.
+
+    Early stopped models have the trees of their best round.
+
+    Parameters
+    ----------
+    model : path, Booster, LGBMModel or XGBModel
+
+    Returns
+    -------
+    Forest
+
+    Raises
+    ------
+    TypeError
+        For something else.
+    ValueError
+        For a model whose scores are not the plain sum of numerical splits.
+    """
+    if isinstance(model, str | Path):
+        model = load_model(Path(model)).booster
+    lightgbm, xgboost = (sys.modules.get(host) for host in ("lightgbm", "xgboost"))
+    if lightgbm is not None:
+        if isinstance(model, lightgbm.LGBMModel):
+            model = model.booster_
+        if isinstance(model, lightgbm.Booster):
+            return _read_lightgbm(model)
+    if xgboost is not None:
+        if isinstance(model, xgboost.XGBModel):
+            if not math.isnan(model.missing):
+                raise ValueError(
+                    f"the ranker takes missing={model.missing} for a missing value, which no "
+                    "engine does; train with NaN instead"
+                )
+            model = model.get_booster()
+        if isinstance(model, xgboost.Booster):
+            return _read_xgboost(model)
+    raise TypeError(
+        "model must be the path of a model file, or a Booster or fitted ranker of LightGBM or "
+        f"XGBoost, got {type(model).__name__}"
+    )
+
+
+def _check_plain(objective: str, n_outputs: int) -> None:
+    if n_outputs != 1:
+        raise ValueError(
+            f"the model has {n_outputs} scores for each document; only one is exported"
+        )
+    if objective not in _PLAIN:
+        raise ValueError(
+            f"the model's objective, {objective}, transforms the sum of the trees; only models "
+            "whose predictions are that sum, such as rankers, are exported"
+        )
+
+
+def neighbours(values: Singles, towards: float) -> Singles:
+    """Return the next float32 numbers towards plus or minus infinity."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.nextafter(values, np.float32(towards))
+
+
+def named(names: Sequence[str], features: Sequence[int]) -> str:
+    """Name features in a message."""
+    shown = [repr(names[i]) for i in features[:5]]
+    if len(features) > len(shown):
+        shown.append(f"{len(features) - len(shown)} more")
+    return ", ".join(shown)
+
+
+def _check_numerical(names: Sequence[str], categorical: set[int]) -> None:
+    if categorical:
+        raise ValueError(
+            f"the model splits on categories of {named(names, sorted(categorical))}, which no "
+            "target can hold; train on numbers, such as one 0/1 column for each category"
+        )
+
+
+def _forest(names: list[str], own: bool, trees: list[Tree], learnt: set[int]) -> Forest:
+    differing = {
+        int(i) for tree in trees for i in tree.feature[tree.missing_left != (tree.threshold >= 0)]
+    }
+    return Forest(names, own, trees, {i: i in learnt for i in sorted(differing)})
+
+
+def _rounded_down(thresholds: npt.NDArray[np.float64]) -> Singles:
+    """Return the float32 thresholds that separate float32 features as LightGBM's do."""
+    largest = np.finfo(np.float32).max
+    single = np.clip(thresholds, -largest, largest).astype(np.float32)
+    single = np.where(single > thresholds, neighbours(single, -np.inf), single)
+    # All features as small as this are 0 to LightGBM.
+    return np.where(np.abs(single) <= _ZERO, np.where(single < 0, _BELOW_ZERO, _ZERO), single)
+
+
+def _read_lightgbm(booster: Any) -> Forest:
+    best = int(booster.best_iteration)
+    # Text, because the JSON form is nested as deeply as the trees are.
+    head, *blocks = booster.model_to_string(num_iteration=best if best > 0 else -1).split("\nTree=")
+    header = _fields(head)
+    names = header["feature_names"].split()
+    _check_plain(header.get("objective", "custom"), int(header["num_tree_per_iteration"]))
+    trees: list[Tree] = []
+    categorical: set[int] = set()
+    learnt: set[int] = set()
+    skipped: set[int] = set()
+    for block in blocks:
+        fields = _fields(block.partition("\n\n")[0])
+        if fields.get("is_linear", "0") != "0":
+            raise ValueError("the model has linear trees, which no target can hold")
+        feature, left, right, kind = (
+            np.array(fields.get(name, "").split(), dtype=np.int64)
+            for name in ("split_feature", "left_child", "right_child", "decision_type")
+        )
+        threshold = np.array(fields.get("threshold", "").split(), dtype=np.float64)
+        default_left = kind & _DEFAULT_LEFT > 0
+        missing = kind >> 2 & 3
+        # LightGBM takes NaN for 0 in features that had no NaN in training.
+        left_at_zero = threshold >= 0
+        missing_left = np.where(missing == 0, left_at_zero, default_left)
+        categorical.update(feature[kind & _CATEGORICAL > 0].tolist())
+        learnt.update(feature[missing == _NAN_IS_MISSING].tolist())
+        skipped.update(
+            feature[(missing == _ZERO_IS_MISSING) & (default_left != left_at_zero)].tolist()
+        )
+        value = np.array(fields["leaf_value"].split(), dtype=np.float64)
+        if "average_output" in header:
+            value /= len(blocks)
+        trees.append(
+            Tree(
+                feature,
+                _rounded_down(threshold),
+                left,
+                right,
+                missing_left,
+                value.astype(np.float32),
+            )
+        )
+    _check_numerical(names, categorical)
+    if skipped:
+        raise ValueError(
+            f"the model takes 0 for a missing value in {named(names, sorted(skipped))}, and sends "
+            "it to the other side of the threshold, which no target can do; train without "
+            "zero_as_missing"
+        )
+    own = names != [f"Column_{i}" for i in range(len(names))]
+    return _forest(names, own, trees, learnt)
+
+
+def _fields(text: str) -> dict[str, str]:
+    """Return the lines ``name=value``; a line without a value is a flag."""
+    return {name: value for name, _, value in (line.partition("=") for line in text.splitlines())}
+
+
+def _read_xgboost(booster: Any) -> Forest:
+    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    boosted = learner["gradient_booster"]
+    if boosted["name"] == "gblinear":
+        raise ValueError("the model is linear (gblinear): it has no trees to export")
+    params = learner["learner_model_param"]
+    n_outputs = max(int(params["num_class"]), int(params.get("num_target", "1")), 1)
+    _check_plain(learner["objective"]["name"], n_outputs)
+    names = list(booster.feature_names or ())
+    own = bool(names)
+    names = names or [f"f{i}" for i in range(booster.num_features())]
+    model = boosted.get("gbtree", boosted)["model"]  # dart wraps a gbtree
+    last = len(model["trees"])
+    if booster.attr("best_iteration") is not None:
+        last = model["iteration_indptr"][: int(booster.attr("best_iteration")) + 2][-1]
+    weights = boosted.get("weight_drop", [1.0] * last)
+    read = model["trees"][:last]
+    categorical = {tree["split_indices"][i] for tree in read for i in tree["categories_nodes"]}
+    _check_numerical(names, categorical)
+    trees = [_xgboost_tree(tree, weight) for tree, weight in zip(read, weights, strict=False)]
+    base = float(params["base_score"].strip("[]"))
+    if base:  # the first summand of XGBoost, too
+        none, no_flags = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+        constant = np.array([base], dtype=np.float32)
+        start = Tree(none, none.astype(np.float32), none, none, no_flags, constant)
+        trees.insert(0, start)
+    directions = {
+        side: {int(i) for tree in trees for i in tree.feature[tree.missing_left == side]}
+        for side in (False, True)
+    }
+    # Without missing values, the directions of all splits on a feature are the same, as a rule.
+    return _forest(names, own, trees, directions[False] & directions[True])
+
+
+def _xgboost_tree(tree: dict[str, Any], weight: float) -> Tree:
+    left, right = (np.array(tree[name]) for name in ("left_children", "right_children"))
+    split = left >= 0
+    number = np.where(split, np.cumsum(split) - 1, ~(np.cumsum(~split) - 1))
+    condition = np.array(tree["split_conditions"], dtype=np.float32)
+    return Tree(
+        np.array(tree["split_indices"])[split],
+        neighbours(condition[split], -np.inf),
+        number[left[split]],
+        number[right[split]],
+        np.array(tree["default_left"])[split] > 0,
+        condition[~split] * np.float32(weight),
+    )

@@ -1,0 +1,406 @@
+"""Exported models score as the host does: every tree, every row, exactly."""
+
+import json
+import pickle
+import re
+from pathlib import Path
+
+import engines
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from engines import by_tree, n_rounds, rows
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from typer.testing import CliRunner
+
+import boostrank
+from boostrank.export import _folded, _without_slack
+from boostrank.lab.cli.app import app
+from boostrank.lightgbm import LGBMRanker
+from boostrank.trees import Tree, neighbours, read_forest
+from boostrank.xgboost import XGBRanker
+
+GROUP = [20] * 15
+HOSTS = ("lightgbm", "xgboost")
+TARGETS = tuple(engines.ENGINES)
+#: Names that JSON, Vespa's expressions and XGBoost's own files treat in special ways.
+NAMES = ["bm25(title)", "attribute(größe)", "fieldMatch(title).completeness", "query(a&b)", "x_1"]
+LARGEST = np.finfo(np.float32).max
+
+
+def data(missing=0.0, zeros=0.0):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(sum(GROUP), 5)).astype(np.float32)
+    X[rng.random(X.shape) < zeros] = 0
+    y = np.clip(np.rint(X[:, 0] + X[:, 1] * X[:, 2] + 1), 0, 4)
+    X[:, 1:][rng.random(X[:, 1:].shape) < missing] = np.nan
+    return X, y
+
+
+def train(host, X, y, rounds=8, names=None, objective="builtin", **params):
+    if host == "lightgbm":
+        base = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 2, "seed": 1}
+        base["objective"] = "lambdarank" if objective == "builtin" else objective
+        dataset = lightgbm.Dataset(X, y, group=GROUP, feature_name=names or "auto")
+        return lightgbm.train(base | params, dataset, rounds)
+    matrix = xgboost.DMatrix(X, y, group=GROUP, feature_names=names, enable_categorical=True)
+    base = {"objective": "rank:ndcg", "nthread": 1, "seed": 1}
+    if isinstance(objective, str):
+        base["objective"] = {"builtin": "rank:ndcg"}.get(objective, objective)
+        return xgboost.train(base | params, matrix, rounds)
+    base |= {"objective": "rank:pairwise", "base_score": 0.25}
+    return xgboost.train(base | params, matrix, rounds, obj=objective)
+
+
+def check_equal(booster, to, X, missing=True, *, n_trees=None, **options):
+    """Compare what each tree adds to each row's score, and the sums; return the file."""
+    text = boostrank.export(booster, to, **options)
+    names = options.get("features") or read_forest(booster).names
+    n_trees = n_trees or n_rounds(booster)
+    probe = rows(booster, X, missing, 12 if n_trees > 100 else 60, to)
+    got = engines.ENGINES[to](text, names, probe)
+    base = got.shape[1] - n_trees  # XGBoost's base_score is a tree of its own
+    assert base in (0, 1)
+    np.testing.assert_array_equal(got[:, base:], by_tree(booster, probe, n_trees))
+    if isinstance(booster, lightgbm.Booster):
+        whole = booster.predict(probe, raw_score=True, num_iteration=n_trees)
+    else:
+        matrix = xgboost.DMatrix(probe, feature_names=booster.feature_names)
+        whole = booster.predict(matrix, output_margin=True, iteration_range=(0, n_trees))
+    limit = 1e-6 * np.abs(got).sum(axis=1).max()
+    np.testing.assert_allclose(got.sum(axis=1), whole, rtol=0, atol=limit)
+    return text
+
+
+#: name: (data, rounds, LightGBM's parameters, XGBoost's)
+MODELS = {
+    "dense": ({}, 8, {}, {}),
+    "zeros": ({"zeros": 0.4}, 8, {}, {}),
+    "missing": ({"missing": 0.3}, 8, {}, {}),
+    "one tree": ({}, 1, {}, {}),
+    "thousand trees": ({}, 1000, {"num_leaves": 4}, {"max_depth": 2}),
+    "deep": (
+        {"missing": 0.1},
+        2,
+        {"num_leaves": 150, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0},
+        {"max_depth": 0, "max_leaves": 150, "grow_policy": "lossguide", "min_child_weight": 0},
+    ),
+    "dart": ({}, 8, {"boosting": "dart", "drop_rate": 0.5}, {"booster": "dart", "rate_drop": 0.5}),
+    "no split": ({}, 3, {"min_gain_to_split": 1e9}, {"gamma": 1e9}),
+    "pruned": ({}, 3, {"min_gain_to_split": 1}, {"gamma": 1, "tree_method": "exact"}),
+}
+
+
+@pytest.mark.filterwarnings("ignore:RankLib takes missing values for 0")
+@pytest.mark.filterwarnings("ignore:.*`booster=dart` is deprecated")
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("host", HOSTS)
+def test_every_tree_adds_what_the_host_says(host, model, to):
+    make, rounds, *params = MODELS[model]
+    X, y = data(**make)
+    booster = train(host, X, y, rounds, **params[HOSTS.index(host)])
+    if to == "ranklib" and "missing" in make:
+        with pytest.raises(ValueError, match=r"has learnt where missing values of '(Column_|f)1'"):
+            boostrank.export(booster, to)
+        return
+    # RankLib and Solr without "missing" take NaN for 0, as LightGBM does after dense training.
+    missing = "missing" in make or host == "lightgbm" or to != "ranklib"
+    check_equal(booster, to, X, missing)
+
+
+@pytest.mark.filterwarnings("ignore:RankLib takes missing values for 0")
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("host", HOSTS)
+def test_our_objectives_and_any_start_of_the_scores(host, to):
+    X, y = data()
+    booster = train(host, X, y, objective=boostrank.QueryRMSE())
+    text = check_equal(booster, to, X, missing=to in ("opensearch", "vespa"))
+    n_trees = len(engines.ENGINES[to](text, read_forest(booster).names, X[:1])[0])
+    assert n_trees == 8 + (host == "xgboost")  # its base_score comes first, as a tree
+
+
+@pytest.mark.parametrize(
+    ("host", "params"),
+    [
+        ("lightgbm", {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6}),
+        ("xgboost", {"num_parallel_tree": 3, "subsample": 0.5}),
+    ],
+)
+def test_forests(host, params):
+    X, y = data()
+    booster = train(host, X, y, 4, **params)
+    got = engines.opensearch(boostrank.export(booster, "opensearch"), read_forest(booster).names, X)
+    whole = (
+        booster.predict(X)
+        if host == "lightgbm"
+        else booster.predict(xgboost.DMatrix(X), output_margin=True)
+    )
+    np.testing.assert_allclose(got.sum(axis=1), whole, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("host", HOSTS)
+def test_early_stopped_models_have_the_trees_of_their_best_round(host, saved, tmp_path):
+    X, y = data()
+    held, noise = slice(200, 300), np.random.default_rng(0).permutation(y[200:])
+    if host == "lightgbm":
+        train_set = lightgbm.Dataset(X[:200], y[:200], group=GROUP[:10])
+        booster = lightgbm.train(
+            {"objective": "lambdarank", "verbosity": -1, "num_threads": 1, "min_data_in_leaf": 2},
+            train_set,
+            60,
+            valid_sets=[train_set.create_valid(X[held], noise, group=GROUP[10:])],
+            callbacks=[lightgbm.early_stopping(4, verbose=False)],
+            keep_training_booster=True,
+        )
+        best, scores = booster.best_iteration, booster.predict(X, raw_score=True)
+    else:
+        ranker = XGBRanker(objective="query-rmse", n_estimators=60, early_stopping_rounds=4)
+        ranker.fit(
+            X[:200], y[:200], group=GROUP[:10], eval_set=[(X[held], noise)], eval_group=[GROUP[10:]]
+        )
+        booster = ranker.get_booster()
+        best, scores = ranker.best_iteration + 1, ranker.predict(X)
+    assert best < n_rounds(booster)
+    model = booster
+    if saved:
+        model = tmp_path / "model.json"
+        booster.save_model(model)
+    names = read_forest(booster).names
+    got = engines.opensearch(boostrank.export(model, "opensearch"), names, X)
+    assert got.shape[1] == best
+    np.testing.assert_allclose(got.sum(axis=1), scores, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:RankLib takes missing values for 0")
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("host", HOSTS)
+def test_names_of_features(host, to):
+    X, y = data()
+    booster = train(host, X, y, names=NAMES)
+    check_equal(booster, to, X, missing=False)
+    # A feature store has more features, in an order of its own.
+    store = ["unused", *NAMES[::-1]]
+    text = boostrank.export(booster, to, features=store)
+    moved = np.column_stack([X[:, 0] * np.nan, X[:, ::-1]])
+    got = engines.ENGINES[to](text, store, moved)
+    np.testing.assert_array_equal(got[:, -8:], by_tree(booster, X, 8))
+    store[1] = "X_1"
+    with pytest.raises(ValueError, match=r"must have the model's 'x_1'; did you mean 'X_1'\?"):
+        boostrank.export(booster, to, features=store)
+
+
+@pytest.mark.filterwarnings("ignore:RankLib takes missing values for 0")
+@pytest.mark.parametrize("host", HOSTS)
+def test_names_for_a_model_without_names(host):
+    X, y = data()
+    booster = train(host, X, y)
+    for to in TARGETS:
+        check_equal(booster, to, X, missing=False, features=NAMES)
+    with pytest.raises(ValueError, match="one for each of its 5 columns, got 4"):
+        boostrank.export(booster, "solr", features=NAMES[:4])
+    with pytest.raises(ValueError, match="each name once, got 'x_1' several times"):
+        boostrank.export(booster, "solr", features=[*NAMES[1:], "x_1"])
+    with pytest.raises(TypeError, match="must be a sequence of names, got the string 'a,b'"):
+        boostrank.export(booster, "solr", features="a,b")
+
+
+@pytest.mark.parametrize("name", ["price-eur", "title length", "7", "log(x", "größe"])
+def test_vespa_takes_only_its_own_names(name):
+    X, y = data()
+    booster = train("xgboost", X, y, names=[name, *NAMES[1:]])
+    with pytest.raises(ValueError, match=f"{re.escape(repr(name))} is not a feature of Vespa"):
+        boostrank.export(booster, "vespa")
+    boostrank.export(booster, "solr")
+
+
+def one_hot_like():
+    X, y = data()
+    X[:, 3] = np.digitize(X[:, 3], [-0.5, 0.5])
+    return X, y
+
+
+def refused_model(host, kind):
+    X, y = one_hot_like()
+    if kind == "categories":
+        if host == "lightgbm":
+            params = {"min_data_per_group": 1, "cat_smooth": 0, "max_cat_to_onehot": 1}
+            dataset = lightgbm.Dataset(
+                X, X[:, 3] == 1, feature_name=NAMES, categorical_feature=[3], params=params
+            )
+            return lightgbm.train({"verbosity": -1, "num_threads": 1, **params}, dataset, 2)
+        kinds = ["float", "float", "float", "c", "float"]
+        matrix = xgboost.DMatrix(
+            X, X[:, 3] == 1, feature_names=NAMES, feature_types=kinds, enable_categorical=True
+        )
+        return xgboost.train({"nthread": 1}, matrix, 2)
+    if kind == "linear trees":
+        return train(host, X, y, objective="regression", linear_tree=True)
+    if kind == "several outputs":
+        name = {"lightgbm": "multiclass", "xgboost": "multi:softprob"}[host]
+        return train(host, X, y, objective=name, num_class=5)
+    if kind == "transformed":
+        name = {"lightgbm": "binary", "xgboost": "binary:logistic"}[host]
+        return train(host, X, (y > 1).astype(float), objective=name)
+    if kind == "zero is missing":
+        X, y = data(zeros=0.4)
+        return train(host, X, y, zero_as_missing=True, names=NAMES)
+    if kind == "gblinear":
+        return train(host, X, y, booster="gblinear")
+    assert kind == "missing is -1"
+    return XGBRanker(objective="query-rmse", n_estimators=1, missing=-1.0).fit(X, y, group=GROUP)
+
+
+@pytest.mark.filterwarnings("ignore:.*`booster=gblinear` is deprecated")
+@pytest.mark.parametrize(
+    ("host", "kind", "message"),
+    [
+        *((host, "categories", r"splits on categories of 'query\(a&b\)'") for host in HOSTS),
+        *((host, "several outputs", "5 scores for each document") for host in HOSTS),
+        *((host, "transformed", "binary.*, transforms the sum") for host in HOSTS),
+        ("lightgbm", "linear trees", "has linear trees"),
+        ("lightgbm", "zero is missing", r"takes 0 for a missing value in 'bm25\(title\)'"),
+        ("xgboost", "gblinear", "no trees to export"),
+        ("xgboost", "missing is -1", "missing=-1.0 for a missing value"),
+    ],
+)
+def test_what_no_target_can_hold_is_refused(host, kind, message):
+    model = refused_model(host, kind)
+    for to in TARGETS:
+        with pytest.raises(ValueError, match=message):
+            boostrank.export(model, to)
+
+
+def test_ranklib_takes_missing_values_for_zero():
+    X, y = data()
+    with pytest.warns(UserWarning, match=r"only where 'f0', 'f1', .* are never missing"):
+        boostrank.export(train("xgboost", X, y), "ranklib")
+    boostrank.export(train("lightgbm", X, y), "ranklib")  # as LightGBM itself does
+
+
+def test_solr_gets_what_becomes_the_threshold_when_it_adds_its_slack():
+    rng = np.random.default_rng(0)
+    magnitudes = 10.0 ** rng.uniform(-44, 38, size=20_000)
+    signed = np.concatenate([magnitudes, -magnitudes, [0.0, 1.0, -1.0, LARGEST, -LARGEST]])
+    wanted = signed.astype(np.float32)
+    effective = _without_slack(wanted) + np.float32(1e-6)
+    assert (effective <= wanted).all()
+    # The promise of the page: at most a step of float32, or 2.3e-13 close to 0.
+    step = wanted - neighbours(wanted, -np.inf)
+    assert (wanted - effective <= np.maximum(step, np.float32(2.3e-13))).all()
+    assert ((effective >= 0) == (wanted >= 0)).all()
+    usual = np.abs(wanted) > 1e-5
+    assert (effective == wanted)[usual].mean() > 0.99
+
+
+def test_trees_of_any_depth():
+    n = 5000
+    chain = np.arange(n)
+    right = np.where(chain < n - 1, chain + 1, ~n)
+    feature, flags = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
+    value = np.zeros(n + 1, dtype=np.float32)
+    tree = Tree(feature, chain.astype(np.float32), ~chain, right, flags, value)
+    text = _folded(tree, lambda i, depth, value: str(i), lambda i, depth, a, b: f"({a} {b})")
+    assert text.startswith("(0 (1 (2 (3 ")
+    assert text.count("(") == n
+
+
+def test_unknown_models_and_targets():
+    with pytest.raises(TypeError, match=r"a Booster or fitted ranker .*, got dict"):
+        boostrank.export({}, "solr")
+    with pytest.raises(ValueError, match="unknown to 'onnx'"):
+        boostrank.export({}, "onnx")
+    with pytest.raises(FileNotFoundError):
+        boostrank.export(Path("no such model.txt"), "solr")
+
+
+# to_host ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_to_host(host):
+    """A plain ranker predicts the same, and neither it nor its pickle needs boostrank."""
+    X, y = data(missing=0.2)
+    X, rest = pd.DataFrame(X, columns=list("abcde")), {}
+    noise = np.random.default_rng(0).permutation(y)
+    if host == "lightgbm":
+        ranker = LGBMRanker(objective="query-rmse", n_estimators=40, num_leaves=7, verbosity=-1)
+        rest = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]}
+        kind, best = lightgbm.LGBMRanker, "best_iteration_"
+    else:
+        ranker = XGBRanker(objective="query-rmse", n_estimators=40, early_stopping_rounds=3)
+        kind, best = xgboost.XGBRanker, "best_iteration"
+    ranker.fit(X, y, group=GROUP, eval_set=[(X, noise)], eval_group=[GROUP], **rest)
+    plain = ranker.to_host()
+    assert type(plain) is kind
+    pickled = pickle.dumps(plain)
+    assert b"boostrank" not in pickled
+    for same in (plain, pickle.loads(pickled)):
+        np.testing.assert_array_equal(same.predict(X), ranker.predict(X))
+        assert getattr(same, best) == getattr(ranker, best)
+        assert list(same.feature_names_in_) == list("abcde")
+        assert same.n_features_in_ == 5
+        np.testing.assert_array_equal(same.feature_importances_, ranker.feature_importances_)
+    params = ranker.get_params() | {"objective": plain.objective}
+    if host == "xgboost":
+        params |= {"base_score": 0}
+    assert plain.get_params() == clone(plain).get_params() == pytest.approx(params, nan_ok=True)
+    assert ranker.objective == "query-rmse"
+    # Tools look for the objective in the file and refuse a model without one.
+    if host == "lightgbm":
+        assert "objective=lambdarank" in plain.booster_.model_to_string()
+    else:
+        assert '"name":"rank:pairwise"' in plain.get_booster().save_config()
+    clone(plain).set_params(early_stopping_rounds=None).fit(X, y, group=GROUP)
+
+
+@pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
+def test_only_a_fitted_ranker_goes_to_a_host(kind):
+    with pytest.raises(NotFittedError):
+        kind().to_host()
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+def run(*args):
+    return CliRunner().invoke(app, ["export", *map(str, args)])
+
+
+def test_the_command(tmp_path):
+    X, y = data()
+    model, store, out = (tmp_path / name for name in ("m.txt", "features.json", "clicks_v1.json"))
+    booster = train("lightgbm", X, y, names=NAMES)
+    booster.save_model(model)
+    features = [{"name": name, "class": "solr.Feature"} for name in NAMES]
+    store.write_text(json.dumps(features), encoding="utf-8")
+    result = run(model, "--to", "solr", "--features", store, "--out", out)
+    assert (result.exit_code, result.stdout) == (0, "")
+    written = out.read_text(encoding="utf-8")
+    assert written == boostrank.export(booster, "solr", name="clicks_v1")
+    store.write_text("\n".join(NAMES[::-1]) + "\n", encoding="utf-8")
+    result = run(model, "--to", "ranklib", "--features", store)
+    assert result.stdout == boostrank.export(booster, "ranklib", features=NAMES[::-1])
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("[1, 2]", "expected one name per line, or a JSON list of names"),
+        ('{"name": "x_1"}', "expected one name per line, or a JSON list of names"),
+        ('["x_1",', "line 1: not JSON"),
+        ("x_1\n", "features must have the model's 'bm25(title)'"),
+    ],
+)
+def test_the_command_refuses_a_list_of_features(written, message, tmp_path):
+    X, y = data()
+    model, store = tmp_path / "m.json", tmp_path / "features"
+    train("xgboost", X, y, names=NAMES).save_model(model)
+    store.write_text(written, encoding="utf-8")
+    result = run(model, "--to", "vespa", "--features", store)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
