@@ -469,10 +469,14 @@ class Objective(ABC):
         """Return what the kernel gets in place of the labels."""
         return gains_of(self._gain, labels)
 
+    def _kernel_scores(self, scores: Floats) -> Floats:
+        """Return what the kernel gets in place of the scores."""
+        return scores
+
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         """Write the loss of every query into `loss` (zeros)."""
-        gains = self._kernel_gains(labels, boundaries)
-        self._compiled.losses(self._params(), boundaries, scores, gains, loss)
+        gains, s = self._kernel_gains(labels, boundaries), self._kernel_scores(scores)
+        self._compiled.losses(self._params(), boundaries, s, gains, loss)
 
     def _grad_hess(
         self,
@@ -489,9 +493,9 @@ class Objective(ABC):
         `HESSIAN_FLOOR`.
         """
         p, code = self._params(draws), HESSIANS[self.hessian]
-        gains = self._kernel_gains(labels, boundaries)
+        gains, s = self._kernel_gains(labels, boundaries), self._kernel_scores(scores)
         fitting = self._fitting(gains, boundaries)
-        fitting.derivatives(p, boundaries, scores, gains, code, grad, hess)
+        fitting.derivatives(p, boundaries, s, gains, code, grad, hess)
 
 
 #: Names of the parameters that every objective has for its host.
