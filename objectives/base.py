@@ -124,8 +124,6 @@ class Objective(ABC):
     #: What holds for every choice of parameters.
     claims: ClassVar[Contract] = Contract()
 
-    #: Whether noise on the scores changes what is learnt: not if gradients are linear in them.
-    perturbed: ClassVar[bool] = True
     #: Smallest Hessian that a booster should get, as a share of the mean over all documents with a
     #: gradient.
     hessian_share: ClassVar[float] = 0.0
@@ -258,6 +256,11 @@ class Objective(ABC):
     def exponential_gains(self) -> bool:
         """Whether a grade y counts as 2^y, so that only a few small grades make sense."""
         return self._gain == "exponential"
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether it gets the noise of a mixture: not where noise teaches nothing or hides ties."""
+        return True
 
     @property
     def n_draws(self) -> int:

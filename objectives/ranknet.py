@@ -224,6 +224,11 @@ class RankNet(Objective):
             )
 
     @property
+    def perturbed(self) -> bool:
+        """Whether it gets the noise of a mixture: not with `norm`, whose ties it would hide."""
+        return not self.norm
+
+    @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
         whole = super().contract

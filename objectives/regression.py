@@ -74,11 +74,15 @@ class Regression(Objective):
     name: ClassVar[str] = "regression"
     claims: ClassVar[Contract] = Contract(shift_invariant=False, convex=True, metric_offset=0.0)
     hessians = EXACT_OR_CONSTANT
-    perturbed: ClassVar[bool] = False
 
     target: str = choice("grade", ("grade", "gain"))
     gain: Gain = gain_field()
     hessian: str = "exact"
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether it gets the noise of a mixture: no, its gradient is linear in the scores."""
+        return False
 
     @property
     def counts_gains(self) -> bool:

@@ -869,17 +869,30 @@ def reg_shf_sdcg_gauss_newton(
     return t * 2.0 + (1.0 - t) * shf
 
 
-def blend(scores, grades, *, gain="exponential", **_):
-    """Return half of the first part plus a quarter of each other part."""
-    pairs, top = ranknet(scores, grades, sigma=2.0), shf_sdcg(scores, grades, alpha=2.0, gain=gain)
-    return query_rmse(scores, grades) / 2.0 + pairs / 4.0 + top / 4.0
+# Weights of QueryRMSE, RankNet and SHF-SDCG, then the parameters of the last two.
+_BLENDS = {
+    "lowest": (0.15, 0.0, 0.85, {}, 4.0),
+    "low": (0.5, 0.25, 0.25, {"sigma": 2.0}, 2.0),
+    "medium": (0.25, 0.4, 0.35, {"norm": True, "offset": 0.1}, 2.0),
+    "high": (0.0, 0.75, 0.25, {"norm": True, "offset": 0.1}, 2.0),
+    "highest": (0.0, 0.9, 0.1, {"norm": True, "offset": 0.01}, 2.0),
+}
 
 
-def blend_gauss_newton(scores, grades, *, gain="exponential", **_):
-    """Return half of the first part's plus a quarter of each other part's."""
-    pairs = _exact(ranknet)(scores, grades, sigma=2.0)
-    top = shf_sdcg_gauss_newton(scores, grades, alpha=2.0, gain=gain)
-    return query_rmse_majorizer(scores, grades) / 2.0 + pairs / 4.0 + top / 4.0
+def blend(scores, grades, *, signal="medium", gain="exponential", frozen_at=None, **_):
+    """Return the weighted sum of three losses."""
+    q, r, s, of_pairs, alpha = _BLENDS[signal]
+    pairs = ranknet(scores, grades, frozen_at=frozen_at, **of_pairs)
+    top = shf_sdcg(scores, grades, alpha=alpha, gain=gain)
+    return q * query_rmse(scores, grades) + r * pairs + s * top
+
+
+def blend_gauss_newton(scores, grades, *, signal="medium", gain="exponential", **_):
+    """Return the weighted sum of three curvatures."""
+    q, r, s, of_pairs, alpha = _BLENDS[signal]
+    pairs = _exact(ranknet)(scores, grades, **of_pairs)
+    top = shf_sdcg_gauss_newton(scores, grades, alpha=alpha, gain=gain)
+    return q * query_rmse_majorizer(scores, grades) + r * pairs + s * top
 
 
 def query_rmse_majorizer(scores, grades, **_):
@@ -1437,7 +1450,19 @@ ORACLES = {
         kinks=_zero_and_margin,
         curvature_at_kinks=False,
     ),
-    "blend": Oracle(blend, None, blend_gauss_newton, ({}, {"gain": "linear"}), paths=(0,)),
+    "blend": Oracle(
+        blend,
+        None,
+        blend_gauss_newton,
+        (
+            {},
+            {"signal": "lowest"},
+            {"signal": "low"},
+            {"signal": "high"},
+            {"signal": "highest", "gain": "linear"},
+        ),
+        paths=(0, 1, 2),
+    ),
     "query-cross-entropy": Oracle(
         query_cross_entropy,
         _exact(query_cross_entropy),

@@ -10,6 +10,7 @@ from boostrank import presets
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
+from boostrank.objectives.blend import AUTO
 from boostrank.objectives.validation import check_choice
 from boostrank.registry import check_name, make_objective
 
@@ -50,7 +51,8 @@ def parse_objectives(texts: list[str], rounds: int) -> dict[str, Objective] | No
     made = {}
     for label in labels:
         name, colon, rest = label.partition(":")
-        check_name(name)
+        if name != AUTO:
+            check_name(name)
         params = parse_params(rest.split(",") if colon else [], name)
         made[label] = make_objective(name, params, rounds)
     return made or None

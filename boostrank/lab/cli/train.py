@@ -142,6 +142,9 @@ def train(
         )
         done = progress.tasks[0].completed
     trained.save(model)
+    if trained.choice is not None:
+        made = trained.choice.objective
+        typer.echo(f"auto: {trained.choice}")
     shown = objective if builtin else repr(made)
     kept = trained.n_trees
     typer.echo(
