@@ -2,8 +2,8 @@
 
 Each half trains a model of a quarter of the rounds with steps four times as long, and the other
 half tests it. The middle and both ends are compared first, and the neighbour of an end only if that
-end is better: three or four settings take less than the time of one training. What is not ahead of
-the middle by more than a standard error, over queries, is not chosen.
+end is better. What is not ahead of the middle by more than a standard error, over queries, is not
+chosen.
 """
 
 from collections.abc import Callable, Mapping
@@ -141,8 +141,8 @@ def choose_signal(
         scores = np.empty(len(y))
         for train, test in halves:
             scores[test] = fit(objective.replace(signal=signal), train, test, rounds, rate)
-        rules = {"gain": objective.gain, "per_query": True}
-        return evaluate(scores, y, sizes, (METRIC,), **rules)[METRIC][differ]
+        found = evaluate(scores, y, sizes, (METRIC,), gain=objective.gain, per_query=True)
+        return found[METRIC][differ]
 
     base = figures(MIDDLE)
     ahead: dict[str, tuple[float, float]] = {}

@@ -116,9 +116,8 @@ def table(names: list[str], rows: list[str], rate: float, seeds: list[int]) -> N
     for row in rows:
         cells = []
         for name in names:
-            if not all(
-                file_of(name, each, rate, s).exists() for s in seeds for each in (row, BASE)
-            ):
+            files = [file_of(name, each, rate, seed) for seed in seeds for each in (row, BASE)]
+            if not all(file.exists() for file in files):
                 cells.append("")
                 continue
             less = difference(name, row, rate, seeds)
