@@ -24,6 +24,7 @@ linear     SmoothRank and the perceptron, for linear scores
 directness how far an objective's value is from a metric's, and what that guarantees
 """
 
+from boostrank.choice import choose_signal
 from boostrank.comparison import compare
 from boostrank.datasets import group_folds
 from boostrank.directness import directness, soft_ndcg_bound
@@ -50,6 +51,7 @@ __all__ = [
     "Schedule",
     "Several",
     "Unbiased",
+    "choose_signal",
     "compare",
     "directness",
     "evaluate",

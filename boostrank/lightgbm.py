@@ -9,6 +9,7 @@ from typing import Any, Self
 import lightgbm
 import numpy as np
 
+from boostrank.choice import choose_for_ranker
 from boostrank.hosts import monitoring, plain, rankers
 from boostrank.hosts.features import (
     LIGHTGBM,
@@ -259,6 +260,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         done = 0 if init_model is None else init_model.current_iteration()
         # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
         objective = rankers.objective_for_fit(self.objective, self.n_estimators, done)
+        objective, self.auto_ = choose_for_ranker(self, objective, train, "init_score", **kwargs)
         self._objective = where(objective)
         try:
             with cutoffs_are_reported():

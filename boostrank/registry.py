@@ -8,6 +8,7 @@ from typing import Any
 from boostrank.metrics.definitions import METRICS
 from boostrank.objectives import REGISTRY, Objective
 from boostrank.objectives.base import listed
+from boostrank.objectives.blend import AUTO
 from boostrank.objectives.validation import check_choice
 
 #: Names of the hosts' own ranking objectives that are not ours, with what ours are called.
@@ -74,7 +75,8 @@ def objective(name: str, /, **params: Any) -> Objective:
     Parameters
     ----------
     name : str
-        One of `objective_names`.
+        One of `objective_names`, or "auto" for `Blend` with its setting chosen from the training
+        data, by boostrank's rankers and commands.
     **params
         Parameters of its class.
 
@@ -97,6 +99,8 @@ def objective(name: str, /, **params: Any) -> Objective:
          hessian='gauss-newton', rescale=True, perturb=None, perturb_scale=1.0,
          query_fraction=1.0, seed=0, start_round=None)
     """
+    if name == AUTO:  # no loss of its own: `Blend`, set from the training data
+        return objective("blend", **{"signal": AUTO, **params})
     cls = REGISTRY[check_name(name)]
     known = [field.name for field in listed(cls)]
     for param in params:

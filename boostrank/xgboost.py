@@ -10,6 +10,7 @@ import numpy.typing as npt
 import xgboost
 from xgboost.callback import EarlyStopping
 
+from boostrank.choice import choose_for_ranker
 from boostrank.hosts import monitoring, plain, rankers, rounds
 from boostrank.hosts.data import read
 from boostrank.hosts.features import (
@@ -238,7 +239,9 @@ class XGBRanker(xgboost.XGBRanker):
                 )
         rounds = self.get_num_boosting_rounds()
         done = 0 if xgb_model is None else xgb_model.num_boosted_rounds()
-        self.objective_ = where(rankers.objective_for_fit(self.objective, rounds, done))
+        objective = rankers.objective_for_fit(self.objective, rounds, done)
+        objective, self.auto_ = choose_for_ranker(self, objective, train, "base_margin")
+        self.objective_ = where(objective)
         obj: Objective | _DocumentWeights = self.objective_
         weight = train.weight
         # A linear booster makes NaN of one weight per query.

@@ -124,8 +124,6 @@ class Objective(ABC):
     #: What holds for every choice of parameters.
     claims: ClassVar[Contract] = Contract()
 
-    #: Whether noise on the scores changes what is learnt: not if gradients are linear in them.
-    perturbed: ClassVar[bool] = True
     #: Smallest Hessian that a booster should get, as a share of the mean over all documents with a
     #: gradient.
     hessian_share: ClassVar[float] = 0.0
@@ -258,6 +256,11 @@ class Objective(ABC):
     def exponential_gains(self) -> bool:
         """Whether a grade y counts as 2^y, so that only a few small grades make sense."""
         return self._gain == "exponential"
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether it gets the noise of a mixture: not where noise teaches nothing or hides ties."""
+        return True
 
     @property
     def n_draws(self) -> int:
@@ -469,10 +472,14 @@ class Objective(ABC):
         """Return what the kernel gets in place of the labels."""
         return gains_of(self._gain, labels)
 
+    def _kernel_scores(self, scores: Floats) -> Floats:
+        """Return what the kernel gets in place of the scores."""
+        return scores
+
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         """Write the loss of every query into `loss` (zeros)."""
-        gains = self._kernel_gains(labels, boundaries)
-        self._compiled.losses(self._params(), boundaries, scores, gains, loss)
+        gains, s = self._kernel_gains(labels, boundaries), self._kernel_scores(scores)
+        self._compiled.losses(self._params(), boundaries, s, gains, loss)
 
     def _grad_hess(
         self,
@@ -489,9 +496,9 @@ class Objective(ABC):
         `HESSIAN_FLOOR`.
         """
         p, code = self._params(draws), HESSIANS[self.hessian]
-        gains = self._kernel_gains(labels, boundaries)
+        gains, s = self._kernel_gains(labels, boundaries), self._kernel_scores(scores)
         fitting = self._fitting(gains, boundaries)
-        fitting.derivatives(p, boundaries, scores, gains, code, grad, hess)
+        fitting.derivatives(p, boundaries, s, gains, code, grad, hess)
 
 
 #: Names of the parameters that every objective has for its host.

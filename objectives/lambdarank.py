@@ -11,8 +11,8 @@ Definition
     w_ij   = |g_i - g_j| |d(rank_i) - d(rank_j)| / Z_T
     loss   = sum_ij w_ij ln(1 + e^{-sigma (s_i - s_j)}), w held constant
     With truncation T, only pairs with a document at rank <= T count; Z_T is the ideal DCG at T.
-    With `norm`, each w_ij is divided by 0.01 + |s_i - s_j| unless all scores of the query are
-    equal, and then all w_ij of the query are multiplied by log2(1 + L)/L, where
+    With `norm`, each w_ij is divided by c + |s_i - s_j|, c the `offset`, unless all scores of the
+    query are equal, and then all w_ij of the query are multiplied by log2(1 + L)/L, where
     L = sum_ij 2 sigma w_ij rho_ij is the sum of |lambda| over both documents of every pair.
 
 Gradient (exact for fixed w)
@@ -34,7 +34,8 @@ Cost
     O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n log n) if the
     query has over 32 distinct grades or fewer than 24 documents per grade, by parts of the grades
     (`dominance`), and for the loss (`pair_losses`); both visit all pairs up to 1,024 documents.
-    With `norm` O(n min(n, T)) for sigma outside 0.125..64 and where scores span over 12288/sigma.
+    With `norm` O(n min(n, T)) for sigma c/0.01 outside 0.125..100 and where scores span over
+    12288/sigma.
 
 When to use
     As the baseline to compare with: most papers and libraries have it. Lists may have any length.
@@ -51,16 +52,17 @@ from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine import columns as col
 from .engine import swaps
 from .engine.columns import BY_WORTH_UP_TO, UNLIMITED, Batch, Columns, Packing, write_decays
-from .engine.divided import OFFSET, add_divided_pairs, fits, widest
+from .engine.divided import OFFSET, fits, in_units, widest
 from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
 from .engine.driver import Kernel, kernels_by_grades, query_kernel
 from .engine.far_field import add_weighted_far_pairs, new_table
 from .engine.gains import Discount
 from .engine.jit import jit_inline
+from .engine.normalised import normalised
 from .engine.pair_losses import long_normalised_loss, long_swap_loss
-from .engine.targets import NDCG, VARIANTS, add_swapped_pairs, norm_factor, swapped_loss
+from .engine.targets import NDCG, VARIANTS, add_swapped_pairs, swapped_loss
 from .gains import Gain, discount_field, gain_field
-from .parameters import checked, choice, cutoff, flag, schedulable
+from .parameters import checked, choice, cutoff, flag, positive, schedulable
 from .schedules import Schedule
 from .validation import Floats, Integers
 
@@ -79,6 +81,7 @@ class LambdaRankParams(NamedTuple):
     norm: bool
     discount: Discount
     fits: Floats  # from `divided.fits`, with norm
+    unit: float  # of the scores, with norm; sigma is that of scores in this unit
 
 
 @jit_inline
@@ -113,49 +116,7 @@ def _write_derivatives(
     return -p.sigma, p.sigma * p.sigma
 
 
-_add_divided_rows, _add_divided_block = swaps.swap_pairs(divided=True)
-_add_many_divided = dominance(
-    swaps.swap_pairs(divided=True, apart=True)[0], divided=True, weighted=True
-)
-
-
-def _write_normalised(
-    p: LambdaRankParams, batch: Batch, gaps: Floats, w: Columns
-) -> tuple[float, float]:
-    swaps.write_discounts(p.discount, batch, w)
-    write_decays(w, batch, p.sigma)
-    magnitude = 0.0  # L / sigma
-    for m in range(batch.blocks):
-        begin, end = w.whole[col.BEGIN, m], w.whole[col.BEGIN, m] + w.whole[col.SIZE, m]
-        first = 0 if batch.spans_blocks else begin
-        top = first + p.truncation if p.truncation > 0 else UNLIMITED
-        spread = w.real[col.TOP, 0 if batch.spans_blocks else m] - w.real[col.BOTTOM, m]
-        fits_many = spread <= widest(p.sigma) and top - first > DIRECT // 2
-        if many and end - begin > DIRECT and fits_many:
-            magnitude = _add_many_divided(begin, end, top, p.sigma, p.fits, w)
-        else:
-            magnitude += _add_divided_block(m, top, batch, p.sigma, w)
-        if long and batch.spans_blocks:
-            if m + 1 < batch.blocks:
-                continue
-            if spread <= widest(p.sigma):
-                swaps.write_gaps(gaps, w, batch)
-                magnitude += 2.0 * add_divided_pairs(p.sigma, p.fits, gaps, batch, w, top)
-            else:
-                top = min(top, end)
-                ratios = np.bool_(False)
-                magnitude = _add_divided_rows((first, top), (first, end), ratios, p.sigma, w)
-                magnitude += _add_divided_rows((top, end), (first, top), ratios, p.sigma, w)
-        # If all scores are equal, undo the division by 0.01 + 0.
-        factor = OFFSET if spread == 0.0 else 1.0
-        factor *= norm_factor(p.sigma * magnitude * factor)
-        for column in range(first, end):
-            w.real[col.PULL, column] *= factor
-            w.real[col.CURVATURE, column] *= factor
-        magnitude = 0.0
-    return -p.sigma, p.sigma * p.sigma
-
-
+_write_normalised, _in_normalised_lanes = normalised(weighted=True)
 long = many = False  # bound below: whether queries may be long, and long ones have many grades
 _both = {"packing": _packing, "sort": True, "query_loss": swapped_loss}
 _kernel, _kernel_of_many = kernels_by_grades(
@@ -172,7 +133,7 @@ _normalised_kernel, _normalised_of_many = kernels_by_grades(
     short_up_to=DIRECT_UP_TO[1],
     tables=swaps.swap_gaps,
     derivatives=_write_normalised,
-    in_lanes=swaps.derive_divided_lanes,
+    in_lanes=_in_normalised_lanes,
     long_loss=long_normalised_loss,
     **_both,
 )
@@ -210,9 +171,11 @@ class LambdaRank(Objective):
     sigma : float or Schedule, default 1.0
         Steepness of the logistic loss in score units, positive.
     norm : bool, default True
-        Divide the weight of a pair by 0.01 plus its score difference, and scale each query's
+        Divide the weight of a pair by `offset` plus its score difference, and scale each query's
         gradients by log2(1 + L)/L, where L is the sum of their magnitudes, as boosted-tree
         libraries do. False is the paper's loss.
+    offset : float, default 0.01
+        With `norm`: the smaller, the more near ties count. Positive.
     hessian : {"exact", "gauss-newton", "constant"}, default "exact"
         The first two are the same here and never negative; constant is plain gradient boosting.
     gain, discount : see `Objective`
@@ -227,8 +190,8 @@ class LambdaRank(Objective):
     -----
     The gradient is exact for fixed weights w (they jump where ranks change). O(n) memory and, after
     a sort, O(n) time; O(n log n) time for the loss and for queries of over 32 distinct grades or
-    under 24 documents per grade. With `norm` O(n^2), or O(n T) with truncation T, for sigma outside
-    0.125 to 64 and for scores that spread over more than 12288/sigma.
+    under 24 documents per grade. With `norm` O(n^2), or O(n T) with truncation T, where sigma times
+    offset is not from 0.00125 to 1, and for scores that spread over more than 12288/sigma.
 
     Examples
     --------
@@ -251,6 +214,7 @@ class LambdaRank(Objective):
     truncation: int | None = cutoff()
     sigma: float | Schedule = schedulable(1.0)
     norm: bool = flag(True)
+    offset: float = positive(OFFSET)
     gain: Gain = gain_field()
     discount: str | tuple[float, ...] = discount_field()
     hessian: str = "exact"
@@ -287,12 +251,20 @@ class LambdaRank(Objective):
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
         return targets.gains_of_target(self.target, self.gain, labels, boundaries)
 
+    @property
+    def _unit(self) -> float:
+        return OFFSET / self.offset if self.norm else 1.0
+
+    def _kernel_scores(self, scores: Floats) -> Floats:
+        return in_units(scores, self._unit)
+
     def _params(self, draws: Floats | None = None) -> LambdaRankParams:
         sigma: Any = self.sigma  # a number by now
+        sigma /= self._unit
         target, discount = targets.target_of_kernels(self.target, self.discount)
         table = fits(sigma) if self.norm and not self._by_pairs else NO_FITS
         variant, top = VARIANTS.index(self.variant), self.truncation or 0
-        return LambdaRankParams(target, variant, top, sigma, self.norm, discount, table)
+        return LambdaRankParams(target, variant, top, sigma, self.norm, discount, table, self._unit)
 
     @property
     def contract(self) -> Contract:

@@ -18,7 +18,7 @@ Definition
                 labels; 1 where the labels of the query are all equal. A pair counts if its
                 better-ranked document is at rank <= T.
     divided by the sum of the query's weights when the objective inside has `normalize`. `norm` of
-    lambdarank takes L over these pairs, weights included.
+    lambdarank and ranknet takes L over these pairs, weights included.
 
 Gradient (as the objective inside)
     v = - w f'(x): grad_i -= v, grad_j += v
@@ -52,7 +52,6 @@ from .around import Around
 from .base import Objective
 from .contract import Contract, Cost
 from .engine.curvature import EXACT, HESSIANS, floor_indefinite
-from .engine.divided import OFFSET
 from .engine.driver import query_kernel
 from .engine.gains import rank_discount
 from .engine.hinge import _violation
@@ -91,6 +90,7 @@ class PairParams(NamedTuple):
     sigma: float
     margin: float  # for pairs without one
     normalize: bool
+    offset: float  # with norm, else 0
     begin: int  # row of the query's first document
     first: Integers
     winner: Integers
@@ -115,6 +115,7 @@ def _pairs_of_query(p: PairParams, a: int, b: int) -> PairParams:
         p.sigma,
         p.margin,
         p.normalize,
+        p.offset,
         a,
         p.first,
         p.winner[first:last],
@@ -181,13 +182,40 @@ def _add_pairs(
     return loss, pulls
 
 
+@jit_helper
+def _divide(p: PairParams, scores: Floats, weight: Floats) -> None:
+    """Divide the weights of a query's pairs as `norm` does, unless all scores are equal."""
+    lowest = highest = scores[0]
+    for score in scores:
+        lowest, highest = min(lowest, score), max(highest, score)
+    for t in range(len(weight) if highest > lowest else 0):
+        lead = scores[p.winner[t] - p.begin] - scores[p.loser[t] - p.begin]
+        weight[t] /= p.offset + abs(lead)
+
+
+@jit_helper
+def _scale(pulls: float, grad: Floats, hess: Floats) -> float:
+    """Multiply gradient and curvature by the factor of `norm`, and return it."""
+    factor: float = norm_factor(2.0 * pulls)  # from L
+    for i in range(len(grad)):
+        grad[i] *= factor
+        hess[i] *= factor
+    return factor
+
+
 @query_kernel(PairParams, _pairs_of_query)
 def _kernel(
     p: PairParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> float:
     if len(p.weight) == 0:
         return 0.0
-    loss, _ = _add_pairs(p, p.weight, scores, hessian, grad, hess)
+    weight = p.weight
+    if p.offset > 0.0:
+        weight = weight.copy()
+        _divide(p, scores, weight)
+    loss, pulls = _add_pairs(p, weight, scores, hessian, grad, hess)
+    if p.offset > 0.0:
+        return loss * _scale(pulls, grad, hess)
     if p.normalize:
         total = 0.0
         for w in p.weight:
@@ -231,13 +259,12 @@ def _swap_weights(p: SwapParams, scores: Floats, gains: Floats) -> Floats:
     if not all_equal(p.labels):
         _weigh_by_swaps(p, gains, order, place, weight)
     top = p.swaps.truncation if p.swaps.truncation > 0 else n
-    spread = p.swaps.norm and scores[order[0]] != scores[order[n - 1]]
     for t in range(len(weight)):
         i, j = p.pairs.winner[t] - p.pairs.begin, p.pairs.loser[t] - p.pairs.begin
         if min(place[i], place[j]) >= top:
             weight[t] = 0.0
-        elif spread:
-            weight[t] /= OFFSET + abs(scores[i] - scores[j])
+    if p.pairs.offset > 0.0:
+        _divide(p.pairs, scores, weight)
     return weight
 
 
@@ -249,13 +276,7 @@ def _swap_kernel(
         return 0.0
     weight = _swap_weights(p, scores, gains)
     loss, pulls = _add_pairs(p.pairs, weight, scores, hessian, grad, hess)
-    if not p.swaps.norm:
-        return loss
-    factor = norm_factor(2.0 * pulls)  # from L
-    for i in range(len(scores)):
-        grad[i] *= factor
-        hess[i] *= factor
-    return loss * factor
+    return loss * _scale(pulls, grad, hess) if p.pairs.offset > 0.0 else loss
 
 
 @dataclass(frozen=True)
@@ -353,6 +374,7 @@ class Preferences(Around):
             sigma=getattr(inner, "sigma", 1.0),
             margin=getattr(inner, "margin", 1.0),
             normalize=getattr(inner, "normalize", False),
+            offset=inner.offset if getattr(inner, "norm", False) else 0.0,
             begin=0,
             first=pairs.first(boundaries),
             winner=pairs.winner,

@@ -108,6 +108,10 @@ class QueryRMSE(Objective):
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(labels=NUMBERS, convex=True)
     hessians = MAJORIZER_EXACT_OR_CONSTANT
-    perturbed: ClassVar[bool] = False
 
     hessian: str = "gauss-newton"
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether it gets the noise of a mixture: no, its gradient is linear in the scores."""
+        return False

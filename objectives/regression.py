@@ -77,7 +77,6 @@ class Regression(Objective):
         shift_invariant=False, labels=NUMBERS, convex=True, metric_offset=0.0
     )
     hessians = EXACT_OR_CONSTANT
-    perturbed: ClassVar[bool] = False
 
     target: str = choice("grade", ("grade", "gain"))
     gain: Gain = gain_field()
@@ -90,6 +89,11 @@ class Regression(Objective):
         if not self.counts_gains:
             return contract
         return replace(contract, labels=GRADES if self.exponential_gains else AMOUNTS)
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether it gets the noise of a mixture: no, its gradient is linear in the scores."""
+        return False
 
     @property
     def counts_gains(self) -> bool:

@@ -82,6 +82,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "long_smooth_ap": (("smooth-ap", "smooth_ap"), ("blocks",)),
     "loops": (("listnet", "frank", "sdcg", "ranknet"), ("blocks", "objective")),
     "near_field": (SIGMOIDS, ("blocks",)),
+    "normalised": (("lambdarank", "ranknet"), ("blocks",)),
     "memory": (("gbrank", "taken", "stays_its_own"), ("passes",)),
     "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
     "pairs": (("preferences",), ("preferences",)),

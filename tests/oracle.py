@@ -281,6 +281,7 @@ def lambdarank_pairs(
     truncation=None,
     sigma=1.0,
     norm=True,
+    offset=0.01,
     discount_kind="log2",
     target="ndcg",
     variant="lambda",
@@ -289,7 +290,6 @@ def lambdarank_pairs(
     n = len(scores)
     rank = ranks(scores)
     z = ideal_dcg(grades, truncation, discount_kind) if target == "ndcg" else 1.0
-    tied = all(s == scores[0] for s in scores)
     pairs = []
     for i in range(n):
         for j in range(n):
@@ -309,14 +309,17 @@ def lambdarank_pairs(
                 }[variant]
             else:
                 w = change_by_swap(target, scores, grades, i, j)
-            if norm and not tied:
-                w /= 0.01 + abs(scores[i] - scores[j])
             pairs.append((i, j, w))
-    if norm:
-        total = sum(2.0 * sigma * w * G(sigma, scores[i] - scores[j]) for i, j, w in pairs)
-        if total > 0:
-            pairs = [(i, j, w * np.log1p(total) / np.log(2.0) / total) for i, j, w in pairs]
-    return pairs
+    return normalised(scores, pairs, sigma, offset) if norm else pairs
+
+
+def normalised(scores, pairs, sigma, offset):
+    """Return pairs (i, j, w) with the weights that `norm` gives them."""
+    if len(set(scores)) > 1:
+        pairs = [(i, j, w / (offset + abs(scores[i] - scores[j]))) for i, j, w in pairs]
+    total = sum(2.0 * sigma * w * G(sigma, scores[i] - scores[j]) for i, j, w in pairs)
+    factor = np.log1p(total) / np.log(2.0) / total if total > 0 else 1.0
+    return [(i, j, w * factor) for i, j, w in pairs]
 
 
 @any_gain
@@ -324,7 +327,8 @@ def lambdarank(scores, grades, *, sigma=1.0, discount="log2", frozen_at=None, **
     if nothing_to_rank(grades):
         return 0.0
     at = scores if frozen_at is None else frozen_at
-    own = {key: rest[key] for key in ("truncation", "norm", "target", "variant") if key in rest}
+    names = "truncation", "norm", "offset", "target", "variant"
+    own = {key: rest[key] for key in names if key in rest}
     pairs = lambdarank_pairs(at, grades, sigma=sigma, discount_kind=discount, **own)
     return sum(w * np.logaddexp(0.0, -sigma * (scores[i] - scores[j])) for i, j, w in pairs)
 
@@ -350,9 +354,24 @@ def _over_pairs(scores, grades, loss_of_lead, normalize):
     return total / len(pairs) if normalize and pairs else total
 
 
-def ranknet(scores, grades, *, sigma=1.0, normalize=False, **_):
+def ranknet(
+    scores,
+    grades,
+    *,
+    sigma=1.0,
+    normalize=False,
+    norm=False,
+    offset=0.01,
+    frozen_at=None,
+    **_,
+):
     """Cross entropy of P = 1/(1 + e^{-sigma lead}) and a target of 1."""
-    return _over_pairs(scores, grades, lambda x: np.logaddexp(0.0, -sigma * x), normalize)
+    of_lead = lambda x: np.logaddexp(0.0, -sigma * x)  # noqa: E731
+    if not norm:
+        return _over_pairs(scores, grades, of_lead, normalize)
+    at = scores if frozen_at is None else frozen_at
+    pairs = normalised(at, [(i, j, 1.0) for i, j in _pairs(grades)], sigma, offset)
+    return sum(w * of_lead(scores[i] - scores[j]) for i, j, w in pairs)
 
 
 def ranksvm(scores, grades, *, normalize=False, **_):
@@ -850,17 +869,30 @@ def reg_shf_sdcg_gauss_newton(
     return t * 2.0 + (1.0 - t) * shf
 
 
-def blend(scores, grades, *, gain="exponential", **_):
-    """Return half of the first part plus a quarter of each other part."""
-    pairs, top = ranknet(scores, grades, sigma=2.0), shf_sdcg(scores, grades, alpha=2.0, gain=gain)
-    return query_rmse(scores, grades) / 2.0 + pairs / 4.0 + top / 4.0
+# Weights of QueryRMSE, RankNet and SHF-SDCG, then the parameters of the last two.
+_BLENDS = {
+    "lowest": (0.15, 0.0, 0.85, {}, 4.0),
+    "low": (0.5, 0.25, 0.25, {"sigma": 2.0}, 2.0),
+    "medium": (0.25, 0.4, 0.35, {"norm": True, "offset": 0.1}, 2.0),
+    "high": (0.0, 0.75, 0.25, {"norm": True, "offset": 0.1}, 2.0),
+    "highest": (0.0, 0.9, 0.1, {"norm": True, "offset": 0.01}, 2.0),
+}
 
 
-def blend_gauss_newton(scores, grades, *, gain="exponential", **_):
-    """Return half of the first part's plus a quarter of each other part's."""
-    pairs = _exact(ranknet)(scores, grades, sigma=2.0)
-    top = shf_sdcg_gauss_newton(scores, grades, alpha=2.0, gain=gain)
-    return query_rmse_majorizer(scores, grades) / 2.0 + pairs / 4.0 + top / 4.0
+def blend(scores, grades, *, signal="medium", gain="exponential", frozen_at=None, **_):
+    """Return the weighted sum of three losses."""
+    q, r, s, of_pairs, alpha = _BLENDS[signal]
+    pairs = ranknet(scores, grades, frozen_at=frozen_at, **of_pairs)
+    top = shf_sdcg(scores, grades, alpha=alpha, gain=gain)
+    return q * query_rmse(scores, grades) + r * pairs + s * top
+
+
+def blend_gauss_newton(scores, grades, *, signal="medium", gain="exponential", **_):
+    """Return the weighted sum of three curvatures."""
+    q, r, s, of_pairs, alpha = _BLENDS[signal]
+    pairs = _exact(ranknet)(scores, grades, **of_pairs)
+    top = shf_sdcg_gauss_newton(scores, grades, alpha=alpha, gain=gain)
+    return q * query_rmse_majorizer(scores, grades) + r * pairs + s * top
 
 
 def query_rmse_majorizer(scores, grades, **_):
@@ -1113,7 +1145,9 @@ def _leads(name, *, sigma=1.0, margin=1.0, **_):
     }[name]
 
 
-def _given_weights(name, at, grades, pairs, *, sigma=1.0, norm=True, normalize=False, **rest):
+def _given_weights(
+    name, at, grades, pairs, *, sigma=1.0, norm=None, offset=0.01, normalize=False, **rest
+):
     """Return the weight of each pair (winner, loser, weight, margin or None)."""
     weights = [pair[2] for pair in pairs]
     if name == "lambdarank":
@@ -1124,14 +1158,9 @@ def _given_weights(name, at, grades, pairs, *, sigma=1.0, norm=True, normalize=F
         for t, (i, j, *_) in enumerate(pairs):
             alone = 1.0 if min(rank[i], rank[j]) <= top else 0.0
             weights[t] *= alone if len(set(grades)) == 1 else change.get(frozenset((i, j)), 0.0)
-            if norm and len(set(at)) > 1:
-                weights[t] /= 0.01 + abs(at[i] - at[j])
-        total = sum(
-            2.0 * sigma * w * G(sigma, at[i] - at[j])
-            for w, (i, j, *_) in zip(weights, pairs, strict=True)
-        )
-        if norm and total > 0:
-            weights = [w * np.log1p(total) / np.log(2.0) / total for w in weights]
+    if norm or (norm is None and name == "lambdarank"):
+        weighted = [(i, j, w) for w, (i, j, *_) in zip(weights, pairs, strict=True)]
+        weights = [w for _, _, w in normalised(at, weighted, sigma, offset)]
     return [w / sum(pair[2] for pair in pairs) for w in weights] if normalize else weights
 
 
@@ -1286,6 +1315,8 @@ ORACLES = {
             {"target": "precision@2"},
             {"target": "recall@3", "norm": False},
             {"variant": "ndcg-loss2", "norm": False},
+            {"offset": 0.3, "sigma": 0.7},
+            {"offset": 0.003, "target": "map"},
             {"variant": "ndcg-loss2++", "truncation": 4},
         ),
         paths=(0, 1, 4, 5, 10),  # norm and truncation, each with and without the other
@@ -1301,7 +1332,14 @@ ORACLES = {
         ranknet,
         _exact(ranknet),
         _exact(ranknet),
-        ({}, {"sigma": 0.4}, {"sigma": 2.5, "normalize": True}),
+        (
+            {},
+            {"sigma": 0.4},
+            {"norm": True},
+            {"norm": True, "offset": 0.3, "sigma": 2.0},
+            {"sigma": 2.5, "normalize": True},
+        ),
+        paths=(0, 2, 3, -1),
     ),
     "ranksvm": Oracle(
         ranksvm,
@@ -1412,7 +1450,19 @@ ORACLES = {
         kinks=_zero_and_margin,
         curvature_at_kinks=False,
     ),
-    "blend": Oracle(blend, None, blend_gauss_newton, ({}, {"gain": "linear"}), paths=(0,)),
+    "blend": Oracle(
+        blend,
+        None,
+        blend_gauss_newton,
+        (
+            {},
+            {"signal": "lowest"},
+            {"signal": "low"},
+            {"signal": "high"},
+            {"signal": "highest", "gain": "linear"},
+        ),
+        paths=(0, 1, 2),
+    ),
     "query-cross-entropy": Oracle(
         query_cross_entropy,
         _exact(query_cross_entropy),

@@ -17,7 +17,12 @@ from boostrank.objectives.engine import gains as gain_table
 from boostrank.objectives.engine.divided import OFFSET, fits, widest
 from boostrank.objectives.engine.driver import Kernel, Loops
 from boostrank.objectives.engine.far_field import LOGISTIC, SLOPE
-from boostrank.objectives.engine.pair_losses import LOG_SERIES, long_normalised_loss, long_swap_loss
+from boostrank.objectives.engine.pair_losses import (
+    LOG_SERIES,
+    long_normalised_grade_loss,
+    long_normalised_loss,
+    long_swap_loss,
+)
 from boostrank.objectives.engine.swaps import add_grade_pairs, swap_pairs
 from boostrank.objectives.ranknet import _long_loss as long_ranknet_loss
 from boostrank.objectives.smooth_ap import _long as long_smooth_ap
@@ -126,7 +131,14 @@ def ideal(gains, k):
     return np.sum(top / np.log2(np.arange(2.0, len(top) + 2.0)))
 
 
-def lambdarank(scores, grades, truncation, norm=False, sigma=1.0):
+def normalised(weights, x, rho, sigma, offset):
+    """Weights of pairs as `norm` makes them."""
+    weights = weights / (offset + np.abs(x) if x.any() else 1.0)
+    total = sigma * np.sum(weights * rho)
+    return weights * (np.log1p(total) / (np.log(2.0) * total) if total > 0.0 else 1.0)
+
+
+def lambdarank(scores, grades, truncation, norm=False, sigma=1.0, offset=0.01):
     gains, ranks = 2.0**grades - 1.0, ranks_of(scores)
     top = truncation or len(scores)
     discounts = 1.0 / np.log2(1.0 + ranks)
@@ -137,20 +149,23 @@ def lambdarank(scores, grades, truncation, norm=False, sigma=1.0):
     better = np.sign(gaps)
     rho, other = sigmoid_of(sigma * better * x), sigmoid_of(-sigma * better * x)
     if norm:
-        weights /= 0.01 + np.abs(x) if np.ptp(scores) > 0.0 else 1.0
-        total = sigma * np.sum(weights * rho)
-        weights *= np.log1p(total) / (np.log(2.0) * total) if total > 0.0 else 1.0
+        weights = normalised(weights, x, rho, sigma, offset)
     grad = -sigma * np.sum(better * weights * rho, axis=1)
     return grad, sigma**2 * np.sum(weights * rho * other, axis=1)
 
 
-def ranknet(scores, grades, sigma):
-    x = sigma * (scores[:, None] - scores[None, :])
+def ranknet(scores, grades, sigma, offset=None):
+    """RankNet that averages over pairs or, with an offset, normalised."""
+    x = scores[:, None] - scores[None, :]
     better = np.sign(grades[:, None] - grades[None, :])
-    rho, other = sigmoid_of(better * x), sigmoid_of(-better * x)
-    pairs = max(1, np.sum(better > 0))
-    grad = -sigma * np.sum(better * rho, axis=1) / pairs
-    return grad, sigma**2 * np.sum(better**2 * rho * other, axis=1) / pairs
+    rho, other = sigmoid_of(sigma * better * x), sigmoid_of(-sigma * better * x)
+    weights = better**2
+    if offset is None:
+        weights = weights / max(1, np.sum(better > 0))
+    else:
+        weights = normalised(weights, x, rho, sigma, offset)
+    grad = -sigma * np.sum(better * weights * rho, axis=1)
+    return grad, sigma**2 * np.sum(weights * rho * other, axis=1)
 
 
 def frank(scores, grades, exact=False):
@@ -238,11 +253,12 @@ def test_lambdarank_of_long_lists(kind, spread, truncation, rng):
 @pytest.mark.parametrize("truncation", [None, 31, 150, 190])
 def test_normalised_lambdarank_of_long_lists(spread, truncation, rng):
     for n in LENGTHS:
-        for sigma in (1.0,) if numba.config.DISABLE_JIT else (1.0, 0.2, 20.0, 0.1):
+        for sigma in (1.0,) if numba.config.DISABLE_JIT else (1.0, 0.2, 20.0, 0.02):
             scores, grades = some_scores(spread, n, rng), some_grades("five", n, rng)
-            objective = LambdaRank(truncation=truncation, sigma=sigma)
+            offset = 0.01 if sigma == 1.0 else 0.05
+            objective = LambdaRank(truncation=truncation, sigma=sigma, offset=offset)
             grad, hess = objective.grad_hess(scores, grades, [n])
-            want_grad, want_hess = lambdarank(scores, grades, truncation, True, sigma)
+            want_grad, want_hess = lambdarank(scores, grades, truncation, True, sigma, offset)
             agree(grad, want_grad, 1e-8)
             agree(hess, np.maximum(want_hess, 1e-10), 1e-8)
 
@@ -267,6 +283,19 @@ def test_ranknet_of_long_lists(kind, spread, rng):
         want_grad, want_hess = ranknet(scores, grades, 0.7)
         agree(grad, want_grad)
         agree(hess, np.maximum(want_hess, 1e-10))
+
+
+@every_list(KINDS)
+def test_normalised_ranknet_of_long_lists(kind, spread, rng):
+    units = ((1.0, 0.01),) if numba.config.DISABLE_JIT else ((1.0, 0.01), (0.2, 0.3), (20.0, 0.1))
+    for n in (*LENGTHS, *(() if numba.config.DISABLE_JIT else (1200,))):
+        for sigma, offset in units:
+            scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
+            objective = RankNet(norm=True, sigma=sigma, offset=offset)
+            grad, hess = objective.grad_hess(scores, grades, [n])
+            want_grad, want_hess = ranknet(scores, grades, sigma, offset)
+            agree(grad, want_grad, 1e-8)
+            agree(hess, np.maximum(want_hess, 1e-10), 1e-8)
 
 
 @every_list(KINDS)
@@ -321,8 +350,8 @@ def test_exact_hessians_of_smooth_ap_for_long_lists(rng):
     agree(hess, want_hess)
 
 
-def pair_losses(scores, grades, truncation=None, sigma=1.0, norm=None):
-    """The loss of RankNet, or of LambdaRank where `norm` is given."""
+def pair_losses(scores, grades, truncation, sigma, norm, offset, weighted):
+    """The loss of LambdaRank or, if not weighted, RankNet."""
     total, pulls = 0.0, 0.0
     gains, ranks = 2.0**grades - 1.0, ranks_of(scores)
     top = truncation or len(scores)
@@ -330,12 +359,12 @@ def pair_losses(scores, grades, truncation=None, sigma=1.0, norm=None):
     for i in range(len(scores)):
         x = sigma * (scores[i] - scores)
         weights = (grades[i] > grades).astype(float)
-        if norm is not None:
+        if weighted:
             weights *= np.abs(gains[i] - gains) * np.abs(discounts[i] - discounts)
             weights *= np.minimum(ranks[i], ranks) <= top
             weights /= ideal(gains, top)
         if norm:
-            weights /= 0.01 + np.abs(scores[i] - scores) if np.ptp(scores) > 0.0 else 1.0
+            weights /= offset + np.abs(scores[i] - scores) if np.ptp(scores) > 0.0 else 1.0
             pulls += 2.0 * sigma * np.sum(weights * sigmoid_of(x))
         total += np.sum(weights * (np.log1p(np.exp(-np.abs(x))) + np.maximum(0.0, -x)))
     return total * np.log1p(pulls) / (np.log(2.0) * pulls) if pulls > 0.0 else total
@@ -353,25 +382,32 @@ def test_losses_of_long_lists(kind, spread, rng):
         objectives = [
             RankNet(sigma=0.7),
             RankNet(normalize=True),
+            RankNet(norm=True, sigma=1.5, offset=0.2),
             LambdaRank(norm=False),
             LambdaRank(norm=False, truncation=230, sigma=1.5),
-            LambdaRank(truncation=230, sigma=1.5),
+            LambdaRank(truncation=230, sigma=1.5, offset=0.2),
         ]
         if not numba.config.DISABLE_JIT:
             objectives.append(LambdaRank())
         for objective in objectives:
             top = getattr(objective, "truncation", None)
-            norm = getattr(objective, "norm", None)
-            want = pair_losses(scores, grades, top, objective.sigma, norm)
+            norm, weighted = objective.norm, isinstance(objective, LambdaRank)
+            own = top, objective.sigma, norm, objective.offset, weighted
+            want = pair_losses(scores, grades, *own)
             if getattr(objective, "normalize", False):
                 want /= np.sum(grades[:, None] > grades)
             if not numba.config.DISABLE_JIT:
                 (got,) = objective.loss(scores, grades, [n])
-            elif isinstance(objective, RankNet):  # the path of longer lists
-                got = long_ranknet_loss(objective._params(), scores, grades)
-            else:
-                long_loss = long_normalised_loss if norm else long_swap_loss
-                got = long_loss(objective._params(), scores, 2.0**grades - 1.0)
+            else:  # the path of longer lists
+                long_losses = {
+                    (False, False): long_ranknet_loss,
+                    (False, True): long_normalised_grade_loss,
+                    (True, False): long_swap_loss,
+                    (True, True): long_normalised_loss,
+                }
+                gains = 2.0**grades - 1.0 if weighted else grades
+                s = objective._kernel_scores(scores)
+                got = long_losses[weighted, norm](objective._params(), s, gains)
             assert got == pytest.approx(want, rel=1e-8 if norm else 1e-12)
 
 
@@ -388,8 +424,9 @@ def test_losses_of_short_and_long_lists_of_one_call(rng):
             begin += n
 
 
-def pairwise(scores, grades, norm=None, top=None, sigma=1.0):
+def pairwise(scores, grades, norm=None, top=None, sigma=1.0, offset=0.01, weighted=None):
     """RankNet, or LambdaRank where `norm` is given, by tables of a few rows at a time."""
+    weighted = norm is not None if weighted is None else weighted
     n = len(scores)
     gains, discounts = 2.0**grades - 1.0, 1.0 / np.log2(1.0 + ranks_of(scores))
     within = ranks_of(scores) <= (top or n)
@@ -401,12 +438,12 @@ def pairwise(scores, grades, norm=None, top=None, sigma=1.0):
         gaps = gains[rows, None] - gains
         better = np.sign(gaps)
         weights = better**2
-        if norm is not None:
+        if weighted:
             weights = np.abs(gaps) * np.abs(discounts[rows, None] - discounts)
             weights /= ideal(gains, top or n)
             weights *= within[rows, None] | within
         if norm:
-            weights /= 0.01 + np.abs(x) if np.ptp(scores) > 0.0 else 1.0
+            weights /= offset + np.abs(x) if np.ptp(scores) > 0.0 else 1.0
         rho, other = sigmoid_of(sigma * better * x), sigmoid_of(-sigma * better * x)
         total += sigma * np.sum(weights * rho)
         grad[rows] = -sigma * np.sum(better * weights * rho, axis=1)
@@ -492,6 +529,7 @@ def check_pairwise(scores, grades):
     ]
     if not numba.config.DISABLE_JIT:  # a truncated list has rows of both kinds
         cases += [(LambdaRank(norm=False), False), (LambdaRank(), True)]
+        cases.append((RankNet(norm=True, offset=0.1), True, None, 1.0, 0.1, False))
     for objective, *options in cases:
         grad, hess = objective.grad_hess(scores, grades, [len(scores)])
         want_grad, want_hess = pairwise(scores, grades, *options)
@@ -540,6 +578,7 @@ def test_exact_hessians_of_smooth_dcg_for_long_lists(cls, discount, rng):
         (LambdaRank(), lambda s, y: lambdarank(s, y, None, True)),
         (LambdaRank(truncation=180), lambda s, y: lambdarank(s, y, 180, True)),
         (RankNet(sigma=0.7, normalize=True), lambda s, y: ranknet(s, y, 0.7)),
+        (RankNet(norm=True, offset=0.1), lambda s, y: ranknet(s, y, 1.0, 0.1)),
         (FRank(), lambda s, y: frank(s, y)[1:]),
         (SDCG(alpha=0.7), lambda s, y: smooth_dcg(s, y, 0.7, False, "linear")[1:]),
         (SHFSDCG(alpha=0.7), lambda s, y: smooth_dcg(s, y, 0.7, True, "linear")[1:]),
@@ -553,6 +592,7 @@ def test_exact_hessians_of_smooth_dcg_for_long_lists(cls, discount, rng):
         "normalised",
         "normalised-180",
         "ranknet",
+        "normalised-ranknet",
         "frank",
         "sdcg",
         "shf-sdcg",
@@ -615,7 +655,7 @@ def test_a_sum_of_exponentials_is_the_logistic_loss():
     np.testing.assert_allclose(z * polyval(z, LOG_SERIES), np.log1p(z), rtol=2e-14)
 
 
-@pytest.mark.parametrize("sigma", [0.125, 0.99, 1.0, 3.0, 64.0])
+@pytest.mark.parametrize("sigma", [0.125, 0.99, 1.0, 3.0, 64.0, 100.0])
 def test_sums_of_exponentials_are_the_divided_functions(sigma):
     for spread, (rates, *coefficients) in enumerate(fits(sigma)):
         x = np.append(0.0, np.geomspace(1e-7, 24.0 * 8.0**spread, 5000)) / sigma

@@ -55,6 +55,8 @@ PARAMETERS = {
     "measure": st.sampled_from(["ndcg", *(f"ndcg@{k}" for k in (1, 2, 4, 9))]),
     **dict.fromkeys(("alpha", "beta", "sigma", "margin"), SCALES),
     **dict.fromkeys(("normalize", "norm", "position_weights"), st.booleans()),
+    "signal": st.sampled_from(["lowest", "low", "medium", "high", "highest"]),
+    "offset": st.sampled_from([0.01, 0.125, 1.0]),
     "top": st.sampled_from([1.0, 2.0, 4.0]),
     "share": st.integers(0, 8).map(lambda i: i / 8),
 }
@@ -76,6 +78,8 @@ def objectives(draw, parameters=PARAMETERS):
             chosen[field.name] = draw(parameters[key])
             if chosen[field.name] is None and field.type is int:
                 chosen[field.name] = 5
+    if chosen.get("norm") and name == "ranknet":
+        chosen.pop("normalize", None)
     if name in ("lambdarank", "yetirank"):
         target = chosen.get("target", None if name == "yetirank" else "ndcg")
         with_it = {"gain": ("ndcg", "dcg", "err"), "discount": ("ndcg", "dcg")}

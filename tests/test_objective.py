@@ -334,6 +334,8 @@ REFUSED = {
     "gamma": SHARE,
     "normalize": FLAG,
     "norm": FLAG,
+    "offset": POSITIVE,
+    "signal": CHOICE,
     "discount": [*TABLE, ("Linear", ValueError), ([1, 2], ValueError)],
     "gain": [*TABLE, ("Linear", ValueError), ([2, 1], ValueError)],
     "position_weights": FLAG,

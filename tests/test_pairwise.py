@@ -455,3 +455,8 @@ def test_listnet_refuses_grades_whose_exponentials_are_no_numbers():
     for call in (ListNet().loss, ListNet().grad_hess):
         with pytest.raises(ValueError, match=r"between 0 and 1000, got 1001\.0 .* such as RankNet"):
             call([0.0, 0.0], [0.0, 1001.0], [2])
+
+
+def test_ranknet_refuses_two_factors_for_a_query():
+    with pytest.raises(ValueError, match=r"^norm and normalize must not both be True"):
+        RankNet(norm=True, normalize=True)

@@ -33,8 +33,8 @@ def parts_of(objective, round):
     elif isinstance(objective, boostrank.Mix):
         tau, first, second = objective.schedule, objective.first, objective.second
     elif isinstance(objective, boostrank.Blend):
-        pairs, top = boostrank.RankNet(sigma=2.0), boostrank.SHFSDCG(alpha=2.0)
-        return [(1 / 2, boostrank.QueryRMSE()), (1 / 4, pairs), (1 / 4, top)]
+        pairs, top = boostrank.RankNet(norm=True, offset=0.1), boostrank.SHFSDCG(alpha=2.0)
+        return [(0.25, boostrank.QueryRMSE()), (0.4, pairs), (0.35, top)]
     else:
         return [(1.0, objective)]
     return [(tau(round), first), (1.0 - tau(round), second)]

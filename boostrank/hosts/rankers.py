@@ -75,7 +75,8 @@ class Rows(NamedTuple):
         return per_query_weight(self.weight, np.append(0, np.cumsum(self.group)))
 
 
-def _take(values: Any, order: Integers) -> Any:
+def take(values: Any, order: Integers) -> Any:
+    """Return rows of an array, frame, sparse matrix or table."""
     if hasattr(values, "iloc"):
         return values.iloc[order]
     return values.take(order) if hasattr(values, "column_names") else values[order]
@@ -181,7 +182,7 @@ def read_rows(
         if sort:
             order = np.argsort(ids, kind="stable")
             ids = ids[order]
-            X, y = _take(X, order), y[order]
+            X, y = take(X, order), y[order]
             weight, offset = (
                 np.asarray(values)[order]
                 if values is not None and len(values) == n_docs

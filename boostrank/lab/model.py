@@ -2,16 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from boostrank.choice import Choice, choose_signal, is_auto
 from boostrank.datasets import RankingData
 from boostrank.lab.settings import Settings
-from boostrank.objectives import Objective
+from boostrank.objectives import Blend, Objective
 from boostrank.objectives.gains import Gain
-from boostrank.objectives.validation import Floats
+from boostrank.objectives.validation import Floats, Integers
 
 
 class Stopping(NamedTuple):
@@ -35,6 +37,8 @@ class Model(ABC):
     host: ClassVar[str]
     #: The host's own ranking objectives.
     builtins: ClassVar[tuple[str, ...]]
+    #: How ``Blend(signal="auto")`` was set.
+    choice: Choice | None = None
 
     def __init__(self, booster: Any, threads: int) -> None:
         self.booster = booster
@@ -78,8 +82,34 @@ class Model(ABC):
             else:
                 data, own = cls._with_gain(settings.gain, data)
                 params = own | params
+        choice = None
+        if isinstance(objective, Blend) and is_auto(objective):
+            choice = cls._chosen(objective, data, settings, params)
+            objective = choice.objective
         booster, seconds = cls._train(objective, data, params, settings, on_round, stopping)
-        return cls(booster, settings.threads), seconds
+        model = cls(booster, settings.threads)
+        model.choice = choice
+        return model, seconds
+
+    @classmethod
+    def _chosen(
+        cls, objective: Blend, data: RankingData, settings: Settings, params: dict[str, Any]
+    ) -> Choice:
+        """Choose the setting of `Blend` on the training data."""
+        query = np.repeat(np.arange(len(data.group)), data.group)
+
+        def fit(
+            setting: Objective, train: Integers, test: Integers, rounds: int, rate: float
+        ) -> Floats:
+            half = data.select(np.unique(query[train]))
+            fewer = replace(settings, rounds=rounds)
+            own = {**params, "learning_rate": rate}
+            booster, _ = cls._train(setting, half, own, fewer, None, None)
+            return cls(booster, settings.threads).predict(data.X[test])
+
+        rate = params["learning_rate"]
+        budget = {"rounds": settings.rounds, "learning_rate": rate}
+        return choose_signal(objective, data.y, data.group, fit, **budget)
 
     @classmethod
     def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:

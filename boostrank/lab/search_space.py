@@ -8,6 +8,7 @@ from boostrank.lab.learners import Learner
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.base import listed
+from boostrank.objectives.blend import SETTINGS
 
 if TYPE_CHECKING:
     import optuna
@@ -93,6 +94,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "normalize": (True, False),
     "truncation": (None, 5, 10, 30),
     "perturb": (None, "gumbel"),
+    "signal": tuple(SETTINGS),
 }
 
 
@@ -111,6 +113,8 @@ def objective_space(objective: Objective) -> Space:
     for entry in listed(objective):
         value = getattr(objective, entry.name)
         if value != entry.default or isinstance(value, Schedule):
+            continue
+        if entry.name == "normalize" and hasattr(objective, "norm"):  # one of the two
             continue
         if entry.name in SCALES:
             space[entry.name] = Span(value, value / 4.0, value * 4.0)

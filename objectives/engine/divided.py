@@ -13,6 +13,10 @@ rho = 1/(1 + e^{sigma x}) and z = e^{-sigma x}:
 (Beylkin and Monzon, Appl. Comput. Harmon. Anal. 2010). With z factored out, the other functions
 stay accurate where z is small. `fits` finds the coefficients by least squares. Each function has a
 relative error of at most 1e-8, as long as the scores spread over at most `widest(sigma)`.
+
+c is always `OFFSET` here. For another offset o, scores are measured in other units: with u = c/o,
+
+    1/(o + |s_i - s_j|) = u / (c + |u s_i - u s_j|)    and    sigma s = (sigma/u) (u s)
 """
 
 import math
@@ -47,7 +51,7 @@ SPREAD = 24.0  # the first spread of the scores, in units of 1/sigma
 SPREADS = 4
 WIDEST = SPREAD * 2.0 ** (OCTAVES * (SPREADS - 1))
 # For other sigma the coefficients have not been examined: such losses visit all pairs.
-LEAST_SIGMA, LARGEST_SIGMA = 0.125, 64.0
+LEAST_SIGMA, LARGEST_SIGMA = 0.125, 100.0
 
 
 @lru_cache(maxsize=64)
@@ -78,6 +82,15 @@ def fits(sigma: float) -> Floats:
     return result
 
 
+def in_units(scores: Floats, unit: float) -> Floats:
+    """Return u s, as large as float64 allows."""
+    if unit == 1.0:
+        return scores
+    largest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        return np.clip(scores * unit, -largest, largest)
+
+
 @jit_inline
 def widest(sigma: float) -> float:
     """Return the largest score difference for which (*) holds; negative where there is no fit."""
@@ -87,12 +100,18 @@ def widest(sigma: float) -> float:
 
 @jit_helper
 def add_divided_pairs(
-    sigma: float, table: Floats, gaps: Floats, batch: Batch, w: Columns, top: int
+    sigma: float,
+    table: Floats,
+    gaps: Floats,
+    batch: Batch,
+    w: Columns,
+    top: int,
+    weighted: bool | np.bool_,
 ) -> float:
     """Add the pairs of different blocks to PULL and CURVATURE; return the sum of their |w f|.
 
-    The weight w of a pair is G |d_i - d_j|, with d in OWN. f is rho/(c + x) for a pair in the right
-    order, and 1/(c + x) minus that for one in the wrong order.
+    The weight w of a pair is G |d_i - d_j|, with d in OWN, or G if not `weighted`. f is rho/(c + x)
+    for a pair in the right order, and 1/(c + x) minus that for one in the wrong order.
 
     Parameters
     ----------
@@ -117,8 +136,14 @@ def add_divided_pairs(
     powers = np.empty(terms * WIDE_BLOCK)  # e^{-t_k x} of a block's documents, a row for each k
     room = np.empty((3, max(STEP * WIDE_BLOCK, 4 * terms)))
     total = 0.0
+    own = sent = w.real[OWN]
+    if not weighted:
+        own, sent = np.zeros(batch.columns), np.empty(batch.columns)
     for side in range(2):
-        total += _sweep(side, sigma, fit, gaps, runs, w, top, moments, powers, room)
+        if not weighted:  # makes d_j - d_i 1 for documents above, and -1 for those below
+            sent[:] = 1.0 if side == ABOVE else -1.0
+        given = sigma, fit, gaps, runs, own, sent
+        total += _sweep(side, *given, w, top, moments, powers, room)
     return total
 
 
@@ -129,6 +154,8 @@ def _sweep(
     fit: Floats,
     gaps: Floats,
     runs: Integers,
+    own: Floats,
+    sent: Floats,
     w: Columns,
     top: int,
     moments: Floats,
@@ -150,14 +177,14 @@ def _sweep(
         begin, end = runs[m, 0], runs[m, levels]
         if turn > 0 and (side == ABOVE or begin < top):
             _write_powers(edge, fit, begin, end, w, powers, room[0])
-            total += _receive(m, side, fit, gaps, runs, near, w, moments, powers, room)
+            total += _receive(m, side, fit, gaps, runs, near, own, w, moments, powers, room)
         if turn + 1 < blocks:
             following = m + 1 if side == ABOVE else m - 1
             gap = leaving - tops[following] if side == ABOVE else bottoms[following] - leaving
             _carry(sigma, fit, tops[m] - bottoms[m], moments, room[0])
             if side != ABOVE or end <= top:
                 _write_powers(leaving, fit, begin, end, w, powers, room[0])
-                _send(m, runs, far, w, moments, powers)
+                _send(m, runs, far, sent, moments, powers)
             _carry(sigma, fit, gap, moments, room[0])
     return total
 
@@ -204,9 +231,10 @@ def _carry(sigma: float, fit: Floats, distance: float, moments: Floats, decays: 
 
 
 @jit_helper
-def _send(m: int, runs: Integers, far: Floats, w: Columns, moments: Floats, powers: Floats) -> None:
+def _send(
+    m: int, runs: Integers, far: Floats, weights: Floats, moments: Floats, powers: Floats
+) -> None:
     """Add the documents of a block to the moments."""
-    weights = w.real[OWN]
     terms, first = np.uint64(moments.shape[1] // 4), np.uint64(runs[m, 0])
     block = np.uint64(WIDE_BLOCK)
     for level in range(len(moments)):
@@ -235,6 +263,7 @@ def _receive(
     gaps: Floats,
     runs: Integers,
     near: Floats,
+    weights: Floats,
     w: Columns,
     moments: Floats,
     powers: Floats,
@@ -244,7 +273,7 @@ def _receive(
 
     Returns the sum of |w f| over pairs with documents above, and 0 if the documents are below.
     """
-    weights, pulls, curvatures = w.real[OWN], w.real[PULL], w.real[CURVATURE]
+    pulls, curvatures = w.real[PULL], w.real[CURVATURE]
     terms, first = np.uint64(moments.shape[1] // 4), np.uint64(runs[m, 0])
     block = np.uint64(WIDE_BLOCK)
     twice = terms + terms

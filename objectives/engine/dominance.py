@@ -126,7 +126,8 @@ def dominance(
 
 @cache  # takes longest to compile: once per process for all losses of a kind
 def _sweep_of(divided: bool, weighted: bool) -> Function:
-    kind = {"divided": divided, "weighted": weighted}
+    add_up = jit_inline(bind(_add_up, weighted=weighted))
+    kind = {"divided": divided, "weighted": weighted, "add_up": add_up}
     steps = {step.__name__[1:]: jit_helper(bind(step, **kind)) for step in _STEPS}
     sweep: Function = jit_helper(bind(_sweep, **kind, **steps))
     return sweep
@@ -148,7 +149,7 @@ def sorted_columns(scores: Floats, worth: Floats) -> tuple[Columns, Integers]:
 _unbound: Any = None
 # Placeholders: `bind` replaces them for the functions below.
 divided = weighted = False
-add_rows = add_part = sweep = write_rows = receive = send = _unbound
+add_rows = add_part = sweep = write_rows = receive = send = add_up = _unbound
 
 
 def _add(begin: int, end: int, top: int, sigma: float, fits: Floats, w: Columns) -> float:
@@ -296,7 +297,7 @@ def _sweep(side: int, cut: int, runs: Integers, fit: Floats, sigma: float, v: Co
     """Go through the blocks from one side, with the sums of those already passed."""
     scores, edges = v.real[col.SCORE], v.whole[col.EDGES]
     blocks, parts, terms = len(runs), runs.shape[1] - 1, fit.shape[1]
-    width = (8 if divided else 4 if weighted else 1) * terms
+    width = (2 if divided else 1) * (4 if weighted else 1) * terms
     moments, right, sums = np.zeros((parts, width)), np.empty((parts, width)), np.empty(4 * width)
     # A row for each document, then their e^{-sigma x}.
     rows, room = np.empty((BLOCK + 1) * (terms + 1)), np.empty((2, 9 * (BLOCK + 1)))
@@ -372,6 +373,7 @@ def _send(
     weights, worth, members = v.real[col.OWN], v.real[col.WORTH], v.whole[col.SPARE]
     parts, first, terms = len(moments), runs[m, 0], np.uint64(fit.shape[1])
     twice, thrice = terms + terms, terms + terms + terms
+    at_z = (twice + twice) if weighted else terms  # where the same sums times z begin
     on, damped = np.uint64(n) * terms, np.uint64(BLOCK + 1) * terms
     for part in range(parts):
         for k in range(terms):
@@ -385,10 +387,11 @@ def _send(
             z = rows[damped + np.uint64(n)]
             for k in range(terms):
                 decay = z * rows[on + k]
-                moments[part, twice + twice + k] *= decay
-                moments[part, twice + thrice + k] *= decay
-                moments[part, thrice + thrice + k] *= decay
-                moments[part, thrice + thrice + terms + k] *= decay
+                moments[part, at_z + k] *= decay
+                if weighted:
+                    moments[part, at_z + terms + k] *= decay
+                    moments[part, at_z + twice + k] *= decay
+                    moments[part, at_z + thrice + k] *= decay
         for place in range(runs[m, part], runs[m, part + 1] if n > 0 else runs[m, part]):
             i = members[place]
             row = np.uint64(i - first) * terms
@@ -404,23 +407,26 @@ def _send(
                 z = rows[damped + np.uint64(i - first)]
                 for k in range(terms):
                     power = z * rows[row + k]
-                    moments[part, twice + twice + k] += power
-                    moments[part, twice + thrice + k] += d * power
-                    moments[part, thrice + thrice + k] += g * power
-                    moments[part, thrice + thrice + terms + k] += d * g * power
+                    moments[part, at_z + k] += power
+                    if weighted:
+                        moments[part, at_z + terms + k] += d * power
+                        moments[part, at_z + twice + k] += g * power
+                        moments[part, at_z + thrice + k] += d * g * power
 
 
-@jit_inline
-def _sum(
+def _add_up(
     d: float, g: float, at: np.uint64, row: np.uint64, terms: np.uint64, sums: Floats, rows: Floats
 ) -> float:
-    """Sum the terms of (*), times (g_i - g_j)(d_i - d_j), from the four sums that begin at `at`."""
+    """Sum the terms of (*), if weighted times (g_i - g_j)(d_i - d_j), from one or four sums."""
     twice, thrice = terms + terms, terms + terms + terms
     total = 0.0
     for k in range(terms):
-        of_gain = d * sums[at + k] - sums[at + terms + k]
-        rest = d * sums[at + twice + k] - sums[at + thrice + k]
-        total += rows[row + k] * (g * of_gain - rest)
+        value = sums[at + k]
+        if weighted:
+            of_gain = d * sums[at + k] - sums[at + terms + k]
+            rest = d * sums[at + twice + k] - sums[at + thrice + k]
+            value = g * of_gain - rest
+        total += rows[row + k] * value
     return total
 
 
@@ -441,6 +447,7 @@ def _receive(
     parts, first = len(moments), runs[m, 0]
     width, terms = np.uint64(moments.shape[1]), np.uint64(fit.shape[1])
     damped = np.uint64(BLOCK + 1) * terms
+    at_z = np.uint64(4 if weighted else 1) * terms
     sign = -1.0 if side == ABOVE else 1.0
     # Sums over parts in the right order, then over those in the wrong order: never by subtraction.
     for turn in range(parts):
@@ -459,8 +466,9 @@ def _receive(
             at = np.uint64(moment) * terms
             if divided:
                 for k in range(terms):
-                    sums[at + k] = fit[FREE, k] * sums[wrong + at + k]
-                at += np.uint64(4) * terms
+                    free = fit[FREE, k] * sums[wrong + at + k]
+                    sums[at + k] = free if weighted else -free
+                at += at_z
             for k in range(terms):
                 of_right, of_wrong = right[part, at + k], sums[wrong + at + k]
                 of_wrong = of_wrong if weighted else -of_wrong
@@ -472,22 +480,16 @@ def _receive(
             i = members[place]
             row = np.uint64(i - first) * terms
             d, g = weights[i], worth[i]
-            pull, bend, size, free, z = 0.0, 0.0, 0.0, 0.0, 1.0
-            if weighted:
-                at = np.uint64(0)
-                if divided:
-                    free = _sum(d, g, at, row, terms, sums, rows)
-                    at = np.uint64(4) * terms
-                    z = rows[damped + np.uint64(i - first)]
-                pull = _sum(d, g, at, row, terms, sums, rows)
-                bend = _sum(d, g, at + bends, row, terms, sums, rows)
-                if divided and side == ABOVE:
-                    size = _sum(d, g, at + sizes, row, terms, sums, rows)
-                    total += 2.0 * (z * size - free)
-            else:
-                for k in range(terms):
-                    pull += rows[row + k] * sums[k]
-                    bend += rows[row + k] * sums[bends + k]
+            at, free, z = np.uint64(0), 0.0, 1.0
+            if divided:
+                free = add_up(d, g, at, row, terms, sums, rows)
+                at = at_z
+                z = rows[damped + np.uint64(i - first)]
+            pull = add_up(d, g, at, row, terms, sums, rows)
+            bend = add_up(d, g, at + bends, row, terms, sums, rows)
+            if divided and side == ABOVE:
+                size = add_up(d, g, at + sizes, row, terms, sums, rows)
+                total += 2.0 * (z * size - free)
             pulls[i] += sign * (free + z * pull)
             curvatures[i] += z * bend
         for k in range(width):

@@ -31,6 +31,7 @@ from .jit import Function, bind, jit_helper
 from .order import all_equal, merged_order
 from .swaps import swap_pairs
 from .targets import NDCG, norm_factor, swapped_loss
+from .vector import logistic, logistic_loss
 
 TERMS = 18
 # Shorter parts of a list are computed pair by pair.
@@ -180,8 +181,10 @@ def _across(start: int, cut: int, stop: int, top: int, documents: Integers, w: C
             less_lead += ahead * less
         lead += ahead * count
         if not is_worse:
-            if divided:
+            if divided and weighted:
                 total += (worth[i] - between) * fall + less_fall
+            elif divided:
+                total += count
             elif weighted:
                 total += (worth[i] - between) * both + less_both
             else:
@@ -200,6 +203,9 @@ _divided_loss = pair_loss(weighted=True, divided=True)
 # Only for the sum of all pulls.
 _pull_pairs = swap_pairs(divided=True, apart=True)[0]
 _add_pulls = dominance(_pull_pairs, divided=True, weighted=True, direct=DIRECT)
+_divided_grade_loss = pair_loss(weighted=False, divided=True)
+_pull_grades = swap_pairs(divided=True, apart=True, weighted=False)[0]
+_add_grade_pulls = dominance(_pull_grades, divided=True, weighted=False, direct=DIRECT)
 
 
 @jit_helper
@@ -248,7 +254,40 @@ def long_normalised_loss(p: Any, scores: Floats, gains: Floats) -> float:
     if spread > widest(p.sigma):
         return swapped_loss(p, scores, gains)
     # Where all scores are equal, the division is undone.
-    factor = OFFSET if spread == 0.0 else 1.0
+    factor = OFFSET if spread == 0.0 else p.unit
     magnitude = factor * _add_pulls(0, n, top, p.sigma, p.fits, w)
     loss: float = factor * _divided_loss(n, top, p.sigma, p.fits, w)
-    return loss * norm_factor(p.sigma * magnitude)
+    return loss * norm_factor(p.sigma * p.unit * magnitude)
+
+
+@jit_helper
+def normalised_grade_loss(p: Any, scores: Floats, grades: Floats) -> float:
+    """Return the loss of one query over pairs of different grade, normalised, pair by pair."""
+    n = len(scores)
+    lowest = highest = scores[0]
+    for i in range(n):
+        lowest, highest = min(lowest, scores[i]), max(highest, scores[i])
+    loss, total = 0.0, 0.0  # total: L / 2 sigma
+    for i in range(n):
+        for j in range(n):
+            if grades[i] > grades[j]:
+                x = scores[i] - scores[j]
+                weight = p.unit / (OFFSET + abs(x)) if highest > lowest else 1.0
+                rho, _ = logistic(p.sigma * x)
+                loss += weight * logistic_loss(p.sigma * x)
+                total += weight * rho
+    return loss * norm_factor(2.0 * p.sigma * p.unit * total)
+
+
+@jit_helper
+def long_normalised_grade_loss(p: Any, scores: Floats, grades: Floats) -> float:
+    """Return what `normalised_grade_loss` does, for a long list."""
+    n = len(scores)
+    w, _ = sorted_columns(scores, grades)
+    spread = w.real[col.SCORE, 0] - w.real[col.SCORE, n - 1]
+    if spread > widest(p.sigma):
+        return normalised_grade_loss(p, scores, grades)
+    factor = OFFSET if spread == 0.0 else p.unit
+    magnitude = factor * _add_grade_pulls(0, n, n, p.sigma, p.fits, w)
+    loss: float = factor * _divided_grade_loss(n, n, p.sigma, p.fits, w)
+    return loss * norm_factor(p.sigma * p.unit * magnitude)

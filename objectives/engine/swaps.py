@@ -4,6 +4,7 @@ g are gains over the ideal DCG (WORTH), and d are discounts of ranks (OWN). u is
 pairs, 0.01 + |s_i - s_j|.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,6 @@ from .gains import Discount, rank_discount
 from .jit import Function, bind, jit_disjoint, jit_helper, jit_inline
 from .lanes import Lanes
 from .near_field import LOWEST, Document, pairs_by_worth
-from .targets import norm_factor
 from .vector import LANES, logistic, padded
 
 # Scores of padding are infinitely far off, and 0 times infinity would be NaN.
@@ -44,6 +44,12 @@ def write_discounts(d: Discount, batch: Batch, w: Columns) -> None:
 def swap_gaps(levels: int) -> Floats:
     """Return an array to be filled by `write_gaps`."""
     return np.empty((levels, levels))
+
+
+@cache
+def unit_gaps(levels: int) -> Floats:
+    """Return gaps of 1 between all levels: made once, and nobody may write into them."""
+    return 1.0 - np.eye(levels)
 
 
 @jit_inline
@@ -141,7 +147,9 @@ def derive_grade_lanes(p: Any, w: Lanes) -> tuple[float, float]:
     return -p.sigma, p.sigma * p.sigma
 
 
-def swap_pairs(divided: bool, apart: bool = False) -> tuple[Function, Function]:
+def swap_pairs(
+    divided: bool, apart: bool = False, weighted: bool = True
+) -> tuple[Function, Function]:
     """Return two compiled functions.
 
     Parameters
@@ -150,6 +158,8 @@ def swap_pairs(divided: bool, apart: bool = False) -> tuple[Function, Function]:
         Whether u is 0.01 + |s_i - s_j| rather than 1.
     apart : bool, default False
         Whether pairs of the same LEVEL are left out.
+    weighted : bool, default True
+        Whether a pair's weight is |g_i - g_j| |d_i - d_j| / u_ij, rather than 1 / u_ij.
 
     Returns
     -------
@@ -159,22 +169,23 @@ def swap_pairs(divided: bool, apart: bool = False) -> tuple[Function, Function]:
     ``add_block(m, top, batch, sigma, w) -> total``
         Does so for the pairs within a block with at least one document before column `top`.
     """
-    rows = jit_helper(bind(_rows, divided=divided, apart=apart))
-    of_two = jit_helper(bind(_of_two, divided=divided))
+    kind = {"divided": divided, "weighted": weighted}
+    rows = jit_helper(bind(_rows, apart=apart, **kind))
+    of_two = jit_helper(bind(_of_two, **kind))
     run = jit_disjoint(bind(_run_rows, of_two=of_two, divided=divided), in_order=False)
     leading = jit_helper(bind(_leading, run_rows=run))
-    pairs = pairs_by_worth(swap_pair(divided))
+    pairs = pairs_by_worth(swap_pair(divided, weighted))
     return rows, jit_helper(bind(_block, add_rows=rows, add_pairs=pairs, add_leading=leading))
 
 
-def swap_pair(divided: bool) -> Function:
+def swap_pair(divided: bool, weighted: bool = True) -> Function:
     """Return what `near_field` and `lanes` take as `of_pair`: w rho and w rho (1 - rho)."""
-    return bind(_of_pair, divided=divided)  # type: ignore[no-any-return]
+    return bind(_of_pair, divided=divided, weighted=weighted)  # type: ignore[no-any-return]
 
 
 _unbound: Any = None
 # Placeholders: `bind` replaces them for the functions below.
-divided = apart = False
+divided = apart = weighted = False
 add_rows = add_pairs = add_leading = run_rows = of_two = _unbound
 
 
@@ -182,8 +193,10 @@ def _of_pair(worse: Document, better: Document) -> tuple[float, float]:
     """Return w rho and w rho (1 - rho)."""
     u = OFFSET + abs(worse.score - better.score) if divided else 1.0
     value = 1.0 / ((worse.decay + better.decay) * u)
-    weight = max(better.worth - worse.worth, 0.0) * abs(worse.own - better.own)
-    weight *= max(worse.top, better.top)
+    weight = 1.0 if better.worth > worse.worth else 0.0
+    if weighted:
+        weight = max(better.worth - worse.worth, 0.0) * abs(worse.own - better.own)
+        weight *= max(worse.top, better.top)
     pull = weight * value * worse.decay
     return pull, pull * (value * u) * better.decay
 
@@ -210,7 +223,9 @@ def _rows(
                 if apart:
                     gap = gap if levels[start + j] != level else 0.0
                 lead = abs(own_score - scores[start + j])
-                weight = abs(gap) * abs(own_discount - discounts[start + j])  # w_ij
+                weight = 1.0 if gap != 0.0 else 0.0
+                if weighted:
+                    weight = abs(gap) * abs(own_discount - discounts[start + j])  # w_ij
                 if divided:
                     weight /= OFFSET + lead
                 right = (gap > 0.0) == (own_score > scores[start + j])
@@ -226,7 +241,9 @@ def _rows(
                 gap = own_gain - gains[start + j]
                 if apart:
                     gap = gap if levels[start + j] != level else 0.0
-                weight = gap * abs(own_discount - discounts[start + j]) * value
+                weight = (1.0 if gap > 0.0 else -1.0 if gap < 0.0 else 0.0) * value
+                if weighted:
+                    weight = gap * abs(own_discount - discounts[start + j]) * value
                 # rho is the share of the worse document.
                 signed = weight * (other if gap > 0.0 else own)
                 pull += signed
@@ -315,7 +332,10 @@ def _of_two(one: Document, other: Document, part: float) -> tuple[float, float]:
     value = 1.0 / ((one.decay + other.decay) * u)
     gap = one.worth - other.worth
     worse, better = (other.decay, one.decay) if gap > 0.0 else (one.decay, other.decay)
-    pull = part * gap * abs(one.own - other.own) * value * worse  # w rho
+    weight = 1.0 if gap > 0.0 else -1.0 if gap < 0.0 else 0.0
+    if weighted:
+        weight = gap * abs(one.own - other.own)
+    pull = part * weight * value * worse  # w rho
     return pull, abs(pull) * (value * u) * better  # w rho (1 - rho)
 
 
@@ -342,25 +362,10 @@ def _block(m: int, top: int, batch: Batch, sigma: float, w: Columns) -> float:
 
 
 _add_lanes = lanes.pairs_in_lanes(swap_pair(divided=False), ranked=True)
-_add_divided_lanes = lanes.pairs_in_lanes(swap_pair(divided=True), ranked=True, sized=True)
 
 
 @jit_inline
 def derive_lanes(p: Any, w: Lanes) -> tuple[float, float]:
     """Write the sums of a group for LambdaRank without norm."""
     _add_lanes(p.sigma, w)
-    return -p.sigma, p.sigma * p.sigma
-
-
-@jit_inline
-def derive_divided_lanes(p: Any, w: Lanes) -> tuple[float, float]:
-    """Write the sums of a group, and the factors of its queries, for LambdaRank with norm."""
-    _add_divided_lanes(p.sigma, w)
-    lanes.write_totals(w)
-    for lane in range(LANES):
-        # Where all scores are equal, the division is undone.
-        tied = w.of_query[lanes.SPREAD, lane] == 0.0
-        factor = w.of_query[lanes.FACTOR, lane] * (OFFSET if tied else 1.0)
-        magnitude = w.of_query[lanes.TOTAL, lane] * factor  # L over 2 sigma
-        w.of_query[lanes.FACTOR, lane] = factor * norm_factor(2.0 * p.sigma * magnitude)
     return -p.sigma, p.sigma * p.sigma

@@ -157,6 +157,9 @@ def train(
         )
         done = progress.tasks[0].completed
     trained.save(model)
+    if trained.choice is not None:
+        made = trained.choice.objective
+        typer.echo(f"auto: {trained.choice}")
     shown = label_of(made) if isinstance(made, Objective) else objective
     kept = trained.n_trees
     typer.echo(

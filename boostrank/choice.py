@@ -1,0 +1,213 @@
+"""Which setting of `Blend` suits the data: compared on halves of the training queries.
+
+Each half trains a model of a quarter of the rounds with steps four times as long, and the other
+half tests it. The middle and both ends are compared first, and the neighbour of an end only if that
+end is better. What is not ahead of the middle by more than a standard error, over queries, is not
+chosen.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boostrank.datasets.folds import group_folds
+from boostrank.hosts.rankers import Rows, take
+from boostrank.metrics import evaluate
+from boostrank.objectives import Blend, Objective
+from boostrank.objectives.blend import AUTO
+from boostrank.objectives.validation import Floats, Integers, check_count, check_positive
+
+#: Fewer queries than this, with something to rank, cannot tell the settings apart.
+LEAST_QUERIES = 50
+MIDDLE, NOISY, CLEAN = "medium", ("lowest", "low"), ("highest", "high")
+SPEED_UP = 4
+LARGEST_RATE = 0.5
+METRIC = "ndcg@10"
+#: XGBoost's, where an estimator has None.
+DEFAULT_ROUNDS, DEFAULT_RATE = 100, 0.3
+
+#: Trains on rows and returns the scores of others:
+#: ``fit(objective, train_rows, test_rows, rounds, learning_rate)``.
+Fit = Callable[[Objective, Integers, Integers, int, float], Floats]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, and why.
+
+    Attributes
+    ----------
+    objective : Blend
+        With the chosen setting.
+    ahead : mapping of str to (float, float)
+        For each setting that was compared: its mean lead in NDCG@10 over "medium" per query, and
+        the standard error of that. Empty if there were too few queries.
+    n_queries : int
+        How many queries were compared: those with something to rank.
+    """
+
+    objective: Blend
+    ahead: Mapping[str, tuple[float, float]]
+    n_queries: int
+
+    def __str__(self) -> str:
+        signal = self.objective.signal
+        if not self.ahead:
+            return (
+                f"signal={signal!r}, the default: {self.n_queries} queries with something to rank "
+                f"are too few to choose, which takes {LEAST_QUERIES}"
+            )
+        found = ", ".join(
+            f"{name} {lead:+.4f} ± {error:.4f}" for name, (lead, error) in self.ahead.items()
+        )
+        return (
+            f"signal={signal!r}: NDCG@10 on {self.n_queries} queries, less that of medium: {found}"
+        )
+
+
+def is_auto(objective: object) -> bool:
+    """Tell whether an objective is to be set from the training data."""
+    return isinstance(objective, Blend) and objective.signal == AUTO
+
+
+def choose_signal(
+    objective: Blend,
+    labels: Any,
+    group: Any,
+    fit: Fit,
+    *,
+    rounds: int,
+    learning_rate: float,
+) -> Choice:
+    """Choose the setting of `Blend` on the training queries.
+
+    Boostrank's rankers and commands call it for ``objective="auto"``.
+
+    Parameters
+    ----------
+    objective : Blend
+        Its other parameters are kept.
+    labels : array_like (n_docs,)
+    group : array_like of integers (n_queries,)
+        Sizes of consecutive queries.
+    fit : callable
+        ``fit(objective, train_rows, test_rows, rounds, learning_rate)`` trains on some rows and
+        returns the scores of others, a float array (n_test_rows,).
+    rounds : int
+    learning_rate : float
+        Those of the training that the choice is for.
+
+    Returns
+    -------
+    Choice
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument of the wrong type or out of range.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> from boostrank.datasets import make_ranking
+    >>> data = make_ranking(60, 10, seed=0)
+    >>> def fit(objective, train, test, rounds, learning_rate):
+    ...     ranker = LGBMRanker(
+    ...         objective=objective, n_estimators=rounds, learning_rate=learning_rate, verbose=-1
+    ...     )
+    ...     ranker.fit(data.X[train], data.y[train], qid=data.qid[train])
+    ...     return ranker.predict(data.X[test])
+    >>> from boostrank.lightgbm import LGBMRanker
+    >>> choice = boostrank.choose_signal(
+    ...     boostrank.Blend(), data.y, data.group, fit, rounds=20, learning_rate=0.1
+    ... )
+    >>> choice.objective.signal in ("lowest", "low", "medium", "high", "highest")
+    True
+    """
+    rounds = max(1, round(check_count("rounds", rounds) / SPEED_UP))
+    rate = check_positive("learning_rate", learning_rate)
+    rate = max(rate, min(SPEED_UP * rate, LARGEST_RATE))
+    y, sizes = np.asarray(labels, np.float64), np.asarray(group)
+    starts = np.cumsum(sizes) - sizes
+    differ = np.maximum.reduceat(y, starts) > np.minimum.reduceat(y, starts)
+    middle = objective.replace(signal=MIDDLE)
+    if differ.sum() < LEAST_QUERIES:
+        return Choice(middle, {}, int(differ.sum()))
+    halves = group_folds(sizes, 2, seed=objective.seed)
+
+    def figures(signal: str) -> Floats:
+        scores = np.empty(len(y))
+        for train, test in halves:
+            scores[test] = fit(objective.replace(signal=signal), train, test, rounds, rate)
+        found = evaluate(scores, y, sizes, (METRIC,), gain=objective.gain, per_query=True)
+        return found[METRIC][differ]
+
+    base = figures(MIDDLE)
+    ahead: dict[str, tuple[float, float]] = {}
+
+    def is_better(signal: str) -> bool:
+        less = figures(signal) - base
+        error = less.std(ddof=1) / np.sqrt(len(less))
+        ahead[signal] = float(less.mean()), float(error)
+        return bool(less.mean() > error)
+
+    better = [side for side in (NOISY, CLEAN) if is_better(side[0])]
+    chosen = MIDDLE
+    if better:
+        end, near = max(better, key=lambda side: ahead[side[0]][0])
+        is_better(near)
+        chosen = max((near, end), key=lambda signal: ahead[signal][0])
+    return Choice(objective.replace(signal=chosen), ahead, int(differ.sum()))
+
+
+def choose_for_ranker(
+    ranker: Any, objective: Objective, rows: Rows, offset: str, **kwargs: Any
+) -> tuple[Objective, Choice | None]:
+    """Return the objective that a ranker trains, and how it was chosen if it was.
+
+    Parameters
+    ----------
+    ranker : estimator
+    objective : Objective
+    rows : Rows
+        The training set.
+    offset : str
+        The name under which `fit` takes scores to start from.
+    **kwargs
+        Further arguments of `fit`.
+    """
+    if not (isinstance(objective, Blend) and is_auto(objective)):
+        return objective, None
+    params = ranker.get_params()
+    query = np.repeat(np.arange(len(rows.group)), rows.group)
+    start = None if rows.offset is None else np.asarray(rows.offset, np.float64)
+    weight = rows.document_weight
+
+    def fit(
+        setting: Objective, train: Integers, test: Integers, rounds: int, rate: float
+    ) -> Floats:
+        own = {"objective": setting, "n_estimators": rounds, "learning_rate": rate}
+        without = [name for name in ("early_stopping_rounds", "callbacks") if name in params]
+        inner = type(ranker)(**{**params, **own, **dict.fromkeys(without)})
+        inner.fit(
+            take(rows.X, train),
+            take(rows.y, train),
+            qid=query[train],
+            sample_weight=None if weight is None else weight[train],
+            **({} if start is None else {offset: start[train]}),
+            **kwargs,
+        )
+        scores = np.asarray(inner.predict(take(rows.X, test)), np.float64)
+        return scores if start is None else scores + start[test]
+
+    choice = choose_signal(
+        objective,
+        rows.y,
+        rows.group,
+        fit,
+        rounds=params["n_estimators"] or DEFAULT_ROUNDS,
+        learning_rate=params["learning_rate"] or DEFAULT_RATE,
+    )
+    return choice.objective, choice

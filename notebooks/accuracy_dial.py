@@ -1,0 +1,152 @@
+"""`Blend`, set automatically and at its default, against the hosts' own on twelve sets.
+
+    python notebooks/accuracy_dial.py run --seeds 1 2 3    # trains what is not in out/dial yet
+    python notebooks/accuracy_dial.py table --seeds 1 2 3
+
+It prints the table of docs/accuracy.md. Sets are those of ``ranking_sets.py``; a seed deals parts
+where the data have none, shuffles documents and is the hosts' own. 300 trees of 15 leaves, each on
+80 % of the features, at least 20 documents per leaf in LightGBM; CatBoost's own trees. NDCG@10 of
+every test query is kept after every tenth tree; the best round is chosen on the validation part.
+"""
+
+import argparse
+import time
+import warnings
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from boostrank.objectives.validation import Floats
+from ranking_sets import SETS, folds
+
+import boostrank
+from boostrank.datasets import RankingData
+from boostrank.lab.model import Model
+from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.settings import Settings
+
+OUT = Path("out/dial")
+ROUNDS, STEP = 300, 10
+BASE = "lightgbm:lambdarank"
+ROWS: dict[str, tuple[str, Any]] = {
+    BASE: ("lightgbm", "lambdarank"),
+    "lightgbm:rank_xendcg": ("lightgbm", "rank_xendcg"),
+    "xgboost:rank:ndcg": ("xgboost", "rank:ndcg"),
+    "catboost:QueryRMSE": ("catboost", "QueryRMSE"),
+    "auto": ("lightgbm", boostrank.objective("auto")),
+    **{
+        f"blend:signal={signal}": ("lightgbm", boostrank.Blend(signal=signal))
+        for signal in ("lowest", "low", "medium", "high", "highest")
+    },
+    "reg-shf-sdcg": ("lightgbm", boostrank.RegSHFSDCG(total_rounds=ROUNDS)),
+    "shf-sdcg": ("lightgbm", boostrank.SHFSDCG()),
+}
+SHARED = {
+    "lightgbm": {"feature_fraction": 0.8},
+    "xgboost": {"colsample_bytree": 0.8},
+    "catboost": {},
+}
+
+
+def file_of(name: str, row: str, rate: float, seed: int) -> Path:
+    """Return the path of a result."""
+    return OUT / f"{name} {row.replace(':', '.')} {rate} {seed}.npz"
+
+
+def curve(model: Model, part: RankingData) -> Floats:
+    """Return NDCG@10 (marks, queries) after every tenth tree."""
+    return np.array(
+        [
+            boostrank.evaluate(
+                model.predict(part.X, min(mark, model.n_trees)),
+                part.y,
+                part.group,
+                ("ndcg@10",),
+                per_query=True,
+            )["ndcg@10"]
+            for mark in range(STEP, ROUNDS + 1, STEP)
+        ]
+    )
+
+
+def run(name: str, row: str, rate: float, seed: int) -> None:
+    """Train a row on the folds of a set, and save what the test parts give."""
+    path = file_of(name, row, rate, seed)
+    if path.exists():
+        return
+    host, objective = ROWS[row]
+    if not isinstance(objective, str):
+        objective = objective.replace(seed=seed)
+    settings = Settings(rounds=ROUNDS, learning_rate=rate, seed=seed)
+    best, whole, chosen, seconds = [], [], [], 0.0
+    for fold in folds(name, seed):
+        begin = time.process_time()
+        model, _ = TRAINERS[host].train(objective, fold.train, settings, SHARED[host])
+        seconds += time.process_time() - begin
+        chosen.append(getattr(model, "choice", None))
+        place = np.nanmean(curve(model, fold.validation), axis=1).argmax()
+        tested = curve(model, fold.test)
+        best.append(tested[place])
+        whole.append(tested[-1])
+    figures = np.stack([np.concatenate(best), np.concatenate(whole)])
+    signals = [choice.objective.signal if choice else "" for choice in chosen]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, figures=figures, seconds=seconds, signals=signals)
+    means = np.nanmean(figures, axis=1).round(4)
+    print(name, row, rate, seed, means, f"{seconds:.1f} s", *filter(None, signals), flush=True)
+
+
+def difference(name: str, row: str, rate: float, seeds: list[int]) -> Floats:
+    """Return NDCG@10 less that of the baseline (2, queries), for all seeds."""
+    pairs = [
+        [np.load(file_of(name, each, rate, seed))["figures"] for each in (row, BASE)]
+        for seed in seeds
+    ]
+    less = [own - base for own, base in pairs]
+    # The same queries are tested with every seed where all of them are, and are then averaged.
+    same = len({each.shape for each in less}) == 1 and name in ("ohsumed", "mq2008")
+    joined = np.mean(less, axis=0) if same else np.concatenate(less, axis=1)
+    return joined[:, ~np.isnan(joined).any(axis=0)]
+
+
+def table(names: list[str], rows: list[str], rate: float, seeds: list[int]) -> None:
+    """Print differences from the baseline, best round / all rounds, and a standard error."""
+    print(f"| | {' | '.join(names)} |\n|{'---|' * (len(names) + 1)}")
+    for row in rows:
+        cells = []
+        for name in names:
+            files = [file_of(name, each, rate, seed) for seed in seeds for each in (row, BASE)]
+            if not all(file.exists() for file in files):
+                cells.append("")
+                continue
+            less = difference(name, row, rate, seeds)
+            error = less[1].std(ddof=1) / np.sqrt(less.shape[1])
+            means = " / ".join(f"{mean:+.3f}".replace("0.", ".") for mean in less.mean(axis=1))
+            cells.append(f"{means} ({error:.3f})".replace("(0.", "(."))
+            if row == "auto":
+                found = [np.load(file_of(name, row, rate, seed)) for seed in seeds]
+                signals = np.concatenate([each["signals"] for each in found])
+                cells[-1] += " " + ", ".join(dict.fromkeys(signals))
+        print(f"| {row} | {' | '.join(cells)} |")
+
+
+def main() -> None:
+    """Run or print."""
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("action", choices=("run", "table"))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--sets", nargs="+", default=list(SETS))
+    parser.add_argument("--rows", nargs="+", default=list(ROWS))
+    parser.add_argument("--rate", type=float, default=0.05)
+    given = parser.parse_args()
+    if given.action == "table":
+        table(given.sets, given.rows, given.rate, given.seeds)
+        return
+    for seed, name, row in product(given.seeds, given.sets, given.rows):
+        run(name, row, given.rate, seed)
+
+
+if __name__ == "__main__":
+    main()

