@@ -42,9 +42,7 @@ def _eval_set(evals: list[rankers.Rows]) -> dict[str, Any]:
     return {"eval_set": [(rows.X, rows.y) for rows in evals]}
 
 
-def _evaluation_sets(
-    eval_set: Any, eval_X: Any, eval_y: Any, *given: Any
-) -> tuple[Any, Any, Any, Any, Any]:
+def _evaluation_sets(eval_set: Any, eval_X: Any, eval_y: Any, *given: Any) -> tuple[Any, ...]:
     """Return pairs of X and y, and what belongs to each, from either form of arguments."""
     if eval_X is None and eval_y is None:
         return (eval_set, *given)

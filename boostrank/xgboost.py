@@ -134,7 +134,7 @@ class XGBRanker(xgboost.XGBRanker):
         objective = self.objective
         super().load_model(fname)
         self.objective = objective
-        self.sparse_ = None
+        self.sparse_: bool | None = None
 
     def fit(
         self,
@@ -244,10 +244,10 @@ class XGBRanker(xgboost.XGBRanker):
         self.objective_ = where(objective)
         obj: Objective | _DocumentWeights = self.objective_
         weight = train.weight
+        of_rows = train.document_weight
         # A linear booster makes NaN of one weight per query.
-        linear = self.booster == "gblinear"
-        if train.document_weight is not None and (linear or len(train.weight) != len(train.group)):
-            obj, weight = _DocumentWeights(self.objective_, train.document_weight), None
+        if of_rows is not None and (self.booster == "gblinear" or weight is of_rows):
+            obj, weight = _DocumentWeights(self.objective_, of_rows), None
         callbacks = monitoring.fresh(self.callbacks) or []
         # What `xgboost.train` makes of early_stopping_rounds.
         if self.early_stopping_rounds is not None:
@@ -305,6 +305,7 @@ class XGBRanker(xgboost.XGBRanker):
         }
         if ref is None:
             kwargs["feature_weights"] = self.feature_weights
+        made: xgboost.DMatrix
         try:
             if self.tree_method in (None, "auto", "hist") and self.booster != "gblinear":
                 made = xgboost.QuantileDMatrix(rows.X, ref=ref, max_bin=self.max_bin, **kwargs)

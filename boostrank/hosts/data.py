@@ -61,12 +61,12 @@ def read(data: Any) -> HostData:
                 "group is missing: this DMatrix has no queries; give it group=sizes or qid=ids"
             )
         # Subtracting unsigned boundaries would wrap.
-        group = np.diff(boundaries.astype(np.int64))
+        sizes = np.diff(boundaries.astype(np.int64))
         labels, *others = (
             xgboost_field(data, name) for name in ("label", "weight", "label_lower_bound")
         )
         weight, position = (each if len(each) else None for each in others)
-        return HostData("xgboost", labels, group, weight, position)
+        return HostData("xgboost", labels, sizes, weight, position)
     if hasattr(data, "get_field"):
         group = data.get_group()
         if group is None:
@@ -76,7 +76,8 @@ def read(data: Any) -> HostData:
             # it has read them.
             rows, whole = _rows_of(data)
             sizes = whole.get_group()
-            group = np.unique(np.repeat(np.arange(len(sizes)), sizes)[rows], return_counts=True)[1]
+            query = np.repeat(np.arange(len(sizes)), sizes)[rows]
+            group = np.asarray(np.unique(query, return_counts=True)[1])
         labels = data.get_label()
         if labels is None:
             raise ValueError("labels are missing: give the Dataset label=grades")

@@ -224,7 +224,8 @@ def beyond_float32(X: Any) -> str:
 
 def _dense(X: Any) -> npt.NDArray[Any]:
     if np.ma.isMaskedArray(X):
-        X = X.astype(np.result_type(X.dtype, np.float32)).filled(np.nan)
+        floats: Any = X.astype(np.result_type(X.dtype, np.float32))
+        X = floats.filled(np.nan)
     try:
         array = np.asarray(X)
     except ValueError as error:
@@ -300,7 +301,7 @@ def _names(X: Any, rules: HostRules) -> tuple[str, ...] | None:
     return None if columns is None else tuple(_written(columns, rules))
 
 
-def _types(X: Any) -> Iterable[Any]:
+def _types(X: Any) -> Any:
     return X.schema.types if _has(X, "column_names") else X.dtypes
 
 

@@ -223,7 +223,7 @@ def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:
 
 def read_sets(
     train: tuple[Any, Any, Any, Any, Any, Any],
-    evals: tuple[Any, Any, Any, Any, Any],
+    evals: tuple[Any, ...],
     *,
     sort: bool,
     domain: str,
