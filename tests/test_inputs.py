@@ -221,6 +221,15 @@ def test_whole_numbers(host, data):
         check(host, want, X, np.asarray, np.asarray)
 
 
+def test_large_whole_numbers(data):
+    """LightGBM reads those of arrays as float32, next to which timestamps are all the same."""
+    X = 1_700_000_000 + np.argsort(np.argsort(data.X, axis=0), axis=0) // 40
+    want = Want("lightgbm", data, X.astype(float))
+    assert len(np.unique(want.scores)) > 5
+    for kind in ("i4", "i8", "u8", ">i8"):
+        check("lightgbm", want, lambda X, kind=kind: X.astype(kind), np.asarray, np.asarray)
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_booleans(host, data):
     """Of frames alone: a sparse matrix leaves False out."""

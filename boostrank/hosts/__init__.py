@@ -31,6 +31,8 @@ collective    what the workers of one distributed training share
 preferences   finds the rows of pairs in the data that a booster trains on
 several       which losses learn in a round, and from which labels
 rankers       what the rankers of both hosts share
+features      a ranker's features on their way to a host
+monitoring    the metrics and the callbacks of a ranker's training
 undocumented  every undocumented feature of the hosts, Dask or Numba that is relied on
 """
 
