@@ -464,6 +464,7 @@ FRAMES = {
 
 
 @pytest.mark.filterwarnings("ignore:labels:UserWarning")
+@pytest.mark.filterwarnings("ignore:no query has two different labels:UserWarning")
 @settings(fuzzed, max_examples=settings.default.max_examples // 2)
 @given(
     # A mixture's parts are scaled one by one, which its own tests check.

@@ -208,6 +208,7 @@ def test_weights_of_queries_are_spread():
 # ---- memory of the last call ---------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:no query has two different labels:UserWarning")
 @pytest.mark.parametrize("label_type", [np.float32, np.float64])
 @pytest.mark.parametrize("score_type", [np.float32, np.float64])
 def test_what_a_host_hands_over_stays_its_own(label_type, score_type, rng):

@@ -65,7 +65,7 @@ every_form = pytest.mark.parametrize("form", FORMS)
     "objective",
     [
         RankNet(), boostrank.ListNet(), boostrank.SHFSDCG(perturb=None), boostrank.SDCG(k=2),
-        boostrank.Regression(), boostrank.Calibrated(), boostrank.Blend(perturb=None),
+        boostrank.Regression(), boostrank.Calibrated(), boostrank.Blend(signal="low", perturb=None),
         boostrank.Mix(RankNet(), boostrank.SDCG(), 0.3),
     ],
     ids=lambda objective: objective.name,
@@ -179,7 +179,7 @@ def test_it_is_one_object_with_what_is_inside():
     assert scheduled.scheduled
     assert scheduled._at(4).objective.alpha == 2.0
     assert unbiased.contract.gradient == "frozen"
-    assert unbiased.contract.frozen == "factors"
+    assert unbiased.contract.frozen == "w, the pairs' normalisation; factors"
 
 
 @pytest.mark.parametrize(
