@@ -1,6 +1,8 @@
 """Gains and discounts: parameters of objectives and metrics, and parity with the hosts' own."""
 
 import pickle
+from fractions import Fraction
+from itertools import combinations
 
 import lightgbm as lgb
 import numpy as np
@@ -72,6 +74,40 @@ def test_tiny_grades_keep_their_digits(rng):
     for size, error in ((1e-6, 1e-6), (1e-12, 1e-9), (1e-30, 1e-9)):
         got, _ = LambdaRank().grad_hess(scores, labels * size, group)
         np.testing.assert_allclose(got, want, rtol=0.0, atol=error * np.abs(want).max())
+
+
+def exact_err(stops):
+    reach, value = Fraction(1), Fraction(0)
+    for rank, stop in enumerate(stops, 1):
+        value += reach * stop / rank
+        reach *= 1 - stop
+    return value
+
+
+@pytest.mark.parametrize("gain", ["exponential", "linear"])
+def test_the_swaps_of_err_do_not_cancel(gain, rng):
+    """A document of grade 30 stops all but 1e-9 of the users, and what follows still counts."""
+    for n in (2, 3, 7, 12):
+        labels = rng.integers(24, 31, n).astype(float)
+        labels = labels if gain == "exponential" else np.exp2(labels)
+        scores = rng.normal(size=n)
+        gains = [
+            Fraction(2) ** int(y) - 1 if gain == "exponential" else Fraction(y) for y in labels
+        ]
+        order = np.argsort(-scores)
+        stops = [gains[i] / (1 + max(gains)) for i in order]
+        want = np.zeros(n)
+        for a, b in combinations(range(n), 2):
+            swapped = list(stops)
+            swapped[a], swapped[b] = stops[b], stops[a]
+            weight = float(abs(exact_err(swapped) - exact_err(stops)))
+            better, worse = (order[a], order[b])[:: 1 if stops[a] >= stops[b] else -1]
+            pull = weight / (1.0 + np.exp(scores[better] - scores[worse]))
+            want[better] -= pull
+            want[worse] += pull
+        err = LambdaRank(target="err", gain=gain, sigma=1.0, norm=False)
+        got, _ = err.grad_hess(scores, labels, [n])
+        np.testing.assert_allclose(got, want, rtol=0.0, atol=1e-13 * np.abs(want).max())
 
 
 @pytest.mark.parametrize("n", [40, 700, 5000])

@@ -1,5 +1,6 @@
 """Every objective in both hosts' training calls, compared with plain reference training."""
 
+import contextlib
 import copy
 import inspect
 import pickle
@@ -648,3 +649,33 @@ def test_a_users_own_objective(data):
     assert trees(booster) == trees(train_lightgbm(ours, X, y, group))
     booster = xgb.train(XGBOOST, xgb.DMatrix(X, y, group=group), ROUNDS, obj=objective)
     assert trees(booster) == trees(train_xgboost(ours, X, y, group))
+
+
+def test_a_round_that_fails_is_done_again():
+    """Ctrl-C in round 2 of an update loop, and the loop goes on: no round is counted twice."""
+    seen = []
+
+    def steepness(round, total_rounds):
+        seen.append(round)
+        if interrupted and seen[-1] == 2:
+            interrupted.pop()
+            raise KeyboardInterrupt
+        return float(round)
+
+    def train():
+        seen.clear()
+        X = np.random.default_rng(0).normal(size=(40, 2))
+        data = lgb.Dataset(X, (X[:, 0] > 0).astype(int), group=[20, 20])
+        objective = boostrank.SDCG(alpha=boostrank.Schedule(steepness, 9))
+        booster = lgb.Booster({"objective": "none", "verbosity": -1, "num_threads": 1}, data)
+        for _ in range(4 + len(interrupted)):
+            with contextlib.suppress(KeyboardInterrupt):
+                booster.update(fobj=objective)
+        return booster.model_to_string(), list(dict.fromkeys(seen))
+
+    interrupted = []
+    want = train()
+    interrupted = [True]
+    assert train() == want
+    assert not interrupted
+    assert want[1] == [1, 2, 3, 4]

@@ -745,3 +745,31 @@ def test_metric_needs_groups():
     data = lightgbm.Dataset(np.zeros((2, 1)), [1, 0], params={"verbosity": -1}).construct()
     with pytest.raises(ValueError, match="group is missing"):
         metric("map")(np.zeros(2), data)
+
+
+# ---- early stopping ------------------------------------------------------------------------------
+
+
+def stopping(name, **kwargs):
+    """Train XGBoost with a metric that is best in the third round, and stop after two worse."""
+    rng = np.random.default_rng(0)
+    data = xgboost.DMatrix(rng.normal(size=(40, 2)), rng.integers(0, 3, 40), group=[20, 20])
+    stop = xgboost.callback.EarlyStopping(rounds=2, **kwargs)
+    measure = metric(name)
+    sign = 1.0 if measure.larger_is_better else -1.0
+    values = iter([1.0, 2.0, 3.0, 2.0, 1.0, 0.0, -1.0, -2.0])
+    object.__setattr__(measure, "_value", lambda *args: sign * next(values))
+    params = {"objective": "rank:pairwise", "disable_default_eval_metric": True}
+    booster = xgboost.train(
+        params, data, 8, evals=[(data, "a")], custom_metric=measure, callbacks=[stop],
+        verbose_eval=False,
+    )  # fmt: skip
+    return booster.best_iteration, booster.num_boosted_rounds()
+
+
+@pytest.mark.parametrize("name", [*EVERY_MEASURE, "logloss", "brier", "ece"])
+def test_xgboost_stops_in_the_direction_of_each_metric(name):
+    upwards = metric(name).larger_is_better
+    assert stopping(name) == stopping(name, maximize=upwards) == (2, 5)
+    with pytest.raises(ValueError, match=f"wrong way.*maximize={upwards}"):
+        stopping(name, maximize=not upwards, metric_name=name)

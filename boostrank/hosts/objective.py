@@ -52,4 +52,7 @@ def gradient_for_host(
                 f"(iteration, preds, DMatrix); got {len(args)} arguments. To evaluate it "
                 "yourself, call .grad_hess(scores, labels, group)"
             )
-    return hand_over(with_hosts_gain(objective, data.host), preds, data, round)
+    gradients = hand_over(with_hosts_gain(objective, data.host), preds, data, round)
+    if data.host == "lightgbm":
+        rounds.lightgbm_done(objective, preds)
+    return gradients

@@ -1,8 +1,9 @@
 """Determines the boosting round of a call.
 
 LightGBM does not pass the round, but a Booster hands over the same array of predictions in every
-round, so the calls made with that array are counted. XGBoost passes the round as the iteration.
-When training continues a model, neither says how many rounds it already has, but its Booster does.
+round, so the calls that returned with that array are counted. XGBoost passes the round as the
+iteration. When training continues a model, neither says how many rounds it already has, but its
+Booster does.
 """
 
 import threading
@@ -23,26 +24,30 @@ from boostrank.objectives import Objective
 
 
 class _Calls:
-    """Counts the calls of an objective with one array of predictions."""
+    """Counts the rounds that an objective has done with one array of predictions."""
 
     def __init__(self) -> None:
         # Re-entrant: collecting garbage while the lock is held may run `_forget` in this thread.
         self._lock = threading.RLock()
         self._counts: dict[tuple[int, Objective], tuple[weakref.ref[Any], int]] = {}
 
-    def count(
-        self, objective: Objective, preds: npt.NDArray[Any], before: Callable[[], int]
-    ) -> int:
-        """Count this call; `before` gives the count to start from, once for each array."""
+    def next(self, objective: Objective, preds: npt.NDArray[Any], before: Callable[[], int]) -> int:
+        """Return the round to do; `before` gives the count to start from, once for each array."""
         key = (id(preds), objective)
         with self._lock:
             known = self._counts.get(key)
             # A new array may have the address of one that is gone.
             if known is None or known[0]() is not preds:
                 known = weakref.ref(preds, lambda dead: self._forget(key, dead)), before()
-            count = known[1] + 1
-            self._counts[key] = known[0], count
-            return count
+                self._counts[key] = known
+            return known[1] + 1
+
+    def done(self, objective: Objective, preds: npt.NDArray[Any]) -> None:
+        """Count a round, whose gradients are complete."""
+        key = (id(preds), objective)
+        with self._lock:
+            array, count = self._counts[key]
+            self._counts[key] = array, count + 1
 
     def _forget(self, key: tuple[int, Objective], dead: weakref.ref[Any]) -> None:
         with self._lock:
@@ -84,7 +89,19 @@ def of_lightgbm(objective: Objective, preds: npt.NDArray[Any]) -> int:
             return objective.start_round - 1
         return 0 if booster is None else _continued(objective, booster.current_iteration())
 
-    return _calls.count(objective, preds, before)
+    return _calls.next(objective, preds, before)
+
+
+def lightgbm_done(objective: Objective, preds: npt.NDArray[Any]) -> None:
+    """Count the round of these predictions, so that one that failed is done again.
+
+    Parameters
+    ----------
+    objective : Objective
+    preds : array
+        As in `of_lightgbm`.
+    """
+    _calls.done(objective, preds)
 
 
 def of_xgboost(objective: Objective, iteration: int) -> int:

@@ -43,6 +43,10 @@ XGBoost
   Test: test_xgboosts_booster_holds_the_objective.
 - The Booster is the local variable ``self`` of a caller (`training_booster`). Without: rounds start
   at 1 in continued training. Test: test_the_booster_is_among_the_callers.
+- The ``CallbackContainer`` that asks for metrics is the local ``self`` of a caller, and has
+  ``callbacks``, ``metric`` and ``history`` (`xgboost_callbacks`). Without: XGBoost's early stopping
+  minimises most metrics. Test: tests/test_metrics.py,
+  test_xgboost_stops_in_the_direction_of_each_metric.
 - ``xgboost.training.cv`` is among the callers (`xgboost_cross_validates`). Without: pairs of
   `Preferences` may be taken as rows of a fold. Test: tests/test_preferences.py,
   test_xgboosts_cv_is_refused.
@@ -121,6 +125,23 @@ def training_booster(host: str) -> Any:
     """
     frame = next(_booster_frames(host), None)
     return None if frame is None else frame.f_locals["self"]
+
+
+def xgboost_callbacks() -> Any:
+    """Return the ``CallbackContainer`` of XGBoost that is asking for metrics, or None.
+
+    Returns
+    -------
+    xgboost.callback.CallbackContainer or None
+    """
+    container = getattr(sys.modules.get("xgboost.callback"), "CallbackContainer", ())
+    frame = inspect.currentframe()
+    while frame is not None:
+        method = frame.f_code.co_varnames[:1] == ("self",)
+        if method and isinstance(frame.f_locals.get("self"), container):
+            return frame.f_locals["self"]
+        frame = frame.f_back
+    return None
 
 
 def lightgbms_init_model() -> Any:

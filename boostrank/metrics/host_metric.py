@@ -1,11 +1,13 @@
 """Metrics as LightGBM and XGBoost call them after each round."""
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from boostrank.hosts.data import read
+from boostrank.hosts.undocumented import xgboost_callbacks
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.definitions import parse_name
 from boostrank.metrics.evaluation import evaluate
@@ -59,6 +61,7 @@ class Metric:
                 host = read(data)
                 weight = host.weight
                 if host.host == "xgboost":
+                    self._direct_xgboost()
                     if weight is not None:
                         # Per query, which `evaluate` could not tell if n_queries == n_docs.
                         weight = np.repeat(weight, host.group)
@@ -72,6 +75,31 @@ class Metric:
                     "a metric is called by LightGBM with (preds, Dataset) or (y_true, y_pred, "
                     f"weight, group) and by XGBoost with (preds, DMatrix); got {len(args)} "
                     "arguments. To measure scores yourself, use boostrank.evaluate"
+                )
+
+    def _direct_xgboost(self) -> None:
+        """Tell XGBoost's early stopping, which guesses from the name, which direction is better."""
+        container = xgboost_callbacks()
+        if container is None:
+            return
+        if container.metric is self:  # XGBoost's own metrics come before it
+            last = self.name
+        else:  # a function around it may return several
+            last = next((list(log)[-1] for log in reversed(container.history.values()) if log), "")
+        for stop in container.callbacks:
+            if not isinstance(stop, sys.modules["xgboost.callback"].EarlyStopping):
+                continue
+            named = stop.metric_name or last
+            if named != self.name:
+                continue
+            if stop.maximize is None:
+                stop.maximize = self.larger_is_better
+            upwards = self.larger_is_better
+            if bool(stop.maximize) is not upwards:
+                raise ValueError(
+                    f"early stopping would go the wrong way: {self.name} is better if "
+                    f"{'larger' if upwards else 'smaller'}; pass callbacks="
+                    f"[xgboost.callback.EarlyStopping(rounds=..., maximize={upwards})]"
                 )
 
     def _value(self, scores: Any, labels: Any, group: Any, weight: Any) -> float:
@@ -101,8 +129,8 @@ def metric(
     `lightgbm.LGBMRanker`, and as ``custom_metric=`` to `xgboost.train` and `xgboost.cv`. It takes
     labels, queries and weights from the host's data. Switch off LightGBM's own metric of the same
     name (``metric="None"``), because LightGBM records results by name. For early stopping, LightGBM
-    is told which direction is better; XGBoost guesses it from the names ndcg, map and precision,
-    and needs ``EarlyStopping(maximize=True)`` for the others (False for logloss, brier and ece).
+    and XGBoost are told which direction is better. In a function around several metrics, XGBoost
+    guesses it unless ``EarlyStopping(maximize=)`` is given, and a wrong guess is refused.
 
     Parameters
     ----------

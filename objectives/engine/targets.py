@@ -10,7 +10,7 @@ when those at ranks a and b are swapped. t is 1 if the better one is at b, else 
     mrr     x = 1[g > 0], upper_1 = lower_1 = 1 / min(r, f), upper_0 = lower_0 =
             1 / min(max(r, f), s), with f and s the ranks of the first two relevant documents
     err     x = R_i = g_i / (1 + g_max), P_r = prod_{m < r} (1 - R_m), c_a = 1 / (1 - R_a),
-            T_r = sum_{m <= r} R_m P_m / m; upper = P_a / a + c_a T_a, lower = T_{b-1} + P_b / b
+            U_r = sum_{m > r} R_m P_m / m; upper = P_a / a - c_a U_a, lower = P_b / b - U_{b-1}
 
 Precision, recall and the average relevance position are dcg with their own gains and discounts.
 """
@@ -95,15 +95,20 @@ def _write_err(x: Floats, upper: Floats, lower: Floats, c: Floats) -> None:
     best = 0.0
     for a in range(len(x)):
         best = max(best, x[a])
-    reach, stopped = 1.0, 0.0  # P_r, T_{r-1}
+    reach = 1.0  # P_r
     for a in range(len(x)):
-        rank = a + 1.0
+        rest = (1.0 + (best - x[a])) / (1.0 + best)  # 1 - R_a, which would cancel
         x[a] /= 1.0 + best
-        c[a] = 1.0 / (1.0 - x[a])
-        lower[0, a] = lower[1, a] = stopped + reach / rank
-        stopped += x[a] * reach / rank
-        upper[0, a] = upper[1, a] = reach / rank + c[a] * stopped
-        reach *= 1.0 - x[a]
+        c[a] = 1.0 / rest
+        upper[0, a] = reach / (a + 1.0)
+        reach *= rest
+    # Sums from the last rank: from the first, later terms would drown wherever R_a is almost 1.
+    below = 0.0  # U_r
+    for a in range(len(x) - 1, -1, -1):
+        alone = upper[0, a]
+        upper[0, a] = upper[1, a] = alone - c[a] * below
+        below += x[a] * alone
+        lower[0, a] = lower[1, a] = alone - below
 
 
 @jit_inline
