@@ -94,7 +94,8 @@ def noise(objective, scores, y, group, round):
 def host_gradients(objective, scores, y, group, round, weight=1.0):
     """Return the gradients as the hosts should get them; `weight` is one per document.
 
-    Noise reaches all parts but squared errors, which see the scores before it.
+    Noise reaches all parts but squared errors and normalised RankNet, which see the scores
+    before it.
     """
     noiseless = scores
     if objective.perturb is not None:
@@ -106,7 +107,8 @@ def host_gradients(objective, scores, y, group, round, weight=1.0):
         grad, hess, share = 0.0, 0.0, 0.0
         for factor, part in parts:
             squares = isinstance(part, boostrank.Regression | boostrank.QueryRMSE)
-            seen = noiseless if squares else scores
+            normalised = isinstance(part, boostrank.RankNet) and part.norm
+            seen = noiseless if squares or normalised else scores
             g, h = part.grad_hess(seen, y, group, round=round)
             mean = h[g != 0].mean()
             grad = grad + g * (factor / mean)
