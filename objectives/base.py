@@ -436,10 +436,6 @@ class Objective(ABC):
         """The compiled loss for these parameters."""
         return self.kernel
 
-    def _fitting(self, gains: Floats, boundaries: Integers) -> Kernel:
-        """Return the compiled loss whose derivatives suit these queries."""
-        return self._compiled
-
     def _params(self, draws: Floats | None = None) -> Any:
         """Return the kernel's parameters: the fields with the same names.
 
@@ -452,6 +448,10 @@ class Objective(ABC):
             if own.name in values and "compiled" in own.metadata:
                 values[own.name] = own.metadata["compiled"](values[own.name])
         return params(**{name: 0 if value is None else value for name, value in values.items()})
+
+    def _loss_params(self) -> Any:
+        """Return the parameters of the kernel that computes the loss itself."""
+        return self._params()
 
     @property
     def _gain(self) -> Gain:
@@ -466,7 +466,7 @@ class Objective(ABC):
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         """Write the loss of every query into `loss` (zeros)."""
         gains = self._kernel_gains(labels, boundaries)
-        self._compiled.losses(self._params(), boundaries, scores, gains, loss)
+        self._compiled.losses(self._loss_params(), boundaries, scores, gains, loss)
 
     def _grad_hess(
         self,
@@ -484,8 +484,7 @@ class Objective(ABC):
         """
         p, code = self._params(draws), HESSIANS[self.hessian]
         gains = self._kernel_gains(labels, boundaries)
-        fitting = self._fitting(gains, boundaries)
-        fitting.derivatives(p, boundaries, scores, gains, code, grad, hess)
+        self._compiled.derivatives(p, boundaries, scores, gains, code, grad, hess)
 
 
 #: Names of the parameters that every objective has for its host.

@@ -43,138 +43,136 @@ When to use
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from . import targets
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
-from .engine import columns as col
-from .engine import swaps
-from .engine.columns import BY_WORTH_UP_TO, UNLIMITED, Batch, Columns, Packing, write_decays
-from .engine.divided import OFFSET, add_divided_pairs, fits, widest
-from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
-from .engine.driver import Kernel, kernels_by_grades, query_kernel
-from .engine.far_field import add_weighted_far_pairs, new_table
-from .engine.gains import Discount
-from .engine.jit import jit_inline
-from .engine.pair_losses import long_normalised_loss, long_swap_loss
-from .engine.targets import NDCG, VARIANTS, add_swapped_pairs, norm_factor, swapped_loss
+from .engine.columns import (
+    BEGIN,
+    CURVATURE,
+    OWN,
+    PLACE,
+    PULL,
+    SCORE,
+    SIZE,
+    TOTAL,
+    UNLIMITED,
+    Batch,
+    Columns,
+    Rules,
+    Tuning,
+)
+from .engine.divided import divided_fit, has_fit
+from .engine.driver import Kernel, query_kernel
+from .engine.far_field import (
+    ABOVE,
+    DIFFERENCE,
+    LOG,
+    LOGISTIC,
+    SLOPE,
+    constant,
+    fit_of,
+    linear,
+    pair_entry,
+)
+from .engine.gains import Discount, rank_discount
+from .engine.jit import Function
+from .engine.pairs import Document, pair_loop
+from .engine.sigmoid import SigmoidKernel, Sums, step
+from .engine.targets import NDCG, VARIANTS, add_swapped_pairs, norm_factor
+from .engine.vector import log1p_of
 from .gains import Gain, discount_field, gain_field
-from .parameters import checked, choice, cutoff, flag, schedulable
+from .parameters import checked, choice, cutoff, flag, positive, schedulable
 from .schedules import Schedule
 from .validation import Floats, Integers
 
-# Up to these lengths or truncations, visiting all pairs is faster: without norm, with norm.
-DIRECT_UP_TO, DIRECT_TOP = (480, BY_WORTH_UP_TO), (110, 160)
-NO_FITS = np.zeros((1, 1, 1))
+# Sums of divided functions have more terms: all pairs take less time up to this length.
+DIVIDED = Tuning(direct=1024)
 
 
 class LambdaRankParams(NamedTuple):
-    """The kernels' parameters."""
+    """The parameters of the kernel for other targets and variants."""
 
     target: int  # one of `targets.TARGETS`
     variant: int  # one of `targets.VARIANTS`
     truncation: int  # 0: none
     sigma: float
     norm: bool
+    offset: float
     discount: Discount
-    fits: Floats  # from `divided.fits`, with norm
 
 
-@jit_inline
-def _packing(p: LambdaRankParams) -> Packing:
-    top, block = p.truncation, col.WIDE_BLOCK
-    direct = 0 < top <= DIRECT_TOP[int(p.norm)] or (p.norm and widest(p.sigma) < 0.0)
-    direct_up_to = UNLIMITED if direct else DIRECT_UP_TO[int(p.norm)]
-    return Packing(top, p.target == NDCG, direct_up_to, top, p.discount, block)
+def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return w rho and w rho (1 - rho), before a query's normalisation."""
+    u = p.offset + abs(worse.score - better.score) if p.offset > 0.0 else 1.0
+    value = 1.0 / ((worse.decay + better.decay) * u)
+    weight = (better.worth - worse.worth) * abs(worse.own - better.own)
+    weight *= max(worse.counts, better.counts)
+    pull = weight * value * worse.decay
+    return pull, pull * (value * u) * better.decay
 
 
-_, _add_block = swaps.swap_pairs(divided=False)
-_add_many = dominance(swaps.swap_pairs(divided=False, apart=True)[0], divided=False, weighted=True)
+def of_loss(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return w rho, and half of the loss: each document has a share."""
+    u = p.offset + abs(worse.score - better.score) if p.offset > 0.0 else 1.0
+    weight = (better.worth - worse.worth) * abs(worse.own - better.own) / u
+    weight *= max(worse.counts, better.counts)
+    z = min(worse.decay, better.decay) / max(worse.decay, better.decay)
+    loss = log1p_of(z) + p.rate * max(worse.score - better.score, 0.0)
+    return weight * worse.decay / (worse.decay + better.decay), 0.5 * weight * loss
 
 
-def _write_derivatives(
-    p: LambdaRankParams, batch: Batch, table: Floats, w: Columns
-) -> tuple[float, float]:
-    swaps.write_discounts(p.discount, batch, w)
-    write_decays(w, batch, p.sigma)
-    for m in range(batch.blocks):
-        begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
-        first = 0 if batch.spans_blocks else begin
-        top = first + p.truncation if p.truncation > 0 else UNLIMITED
-        if many and size > DIRECT and top - first > DIRECT // 2:
-            _add_many(begin, begin + size, top, p.sigma, LOGISTIC_FIT, w)
-        else:
-            _add_block(m, top, batch, p.sigma, w)
-    if long and batch.spans_blocks:
-        swaps.write_swap_table(table, w, batch)
-        top = p.truncation if p.truncation > 0 else batch.columns
-        add_weighted_far_pairs(p.sigma, table, batch, w, top)
-    return -p.sigma, p.sigma * p.sigma
+def _by_discount(entry: Function) -> Function:
+    """Return the numbers for two channels: times the difference of discounts."""
+
+    def of_both(relation: int, side: int) -> list[Floats]:
+        (value,) = entry(relation, side)
+        value = -value if side == ABOVE else value  # the document above has the larger discount
+        return [value, -value]
+
+    return of_both
 
 
-_add_divided_rows, _add_divided_block = swaps.swap_pairs(divided=True)
-_add_many_divided = dominance(
-    swaps.swap_pairs(divided=True, apart=True)[0], divided=True, weighted=True
+_PULLS = _by_discount(pair_entry(LOGISTIC, constant(1.0) - LOGISTIC, odd=True))
+FIT = fit_of(_PULLS, _by_discount(pair_entry(SLOPE, SLOPE)), weight=DIFFERENCE)
+LOSS_FIT = fit_of(
+    _PULLS, _by_discount(pair_entry(0.5 * LOG, 0.5 * (LOG + linear(1.0)))), weight=DIFFERENCE
 )
 
 
-def _write_normalised(
-    p: LambdaRankParams, batch: Batch, gaps: Floats, w: Columns
-) -> tuple[float, float]:
-    swaps.write_discounts(p.discount, batch, w)
-    write_decays(w, batch, p.sigma)
-    magnitude = 0.0  # L / sigma
+def _fit(p: Rules, loss: bool = False) -> Any:
+    if p.offset > 0.0 and p.tuning.direct < UNLIMITED:
+        return divided_fit(p.rate, p.offset, loss)
+    return LOSS_FIT if loss else FIT
+
+
+@step
+def write_discounts(p: Rules, batch: Batch, w: Columns) -> None:
+    """Write the discounts of ranks into OWN."""
     for m in range(batch.blocks):
-        begin, end = w.whole[col.BEGIN, m], w.whole[col.BEGIN, m] + w.whole[col.SIZE, m]
-        first = 0 if batch.spans_blocks else begin
-        top = first + p.truncation if p.truncation > 0 else UNLIMITED
-        spread = w.real[col.TOP, 0 if batch.spans_blocks else m] - w.real[col.BOTTOM, m]
-        fits_many = spread <= widest(p.sigma) and top - first > DIRECT // 2
-        if many and end - begin > DIRECT and fits_many:
-            magnitude = _add_many_divided(begin, end, top, p.sigma, p.fits, w)
-        else:
-            magnitude += _add_divided_block(m, top, batch, p.sigma, w)
-        if long and batch.spans_blocks:
-            if m + 1 < batch.blocks:
-                continue
-            if spread <= widest(p.sigma):
-                swaps.write_gaps(gaps, w, batch)
-                magnitude += 2.0 * add_divided_pairs(p.sigma, p.fits, gaps, batch, w, top)
-            else:
-                top = min(top, end)
-                ratios = np.bool_(False)
-                magnitude = _add_divided_rows((first, top), (first, end), ratios, p.sigma, w)
-                magnitude += _add_divided_rows((top, end), (first, top), ratios, p.sigma, w)
-        # If all scores are equal, undo the division by 0.01 + 0.
-        factor = OFFSET if spread == 0.0 else 1.0
-        factor *= norm_factor(p.sigma * magnitude * factor)
-        for column in range(first, end):
-            w.real[col.PULL, column] *= factor
-            w.real[col.CURVATURE, column] *= factor
-        magnitude = 0.0
-    return -p.sigma, p.sigma * p.sigma
+        begin, n = w.whole[BEGIN, m], w.whole[SIZE, m]
+        for column in range(begin, begin + n):
+            w.real[OWN, column] = rank_discount(p.discount, n, w.whole[PLACE, column] + 1)
 
 
-long = many = False  # bound below: whether queries may be long, and long ones have many grades
-_both = {"packing": _packing, "sort": True, "query_loss": swapped_loss}
-_kernel, _kernel_of_many = kernels_by_grades(
-    LambdaRankParams,
-    short_up_to=DIRECT_UP_TO[0],
-    tables=new_table,
-    derivatives=_write_derivatives,
-    in_lanes=swaps.derive_lanes,
-    long_loss=long_swap_loss,
-    **_both,
-)
-_normalised_kernel, _normalised_of_many = kernels_by_grades(
-    LambdaRankParams,
-    short_up_to=DIRECT_UP_TO[1],
-    tables=swaps.swap_gaps,
-    derivatives=_write_normalised,
-    in_lanes=swaps.derive_divided_lanes,
-    long_loss=long_normalised_loss,
-    **_both,
+@step
+def scale_queries(p: Rules, batch: Batch, w: Columns) -> None:
+    """Multiply the sums of each query by log2(1 + L)/L, if pairs are divided."""
+    for m in range(batch.blocks if p.offset > 0.0 else 0):
+        begin, end = w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]
+        farthest = 0.0
+        for column in range(begin, end):
+            farthest = max(farthest, abs(w.real[SCORE, column] - w.real[SCORE, begin]))
+        # If all scores are equal, undo the division by c + 0.
+        factor = p.offset if farthest == 0.0 else 1.0
+        factor *= norm_factor(2.0 * p.rate * w.real[TOTAL, m] * factor)
+        for column in range(begin, end):
+            w.real[PULL, column] *= factor
+            w.real[CURVATURE, column] *= factor
+
+
+_sums = Sums(pair_loop(of_pair), _fit, prepare=write_discounts, finish=scale_queries)
+_losses = Sums(
+    pair_loop(of_loss), lambda p: _fit(p, True), prepare=write_discounts, finish=scale_queries
 )
 
 
@@ -240,7 +238,7 @@ class LambdaRank(Objective):
     """
 
     name: ClassVar[str] = "lambdarank"
-    kernel = _kernel
+    kernel = SigmoidKernel(_sums, _losses)
     claims: ClassVar[Contract] = Contract(
         gradient="frozen", frozen="the pair weights w: ranks and, with norm, the normalisations"
     )
@@ -251,6 +249,7 @@ class LambdaRank(Objective):
     truncation: int | None = cutoff()
     sigma: float | Schedule = schedulable(1.0)
     norm: bool = flag(True)
+    offset: float = positive(0.01)
     gain: Gain = gain_field()
     discount: str | tuple[float, ...] = discount_field()
     hessian: str = "exact"
@@ -274,25 +273,35 @@ class LambdaRank(Objective):
 
     @property
     def _compiled(self) -> Kernel:
-        if self._by_pairs:
-            return _pair_kernel
-        return _normalised_kernel if self.norm else _kernel
-
-    def _fitting(self, gains: Floats, boundaries: Integers) -> Kernel:
-        near_top = 0 < (self.truncation or 0) <= DIRECT // 2
-        if self._by_pairs or near_top or not has_many_grades(gains, boundaries):
-            return self._compiled
-        return _normalised_of_many if self.norm else _kernel_of_many
+        return _pair_kernel if self._by_pairs else self.kernel
 
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
         return targets.gains_of_target(self.target, self.gain, labels, boundaries)
 
-    def _params(self, draws: Floats | None = None) -> LambdaRankParams:
+    def _params(self, draws: Any = None) -> LambdaRankParams | Rules:
         sigma: Any = self.sigma  # a number by now
         target, discount = targets.target_of_kernels(self.target, self.discount)
-        table = fits(sigma) if self.norm and not self._by_pairs else NO_FITS
-        variant, top = VARIANTS.index(self.variant), self.truncation or 0
-        return LambdaRankParams(target, variant, top, sigma, self.norm, discount, table)
+        top = self.truncation or 0
+        if self._by_pairs:
+            variant = VARIANTS.index(self.variant)
+            return LambdaRankParams(target, variant, top, sigma, self.norm, self.offset, discount)
+        tuning = DIVIDED if self.norm else Tuning()
+        if self.norm and not has_fit(sigma, self.offset):
+            tuning = Tuning(direct=UNLIMITED)
+        return Rules(
+            sigma,
+            -sigma,
+            sigma * sigma,
+            by_gain=True,
+            normalize=target == NDCG,
+            k=top,
+            top=top,
+            sort=True,
+            offset=self.offset if self.norm else 0.0,
+            discount=discount,
+            ideal=discount,
+            tuning=tuning,
+        )
 
     @property
     def contract(self) -> Contract:

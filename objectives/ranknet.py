@@ -33,83 +33,35 @@ When to use
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract
-from .engine import columns as col
-from .engine.columns import UNLIMITED, Batch, Columns, Packing, average_over_pairs, write_decays
-from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
-from .engine.driver import Kernel, kernels_by_grades
-from .engine.far_field import add_far_pairs, pair_table
-from .engine.gains import no_discount
-from .engine.jit import jit_helper, jit_inline
-from .engine.order import count_pairs
-from .engine.pair_losses import long_grade_loss
-from .engine.swaps import add_grade_block, add_grade_pairs, derive_grade_lanes
-from .engine.vector import logistic_loss
+from .engine.columns import Rules
+from .engine.far_field import LOG, LOGISTIC, SLOPE, constant, fit_of, linear, pair_entry
+from .engine.pairs import Document, pair_loop
+from .engine.sigmoid import SigmoidKernel, Sums, average_over_pairs
+from .engine.vector import log1p_of
 from .parameters import flag, schedulable
 from .schedules import Schedule
-from .validation import Floats, Integers
 
 
-class RankNetParams(NamedTuple):
-    """The kernels' parameters."""
-
-    sigma: float
-    normalize: bool
-
-
-@jit_helper
-def _loss(p: RankNetParams, scores: Floats, labels: Floats) -> float:
-    loss = 0.0
-    for i in range(len(scores)):
-        for j in range(len(scores)):
-            if labels[i] > labels[j]:
-                loss += logistic_loss(p.sigma * (scores[i] - scores[j]))  # -ln P
-    return loss / max(1, count_pairs(labels)) if p.normalize else loss
+def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return rho and rho (1 - rho)."""
+    share = 1.0 / (worse.decay + better.decay)
+    rho = worse.decay * share
+    return rho, rho * better.decay * share
 
 
-@jit_helper
-def _long_loss(p: RankNetParams, scores: Floats, labels: Floats) -> float:
-    loss: float = long_grade_loss(p.sigma, scores, labels)
-    return loss / max(1, count_pairs(labels)) if p.normalize else loss
+def of_loss(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return nothing, and half of -ln P: each document has a share."""
+    z = min(worse.decay, better.decay) / max(worse.decay, better.decay)
+    return 0.0, 0.5 * (log1p_of(z) + p.rate * max(worse.score - better.score, 0.0))
 
 
-@jit_inline
-def _packing(p: RankNetParams) -> Packing:
-    return Packing(0, False, col.DIRECT_UP_TO, 0, no_discount(), col.WIDE_BLOCK)
-
-
-_add_many = dominance(add_grade_pairs, divided=False, weighted=False)
-long = many = False  # bound below: whether queries may be long, and long ones have many grades
-
-
-def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[float, float]:
-    write_decays(w, batch, p.sigma)
-    for m in range(batch.blocks):
-        begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
-        if many and size > DIRECT:
-            _add_many(begin, begin + size, UNLIMITED, p.sigma, LOGISTIC_FIT, w)
-        else:
-            add_grade_block(m, p.sigma, w)
-    if long:
-        add_far_pairs(p.sigma, table, batch, w, batch.columns)
-    if p.normalize:
-        average_over_pairs(w, batch)
-    return -p.sigma, p.sigma * p.sigma
-
-
-_kernel, _kernel_of_many = kernels_by_grades(
-    RankNetParams,
-    in_lanes=derive_grade_lanes,
-    packing=_packing,
-    by_gain=False,
-    tables=pair_table,
-    derivatives=_derive,
-    query_loss=_loss,
-    long_loss=_long_loss,
-)
+PULLS = pair_entry(LOGISTIC, constant(1.0) - LOGISTIC, odd=True)
+FIT = fit_of(PULLS, pair_entry(SLOPE, SLOPE))
+LOSS_FIT = fit_of(PULLS, pair_entry(0.5 * LOG, 0.5 * (LOG + linear(1.0))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +100,10 @@ class RankNet(Objective):
     """
 
     name: ClassVar[str] = "ranknet"
-    kernel = _kernel
+    kernel = SigmoidKernel(
+        Sums(pair_loop(of_pair), FIT, finish=average_over_pairs),
+        Sums(pair_loop(of_loss), LOSS_FIT, finish=average_over_pairs),
+    )
     claims: ClassVar[Contract] = Contract(convex=True)
     hessians = EXACT_OR_CONSTANT
 
@@ -156,5 +111,6 @@ class RankNet(Objective):
     normalize: bool = flag(False)
     hessian: str = "exact"
 
-    def _fitting(self, gains: Floats, boundaries: Integers) -> Kernel:
-        return _kernel_of_many if has_many_grades(gains, boundaries) else _kernel
+    def _params(self, draws: Any = None) -> Rules:
+        sigma: Any = self.sigma  # a number by now
+        return Rules(sigma, -sigma, sigma * sigma, normalize=self.normalize)

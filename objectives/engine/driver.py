@@ -7,8 +7,8 @@ import numba
 import numpy as np
 
 from ..validation import Floats, Integers
-from . import lanes, loops
-from .columns import BLOCK, DIRECT_UP_TO, MAX_LEVELS, UNLIMITED, Columns, new_columns, packer
+from . import loops
+from .columns import UNLIMITED
 from .curvature import EXACT
 from .jit import OPTIONS, Function, bind, jit_entry, jit_helper, jit_inline
 from .threads import over_queries
@@ -238,104 +238,6 @@ def kernels_by_length(
     )
 
 
-def batch_kernels(
-    params: type,
-    *,
-    packing: Function,
-    by_gain: bool = True,
-    by_level: bool = True,
-    sort: bool = False,
-    tables: Callable[[int], Any],
-    short: Function,
-    short_up_to: int = DIRECT_UP_TO,
-    long: Function,
-    exact: Function | None = None,
-    batch_loss: Function | None = None,
-    query_loss: Function | None = None,
-    long_loss: Function | None = None,
-    in_lanes: Function | None = None,
-) -> Kernel:
-    """Make the kernel of a loss that is computed for batches of queries, packed into columns.
-
-    Parameters
-    ----------
-    params : NamedTuple class
-        The parameters that the functions take.
-    packing : compiled function
-        ``packing(p) -> Packing``.
-    by_gain, by_level, sort : bool
-        As in `columns.packer`.
-    tables : function
-        ``tables(levels)``: the arrays that the far field needs for queries of up to this many
-        levels.
-    short, long : compiled functions
-        ``derivatives(p, batch, tables, w) -> (a, b)`` writes the columns PULL and CURVATURE;
-        gradient and Hessian are a and b times those. Short are queries of up to `short_up_to`
-        documents, which never need the far field: `tables` is None.
-    exact : compiled function, optional
-        The same for an exact Hessian and queries of any length, if the default is not exact. Its
-        gradient is not used.
-    batch_loss : compiled function
-        ``loss(p, batch, tables, w, out)``, which writes to `out` (n_queries,).
-    query_loss, long_loss : compiled functions
-        In its place, ``loss(p, scores, labels) -> loss`` for up to `LONG` documents, and for more.
-    in_lanes : compiled function, optional
-        ``derivatives(p, w) -> (a, b)`` for queries of up to `lanes.LONGEST` documents: writes
-        the sums of `lanes` and the factor of each query.
-    """
-    rules = {"by_gain": by_gain, "by_level": by_level, "sort": sort}
-    of_short = {"packing": packing, "pack": packer(long=False, **rules)}
-    of_any = {"packing": packing, "pack": packer(long=True, **rules)}
-    columns, columns_and_tables = _columns_and(lambda levels: None), _columns_and(tables)
-    if batch_loss is not None:
-        run = _bound(loops.losses_of_batches, batch_loss=batch_loss, **of_any)
-        of_losses = Loops((Loop(run, scratch=columns_and_tables),))
-    else:
-        run, run_long = (
-            _bound(loops.losses_of_queries, query=each) for each in (query_loss, long_loss)
-        )
-        of_losses = Loops((Loop(run, LONG), Loop(run_long)))
-    run = _bound(loops.derivatives_of_batches, derivatives=short, **of_short)
-    run_long = _bound(loops.derivatives_of_batches, derivatives=long, **of_any)
-    of_derivatives = [Loop(run, short_up_to, columns), Loop(run_long, scratch=columns_and_tables)]
-    if in_lanes is not None:
-        fill = lanes.filler(by_gain=by_gain, sort=sort)
-        run = _bound(loops.derivatives_of_lanes, packing=packing, fill=fill, derivatives=in_lanes)
-        of_derivatives.insert(0, Loop(run, lanes.LONGEST, lanes.new_lanes))
-    of_exact = None
-    if exact is not None:
-        run = _bound(loops.derivatives_of_batches, derivatives=exact, **of_any)
-        of_exact = Loops((Loop(run, scratch=columns_and_tables),))
-    return Kernel(params, of_losses, Loops(tuple(of_derivatives)), of_exact)
-
-
-def kernels_by_grades(
-    params: type, *, derivatives: Function, **parts: Any
-) -> tuple[Kernel, Kernel]:
-    """Return the kernel for few grades, and the one for many, which is slow to compile.
-
-    Parameters
-    ----------
-    params, **parts
-        As in `batch_kernels`.
-    derivatives : function
-        Both `short` and `long` of `batch_kernels`. Its global `long` says which, and `many` whether
-        a long query may have many grades.
-    """
-    short = jit_inline(bind(derivatives, long=False, many=False))
-    few, several = (
-        batch_kernels(
-            params,
-            short=short,
-            long=jit_inline(bind(derivatives, long=True, many=many)),
-            **parts,
-        )
-        for many in (False, True)
-    )
-    each = (*few.of_derivatives.loops[:-1], several.of_derivatives.loops[-1])
-    return few, few._replace(of_derivatives=Loops(each))
-
-
 def _bound(loop: Any, **functions: Any) -> Function:
     """Compile a loop that calls these functions."""
     bound: Function = bind(loop, **functions)
@@ -348,10 +250,3 @@ def _bound(loop: Any, **functions: Any) -> Function:
         # The digest leaves out the sources of other packages, so code on disk could be outdated.
         return numba.njit(**OPTIONS)(bound)  # type: ignore[no-any-return]
     return jit_entry(bound)
-
-
-def _columns_and(tables: Callable[[int], Any]) -> Scratch:
-    def scratch(longest: int) -> tuple[Columns, Any]:
-        return new_columns(longest), tables(MAX_LEVELS if longest > BLOCK else 1)
-
-    return scratch

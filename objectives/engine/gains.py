@@ -20,9 +20,11 @@ EXPONENTIAL = np.exp2(np.arange(32.0)) - 1.0
 # Integer gains below this are counted: those of grades 0 to 5, or linear gains.
 COUNTED = 32
 
-#: d(r) = 1/log2(1 + r), n - r, 1/r; or a table.
-DISCOUNT_KINDS = ("log2", "linear", "reciprocal")
-LOG2, LINEAR, RECIPROCAL, TABLE = range(4)
+#: d(r) = 1/log2(1 + r), n - r, 1/r; for smooth ranks also a root; or a table.
+DISCOUNT_KINDS = ("log2", "linear", "reciprocal", "sqrt")
+#: Those of whole ranks.
+RANK_DISCOUNTS = DISCOUNT_KINDS[:3]
+LOG2, LINEAR, RECIPROCAL, SQRT, TABLE = range(5)
 
 
 class Discount(NamedTuple):

@@ -117,7 +117,7 @@ def write_long_order(scores: Floats, n: int, order: Integers, work: Integers) ->
         _order_any(scores, n, order, work[0])
 
 
-@jit_inline
+@jit_helper
 def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
     """Write the order of the first n documents, best first; ties keep input order.
 

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..validation import Floats, Integers
-from .divided import OFFSET
 from .gains import Discount, ideal_dcg, rank_discount
 from .jit import jit_helper, jit_inline
 from .order import all_equal, merged_order, order_by_score
@@ -122,17 +121,10 @@ def norm_factor(total: float) -> float:
 
 
 @jit_helper
-def swapped_loss(p: Any, scores: Floats, gains: Floats) -> float:
-    """Return the loss of one query, as `add_swapped_pairs` does."""
-    unused = np.zeros(len(scores))
-    return add_swapped_pairs(p, scores, gains, unused, unused)
-
-
-@jit_helper
 def add_swapped_pairs(p: Any, scores: Floats, gains: Floats, grad: Floats, hess: Floats) -> float:
     """Add gradient and Hessian of one query to `grad` and `hess`, both zeros; return its loss.
 
-    `p` has the fields target, variant, truncation, sigma, norm and discount.
+    `p` has the fields target, variant, truncation, sigma, norm, offset and discount.
     """
     n = len(scores)
     if all_equal(gains):
@@ -156,7 +148,7 @@ def add_swapped_pairs(p: Any, scores: Floats, gains: Floats, grad: Floats, hess:
                 weight += fall if p.variant == LOSS2 else MU * fall
             lead = abs(scores[i] - scores[j])
             # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
-            weight = weight / (OFFSET + lead) if spread else weight
+            weight = weight / (p.offset + lead) if spread else weight
             right = swaps.x[a] > swaps.x[b]
             lead = p.sigma * (lead if right else -lead)
             rho, slope = logistic(lead)
