@@ -278,13 +278,17 @@ class LambdaRank(Objective):
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
         return targets.gains_of_target(self.target, self.gain, labels, boundaries)
 
-    def _params(self, draws: Any = None) -> LambdaRankParams | Rules:
+    def pair_params(self) -> LambdaRankParams:
+        """Return the parameters of kernels that visit all pairs."""
         sigma: Any = self.sigma  # a number by now
         target, discount = targets.target_of_kernels(self.target, self.discount)
-        top = self.truncation or 0
+        variant, top = VARIANTS.index(self.variant), self.truncation or 0
+        return LambdaRankParams(target, variant, top, sigma, self.norm, self.offset, discount)
+
+    def _params(self, draws: Any = None) -> LambdaRankParams | Rules:
         if self._by_pairs:
-            variant = VARIANTS.index(self.variant)
-            return LambdaRankParams(target, variant, top, sigma, self.norm, self.offset, discount)
+            return self.pair_params()
+        target, _, top, sigma, _, _, discount = self.pair_params()
         tuning = DIVIDED if self.norm else Tuning()
         if self.norm and not has_fit(sigma, self.offset):
             tuning = Tuning(direct=UNLIMITED)

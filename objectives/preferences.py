@@ -52,7 +52,6 @@ from .around import Around
 from .base import Objective
 from .contract import Contract, Cost
 from .engine.curvature import EXACT, HESSIANS, floor_indefinite
-from .engine.divided import OFFSET
 from .engine.driver import query_kernel
 from .engine.gains import rank_discount
 from .engine.hinge import _violation
@@ -155,8 +154,7 @@ def _of_pair(
     wrong, _ = logistic(x)  # 1 - P
     root = math.sqrt(right)
     pull = 0.5 * root * wrong
-    curvature = 0.5 * pull * (3.0 * right - 1.0) if hessian == EXACT else 0.5 * root * slope
-    return wrong / (1.0 + root), pull, curvature
+    return wrong / (1.0 + root), pull, 0.5 * root * slope
 
 
 @jit_helper
@@ -237,7 +235,7 @@ def _swap_weights(p: SwapParams, scores: Floats, gains: Floats) -> Floats:
         if min(place[i], place[j]) >= top:
             weight[t] = 0.0
         elif spread:
-            weight[t] /= OFFSET + abs(scores[i] - scores[j])
+            weight[t] /= p.swaps.offset + abs(scores[i] - scores[j])
     return weight
 
 
@@ -363,7 +361,7 @@ class Preferences(Around):
         if not isinstance(inner, LambdaRank):
             return _kernel, p, labels
         gains = inner._kernel_gains(labels, boundaries)
-        return _swap_kernel, SwapParams(p, inner._params(), labels), gains
+        return _swap_kernel, SwapParams(p, inner.pair_params(), labels), gains
 
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         kernel, p, gains = self._prepared(labels, boundaries)
