@@ -21,8 +21,7 @@ class Run(NamedTuple):
 
     Attributes
     ----------
-    qid, doc_id : str array (n_docs,)
-    scores : float64 array (n_docs,)
+    qid, doc_id, scores : str arrays and float64 array (n_docs,)
     """
 
     qid: Strings
@@ -35,8 +34,7 @@ class Qrels(NamedTuple):
 
     Attributes
     ----------
-    qid, doc_id : str array (n_docs,)
-    y : float64 array (n_docs,)
+    qid, doc_id, y : str arrays and float64 array (n_docs,)
     """
 
     qid: Strings
