@@ -17,18 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from accuracy import BASE, ROUNDS, curve
 from boostrank.objectives.validation import Floats
 from ranking_sets import SETS, folds
 
 import boostrank
-from boostrank.datasets import RankingData
-from boostrank.lab.model import Model
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 
 OUT = Path("out/dial")
-ROUNDS, STEP = 300, 10
-BASE = "lightgbm:lambdarank"
 ROWS: dict[str, tuple[str, Any]] = {
     BASE: ("lightgbm", "lambdarank"),
     "lightgbm:rank_xendcg": ("lightgbm", "rank_xendcg"),
@@ -52,22 +49,6 @@ SHARED = {
 def file_of(name: str, row: str, rate: float, seed: int) -> Path:
     """Return the path of a result."""
     return OUT / f"{name} {row.replace(':', '.')} {rate} {seed}.npz"
-
-
-def curve(model: Model, part: RankingData) -> Floats:
-    """Return NDCG@10 (marks, queries) after every tenth tree."""
-    return np.array(
-        [
-            boostrank.evaluate(
-                model.predict(part.X, min(mark, model.n_trees)),
-                part.y,
-                part.group,
-                ("ndcg@10",),
-                per_query=True,
-            )["ndcg@10"]
-            for mark in range(STEP, ROUNDS + 1, STEP)
-        ]
-    )
 
 
 def run(name: str, row: str, rate: float, seed: int) -> None:

@@ -7,9 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.ids import check_ids as check_ids
-from boostrank.datasets.ids import is_missing as is_missing
-from boostrank.datasets.ids import join_ids as join_ids
+from boostrank.datasets.ids import check_ids, join_ids
 from boostrank.objectives.validation import (
     Floats,
     Integers,

@@ -33,6 +33,8 @@ several       which losses learn in a round, and from which labels
 rankers       what the rankers of both hosts share
 features      a ranker's features on their way to a host
 monitoring    the metrics and the callbacks of a ranker's training
+stopping      early stopping that waits for the second half of a fading mixture
+plain         `to_host`: a plain ranker of the host
 undocumented  every undocumented feature of the hosts, Dask or Numba that is relied on
 """
 

@@ -1,6 +1,6 @@
 """Features on their way to a host, from any container, checked column by column.
 
-Both hosts misread some containers in silence, or end the process. Everything a ranker is given
+Both hosts silently misread some containers, or end the process. Everything a ranker is given
 passes through `read_features`; `like_training` then compares it with what the model was trained on.
 """
 
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.ranking_data import check_feature, is_missing
+from boostrank.datasets.ids import is_missing
+from boostrank.datasets.ranking_data import check_feature
 from boostrank.hosts.ignored import warn
 
 # What pandas, polars and Arrow call the columns that both hosts read as numbers.

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from boostrank.datasets.ranking_data import check_either, check_ids, sizes_of_ids
+from boostrank.datasets.ids import check_ids
+from boostrank.datasets.ranking_data import check_either, sizes_of_ids
 from boostrank.hosts.features import (
     HostRules,
     Trained,

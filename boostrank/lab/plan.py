@@ -18,6 +18,8 @@ from boostrank.metrics.definitions import METRICS, parse_name
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import FOR_NUMBERS, Floats
 
+Counted = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -87,8 +89,9 @@ def make_plan(
     settings = settings.for_labels(labels, chosen=metric_is_chosen)
     numbers = check_numbers(numbers, len(folds.positions))
     notes = missing_hosts(hosts)
-    _check_counted(folds, numbers, settings)
-    left_out = queries_left_out(folds.data, settings)
+    counted = counted_queries(folds.data, settings)
+    _check_counted(folds, numbers, counted, settings)
+    left_out = queries_left_out(counted, settings)
     notes += [left_out] if left_out else []
     if not settings.graded:
         notes.append(
@@ -154,7 +157,7 @@ def check_numbers(numbers: Sequence[int], n_folds: int) -> list[int]:
     return sorted(set(numbers))
 
 
-def counted_queries(data: RankingData, settings: Settings) -> npt.NDArray[np.bool_]:
+def counted_queries(data: RankingData, settings: Settings) -> Counted:
     """Tell for each query whether it counts in the metric: whether its value is not NaN."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of labels, which the evaluation of scores repeats
@@ -173,9 +176,8 @@ def _compares_orders(settings: Settings) -> bool:
     return METRICS[parse_name(settings.metric, settings.convention).metric].compares_orders
 
 
-def queries_left_out(data: RankingData, settings: Settings) -> str:
+def queries_left_out(counted: Counted, settings: Settings) -> str:
     """Say how many queries do not count in the metric, and why; "" if all count."""
-    counted = counted_queries(data, settings)
     n_left = int((~counted).sum())
     if not n_left:
         return ""
@@ -187,9 +189,10 @@ def queries_left_out(data: RankingData, settings: Settings) -> str:
     )
 
 
-def _check_counted(folds: Folds, numbers: Sequence[int], settings: Settings) -> None:
+def _check_counted(
+    folds: Folds, numbers: Sequence[int], counted: Counted, settings: Settings
+) -> None:
     """Refuse folds in which nothing can be chosen or tested."""
-    counted = counted_queries(folds.data, settings)
     metric = settings.metric.upper()
     lacking = "two different labels" if _compares_orders(settings) else "a relevant document"
     tested = 0

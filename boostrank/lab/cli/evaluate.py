@@ -12,7 +12,7 @@ from boostrank.lab.cli.options import DATA, Data, Gain, Json, Label, Qid, comple
 from boostrank.lab.cli.output import json_number, print_json
 from boostrank.lab.cli.parsing import parse_gain, parse_words
 from boostrank.lab.cli.scores import read_qrels, read_scores, with_data
-from boostrank.lab.plan import queries_left_out
+from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.settings import ORDER_METRICS, Settings
 from boostrank.metrics import CONVENTIONS, evaluate_run
 from boostrank.metrics import evaluate as evaluate_scores
@@ -96,7 +96,8 @@ def evaluate(
             names = list(ORDER_METRICS)
         measured = evaluate_scores(values, documents.y, documents.group, names, **settings.rules)
         if parse_name(names[0], settings.convention).larger_is_better:  # all count in the others
-            _say(queries_left_out(documents, replace(settings, metric=names[0])))
+            settings = replace(settings, metric=names[0])
+            _say(queries_left_out(counted_queries(documents, settings), settings))
         counted = {"queries": len(documents.group), "documents": len(documents.y)}
     if json_:
         print_json(
