@@ -264,6 +264,8 @@ def long_normalised_loss(p: Any, scores: Floats, gains: Floats) -> float:
 def normalised_grade_loss(p: Any, scores: Floats, grades: Floats) -> float:
     """Return the loss of one query over pairs of different grade, normalised, pair by pair."""
     n = len(scores)
+    if all_equal(grades):  # an empty query has no first score
+        return 0.0
     lowest = highest = scores[0]
     for i in range(n):
         lowest, highest = min(lowest, scores[i]), max(highest, scores[i])
