@@ -1,13 +1,14 @@
 """The site: settings, the pages that are made from docstrings, and the check of what was built.
 
 ``make docs`` builds it. Nothing is fetched, neither by the build nor by a reader's browser:
-formulas become MathML, figures are drawn here, fonts are the reader's own.
+formulas are shown as they are typed, figures are drawn here, fonts are the reader's own.
 """
 
 import csv
 import json
 import re
 import sys
+import textwrap
 from collections import defaultdict
 from html.parser import HTMLParser
 from importlib import metadata
@@ -15,8 +16,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import matplotlib
-from docutils import nodes
-from latex2mathml.converter import convert
 from matplotlib.figure import Figure
 from sphinx.errors import ExtensionError
 
@@ -24,9 +23,6 @@ from boostrank import objectives, plot
 from boostrank.registry import make_objective
 
 DOCS = Path(__file__).resolve().parent
-sys.path.insert(0, str(DOCS))
-import mathematics  # noqa: E402
-
 ROOT = DOCS.parent
 MADE = DOCS / "objectives"
 
@@ -38,7 +34,6 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_math_renderer = "mathml"
 html_copy_source = False
 myst_heading_anchors = 3
 default_role = "py:obj"
@@ -47,49 +42,19 @@ autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 
-# ---- formulas ------------------------------------------------------------------------------------
-
-NAMES = mathematics.GREEK | {"exp", "ln", "log", "max", "sqrt", "sum", "over", "of"}
-NAMES |= {"loss", "rank", "margin", "first", "second"}
-
-
-def is_formula(literal):
-    """Tell a formula from Python: its words are single letters and mathematical names."""
-    words = re.findall(r"[A-Za-z]+", literal)
-    python = "=" in re.sub(" [<>]?= ", "", literal)
-    return not python and all(len(word) == 1 or word in NAMES for word in words)
-
-
-def literal_or_formula(match):
-    """Typeset a literal of a docstring if it is a formula; losses get lines of their own."""
-    text, stop, space = " ".join(match[1].split()), match[2], match[3]
-    found = [formula for plain, formula in mathematics.pieces(text) if plain or formula]
-    if not is_formula(text) or len(found) != 1 or found[0] is None:
-        return match[0]
-    if text.startswith(("loss", "-sum")):
-        return f"\n\n.. math:: {found[0].strip()}{stop}\n\n"
-    return f":math:`{found[0].strip()}`{stop}{space}"
+# ---- docstrings ----------------------------------------------------------------------------------
 
 
 def escaped(text):
     """Keep absolute values from becoming substitutions, and NDCG@10 from becoming an address."""
-    pieces = re.split("(``.+?``)", text, flags=re.DOTALL)
+    pieces = re.split("(`+.+?`+)", text, flags=re.DOTALL)
     pieces[::2] = (re.sub(r"([|@])", r"\\\1", piece) for piece in pieces[::2])
     return "".join(pieces)
 
 
-def typeset_docstring(app, what, name, thing, options, lines):
+def escape_docstring(app, what, name, thing, options, lines):
     text, examples, rest = "\n".join(lines).partition("\nExamples\n")
-    text = escaped(text)
-    if what == "class" and issubclass(thing, objectives.Objective):
-        text = re.sub(r"``(.+?)``([,.;:]?)(\s?)", literal_or_formula, text, flags=re.DOTALL)
-    lines[:] = (text + examples + rest).split("\n")
-
-
-def visit_math(self, node):
-    display = "block" if isinstance(node, nodes.math_block) else "inline"
-    self.body.append(convert(node.astext(), display=display))
-    raise nodes.SkipNode
+    lines[:] = (escaped(text) + examples + rest).split("\n")
 
 
 # ---- pages ---------------------------------------------------------------------------------------
@@ -107,23 +72,12 @@ def title(text, line="="):
     return f"{text}\n{line * len(text)}\n\n"
 
 
-def sections(module):
-    """Return the sections of a module's docstring by name; without names, all of it."""
-    doc = module.__doc__.partition("\n")[2].strip("\n")
-    first, *parts = re.split(r"^(\S.*)\n(?=    \S)", f"\n{doc}", flags=re.MULTILINE)
-    if not parts:
-        return {"": first.strip("\n")}
-    bodies = (re.sub("^    ", "", body, flags=re.MULTILINE) for body in parts[1::2])
-    return dict(zip(parts[::2], (body.strip("\n") for body in bodies), strict=True))
-
-
-def laid_out(parts):
-    """Lay out sections: prose as prose, mathematics as formulas."""
-    text = ".. role:: eqno\n\n"
-    for name, body in parts.items():
-        text += f".. rubric:: {mathematics.typeset(name)}\n\n" if name else ""
-        text += mathematics.section(body) + "\n"
-    return text
+def mathematics(module):
+    """Return a module's docstring as it is typed, and its section on when to use it."""
+    _, _, text = module.__doc__.partition("\n")
+    text, _, when = text.strip("\n").partition("When to use\n")
+    typed = ".. code-block:: text\n\n" + textwrap.indent(text.rstrip(), "    ") + "\n\n"
+    return typed, escaped(textwrap.dedent(when))
 
 
 def draw(objective, path):
@@ -186,9 +140,8 @@ def objective_page(names, cls):
     module = sys.modules[cls.__module__]
     text = title(" and ".join(names))
     text += f"{module.__doc__.partition(chr(10))[0]}\n\n"
-    parts = sections(module)
-    when = parts.pop("When to use", "")
-    text += f"**When to use.** {mathematics.section(when)}" if when else ""
+    typed, when = mathematics(module)
+    text += f"**When to use.** {when}\n\n" if when else ""
     facts = {
         "name": ", ".join(f"``{name}``" for name in names),
         "class": f":class:`boostrank.{cls.__name__}`",
@@ -196,7 +149,7 @@ def objective_page(names, cls):
         "Hessian": f"{contract.hessian} (default), "
         + ", ".join(choice for choice in cls.hessians if choice != contract.hessian),
         "labels": contract.labels,
-        "time for a query": mathematics.typeset(str(contract.cost)),
+        "time for a query": str(contract.cost),
     }
     text += ".. list-table::\n   :widths: 25 75\n   :stub-columns: 1\n\n"
     text += "".join(f"   * - {name}\n     - {fact}\n" for name, fact in facts.items()) + "\n"
@@ -212,7 +165,7 @@ def objective_page(names, cls):
     text += title("Use", "-") + f".. autoclass:: boostrank.{cls.__name__}\n\n"
     text += title("Mathematics", "-")
     text += f"As ``objectives/{Path(module.__file__).name}`` states it, next to its kernels.\n\n"
-    (MADE / f"{names[0]}.rst").write_text(text + laid_out(parts))
+    (MADE / f"{names[0]}.rst").write_text(text + typed)
 
 
 def make_pages(app):
@@ -238,17 +191,13 @@ def make_pages(app):
     )
     mix = sys.modules["boostrank.objectives.mix"]
     text = title("Mix") + ".. autoclass:: boostrank.Mix\n\n" + title("Mathematics", "-")
-    text += laid_out(sections(mix)) + ".. autoclass:: boostrank.Schedule\n"
+    text += mathematics(mix)[0] + ".. autoclass:: boostrank.Schedule\n"
     (MADE / "mix.rst").write_text(text)
     text = title("What they share")
     for name in SHARED:
         module = sys.modules[f"boostrank.objectives.{name}"]
-        text += (
-            title(name, "-")
-            + module.__doc__.partition("\n")[0]
-            + "\n\n"
-            + laid_out(sections(module))
-        )
+        first = module.__doc__.partition("\n")[0]
+        text += f"{title(name, '-')}{first}\n\n{mathematics(module)[0]}"
     (MADE / "shared.rst").write_text(text)
     text = title("Notebooks")
     text += (
@@ -317,7 +266,6 @@ def check_links(app, error):
 
 
 def setup(app):
-    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
-    app.connect("autodoc-process-docstring", typeset_docstring, priority=400)
+    app.connect("autodoc-process-docstring", escape_docstring, priority=400)
     app.connect("builder-inited", make_pages)
     app.connect("build-finished", check_links)

@@ -3,7 +3,6 @@
     python notebooks/clicks.py run --seeds 1
     python notebooks/clicks.py table --seeds 1
     python notebooks/clicks.py figure
-    python notebooks/clicks.py steps --seeds 1 2
 
 Clicks are simulated on the training part of one fold for each seed. Folds are those of
 `accuracy.py`, lists are ranked by a ridge regression on one percent of the queries, and the noise
@@ -23,7 +22,6 @@ import matplotlib as mpl
 import numpy as np
 import xgboost as xgb
 from accuracy import folds
-from boostrank.objectives import unbiased
 from boostrank.objectives.validation import Floats
 from matplotlib import pyplot as plt
 from scipy.stats import t
@@ -183,24 +181,6 @@ def table(seeds: list[int], sets: list[str]) -> None:
             print(f"| {row} |", " | ".join(cell(name, *user, row, seeds) for user in USERS), "|")
 
 
-def steps(seeds: list[int], sets: list[str]) -> None:
-    """Print validation NDCG@10 for other step sizes of additive factors: docs/tried.md."""
-    for name in sets:
-        for model, eta in USERS:
-            values: dict[str, list[float]] = {}
-            for seed in seeds:
-                fold, log = clicks_of(name, model, eta, seed)
-                part = fold.validation
-                for row in ("blend, additive", "ranknet, additive"):
-                    for step in (0.1, 0.05, 0.025):
-                        unbiased.RATE = step
-                        scores = predictions(row, fold.train, log, seed, part)
-                        found = boostrank.evaluate(scores, part.y, part.group, ("ndcg@10",))
-                        values.setdefault(f"{row}, {step}", []).append(found["ndcg@10"])
-            for key, of_seeds in values.items():
-                print(f"{name}, {model}, eta {eta:g}, {key}: {np.mean(of_seeds):.4f}", flush=True)
-
-
 def draw() -> None:
     """Draw the learnt factors of MQ2008 against the true ones."""
     settings = {**plot.ANY_BACKGROUND, "svg.hashsalt": "clicks"}
@@ -230,7 +210,7 @@ def main() -> None:
     """Run, print or draw."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("action", choices=("run", "table", "figure", "steps"))
+    parser.add_argument("action", choices=("run", "table", "figure"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--rows", default="", help="only those with this in their name")
@@ -239,8 +219,6 @@ def main() -> None:
         run(given.seeds, [row for row in ROWS if given.rows in row], given.sets)
     elif given.action == "table":
         table(given.seeds, given.sets)
-    elif given.action == "steps":
-        steps(given.seeds, given.sets)
     else:
         draw()
 

@@ -2,7 +2,6 @@
 
     python notebooks/objective_results.py > docs/objective_results.csv
     python notebooks/objective_results.py --sets synthetic0 synthetic1 --rate 0.1
-    python notebooks/objective_results.py --mixtures --seeds 1  # those of docs/tried.md
 
 Sets are named after their folders in ``$BOOSTRANK_DATA`` (default ``../shared/data``). Of LETOR's
 five folds, only training and validation parts are used, no test part. Other real sets are split
@@ -37,29 +36,6 @@ WHOLE = {
     "lightgbm_example": ("rank.train.gz", "rank.test.gz"),
     "mslr_sample": ("train.txt.gz", "vali.txt.gz", "test.txt.gz"),
 }
-SIGMOIDS = {
-    "R": boostrank.RankNet(sigma=2.0),
-    "S": boostrank.SHFSDCG(alpha=2.0),
-    "L": boostrank.LambdaRank(sigma=2.0),
-}
-
-
-def mixtures():
-    """Yield what was tried instead of `blend`, under the names of docs/tried.md."""
-    noise = {"perturb": "gumbel", "perturb_scale": 0.5}
-    centred = boostrank.QueryRMSE()
-    yield "blend", boostrank.Blend()
-    yield "without noise", boostrank.Blend(perturb=None)
-    for orders in (10, 2):
-        drawn = boostrank.YetiRank(permutations=orders)
-        yield f"Q/2 + Y/2 of {orders}", boostrank.Mix(centred, drawn, 0.5)
-    yield "Q/2 + L/2", boostrank.Mix(centred, SIGMOIDS["L"], 0.5, **noise)
-    for first, second in ("LS", "RL"):
-        half = boostrank.Mix(SIGMOIDS[first], SIGMOIDS[second], 0.5)
-        yield f"Q/2 + {first}/4 + {second}/4", boostrank.Mix(centred, half, 0.5, **noise)
-    half = boostrank.Mix(centred, SIGMOIDS["S"], 0.5)
-    yield "Q/4 + L/2 + S/4", boostrank.Mix(SIGMOIDS["L"], half, 0.5, **noise)
-    yield "L", SIGMOIDS["L"].replace(**noise)
 
 
 def builtins():
@@ -112,11 +88,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--objectives", nargs="+", default=boostrank.objective_names())
-    parser.add_argument("--mixtures", action="store_true", help="in place of objectives")
     parser.add_argument("--rate", type=float, default=0.05)
     parser.add_argument("--seeds", nargs="+", type=int, default=(1, 2, 3))
     given = parser.parse_args()
-    tried = list(mixtures() if given.mixtures else defaults(given.objectives))
     print("set,objective,best,all,best_gain,best_half,all_gain,all_half", flush=True)
     for data in given.sets:
         parts = [
@@ -124,7 +98,7 @@ def main():
             for train, valid in splits(data)
         ]
         baseline = None
-        for name, objective in (*builtins(), *tried):
+        for name, objective in (*builtins(), *defaults(given.objectives)):
             of_parts = [
                 [curve(objective, *part, given.rate, seed) for part in parts]
                 for seed in given.seeds

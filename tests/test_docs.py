@@ -1,6 +1,5 @@
 """README and pages: their code runs, their commands exist, their links lead somewhere."""
 
-import importlib
 import re
 import subprocess
 import sys
@@ -9,8 +8,6 @@ from textwrap import dedent
 
 import pytest
 from boostrank.objectives import CLASSES
-
-from boostrank import objectives
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
@@ -116,38 +113,3 @@ def test_links_lead_somewhere(path):
             continue
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
-
-
-@pytest.fixture
-def mathematics(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "docs")
-    return importlib.import_module("mathematics")
-
-
-@pytest.mark.parametrize(
-    ("text", "formula"),
-    [
-        ("r^_i = 1 + sum_{j != i} G_alpha(s_i - s_j)",
-         r"\hat{r}_{i} = 1 + \sum_{j \ne i} G_{\alpha }(s_{i} - s_{j})"),
-        ("d(r) = 1/log2(1 + r)", r"d(r) = \frac{1}{\log_2 (1 + r)}"),
-        ("sum over pairs y_i > y_j of max(0, margin - x)^2",
-         r"\sum_{y_{i} > y_{j}} \max (0, \mathrm{margin} - x)^{2}"),
-        ("e^{-beta |r - k|}", r"e^{-\beta \, |r - k|}"),
-        ("tau_{M/2}", r"\tau _{M/2}"),
-        ("a of the loss, grad_hess, W&CP, 1e-10 and R's; the k-th (8)", None),
-    ],
-)  # fmt: skip
-def test_formulas(mathematics, text, formula):
-    found = [each for _, each in mathematics.pieces(text) if each]
-    assert found[:1] == [formula] if formula else set(found) <= {"R", "k"}
-
-
-def test_every_definition_is_set_as_formulas(mathematics):
-    """No line of a definition is left as it was typed."""
-    for cls in objectives.CLASSES:
-        doc = sys.modules[cls.__module__].__doc__
-        definition = re.search(r"^Definition\n((?:    .*\n|\n)+)", doc, re.MULTILINE)[1]
-        body = re.sub("^    ", "", definition, flags=re.MULTILINE).strip("\n")
-        left = re.sub(":math:`.*?`|:eqno:`.*?`|`.*?`", "", mathematics.section(body))
-        assert not re.search(r"\^|\\_|<=|>=", left), (cls, left)
-        assert "When to use" in doc
