@@ -231,6 +231,48 @@ def test_functions_with_other_globals_are_kept_apart_on_disk():
     assert (down(5.0), up(5.0)) == (4.0, 6.0)
 
 
+def _on_disk():
+    """Return the functions cached on disk that are within reach of any module, by their name."""
+    names = [
+        module.name
+        for module in pkgutil.walk_packages(objectives.__path__, "boostrank.objectives.")
+    ]
+    waiting = [thing for name in names for thing in vars(importlib.import_module(name)).values()]
+    waiting += [thing for cls in objectives.CLASSES for thing in vars(cls).values()]
+    found = {}
+    while waiting:
+        thing = waiting.pop()
+        if isinstance(thing, tuple):
+            waiting += thing
+        elif getattr(getattr(thing, "_cache", None), "cache_path", None) is not None:
+            name = thing.py_func.__code__.co_filename, thing._cache._impl.filename_base
+            found.setdefault(name, {})[id(thing)] = thing
+    return {name: list(functions.values()) for name, functions in found.items()}
+
+
+def _same(one, other):
+    """Whether two globals of kernels come to the same machine code."""
+    one, other = (getattr(each, "py_func", each) for each in (one, other))
+    if not (isinstance(one, FunctionType) and isinstance(other, FunctionType)):
+        return one is other or (type(one) is type(other) and np.array_equal(one, other))
+    return one is other or (
+        one.__code__ is other.__code__
+        and all(
+            _same(one.__globals__.get(name), other.__globals__.get(name))
+            for name in one.__code__.co_names
+        )
+    )
+
+
+@pytest.mark.compiled
+def test_kernels_of_one_name_on_disk_are_the_same():
+    """Machine code is found on disk by name: another kernel of the same name would be run."""
+    found = _on_disk()
+    assert sum(map(len, found.values())) > 2 * len(objectives.CLASSES)
+    for name, (first, *others) in found.items():
+        assert all(_same(first, other) for other in others), name
+
+
 @pytest.mark.compiled
 def test_options_of_kernels_are_compared_fast(monkeypatch):
     slowly = []
