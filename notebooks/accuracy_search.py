@@ -437,7 +437,7 @@ def staged_scores(configuration: Any, fold: Fold, trees: str, key: str) -> Any:
 
 def paired(sets: list[str]) -> None:
     """Print the lead of interleavings over the mixture, whose figures are means over its seeds."""
-    with LOG.open(newline="") as file:
+    with LOG.open(newline="", encoding="utf-8") as file:
         best = {tuple(line[:3]): int(line[7]) for line in list(csv.reader(file))[1:]}
     kept = {
         key[1:]
@@ -509,7 +509,7 @@ def main() -> None:
         folds = list(letor_folds(parts))
     else:
         folds = synthetic(2000)
-    with LOG.open(newline="") as file:
+    with LOG.open(newline="", encoding="utf-8") as file:
         done = {tuple(line[:3]) for line in csv.reader(file)}
     for name in names:
         for trees in args.trees:
@@ -533,7 +533,7 @@ def main() -> None:
             figures = [f"{curve[m // STEP - 1]:.4f}" for m in (100, 200, 300)]
             best = [f"{curve.max():.4f}", STEP * (int(curve.argmax()) + 1)]
             line = [args.data, name, trees, *figures, *best, round(time.perf_counter() - started)]
-            with LOG.open("a", newline="") as file:
+            with LOG.open("a", newline="", encoding="utf-8") as file:
                 csv.writer(file, lineterminator="\n").writerow(line)
 
 
