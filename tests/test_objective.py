@@ -333,6 +333,7 @@ REFUSED = {
     "tau": SHARE,
     "gamma": SHARE,
     "normalize": FLAG,
+    "center": FLAG,
     "norm": FLAG,
     "offset": POSITIVE,
     "signal": CHOICE,
