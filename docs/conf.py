@@ -73,7 +73,7 @@ def title(text, line="="):
 
 
 def mathematics(module):
-    """Return a module's docstring as it is typed, and its section on when to use it."""
+    """Return a module's docstring as it is typed, and its last section, when to use it."""
     _, _, text = module.__doc__.partition("\n")
     text, _, when = text.strip("\n").partition("When to use\n")
     typed = ".. code-block:: text\n\n" + textwrap.indent(text.rstrip(), "    ") + "\n\n"
@@ -141,7 +141,7 @@ def objective_page(names, cls):
     text = title(" and ".join(names))
     text += f"{module.__doc__.partition(chr(10))[0]}\n\n"
     typed, when = mathematics(module)
-    text += f"**When to use.** {when}\n\n" if when else ""
+    text += f"**When to use.** {when}\n\n"
     facts = {
         "name": ", ".join(f"``{name}``" for name in names),
         "class": f":class:`boostrank.{cls.__name__}`",

@@ -113,3 +113,12 @@ def test_links_lead_somewhere(path):
             continue
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_mathematics_of_an_objective_has_a_definition_and_ends_with_when_to_use_it(cls):
+    """The site shows the last section first, and the others as they are typed."""
+    doc = sys.modules[cls.__module__].__doc__
+    sections = re.findall(r"^(\S.*)\n(?=    \S)", doc, re.MULTILINE)
+    assert "Definition" in sections
+    assert sections[-1] == "When to use"
