@@ -1,7 +1,7 @@
 """Processes, threads and signals; whatever could hang has a time limit."""
 
+import importlib.util
 import os
-import runpy
 import shutil
 import signal
 import subprocess
@@ -111,7 +111,7 @@ def test_a_forked_child_has_threads_of_its_own(threads, tmp_path):
         from boostrank.objectives.engine.threads import over_queries
 
         watched, watch = [], os.register_at_fork
-        os.register_at_fork = lambda **calls: watched.append(watch(**calls))
+        os.register_at_fork = lambda **calls: watched.append(calls) or watch(**calls)
 
         def meet():
             barrier, met = threading.Barrier({threads}, timeout=30), threading.local()
@@ -128,9 +128,44 @@ def test_a_forked_child_has_threads_of_its_own(threads, tmp_path):
         if child == 0:
             os._exit(0)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        print(len(watched))
+        print(sum("before" not in calls for calls in watched))  # the other waits for the compiler
         """
     assert run(tmp_path, program, NUMBA_NUM_THREADS=str(threads)) == ["0", "1"]
+
+
+def test_a_fork_waits_for_a_thread_that_compiles(tmp_path):
+    program = """
+        from numba.core import event
+
+        compiling = threading.Event()
+
+        class Compilations(event.Listener):
+            def on_start(self, event):
+                compiling.set()
+
+            def on_end(self, event):
+                pass
+
+        event.register("numba:compile", Compilations())
+        thread = threading.Thread(target=digest)
+        thread.start()
+        compiling.wait()
+        child = os.fork()
+        if child == 0:
+            print(digest(), flush=True)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        thread.join()
+        print(digest())
+        """
+    lines = run(
+        tmp_path,
+        program,
+        NUMBA_CACHE_DIR=str(tmp_path / "cache"),
+        PYTHONWARNINGS="ignore::DeprecationWarning",
+    )
+    assert len(lines) == 2
+    assert lines[0] == lines[1]
 
 
 def test_joblib_after_use(alone, tmp_path):
@@ -212,7 +247,64 @@ def test_a_read_only_installation_without_a_home(alone, tmp_path):
         XDG_CACHE_HOME=os.devnull,
     )
     assert got == [alone]
-    assert not list(tmp_path.rglob("*.nbi"))  # Numba's index of a cache
+    assert not list(tmp_path.rglob("*.nbc"))  # machine code on disk
+
+
+# Compiled soonest; says whether anything was compiled, and whether its gradient is right.
+COMPILES = """
+    from numba.core import event
+
+    with event.install_recorder("numba:compile") as compiled:
+        print(abs(gradient(boostrank.QueryRMSE())).sum().round(6) > 0.0, len(compiled.buffer) > 0)
+    """
+
+
+@pytest.mark.parametrize("damage", ["cut off", "empty", "garbage", "a wrong bit", "a folder"])
+def test_a_damaged_cache_is_compiled_again_once(damage, tmp_path):
+    folder = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert run(tmp_path, COMPILES, **folder) == ["True True"]
+    files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert files
+    for path in files:
+        content = bytearray(path.read_bytes())
+        match damage:
+            case "cut off":
+                path.write_bytes(content[:-100])
+            case "empty":
+                path.write_bytes(b"")
+            case "garbage":
+                path.write_bytes(os.urandom(len(content)))
+            case "a wrong bit":
+                content[len(content) // 2] ^= 1
+                path.write_bytes(content)
+            case "a folder":
+                path.unlink()
+                path.mkdir()
+    assert run(tmp_path, COMPILES, **folder) == ["True True"]
+    repaired = "False" if damage != "a folder" else "True"  # in the way of every file
+    assert run(tmp_path, COMPILES, **folder) == [f"True {repaired}"]
+
+
+@pytest.mark.parametrize("reason", ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EIO", "ENOENT"])
+def test_a_cache_that_cannot_be_written_stops_no_training(reason, tmp_path):
+    """The errors that a disk gives: most cannot be had on purpose, and root may write anywhere."""
+    refuse = f"""
+        import errno, io, pathlib
+
+        plain = io.open
+        def refuse(path, mode="r", *args, **kwargs):
+            # pathlib's and Numba's way to open a file of the cache
+            if "cache" in str(path) and set(mode) & set("wx"):
+                raise OSError(errno.{reason}, os.strerror(errno.{reason}), str(path))
+            return plain(path, mode, *args, **kwargs)
+        io.open = refuse
+        import numba.core.caching
+        numba.core.caching.open = refuse
+        """
+    program = textwrap.dedent(refuse) + textwrap.dedent(COMPILES)
+    folder = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert run(tmp_path, program, **folder) == ["True True"]
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
 def test_processes_compile_into_one_cache_at_once(alone, tmp_path):
@@ -259,7 +351,10 @@ def test_an_edit_in_any_file_compiles_kernels_anew(tmp_path):
 
     def digest(code):
         other.write_text(code)
-        return runpy.run_path(str(copy))["SOURCES"]
+        spec = importlib.util.spec_from_file_location(f"{jit.__package__}.copy", copy)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.SOURCES
 
     once = digest('"""A loss."""\nMARGIN = 1.0\n')
     assert digest('"""A better docstring."""\nMARGIN = 1.0\n') == once

@@ -16,6 +16,8 @@ from typing import Any, ClassVar, TypeVar
 import numba
 from numba.core.compiler import Compiler, Flags
 
+from .cache import KernelCache
+
 DOCSTRING = re.compile(rb'"""[\s\S]*?"""')
 F = TypeVar("F", bound=Callable[..., Any])
 Function = Callable[..., Any]
@@ -96,12 +98,13 @@ def jit_entry(function: F) -> F:
 
 
 def _cached(function: Any, options: dict[str, Any]) -> Any:
+    compiled = numba.njit(**options)(function)
+    if compiled is function:  # Numba is switched off
+        return function
     name = function.__qualname__
     function.__qualname__ = f"{name}-{SOURCES}"
-    try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        compiled = numba.njit(**options)(function)
+    with suppress(RuntimeError, OSError):  # no folder can be written
+        compiled._cache = KernelCache(function)
     function.__qualname__ = name
     return compiled
 
