@@ -19,6 +19,7 @@ from boostrank.hosts.features import (
     read_features,
 )
 from boostrank.hosts.ignored import EVAL_AT, cutoffs_are_reported
+from boostrank.hosts.model_files import read_booster
 from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.metrics import Metric
 from boostrank.objectives import Objective
@@ -64,7 +65,7 @@ def _evaluation_sets(eval_set: Any, eval_X: Any, eval_y: Any, *given: Any) -> tu
 
 def _booster(model: Any) -> lightgbm.Booster | None:
     if isinstance(model, str | Path):
-        return lightgbm.Booster(model_file=model)
+        return read_booster(model, "lightgbm")
     return model.booster_ if isinstance(model, lightgbm.LGBMModel) else model
 
 

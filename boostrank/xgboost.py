@@ -23,6 +23,13 @@ from boostrank.hosts.features import (
     read_features,
 )
 from boostrank.hosts.handover import hand_over
+from boostrank.hosts.model_files import (
+    MISSING,
+    best_rounds,
+    check_stopping,
+    read_booster,
+    to_continue,
+)
 from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
@@ -125,15 +132,27 @@ class XGBRanker(xgboost.XGBRanker):
         return params | {"objective": "rank:pairwise", "disable_default_eval_metric": True}
 
     def load_model(self, fname: Any) -> None:
-        """Load a model; it does not record the objective that it was trained with.
+        """Load a model up to its best round.
+
+        A model does not record the objective that it was trained with.
 
         Parameters
         ----------
         fname : path or bytearray
+
+        Raises
+        ------
+        ValueError
+            For a file that is not a complete model of XGBoost.
         """
         objective = self.objective
+        if isinstance(fname, str | Path):
+            fname = read_booster(fname, "xgboost").save_raw("ubj")
         super().load_model(fname)
         self.objective = objective
+        missing = self.get_booster().attr(MISSING)
+        if missing is not None:
+            self.missing = float(missing)
         self.sparse_: bool | None = None
 
     def fit(
@@ -204,9 +223,11 @@ class XGBRanker(xgboost.XGBRanker):
         """
         y = rankers.labels_for(X, y, self.objective, pairs)
         if isinstance(xgb_model, str | Path):
-            xgb_model = xgboost.Booster(model_file=xgb_model)
+            xgb_model = read_booster(xgb_model, "xgboost")
         elif isinstance(xgb_model, xgboost.XGBModel):
             xgb_model = xgb_model.get_booster()
+        if xgb_model is not None:
+            xgb_model = to_continue(xgb_model)
         train, evals = rankers.read_sets(
             (X, y, group, qid, sample_weight, base_margin),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
@@ -253,6 +274,8 @@ class XGBRanker(xgboost.XGBRanker):
         if self.early_stopping_rounds is not None:
             stopping = EarlyStopping(rounds=self.early_stopping_rounds, maximize=upwards)
             callbacks.append(stopping)
+        if any(isinstance(callback, EarlyStopping) for callback in callbacks):
+            check_stopping(self.get_xgb_params())
         with xgboost.config_context(verbosity=self.verbosity):
             matrix = self._matrix(train, weight, like=xgb_model)
             history: dict[str, Any] = {}
@@ -274,6 +297,9 @@ class XGBRanker(xgboost.XGBRanker):
                 xgb_model=xgb_model,
                 callbacks=waiting_xgboost(callbacks, self.objective_),
             )
+        self._Booster = best_rounds(self._Booster)  # so that every reader predicts the same
+        if not np.isnan(self.missing):
+            self._Booster.set_attr(**{MISSING: repr(float(self.missing))})
         warn_of_cut(self.objective_, done + rounds_in(history, rounds), done + rounds)
         self.evals_result_ = history
         self.sparse_ = omits(train.X)

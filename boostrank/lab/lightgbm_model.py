@@ -8,8 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
+from boostrank.hosts.model_files import lightgbm_booster
 from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.lab.environment import import_host
+from boostrank.lab.files import write_file
 from boostrank.lab.model import Model, Stopping, features
 from boostrank.lab.settings import Settings
 from boostrank.metrics import metric
@@ -105,17 +107,16 @@ class LightGBMModel(Model):
         return data, {"label_gain": gains_of(gain, grades).tolist()}
 
     @classmethod
-    def load(cls, path: Path, threads: int) -> Self:
+    def load(cls, path: Path, content: bytes, threads: int) -> Self:
         """Read a model; see `Model.load`."""
-        lightgbm = import_host("lightgbm")
-        try:
-            return cls(lightgbm.Booster(model_file=path), threads)
-        except lightgbm.basic.LightGBMError as error:
-            raise ValueError(f"{path} is not a complete LightGBM model: {error}") from error
+        import_host("lightgbm")
+        booster = lightgbm_booster(path, content)
+        cls._check_outputs(path, booster.num_model_per_iteration())
+        return cls(booster, threads)
 
     def save(self, path: Path) -> None:
         """Write the model; see `Model.save`."""
-        self.booster.save_model(path)
+        write_file(path, self.booster.model_to_string().encode())  # LightGBM ignores a full disk
 
     @property
     def n_features(self) -> int:
@@ -149,7 +150,6 @@ class LightGBMModel(Model):
             X,
             start_iteration=start,
             num_iteration=trees,
-            raw_score=True,
             num_threads=self.threads,
         )
         return scores

@@ -32,7 +32,7 @@ class Stopping(NamedTuple):
 
 
 class Model(ABC):
-    """A trained booster of one host. Scores are raw: the sum of the trees, starting at 0."""
+    """A trained booster of one host. Its scores are those of the host's own `predict`."""
 
     host: ClassVar[str]
     #: The host's own ranking objectives.
@@ -151,12 +151,20 @@ class Model(ABC):
 
     @classmethod
     @abstractmethod
-    def load(cls, path: Path, threads: int) -> Self:
-        """Read a model in the host's own format."""
+    def load(cls, path: Path, content: bytes, threads: int) -> Self:
+        """Read the content of a model file of this host."""
 
     @abstractmethod
     def save(self, path: Path) -> None:
         """Write the model in the host's own format."""
+
+    @staticmethod
+    def _check_outputs(path: Path, n_outputs: int) -> None:
+        if n_outputs > 1:
+            raise ValueError(
+                f"{path} has {n_outputs} scores for each document, as models of several classes "
+                "have; ranking needs one"
+            )
 
     @property
     @abstractmethod

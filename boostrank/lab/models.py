@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from boostrank.hosts.model_files import host_of
 from boostrank.lab.lightgbm_model import LightGBMModel
 from boostrank.lab.model import Model
 from boostrank.lab.xgboost_model import XGBoostModel
@@ -26,17 +27,9 @@ def load_model(path: Path, threads: int = 1) -> Model:
     Raises
     ------
     ValueError
-        If it is not a model of LightGBM or XGBoost.
+        If it is not a complete model of LightGBM or XGBoost with one score for each document.
     OSError
         If it cannot be read.
     """
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start == b"tree":
-        return LightGBMModel.load(path, threads)
-    if start.startswith(b"{"):  # JSON and UBJSON alike
-        return XGBoostModel.load(path, threads)
-    raise ValueError(
-        f"{path} is not a model of LightGBM (text) or XGBoost (JSON, UBJSON), as 'boostrank train' "
-        "writes them"
-    )
+    content = path.read_bytes()
+    return HOSTS[host_of(path, content)].load(path, content, threads)

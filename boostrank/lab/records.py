@@ -1,6 +1,5 @@
 """The files of a comparison: results to resume from, and two CSV files."""
 
-import csv
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -13,6 +12,7 @@ import numpy as np
 import boostrank
 from boostrank import objectives
 from boostrank.lab.environment import versions
+from boostrank.lab.files import append, as_csv, naming, write_file
 from boostrank.lab.folds import Folds
 from boostrank.lab.learners import Learner
 from boostrank.lab.results import Failure, FoldResult, Row
@@ -76,15 +76,17 @@ class ResultStore:
         }
         self._lines: list[dict[str, Any]] = []
         if resume and self.path.exists():
-            for line in self.path.read_text(encoding="utf-8").splitlines():
+            with naming(self.path):
+                lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+            for line in lines:
                 try:
-                    self._lines.append(json.loads(line))
+                    read = json.loads(line)
                 except json.JSONDecodeError:
                     continue  # the run was stopped while it wrote this line
+                if isinstance(read, dict) and {"key", "result"} <= set(read):
+                    self._lines.append(read)
         # A line that was cut off must not swallow the next one.
-        whole = self.path.with_suffix(".part")
-        whole.write_text("".join(map(_line, self._lines)), encoding="utf-8")
-        whole.replace(self.path)
+        write_file(self.path, b"".join(map(_line, self._lines)))
 
     def _key(self, learner: Learner, fold: int) -> dict[str, Any]:
         return {
@@ -125,13 +127,11 @@ class ResultStore:
                 "importance": result.importance.tolist(),
             },
         }
-        # Closed each time, so that what is written survives whatever stops the run.
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(_line(line))
+        append(self.path, _line(line))
 
 
-def _line(value: dict[str, Any]) -> str:
-    return json.dumps(value, allow_nan=False) + "\n"
+def _line(value: dict[str, Any]) -> bytes:
+    return f"{json.dumps(value, allow_nan=False)}\n".encode()
 
 
 def _digest(pieces: Iterable[bytes]) -> str:
@@ -186,24 +186,24 @@ class CsvFiles:
         self.summary = folder / "summary.csv"
         self.queries = folder / "queries.csv"
         measured = ("seconds_per_round", "difference", "p_value", "best_rounds")
-        self._write(self.summary, "w", [["objective", "host", *self.metrics, *measured, "error"]])
-        self._write(self.queries, "w", [["objective", "host", "fold", "qid", *self.metrics]])
+        summary = ["objective", "host", *self.metrics, *measured, "error"]
+        write_file(self.summary, as_csv([summary]))
+        write_file(self.queries, as_csv([["objective", "host", "fold", "qid", *self.metrics]]))
 
     def add(self, row: Row | Failure) -> None:
         """Append a row that is complete or has failed."""
         name = [row.learner.label, row.learner.host]
         if isinstance(row, Failure):
             empty = [""] * (len(self.metrics) + 4)
-            self._write(self.summary, "a", [[*name, *empty, row.error]])
+            append(self.summary, as_csv([[*name, *empty, row.error]]))
             return
         means = [row.mean(metric) for metric in self.metrics]
         best_rounds = " ".join(str(fold.best_round) for fold in row.folds)
         tested = [row.seconds_per_round, row.difference, row.p_value, best_rounds]
-        self._write(self.summary, "a", [[*name, *means, *tested, ""]])
-        self._write(
+        append(self.summary, as_csv([[*name, *means, *tested, ""]]))
+        append(
             self.queries,
-            "a",
-            (
+            as_csv(
                 [*name, fold.fold, qid, *("" if np.isnan(value) else value for value in values)]
                 for fold in row.folds
                 for qid, *values in zip(
@@ -213,9 +213,3 @@ class CsvFiles:
                 )
             ),
         )
-
-    @staticmethod
-    def _write(path: Path, mode: str, lines: Iterable[list[Any]]) -> None:
-        # Closed each time, as in `ResultStore`.
-        with path.open(mode, newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows(lines)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from boostrank import plot
+from boostrank.lab.files import write_file
 from boostrank.lab.folds import Folds
 from boostrank.lab.plot.axes import COLOURS, GREY
 from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, row_styles
@@ -108,7 +109,7 @@ def write_report(
         about=about,
         command=command,
     )
-    path.write_text(html, encoding="utf-8")
+    write_file(path, html.encode("utf-8", "surrogateescape"))  # it may name a path
 
 
 def training_time(rows: Sequence[Row], settings: Settings) -> str:

@@ -1,6 +1,5 @@
 """The search behind `boostrank.tune`: what a trial is, how trials are run, stored and reported."""
 
-import csv
 import hashlib
 import json
 import math
@@ -15,6 +14,7 @@ import numpy as np
 
 from boostrank.datasets import RankingData, group_folds
 from boostrank.lab.environment import import_host, kernel_threads
+from boostrank.lab.files import as_csv, naming, only_user, write_file
 from boostrank.lab.folds import query_positions
 from boostrank.lab.learners import Learner, refusal
 from boostrank.lab.plan import counted_queries
@@ -343,7 +343,7 @@ def tune(
     ).for_labels(data.y, chosen=metric is not None)
     job = _new_job(learner, data, settings, (n_folds, n_repeats, folds), n_jobs)
     trials = []
-    with _quiet(optuna):
+    with _quiet(optuna), only_user(out), naming(out / STUDIES):
         study = _open_study(optuna, job, out, check_flag("prune", prune))
         for trial in _search(optuna, study, job, n_trials):
             trials.append(trial)
@@ -401,7 +401,6 @@ def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Ite
 
 def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
     """Return the learner's study in the folder: a new one, or that of the same job."""
-    out.mkdir(parents=True, exist_ok=True)
     backend = optuna.storages.journal.JournalFileBackend(str(out / STUDIES))
     study = optuna.create_study(
         storage=optuna.storages.JournalStorage(backend),
@@ -490,11 +489,13 @@ def write_trials(path: Path, tuned: Sequence[Tuned], metric: str = CHOSEN_BY) ->
         *(f"{what}{end}" for what in (metric, "difference") for end in ends),
         "params",
     ]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        for one in tuned:
-            for trial in one.trials:
-                name = [one.learner, trial.number, trial.pruned, trial.rounds]
-                values = [*trial.interval(), *trial.interval(one.default)]
-                writer.writerow([*name, *values, json.dumps(trial.params)])
+    lines = [
+        [
+            *(one.learner, trial.number, trial.pruned, trial.rounds),
+            *(*trial.interval(), *trial.interval(one.default)),
+            json.dumps(trial.params),
+        ]
+        for one in tuned
+        for trial in one.trials
+    ]
+    write_file(path, as_csv([header, *lines]))

@@ -10,8 +10,15 @@ from typing import Any, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
+from boostrank.hosts.model_files import (
+    MISSING,
+    best_rounds,
+    check_stopping,
+    xgboost_booster,
+)
 from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
 from boostrank.lab.environment import import_host
+from boostrank.lab.files import write_file
 from boostrank.lab.model import Model, Stopping, features
 from boostrank.lab.settings import Settings, sign_of
 from boostrank.metrics import metric
@@ -84,11 +91,11 @@ class XGBoostModel(Model):
         valid: dict[str, Any] = {}
         history: dict[str, Any] = {}
         if stopping is not None:
+            check_stopping(params)
             callbacks.append(
                 xgboost.callback.EarlyStopping(
                     rounds=stopping.patience,
                     maximize=sign_of(settings.metric) > 0,
-                    save_best=not data.categories,
                 )
             )
             held = stopping.data
@@ -121,9 +128,7 @@ class XGBoostModel(Model):
         except xgboost.core.XGBoostError as error:
             raise ValueError(f"xgboost cannot train {objective}: {_first_line(error)}") from error
         warn_of_cut(objective, rounds_in(history, settings.rounds), settings.rounds)
-        if stopping is not None and data.categories:
-            booster = _first_trees(booster, booster.best_iteration + 1)
-        return booster, time.perf_counter() - started
+        return best_rounds(booster), time.perf_counter() - started
 
     @staticmethod
     def _with_gain(gain: Gain, data: RankingData) -> tuple[RankingData, dict[str, Any]]:
@@ -131,21 +136,17 @@ class XGBoostModel(Model):
         return replace(data, y=gains_of(gain, data.y)), {"ndcg_exp_gain": False}
 
     @classmethod
-    def load(cls, path: Path, threads: int) -> Self:
+    def load(cls, path: Path, content: bytes, threads: int) -> Self:
         """Read a model; see `Model.load`."""
-        xgboost = import_host("xgboost")
-        booster = xgboost.Booster({"nthread": threads})
-        try:
-            booster.load_model(bytearray(path.read_bytes()))
-        except xgboost.core.XGBoostError as error:
-            raise ValueError(
-                f"{path} is not a complete XGBoost model: {_first_line(error)}"
-            ) from error
+        import_host("xgboost")
+        booster = xgboost_booster(path, content, {"nthread": threads})
+        params = json.loads(booster.save_config())["learner"]["learner_model_param"]
+        cls._check_outputs(path, max(int(params["num_class"]), int(params.get("num_target", 1))))
         return cls(booster, threads)
 
     def save(self, path: Path) -> None:
         """Write the model; see `Model.save`."""
-        path.write_bytes(self.booster.save_raw("json" if path.suffix == ".json" else "ubj"))
+        write_file(path, self.booster.save_raw("json" if path.suffix == ".json" else "ubj"))
 
     @property
     def n_features(self) -> int:
@@ -174,8 +175,10 @@ class XGBoostModel(Model):
 
     def _matrix(self, X: Floats) -> Any:
         # Our data has no names: features are matched by position, even if the model has names.
+        missing = self.booster.attr(MISSING)
         return import_host("xgboost").DMatrix(
             X,
+            missing=np.nan if missing is None else float(missing),
             feature_names=self.booster.feature_names,
             feature_types=self.booster.feature_types,
             enable_categorical=True,
@@ -184,10 +187,8 @@ class XGBoostModel(Model):
 
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
         """Scores; see `Model.predict`."""
-        last = self.n_trees if rounds is None else rounds
-        scores = self.booster.predict(
-            self._matrix(X), output_margin=True, iteration_range=(0, last)
-        )
+        rounds = rounds or 0  # 0 is all of them, also in a linear model, which has no rounds
+        scores = self.booster.predict(self._matrix(X), iteration_range=(0, rounds))
         return np.asarray(scores, dtype=np.float64)
 
     def importance(self, rounds: int) -> Floats:
@@ -213,17 +214,6 @@ def _xgboost_categories(data: RankingData) -> dict[str, Any]:
         return {}
     kinds = ["c" if i in data.categorical else "float" for i in range(data.X.shape[1])]
     return {"feature_types": kinds, "enable_categorical": True}
-
-
-def _first_trees(booster: Any, rounds: int) -> Any:
-    """Return the booster of the first rounds, with the words that XGBoost 3.2 drops in a slice."""
-    whole, first = (json.loads(each.save_raw("json")) for each in (booster, booster[:rounds]))
-    kept, cut = (each["learner"]["gradient_booster"] for each in (whole, first))
-    kept, cut = (each.get("gbtree", each)["model"] for each in (kept, cut))  # dart wraps a gbtree
-    cut["cats"] = kept["cats"]
-    shorter = import_host("xgboost").Booster()
-    shorter.load_model(bytearray(json.dumps(first), "utf-8"))
-    return shorter
 
 
 def _xgboost_callback(on_round: Callable[[], object]) -> Any:

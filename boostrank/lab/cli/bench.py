@@ -1,6 +1,5 @@
 """`boostrank bench`: times gradients or training; prints a table, writes CSV and a figure."""
 
-import csv
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from boostrank.lab.cli.output import (
 )
 from boostrank.lab.cli.parsing import parse_words
 from boostrank.lab.environment import installed, machine
+from boostrank.lab.files import append, as_csv, write_file
 from boostrank.lab.models import HOSTS
 from boostrank.lab.plan import missing_hosts
 from boostrank.lab.plot.files import draw_lengths
@@ -153,13 +153,10 @@ def _print_and_write(console: Console, path: Path, rows: Iterable[Any], kind: ty
     names = [entry.name for entry in fields(kind)]
     headings = sorted(names, key=lambda name: name not in ("label", "objective"))  # names first
     lines = []
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(names)
-        for row in rows:
-            values = [getattr(row, name) for name in names]
-            writer.writerow(values)
-            lines.append([_cell(getattr(row, name)) for name in headings])
+    write_file(path, as_csv([names]))
+    for row in rows:
+        append(path, as_csv([[getattr(row, name) for name in names]]))
+        lines.append([_cell(getattr(row, name)) for name in headings])
     # No column of a benchmark may be left out: names are wrapped instead.
     print_table(console, headings, lines, least=len(headings))
 

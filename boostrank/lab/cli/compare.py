@@ -65,6 +65,7 @@ from boostrank.lab.cli.parsing import (
 )
 from boostrank.lab.compare import run_folds
 from boostrank.lab.environment import machine
+from boostrank.lab.files import only_user
 from boostrank.lab.learners import Learner
 from boostrank.lab.naming import parse_objectives
 from boostrank.lab.plan import Plan, make_plan
@@ -247,11 +248,10 @@ def compare(
     )
     for note in plan.notes:
         typer.echo(f"boostrank: {note}", err=True)
-    run = _Run(
-        plan=plan,
-        store=ResultStore(out, split, plan.settings, machine(), resume=resume),
-        files=CsvFiles(out, plan.settings.metrics),
-    )
+    context.with_resource(only_user(out))
+    files = CsvFiles(out, plan.settings.metrics)  # first: on a full disk, old results are kept
+    store = ResultStore(out, split, plan.settings, machine(), resume=resume)
+    run = _Run(plan=plan, store=store, files=files)
     if resume:
         _tell_resumed(run)
     try:

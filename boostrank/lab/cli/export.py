@@ -9,6 +9,7 @@ import typer
 from boostrank.export import WRITERS
 from boostrank.export import export as export_model
 from boostrank.lab.cli.options import completion
+from boostrank.lab.files import write_file
 
 EXAMPLES = """
 **Examples**
@@ -52,7 +53,7 @@ def export(
     if out is None:
         typer.echo(text, nl=False)
     else:
-        out.write_text(text, encoding="utf-8")
+        write_file(out, text.encode())
 
 
 def _read_names(path: Path) -> list[str]:

@@ -30,6 +30,7 @@ from boostrank.lab.cli.options import (
 from boostrank.lab.cli.output import counted, progress_bar
 from boostrank.lab.cli.parsing import parse_gain, read_params
 from boostrank.lab.environment import installed
+from boostrank.lab.files import check_writable, write_file
 from boostrank.lab.model import Model, Stopping
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.naming import label_of, parse_params
@@ -137,6 +138,7 @@ def train(
     check_count("patience", patience)
     if not model.parent.is_dir():
         raise FileNotFoundError(f"the folder of --model does not exist: {model.parent}")
+    check_writable(model)
     named = columns(label, qid, drop, categorical)
     read, held = read_with_valid(data, valid, named, seed, keep_order)
     settings = settings.for_labels(read.y, chosen=metric is not None)
@@ -161,11 +163,10 @@ def train(
         made = trained.choice.objective
         typer.echo(f"auto: {trained.choice}")
     shown = label_of(made) if isinstance(made, Objective) else objective
-    kept = trained.n_trees
-    typer.echo(
-        f"{model}: {counted(kept, 'tree', 'trees')} of {host} with {shown}, "
-        f"{seconds / max(done, 1):.4f} s per round"
-    )
+    kept = counted(trained.n_trees, "tree", "trees")
+    if stopping is not None:
+        kept += f", up to the best of {done:g} rounds,"
+    typer.echo(f"{model}: {kept} of {host} with {shown}, {seconds / max(done, 1):.4f} s per round")
 
 
 def _builtins() -> dict[str, type[Model]]:
@@ -181,7 +182,11 @@ def predict(
     qid: Qid = Columns.qid,
     drop: Drop = "",
 ) -> None:
-    """Write a model's score for every document, in the order of the data."""
+    """Write a model's score for every document, in the order of the data.
+
+    The scores are those of the host's own `predict`, of the best round if the file says which.
+    """
+    check_writable(out)
     trained = load_model(model)
     X = load_features(data, columns(label, qid, drop, ""), trained)
     if trained.n_features != X.shape[1]:
@@ -189,6 +194,4 @@ def predict(
             f"{model} was trained on {trained.n_features} features, but "
             f"{', '.join(map(str, data))} has {X.shape[1]}"
         )
-    out.write_text(
-        "".join(f"{score!r}\n" for score in trained.predict(X).tolist()), encoding="utf-8"
-    )
+    write_file(out, "".join(f"{score!r}\n" for score in trained.predict(X).tolist()).encode())

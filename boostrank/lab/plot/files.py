@@ -1,11 +1,13 @@
 """The figures that the command line writes into files."""
 
+import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from boostrank.lab.bench import Timing
+from boostrank.lab.files import write_file
 from boostrank.lab.plot.axes import ANY_BACKGROUND, load_matplotlib
 from boostrank.lab.plot.benchmarks import time_per_document
 from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, leaderboard, row_styles
@@ -21,6 +23,12 @@ def _new_figure(width: float, height: float) -> "Figure":
         figsize=(width, height), dpi=150, layout="constrained"
     )
     return figure
+
+
+def _write(figure: "Figure", path: Path) -> None:
+    content = io.BytesIO()
+    figure.savefig(content, format=path.suffix[1:])
+    write_file(path, content.getvalue())
 
 
 def draw_rounds(rows: Sequence[Row], path: Path) -> None:
@@ -46,7 +54,7 @@ def draw_rounds(rows: Sequence[Row], path: Path) -> None:
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False)
         panels[0].set_ylim(curve_limits(rows))
         panels[0].set_ylabel(f"validation {rows[0].metric.upper()}, mean of the folds")
-        figure.savefig(path)
+        _write(figure, path)
 
 
 def draw_test(rows: Sequence[Row], path: Path) -> None:
@@ -62,7 +70,7 @@ def draw_test(rows: Sequence[Row], path: Path) -> None:
         figure = _new_figure(8.0, 1.9 + 0.3 * len(rows))
         leaderboard(rows, ax=figure.subplots())
         figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize="small")
-        figure.savefig(path)
+        _write(figure, path)
 
 
 def draw_lengths(timings: Sequence[Timing], path: Path) -> None:
@@ -78,4 +86,4 @@ def draw_lengths(timings: Sequence[Timing], path: Path) -> None:
         figure = _new_figure(10.0, 5.5)
         time_per_document(timings, ax=figure.subplots())
         figure.legend(loc="outside right center", frameon=False, fontsize="small")
-        figure.savefig(path)
+        _write(figure, path)

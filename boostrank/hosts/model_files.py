@@ -1,0 +1,310 @@
+"""Model files of the hosts, looked at before a host parses them, and cut to their best round.
+
+LightGBM's parser ends the process on a file that is cut off, or reads fewer trees. XGBoost's does
+so on UBJSON that is cut off and on deep JSON.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+NAMES = {"lightgbm": "LightGBM", "xgboost": "XGBoost"}
+#: The attribute of an XGBoost model that holds `missing` of the ranker that trained it.
+MISSING = "boostrank_missing"
+
+_BEST = ("best_iteration", "best_score")
+_MOST_NESTED = 500  # a model has less than ten levels
+# Bytes of what follows a marker of UBJSON.
+_WIDTHS = dict(zip(b"TFZNiUCIldLD", (0, 0, 0, 0, 1, 1, 1, 2, 4, 4, 8, 8), strict=True))
+_INTEGERS = b"iUIlL"
+
+
+def host_of(path: Path, content: bytes) -> str:
+    """Return the host of a model file, which is complete.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    content : bytes
+
+    Returns
+    -------
+    {"lightgbm", "xgboost"}
+
+    Raises
+    ------
+    ValueError
+        If it is not a model, or has been cut off.
+    """
+    if content.startswith(b"tree\r\n"):
+        raise ValueError(
+            f"{path} has the line ends of Windows, which LightGBM's sizes of trees do not count: "
+            "copy the model as a binary file"
+        )
+    if content.startswith(b"tree\n"):
+        host, damage = "lightgbm", _damage_of_text(content)
+    elif content.startswith(b"{") and content[1:2] in b"iUIlL}" and content[1:2]:
+        host, damage = "xgboost", _damage_of_ubjson(content)
+    elif content.startswith(b"{"):
+        host, damage = "xgboost", _damage_of_json(content)
+    else:
+        pickled = " (it looks like a pickle: load it in Python)" if content[:1] == b"\x80" else ""
+        raise ValueError(
+            f"{path} is not a model of LightGBM (text) or XGBoost (JSON, UBJSON), as 'boostrank "
+            f"train' writes them{pickled}"
+        )
+    if damage:
+        raise ValueError(f"{path} is not a complete {NAMES[host]} model: {damage}")
+    return host
+
+
+def _damage_of_text(content: bytes) -> str:
+    """Say what is wrong with a model of LightGBM; "" if nothing is."""
+    header, _, _ = content.partition(b"\n\n")
+    sizes = next((x for x in header.split(b"\n") if x.startswith(b"tree_sizes=")), b"=")
+    end = len(header)
+    for number, size in enumerate(sizes.partition(b"=")[2].split()):
+        start = content.find(b"Tree=", end)
+        if not (size.isdigit() and content.startswith(b"Tree=%d\n" % number, start)):
+            return f"tree {number} is missing"
+        end = start + int(size)
+    trees, found, rest = content[end:].partition(b"end of trees")
+    if not found:
+        return "it has no end of trees"
+    if b"Tree=" in trees:
+        return "the sizes of its trees do not match"
+    rest, _, last = rest.strip().partition(b"pandas_categorical:")
+    if rest and not rest.rstrip().endswith(b"end of parameters"):
+        return "its parameters have no end, or something follows them"
+    try:
+        json.loads(last or b"null")
+    except ValueError:
+        return "its last line, the categories, is not JSON"
+    return ""
+
+
+def _damage_of_json(content: bytes) -> str:
+    """Say whether JSON is too deep for XGBoost's parser, which recognises other damage itself."""
+    marks = np.frombuffer(content, dtype=np.uint8)
+    depth = np.isin(marks, list(b"[{")).astype(np.int32) - np.isin(marks, list(b"]}"))
+    return "too many nested brackets" if np.cumsum(depth).max() > _MOST_NESTED else ""
+
+
+def _damage_of_ubjson(content: bytes) -> str:
+    """Say whether UBJSON is cut off or malformed; "" if it is neither."""
+    try:
+        end = _end_of_ubjson(content)
+    except (IndexError, KeyError):
+        end = -1
+    return "" if end == len(content) else "it is cut off or malformed"
+
+
+def _end_of_ubjson(content: bytes) -> int:
+    """Return the position after the object that `content` begins with."""
+
+    def after_number(at: int) -> tuple[int, int]:
+        if content[at] not in _INTEGERS:
+            raise KeyError(content[at])
+        end = at + 1 + _WIDTHS[content[at]]
+        value = int.from_bytes(content[at + 1 : end], "big", signed=content[at] != ord("U"))
+        if value < 0:
+            raise KeyError(value)
+        return value, end
+
+    at = 0
+    open_: list[list[int]] = []  # what closes each; how many elements are left, or -1
+    while at == 0 or open_:
+        closing, left = open_[-1] if open_ else (0, -1)
+        if left == 0 or (left < 0 and content[at] == closing):
+            open_.pop()
+            at += left < 0
+            continue
+        if left > 0:
+            open_[-1][1] -= 1
+        if closing == ord("}"):  # a key comes first
+            length, at = after_number(at)
+            at += length
+        mark = content[at]
+        at += 1
+        if mark == ord("{"):
+            open_.append([ord("}"), -1])
+        elif mark == ord("["):
+            kind = content[at]
+            if kind == ord("$"):
+                length, end = after_number(at + 3)
+                at = end + length * _WIDTHS[content[at + 1]]
+            elif kind == ord("#"):
+                length, at = after_number(at + 1)
+                open_.append([0, length])
+            else:
+                open_.append([ord("]"), -1])
+        elif mark in b"SH":
+            length, at = after_number(at)
+            at += length
+        else:
+            at += _WIDTHS[mark]
+        if len(open_) > _MOST_NESTED:
+            raise KeyError(mark)
+    return at
+
+
+def read_booster(path: "str | Path", host: str) -> Any:
+    """Read a model file of one host, up to the best round.
+
+    Parameters
+    ----------
+    path : str or Path
+    host : {"lightgbm", "xgboost"}
+
+    Returns
+    -------
+    lightgbm.Booster or xgboost.Booster
+
+    Raises
+    ------
+    ValueError
+        If it is not a complete model of that host, or its best round is lost; see `best_rounds`.
+    OSError
+        If it cannot be read.
+    """
+    path = Path(path)
+    content = path.read_bytes()
+    found = host_of(path, content)
+    if found != host:
+        raise ValueError(f"{path} is a model of {NAMES[found]}, not of {NAMES[host]}")
+    return lightgbm_booster(path, content) if host == "lightgbm" else xgboost_booster(path, content)
+
+
+def lightgbm_booster(path: Path, content: bytes) -> Any:
+    """Return the booster of a file that `host_of` knows; LightGBM writes no more than the best."""
+    import lightgbm
+
+    try:
+        return lightgbm.Booster(model_str=content.decode())
+    except (lightgbm.basic.LightGBMError, ValueError) as error:
+        raise ValueError(f"{path} is not a complete LightGBM model: {error}") from error
+
+
+def xgboost_booster(path: Path, content: bytes, params: dict[str, Any] | None = None) -> Any:
+    """Return the booster of a file that `host_of` knows, up to its best round."""
+    import xgboost
+
+    booster = xgboost.Booster(params)
+    try:
+        booster.load_model(bytearray(content))
+    except UnicodeDecodeError as error:  # of XGBoost's message, which quotes what it cannot read
+        raise ValueError(f"{path} is not a complete XGBoost model: malformed JSON") from error
+    except xgboost.core.XGBoostError as error:
+        first = str(error).partition("\n")[0]
+        raise ValueError(f"{path} is not a complete XGBoost model: {first}") from error
+    try:
+        return best_rounds(booster)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def best_rounds(booster: Any) -> Any:
+    """Return an XGBoost booster without the rounds after its best one.
+
+    XGBoost keeps them after early stopping. Its ranker leaves them out when it predicts, but
+    ``Booster.predict``, ``inplace_predict``, SHAP values and other tools use them.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+
+    Returns
+    -------
+    xgboost.Booster
+        The same object if nothing comes after its best round, or if it is linear.
+
+    Raises
+    ------
+    ValueError
+        For DART that has dropped trees: later rounds have scaled the trees of earlier ones, so the
+        best model is lost.
+    """
+    best = booster.attr("best_iteration")
+    if best is None:
+        return booster
+    rounds = int(best) + 1
+    name = _booster_kind(booster)
+    if name == "gblinear" or rounds >= booster.num_boosted_rounds():
+        return booster
+    cats = "c" in (booster.feature_types or ())
+    whole = json.loads(booster.save_raw("json")) if cats or name == "dart" else {}
+    if name == "dart":
+        weights = whole["learner"]["gradient_booster"]["weight_drop"]
+        if any(weight != 1.0 for weight in weights):
+            raise ValueError(
+                f"DART has scaled the trees of the best round, {rounds}, in later rounds, so that "
+                "model is lost: train without early stopping, or with booster='gbtree'"
+            )
+    shorter = _with_categories(booster[:rounds], whole) if cats else booster[:rounds]
+    shorter.set_attr(**{key: booster.attr(key) for key in _BEST})
+    return shorter
+
+
+def to_continue(booster: Any) -> Any:
+    """Return an XGBoost booster to continue: up to its best round, which it no longer names.
+
+    A new training without early stopping would keep the name of that round, and the ranker would
+    predict without the new ones.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+
+    Returns
+    -------
+    xgboost.Booster
+        The same object if it was not stopped early.
+    """
+    if booster.attr("best_iteration") is None:
+        return booster
+    fresh = best_rounds(booster).copy()
+    fresh.set_attr(**dict.fromkeys(_BEST))
+    return fresh
+
+
+def check_stopping(params: Any) -> None:
+    """Refuse early stopping of a kind of booster whose best round is lost later.
+
+    Parameters
+    ----------
+    params : mapping
+        XGBoost's.
+
+    Raises
+    ------
+    ValueError
+        For DART that drops trees, and for linear boosters.
+    """
+    kind = params.get("booster")
+    drops = params.get("rate_drop") or params.get("one_drop")
+    if kind == "gblinear" or (kind == "dart" and drops):
+        raise ValueError(
+            f"early stopping cannot keep the best round of booster={kind!r}: later rounds change "
+            "what earlier ones have learnt; leave early stopping out, or use booster='gbtree'"
+        )
+
+
+def _booster_kind(booster: Any) -> str:
+    name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
+    return name
+
+
+def _with_categories(shorter: Any, whole: dict[str, Any]) -> Any:
+    """Return a slice of a booster with the words that XGBoost 3.2 drops in it."""
+    import xgboost
+
+    first = json.loads(shorter.save_raw("json"))
+    kept, cut = (each["learner"]["gradient_booster"] for each in (whole, first))
+    kept, cut = (each.get("gbtree", each)["model"] for each in (kept, cut))  # dart wraps a gbtree
+    cut["cats"] = kept["cats"]
+    made = xgboost.Booster()
+    made.load_model(bytearray(json.dumps(first), "utf-8"))
+    return made

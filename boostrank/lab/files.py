@@ -1,0 +1,173 @@
+"""Writing files: whole or not at all, with errors that name the file."""
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name the file in an error of the system: that of writing has no name."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file whole, or leave what is there as it was.
+
+    Parameters
+    ----------
+    path : Path
+        Also a pipe or a device, such as ``/dev/stdout``.
+    content : bytes
+
+    Raises
+    ------
+    OSError
+        With the name of the file.
+    """
+    with naming(path):
+        target = _target(path)
+        part = None if target is None else _new_file(target)
+        if target is None or part is None:
+            path.write_bytes(content)
+            return
+        try:
+            with part.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())  # some disks say only now that they are full
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def check_writable(path: Path) -> None:
+    """Raise the error that writing the file would raise, unless the disk fills up until then.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    OSError
+        With the name of the file.
+    """
+    with naming(path):
+        target = _target(path)
+        part = None if target is None else _new_file(target)
+        if part is not None:
+            part.unlink()
+
+
+def _target(path: Path) -> Path | None:
+    """Return the file to replace; None for a pipe or a device, which is written to."""
+    folder = path.parent.resolve()
+    standard = folder == Path("/dev") or Path("/proc") in folder.parents
+    if standard or (path.exists() and not path.is_file() and not path.is_dir()):
+        return None
+    target = path.resolve()  # a link stays a link
+    if target.exists():
+        with target.open("ab"):  # fails for a folder, and for a file that may not be written
+            pass
+    return target
+
+
+def _new_file(target: Path) -> Path | None:
+    """Make an empty file next to the target; None if only the target itself can be written."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=".boostrank-", dir=target.parent)
+    except PermissionError:
+        if target.exists():
+            return None
+        raise
+    os.close(handle)
+    part = Path(name)
+    if target.exists():
+        mode = target.stat().st_mode & 0o7777
+    else:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
+    part.chmod(mode)
+    return part
+
+
+def as_csv(lines: Iterable[Sequence[Any]]) -> bytes:
+    """Return lines of values as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue().encode("utf-8", "surrogateescape")  # a name may come from a path
+
+
+def append(path: Path, content: bytes) -> None:
+    """Append to a file whole, or leave it as it was.
+
+    Parameters
+    ----------
+    path : Path
+    content : bytes
+
+    Raises
+    ------
+    OSError
+        With the name of the file.
+    """
+    with naming(path), path.open("ab") as file:
+        before = file.tell()
+        try:
+            file.write(content)
+            file.flush()
+        except OSError:
+            with suppress(OSError):
+                file.truncate(before)
+            raise
+
+
+@contextmanager
+def only_user(folder: Path) -> Iterator[None]:
+    """Make a folder, and keep other runs out of it.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Raises
+    ------
+    ValueError
+        If another process is writing into it.
+    OSError
+        If it cannot be made.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"{folder}: another run is writing into this folder; wait for it, or give another"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(handle)  # this unlocks it

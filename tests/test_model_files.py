@@ -1,0 +1,366 @@
+"""Model files: one file, one answer, whoever writes and reads it; damage is one sentence."""
+
+import json
+import pickle
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pandas
+import pytest
+import xgboost
+from typer.testing import CliRunner
+
+import boostrank
+from boostrank.datasets import make_ranking
+from boostrank.hosts.model_files import host_of
+from boostrank.lab.cli.app import app
+from boostrank.lab.models import load_model
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
+
+DATA = make_ranking(30, 8, n_features=3, seed=1)
+TRAIN, TEST = DATA.split(2, seed=0)
+ROUNDS = 30
+#: Stops after a few rounds of these.
+STOPPING = {"learning_rate": 0.9, "early_stopping_rounds": 2}
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "base score": {"base_score": 2.5},
+    "missing": {"missing": 0.0},
+    "forest": {"num_parallel_tree": 2},
+    "dart": {"booster": "dart"},
+    "linear": {"booster": "gblinear", "updater": "coord_descent"},
+}
+
+
+def predicted(model: Path, folder: Path, X: Any = TEST.X) -> np.ndarray:
+    """Return what `boostrank predict` writes."""
+    data, out = folder / "data.csv", folder / "scores.txt"
+    frame = pandas.DataFrame(X, columns=None if hasattr(X, "columns") else ["a", "b", "c"])
+    frame.assign(qid=TEST.qid, label=TEST.y).to_csv(data, index=False)
+    result = CliRunner().invoke(app, ["predict", str(model), str(data), "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    return np.loadtxt(out)
+
+
+def fit(ranker: Any, *, stopped: bool) -> Any:
+    evals = {"eval_set": [(TEST.X, TEST.y)], "eval_qid": [TEST.qid]} if stopped else {}
+    return ranker.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, **evals)
+
+
+@pytest.mark.parametrize("suffix", ["json", "ubj"])
+# Early stopping of linear models is refused.
+@pytest.mark.parametrize(
+    ("kind", "stopped"), [(kind, s) for kind in KINDS for s in (False, True)][:-1]
+)
+def test_everyone_reads_the_same_from_a_file_of_xgboosts_ranker(
+    kind: str, stopped: bool, suffix: str, tmp_path: Path
+) -> None:
+    own = {**KINDS[kind], **(STOPPING if stopped else {})}
+    ranker = XGBRanker(objective="query-rmse", n_estimators=ROUNDS, max_depth=2, n_jobs=1, **own)
+    if kind == "linear":
+        ranker.set_params(max_depth=None)
+    fit(ranker, stopped=stopped)
+    want = ranker.predict(TEST.X)
+    if stopped:
+        assert len(ranker.evals_result_["validation_0"]["ndcg@10"]) > ranker.best_iteration + 1
+    path = tmp_path / f"model.{suffix}"
+    ranker.save_model(path)
+
+    np.testing.assert_array_equal(predicted(path, tmp_path).astype(np.float32), want)
+    missing = own.get("missing", np.nan)
+    again = XGBRanker()
+    again.load_model(path)
+    np.testing.assert_array_equal(again.predict(TEST.X), want)
+    plain = xgboost.XGBRanker(missing=missing)
+    plain.load_model(path)
+    np.testing.assert_array_equal(plain.predict(TEST.X), want)
+    booster = xgboost.Booster(model_file=path)
+    matrix = xgboost.DMatrix(TEST.X, missing=missing)
+    for each in (booster, pickle.loads(pickle.dumps(ranker.get_booster()))):
+        np.testing.assert_array_equal(each.predict(matrix), want)
+        if kind == "linear":
+            continue  # XGBoost has no inplace_predict for it
+        in_place = each.inplace_predict(TEST.X, missing=missing)
+        np.testing.assert_allclose(in_place, want, rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(ranker)).predict(TEST.X), want)
+
+
+@pytest.mark.parametrize("suffix", ["json", "ubj"])
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+def test_a_file_of_xgboost_itself_is_read_up_to_its_best_round(
+    booster: str, suffix: str, tmp_path: Path
+) -> None:
+    """XGBoost keeps the rounds after the best one in the file."""
+    theirs = xgboost.XGBRanker(
+        objective="rank:ndcg", n_estimators=ROUNDS, booster=booster, n_jobs=1, **STOPPING
+    )
+    fit(theirs, stopped=True)
+    assert theirs.get_booster().num_boosted_rounds() > theirs.best_iteration + 1
+    want = theirs.predict(TEST.X)
+    path = tmp_path / f"model.{suffix}"
+    theirs.save_model(path)
+    np.testing.assert_array_equal(predicted(path, tmp_path).astype(np.float32), want)
+    ours = XGBRanker()
+    ours.load_model(path)
+    np.testing.assert_array_equal(ours.predict(TEST.X), want)
+    assert ours.best_iteration == theirs.best_iteration
+    np.testing.assert_array_equal(ours.get_booster().predict(xgboost.DMatrix(TEST.X)), want)
+
+
+@pytest.mark.parametrize("boosting", ["gbdt", "dart"])
+@pytest.mark.parametrize("stopped", [False, True], ids=["all rounds", "stopped early"])
+def test_everyone_reads_the_same_from_a_file_of_lightgbm(
+    boosting: str, stopped: bool, tmp_path: Path
+) -> None:
+    ranker = LGBMRanker(
+        objective="query-rmse",
+        n_estimators=ROUNDS,
+        learning_rate=0.9,
+        min_child_samples=2,
+        boosting_type=boosting,
+        verbosity=-1,
+        n_jobs=1,
+    )
+    stopping = [lightgbm.early_stopping(2, verbose=False)] if stopped else []
+    evals = {"eval_set": [(TEST.X, TEST.y)], "eval_qid": [TEST.qid]} if stopped else {}
+    # LightGBM says that it cannot stop DART early, and keeps all rounds.
+    said = (
+        pytest.warns(UserWarning, match="dart mode")
+        if stopped and boosting == "dart"
+        else nullcontext()
+    )
+    with said:
+        ranker.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, callbacks=stopping, **evals)
+    want = ranker.predict(TEST.X)
+    if boosting == "gbdt":
+        assert (ranker.best_iteration_ in range(1, ROUNDS - 1)) == stopped
+    path = tmp_path / "model.txt"
+    ranker.booster_.save_model(path)
+    np.testing.assert_array_equal(predicted(path, tmp_path), want)
+    np.testing.assert_array_equal(lightgbm.Booster(model_file=path).predict(TEST.X), want)
+    for each in (ranker, ranker.booster_):
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(each)).predict(TEST.X), want)
+
+
+@pytest.mark.parametrize("name", ["model.txt", "model.json", "model.ubj"])
+@pytest.mark.parametrize("stopped", [False, True], ids=["all rounds", "stopped early"])
+def test_everyone_reads_the_same_from_a_file_of_the_command_line(
+    stopped: bool, name: str, tmp_path: Path
+) -> None:
+    path, host = tmp_path / name, "lightgbm" if name.endswith("txt") else "xgboost"
+    files = []
+    for part, of in (("train", TRAIN), ("valid", TEST)):
+        frame = pandas.DataFrame(of.X, columns=["a", "b", "c"])
+        files.append(tmp_path / f"{part}.csv")
+        frame.assign(qid=of.qid, label=of.y).to_csv(files[-1], index=False)
+    words = ["-o", "query-rmse", "--host", host, "--model", path, "--rounds", ROUNDS]
+    words += ["--learning-rate", 0.9, "--min-docs", 2]
+    if stopped:
+        words += ["--valid", files[1], "--patience", 2]
+    result = CliRunner().invoke(app, ["train", str(files[0]), *map(str, words)])
+    assert result.exit_code == 0, result.output
+    assert ("up to the best of" in result.output) == stopped
+    if host == "lightgbm":
+        want = lightgbm.Booster(model_file=path).predict(TEST.X)
+    else:
+        booster = xgboost.Booster(model_file=path)
+        matrix = xgboost.DMatrix(TEST.X, feature_names=["a", "b", "c"])
+        want = booster.predict(matrix)
+        ranker = XGBRanker()
+        ranker.load_model(path)
+        np.testing.assert_array_equal(ranker.predict(TEST.X), want)
+    np.testing.assert_array_equal(predicted(path, tmp_path).astype(want.dtype), want)
+
+
+def test_words_survive_the_cut_to_the_best_round(tmp_path: Path) -> None:
+    def frame(of: Any) -> pandas.DataFrame:
+        words = pandas.Categorical.from_codes((of.X[:, 0] > 0).astype(int), ["high", "low"])
+        return pandas.DataFrame({"a": words, "b": of.X[:, 1], "c": of.X[:, 2]})
+
+    ranker = XGBRanker(
+        objective="query-rmse", n_estimators=ROUNDS, enable_categorical=True, n_jobs=1, **STOPPING
+    )
+    evals = {"eval_set": [(frame(TEST), TEST.y)], "eval_qid": [TEST.qid]}
+    ranker.fit(frame(TRAIN), TRAIN.y, qid=TRAIN.qid, **evals)
+    path = tmp_path / "model.json"
+    ranker.save_model(path)
+    want = ranker.predict(frame(TEST))
+    np.testing.assert_array_equal(predicted(path, tmp_path, frame(TEST)).astype(np.float32), want)
+
+
+def test_continued_training_goes_on_from_the_best_round() -> None:
+    """XGBoost keeps the name of the old best round: the ranker would predict without new ones."""
+    theirs = xgboost.XGBRanker(n_estimators=ROUNDS, n_jobs=1, **STOPPING)
+    ours = XGBRanker(objective="query-rmse", n_estimators=ROUNDS, n_jobs=1, **STOPPING)
+    for first in (fit(theirs, stopped=True), fit(ours, stopped=True)):
+        best = first.best_iteration + 1
+        for start in (first, first.get_booster()):
+            more = XGBRanker(objective="query-rmse", n_estimators=4, n_jobs=1)
+            more.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, xgb_model=start)
+            assert more.get_booster().num_boosted_rounds() == best + 4
+            matrix = xgboost.DMatrix(TEST.X)
+            np.testing.assert_array_equal(more.predict(TEST.X), more.get_booster().predict(matrix))
+        assert first.best_iteration + 1 == best  # left as it was
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"booster": "dart", "rate_drop": 0.5}, {"booster": "gblinear"}],
+    ids=["dart", "linear"],
+)
+def test_early_stopping_is_refused_where_the_best_round_is_lost(
+    params: dict[str, Any], tmp_path: Path
+) -> None:
+    ranker = XGBRanker(objective="query-rmse", n_estimators=ROUNDS, n_jobs=1, **STOPPING, **params)
+    with pytest.raises(ValueError, match=r"early stopping cannot keep the best round of booster="):
+        fit(ranker, stopped=True)
+    if params["booster"] == "dart":
+        theirs = xgboost.XGBRanker(n_estimators=ROUNDS, n_jobs=1, **STOPPING, **params)
+        path = tmp_path / "model.json"
+        fit(theirs, stopped=True).save_model(path)
+        assert theirs.best_iteration + 1 < theirs.get_booster().num_boosted_rounds()
+        with pytest.raises(ValueError, match=r"model\.json: DART has scaled the trees"):
+            load_model(path)
+
+
+# ---- files that are not models -------------------------------------------------------------------
+
+
+def small_models() -> dict[str, bytes]:
+    names = {"feature_name": ["a", "b", "c"]}
+    params = {"objective": "lambdarank", "verbosity": -1, "num_leaves": 3, "num_threads": 1}
+    text = lightgbm.train(params, lightgbm.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group, **names), 3)
+    matrix = xgboost.DMatrix(TRAIN.X, TRAIN.y, group=TRAIN.group)
+    trees = xgboost.train({"objective": "rank:pairwise", "max_depth": 2, "nthread": 1}, matrix, 3)
+    return {
+        "txt": text.model_to_string().encode(),
+        "json": bytes(trees.save_raw("json")),
+        "ubj": bytes(trees.save_raw("ubj")),
+    }
+
+
+MODELS = small_models()
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_model_that_is_cut_off_anywhere_is_refused(kind: str, tmp_path: Path) -> None:
+    """Parsers of the hosts end the process on many of these, or read fewer trees."""
+    content = MODELS[kind]
+    path = tmp_path / f"model.{kind}"
+    path.write_bytes(content)
+    assert load_model(path).n_trees == 3
+    # What follows LightGBM's last tree tells nothing of scores, but for the categories.
+    end = content.index(b"end of trees") if kind == "txt" else len(content)
+    parameters = content.index(b"\nend of parameters") if kind == "txt" else 0
+    for size in {*range(0, len(content), 7), *range(len(content) - 60, len(content))}:
+        path.write_bytes(content[:size])
+        # Nothing, or white space, is missing from an otherwise complete file.
+        whole = content[:size].strip().endswith((b"end of trees", b"end of parameters", b":null"))
+        if kind == "txt" and whole:
+            assert load_model(path).n_trees == 3
+        else:
+            assert size < max(end, parameters + 100)
+            with pytest.raises(ValueError, match=r"is not a "):
+                load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is not a model of LightGBM"),
+        (b"1 qid:1 1:0.5\n", "is not a model of LightGBM"),
+        (pickle.dumps({"a": 1}), r"is not a model of LightGBM .* looks like a pickle"),
+        (b"{}", "is not a complete XGBoost model"),
+        (b'{"a": 1}', "is not a complete XGBoost model"),
+        (b'{"learner": {}}', "is not a complete XGBoost model"),
+        (b'{"learner":' + b"[" * 100_000, "too many nested brackets"),
+        (b"{L" + b"\xff" * 8, "is not a complete XGBoost model"),
+        (b"{" + b"[" * 100_000, "is not a complete XGBoost model"),
+        (b"[]", "is not a model of LightGBM"),
+        (MODELS["txt"].replace(b"\n", b"\r\n"), "line ends of Windows"),
+        (MODELS["txt"] + b"garbage", "is not a complete LightGBM model"),
+        (MODELS["txt"].replace(b"Tree=1\n", b"Tree=7\n"), "tree 1 is missing"),
+        (MODELS["ubj"] + b"garbage", "is not a complete XGBoost model"),
+    ],
+)
+def test_what_is_not_a_model_is_one_sentence(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        load_model(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    for load in (
+        XGBRanker().load_model,
+        lambda path: fit_from(XGBRanker(n_estimators=1), xgb_model=path),
+        lambda path: fit_from(LGBMRanker(n_estimators=1, verbosity=-1), init_model=path),
+    ):
+        with pytest.raises(ValueError, match=f"{message}|is a model of"):  # of the other host
+            load(path)
+
+
+def fit_from(ranker: Any, **start: Any) -> None:
+    ranker.set_params(objective="query-rmse").fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, **start)
+
+
+def test_a_folder_is_not_a_model(tmp_path: Path) -> None:
+    for load in (load_model, XGBRanker().load_model):
+        with pytest.raises(IsADirectoryError):
+            load(tmp_path)
+
+
+@pytest.mark.parametrize("suffix", ["json", "ubj"])
+def test_models_of_other_kinds(suffix: str, tmp_path: Path) -> None:
+    """Several scores for a document are refused; one is what the host's own `predict` returns."""
+    path = tmp_path / f"model.{suffix}"
+    binary = (TRAIN.y > 0).astype(float)
+    matrix = xgboost.DMatrix(TRAIN.X, binary)
+    booster = xgboost.train({"objective": "binary:logistic", "nthread": 1}, matrix, 3)
+    booster.save_model(path)
+    want = booster.predict(xgboost.DMatrix(TEST.X))
+    np.testing.assert_array_equal(predicted(path, tmp_path).astype(np.float32), want)
+    params = {"objective": "multi:softprob", "num_class": 3, "nthread": 1}
+    xgboost.train(params, xgboost.DMatrix(TRAIN.X, TRAIN.y % 3), 2).save_model(path)
+    with pytest.raises(ValueError, match="has 3 scores for each document"):
+        load_model(path)
+
+    path = tmp_path / "model.txt"
+    params = {"objective": "binary", "verbosity": -1, "num_threads": 1}
+    theirs = lightgbm.train(params, lightgbm.Dataset(TRAIN.X, binary), 3)
+    theirs.save_model(path)
+    np.testing.assert_array_equal(predicted(path, tmp_path), theirs.predict(TEST.X))
+    params |= {"objective": "multiclass", "num_class": 3}
+    lightgbm.train(params, lightgbm.Dataset(TRAIN.X, TRAIN.y % 3), 2).save_model(path)
+    with pytest.raises(ValueError, match="has 3 scores for each document"):
+        load_model(path)
+
+
+def test_a_model_of_one_host_is_not_one_of_the_other(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(MODELS["txt"])
+    with pytest.raises(ValueError, match="is a model of LightGBM, not of XGBoost"):
+        XGBRanker().load_model(path)
+
+
+def test_other_writers_of_models_are_read(tmp_path: Path) -> None:
+    """JSON with spaces and line ends; LightGBM's own programs write no line of categories."""
+    spaced = json.dumps(json.loads(MODELS["json"]), indent=1).encode()
+    bare = MODELS["txt"].partition(b"\npandas_categorical")[0]
+    for content, host in ((spaced, "xgboost"), (bare, "lightgbm")):
+        path = tmp_path / "model"
+        path.write_bytes(content)
+        assert host_of(path, content) == host
+        assert load_model(path).n_trees == 3
+
+
+def test_boostrank_objectives_are_not_needed_to_read(tmp_path: Path) -> None:
+    data = lightgbm.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group)
+    params = {"objective": boostrank.QueryRMSE(), "metric": "None", "verbosity": -1}
+    booster = lightgbm.train(params, data, 0 + 1)
+    path = tmp_path / "model.txt"
+    booster.save_model(path)
+    np.testing.assert_array_equal(load_model(path).predict(TEST.X), booster.predict(TEST.X))
