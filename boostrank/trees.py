@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.hosts.model_files import MISSING
 from boostrank.lab.models import load_model
 from boostrank.objectives.validation import Integers
 
@@ -251,6 +252,11 @@ def _read_xgboost(booster: Any) -> Forest:
     params = learner["learner_model_param"]
     n_outputs = max(int(params["num_class"]), int(params.get("num_target", "1")), 1)
     _check_plain(learner["objective"]["name"], n_outputs)
+    if booster.attr(MISSING) is not None:
+        raise ValueError(
+            f"the model takes {booster.attr(MISSING)} for a missing value, which no engine does; "
+            "train with NaN instead"
+        )
     names = list(booster.feature_names or ())
     own = bool(names)
     names = names or [f"f{i}" for i in range(booster.num_features())]

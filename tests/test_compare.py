@@ -235,7 +235,8 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold, tmp_path: Pa
         np.testing.assert_allclose(stages[2], model.predict(fold.test.X, 3), atol=1e-12)
         assert not model.predict(fold.test.X, 0).any()
         model.save(tmp_path / "model.cbm")
-        loaded = TRAINERS["catboost"].load(tmp_path / "model.cbm", 1)
+        path = tmp_path / "model.cbm"
+        loaded = TRAINERS["catboost"].load(path, path.read_bytes(), 1)
         np.testing.assert_array_equal(loaded.predict(fold.test.X), scores)
         assert (loaded.n_features, loaded.n_trees) == (model.n_features, len(stages))
     assert rounds == len(own) * SETTINGS.rounds

@@ -128,12 +128,8 @@ def test_everyone_reads_the_same_from_a_file_of_lightgbm(
     stopping = [lightgbm.early_stopping(2, verbose=False)] if stopped else []
     evals = {"eval_set": [(TEST.X, TEST.y)], "eval_qid": [TEST.qid]} if stopped else {}
     # LightGBM says that it cannot stop DART early, and keeps all rounds.
-    said = (
-        pytest.warns(UserWarning, match="dart mode")
-        if stopped and boosting == "dart"
-        else nullcontext()
-    )
-    with said:
+    warned = stopped and boosting == "dart"
+    with pytest.warns(UserWarning, match="dart mode") if warned else nullcontext():
         ranker.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, callbacks=stopping, **evals)
     want = ranker.predict(TEST.X)
     if boosting == "gbdt":

@@ -1,5 +1,7 @@
 """Processes, threads and signals; whatever could hang has a time limit."""
 
+import errno
+import hashlib
 import importlib.util
 import os
 import shutil
@@ -17,6 +19,7 @@ import pytest
 from boostrank.objectives import Contract, Objective
 from boostrank.objectives.engine import jit
 from boostrank.objectives.engine.threads import over_queries
+from numba.core.serialize import dumps
 
 ROOT = Path(__file__).resolve().parent.parent
 TIME_LIMIT = 120
@@ -109,6 +112,7 @@ def test_multiprocessing_after_use(method, alone, tmp_path):
 def test_a_forked_child_has_threads_of_its_own(threads, tmp_path):
     program = f"""
         from boostrank.objectives.engine.threads import over_queries
+from numba.core.serialize import dumps
 
         watched, watch = [], os.register_at_fork
         os.register_at_fork = lambda **calls: watched.append(calls) or watch(**calls)
@@ -250,61 +254,81 @@ def test_a_read_only_installation_without_a_home(alone, tmp_path):
     assert not list(tmp_path.rglob("*.nbc"))  # machine code on disk
 
 
-# Compiled soonest; says whether anything was compiled, and whether its gradient is right.
-COMPILES = """
-    from numba.core import event
+@pytest.fixture
+def cached(monkeypatch, tmp_path):
+    """Return a function that compiles a kernel with a cache of its own, and says from where."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
 
-    with event.install_recorder("numba:compile") as compiled:
-        print(abs(gradient(boostrank.QueryRMSE())).sum().round(6) > 0.0, len(compiled.buffer) > 0)
-    """
+    def compiled():
+        kernel = jit.jit_entry(_twice)
+        assert kernel(2.0) == 4.0
+        return "disk" if kernel.stats.cache_hits else "compiler"
 
-
-@pytest.mark.parametrize("damage", ["cut off", "empty", "garbage", "a wrong bit", "a folder"])
-def test_a_damaged_cache_is_compiled_again_once(damage, tmp_path):
-    folder = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    assert run(tmp_path, COMPILES, **folder) == ["True True"]
-    files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-    assert files
-    for path in files:
-        content = bytearray(path.read_bytes())
-        match damage:
-            case "cut off":
-                path.write_bytes(content[:-100])
-            case "empty":
-                path.write_bytes(b"")
-            case "garbage":
-                path.write_bytes(os.urandom(len(content)))
-            case "a wrong bit":
-                content[len(content) // 2] ^= 1
-                path.write_bytes(content)
-            case "a folder":
-                path.unlink()
-                path.mkdir()
-    assert run(tmp_path, COMPILES, **folder) == ["True True"]
-    repaired = "False" if damage != "a folder" else "True"  # in the way of every file
-    assert run(tmp_path, COMPILES, **folder) == [f"True {repaired}"]
+    return compiled
 
 
-@pytest.mark.parametrize("reason", ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EIO", "ENOENT"])
-def test_a_cache_that_cannot_be_written_stops_no_training(reason, tmp_path):
-    """The errors that a disk gives: most cannot be had on purpose, and root may write anywhere."""
-    refuse = f"""
-        import errno, io, pathlib
+def _twice(number):
+    return 2.0 * number
 
-        plain = io.open
-        def refuse(path, mode="r", *args, **kwargs):
-            # pathlib's and Numba's way to open a file of the cache
-            if "cache" in str(path) and set(mode) & set("wx"):
-                raise OSError(errno.{reason}, os.strerror(errno.{reason}), str(path))
-            return plain(path, mode, *args, **kwargs)
-        io.open = refuse
-        import numba.core.caching
-        numba.core.caching.open = refuse
-        """
-    program = textwrap.dedent(refuse) + textwrap.dedent(COMPILES)
-    folder = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    assert run(tmp_path, program, **folder) == ["True True"]
-    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+def _cut(path, content):
+    path.write_bytes(content[: len(content) // 2])
+
+
+def _other_bit(path, content):
+    path.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
+
+
+def _of_another_function(path, content):
+    code = dumps((("another", "key"), None))
+    path.write_bytes(hashlib.sha256(code).digest() + code)
+
+
+DAMAGES = {
+    "empty": lambda path, content: path.write_bytes(b""),
+    "cut off": _cut,
+    "garbage": lambda path, content: path.write_bytes(os.urandom(len(content))),
+    "another bit": _other_bit,
+    "another function": _of_another_function,
+    "gone": lambda path, content: shutil.rmtree(path.parent),
+}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_machine_code_is_compiled_again_once(damage, cached, tmp_path):
+    assert cached() == "compiler"
+    assert cached() == "disk"
+    (path,) = tmp_path.rglob("*.nbc")
+    damage(path, path.read_bytes())
+    assert cached() == "compiler"
+    assert cached() == "disk"
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("reason", ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EIO"])
+@pytest.mark.parametrize("call", ["write_bytes", "replace", "read_bytes"])
+def test_a_disk_that_fails_stops_no_compilation(call, reason, cached, monkeypatch, tmp_path):
+    def fail(path, *_):
+        raise OSError(getattr(errno, reason), reason, str(path))
+
+    if call == "read_bytes":
+        assert cached() == "compiler"
+    monkeypatch.setattr(f"pathlib.Path.{call}", fail)
+    assert cached() == "compiler"
+    monkeypatch.undo()
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+@pytest.mark.compiled
+def test_a_folder_in_the_place_of_machine_code(cached, tmp_path):
+    assert cached() == "compiler"
+    (path,) = tmp_path.rglob("*.nbc")
+    path.unlink()
+    path.mkdir()
+    assert cached() == "compiler"
+    assert cached() == "compiler"
 
 
 def test_processes_compile_into_one_cache_at_once(alone, tmp_path):

@@ -66,12 +66,12 @@ class CatBoostModel(Model):
         return booster, time.perf_counter() - started
 
     @classmethod
-    def load(cls, path: Path, threads: int) -> "CatBoostModel":
+    def load(cls, path: Path, content: bytes, threads: int) -> "CatBoostModel":
         """Read a model; see `Model.load`."""
         catboost = import_host("catboost")
         booster = catboost.CatBoost()
         try:
-            booster.load_model(str(path))
+            booster.load_model(blob=content)
         except catboost.CatBoostError as error:
             raise ValueError(f"{path} is not a complete CatBoost model: {error}") from error
         return cls(booster, threads)

@@ -1,0 +1,253 @@
+"""Files of the command line are written whole, or not at all, with a sentence that says why."""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from boostrank.datasets import make_ranking
+from boostrank.lab.cli.app import app
+from boostrank.lab.files import append, check_writable, only_user, write_file
+
+SMALL = ["--rounds", "2", "-o", "query-rmse"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "data.txt"
+    made = make_ranking(25, 5, n_features=2, seed=0)
+    lines = (
+        f"{y:g} qid:{q} 1:{a} 2:{b}\n"
+        for y, q, (a, b) in zip(made.y, made.qid, made.X, strict=True)
+    )
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(data: Path) -> Path:
+    path = data.with_name("model.txt")
+    _run("train", data, *SMALL, "--model", path)
+    return path
+
+
+class Disk:
+    """A folder on a small disk that can be filled up, or on one where that can only be imitated."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self._monkeypatch = folder, monkeypatch
+        folder.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+        try:
+            self.mounted = subprocess.run(command, capture_output=True).returncode == 0
+        except FileNotFoundError:
+            self.mounted = False
+
+    def fill(self) -> None:
+        if not self.mounted:
+            self._monkeypatch.setattr(os, "fsync", self._refuse)
+            return
+        with (self.folder / "filler").open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(b"x" * 4096)
+
+    @staticmethod
+    def _refuse(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
+    small = Disk(tmp_path / "small", monkeypatch)
+    yield small
+    if small.mounted:
+        subprocess.run(["umount", str(small.folder)], check=True)
+
+
+def _run(*args: object) -> None:
+    result = CliRunner().invoke(app, [str(arg) for arg in args])
+    assert result.exit_code == 0, result.output
+
+
+def _fails(*args: object) -> str:
+    result = CliRunner().invoke(app, [str(arg) for arg in args])
+    assert result.exit_code == 2, result.output
+    (line,) = result.stderr.splitlines()
+    return str(line)
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "filler"}
+
+
+COMMANDS: dict[str, tuple[str, list[Any]]] = {
+    "lightgbm": ("model.txt", ["train", "DATA", *SMALL, "--host", "lightgbm", "--model", "FILE"]),
+    "xgboost": ("model.json", ["train", "DATA", *SMALL, "--host", "xgboost", "--model", "FILE"]),
+    "predict": ("scores.txt", ["predict", "MODEL", "DATA", "--out", "FILE"]),
+    "export": ("m.json", ["export", "MODEL", "--to", "opensearch", "--out", "FILE"]),
+    "bench": ("bench.csv", ["bench", "--docs", "5", "--repeats", "1", "--out", "FOLDER"]),
+    "compare": ("summary.csv", ["compare", "DATA", *SMALL, "--out", "FOLDER"]),
+    "tune": (
+        "studies.log",
+        ["tune", "DATA", *SMALL, "--trials", "1", "--repeats", "1", "--out", "FOLDER"],
+    ),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_full_disk(command: str, disk: Disk, data: Path, model: Path) -> None:
+    if command == "tune" and not disk.mounted:
+        pytest.skip("Optuna writes its own file")
+    (name, args), full = COMMANDS[command], disk.folder
+    places = {"DATA": data, "MODEL": model, "FILE": full / name, "FOLDER": full}
+    for file in (name, "results.jsonl", "queries.csv", "report.html"):
+        (full / file).write_text("" if command == "tune" else "old\n")
+    before = _contents(full)
+    disk.fill()
+    said = _fails(*(places.get(arg, arg) for arg in args))
+    if command == "tune":
+        assert str(full) in said
+    else:
+        assert said.startswith(f"boostrank: {full / name}: ")
+    assert said.endswith("no space left on device")
+    assert _contents(full) == before
+
+
+@pytest.mark.parametrize("reason", ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EIO"])
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_the_disk_fails_at_the_end(
+    call: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """File systems over a network say only when a file is closed or synchronised that it is not."""
+
+    def fail(*_: object) -> None:
+        raise OSError(getattr(errno, reason), os.strerror(getattr(errno, reason)))
+
+    path = tmp_path / "model.txt"
+    path.write_bytes(b"old")
+    monkeypatch.setattr("os.fsync" if call == "fsync" else "pathlib.Path.replace", fail)
+    with pytest.raises(OSError, match=r"model\.txt") as caught:
+        write_file(path, b"new")
+    assert caught.value.errno == getattr(errno, reason)
+    assert _contents(tmp_path) == {"model.txt": b"old"}
+
+
+def test_what_cannot_be_appended_leaves_the_file(disk: Disk) -> None:
+    if not disk.mounted:
+        pytest.skip("no disk can be mounted here")
+    path = disk.folder / "results.jsonl"
+    path.write_bytes(b"old\n")
+    disk.fill()
+    with pytest.raises(OSError, match=r"results\.jsonl"):
+        append(path, b"x" * 10_000)
+    assert path.read_bytes() == b"old\n"
+
+
+@pytest.mark.parametrize("command", ["train", "predict"])
+@pytest.mark.parametrize("kind", ["a folder", "no folder", "a long name"])
+def test_where_nothing_can_be_written_is_said_first(
+    kind: str, command: str, data: Path, model: Path, tmp_path: Path
+) -> None:
+    path = {
+        "a folder": tmp_path,
+        "no folder": tmp_path / "absent" / "file",
+        "a long name": tmp_path / ("x" * 300),
+    }[kind]
+    absent = data.with_name("nothing is read before")
+    args = {
+        "train": ["train", absent, *SMALL, "--model", path],
+        "predict": ["predict", model, absent, "--out", path],
+    }[command]
+    said = _fails(*args)
+    assert str(path.parent if kind == "no folder" else path) in said
+    assert absent.name not in said
+
+
+def test_a_file_keeps_its_permissions_and_a_link_its_target(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.txt", tmp_path / "link.txt"
+    write_file(real, b"old")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(real.stat().st_mode) == 0o666 & ~mask
+    real.chmod(0o640)
+    link.symlink_to(real)
+    write_file(link, b"new")
+    assert link.is_symlink()
+    assert real.read_bytes() == b"new"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    link.unlink()
+    link.symlink_to(tmp_path / "later.txt")  # a link whose target is still to be made
+    check_writable(link)
+    write_file(link, b"first")
+    assert (tmp_path / "later.txt").read_bytes() == b"first"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["later.txt", "link.txt", "real.txt"]
+
+
+@pytest.mark.parametrize("out", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize("into", ["pipe", "file"])
+def test_scores_go_to_standard_output(
+    into: str, out: str, data: Path, model: Path, tmp_path: Path
+) -> None:
+    if not Path(out).exists():
+        pytest.skip(f"no {out}")
+    scores, printed = tmp_path / "scores.txt", tmp_path / "printed.txt"
+    _run("predict", model, data, "--out", scores)
+    command = [sys.executable, "-c", f"from pathlib import Path; {WRITE}", out, scores]
+    with printed.open("wb") as file:
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE if into == "pipe" else file, check=True
+        )
+    got = done.stdout if into == "pipe" else printed.read_bytes()
+    assert got == scores.read_bytes()
+
+
+WRITE = """import sys
+from boostrank.lab.files import check_writable, write_file
+check_writable(Path(sys.argv[1]))
+write_file(Path(sys.argv[1]), Path(sys.argv[2]).read_bytes())"""
+
+
+def test_a_second_run_in_one_folder_is_refused(data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with only_user(folder):
+        for command in ("compare", "tune"):
+            said = _fails(command, data, *SMALL, "--out", folder)
+            assert f"{folder}: another run is writing into this folder" in said
+    assert not list(folder.iterdir())
+    with only_user(folder):
+        pass
+
+
+def test_a_results_file_that_is_half_written_is_read(data: Path, tmp_path: Path) -> None:
+    args = ["compare", data, *SMALL, "--folds", "1", "--out", tmp_path]
+    _run(*args)
+    path = tmp_path / "results.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'12\n{"key": {}}\n\xff\xfe\n' + whole[:100])
+    _run(*args, "--resume")
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["modèle.txt", "模型.json"])
+def test_names_that_the_locale_cannot_spell(name: str, data: Path, tmp_path: Path) -> None:
+    """Python hands over such names as bytes that it could not decode."""
+    host = "lightgbm" if name.endswith("txt") else "xgboost"
+    locale = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    program = [sys.executable, "-c", "from boostrank.lab.cli import main; main()"]
+    path, out = tmp_path / name, tmp_path / f"scores of {name}"
+    for args in (
+        ["train", data, *SMALL, "--host", host, "--model", path],
+        ["predict", path, data, "--out", out],
+    ):
+        words = [os.fsencode(str(word)) for word in [*program, *args]]
+        done = subprocess.run(words, env={**os.environ, **locale}, capture_output=True)
+        assert done.returncode == 0, done.stderr
+    assert out.exists()
