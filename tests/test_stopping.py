@@ -40,7 +40,8 @@ def _lightgbm(objective: Any) -> int:
 def _xgboost(objective: Any, **more: Any) -> int:
     ranker = boostrank.xgboost.XGBRanker(objective=objective, **QUICK, **more)
     ranker.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, eval_set=[(FLAT.X, FLAT.y)], eval_qid=[FLAT.qid])
-    return int(ranker.get_booster().num_boosted_rounds())
+    (history,) = ranker.evals_result_.values()
+    return len(next(iter(history.values())))
 
 
 def _by_callback(objective: Any) -> int:

@@ -191,7 +191,7 @@ def test_a_file_keeps_its_permissions_and_a_link_its_target(tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.iterdir()) == ["later.txt", "link.txt", "real.txt"]
 
 
-@pytest.mark.parametrize("out", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize("out", ["/dev/stdout", "/dev/fd/1"])
 @pytest.mark.parametrize("into", ["pipe", "file"])
 def test_scores_go_to_standard_output(
     into: str, out: str, data: Path, model: Path, tmp_path: Path
@@ -241,13 +241,14 @@ def test_names_that_the_locale_cannot_spell(name: str, data: Path, tmp_path: Pat
     """Python hands over such names as bytes that it could not decode."""
     host = "lightgbm" if name.endswith("txt") else "xgboost"
     locale = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    program = [sys.executable, "-c", "from boostrank.lab.cli import main; main()"]
     path, out = tmp_path / name, tmp_path / f"scores of {name}"
-    for args in (
-        ["train", data, *SMALL, "--host", host, "--model", path],
-        ["predict", path, data, "--out", out],
-    ):
-        words = [os.fsencode(str(word)) for word in [*program, *args]]
-        done = subprocess.run(words, env={**os.environ, **locale}, capture_output=True)
-        assert done.returncode == 0, done.stderr
+    program = """import sys
+from boostrank.lab.cli.app import app
+data, path, out, *words = sys.argv[1:]
+app(["train", data, "--model", path, *words], standalone_mode=False)
+app(["predict", path, data, "--out", out], standalone_mode=False)"""
+    words = [sys.executable, "-c", program, data, path, out, *SMALL, "--host", host]
+    encoded = [os.fsencode(str(word)) for word in words]
+    done = subprocess.run(encoded, env={**os.environ, **locale}, capture_output=True)
+    assert done.returncode == 0, done.stderr
     assert out.exists()

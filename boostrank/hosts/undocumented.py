@@ -57,7 +57,7 @@ XGBoost
   the library that are called belong to XGBoost's documented C API. Without: the documented getters
   are called, each of which takes as long as a thousand documents.
   Test: test_xgboosts_fields_are_read_where_they_lie.
-- ``cats``, the names of categories in a model as JSON (`boostrank.lab.xgboost_model`). Without: a
+- ``cats``, the names of categories in a model as JSON (`boostrank.hosts.model_files`). Without: a
   model that was stopped early loses them. Test: that of LightGBM's categories.
 
 Dask
@@ -71,6 +71,12 @@ Numba
 - The options ``no_cfunc_wrapper`` and ``no_cpython_wrapper`` of `njit` (``objectives/engine``).
   Without: compiling takes longer. Test: tests/test_package.py,
   test_python_calls_no_helper_of_a_kernel.
+- ``_cache`` of a compiled function, and the methods of `numba.core.caching.FunctionCache`
+  (``objectives/engine/cache.py``). Without: kernels are compiled in every process.
+  Test: tests/test_processes.py, test_damaged_machine_code_is_compiled_again_once.
+- ``numba.core.compiler_lock`` (``objectives/engine/cache.py``). Without: a child that is forked
+  while another thread compiles hangs. Test: tests/test_processes.py,
+  test_a_fork_waits_for_a_thread_that_compiles.
 - ``state.library`` of a compiler, and its methods for finishing its code
   (``objectives/engine/jit.py``). Without: as above. Test: tests/test_package.py,
   test_a_helper_is_compiled_with_its_kernels_alone.

@@ -341,10 +341,11 @@ def tune(
         metric=metric or CHOSEN_BY,
         params={learner.host: params or {}},
     ).for_labels(data.y, chosen=metric is not None)
+    check_flag("prune", prune)
     job = _new_job(learner, data, settings, (n_folds, n_repeats, folds), n_jobs)
     trials = []
     with _quiet(optuna), only_user(out), naming(out / STUDIES):
-        study = _open_study(optuna, job, out, check_flag("prune", prune))
+        study = _open_study(optuna, job, out, prune)
         for trial in _search(optuna, study, job, n_trials):
             trials.append(trial)
             if done is not None:
@@ -489,13 +490,10 @@ def write_trials(path: Path, tuned: Sequence[Tuned], metric: str = CHOSEN_BY) ->
         *(f"{what}{end}" for what in (metric, "difference") for end in ends),
         "params",
     ]
-    lines = [
-        [
-            *(one.learner, trial.number, trial.pruned, trial.rounds),
-            *(*trial.interval(), *trial.interval(one.default)),
-            json.dumps(trial.params),
-        ]
-        for one in tuned
-        for trial in one.trials
-    ]
-    write_file(path, as_csv([header, *lines]))
+    lines: list[list[Any]] = [header]
+    for one in tuned:
+        for trial in one.trials:
+            name = [one.learner, trial.number, trial.pruned, trial.rounds]
+            values = [*trial.interval(), *trial.interval(one.default)]
+            lines.append([*name, *values, json.dumps(trial.params)])
+    write_file(path, as_csv(lines))
