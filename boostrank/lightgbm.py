@@ -65,8 +65,10 @@ def _evaluation_sets(eval_set: Any, eval_X: Any, eval_y: Any, *given: Any) -> tu
 
 def _booster(model: Any) -> lightgbm.Booster | None:
     if isinstance(model, str | Path):
-        return read_booster(model, "lightgbm")
-    return model.booster_ if isinstance(model, lightgbm.LGBMModel) else model
+        model = read_booster(model, "lightgbm")
+    booster: lightgbm.Booster | None
+    booster = model.booster_ if isinstance(model, lightgbm.LGBMModel) else model
+    return booster
 
 
 def _trained(booster: lightgbm.Booster) -> Trained:

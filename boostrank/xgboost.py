@@ -44,6 +44,17 @@ def _trained(booster: xgboost.Booster, sparse: bool | None = None) -> Trained:
     return Trained(tuple(names), width, sparse, categories)
 
 
+def _to_continue(model: Any) -> xgboost.Booster | None:
+    if model is None:
+        return None
+    if isinstance(model, str | Path):
+        model = read_booster(model, "xgboost")
+    elif isinstance(model, xgboost.XGBModel):
+        model = model.get_booster()
+    booster: xgboost.Booster = to_continue(model)
+    return booster
+
+
 class _DocumentWeights(xgboost.objective.Objective):
     """An objective with one weight per document, which a DMatrix with queries cannot hold."""
 
@@ -222,22 +233,17 @@ class XGBRanker(xgboost.XGBRanker):
             ``maximize=True`` (``False`` if the last metric is logloss, brier or ece).
         """
         y = rankers.labels_for(X, y, self.objective, pairs)
-        if isinstance(xgb_model, str | Path):
-            xgb_model = read_booster(xgb_model, "xgboost")
-        elif isinstance(xgb_model, xgboost.XGBModel):
-            xgb_model = xgb_model.get_booster()
-        if xgb_model is not None:
-            xgb_model = to_continue(xgb_model)
+        start = _to_continue(xgb_model)
         train, evals = rankers.read_sets(
             (X, y, group, qid, sample_weight, base_margin),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
             sort=sort,
             domain=rankers.label_domain(self.objective),
             rules=self._rules,
-            continued=None if xgb_model is None else _trained(xgb_model),
+            continued=None if start is None else _trained(start),
         )
         where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
-        return self._fit(train, evals, verbose, xgb_model, where)
+        return self._fit(train, evals, verbose, start, where)
 
     def _fit(
         self,

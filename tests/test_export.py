@@ -160,7 +160,7 @@ def test_early_stopped_models_have_the_trees_of_their_best_round(host, saved, tm
         best, scores = booster.best_iteration, booster.predict(X, raw_score=True)
     else:
         # XGBoost's own keeps the rounds after the best one.
-        ranker = xgboost.XGBRanker(n_estimators=60, early_stopping_rounds=4)
+        ranker = xgboost.XGBRanker(n_estimators=60, early_stopping_rounds=4, base_score=0)
         ranker.fit(
             X[:200], y[:200], group=GROUP[:10], eval_set=[(X[held], noise)], eval_group=[GROUP[10:]]
         )

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import llvmlite
 import numba
 from numba.core.caching import FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
@@ -29,7 +28,7 @@ class _Entries:
 
     def __init__(self, stem: Path, stamp: Any) -> None:
         self._stem = stem
-        self._stamp = (numba.__version__, llvmlite.__version__, stamp)
+        self._stamp = (numba.__version__, stamp)
 
     def _path(self, key: Any) -> Path:
         name = hashlib.sha256(repr((self._stamp, key)).encode()).hexdigest()[:16]
@@ -72,7 +71,7 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
         stem = Path(self._cache_path) / self._impl.filename_base
-        self._cache_file = _Entries(stem, self._impl.locator.get_source_stamp())
+        self._cache_file: Any = _Entries(stem, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the machine code for a signature, or None: Numba then compiles it."""
