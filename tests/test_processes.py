@@ -112,7 +112,6 @@ def test_multiprocessing_after_use(method, alone, tmp_path):
 def test_a_forked_child_has_threads_of_its_own(threads, tmp_path):
     program = f"""
         from boostrank.objectives.engine.threads import over_queries
-from numba.core.serialize import dumps
 
         watched, watch = [], os.register_at_fork
         os.register_at_fork = lambda **calls: watched.append(calls) or watch(**calls)

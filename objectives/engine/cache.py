@@ -19,6 +19,7 @@ import numba
 from numba.core.caching import FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
+from numba.np.ufunc import parallel
 
 _DIGEST = hashlib.sha256().digest_size
 
@@ -86,16 +87,28 @@ class KernelCache(FunctionCache):
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
 
+def _locks() -> list[Any]:
+    """Return the locks under which Numba compiles, and sets up its threads in the first call."""
+    locks = (global_compiler_lock, getattr(parallel, "_backend_init_thread_lock", None))
+    return [lock for lock in locks if lock is not None]
+
+
+def _acquire() -> None:
+    for lock in _locks():
+        lock.acquire()
+
+
+def _release() -> None:
+    for lock in reversed(_locks()):
+        lock.release()
+
+
 @cache  # once in a process
 def compile_before_forks() -> None:
     """Let a fork wait for threads that compile.
 
-    Numba compiles under a lock. A child that is forked meanwhile would wait for it forever: the
-    thread that holds it does not exist there.
+    A child that is forked meanwhile would wait for their lock forever: the thread that holds it
+    does not exist there.
     """
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(
-            before=global_compiler_lock.acquire,
-            after_in_parent=global_compiler_lock.release,
-            after_in_child=global_compiler_lock.release,
-        )
+        os.register_at_fork(before=_acquire, after_in_parent=_release, after_in_child=_release)
