@@ -179,8 +179,12 @@ def _slope_of_rank(rank, grade, z, beta, cut, discount_kind):
     elif discount_kind == "reciprocal":
         slope_d = -d * d
     else:
-        below = np.floor(rank)
-        slope_d = discount(below + 1, discount_kind) - discount(below, discount_kind)
+        # Straight lines, with kinks at whole ranks: there, the mean of the lines on both sides.
+        ends = np.arange(1.0, len(discount_kind) + 3.0)
+        lines = np.append(0.0, np.diff([discount(r, discount_kind) for r in ends]))
+        lines[0] = lines[1]  # no rank is above 1
+        sides = np.searchsorted(ends, [rank - 1e-6, rank + 1e-6], side="right")
+        slope_d = np.mean(lines[np.minimum(sides, len(lines) - 1)])
     return -gain(grade) / z * (slope_d * weight + d * slope_w)
 
 

@@ -7,7 +7,8 @@ import numba
 import numpy as np
 import pytest
 from boostrank.objectives import REGISTRY, Cost
-from cases import case, every_objective, example
+from boostrank.objectives.validation import PROBABILITIES
+from cases import PATHS, case, every_objective, example
 from oracle import FLOOR, NAMES, ORACLES
 
 
@@ -293,6 +294,48 @@ def test_permuting_the_documents_permutes_the_result(case, rng):
             objective.loss(scores, labels, [30], round=m),
             rtol=1e-12,
         )
+
+
+EQUAL_SCORES = {
+    "all equal": np.zeros_like,
+    "ties": lambda places: places % 4 / 2,
+    "ties far apart": lambda places: places % 4 * 1e4,
+    "far apart": lambda places: places // 3 * 1e3,
+}
+LONG_TABLE = tuple(np.linspace(1.0, 0.0, 100) ** 2)
+FLAT_TABLE = (1.0,) * 65
+
+
+def equal_documents():
+    """Every path, and each table in place of each discount, of what counts no whole ranks."""
+    whole = {"lambdarank", "yetirank", "pl-rank", "smooth-ndcg", "smooth-precision"}
+    for name, number in PATHS:
+        parameters = ORACLES[name].parameters[number]
+        objective = REGISTRY[name](**parameters)
+        if name in whole or name.startswith("slam") or parameters.get("form") == "indicator":
+            continue  # tied documents have ranks of their own, in the order of the data
+        yield pytest.param(objective, id=f"{name}-{number}")
+        for table in (LONG_TABLE, FLAT_TABLE) if "discount" in parameters else ():
+            changed = dataclasses.replace(objective, discount=table)
+            yield pytest.param(changed, id=f"{name}-{number}-table-of-{len(table)}")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("objective", equal_documents())
+def test_documents_of_one_grade_and_one_score_get_one_gradient(objective):
+    """Short lists, lists of one block, and lists of several, whose blocks round differently."""
+    for n in (2, 5, 30, 81, 129, 300):
+        places = np.arange(n)
+        labels = places * 7 % 3 / (2.0 if objective.contract.labels == PROBABILITIES else 1.0)
+        for what, of_places in EQUAL_SCORES.items():
+            scores = of_places(places.astype(float))
+            _, same = np.unique(np.stack([scores, labels]), axis=1, return_inverse=True)
+            first = np.unique(same, return_index=True)[1][same]
+            for values in objective.grad_hess(scores, labels, [n]):
+                atol = 1e-10 * np.abs(values).max()
+                np.testing.assert_allclose(
+                    values, values[first], rtol=1e-9, atol=atol, err_msg=f"{n}, {what}"
+                )
 
 
 @every_objective

@@ -8,7 +8,8 @@ Definition
            -2 sqrt(1 + R(r))                 "sqrt"
            W(r) / log2(1 + r)                "log2"                              (8)
            W(r) / r                          "reciprocal"
-           W(r) t(r)                         a table t, linear between two ranks
+           W(r) t(r)                         a table t, linear between two ranks; the slope
+                                             at a rank is the mean of both sides
 """
 
 import math
@@ -33,6 +34,9 @@ DISCOUNTS = ("linear", "sqrt", "log2", "reciprocal")
 LINEAR, SQRT, LOG2, RECIPROCAL, TABLE = range(5)
 # Documents up to which blocks take longer than all pairs, where c depends on the rank.
 DIRECT_UP_TO = 80
+# Ranks this close to a whole one are whole: documents with equal scores have a whole rank, or one
+# halfway between two, and rounding must not choose the side of the kink for each of them.
+ROUNDING = 1e-6
 
 
 class SmoothDCGParams(NamedTuple):
@@ -77,14 +81,22 @@ def _cut_rank(rank: float, cut: float, beta: float) -> float:
 
 
 @jit_helper
-def _in_table(rank: float, table: Floats) -> tuple[float, float]:
-    """t(r) and its slope; 0 beyond the end."""
+def _step(rank: float, table: Floats) -> float:
+    """Return what the table changes by from the last whole rank up to `rank` to the next."""
     n = len(table)
-    below = int(min(rank, n + 1.0))  # smooth ranks are at least 1
-    if below > n:
-        return 0.0, 0.0
-    slope = (table[below] if below < n else 0.0) - table[below - 1]
-    return table[below - 1] + (rank - below) * slope, slope
+    place = int(max(1.0, min(rank, n + 1.0)))
+    following = table[place] if place < n else 0.0
+    return following - table[place - 1] if place <= n else 0.0
+
+
+@jit_helper
+def _in_table(rank: float, table: Floats) -> tuple[float, float]:
+    """t(r) and its slope, at whole ranks the mean of both sides; 0 beyond the end."""
+    n = len(table)
+    place = int(max(1.0, min(rank, n + 1.0)))
+    at = table[place - 1] if place <= n else 0.0
+    slope = 0.5 * (_step(rank - ROUNDING, table) + _step(rank + ROUNDING, table))
+    return at + (rank - place) * _step(rank, table), slope
 
 
 @jit_helper
