@@ -321,7 +321,7 @@ def equal_documents():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("objective", equal_documents())
+@pytest.mark.parametrize("objective", list(equal_documents()))
 def test_documents_of_one_grade_and_one_score_get_one_gradient(objective):
     """Short lists, lists of one block, and lists of several, whose blocks round differently."""
     for n in (2, 5, 30, 81, 129, 300):
