@@ -15,6 +15,7 @@ from training import LIGHTGBM, XGBOOST
 import boostrank
 from boostrank import LambdaRank, RankNet, Unbiased, position_bias
 from boostrank.datasets import make_ranking, simulate_clicks
+from boostrank.hosts import handover
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
@@ -321,6 +322,24 @@ def test_trainings_in_threads_share_nothing(host, log):
         thread.join()
     for n in range(4):
         np.testing.assert_array_equal(found[n], alone[n % 2])
+
+
+def test_a_round_that_fails_teaches_no_positions(log, monkeypatch):
+    """Its gradients are found not to be finite; the update loop goes on."""
+    objective = learnt("additive", position=log.position)
+    convert, found = handover.to_float32, []
+    for failing in (False, True):
+        data = lgb.Dataset(log.data.X, log.data.y, group=log.data.group)
+        booster = lgb.Booster(LIGHTGBM, data)
+        for m in range(4):
+            if failing and m == 2:
+                monkeypatch.setattr(handover, "to_float32", lambda *args: (*convert(*args)[:2], 0))
+                with pytest.raises(ValueError, match="not finite"):
+                    booster.update(fobj=objective)
+                monkeypatch.setattr(handover, "to_float32", convert)
+            booster.update(fobj=objective)
+        found.append(position_bias(booster).factors)
+    np.testing.assert_array_equal(*found)
 
 
 def test_lightgbms_datasets_bring_positions_in_an_order_of_their_own(log):
