@@ -31,8 +31,27 @@ from boostrank.hosts.model_files import (
     to_continue,
 )
 from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
+from boostrank.metrics import Metric
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
+
+
+def _directed(callbacks: list[Any], metrics: Sequence[Metric]) -> list[Any]:
+    """Tell early stopping, which guesses from the name, in which direction its metric is better."""
+    for callback in callbacks:
+        if not isinstance(callback, EarlyStopping):
+            continue
+        named = (each for each in metrics if each.name == callback.metric_name)
+        upwards = next(named, metrics[-1]).larger_is_better
+        if callback.maximize is None:
+            callback.maximize = upwards
+        if bool(callback.maximize) is not upwards:
+            kind = "larger" if upwards else "smaller"
+            raise ValueError(
+                f"EarlyStopping must be told that {kind} is better: "
+                f"EarlyStopping(rounds=..., maximize={upwards})"
+            )
+    return callbacks
 
 
 def _trained(booster: xgboost.Booster, sparse: bool | None = None) -> Trained:
@@ -229,8 +248,8 @@ class XGBRanker(xgboost.XGBRanker):
         ------
         TypeError, ValueError
             For an unknown objective or metric, bad labels or weights, both or neither of `group`
-            and `qid`, a query whose documents are not contiguous, or an ``EarlyStopping`` without
-            ``maximize=True`` (``False`` if the last metric is logloss, brier or ece).
+            and `qid`, a query whose documents are not contiguous, or an ``EarlyStopping`` whose
+            ``maximize`` is wrong for its metric; it may be left out.
         """
         y = rankers.labels_for(X, y, self.objective, pairs)
         start = _to_continue(xgb_model)
@@ -256,14 +275,7 @@ class XGBRanker(xgboost.XGBRanker):
         metrics = monitoring.read_metrics(
             self.eval_metric, rankers.default_metric(self.objective, train.y)
         )
-        upwards = metrics[-1].larger_is_better
-        for callback in self.callbacks or ():
-            if isinstance(callback, EarlyStopping) and callback.maximize is not upwards:
-                kind = "larger" if upwards else "smaller"
-                raise ValueError(
-                    f"EarlyStopping must be told that {kind} is better: "
-                    f"EarlyStopping(rounds=..., maximize={upwards})"
-                )
+        callbacks = _directed(monitoring.fresh(self.callbacks) or [], metrics)
         rounds = self.get_num_boosting_rounds()
         done = 0 if xgb_model is None else xgb_model.num_boosted_rounds()
         objective = rankers.objective_for_fit(self.objective, rounds, done)
@@ -275,11 +287,10 @@ class XGBRanker(xgboost.XGBRanker):
         # A linear booster makes NaN of one weight per query.
         if of_rows is not None and (self.booster == "gblinear" or weight is of_rows):
             obj, weight = _DocumentWeights(self.objective_, of_rows), None
-        callbacks = monitoring.fresh(self.callbacks) or []
         # What `xgboost.train` makes of early_stopping_rounds.
         if self.early_stopping_rounds is not None:
-            stopping = EarlyStopping(rounds=self.early_stopping_rounds, maximize=upwards)
-            callbacks.append(stopping)
+            upwards = metrics[-1].larger_is_better
+            callbacks.append(EarlyStopping(rounds=self.early_stopping_rounds, maximize=upwards))
         if any(isinstance(callback, EarlyStopping) for callback in callbacks):
             check_stopping(self.get_xgb_params())
         with xgboost.config_context(verbosity=self.verbosity):

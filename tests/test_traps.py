@@ -12,6 +12,7 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from training import (
     LIGHTGBM,
@@ -520,10 +521,13 @@ def test_early_stopping_guesses_the_direction(data):
     history = ranker.evals_result_["validation_0"]["mrr"]
     assert ranker.best_iteration == np.argmax(history) > 0
     assert len(history) == min(30, ranker.best_iteration + 4)
-    for maximize in (None, False):
-        stop = xgb.callback.EarlyStopping(rounds=3, maximize=maximize)
-        with pytest.raises(ValueError, match=r"EarlyStopping\(rounds=\.\.\., maximize=True\)"):
-            XGBRanker(callbacks=[stop]).fit(data.X, data.y, **rows)
+    stop = xgb.callback.EarlyStopping(rounds=3, maximize=False)
+    with pytest.raises(ValueError, match=r"EarlyStopping\(rounds=\.\.\., maximize=True\)"):
+        XGBRanker(callbacks=[stop]).fit(data.X, data.y, **rows)
+    stop = xgb.callback.EarlyStopping(rounds=3)
+    told = clone(ranker).set_params(early_stopping_rounds=None, callbacks=[stop])
+    assert told.fit(data.X, data.y, **rows).best_iteration == ranker.best_iteration
+    assert stop.maximize is None  # the user's own
 
 
 # --- What boostrank relies on ---------------------------------------------------------------------
