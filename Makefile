@@ -19,7 +19,7 @@ PYTEST = $(BIN)/python -m pytest -q -n auto
 INTERPRETED = NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not compiled' -W ignore::RuntimeWarning
 
 .PHONY: help demo quick test compiled check examples oldest test-min test-max install-check lint type coverage boundscheck fuzz \
-	mutate hosts-own bench notebooks docs clean
+	mutate hosts-own bench notebooks docs release-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -133,6 +133,9 @@ notebooks: $(INSTALLED) ## execute every notebook
 docs: $(INSTALLED) ## the documentation site, into out/docs, strictly
 	rm -rf out/docs
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -W ignore::RuntimeWarning -m sphinx -q -W -b html -d .cache/docs docs out/docs
+
+release-check: ## build and check the package, install it in empty environments, run the README's code
+	$(PYTHON) tests/release.py
 
 clean: ## remove everything that these commands have made
 	rm -rf .venv .venv-min .venv-max .cache .hypothesis out build dist docs/objectives *.egg-info
