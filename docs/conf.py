@@ -105,7 +105,7 @@ def number(text, kind):
 
 def results(names):
     """Return a table of what objectives reach with their defaults, from the committed file."""
-    with (DOCS / "objective_results.csv").open(newline="") as file:
+    with (DOCS / "objective_results.csv").open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["objective"] in names]
     if not rows:
         return ""
@@ -165,7 +165,7 @@ def objective_page(names, cls):
     text += title("Use", "-") + f".. autoclass:: boostrank.{cls.__name__}\n\n"
     text += title("Mathematics", "-")
     text += f"As ``objectives/{Path(module.__file__).name}`` states it, next to its kernels.\n\n"
-    (MADE / f"{names[0]}.rst").write_text(text + typed)
+    (MADE / f"{names[0]}.rst").write_text(text + typed, encoding="utf-8")
 
 
 def make_pages(app):
@@ -187,30 +187,31 @@ def make_pages(app):
     (MADE / "index.rst").write_text(
         text + "\nAny two of them mix, by a schedule or in fixed shares: :doc:`mix`.\n\n"
         ".. toctree::\n   :hidden:\n\n   "
-        + "\n   ".join([*(names[0] for names in classes.values()), "mix", "shared"])
+        + "\n   ".join([*(names[0] for names in classes.values()), "mix", "shared"]),
+        encoding="utf-8",
     )
     mix = sys.modules["boostrank.objectives.mix"]
     text = title("Mix") + ".. autoclass:: boostrank.Mix\n\n" + title("Mathematics", "-")
     text += mathematics(mix)[0] + ".. autoclass:: boostrank.Schedule\n"
-    (MADE / "mix.rst").write_text(text)
+    (MADE / "mix.rst").write_text(text, encoding="utf-8")
     text = title("What they share")
     for name in SHARED:
         module = sys.modules[f"boostrank.objectives.{name}"]
         first = module.__doc__.partition("\n")[0]
         text += f"{title(name, '-')}{first}\n\n{mathematics(module)[0]}"
-    (MADE / "shared.rst").write_text(text)
+    (MADE / "shared.rst").write_text(text, encoding="utf-8")
     text = title("Notebooks")
     text += (
         "Each runs on embedded data, in a minute or two. The comparison with GBRank takes LETOR's "
         "files from the\nfolder that ``BOOSTRANK_DATA`` names; others have a variable ``DATA``.\n\n"
     )
     for path in sorted(ROOT.glob("notebooks/*.ipynb")):
-        cell = json.loads(path.read_text())["cells"][0]["source"]
+        cell = json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"]
         heading, _, rest = "".join(cell).partition("\n")
         first = escaped(rest.strip().partition("\n\n")[0].replace("`", "``"))
         text += f":download:`{heading.strip('# ')} <../../notebooks/{path.name}>`\n    "
         text += first.replace("\n", "\n    ") + "\n\n"
-    (MADE / "notebooks.rst").write_text(text)
+    (MADE / "notebooks.rst").write_text(text, encoding="utf-8")
 
 
 # ---- check ---------------------------------------------------------------------------------------
@@ -222,7 +223,7 @@ class Page(HTMLParser):
     def __init__(self, path):
         super().__init__()
         self.names, self.links, self.loads = {""}, set(), set()
-        self.feed(path.read_text())
+        self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
         found = dict(attributes)

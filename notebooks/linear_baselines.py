@@ -49,7 +49,7 @@ def letor2(algorithm: str) -> tuple[float, float] | None:
     path = DATA / "letor2_baselines" / f"ReferenceAlgs_{algorithm}.csv"
     if not path.exists():
         return None
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8") as file:
         means = [row for row in csv.reader(file) if row[0] == "Average"]
     return float(means[0][10]), float(means[2][1])  # NDCG, precision and MAP of the test parts
 

@@ -4,7 +4,6 @@ Nothing listens on a port, and every wait has a time limit.
 """
 
 import base64
-import fcntl
 import json
 import os
 import select
@@ -44,6 +43,8 @@ class Page:
         self._number = 0
         self._buffer = b""
         self._session: str | None = None
+        import fcntl  # which Windows lacks
+
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
         # High descriptors, so that neither is 3 or 4.

@@ -27,7 +27,7 @@ def _code(source: str) -> str:
 # callers' cached machine code stale. Kernels are in the engine and in files that import from it.
 _kernels = hashlib.sha256()
 for _path in sorted((*ROOT.glob("objectives/**/*.py"), *ROOT.glob("boostrank/**/*.py"))):
-    _source = _path.read_text()
+    _source = _path.read_text(encoding="utf-8")
     if _path.parent.name == "engine" or re.search(r"^\s*from \S*engine\b", _source, re.MULTILINE):
         _kernels.update(_code(_source).encode())
 # Nor does Numba distinguish kernels that check their indices, or are optimised less, from others.

@@ -19,7 +19,9 @@ def main() -> None:
     """Check every line, and stop at the first that fails."""
     commands = [
         line.partition("#")[0].strip()
-        for block in re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+        for block in re.findall(
+            r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S
+        )
         for line in block.splitlines()
     ]
     installs = [line for line in commands if line.startswith("pip install")]

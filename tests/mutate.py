@@ -452,7 +452,11 @@ def alike(pattern: str, fault: Fault) -> bool:
 
 def outdated() -> list[str]:
     """Return entries that match no fault of the sources, and names of files that are gone."""
-    every = [fault for name, path in FILES.items() for fault in faults(name, path.read_text())]
+    every = [
+        fault
+        for name, path in FILES.items()
+        for fault in faults(name, path.read_text(encoding="utf-8"))
+    ]
     texts = {str(fault) for fault in every}
     return [
         *(entry for entry in EQUIVALENT if entry not in texts),
@@ -463,7 +467,9 @@ def outdated() -> list[str]:
 
 def names_of(file: str) -> tuple[str, ...]:
     """Return the names of the objectives that a file of objectives/ defines."""
-    return tuple(re.findall(r'name: ClassVar\[str\] = "([^"]+)"', FILES[file].read_text()))
+    return tuple(
+        re.findall(r'name: ClassVar\[str\] = "([^"]+)"', FILES[file].read_text(encoding="utf-8"))
+    )
 
 
 class Copy:
@@ -483,11 +489,11 @@ class Copy:
         """Return how the fault was caught, or None."""
         path = self.root / FILES[fault.name].relative_to(ROOT)
         times = path.stat()
-        path.write_text(fault.mutant)
+        path.write_text(fault.mutant, encoding="utf-8")
         try:
             return self._tests(fault, compiled, limits)
         finally:
-            path.write_text(fault.source)
+            path.write_text(fault.source, encoding="utf-8")
             # Numba recognises the sound file by its modification time.
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
             # Python would mistake the next fault of the same second and length for this one.
@@ -642,7 +648,7 @@ def main() -> None:
         for name in names:
             if idle := copy.idle(name):
                 sys.exit(f"{name}: its words in KNOWN_BY select no test of {', '.join(idle)}")
-            source = FILES[name].read_text()
+            source = FILES[name].read_text(encoding="utf-8")
             every = list(faults(name, source))
             if options.sample is not None and options.sample < len(every):
                 every = random.Random(options.seed).sample(every, options.sample)

@@ -2,8 +2,8 @@
 
     python tests/release.py [--tag v0.1.0]
 
-Leaves the checked files in `dist/`. With `--tag`, the tag must be the version, and the changelog must
-no longer say that it is unreleased.
+Leaves the checked files in `dist/`. With `--tag`, the tag must be the version, and the changelog
+must no longer say that it is unreleased.
 """
 
 import argparse
@@ -27,14 +27,9 @@ def run(*command, **kwargs):
     subprocess.run([str(part) for part in command], check=True, **kwargs)
 
 
-def environment(path):
-    """Make an empty environment and return its Python."""
-    venv.create(path, with_pip=True)
-    return path / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-
-
-def install(python, *packages):
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages)
+def python_of(environment):
+    """Return an environment's Python."""
+    return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def check_version(tag):
@@ -64,9 +59,17 @@ def main():
     shutil.rmtree(DIST, ignore_errors=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        tools = environment(folder / "tools")
-        install(tools, "build", "twine")
-        run(tools, "-m", "build", "--outdir", DIST, ROOT)
+        venv.create(folder / "tools", with_pip=True)
+        tools = python_of(folder / "tools")
+        run(tools, "-m", "pip", "install", "--quiet", "build", "twine", "uv")
+
+        def environment(name, *packages):
+            run(tools, "-m", "uv", "venv", "--quiet", "--python", sys.executable, folder / name)
+            python = python_of(folder / name)
+            run(tools, "-m", "uv", "pip", "install", "--quiet", "--python", python, *packages)
+            return python
+
+        run(tools, "-m", "build", "--installer", "uv", "--outdir", DIST, ROOT)
         (wheel,), (source,) = DIST.glob("*.whl"), DIST.glob("*.tar.gz")
         run(tools, "-m", "twine", "check", "--strict", wheel, source)
         names = zipfile.ZipFile(wheel).namelist()
@@ -75,15 +78,13 @@ def main():
                 sys.exit(f"{wheel.name} lacks {needed}")
 
         # The core alone: from the source, without any host.
-        core = environment(folder / "core")
-        install(core, source)
+        core = environment("core", source)
         gradient = "boostrank.RankNet().grad_hess([0.0, 0.0], [1, 0], [2])"
         run(core, "-c", f"import boostrank; print({gradient})", cwd=folder)
 
         # Both hosts and the command line; then what a reader of the README pastes.
-        whole = environment(folder / "whole")
         host = "xgboost" if sys.platform == "darwin" else "xgboost-cpu"
-        install(whole, f"{wheel}[cli,lightgbm]", host)
+        whole = environment("whole", f"{wheel}[cli,lightgbm]", host)
         shown = f"import boostrank; assert boostrank.__version__ == {version!r}"
         run(whole, "-c", shown, cwd=folder)
         run(whole, "-c", "from boostrank.lab.cli import main; main()", "--version", cwd=folder)

@@ -42,7 +42,7 @@ def test_labels_all_different_are_timed_alone(monkeypatch, tmp_path):
     options = ["bench", "--distinct", "--docs", "40", "--repeats", "1", "--out", str(tmp_path)]
     done = CliRunner().invoke(app, options)
     assert done.exit_code == 0, done.output
-    with (tmp_path / "bench.csv").open() as file:
+    with (tmp_path / "bench.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["label"] for row in rows] == [pair.label for pair in bench.timed_pairs(40, True)]
     for row in rows:
@@ -76,7 +76,7 @@ def test_huge_command(monkeypatch, tmp_path):
     monkeypatch.setattr(bench, "measure_huge", partial(bench.measure_huge, n_docs=100, docs=20))
     done = CliRunner().invoke(app, ["bench", "--huge", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    with (tmp_path / "huge.csv").open() as file:
+    with (tmp_path / "huge.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["objective"] for row in rows] == list(boostrank.objective_names())
     assert "soft-ndcg" in done.stdout
@@ -127,7 +127,7 @@ def test_command(monkeypatch, tmp_path):
         app, ["bench", "--docs", "10,20", "--repeats", "1", "--out", str(tmp_path)]
     )
     assert done.exit_code == 0, done.output
-    with (tmp_path / "bench.csv").open() as file:
+    with (tmp_path / "bench.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     per_length = len(bench.pairs(10))
     assert [row["docs"] for row in rows] == ["10"] * per_length + ["20"] * per_length

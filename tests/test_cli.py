@@ -67,7 +67,8 @@ def _write(path: Path, data: RankingData) -> Path:
         "".join(
             f"{y:g} qid:{q} " + " ".join(f"{i}:{x!r}" for i, x in enumerate(row, start=1)) + "\n"
             for y, q, row in zip(data.y.tolist(), data.qid.tolist(), data.X.tolist(), strict=True)
-        )
+        ),
+        encoding="utf-8",
     )
     return path
 
@@ -84,7 +85,7 @@ def files(parts: list[RankingData], tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def _lines(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
@@ -343,7 +344,7 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
     )  # fmt: skip
     results = out / "results.jsonl"
     deadline = time.monotonic() + 60
-    while not (results.exists() and results.read_text().count("\n") > 1):
+    while not (results.exists() and results.read_text(encoding="utf-8").count("\n") > 1):
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -351,7 +352,7 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
     stderr = process.communicate(timeout=60)[1]
     assert process.returncode == 130
     (line,) = stderr.splitlines()
-    done = results.read_text().count("\n")
+    done = results.read_text(encoding="utf-8").count("\n")
     assert f"interrupted; {done} of 9 results are saved in {results}, and {done // 3} of" in line
     assert 2 <= done < 9
     trained = []
@@ -366,7 +367,9 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
     assert result.exit_code == 0, result.output
     assert result.stderr == f"boostrank: {done} of 9 results are in {results}\n"
     assert len(trained) == 9 - done
-    assert (out / "queries.csv").read_text() == (tmp_path / "whole" / "queries.csv").read_text()
+    assert (out / "queries.csv").read_text(encoding="utf-8") == (
+        tmp_path / "whole" / "queries.csv"
+    ).read_text(encoding="utf-8")
     for mine, whole in zip(
         _lines(out / "summary.csv"), _lines(tmp_path / "whole" / "summary.csv"), strict=True
     ):
@@ -380,7 +383,7 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
     assert len(trained) == 9 - done + 9
     result = _run(*args, "--out", out, "--folds", 1)
     assert (result.exit_code, result.stderr) == (0, "")
-    assert results.read_text().count("\n") == 3
+    assert results.read_text(encoding="utf-8").count("\n") == 3
 
 
 def test_a_failing_row_stops_the_others_only_if_it_is_the_baseline(
@@ -490,7 +493,7 @@ def test_the_preset_names_objectives_and_rounds(
 
 def test_the_regularized_preset_gives_way_to_params(tmp_path: Path) -> None:
     given = tmp_path / "host.json"
-    given.write_text('{"lightgbm": {"feature_fraction": 0.3}}')
+    given.write_text('{"lightgbm": {"feature_fraction": 0.3}}', encoding="utf-8")
     params = with_preset("regularized", read_params(given, ["lightgbm"]))
     assert params["lightgbm"] == {"extra_trees": True, "feature_fraction": 0.3}
     assert params["xgboost"].items() < REGULARIZED["xgboost"].items()
@@ -597,7 +600,7 @@ def test_train_refuses(files: list[Path], tmp_path: Path) -> None:
 
 def test_a_malformed_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
-    path.write_text("1 qid:1 1:0.5\nx qid:1 1:0.5\n")
+    path.write_text("1 qid:1 1:0.5\nx qid:1 1:0.5\n", encoding="utf-8")
     line = _fails("train", path, "-o", "gbrank", "--model", tmp_path / "model")
     assert "bad.txt" in line
     assert "line 2" in line
@@ -691,13 +694,13 @@ for name in ("m.json", "m.ubj"):
 
 def test_evaluate_refuses(files: list[Path], tmp_path: Path) -> None:
     scores = tmp_path / "scores.txt"
-    scores.write_text("1.0\n2.0\n")
+    scores.write_text("1.0\n2.0\n", encoding="utf-8")
     assert "has 2 scores, but the data has 60 documents" in _fails("evaluate", scores, files[0])
     assert "unknown metric 'ndgc@10'; did you mean 'ndcg@10'" in _fails(
         "evaluate", scores, files[0], "--metrics", "ndgc@10"
     )
     assert "did you mean 'trec'" in _fails("evaluate", scores, files[0], "--convention", "treck")
-    scores.write_text("1.0\ntwo\n")
+    scores.write_text("1.0\ntwo\n", encoding="utf-8")
     assert "scores.txt, line 2: expected one score, a finite number, got 'two'" in _fails(
         "evaluate", scores, files[0]
     )

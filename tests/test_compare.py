@@ -413,12 +413,12 @@ def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
     files = CsvFiles(tmp_path / "new" / "folder")
     base = Row(LEARNERS[0], (_result(1, [0.25, np.nan]), _result(2, [1 / 3])), None, 0)
     files.add(base)
-    with files.summary.open() as file:
+    with files.summary.open(encoding="utf-8") as file:
         (line,) = csv.DictReader(file)
     assert (line["objective"], line["host"]) == ("lightgbm:lambdarank", "lightgbm")
     assert float(line["ndcg@10"]) == base.mean("ndcg@10")
     assert (line["difference"], line["p_value"], line["best_rounds"]) == ("0.0", "1.0", "1 1")
-    with files.queries.open() as file:
+    with files.queries.open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert [(line["fold"], line["qid"], line["map"]) for line in lines] == [
         ("1", "0", "0.25"),
@@ -426,7 +426,7 @@ def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
         ("2", "0", str(1 / 3)),
     ]
     files.add(Failure(LEARNERS[2], "no, said the host"))
-    with files.summary.open() as file:
+    with files.summary.open(encoding="utf-8") as file:
         line = list(csv.DictReader(file))[1]
     assert (line["objective"], line["map"], line["error"]) == (
         "lambdarank",
@@ -434,7 +434,7 @@ def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
         "no, said the host",
     )
     CsvFiles(tmp_path / "new" / "folder")  # an earlier run's lines are not mixed with new ones
-    assert len(files.summary.read_text().splitlines()) == 1
+    assert len(files.summary.read_text(encoding="utf-8").splitlines()) == 1
 
 
 # What is on disk, to resume from ----------------------------------------------------------------
@@ -551,17 +551,17 @@ def test_a_stale_result_is_not_used(
 
 def test_only_the_truncated_line_is_lost(stored: Path, parts: list[RankingData]) -> None:
     path = stored / "results.jsonl"
-    whole = path.read_text()
-    path.write_text(whole + whole[: len(whole) // 2])
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole + whole[: len(whole) // 2], encoding="utf-8")
     results = _results(stored, parts)
     results.add(LEARNERS[3], STORED)
     again = _results(stored, parts)
     assert again.find(LEARNERS[2], 1) is not None
     assert again.find(LEARNERS[3], 1) is not None
-    assert len(path.read_text().splitlines()) == 2
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 2
     # Without resuming, an earlier run's results are gone.
     assert _results(stored, parts, resume=False).find(LEARNERS[2], 1) is None
-    assert path.read_text() == ""
+    assert path.read_text(encoding="utf-8") == ""
 
 
 # Models ----------------------------------------------------------------------------------------
@@ -594,7 +594,7 @@ def test_a_saved_model_predicts_the_same(host: str, name: str, fold: Fold, tmp_p
 )
 def test_files_that_are_not_models(content: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "model"
-    path.write_text(content)
+    path.write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         load_model(path)
 

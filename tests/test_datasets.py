@@ -101,7 +101,7 @@ def test_real_values_equal_a_plain_reading(data_dir, file):
     data = load_letor(data_dir / file)
     X = np.zeros_like(data.X)
     labels, ids = [], []
-    with gzip.open(data_dir / file, "rt", newline="") as lines:
+    with gzip.open(data_dir / file, "rt", newline="", encoding="utf-8") as lines:
         for row, line in enumerate(lines):
             label, *tokens = line.split("#")[0].split()
             labels.append(float(label))

@@ -87,14 +87,14 @@ def owner(key):
 @every_name
 def test_numbers_are_those_of_the_golden_file(name, request):
     got = numbers(name)
-    golden = json.loads(GOLDEN.read_text())
+    golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     if request.config.getoption("overwrite"):
         golden = {key: row for key, row in golden.items() if owner(key) != name} | got
         lines = (
             f"{json.dumps(key)}: [{', '.join(f'{x:.12g}' for x in golden[key])}]"
             for key in sorted(golden, key=owner)
         )
-        GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     want = {key: row for key, row in golden.items() if owner(key) == name}
     assert got.keys() == want.keys()
     for key, row in want.items():
@@ -103,4 +103,4 @@ def test_numbers_are_those_of_the_golden_file(name, request):
 
 
 def test_the_golden_file_holds_no_other_objective():
-    assert {owner(key) for key in json.loads(GOLDEN.read_text())} == set(NAMES)
+    assert {owner(key) for key in json.loads(GOLDEN.read_text(encoding="utf-8"))} == set(NAMES)

@@ -16,7 +16,9 @@ DOCUMENTS = sorted(ROOT.glob("*.md")) + PAGES[1:]
 
 def code(path, script):
     """Return the Python blocks of a page: those that are whole scripts, or the others."""
-    blocks = re.findall(r"^ *```python\n(.*?)^ *```", path.read_text(), re.DOTALL | re.MULTILINE)
+    blocks = re.findall(
+        r"^ *```python\n(.*?)^ *```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
     return [dedent(block) for block in blocks if ("__main__" in block) == script]
 
 
@@ -39,7 +41,9 @@ def test_scripts_run(path, tmp_path):
     """With one worker, because each starts slowly; test_dask.py has two."""
     for block in code(path, script=True):
         assert "n_workers=2" in block
-        (tmp_path / "script.py").write_text(block.replace("n_workers=2", "n_workers=1"))
+        (tmp_path / "script.py").write_text(
+            block.replace("n_workers=2", "n_workers=1"), encoding="utf-8"
+        )
         done = subprocess.run(
             [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300
         )
@@ -53,7 +57,7 @@ def test_shell_commands_exist():
 
     from boostrank.lab.cli.app import app
 
-    text = "\n".join(path.read_text() for path in DOCUMENTS)
+    text = "\n".join(path.read_text(encoding="utf-8") for path in DOCUMENTS)
     shell = "\n".join(re.findall(r"```(?:sh|bash|console)\n(.*?)```", text, re.DOTALL))
     shell = re.sub(r" +#.*", "", shell)
     group = get_command(app)
@@ -67,7 +71,9 @@ def test_shell_commands_exist():
         params = group.commands[name].params if name else []
         options = {option for param in params for option in param.opts}
         assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)) <= options | {"--help"}
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    targets = re.findall(
+        r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert set(re.findall(r"^(?:\$ )?make ([\w-]+)", shell, re.MULTILINE)) <= set(targets)
 
 
@@ -77,7 +83,7 @@ FOLDERS = ["objectives", "boostrank", *ROOMS, "tests", "docs", "notebooks"]
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_contributing_names_every_file(folder):
-    text = (ROOT / "CONTRIBUTING.md").read_text()
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     losses = {f"{cls.__module__.rpartition('.')[2]}.py" for cls in CLASSES}  # all in one row
     section = re.search(rf"^`{folder}/`.*?(?=^`[\w/]+/`|^## )", text, re.DOTALL | re.MULTILINE)[0]
     for suffix in ("py", "md", "csv", "html", "png", "css", "json"):
@@ -91,7 +97,7 @@ def test_contributing_names_every_file(folder):
 
 def anchors(path):
     """Return the anchors that GitHub gives to the headings of a page."""
-    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -99,7 +105,7 @@ def anchors(path):
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
 def test_links_lead_somewhere(path):
     """Links within the repository; for external links only the syntax is checked."""
-    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(
         r'(?:src|srcset|href)="([^"]+)"', text
     )

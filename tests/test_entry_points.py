@@ -529,7 +529,7 @@ def _(make, d, tmp_path):
 
 
 def test_the_pages_table_is_these_tests():
-    rows = re.findall(r"^\| (.+?) \|(.+)\|$", PAGE.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (.+?) \|(.+)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     header, *rows = [(title, [cell.strip() for cell in cells.split("|")]) for title, cells in rows]
     assert header[1] == ["SHF-SDCG", "REG-SHF-SDCG", "LambdaRank"]
     hosts = {}

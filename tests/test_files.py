@@ -434,7 +434,7 @@ def test_companions_that_a_host_would_read_are_refused(
     data = text.encode()
     path = _csv(tmp_path, gzip.compress(data) if name.endswith(".gz") else data, name)
     companion = tmp_path / (name.removesuffix(".gz") + suffix)
-    companion.write_text("1\n2\n")
+    companion.write_text("1\n2\n", encoding="utf-8")
     readers = [lambda: _read(path)]
     if ".txt" in name:
         readers += [lambda: load_letor(path), lambda: load_letor_parts([path])]
@@ -450,16 +450,16 @@ def test_companions_that_a_host_would_read_are_refused(
 
 def test_sizes_of_queries_come_from_query_and_group_files(tmp_path: Path) -> None:
     path = _csv(tmp_path, "1 1:1\n0 1:2\n2 1:3\n", "r.txt")
-    (tmp_path / "r.txt.group").write_text("2\n1\n")
+    (tmp_path / "r.txt.group").write_text("2\n1\n", encoding="utf-8")
     assert load_letor(path).group.tolist() == [2, 1]
-    (tmp_path / "r.txt.query").write_text("1\n2\n")
+    (tmp_path / "r.txt.query").write_text("1\n2\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"r\.txt\.group and r\.txt\.query differ"):
         load_letor(path)
     (tmp_path / "r.txt.group").unlink()
-    path.write_text("1 qid:1 1:1\n0 qid:1 1:2\n2 qid:2 1:3\n")
+    path.write_text("1 qid:1 1:1\n0 qid:1 1:2\n2 qid:2 1:3\n", encoding="utf-8")
     with pytest.raises(ValueError, match="its qid make other queries"):
         load_letor(path)
-    (tmp_path / "r.txt.query").write_text("2\n1\n")
+    (tmp_path / "r.txt.query").write_text("2\n1\n", encoding="utf-8")
     assert load_letor(path).qid.tolist() == [1, 1, 2]
 
 
@@ -514,11 +514,11 @@ def test_validation_data_has_the_features_of_training(tmp_path: Path) -> None:
     text = _svmlight(DATA.X, DATA.y, DATA.qid, 1)
     train, valid = _csv(tmp_path, text, "a.txt"), tmp_path / "b.txt"
     args = ["train", train, *SMALL, "--model", tmp_path / "m.txt", "--valid", valid]
-    valid.write_text("1 qid:1 1:1\n0 qid:1 1:2\n")
+    valid.write_text("1 qid:1 1:1\n0 qid:1 1:2\n", encoding="utf-8")
     assert _run(*args).exit_code == 0
-    valid.write_text("1 qid:1 1:1\n0 qid:1 4:2\n")
+    valid.write_text("1 qid:1 1:1\n0 qid:1 4:2\n", encoding="utf-8")
     assert "b.txt, line 2: feature 4 is beyond the 3 features of the training data" in _fails(*args)
-    valid.write_text("0 qid:1 1:1\n0 qid:1 2:2\n")
+    valid.write_text("0 qid:1 1:1\n0 qid:1 2:2\n", encoding="utf-8")
     assert f"{valid}: no query counts in NDCG@10" in _fails(*args)
 
 
@@ -550,7 +550,7 @@ def test_a_mark_of_utf8_and_an_unlabelled_line(tmp_path: Path) -> None:
     model = tmp_path / "m.txt"
     train = _csv(tmp_path, _svmlight(DATA.X, DATA.y, DATA.qid, 1), "t.txt")
     assert _run("train", train, *SMALL, "--model", model).exit_code == 0
-    path.write_text("1 1:1\n1:1\n")
+    path.write_text("1 1:1\n1:1\n", encoding="utf-8")
     assert "line 2: no label, though other lines" in _fails(
         "predict", model, path, "--out", tmp_path / "s"
     )

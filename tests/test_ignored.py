@@ -187,9 +187,10 @@ def _said_by_the_command_line(command: list[str], params: object, folder: Path) 
         "".join(
             f"{y:g} qid:{q} " + " ".join(f"{i}:{x!r}" for i, x in enumerate(row.tolist(), 1)) + "\n"
             for row, y, q in zip(DATA.X, DATA.y, DATA.qid, strict=True)
-        )
+        ),
+        encoding="utf-8",
     )
-    given.write_text(json.dumps(params))
+    given.write_text(json.dumps(params), encoding="utf-8")
     more = ["--rounds", "2", "--params", given]
     result = CliRunner().invoke(app, [*map(str, (*command, data, *more))])
     assert result.exit_code == 0, result.output

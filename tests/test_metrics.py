@@ -220,7 +220,7 @@ def test_letor3_single_features(data_dir):
     folder = data_dir / "letor2_baselines"
     published = [{} for _ in range(26)]
     for table in ("NDCG", "Precision"):
-        with open(folder / f"SingleFeatures_{table}.csv", newline="") as file:
+        with open(folder / f"SingleFeatures_{table}.csv", newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 published[int(row.pop("Feature No"))] |= {
                     name.replace("P@", "precision@").lower(): float(figure)

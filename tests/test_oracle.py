@@ -21,7 +21,7 @@ def test_every_objective_has_an_oracle():
 
 
 def test_oracle_imports_nothing_of_boostrank():
-    source = Path(oracle.__file__).read_text()
+    source = Path(oracle.__file__).read_text(encoding="utf-8")
     imports = [line for line in source.splitlines() if line.startswith(("import ", "from "))]
     assert imports
     assert not any("boostrank" in line for line in imports)

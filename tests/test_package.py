@@ -66,7 +66,7 @@ def test_import_loads_no_host_and_changes_nothing():
     "path", sorted(ROOT.glob("objectives/**/*.py")), ids=lambda path: path.name
 )
 def test_objectives_know_no_host(path):
-    source = path.read_text()
+    source = path.read_text(encoding="utf-8")
     assert not re.search("lightgbm|xgboost", source, re.IGNORECASE)
     allowed = {"numpy", "numba", *sys.stdlib_module_names}
     depth = len(path.relative_to(ROOT / "objectives").parts)
@@ -80,6 +80,45 @@ def test_objectives_know_no_host(path):
             assert node.level >= 1 or (node.module.split(".")[0] in allowed)
     # Imported only when a host calls an objective, or when one measures what it has to keep.
     assert outside == {"base.py": ["hosts"], "several.py": ["metrics"]}.get(path.name, [])
+
+
+def text_without_encoding(source):
+    """Return the lines of calls that read or write text in whatever encoding a machine has."""
+    found = []
+    for call in ast.walk(ast.parse(source)):
+        match call:
+            case ast.Call(func=ast.Attribute(attr="read_text" | "write_text")):
+                mode = "r"
+            case ast.Call(func=ast.Name("open"), args=[_]):
+                mode = "r"
+            case ast.Call(func=ast.Name("open"), args=[_, ast.Constant(str(mode)), *_]):
+                pass
+            case ast.Call(func=ast.Attribute(attr="open"), args=[]):
+                mode = "r"
+            case ast.Call(func=ast.Attribute(attr="open"), args=[ast.Constant(str(mode)), *_]):
+                pass
+            case _:
+                continue
+        if "b" not in mode and "encoding" not in {keyword.arg for keyword in call.keywords}:
+            found.append(call.lineno)
+    return found
+
+
+@pytest.mark.parametrize("folder", ["boostrank", "objectives", "tests", "docs", "notebooks"])
+def test_text_files_are_utf8_on_every_machine(folder):
+    """Windows would read and write them in its own code page."""
+    for path in (ROOT / folder).rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        assert (path.name, text_without_encoding(source)) == (path.name, [])
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["p.read_text()", "p.write_text('')", "open(p)", "open(p, 'w')", "p.open()", "p.open('a')"],
+)
+def test_text_in_another_encoding_is_found(call):
+    assert text_without_encoding(call) == [1]
+    assert not text_without_encoding(f"{call[:-1]}, encoding='utf-8')".replace("(, ", "("))
 
 
 def test_importing_the_folder_by_its_own_name_is_refused():

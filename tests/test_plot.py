@@ -347,7 +347,7 @@ def test_files_have_no_background(draw, suffix, tmp_path):
         assert picture[0, 0, 3] == 0  # transparent
         assert picture[..., 3].max() == 1
     else:
-        assert "#000000" not in (tmp_path / "figure.svg").read_text()
+        assert "#000000" not in (tmp_path / "figure.svg").read_text(encoding="utf-8")
 
 
 BAD = {

@@ -53,7 +53,7 @@ def environment(**changes):
 
 def start(tmp_path, program, **changes):
     path = tmp_path / f"program{len(list(tmp_path.iterdir()))}.py"
-    path.write_text(PRELUDE + textwrap.dedent(program))
+    path.write_text(PRELUDE + textwrap.dedent(program), encoding="utf-8")
     return subprocess.Popen(
         [sys.executable, path],
         cwd=tmp_path,
@@ -373,7 +373,7 @@ def test_an_edit_in_any_file_compiles_kernels_anew(tmp_path):
     shutil.copy(jit.__file__, copy)
 
     def digest(code):
-        other.write_text(code)
+        other.write_text(code, encoding="utf-8")
         spec = importlib.util.spec_from_file_location(f"{jit.__package__}.copy", copy)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

@@ -183,7 +183,9 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(
     ]
     assert [row.verdict for row in named] == ["better", "better", "worse"]
     write_report(tmp_path / "r.html", [base, *named], folds=rotation(parts), about={}, command="c")
-    text = " ".join("".join(_Reader((tmp_path / "r.html").read_text()).texts).split())
+    text = " ".join(
+        "".join(_Reader((tmp_path / "r.html").read_text(encoding="utf-8")).texts).split()
+    )
     mean = base.mean("ndcg@10")
     assert (
         "0.2@lightgbm beats the baseline lightgbm:lambdarank beyond chance (p < 0.05): +0.2000 "

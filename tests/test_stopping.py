@@ -113,7 +113,8 @@ def test_the_command_says_that_the_schedule_was_cut(tmp_path: Path) -> None:
             "".join(
                 f"{y:g} qid:{q} " + " ".join(f"{i}:{v}" for i, v in enumerate(x, 1)) + "\n"
                 for y, q, x in rows
-            )
+            ),
+            encoding="utf-8",
         )
         return str(path)
 

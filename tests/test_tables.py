@@ -301,7 +301,7 @@ def test_compare_takes_a_table_a_metric_and_parameters(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
     params = tmp_path / "host.json"
-    params.write_text('{"max_bin": 15}')
+    params.write_text('{"max_bin": 15}', encoding="utf-8")
     common = ["compare", files["unsorted"], "-o", "gbrank", "--hosts", "lightgbm", *OPTIONS, *SMALL]
     common += ["--drop", "url", "--categorical", "brand,shop", "--folds", "1,2", "--metric", "mrr"]
     result = _run(*common, "--out", tmp_path, "--json")
@@ -319,7 +319,7 @@ def test_compare_takes_a_table_a_metric_and_parameters(
     assert other["settings"]["params"] == {"lightgbm": {"max_bin": 15}}
     assert [row["metrics"] for row in other["rows"]] != [row["metrics"] for row in printed["rows"]]
     # The hosts' own rows use it, ours say that they do not.
-    params.write_text('{"lightgbm": {"sigmoid": 3}}')
+    params.write_text('{"lightgbm": {"sigmoid": 3}}', encoding="utf-8")
     result = _run(*common, "--out", tmp_path, "--params", params)
     assert result.exit_code == 0
     assert "boostrank: ignored by boostrank's gbrank: sigmoid" in result.stderr
@@ -330,15 +330,15 @@ def test_files_and_options_that_are_refused(files: dict[str, Path], tmp_path: Pa
     assert "column 'brand' must hold numbers" in _fails(*train, "--drop", "url")
     assert "did you mean 'grade'" in _fails(*train, "--label", "grad")
     letor = tmp_path / "a.txt"
-    letor.write_text("1 qid:1 1:0.5\n")
+    letor.write_text("1 qid:1 1:0.5\n", encoding="utf-8")
     assert "the files must be of one kind" in _fails(*train, letor)
     broken = tmp_path / "b.parquet"
-    broken.write_text("no")
+    broken.write_text("no", encoding="utf-8")
     assert f"{broken}: " in _fails("train", broken, *train[2:])
     params = tmp_path / "p.json"
-    params.write_text("{")
+    params.write_text("{", encoding="utf-8")
     assert "p.json, line 1: not JSON" in _fails(*train, "--params", params)
-    params.write_text('{"lightgmb": {"a": 1}, "xgboost": {}}')
+    params.write_text('{"lightgmb": {"a": 1}, "xgboost": {}}', encoding="utf-8")
     assert "did you mean 'lightgbm'" in _fails(*train, "--params", params)
     assert "--param is for boostrank's objectives" in _fails(
         *("train", files["csv"], "-o", "lightgbm:lambdarank", "-p", "k=3"),

@@ -70,7 +70,7 @@ def _shown(args: list[str], folder: Path) -> tuple[dict[int, str], str]:
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode()).replace("\r\n", "\n")
     # Without the progress bar, which overwrites its own line.
     texts = [each.rpartition("\r")[2] for each in text.split("END\n")[:-1]]
-    return dict(zip(WIDTHS, texts, strict=True)), (folder / "piped").read_text()
+    return dict(zip(WIDTHS, texts, strict=True)), (folder / "piped").read_text(encoding="utf-8")
 
 
 def _table(text: str) -> list[list[str]]:
@@ -153,8 +153,8 @@ def _check_terminal(command: str, width: int, text: str, piped: str) -> None:
 def test_compiling_is_announced_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is compiled; here it is what metrics need, which takes a moment."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    (tmp_path / "scores").write_text("2\n1\n")
-    (tmp_path / "data.txt").write_text("0 qid:1 1:2\n1 qid:1 1:3\n")
+    (tmp_path / "scores").write_text("2\n1\n", encoding="utf-8")
+    (tmp_path / "data.txt").write_text("0 qid:1 1:2\n1 qid:1 1:3\n", encoding="utf-8")
     said = [
         subprocess.run(
             [

@@ -429,7 +429,7 @@ def test_the_snippet_of_a_mixture_is_python() -> None:
 def test_the_csv_holds_every_trial(data: RankingData, tmp_path: Path) -> None:
     tuned = [tune.tune(data, learner, tmp_path, **SMALL) for learner in (RANKNET, LEARNERS[2])]
     tune.write_trials(tmp_path / "trials.csv", tuned)
-    with (tmp_path / "trials.csv").open(newline="") as file:
+    with (tmp_path / "trials.csv").open(newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     trials = [(one, trial) for one in tuned for trial in one.trials]
     for line, (one, trial) in zip(lines, trials, strict=True):
@@ -477,7 +477,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert sum(line.startswith(f"| {name} ") for line in result.output.splitlines()) == 2
     assert result.output.count("boostrank.GBRank(margin=2.0") == 2
     assert "3 folds, 1 repeat, 4 rounds" in result.output
-    with (tmp_path / "out" / "trials.csv").open(newline="") as file:
+    with (tmp_path / "out" / "trials.csv").open(newline="", encoding="utf-8") as file:
         assert [line["learner"] for line in csv.DictReader(file)] == [
             name for name in learners for _ in range(2)
         ]

@@ -227,7 +227,7 @@ def load_letor(path_or_paths: Paths) -> RankingData:
     >>> from boostrank.datasets import load_letor
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "tiny.txt")
-    ...     size = path.write_text("2 qid:1 1:0.5 2:NULL # a\n0 qid:1 1:0.1\n1 qid:9 3:7\n")
+    ...     size = path.write_bytes(b"2 qid:1 1:0.5 2:NULL # a\n0 qid:1 1:0.1\n1 qid:9 3:7\n")
     ...     data = load_letor(path)
     >>> data.X.tolist()
     [[0.5, nan, 0.0], [0.1, 0.0, 0.0], [0.0, 0.0, 7.0]]
@@ -266,7 +266,7 @@ def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingDat
     >>> from boostrank.datasets import load_letor_parts
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     one, two = pathlib.Path(folder, "S1.txt"), pathlib.Path(folder, "S2.txt")
-    ...     size = one.write_text("2 qid:1 1:0.5\n"), two.write_text("1 qid:2 3:0.5\n")
+    ...     size = one.write_bytes(b"2 qid:1 1:0.5\n"), two.write_bytes(b"1 qid:2 3:0.5\n")
     ...     load_letor_parts([one, two])
     [RankingData(1 query, 1 document, 3 features), RankingData(1 query, 1 document, 3 features)]
     """

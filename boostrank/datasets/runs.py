@@ -148,7 +148,7 @@ def load_run(path: str | Path) -> Run:
     >>> from boostrank.datasets import load_run
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "run.trec")
-    ...     size = path.write_text("301 Q0 FT911-3 1 2.5 bm25\n301 Q0 LA012-1 2 1.5 bm25\n")
+    ...     size = path.write_bytes(b"301 Q0 FT911-3 1 2.5 bm25\n301 Q0 LA012-1 2 1.5 bm25\n")
     ...     run = load_run(path)
     >>> run.doc_id.tolist(), run.scores.tolist()
     (['FT911-3', 'LA012-1'], [2.5, 1.5])
@@ -181,7 +181,7 @@ def load_qrels(path: str | Path) -> Qrels:
     >>> from boostrank.datasets import load_qrels
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "qrels.txt")
-    ...     size = path.write_text("301 0 FT911-3 1\n301 0 LA012-1 0\n")
+    ...     size = path.write_bytes(b"301 0 FT911-3 1\n301 0 LA012-1 0\n")
     ...     qrels = load_qrels(path)
     >>> qrels.doc_id.tolist(), qrels.y.tolist()
     (['FT911-3', 'LA012-1'], [1.0, 0.0])
