@@ -9,9 +9,10 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 import zipfile
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 
 import numba
 import numpy as np
@@ -31,6 +32,7 @@ import boostrank
 from boostrank import objectives
 
 ROOT = Path(__file__).resolve().parent.parent
+PUBLIC_NAMES = ROOT / "tests" / "golden" / "public_names.txt"
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(boostrank.__path__, "boostrank.")
@@ -125,6 +127,41 @@ def test_importing_the_folder_by_its_own_name_is_refused():
     done = run("import objectives", cwd=ROOT)
     assert "import boostrank.objectives" in done.stderr
     assert done.returncode == 1
+
+
+def unannounced(names, module):
+    """Return the names that a module has lost, or still has without saying that they will go."""
+    found = []
+    for name in names:
+        if name not in module.__all__:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                there = hasattr(module, name)
+            if not (there and [each for each in caught if each.category is DeprecationWarning]):
+                found.append(name)
+    return found
+
+
+def test_no_public_name_goes_without_a_warning():
+    published = PUBLIC_NAMES.read_text(encoding="utf-8").split()
+    assert not unannounced(published, boostrank)
+    assert not set(boostrank.__all__) - set(published), f"add it to {PUBLIC_NAMES.name}"
+
+
+@pytest.mark.parametrize(("what", "found"), [("kept", []), ("silent", ["Old"]), ("gone", ["Old"])])
+def test_a_name_that_goes_is_found(what, found):
+    module = ModuleType("module")
+    module.__all__ = ["New"]
+
+    def old(name):
+        if name != "Old" or what == "gone":
+            raise AttributeError(name)
+        if what == "kept":
+            warnings.warn("module.Old is now module.New", DeprecationWarning, stacklevel=2)
+        return int
+
+    module.__getattr__ = old
+    assert unannounced(["New", "Old"], module) == found
 
 
 def test_objectives_do_without_hosts():
