@@ -136,41 +136,6 @@ def test_a_forked_child_has_threads_of_its_own(threads, tmp_path):
     assert run(tmp_path, program, NUMBA_NUM_THREADS=str(threads)) == ["0", "1"]
 
 
-def test_a_fork_waits_for_a_thread_that_compiles(tmp_path):
-    program = """
-        from numba.core import event
-
-        compiling = threading.Event()
-
-        class Compilations(event.Listener):
-            def on_start(self, event):
-                compiling.set()
-
-            def on_end(self, event):
-                pass
-
-        event.register("numba:compile", Compilations())
-        thread = threading.Thread(target=digest)
-        thread.start()
-        compiling.wait()
-        child = os.fork()
-        if child == 0:
-            print(digest(), flush=True)
-            os._exit(0)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        thread.join()
-        print(digest())
-        """
-    lines = run(
-        tmp_path,
-        program,
-        NUMBA_CACHE_DIR=str(tmp_path / "cache"),
-        PYTHONWARNINGS="ignore::DeprecationWarning",
-    )
-    assert len(lines) == 2
-    assert lines[0] == lines[1]
-
-
 def test_joblib_after_use(alone, tmp_path):
     got = run(
         tmp_path,

@@ -28,7 +28,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"{y:g} qid:{q} 1:{a} 2:{b}\n"
         for y, q, (a, b) in zip(made.y, made.qid, made.X, strict=True)
     )
-    path.write_text("".join(lines))
+    path.write_text("".join(lines), encoding="utf-8")
     return path
 
 
@@ -109,7 +109,7 @@ def test_a_full_disk(command: str, disk: Disk, data: Path, model: Path) -> None:
     (name, args), full = COMMANDS[command], disk.folder
     places = {"DATA": data, "MODEL": model, "FILE": full / name, "FOLDER": full}
     for file in (name, "results.jsonl", "queries.csv", "report.html"):
-        (full / file).write_text("" if command == "tune" else "old\n")
+        (full / file).write_text("" if command == "tune" else "old\n", encoding="utf-8")
     before = _contents(full)
     disk.fill()
     said = _fails(*(places.get(arg, arg) for arg in args))

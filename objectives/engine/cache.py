@@ -7,19 +7,15 @@ Here each entry is a file of its own, which is used only if it is whole.
 """
 
 import hashlib
-import os
 import pickle
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import numba
 from numba.core.caching import FunctionCache
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
-from numba.np.ufunc import parallel
 
 _DIGEST = hashlib.sha256().digest_size
 
@@ -76,7 +72,6 @@ class KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the machine code for a signature, or None: Numba then compiles it."""
-        compile_before_forks()
         with suppress(Exception):
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         return None
@@ -85,30 +80,3 @@ class KernelCache(FunctionCache):
         """Write the machine code for a signature if that is possible."""
         with suppress(Exception):
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-
-
-def _locks() -> list[Any]:
-    """Return the locks under which Numba compiles, and sets up its threads in the first call."""
-    locks = (global_compiler_lock, getattr(parallel, "_backend_init_thread_lock", None))
-    return [lock for lock in locks if lock is not None]
-
-
-def _acquire() -> None:
-    for lock in _locks():
-        lock.acquire()
-
-
-def _release() -> None:
-    for lock in reversed(_locks()):
-        lock.release()
-
-
-@cache  # once in a process
-def compile_before_forks() -> None:
-    """Let a fork wait for threads that compile.
-
-    A child that is forked meanwhile would wait for their lock forever: the thread that holds it
-    does not exist there.
-    """
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_acquire, after_in_parent=_release, after_in_child=_release)
