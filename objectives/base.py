@@ -60,10 +60,10 @@ class Objective(ABC):
     """A ranking loss: immutable, hashable, picklable; its parameters are its attributes.
 
     Boosters call the object itself. It returns float32 gradients on one scale: gradient and Hessian
-    are divided by the mean Hessian of the documents that have a gradient, more than rounding, over
-    all workers that train together. Newton steps do not change. Hessians are then floored at the
-    objective's `hessian_share` of their mean, before weights. `loss` and `grad_hess` do none of
-    this and ignore the parameters below.
+    are divided by the mean Hessian of the documents that have a gradient, over all workers that
+    train together. Newton steps do not change. Hessians are then floored at the objective's
+    `hessian_share` of their mean, before weights. `loss` and `grad_hess` do none of this and ignore
+    the parameters below.
 
     Parameters
     ----------

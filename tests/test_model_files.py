@@ -356,7 +356,7 @@ def test_other_writers_of_models_are_read(tmp_path: Path) -> None:
 def test_boostrank_objectives_are_not_needed_to_read(tmp_path: Path) -> None:
     data = lightgbm.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group)
     params = {"objective": boostrank.QueryRMSE(), "metric": "None", "verbosity": -1}
-    booster = lightgbm.train(params, data, 0 + 1)
+    booster = lightgbm.train(params, data, 1)
     path = tmp_path / "model.txt"
     booster.save_model(path)
     np.testing.assert_array_equal(load_model(path).predict(TEST.X), booster.predict(TEST.X))

@@ -114,7 +114,7 @@ def test_a_forked_child_has_threads_of_its_own(threads, tmp_path):
         from boostrank.objectives.engine.threads import over_queries
 
         watched, watch = [], os.register_at_fork
-        os.register_at_fork = lambda **calls: watched.append(calls) or watch(**calls)
+        os.register_at_fork = lambda **calls: watched.append(watch(**calls))
 
         def meet():
             barrier, met = threading.Barrier({threads}, timeout=30), threading.local()
@@ -131,7 +131,7 @@ def test_a_forked_child_has_threads_of_its_own(threads, tmp_path):
         if child == 0:
             os._exit(0)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        print(sum("before" not in calls for calls in watched))  # the other waits for the compiler
+        print(len(watched))
         """
     assert run(tmp_path, program, NUMBA_NUM_THREADS=str(threads)) == ["0", "1"]
 

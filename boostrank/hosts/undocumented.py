@@ -74,10 +74,6 @@ Numba
 - ``_cache`` of a compiled function, and the methods of `numba.core.caching.FunctionCache`
   (``objectives/engine/cache.py``). Without: kernels are compiled in every process.
   Test: tests/test_processes.py, test_damaged_machine_code_is_compiled_again_once.
-- ``numba.core.compiler_lock``, and ``_backend_init_thread_lock`` of ``numba.np.ufunc.parallel``
-  (``objectives/engine/cache.py``). Without: a child that is forked
-  while another thread compiles hangs. Test: tests/test_processes.py,
-  test_a_fork_waits_for_a_thread_that_compiles.
 - ``state.library`` of a compiler, and its methods for finishing its code
   (``objectives/engine/jit.py``). Without: as above. Test: tests/test_package.py,
   test_a_helper_is_compiled_with_its_kernels_alone.
