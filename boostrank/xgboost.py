@@ -36,22 +36,11 @@ from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
 
 
-def _directed(callbacks: list[Any], metrics: Sequence[Metric]) -> list[Any]:
+def _direct(stopping: list[EarlyStopping], metrics: Sequence[Metric]) -> None:
     """Tell early stopping, which guesses from the name, in which direction its metric is better."""
-    for callback in callbacks:
-        if not isinstance(callback, EarlyStopping):
-            continue
-        named = (each for each in metrics if each.name == callback.metric_name)
-        upwards = next(named, metrics[-1]).larger_is_better
-        if callback.maximize is None:
-            callback.maximize = upwards
-        if bool(callback.maximize) is not upwards:
-            kind = "larger" if upwards else "smaller"
-            raise ValueError(
-                f"EarlyStopping must be told that {kind} is better: "
-                f"EarlyStopping(rounds=..., maximize={upwards})"
-            )
-    return callbacks
+    for stop in stopping:
+        named = (each for each in metrics if each.name == stop.metric_name)
+        next(named, metrics[-1]).direct(stop)
 
 
 def _trained(booster: xgboost.Booster, sparse: bool | None = None) -> Trained:
@@ -275,7 +264,12 @@ class XGBRanker(xgboost.XGBRanker):
         metrics = monitoring.read_metrics(
             self.eval_metric, rankers.default_metric(self.objective, train.y)
         )
-        callbacks = _directed(monitoring.fresh(self.callbacks) or [], metrics)
+        callbacks = monitoring.fresh(self.callbacks) or []
+        # What `xgboost.train` makes of early_stopping_rounds.
+        if self.early_stopping_rounds is not None:
+            callbacks.append(EarlyStopping(rounds=self.early_stopping_rounds))
+        stopping = [each for each in callbacks if isinstance(each, EarlyStopping)]
+        _direct(stopping, metrics)
         rounds = self.get_num_boosting_rounds()
         done = 0 if xgb_model is None else xgb_model.num_boosted_rounds()
         objective = rankers.objective_for_fit(self.objective, rounds, done)
@@ -287,11 +281,7 @@ class XGBRanker(xgboost.XGBRanker):
         # A linear booster makes NaN of one weight per query.
         if of_rows is not None and (self.booster == "gblinear" or weight is of_rows):
             obj, weight = _DocumentWeights(self.objective_, of_rows), None
-        # What `xgboost.train` makes of early_stopping_rounds.
-        if self.early_stopping_rounds is not None:
-            upwards = metrics[-1].larger_is_better
-            callbacks.append(EarlyStopping(rounds=self.early_stopping_rounds, maximize=upwards))
-        if any(isinstance(callback, EarlyStopping) for callback in callbacks):
+        if stopping:
             check_stopping(self.get_xgb_params())
         with xgboost.config_context(verbosity=self.verbosity):
             matrix = self._matrix(train, weight, like=xgb_model)

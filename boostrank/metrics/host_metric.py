@@ -90,17 +90,30 @@ class Metric:
             if not isinstance(stop, sys.modules["xgboost.callback"].EarlyStopping):
                 continue
             named = stop.metric_name or last
-            if named != self.name:
-                continue
-            if stop.maximize is None:
-                stop.maximize = self.larger_is_better
-            upwards = self.larger_is_better
-            if bool(stop.maximize) is not upwards:
-                raise ValueError(
-                    f"early stopping would go the wrong way: {self.name} is better if "
-                    f"{'larger' if upwards else 'smaller'}; pass callbacks="
-                    f"[xgboost.callback.EarlyStopping(rounds=..., maximize={upwards})]"
-                )
+            if named == self.name:
+                self.direct(stop)
+
+    def direct(self, stop: Any) -> None:
+        """Tell an early stopping of XGBoost which direction is better.
+
+        Parameters
+        ----------
+        stop : xgboost.callback.EarlyStopping
+
+        Raises
+        ------
+        ValueError
+            If its ``maximize`` says the opposite.
+        """
+        upwards = self.larger_is_better
+        if stop.maximize is None:
+            stop.maximize = upwards
+        if bool(stop.maximize) is not upwards:
+            raise ValueError(
+                f"early stopping would go the wrong way: {'larger' if upwards else 'smaller'} is "
+                f"better for {self.name}; pass callbacks="
+                f"[xgboost.callback.EarlyStopping(rounds=..., maximize={upwards})]"
+            )
 
     def _value(self, scores: Any, labels: Any, group: Any, weight: Any) -> float:
         values = evaluate(
