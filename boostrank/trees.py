@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.model_files import MISSING
+from boostrank.hosts.model_files import MISSING, outputs_of_xgboost
 from boostrank.lab.models import load_model
 from boostrank.objectives.validation import Integers
 
@@ -249,9 +249,7 @@ def _read_xgboost(booster: Any) -> Forest:
     boosted = learner["gradient_booster"]
     if boosted["name"] == "gblinear":
         raise ValueError("the model is linear (gblinear): it has no trees to export")
-    params = learner["learner_model_param"]
-    n_outputs = max(int(params["num_class"]), int(params.get("num_target", "1")), 1)
-    _check_plain(learner["objective"]["name"], n_outputs)
+    _check_plain(learner["objective"]["name"], outputs_of_xgboost(learner))
     if booster.attr(MISSING) is not None:
         raise ValueError(
             f"the model takes {booster.attr(MISSING)} for a missing value, which no engine does; "
@@ -269,7 +267,7 @@ def _read_xgboost(booster: Any) -> Forest:
     categorical = {tree["split_indices"][i] for tree in read for i in tree["categories_nodes"]}
     _check_numerical(names, categorical)
     trees = [_xgboost_tree(tree, weight) for tree, weight in zip(read, weights, strict=False)]
-    base = float(params["base_score"].strip("[]"))
+    base = float(learner["learner_model_param"]["base_score"].strip("[]"))
     if base:  # the first summand of XGBoost, too
         none, no_flags = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
         constant = np.array([base], dtype=np.float32)

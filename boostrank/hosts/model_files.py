@@ -292,6 +292,22 @@ def check_stopping(params: Any) -> None:
         )
 
 
+def outputs_of_xgboost(learner: dict[str, Any]) -> int:
+    """Return how many scores an XGBoost model has for each document.
+
+    Parameters
+    ----------
+    learner : dict
+        That of its JSON, or of its configuration.
+
+    Returns
+    -------
+    int
+    """
+    params = learner["learner_model_param"]
+    return max(int(params["num_class"]), int(params.get("num_target", 1)), 1)
+
+
 def _booster_kind(booster: Any) -> str:
     name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
     return name

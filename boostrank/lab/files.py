@@ -41,10 +41,9 @@ def write_file(path: Path, content: bytes) -> None:
         With the name of the file.
     """
     with naming(path):
-        target = _target(path)
-        part = None if target is None else _new_file(target)
-        if target is None or part is None:
-            path.write_bytes(content)
+        target, part = _target_and_part(path)
+        if part is None:
+            target.write_bytes(content)
             return
         try:
             with part.open("wb") as file:
@@ -69,32 +68,30 @@ def check_writable(path: Path) -> None:
         With the name of the file.
     """
     with naming(path):
-        target = _target(path)
-        part = None if target is None else _new_file(target)
+        _, part = _target_and_part(path)
         if part is not None:
             part.unlink()
 
 
-def _target(path: Path) -> Path | None:
-    """Return the file to replace; None for a pipe or a device, which is written to."""
+def _target_and_part(path: Path) -> tuple[Path, Path | None]:
+    """Return the file to replace, and an empty one to replace it with.
+
+    None in place of the second: the first is written to, as pipes and devices are, and files in a
+    folder where no others may be made.
+    """
     folder = path.parent.resolve()
     standard = folder == Path("/dev") or Path("/proc") in folder.parents
     if standard or (path.exists() and not path.is_file() and not path.is_dir()):
-        return None
+        return path, None
     target = path.resolve()  # a link stays a link
     if target.exists():
         with target.open("ab"):  # fails for a folder, and for a file that may not be written
             pass
-    return target
-
-
-def _new_file(target: Path) -> Path | None:
-    """Make an empty file next to the target; None if only the target itself can be written."""
     try:
         handle, name = tempfile.mkstemp(prefix=".boostrank-", dir=target.parent)
     except PermissionError:
         if target.exists():
-            return None
+            return target, None
         raise
     os.close(handle)
     part = Path(name)
@@ -105,7 +102,7 @@ def _new_file(target: Path) -> Path | None:
         os.umask(mask)
         mode = 0o666 & ~mask
     part.chmod(mode)
-    return part
+    return target, part
 
 
 def as_csv(lines: Iterable[Sequence[Any]]) -> bytes:

@@ -14,6 +14,7 @@ from boostrank.hosts.model_files import (
     MISSING,
     best_rounds,
     check_stopping,
+    outputs_of_xgboost,
     xgboost_booster,
 )
 from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
@@ -140,8 +141,7 @@ class XGBoostModel(Model):
         """Read a model; see `Model.load`."""
         import_host("xgboost")
         booster = xgboost_booster(path, content, {"nthread": threads})
-        params = json.loads(booster.save_config())["learner"]["learner_model_param"]
-        cls._check_outputs(path, max(int(params["num_class"]), int(params.get("num_target", 1))))
+        cls._check_outputs(path, outputs_of_xgboost(json.loads(booster.save_config())["learner"]))
         return cls(booster, threads)
 
     def save(self, path: Path) -> None:
