@@ -1,0 +1,140 @@
+"""Early stopping goes the right way for every metric in every way to train."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+
+import boostrank
+import boostrank.lightgbm
+import boostrank.xgboost
+from boostrank.datasets import RankingData
+from boostrank.metrics.definitions import METRICS
+
+ROUNDS = 16
+PATIENCE = 4
+CUTOFFS = {"required": "@5", "persistence": "@0.8"}
+NAMES = [name + CUTOFFS.get(metric.cutoff, "") for name, metric in METRICS.items()]
+OBJECTIVE = boostrank.Calibrated()
+LIGHTGBM: dict[str, Any] = {
+    "learning_rate": 0.3, "num_leaves": 31, "min_data_in_leaf": 3, "num_threads": 1,
+    "metric": "None", "verbosity": -1, "objective": OBJECTIVE,
+}  # fmt: skip
+XGBOOST: dict[str, Any] = {
+    "learning_rate": 0.3, "max_depth": 5, "base_score": 0, "nthread": 1,
+    "disable_default_eval_metric": True,
+}  # fmt: skip
+RANKER: dict[str, Any] = {
+    "objective": OBJECTIVE, "n_estimators": ROUNDS, "learning_rate": 0.3, "n_jobs": 1,
+}  # fmt: skip
+
+
+def clicks(seed: int) -> RankingData:
+    """Labels 0 and 1, which every metric takes, with noise that deep trees learn by heart."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(240, 4))
+    y = (rng.random(240) < 1 / (1 + np.exp(0.5 - 2.5 * X[:, 0] - X[:, 1]))).astype(float)
+    y[::8], y[1::8] = 1.0, 0.0
+    return RankingData(X, y, np.repeat(np.arange(30), 8))
+
+
+TRAIN, VALID = clicks(1), clicks(2)
+EVAL: dict[str, Any] = {"eval_set": [(VALID.X, VALID.y)], "eval_group": [VALID.group]}
+
+# Each way returns the best round, from 0, and the metric's history up to the last round.
+
+
+def lightgbm_train(name: str) -> tuple[int, Sequence[float]]:
+    history: dict[str, Any] = {}
+    data = lightgbm.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group)
+    booster = lightgbm.train(
+        LIGHTGBM, data, ROUNDS, feval=boostrank.metric(name),
+        valid_sets=[data.create_valid(VALID.X, VALID.y, group=VALID.group)],
+        callbacks=[
+            lightgbm.record_evaluation(history),
+            lightgbm.early_stopping(PATIENCE, verbose=False),
+        ],
+    )  # fmt: skip
+    return booster.best_iteration - 1, history["valid_0"][name]
+
+
+def lightgbm_cv(name: str) -> tuple[int, Sequence[float]]:
+    history: dict[str, Any] = {}
+    stop = lightgbm.early_stopping(PATIENCE, verbose=False)
+    folds = list(boostrank.datasets.group_folds(TRAIN.group, 3))
+    results = lightgbm.cv(
+        LIGHTGBM, lightgbm.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group), ROUNDS, folds=folds,
+        feval=boostrank.metric(name), callbacks=[lightgbm.record_evaluation(history), stop],
+    )  # fmt: skip
+    return len(results[f"valid {name}-mean"]) - 1, history["valid"][f"{name}-mean"]
+
+
+def xgboost_train(name: str) -> tuple[int, Sequence[float]]:
+    history: dict[str, Any] = {}
+    train, valid = (xgboost.DMatrix(each.X, each.y, group=each.group) for each in (TRAIN, VALID))
+    booster = xgboost.train(
+        XGBOOST, train, ROUNDS, obj=OBJECTIVE, custom_metric=boostrank.metric(name),
+        evals=[(valid, "valid")], evals_result=history, early_stopping_rounds=PATIENCE,
+        verbose_eval=False,
+    )  # fmt: skip
+    return booster.best_iteration, history["valid"][name]
+
+
+def xgboost_cv(name: str) -> tuple[int, Sequence[float]]:
+    """XGBoost returns no round after the best one, so the history is that without stopping."""
+    fast = XGBOOST | {"learning_rate": 0.9}  # or it goes on to the end, and returns all rounds
+    data = xgboost.DMatrix(TRAIN.X, TRAIN.y, group=TRAIN.group)
+    common = {"obj": OBJECTIVE, "custom_metric": boostrank.metric(name), "as_pandas": False}
+    stopped, full = (
+        xgboost.cv(fast, data, ROUNDS, nfold=3, seed=1, early_stopping_rounds=patience, **common)
+        for patience in (PATIENCE, None)
+    )
+    best = len(stopped[f"test-{name}-mean"]) - 1
+    return best, full[f"test-{name}-mean"][: best + PATIENCE + 1]
+
+
+def lightgbm_ranker(
+    name: str, kind: Any = boostrank.lightgbm.LGBMRanker
+) -> tuple[int, Sequence[float]]:
+    ranker = kind(min_child_samples=3, verbosity=-1, metric="None", **RANKER)
+    # The host's own ranker takes functions only.
+    own = kind is boostrank.lightgbm.LGBMRanker
+    ranker.fit(
+        TRAIN.X, TRAIN.y, group=TRAIN.group, **EVAL,
+        eval_metric=name if own else boostrank.metric(name),
+        callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
+    )  # fmt: skip
+    return ranker.best_iteration_ - 1, next(iter(ranker.evals_result_.values()))[name]
+
+
+def xgboost_ranker(name: str) -> tuple[int, Sequence[float]]:
+    ranker = boostrank.xgboost.XGBRanker(
+        eval_metric=name, early_stopping_rounds=PATIENCE, max_depth=5, **RANKER
+    )
+    ranker.fit(TRAIN.X, TRAIN.y, group=TRAIN.group, **EVAL)
+    return ranker.best_iteration, ranker.evals_result_["validation_0"][name]
+
+
+WAYS = {
+    "lightgbm.train": lightgbm_train,
+    "lightgbm.cv": lightgbm_cv,
+    "xgboost.train": xgboost_train,
+    "xgboost.cv": xgboost_cv,
+    "LGBMRanker": lightgbm_ranker,
+    "lightgbm.LGBMRanker": lambda name: lightgbm_ranker(name, lightgbm.LGBMRanker),
+    "XGBRanker": xgboost_ranker,
+}
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("way", WAYS)
+def test_the_best_round_is_the_best_of_those_trained(way: str, name: str) -> None:
+    best, history = WAYS[way](name)
+    sign = 1 if boostrank.metric(name).larger_is_better else -1
+    assert best == np.argmax(sign * np.array(history))
+    assert len(history) == min(best + PATIENCE + 1, ROUNDS)
+    assert best != np.argmin(sign * np.array(history))  # so the other direction would show
