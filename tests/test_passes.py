@@ -14,7 +14,7 @@ from boostrank.objectives.engine.threads import BLOCK, over_documents
 from boostrank.objectives.validation import check_group
 
 import boostrank
-from boostrank.hosts import passes
+from boostrank.hosts import handover, passes
 from boostrank.hosts.undocumented import xgboost_field
 
 MANY = 200_003  # documents: enough for several threads, and not a multiple of a block
@@ -179,13 +179,32 @@ def test_float32_and_the_first_row_that_is_not_finite(rng, n_threads):
 
 
 @pytest.mark.compiled
-def test_the_mean_hessian_is_of_documents_with_a_gradient(rng, n_threads):
+def test_sums_are_of_documents_with_a_gradient(rng, n_threads):
     grad, hess = rng.normal(size=MANY), rng.random(MANY)
     grad[rng.random(MANY) < 0.3] = 0.0
-    total, count = passes.active_hessian(grad, hess)
-    assert count == (grad != 0.0).sum()
-    assert total == pytest.approx(hess[grad != 0.0].sum(), rel=1e-12)
-    assert passes.active_hessian(grad[:0], hess[:0]) == (0.0, 0.0)
+    for least in (0.0, 0.5):
+        active = np.abs(grad) > least * hess
+        pulls, bends, count = passes.active_sums(grad, hess, least)
+        assert count == active.sum()
+        assert pulls == pytest.approx(np.abs(grad[active]).sum(), rel=1e-12)
+        assert bends == pytest.approx(hess[active].sum(), rel=1e-12)
+    assert passes.active_sums(grad[:0], hess[:0], 0.0) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("unit", [1.0, 1e-12, 1e12])
+def test_rounding_does_not_move_the_mean_hessian(unit, rng):
+    """Gradients that cancel are 0 on one processor and 1e-17 on another; small ones count."""
+    hess = rng.random(1000) + 0.1
+    grad = rng.normal(size=1000) * unit  # scores in any units
+    grad[:100] *= 1e-6  # saturated: gradient and Hessian are small together
+    hess[:100] *= 1e-6
+    grad[100:400] = 0.0
+    (exact,) = handover._mean_hessians("lightgbm", np.stack([grad, hess])[None])
+    assert exact == pytest.approx(hess[grad != 0.0].mean(), rel=1e-12)
+    grad[100:300] = rng.normal(size=200) * 1e-16 * unit
+    (rounded,) = handover._mean_hessians("lightgbm", np.stack([grad, hess])[None])
+    assert rounded == exact
 
 
 @pytest.mark.compiled
@@ -194,7 +213,7 @@ def test_sums_are_the_same_bits_on_any_threads(rng, monkeypatch):
     sums = set()
     for threads in (1, 2, 3, 7):
         monkeypatch.setattr(numba, "get_num_threads", lambda threads=threads: threads)
-        sums.add(passes.active_hessian(grad, hess))
+        sums.add(passes.active_sums(grad, hess, 1e-9))
     assert len(sums) == 1
 
 

@@ -17,6 +17,8 @@ import boostrank
 ROUNDS = 6
 # The smallest Hessian that a host gets, relative to the mean.
 HOST_HESSIAN_FLOOR = 1e-6
+# The smallest Newton step that counts as one, relative to the usual one.
+ROUNDING = 1e-9
 LIGHTGBM = {
     "verbosity": -1, "metric": "None", "num_leaves": 7, "min_data_in_leaf": 5, "num_threads": 1,
 }  # fmt: skip
@@ -91,6 +93,15 @@ def noise(objective, scores, y, group, round):
     return objective.perturb_scale * normal
 
 
+def mean_hessian(grad, hess):
+    """Return the mean over the documents with a gradient: one that is more than rounding."""
+    pulls = np.abs(grad)
+    some = pulls > 0.0
+    if not some.any():
+        return 1.0
+    return hess[pulls > ROUNDING * pulls.sum() / hess[some].sum() * hess].mean()
+
+
 def host_gradients(objective, scores, y, group, round, weight=1.0):
     """Return the gradients as the hosts should get them; `weight` is one per document.
 
@@ -110,10 +121,10 @@ def host_gradients(objective, scores, y, group, round, weight=1.0):
             normalised = isinstance(part, boostrank.RankNet) and part.norm
             seen = noiseless if squares or normalised else scores
             g, h = part.grad_hess(seen, y, group, round=round)
-            mean = h[g != 0].mean()
+            mean = mean_hessian(g, h)
             grad = grad + g * (factor / mean)
             hess = hess + np.maximum(h, part.hessian_share * mean) * (factor / mean)
-    mean = hess[grad != 0].mean()
+    mean = mean_hessian(grad, hess)
     hess = np.maximum(hess / mean, share) * weight
     hess = np.maximum(hess, HOST_HESSIAN_FLOOR)
     return (grad / mean * weight).astype(np.float32), hess.astype(np.float32)

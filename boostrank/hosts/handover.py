@@ -17,7 +17,7 @@ from boostrank.hosts.clicks import Correction, correction
 from boostrank.hosts.collective import failing_together, mean_over_workers
 from boostrank.hosts.data import Host, HostData
 from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades
-from boostrank.hosts.passes import Float32s, active_hessian, spread, to_float32
+from boostrank.hosts.passes import Float32s, active_sums, spread, to_float32
 from boostrank.hosts.preferences import on_rows_trained
 from boostrank.hosts.several import labelled_parts
 from boostrank.objectives import Objective, Preferences
@@ -35,6 +35,9 @@ from boostrank.objectives.validation import Floats, Integers, check_weight
 # Relative to a mean Hessian of 1. Hosts silently stop splitting, or fail, on Hessians of zero. The
 # floor is too small to change any leaf with documents that have a gradient.
 HOST_HESSIAN_FLOOR = 1e-6
+# A document has a gradient if its Newton step is over this part of the usual one. Sums over pairs
+# that cancel leave less: gradients are exact to 1e-10 of the largest.
+ROUNDING = 1e-9
 
 # Random streams: no two draws of a round are alike. Objectives' draws use all from _DRAWS on.
 _SAMPLE, _NOISE, _DRAWS = 0, 1, 2
@@ -224,9 +227,18 @@ def _draws(parts: Parts, keys: Keys, boundaries: Integers) -> list[Floats | None
 
 
 def _mean_hessians(host: Host, derivatives: Floats) -> Sequence[float]:
-    """Return each part's mean Hessian over the documents of all workers that have a gradient."""
-    sums = mean_over_workers(host, [n for pair in derivatives for n in active_hessian(*pair)])
-    return [total / count if count else 1.0 for total, count in sums.reshape(-1, 2).tolist()]
+    """Return each part's mean Hessian over the documents of all workers that have a gradient.
+
+    A gradient that is only rounding does not count: last bits must not change the mean.
+    """
+    least = [0.0] * len(derivatives)
+    for _ in range(2):  # without a step to compare with, then with that of all documents
+        own = [
+            n for (g, h), x in zip(derivatives, least, strict=True) for n in active_sums(g, h, x)
+        ]
+        sums = mean_over_workers(host, own).reshape(-1, 3).tolist()
+        least = [ROUNDING * pulls / bends if bends else 0.0 for pulls, bends, _ in sums]
+    return [bends / count if count else 1.0 for _, bends, count in sums]
 
 
 def _document_weight(data: HostData, n_docs: int) -> Floats:

@@ -15,10 +15,14 @@ from boostrank.objectives.validation import Floats, Integers
 Float32s = npt.NDArray[np.float32]
 
 
-def active_hessian(grad: Floats, hess: Floats) -> tuple[float, float]:
-    """Return the sum of the Hessians, and the number, of the documents that carry a gradient."""
-    total, count = over_documents(_active_hessian, len(grad), grad, hess, n_sums=2).tolist()
-    return total, count
+def active_sums(grad: Floats, hess: Floats, least: float) -> tuple[float, float, float]:
+    """Return the sums of |gradient| and Hessian, and the number, of the documents with a gradient.
+
+    A document has one if its |gradient| is over `least` times its Hessian.
+    """
+    sums = over_documents(_active_sums, len(grad), grad, hess, least, n_sums=3)
+    pulls, bends, count = sums.tolist()
+    return pulls, bends, count
 
 
 def spread(weight: Floats, group: npt.NDArray[Any]) -> Floats:
@@ -55,19 +59,21 @@ def _spread(first: int, last: int, boundaries: Integers, weight: Floats, out: Fl
 
 
 @jit_entry
-def _active_hessian(
-    first: int, last: int, n_docs: int, grad: Floats, hess: Floats, sums: Floats
+def _active_sums(
+    first: int, last: int, n_docs: int, grad: Floats, hess: Floats, least: float, sums: Floats
 ) -> None:
     for block in range(first, last):
         rows = slice(block * BLOCK, min(n_docs, (block + 1) * BLOCK))
         g, h = grad[rows], hess[rows]
-        total = 0.0
-        count = 0.0
+        pulls = bends = count = 0.0
         for i in range(len(g)):
-            total += h[i] if g[i] != 0.0 else 0.0
-            count += 1.0 if g[i] != 0.0 else 0.0
-        sums[block, 0] = total
-        sums[block, 1] = count
+            active = abs(g[i]) > least * h[i]
+            pulls += abs(g[i]) if active else 0.0
+            bends += h[i] if active else 0.0
+            count += 1.0 if active else 0.0
+        sums[block, 0] = pulls
+        sums[block, 1] = bends
+        sums[block, 2] = count
 
 
 @jit_ordered
