@@ -42,7 +42,7 @@ MIXED = (2, 400, 5, 1100, 64, 480, 401, 1024, 3)
 CUT_AGAIN = ("normalised",)  # it contains the others: one kernel to compile
 MANY = ("real", "whole", "heavy", "perfect", "steep")
 if numba.config.DISABLE_JIT:
-    LENGTHS, SPREADS, MANY = (90, 223), ("normal", "two"), ("real",)
+    LENGTHS, SPREADS, MANY = (90, 223), ("normal", "two", "1e3"), ("real", "heavy")
     MIXED = (2, 150, 5, 223, 64, 151, 3)
     CUT_AGAIN = ("ranknet", "plain", "normalised")
 

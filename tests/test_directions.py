@@ -96,18 +96,13 @@ def xgboost_cv(name: str) -> tuple[int, Sequence[float]]:
     return best, full[f"test-{name}-mean"][: best + PATIENCE + 1]
 
 
-def lightgbm_ranker(
-    name: str, kind: Any = boostrank.lightgbm.LGBMRanker
-) -> tuple[int, Sequence[float]]:
+def lightgbm_ranker(kind: Any, metric: Any) -> tuple[int, Sequence[float]]:
     ranker = kind(min_child_samples=3, verbosity=-1, metric="None", **RANKER)
-    # The host's own ranker takes functions only.
-    own = kind is boostrank.lightgbm.LGBMRanker
-    ranker.fit(
-        TRAIN.X, TRAIN.y, group=TRAIN.group, **EVAL,
-        eval_metric=name if own else boostrank.metric(name),
-        callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
-    )  # fmt: skip
-    return ranker.best_iteration_ - 1, next(iter(ranker.evals_result_.values()))[name]
+    stop = lightgbm.early_stopping(PATIENCE, verbose=False)
+    ranker.fit(TRAIN.X, TRAIN.y, group=TRAIN.group, **EVAL, eval_metric=metric, callbacks=[stop])
+    (history,) = ranker.evals_result_.values()
+    (values,) = history.values()
+    return ranker.best_iteration_ - 1, values
 
 
 def xgboost_ranker(name: str) -> tuple[int, Sequence[float]]:
@@ -123,8 +118,10 @@ WAYS = {
     "lightgbm.cv": lightgbm_cv,
     "xgboost.train": xgboost_train,
     "xgboost.cv": xgboost_cv,
-    "LGBMRanker": lightgbm_ranker,
-    "lightgbm.LGBMRanker": lambda name: lightgbm_ranker(name, lightgbm.LGBMRanker),
+    "LGBMRanker": lambda name: lightgbm_ranker(boostrank.lightgbm.LGBMRanker, name),
+    "lightgbm.LGBMRanker": lambda name: lightgbm_ranker(
+        lightgbm.LGBMRanker, boostrank.metric(name)
+    ),
     "XGBRanker": xgboost_ranker,
 }
 

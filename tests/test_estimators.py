@@ -371,6 +371,22 @@ def test_lightgbms_own_metric(data):
     assert list(ranker.evals_result_["training"]) == ["map@3"]
 
 
+@pytest.mark.parametrize("metric", ["mrr", "ndcg@10", "dcg@5"])
+def test_early_stopping_maximises(host, data, metric):
+    ranker, history, *_ = fit_with_metrics(
+        host, data, metric, stop=3, n_estimators=40, learning_rate=0.5
+    )
+    best = ranker.best_iteration_ - 1 if host == "lightgbm" else ranker.best_iteration
+    # LightGBM stops by any of the sets, XGBoost by the last.
+    deciding = history if host == "lightgbm" else history[-1:]
+    rounds = len(history[0][metric])
+    assert any(np.argmax(values[metric]) == best for values in deciding)
+    assert rounds in (best + 4, 40)
+    expected = make_ranker(host, n_estimators=best + 1, learning_rate=0.5)
+    expected.fit(data.X, data.y, group=data.group)
+    np.testing.assert_allclose(ranker.predict(data.X), expected.predict(data.X), rtol=1e-6)
+
+
 def test_callbacks(host, data):
     rates = [0.5, 0.1, 0.1, 0.01]
     if host == "lightgbm":
