@@ -20,6 +20,7 @@ plot       figures of comparisons, objectives and benchmarks
 tune       tunes parameters by repeated cross-validation
 lab        the workbench: compares, tunes, times and draws; the command line
 comparison compares objectives over folds, with data frames in and out
+kernels    compiles objectives before the first training
 linear     SmoothRank and the perceptron, for linear scores
 directness how far an objective's value is from a metric's, and what that guarantees
 """
@@ -30,6 +31,7 @@ from boostrank.datasets import group_folds
 from boostrank.directness import directness, soft_ndcg_bound
 from boostrank.export import export
 from boostrank.hosts.clicks import PositionBias, position_bias
+from boostrank.kernels import compile
 from boostrank.metrics import evaluate, metric
 from boostrank.objectives import CLASSES, Mix, Preferences, Schedule, Several, Unbiased
 from boostrank.objectives.registry import *  # noqa: F403
@@ -53,6 +55,7 @@ __all__ = [
     "Unbiased",
     "choose_signal",
     "compare",
+    "compile",
     "directness",
     "evaluate",
     "export",

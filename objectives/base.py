@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from .contract import Contract, HessianKind
+from .contract import SURROGATE_OR_CONSTANT, Contract, HessianKind
 from .engine.curvature import HESSIAN_FLOOR, HESSIANS
 from .engine.driver import Kernel
 from .engine.intake import added_up, copied
@@ -116,11 +116,7 @@ class Objective(ABC):
     #: Whether it acts on a training as a whole, so that it cannot be part of another objective.
     outermost: ClassVar[bool] = False
     #: The choices of `hessian`, and what each of them claims to be.
-    hessians: ClassVar[Mapping[str, HessianKind]] = {
-        "gauss-newton": "surrogate",
-        "exact": "exact",
-        "constant": "constant",
-    }
+    hessians: ClassVar[Mapping[str, HessianKind]] = SURROGATE_OR_CONSTANT
     #: What holds for every choice of parameters.
     claims: ClassVar[Contract] = Contract()
 
@@ -445,10 +441,6 @@ class Objective(ABC):
         """The compiled loss for these parameters."""
         return self.kernel
 
-    def _fitting(self, gains: Floats, boundaries: Integers) -> Kernel:
-        """Return the compiled loss whose derivatives suit these queries."""
-        return self._compiled
-
     def _params(self, draws: Floats | None = None) -> Any:
         """Return the kernel's parameters: the fields with the same names.
 
@@ -462,6 +454,10 @@ class Objective(ABC):
                 values[own.name] = own.metadata["compiled"](values[own.name])
         return params(**{name: 0 if value is None else value for name, value in values.items()})
 
+    def _loss_params(self) -> Any:
+        """Return the parameters of the kernel that computes the loss itself."""
+        return self._params()
+
     @property
     def _gain(self) -> Gain:
         """What the loss makes of grades: gains, or the grades themselves."""
@@ -472,14 +468,10 @@ class Objective(ABC):
         """Return what the kernel gets in place of the labels."""
         return gains_of(self._gain, labels)
 
-    def _kernel_scores(self, scores: Floats) -> Floats:
-        """Return what the kernel gets in place of the scores."""
-        return scores
-
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         """Write the loss of every query into `loss` (zeros)."""
-        gains, s = self._kernel_gains(labels, boundaries), self._kernel_scores(scores)
-        self._compiled.losses(self._params(), boundaries, s, gains, loss)
+        gains = self._kernel_gains(labels, boundaries)
+        self._compiled.losses(self._loss_params(), boundaries, scores, gains, loss)
 
     def _grad_hess(
         self,
@@ -496,9 +488,8 @@ class Objective(ABC):
         `HESSIAN_FLOOR`.
         """
         p, code = self._params(draws), HESSIANS[self.hessian]
-        gains, s = self._kernel_gains(labels, boundaries), self._kernel_scores(scores)
-        fitting = self._fitting(gains, boundaries)
-        fitting.derivatives(p, boundaries, s, gains, code, grad, hess)
+        gains = self._kernel_gains(labels, boundaries)
+        self._compiled.derivatives(p, boundaries, scores, gains, code, grad, hess)
 
 
 #: Names of the parameters that every objective has for its host.

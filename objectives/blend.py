@@ -34,7 +34,6 @@ from functools import lru_cache
 from typing import ClassVar, NamedTuple, Self
 
 from .base import Objective
-from .contract import SURROGATE_OR_CONSTANT
 from .gains import Gain, gain_field
 from .mix import Mix, Mixture
 from .parameters import choice, noise, positive
@@ -103,7 +102,6 @@ class Blend(Mixture):
     """
 
     name: ClassVar[str] = "blend"
-    hessians = SURROGATE_OR_CONSTANT
 
     signal: str = choice("medium", (*SETTINGS, AUTO))
     gain: Gain = gain_field()

@@ -23,11 +23,10 @@ Gradient (exact)
     grad_i = (1 - share)/n (p_i - t_i) + share (1 - p_i)(pi_i - q_i)
 
 Hessians
-    majorizer     (default, "gauss-newton") the exact diagonal without its negative term:
+    majorizer     (default, "gauss-newton") the exact diagonal without its negative term,
+                  - share (1 - p_i) p_i pi_i:
                   (1 - share)/n p_i (1 - p_i)
                   + share (1 - p_i) (q_i p_i + (1 - p_i) pi_i (1 - pi_i))
-    exact         the majorizer minus share (1 - p_i) p_i pi_i; indefinite, therefore floored at a
-                  tenth of the query's mean magnitude
     constant      1
 
 Degenerate queries
@@ -53,8 +52,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .base import Objective
-from .contract import MAJORIZER_EXACT_OR_CONSTANT, Contract
-from .engine.curvature import EXACT, floor_indefinite
+from .contract import MAJORIZER_OR_CONSTANT, Contract
 from .engine.driver import query_kernel
 from .engine.jit import jit_helper
 from .engine.order import all_equal
@@ -78,7 +76,6 @@ def _order(
     targets: Floats,
     total: float,
     best: float,
-    hessian: int,
     grad: Floats,
     hess: Floats,
 ) -> float:
@@ -94,8 +91,6 @@ def _order(
         unlikely = math.exp(logs[i] - scores[i])
         grad[i] += p.share * unlikely * (pi - q)
         hess[i] += p.share * unlikely * (q * likely[i] + unlikely * pi * (1.0 - pi))
-        if hessian == EXACT:
-            hess[i] -= p.share * unlikely * likely[i] * pi
     return loss
 
 
@@ -120,9 +115,7 @@ def _kernel(
         grad[i] = (1.0 - p.share) / n * (likely[i] - targets[i])
         hess[i] = (1.0 - p.share) / n * likely[i] * unlikely
     if total > 0.0 and not all_equal(targets):
-        loss += _order(p, logs, likely, scores, targets, total, best, hessian, grad, hess)
-    if hessian == EXACT:
-        floor_indefinite(hess)
+        loss += _order(p, logs, likely, scores, targets, total, best, grad, hess)
     return loss
 
 
@@ -145,8 +138,8 @@ class Calibrated(Objective):
     share : float, default 0.2
         Weight of L, from 0 to 1. 0 is logistic regression. On OHSUMED, MQ2008 and a Yandex set, 0.2
         was better calibrated than 0.5 and 0.8 after 100 to 300 trees, and ranked no worse.
-    hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        An upper bound of the exact diagonal; the diagonal itself, indefinite and floored; 1.
+    hessian : {"gauss-newton", "constant"}, default "gauss-newton"
+        An upper bound of the exact diagonal, which is indefinite; 1.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
@@ -169,7 +162,7 @@ class Calibrated(Objective):
     name: ClassVar[str] = "calibrated"
     kernel = _kernel
     claims: ClassVar[Contract] = Contract(shift_invariant=False, metric_offset=0.0)
-    hessians = MAJORIZER_EXACT_OR_CONSTANT
+    hessians = MAJORIZER_OR_CONSTANT
 
     top: float = positive(1.0)
     share: float = checked(check_share, 0.2)

@@ -22,6 +22,10 @@ MAJORIZER_EXACT_OR_CONSTANT: Mapping[str, HessianKind] = {
     "exact": "exact",
     "constant": "constant",
 }
+MAJORIZER_OR_CONSTANT: Mapping[str, HessianKind] = {
+    "gauss-newton": "majorizer",
+    "constant": "constant",
+}
 SURROGATE_OR_CONSTANT: Mapping[str, HessianKind] = {
     "gauss-newton": "surrogate",
     "constant": "constant",

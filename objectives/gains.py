@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .engine.gains import DISCOUNT_KINDS, TABLE, Discount, write_exponential_gains
+from .engine.gains import DISCOUNT_KINDS, RANK_DISCOUNTS, TABLE, Discount, write_exponential_gains
 from .engine.threads import over_documents
 from .parameters import checked
 from .validation import Floats, check_choice
@@ -31,14 +31,14 @@ def discount_field(*words: str, default: str = "log2") -> Any:
     Parameters
     ----------
     *words : str
-        Default: `DISCOUNT_KINDS`, the discounts of whole ranks.
+        Default: `RANK_DISCOUNTS`, the discounts of whole ranks.
     default : str
     """
-    known = words or DISCOUNT_KINDS
+    known = words or RANK_DISCOUNTS
     return checked(
         lambda name, value: check_discount(name, value, known),
         default,
-        compiled=lambda value: compiled_discount(value, known),
+        compiled=compiled_discount,
     )
 
 
@@ -96,11 +96,11 @@ def _table(name: str, value: Any, expected: str) -> tuple[float, ...]:
     return tuple(array.tolist())
 
 
-def compiled_discount(value: Any, words: Sequence[str] = DISCOUNT_KINDS) -> Discount:
-    """Return a discount as kernels take it: its index in `words`, or, after them, a table."""
+def compiled_discount(value: Any) -> Discount:
+    """Return a discount as kernels take it: the index of its word, or a table."""
     if isinstance(value, str):
-        return Discount(tuple(words).index(value), NO_TABLE)
-    return Discount(TABLE if words == DISCOUNT_KINDS else len(words), np.array(value))
+        return Discount(DISCOUNT_KINDS.index(value), NO_TABLE)
+    return Discount(TABLE, np.array(value))
 
 
 def gains_of(gain: Gain, labels: Floats) -> Floats:

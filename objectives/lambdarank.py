@@ -31,116 +31,112 @@ Numerics
     largest gradient, mostly to 1e-13, as does the loss. With `norm`: to 1e-8, mostly to 1e-9.
 
 Cost
-    O(n) after a sort, by blocks (`columns`) with sums for every distinct grade. O(n log n) if the
-    query has over 32 distinct grades or fewer than 24 documents per grade, by parts of the grades
-    (`dominance`), and for the loss (`pair_losses`); both visit all pairs up to 1,024 documents.
-    With `norm` O(n min(n, T)) for sigma c/0.01 outside 0.125..100 and where scores span over
-    12288/sigma.
+    O(n) after a sort, by blocks (`far_field`) with sums for every distinct grade, and O(n log n) if
+    the query has over 32 distinct grades or fewer than 24 documents per grade (`parts`). O(n T)
+    with a truncation T of at most 128. With `norm` O(n^2) for sigma c outside 0.00125..1 and where
+    scores span over 12288/sigma.
 
 When to use
     As the baseline to compare with: most papers and libraries have it. Lists may have any length.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
 
 from . import targets
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
-from .engine import columns as col
-from .engine import swaps
-from .engine.columns import BY_WORTH_UP_TO, UNLIMITED, Batch, Columns, Packing, write_decays
-from .engine.divided import OFFSET, fits, in_units, widest
-from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
-from .engine.driver import Kernel, kernels_by_grades, query_kernel
-from .engine.far_field import add_weighted_far_pairs, new_table
-from .engine.gains import Discount
-from .engine.jit import jit_inline
-from .engine.normalised import normalised
-from .engine.pair_losses import long_normalised_loss, long_swap_loss
-from .engine.targets import NDCG, VARIANTS, add_swapped_pairs, swapped_loss
+from .engine.columns import (
+    BEGIN,
+    OWN,
+    PLACE,
+    SIZE,
+    UNLIMITED,
+    Batch,
+    Columns,
+    Rules,
+    Tuning,
+)
+from .engine.divided import OFFSET
+from .engine.driver import Kernel, query_kernel
+from .engine.gains import Discount, rank_discount
+from .engine.jit import jit_helper
+from .engine.logistic import (
+    apply_norm,
+    logistic_fit,
+    logistic_loss_pair,
+    logistic_pair,
+    norm_rules,
+)
+from .engine.pairs import Document, pair_loop
+from .engine.sigmoid import SigmoidKernel, Sums, step
+from .engine.targets import NDCG, VARIANTS, add_swapped_pairs
 from .gains import Gain, discount_field, gain_field
 from .parameters import checked, choice, cutoff, flag, positive, schedulable
 from .schedules import Schedule
 from .validation import Floats, Integers
 
-# Up to these lengths or truncations, visiting all pairs is faster: without norm, with norm.
-DIRECT_UP_TO, DIRECT_TOP = (480, BY_WORTH_UP_TO), (110, 160)
-NO_FITS = np.zeros((1, 1, 1))
+# Up to this truncation, all pairs with one of the first documents take less time than other ways.
+TOP = 128
 
 
 class LambdaRankParams(NamedTuple):
-    """The kernels' parameters."""
+    """The parameters of the kernel for other targets and variants."""
 
     target: int  # one of `targets.TARGETS`
     variant: int  # one of `targets.VARIANTS`
     truncation: int  # 0: none
     sigma: float
     norm: bool
+    offset: float
     discount: Discount
-    fits: Floats  # from `divided.fits`, with norm
-    unit: float  # of the scores, with norm; sigma is that of scores in this unit
 
 
-@jit_inline
-def _packing(p: LambdaRankParams) -> Packing:
-    top, block = p.truncation, col.WIDE_BLOCK
-    direct = 0 < top <= DIRECT_TOP[int(p.norm)] or (p.norm and widest(p.sigma) < 0.0)
-    direct_up_to = UNLIMITED if direct else DIRECT_UP_TO[int(p.norm)]
-    return Packing(top, p.target == NDCG, direct_up_to, top, p.discount, block)
+_logistic, _logistic_loss = jit_helper(logistic_pair), jit_helper(logistic_loss_pair)
 
 
-_, _add_block = swaps.swap_pairs(divided=False)
-_add_many = dominance(swaps.swap_pairs(divided=False, apart=True)[0], divided=False, weighted=True)
+@jit_helper
+def _swap_weight(worse: Document, better: Document) -> float:
+    """Return |g_i - g_j| |d_i - d_j|, or 0 if both documents are beyond the truncation."""
+    change: float = (better.worth - worse.worth) * abs(worse.own - better.own)
+    return change * max(worse.counts, better.counts)
 
 
-def _write_derivatives(
-    p: LambdaRankParams, batch: Batch, table: Floats, w: Columns
-) -> tuple[float, float]:
-    swaps.write_discounts(p.discount, batch, w)
-    write_decays(w, batch, p.sigma)
+def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return w rho and w rho (1 - rho), before a query's normalisation."""
+    weight = _swap_weight(worse, better)
+    pull, bend = _logistic(p, worse, better)
+    return weight * pull, weight * bend
+
+
+def of_loss(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return w rho, and half of the loss: each document has a share."""
+    weight = _swap_weight(worse, better)
+    pull, loss = _logistic_loss(p, worse, better)
+    return weight * pull, weight * loss
+
+
+@step
+def write_discounts(p: Rules, batch: Batch, w: Columns) -> None:
+    """Write the discounts of ranks into OWN."""
     for m in range(batch.blocks):
-        begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
-        first = 0 if batch.spans_blocks else begin
-        top = first + p.truncation if p.truncation > 0 else UNLIMITED
-        if many and size > DIRECT and top - first > DIRECT // 2:
-            _add_many(begin, begin + size, top, p.sigma, LOGISTIC_FIT, w)
-        else:
-            _add_block(m, top, batch, p.sigma, w)
-    if long and batch.spans_blocks:
-        swaps.write_swap_table(table, w, batch)
-        top = p.truncation if p.truncation > 0 else batch.columns
-        add_weighted_far_pairs(p.sigma, table, batch, w, top)
-    return -p.sigma, p.sigma * p.sigma
+        begin, n = w.whole[BEGIN, m], w.whole[SIZE, m]
+        for column in range(begin, begin + n):
+            w.real[OWN, column] = rank_discount(p.discount, n, w.whole[PLACE, column] + 1)
 
 
-_write_normalised, _in_normalised_lanes = normalised(weighted=True)
-long = many = False  # bound below: whether queries may be long, and long ones have many grades
-_both = {"packing": _packing, "sort": True, "query_loss": swapped_loss}
-_kernel, _kernel_of_many = kernels_by_grades(
-    LambdaRankParams,
-    short_up_to=DIRECT_UP_TO[0],
-    tables=new_table,
-    derivatives=_write_derivatives,
-    in_lanes=swaps.derive_lanes,
-    long_loss=long_swap_loss,
-    **_both,
-)
-_normalised_kernel, _normalised_of_many = kernels_by_grades(
-    LambdaRankParams,
-    short_up_to=DIRECT_UP_TO[1],
-    tables=swaps.swap_gaps,
-    derivatives=_write_normalised,
-    in_lanes=_in_normalised_lanes,
-    long_loss=long_normalised_loss,
-    **_both,
-)
+def _kernel(few: bool) -> SigmoidKernel:
+    steps: dict[str, Any] = {"prepare": write_discounts, "finish": apply_norm}
+    fit, loss_fit = (partial(logistic_fit, weighted=True, losses=each) for each in (False, True))
+    return SigmoidKernel(
+        Sums(pair_loop(of_pair, few=few), fit, **steps),
+        Sums(pair_loop(of_loss, few=few), loss_fit, **steps),
+    )
 
 
 @query_kernel(LambdaRankParams)
-def _pair_kernel(
+def _swap_kernel(
     p: LambdaRankParams, scores: Floats, gains: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> float:
     return add_swapped_pairs(p, scores, gains, grad, hess)
@@ -189,9 +185,9 @@ class LambdaRank(Objective):
     Notes
     -----
     The gradient is exact for fixed weights w (they jump where ranks change). O(n) memory and, after
-    a sort, O(n) time; O(n log n) time for the loss and for queries of over 32 distinct grades or
-    under 24 documents per grade. With `norm` O(n^2), or O(n T) with truncation T, where sigma times
-    offset is not from 0.00125 to 1, and for scores that spread over more than 12288/sigma.
+    a sort, O(n) time; O(n log n) time for queries of over 32 distinct grades or under 24 documents
+    per grade. With `norm` O(n^2) where sigma times offset is not from 0.00125 to 1, and for scores
+    that spread over more than 12288/sigma.
 
     Examples
     --------
@@ -203,7 +199,8 @@ class LambdaRank(Objective):
     """
 
     name: ClassVar[str] = "lambdarank"
-    kernel = _kernel
+    kernel = _kernel(few=False)
+    kernel_of_top = _kernel(few=True)
     claims: ClassVar[Contract] = Contract(
         gradient="frozen", frozen="the pair weights w: ranks and, with norm, the normalisations"
     )
@@ -237,34 +234,41 @@ class LambdaRank(Objective):
         return self.variant != "lambda" or self.target in ("map", "mrr", "err")
 
     @property
+    def _near_top(self) -> bool:
+        return 0 < (self.truncation or 0) <= TOP
+
+    @property
     def _compiled(self) -> Kernel:
         if self._by_pairs:
-            return _pair_kernel
-        return _normalised_kernel if self.norm else _kernel
-
-    def _fitting(self, gains: Floats, boundaries: Integers) -> Kernel:
-        near_top = 0 < (self.truncation or 0) <= DIRECT // 2
-        if self._by_pairs or near_top or not has_many_grades(gains, boundaries):
-            return self._compiled
-        return _normalised_of_many if self.norm else _kernel_of_many
+            return _swap_kernel
+        return self.kernel_of_top if self._near_top else self.kernel
 
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
         return targets.gains_of_target(self.target, self.gain, labels, boundaries)
 
-    @property
-    def _unit(self) -> float:
-        return OFFSET / self.offset if self.norm else 1.0
-
-    def _kernel_scores(self, scores: Floats) -> Floats:
-        return in_units(scores, self._unit)
-
-    def _params(self, draws: Floats | None = None) -> LambdaRankParams:
+    def swap_params(self) -> LambdaRankParams:
+        """Return the parameters of kernels that visit all pairs."""
         sigma: Any = self.sigma  # a number by now
-        sigma /= self._unit
         target, discount = targets.target_of_kernels(self.target, self.discount)
-        table = fits(sigma) if self.norm and not self._by_pairs else NO_FITS
         variant, top = VARIANTS.index(self.variant), self.truncation or 0
-        return LambdaRankParams(target, variant, top, sigma, self.norm, discount, table, self._unit)
+        return LambdaRankParams(target, variant, top, sigma, self.norm, self.offset, discount)
+
+    def _params(self, draws: Any = None) -> LambdaRankParams | Rules:
+        p = self.swap_params()
+        if self._by_pairs:
+            return p
+        rules = Rules(**norm_rules(self.sigma, self.offset, self.norm))
+        if self._near_top:
+            rules = rules._replace(tuning=Tuning(direct=UNLIMITED))
+        return rules._replace(
+            by_gain=True,
+            normalize=p.target == NDCG,
+            k=p.truncation,
+            top=p.truncation,
+            sort=True,
+            discount=p.discount,
+            ideal=p.discount,
+        )
 
     @property
     def contract(self) -> Contract:

@@ -29,8 +29,6 @@ Hessians
                   best fit, sqrt(n) (v_i - c u_i), whatever the scale of the scores: the step of a
                   regression. With 1/N^2 steps would be proportional to the scores, and the first
                   tree would dominate for a long time.
-    exact         [2 u_i v_i + c (1 - 1/n - 3 u_i^2)] / N^2, indefinite, therefore floored at a
-                  tenth of the query's mean magnitude
     constant      1
 
 Degenerate queries
@@ -56,7 +54,6 @@ import numpy as np
 
 from .base import Objective
 from .contract import Contract
-from .engine.curvature import EXACT, floor_indefinite
 from .engine.driver import query_kernel
 from .engine.jit import jit_helper
 from .engine.order import all_equal
@@ -124,13 +121,7 @@ def _kernel(
         correlation += u[i] * v[i]  # (2)
     for i in range(n):
         grad[i] = -(v[i] - correlation * u[i]) / norm / unit
-        if hessian == EXACT:
-            bend = 2.0 * u[i] * v[i] + correlation * (1.0 - 1.0 / n - 3.0 * u[i] * u[i])
-            hess[i] = bend / norm / unit / norm / unit
-        else:
-            hess[i] = max(1.0 - 1.0 / n - u[i] * u[i], 0.0) / norm / unit / math.sqrt(n)
-    if hessian == EXACT:
-        floor_indefinite(hess)
+        hess[i] = max(1.0 - 1.0 / n - u[i] * u[i], 0.0) / norm / unit / math.sqrt(n)
     return 1.0 - correlation
 
 
@@ -150,9 +141,8 @@ class Pearson(Objective):
         Newton step, one standard deviation of the labels. It keeps gradients finite where all
         scores of a query are equal, as in the first round. A smaller one brings the plain
         correlation, and overfitting, sooner.
-    hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        A surrogate with which a Newton step is the residual of standardised labels; the true
-        diagonal, which is indefinite and zero where all scores are equal; 1.
+    hessian : {"gauss-newton", "constant"}, default "gauss-newton"
+        A surrogate with which a Newton step is the residual of standardised labels; 1.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises

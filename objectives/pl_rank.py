@@ -38,12 +38,6 @@ Hessians
     gauss-newton  (default) (1/(P Z)) sum over k <= r of
                   pi_k(i) (1 - pi_k(i)) (d(k) (g_i + E_k) + |C_k|): each of the three terms with
                   the curvature of a softmax
-    exact         an unbiased estimate of the true diagonal of (1), which is indefinite and
-                  therefore floored at a tenth of the query's mean magnitude; Kang et al. give
-                  theirs to the booster as it is. With a the bracket of (3), B in place of C, and
-                  c = [r is not cut off] - sum_k pi_k(i), the mean over rankings of -(1/Z) times
-                  a c + sum pi_k(i) (d(k) (g_i - E_k) - B_k)
-                  - sum pi_k(i)^2 (2 d(k) (g_i - E_k) - B_k)                    (4)
     constant      1
 
 Degenerate queries
@@ -71,7 +65,6 @@ import numpy as np
 
 from .base import Objective
 from .contract import Contract, Cost
-from .engine.curvature import EXACT, floor_indefinite
 from .engine.driver import query_kernel
 from .engine.gains import ideal_dcg, no_discount, rank_discount
 from .engine.jit import jit_helper, jit_inline
@@ -104,7 +97,6 @@ def _of_ranking(
     order: Integers,
     ranks: int,
     unit: float,
-    hessian: int,
     grad: Floats,
     hess: Floats,
 ) -> float:
@@ -124,28 +116,23 @@ def _of_ranking(
     for place in range(ranks):
         later += rank_discount(d, n, place + 1) * gains[order[place]]
         weights += rank_discount(d, n, place + 1)
-    # Sums over the ranks so far of 1, d, d E, B, C, |C| over S and of d, d E, B, |C| over S^2.
-    once, direct, expected, follow, gap, gaps = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    direct2, expected2, follow2, gaps2 = 0.0, 0.0, 0.0, 0.0
+    # Sums over the ranks so far of d, d E, C, |C| over S and of d, d E, |C| over S^2.
+    direct, expected, gap, gaps = 0.0, 0.0, 0.0, 0.0
+    direct2, expected2, gaps2 = 0.0, 0.0, 0.0
     total = 0.0
     for place in range(n):
         i = order[place]
         if 0 < place < ranks:
             fall = math.exp(tops[place] - tops[place - 1])
-            once, direct, expected = once * fall, direct * fall, expected * fall
-            follow, gap, gaps = follow * fall, gap * fall, gaps * fall
+            direct, expected = direct * fall, expected * fall
+            gap, gaps = gap * fall, gaps * fall
             fall *= fall
-            direct2, expected2 = direct2 * fall, expected2 * fall
-            follow2, gaps2 = follow2 * fall, gaps2 * fall
+            direct2, expected2, gaps2 = direct2 * fall, expected2 * fall, gaps2 * fall
         e = math.exp(scores[i] - tops[min(place, ranks - 1)])
         # From the ranks before the document's own.
         pull = e * (gains[i] * direct - expected - gap)
         bend = e * (gains[i] * direct + expected + gaps)
         bend -= e * e * (gains[i] * direct2 + expected2 + gaps2)
-        plain = e * (gains[i] * direct - expected - follow)
-        slopes = plain
-        squares = e * e * (2.0 * (gains[i] * direct2 - expected2) - follow2)
-        chance = -e * once
         if place < ranks:
             fall = math.exp(tops[place + 1] - tops[place])
             size, weight = sizes[place], rank_discount(d, n, place + 1)
@@ -156,27 +143,17 @@ def _of_ranking(
             rest = sizes[place + 1] * fall / size  # 1 - pi
             lead = (gains[i] * sizes[place + 1] - worths[place + 1]) * fall / size  # g - E
             pull += beyond * rest + own * weight * lead
-            plain += later * rest + own * weight * lead
             bend += own * rest * (weight * (gains[i] + mean) + abs(beyond))
-            slopes += own * (weight * lead - later)
-            squares += own * own * (2.0 * weight * lead - later)
-            chance += rest
             total += weight * mean
-            once += 1.0 / size
             direct += weight / size
             expected += weight * mean / size
-            follow += later / size
             gap += beyond / size
             gaps += abs(beyond) / size
             direct2 += weight / size / size
             expected2 += weight * mean / size / size
-            follow2 += later / size / size
             gaps2 += abs(beyond) / size / size
         grad[i] -= unit * pull  # (3)
-        if hessian == EXACT:
-            hess[i] -= unit * (plain * chance + slopes - squares)  # (4)
-        else:
-            hess[i] += unit * max(bend, 0.0)
+        hess[i] += unit * max(bend, 0.0)
     return unit * total
 
 
@@ -197,9 +174,7 @@ def _kernel(
             noisy[i] = scores[i] - math.log(-math.log(u))
         order = order_by_score(noisy)
         unit = 1.0 / ideal / rankings
-        value += _of_ranking(scores, gains, order, ranks, unit, hessian, grad, hess)
-    if hessian == EXACT:
-        floor_indefinite(hess)
+        value += _of_ranking(scores, gains, order, ranks, unit, grad, hess)
     return 1.0 - value  # (2)
 
 
@@ -218,9 +193,8 @@ class PLRank(Objective):
         Rank cut-off of the DCG, at least 1. Default None: the whole list.
     permutations : int, default 10
         Number of rankings that each round in a host draws, at least 1.
-    hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        A positive surrogate; an unbiased estimate of the true diagonal, which is indefinite and
-        floored; plain gradient boosting.
+    hessian : {"gauss-newton", "constant"}, default "gauss-newton"
+        A positive surrogate, or plain gradient boosting.
     gain, rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises

@@ -51,7 +51,7 @@ import numpy as np
 from .around import Around
 from .base import Objective
 from .contract import Contract, Cost
-from .engine.curvature import EXACT, HESSIANS, floor_indefinite
+from .engine.curvature import EXACT, HESSIANS
 from .engine.driver import query_kernel
 from .engine.gains import rank_discount
 from .engine.hinge import _violation
@@ -156,8 +156,7 @@ def _of_pair(
     wrong, _ = logistic(x)  # 1 - P
     root = math.sqrt(right)
     pull = 0.5 * root * wrong
-    curvature = 0.5 * pull * (3.0 * right - 1.0) if hessian == EXACT else 0.5 * root * slope
-    return wrong / (1.0 + root), pull, curvature
+    return wrong / (1.0 + root), pull, 0.5 * root * slope
 
 
 @jit_helper
@@ -224,8 +223,6 @@ def _kernel(
             grad[i] /= total
             hess[i] /= total
         loss /= total
-    if p.loss == FIDELITY and hessian == EXACT:
-        floor_indefinite(hess)
     return loss
 
 
@@ -385,7 +382,7 @@ class Preferences(Around):
         if not isinstance(inner, LambdaRank):
             return _kernel, p, labels
         gains = inner._kernel_gains(labels, boundaries)
-        return _swap_kernel, SwapParams(p, inner._params(), labels), gains
+        return _swap_kernel, SwapParams(p, inner.swap_params(), labels), gains
 
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         kernel, p, gains = self._prepared(labels, boundaries)

@@ -26,10 +26,9 @@ Numerics
     As in `far_field`: no score overflows. With `norm`, sums agree with those over pairs to 1e-8.
 
 Cost
-    O(n) after a sort, by blocks (`far_field`). O(n log n) if the query has over 32 distinct grades
-    or fewer than 24 documents per grade, by parts of the grades (`dominance`), and for the loss
-    (`pair_losses`); both visit all pairs up to 1,024 documents. With `norm` O(n^2) for sigma c/0.01
-    outside 0.125..100 and where scores span over 12288/sigma.
+    O(n) after a sort, by blocks (`far_field`), and O(n log n) if the query has over 32 distinct
+    grades or fewer than 24 documents per grade (`parts`). With `norm` O(n^2) for sigma c outside
+    0.00125..1 and where scores span over 12288/sigma.
 
 When to use
     When all pairs matter alike. It overfits quickly: use few rounds, a low rate, or a mixture.
@@ -38,126 +37,33 @@ When to use
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import Any, ClassVar
 
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract
-from .engine import columns as col
-from .engine.columns import (
-    BY_WORTH_UP_TO,
-    UNLIMITED,
-    Batch,
-    Columns,
-    Packing,
-    average_over_pairs,
-    write_decays,
+from .engine.columns import Rules
+from .engine.divided import OFFSET
+from .engine.driver import Kernel
+from .engine.logistic import (
+    apply_norm,
+    logistic_fit,
+    logistic_loss_pair,
+    logistic_pair,
+    norm_rules,
 )
-from .engine.divided import OFFSET, fits, in_units, widest
-from .engine.dominance import DIRECT, LOGISTIC_FIT, dominance, has_many_grades
-from .engine.driver import Kernel, kernels_by_grades
-from .engine.far_field import add_far_pairs, pair_table
-from .engine.gains import no_discount
-from .engine.jit import jit_helper, jit_inline
-from .engine.normalised import normalised
-from .engine.order import count_pairs
-from .engine.pair_losses import (
-    long_grade_loss,
-    long_normalised_grade_loss,
-    normalised_grade_loss,
-)
-from .engine.swaps import add_grade_block, add_grade_pairs, derive_grade_lanes, unit_gaps
-from .engine.vector import logistic_loss
+from .engine.pairs import pair_loop
+from .engine.pointers import Compiled
+from .engine.sigmoid import SigmoidKernel, Sums, average_over_pairs
 from .parameters import flag, positive, schedulable
 from .schedules import Schedule
-from .validation import Floats, Integers
+
+_pairs, _loss_pairs = pair_loop(logistic_pair), pair_loop(logistic_loss_pair)
 
 
-class RankNetParams(NamedTuple):
-    """The kernels' parameters."""
-
-    sigma: float
-    normalize: bool
-
-
-class NormalisedParams(NamedTuple):
-    """The kernels' parameters with `norm`."""
-
-    sigma: float  # of scores in `unit`
-    unit: float
-    truncation: int  # 0: none
-    fits: Floats  # from `divided.fits`
-
-
-@jit_helper
-def _loss(p: RankNetParams, scores: Floats, labels: Floats) -> float:
-    loss = 0.0
-    for i in range(len(scores)):
-        for j in range(len(scores)):
-            if labels[i] > labels[j]:
-                loss += logistic_loss(p.sigma * (scores[i] - scores[j]))  # -ln P
-    return loss / max(1, count_pairs(labels)) if p.normalize else loss
-
-
-@jit_helper
-def _long_loss(p: RankNetParams, scores: Floats, labels: Floats) -> float:
-    loss: float = long_grade_loss(p.sigma, scores, labels)
-    return loss / max(1, count_pairs(labels)) if p.normalize else loss
-
-
-@jit_inline
-def _packing(p: RankNetParams) -> Packing:
-    return Packing(0, False, col.DIRECT_UP_TO, 0, no_discount(), col.WIDE_BLOCK)
-
-
-_add_many = dominance(add_grade_pairs, divided=False, weighted=False)
-long = many = False  # bound below: whether queries may be long, and long ones have many grades
-
-
-def _derive(p: RankNetParams, batch: Batch, table: Floats, w: Columns) -> tuple[float, float]:
-    write_decays(w, batch, p.sigma)
-    for m in range(batch.blocks):
-        begin, size = w.whole[col.BEGIN, m], w.whole[col.SIZE, m]
-        if many and size > DIRECT:
-            _add_many(begin, begin + size, UNLIMITED, p.sigma, LOGISTIC_FIT, w)
-        else:
-            add_grade_block(m, p.sigma, w)
-    if long:
-        add_far_pairs(p.sigma, table, batch, w, batch.columns)
-    if p.normalize:
-        average_over_pairs(w, batch)
-    return -p.sigma, p.sigma * p.sigma
-
-
-_kernel, _kernel_of_many = kernels_by_grades(
-    RankNetParams,
-    in_lanes=derive_grade_lanes,
-    packing=_packing,
-    by_gain=False,
-    tables=pair_table,
-    derivatives=_derive,
-    query_loss=_loss,
-    long_loss=_long_loss,
-)
-
-
-@jit_inline
-def _normalised_packing(p: NormalisedParams) -> Packing:
-    direct_up_to = BY_WORTH_UP_TO if widest(p.sigma) >= 0.0 else UNLIMITED
-    return Packing(0, False, direct_up_to, 0, no_discount(), col.WIDE_BLOCK)
-
-
-_derive_normalised, _in_normalised_lanes = normalised(weighted=False)
-_normalised_kernel, _normalised_of_many = kernels_by_grades(
-    NormalisedParams,
-    short_up_to=BY_WORTH_UP_TO,
-    in_lanes=_in_normalised_lanes,
-    packing=_normalised_packing,
-    by_gain=False,
-    tables=unit_gaps,
-    derivatives=_derive_normalised,
-    query_loss=normalised_grade_loss,
-    long_loss=long_normalised_grade_loss,
-)
+def _kernel(finish: Compiled) -> SigmoidKernel:
+    losses = Sums(_loss_pairs, partial(logistic_fit, losses=True), finish=finish)
+    return SigmoidKernel(Sums(_pairs, logistic_fit, finish=finish), losses)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,8 +98,8 @@ class RankNet(Objective):
     Notes
     -----
     Exact gradient; with `norm` it is exact for fixed weights. O(n) time and memory after sorting
-    the n documents of a query. O(n log n) time for the loss and for queries of over 32 distinct
-    grades or under 24 documents per grade. With `norm` O(n^2) where sigma times offset is not from
+    the n documents of a query. O(n log n) time for queries of over 32 distinct grades or under 24
+    documents per grade. With `norm` O(n^2) where sigma times offset is not from
     0.00125 to 1, and for scores that spread over more than 12288/sigma.
 
     Examples
@@ -205,7 +111,8 @@ class RankNet(Objective):
     """
 
     name: ClassVar[str] = "ranknet"
-    kernel = _kernel
+    kernel = _kernel(average_over_pairs)
+    normed_kernel = _kernel(apply_norm)
     claims: ClassVar[Contract] = Contract(convex=True)
     hessians = EXACT_OR_CONSTANT
 
@@ -239,23 +146,7 @@ class RankNet(Objective):
 
     @property
     def _compiled(self) -> Kernel:
-        return _normalised_kernel if self.norm else _kernel
+        return self.normed_kernel if self.norm else self.kernel
 
-    def _fitting(self, gains: Floats, boundaries: Integers) -> Kernel:
-        if not has_many_grades(gains, boundaries):
-            return self._compiled
-        return _normalised_of_many if self.norm else _kernel_of_many
-
-    @property
-    def _unit(self) -> float:
-        return OFFSET / self.offset if self.norm else 1.0
-
-    def _kernel_scores(self, scores: Floats) -> Floats:
-        return in_units(scores, self._unit)
-
-    def _params(self, draws: Floats | None = None) -> RankNetParams | NormalisedParams:
-        sigma: Any = self.sigma  # a number by now
-        if not self.norm:
-            return RankNetParams(sigma, self.normalize)
-        sigma /= self._unit
-        return NormalisedParams(sigma, self._unit, 0, fits(sigma))
+    def _params(self, draws: Any = None) -> Rules:
+        return Rules(**norm_rules(self.sigma, self.offset, self.norm), normalize=self.normalize)

@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .base import Objective
-from .contract import SURROGATE_OR_CONSTANT, Contract, Cost
+from .contract import Contract, Cost
 from .engine.hinge import hinge_kernel
 from .parameters import flag
 
@@ -89,7 +89,6 @@ class RankSVM(Objective):
     claims: ClassVar[Contract] = Contract(
         gradient="subgradient", cost=Cost.N_LOG_N, kinks="leads equal to the margin", convex=True
     )
-    hessians = SURROGATE_OR_CONSTANT
 
     normalize: bool = flag(False)
     hessian: str = "gauss-newton"

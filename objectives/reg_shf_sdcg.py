@@ -18,7 +18,7 @@ Gradient
     The same mixture of both gradients: exact, or for fixed s_m with `k` (see SHFSDCG).
 
 Hessians
-    exact, gauss-newton, constant: the same mixture of both objectives' Hessians of that name.
+    gauss-newton, constant: the same mixture of both objectives' Hessians of that name.
 
 Scale
     As in any Mix, a booster gets the parts on one scale; the paper says nothing about this. As (18)
@@ -83,7 +83,7 @@ class RegSHFSDCG(Mixture):
     tau : float or Schedule, optional
         Weight of the regression part, from 0 to 1. Default None: the paper's logistic schedule over
         `total_rounds`.
-    hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
+    hessian : {"gauss-newton", "constant"}, default "gauss-newton"
         As in `SHFSDCG`, mixed with the regression's by tau.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 

@@ -23,8 +23,8 @@ Definition
 
 Symbols
     s scores, g gains 2^y - 1, d(r) = 1/log2(1 + r), Z_k ideal DCG at k with that discount, for all
-    three (1 unless `normalize`). c_i = f_i'(r^_i) >= 0, e_i = f_i''(r^_i), rho_ij = G (1 - G) at
-    s_i - s_j (symmetric in i and j).
+    three (1 unless `normalize`). c_i = f_i'(r^_i) >= 0, rho_ij = G (1 - G) at s_i - s_j
+    (symmetric in i and j).
 
 Gradient (exact)
     d loss / d s_p = - alpha sum_j (c_p - c_j) rho_pj
@@ -34,9 +34,6 @@ Gradient (exact)
     constant.
 
 Hessians
-    exact         e_p (alpha sum_j rho_pj)^2
-                  + sum_j [e_j alpha^2 rho_pj^2 + (c_p - c_j) G''(s_p - s_j)],
-                  indefinite, therefore floored at a tenth of the query's mean magnitude
     gauss-newton  (default) sum_j alpha (c_p + c_j) rho_pj alpha/2: each of a pair's two terms is
                   given the curvature that a logistic loss with the same pull has at a tie. A Newton
                   step is then at most 2/alpha in score.
@@ -53,9 +50,8 @@ Numerics
     largest gradient, and mostly to 1e-13.
 
 Cost
-    O(n) after a sort, by blocks (`far_field`); O(n^2) for the exact Hessian and, with a linear
-    discount and no k, if the query has over 32 distinct grades or fewer than 24 documents per
-    grade.
+    O(n) after a sort, by blocks (`far_field`). With a linear discount and no k, O(n log n) if the
+    query has over 32 distinct grades or fewer than 24 documents per grade (`parts`).
 
 When to use
     With graded labels, when the loss should be a smooth form of DCG itself: documents of high gain
@@ -63,112 +59,53 @@ When to use
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
-
-import numpy as np
+from functools import partial
+from typing import Any, ClassVar
 
 from .base import Objective
-from .contract import Contract, Cost
-from .engine import columns as col
-from .engine import far_field as far
-from .engine.columns import Batch, Columns, Packing
+from .contract import Contract
+from .engine.columns import DIFFERENT, ONE, Rules
 from .engine.driver import Kernel
-from .engine.jit import jit_inline
-from .engine.near_field import Document
+from .engine.far_field import DIFFERENCE, SAME, SLOPE, fit_of, pair_entry
+from .engine.pairs import Document, pair_loop
+from .engine.sigmoid import SigmoidKernel, Sums
 from .engine.smooth_ranks import (
     DISCOUNTS,
-    SmoothDCGParams,
-    block_sizes,
+    SMOOTH_RANKS,
     ideal_discount,
-    logistic_ranks,
-    smooth_rank_kernels,
+    sdcg_costs,
+    sdcg_slopes,
 )
-from .engine.vector import logistic, padded
-from .gains import Gain, discount_field, gain_field
+from .gains import Gain, compiled_discount, discount_field, gain_field
 from .parameters import cutoff, flag, schedulable
 from .schedules import Schedule
-from .validation import Floats, Integers
-
-BLOCK = 32  # where c depends on the rank: sums between blocks cost less than pairs in larger ones
+from .validation import Floats
 
 
-@jit_inline
-def _packing(p: SmoothDCGParams) -> Packing:
-    few, block = block_sizes(p, BLOCK)
-    return Packing(p.k, p.normalize, few, 0, ideal_discount(p), block)
-
-
-def _tables(levels: int) -> tuple[Floats, Floats]:
-    """Return the tables of what blocks add to ranks and to pulls: all documents are one level."""
-    ranks, pulls = far.one_level_tables(levels)
-    for side in range(2):
-        pulls[far.BEND_OTHER_MOMENT, side, 0, 0] = 1.0
-    return ranks, pulls
-
-
-@jit_inline
-def _fill(table: Floats, batch: Batch, w: Columns) -> None:
-    """Fill the table of pulls for one query, with c by gain alone."""
-    gains, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
-    for side in range(2):
-        for level in range(batch.runs.shape[1] - 1):
-            for other in range(batch.runs.shape[1] - 1):
-                gap = (gains[level] - gains[other]) * unit
-                table[far.OWN_MOMENT, side, level, other] = gap
-                table[far.BEND_OWN_MOMENT, side, level, other] = abs(gap)
-
-
-@jit_inline
-def _write_cuts(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
-    for m in range(batch.blocks):
-        w.real[col.CUT, m] = float(p.k)
-
-
-def _of_pair(worse: Document, better: Document) -> tuple[float, float]:
-    """Return |c_i - c_j| rho_ij, with c by gain alone, as pull and curvature."""
+def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return (c_i - c_j) rho_ij, with c by gain alone, as pull and curvature."""
     share = 1.0 / (worse.decay + better.decay)
-    rho = worse.decay * better.decay * share * share
-    pull = max(better.worth - worse.worth, 0.0) * rho  # gradient
+    pull = (better.worth - worse.worth) * (worse.decay * better.decay * share * share)
     return pull, pull
 
 
-ranked = False  # bound below: whether c depends on the rank
+def of_ranked_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return (c_i - c_j) rho_ij and (c_i + c_j) rho_ij."""
+    share = 1.0 / (worse.decay + better.decay)
+    rho = worse.decay * better.decay * share * share
+    return (better.own - worse.own) * rho, (better.own + worse.own) * rho
 
 
-def _near_pulls(p: SmoothDCGParams, first: int, last: int, w: Columns) -> None:
-    """Write sum_j (c_i - c_j) rho_ij over each block, and its curvature."""
-    begins, sizes, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
-    from_top, scores = w.real[col.FROM_TOP], w.real[col.SCORE]
-    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
-    c, sign = (w.real[col.OWN], 1.0) if ranked else (w.real[col.WORTH], -1.0)
-    for m in range(first, last):
-        begin, n, factorizable = np.uint64(begins[m]), sizes[m], ratios[m] != 0
-        for i in range(np.uint64(n)):
-            own, own_score, own_c = from_top[begin + i], scores[begin + i], c[begin + i]
-            pull = 0.0
-            curvature = -0.25 * (own_c + sign * own_c)  # the loop includes j = i
-            for j in range(np.uint64(padded(n))):
-                if factorizable:
-                    below = 1.0 / (own + from_top[begin + j])
-                    rho = own * from_top[begin + j] * below * below
-                else:
-                    rho = logistic(p.alpha * (own_score - scores[begin + j]))[1]
-                pull += (own_c - c[begin + j]) * rho  # gradient
-                curvature += abs(own_c + sign * c[begin + j]) * rho  # gauss-newton
-            pulls[begin + i] = pull
-            curvatures[begin + i] = curvature
+FIT = fit_of(pair_entry(SLOPE, SLOPE, odd=True), pair_entry(SLOPE, SLOPE), weight=DIFFERENCE)
 
 
-_kernels = smooth_rank_kernels(
-    packing=_packing,
-    tables=_tables,
-    fill=_fill,
-    near_ranks=logistic_ranks,
-    write_cuts=_write_cuts,
-    near_pulls=_near_pulls,
-    of_pair=_of_pair,
-    hinged=False,
-)
+def _of_ranked(other: float, relation: int, side: int) -> list[Floats]:
+    """Return the numbers of c_i plus `other` times c_j."""
+    return [SLOPE, other * SLOPE] if relation == SAME else [0.0 * SLOPE, 0.0 * SLOPE]
+
+
+RANKED_FIT = fit_of(partial(_of_ranked, -1.0), partial(_of_ranked, 1.0))
+_losses = Sums(**SMOOTH_RANKS, finish=sdcg_costs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,8 +134,8 @@ class SDCG(Objective):
         of one number per rank from 1, on straight lines between them, 0 beyond. "linear" learns
         fastest (docs/accuracy.md).
     gain : see `Objective`
-    hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact one is indefinite and trains badly; the paper's, constant, is gradient boosting.
+    hessian : {"gauss-newton", "constant"}, default "gauss-newton"
+        Positive; the paper's, constant, is gradient boosting.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
@@ -208,9 +145,9 @@ class SDCG(Objective):
 
     Notes
     -----
-    Exact gradient; O(n) time and memory for a query of n documents after sorting them. O(n^2) time
-    for the exact Hessian and, with a linear discount and no `k`, for queries of over 32 distinct
-    grades or under 24 documents per grade.
+    Exact gradient; O(n) time and memory for a query of n documents after sorting them. O(n log n)
+    time with a linear discount and no `k`, for queries of over 32 distinct grades or under 24
+    documents per grade.
 
     Examples
     --------
@@ -222,7 +159,11 @@ class SDCG(Objective):
     """
 
     name: ClassVar[str] = "sdcg"
-    kernel, kernel_by_rank = _kernels
+    kernel = SigmoidKernel(Sums(pair_loop(of_pair), FIT), _losses)
+    kernel_by_rank = SigmoidKernel(
+        Sums(pair_loop(of_ranked_pair), RANKED_FIT, **SMOOTH_RANKS, prepare=sdcg_slopes), _losses
+    )
+    _pairs: ClassVar[int] = ONE  # which pairs count where c depends on the rank
     # The surrogate curvature is near zero where sigmoids saturate, which is no reason for long
     # steps. 0.1 in place of 1e-6 gained .000 to .008 in validation NDCG@10 on OHSUMED and MQ2008.
     hessian_share: ClassVar[float] = 0.1
@@ -235,14 +176,38 @@ class SDCG(Objective):
     discount: str | tuple[float, ...] = discount_field(*DISCOUNTS, default="linear")
     hessian: str = "gauss-newton"
 
-    def _fitting(self, gains: Floats, boundaries: Integers) -> Kernel:
-        by_gain = self.discount == "linear" and self.k is None
-        return self.kernel if by_gain else self.kernel_by_rank
+    @property
+    def _by_gain(self) -> bool:
+        return self.discount == "linear" and self.k is None
+
+    @property
+    def _compiled(self) -> Kernel:
+        return self.kernel if self._by_gain else self.kernel_by_rank
+
+    def _params(self, draws: Any = None) -> Rules:
+        alpha: Any = self.alpha  # numbers by now
+        beta: Any = self.beta
+        discount = compiled_discount(self.discount)
+        return Rules(
+            alpha,
+            -alpha,
+            0.5 * alpha * alpha,
+            by_gain=True,
+            normalize=self.normalize,
+            k=self.k or 0,
+            pairs=DIFFERENT if self._by_gain else self._pairs,
+            ranked=not self._by_gain,
+            beta=beta,
+            discount=discount,
+            ideal=ideal_discount(discount),
+        )
+
+    def _loss_params(self) -> Rules:
+        return self._params()._replace(pairs=self._pairs, ranked=True)
 
     @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
-        cost = Cost.QUADRATIC if self.hessian == "exact" else Cost.LINEAR
         offset = 1.0 if self.discount in ("linear", "sqrt") else 0.0
         kinks = "" if isinstance(self.discount, str) else "ranks at the numbers of the table"
-        return replace(super().contract, cost=cost, metric_offset=offset, kinks=kinks)
+        return replace(super().contract, metric_offset=offset, kinks=kinks)

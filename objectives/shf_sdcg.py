@@ -34,9 +34,6 @@ Gradient (exact for fixed s_m)
     y_i > y_j of (c_i + c_j) A(x_ij).
 
 Hessians
-    exact         e_p (dr^_p/ds_p)^2 + sum_j e_j (dr^_j/ds_p)^2 + sum over pairs of other grades
-                  (c_p + c_j) A'' + sum over equal grades (c_p - c_j) G'', for fixed s_m;
-                  indefinite, therefore floored at a tenth of the query's mean magnitude
     gauss-newton  (default) sum_j alpha (c_p + c_j) a_pj alpha/2, a_pj alpha the slope of the pair's
                   function, rho_pj or -A'; 0 for equal grades if linear without k
     constant      1
@@ -49,8 +46,8 @@ Numerics
     is fine); the discount and W then tend to 0.
 
 Cost
-    O(n) after a sort, by blocks (`far_field`); O(n^2) for the exact Hessian, and if the query has
-    over 32 distinct grades or fewer than 24 documents per grade.
+    O(n) after a sort, by blocks (`far_field`), and O(n log n) if the query has over 32 distinct
+    grades or fewer than 24 documents per grade (`parts`).
 
 When to use
     As for SDCG, when a relevant document at the end of a long list should be pulled as hard as one
@@ -58,109 +55,93 @@ When to use
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import ClassVar
-
-import numpy as np
-from numba.extending import register_jitable
+from functools import partial
+from typing import Any, ClassVar
 
 from .contract import Contract
-from .engine import columns as col
-from .engine import far_field as far
-from .engine.columns import Batch, Columns, Packing, query_columns
-from .engine.jit import jit_helper, jit_inline
-from .engine.near_field import Document
+from .engine.columns import ALL, BEGIN, CUT, RANK, SIZE, WORTH, Batch, Columns, Rules
+from .engine.far_field import (
+    ABOVE,
+    LOGISTIC,
+    RIGHT,
+    SAME,
+    SLOPE,
+    SUM,
+    WRONG,
+    better_sign,
+    constant,
+    fit_of,
+    linear,
+    pair_entry,
+)
+from .engine.jit import jit_helper
 from .engine.order import in_order, merged_order
-from .engine.smooth_ranks import SmoothDCGParams, block_sizes, ideal_discount, smooth_rank_kernels
-from .engine.vector import logistic, padded
+from .engine.pairs import Document, pair_loop
+from .engine.sigmoid import SigmoidKernel, Sums, step
+from .engine.smooth_ranks import write_costs, write_slopes
 from .parameters import noise, positive
 from .sdcg import SDCG
 from .validation import Floats
 
 
-@jit_inline
-def _packing(p: SmoothDCGParams) -> Packing:
-    few, block = block_sizes(p, col.BLOCK)
-    return Packing(p.k, p.normalize, few, 0, ideal_discount(p), block)
+def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return -(c_i + c_j) A' / alpha, with c by gain alone, as pull and curvature."""
+    share = 1.0 / (worse.decay + better.decay)
+    rho = worse.decay * better.decay * share * share if better.decay >= worse.decay else 0.25
+    pull = (worse.worth + better.worth) * rho  # (16)
+    return pull, pull
 
 
-@cache
-def _tables(levels: int) -> tuple[Floats, Floats]:
-    """Return the tables of what blocks add to ranks and, where c depends on them, to pulls."""
-    ranks, pulls = far.new_table(levels), far.new_table(levels)
-    for side, level, other in np.ndindex(2, levels, levels):
-        sign, one = (-1.0, 1.0) if side == far.ABOVE else (1.0, 0.0)
-        of_rank = ranks[:, side, level, other]
-        if level == other:  # (6)
-            of_rank[far.OWN_MOMENT], of_rank[far.OWN_COUNT] = sign, one
-        elif (other > level) == (side == far.ABOVE):  # pairs in the right order: (14), (15)
-            of_rank[far.OWN_MOMENT], of_rank[far.OWN_COUNT] = 1.0, one
-        else:  # in the wrong one: A = 1/2 - alpha/4 x, and B one more
-            of_rank[far.OWN_COUNT], of_rank[far.DISTANCE] = 1.5 - one, 0.25
-        _write_pulls(pulls, (side, level, other), 1.0, 1.0)
-    return ranks, pulls
+def of_ranked_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return the same with c by rank; where grades are equal, SDCG's pair."""
+    share = 1.0 / (worse.decay + better.decay)
+    rho = worse.decay * better.decay * share * share
+    hinge = (worse.own + better.own) * (rho if better.decay >= worse.decay else 0.25)
+    same = better.worth == worse.worth
+    return (better.own - worse.own) * rho if same else hinge, (
+        (better.own + worse.own) * rho if same else hinge
+    )
 
 
-@jit_inline
-def _fill(table: Floats, batch: Batch, w: Columns) -> None:
-    """Fill the table of pulls for one query, with c by gain alone."""
-    gains, unit = w.real[col.LEVEL], w.real[col.UNIT, 0]
-    for side in range(2):
-        for level in range(batch.runs.shape[1] - 1):
-            for other in range(batch.runs.shape[1] - 1):
-                both = (gains[level] + gains[other]) * unit  # c_i + c_j
-                _write_pulls(table, (side, level, other), both, 0.0)
+def of_rank(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return what a pair adds to ranks: the second number and plus or minus the first one."""
+    sigmoid = worse.decay / (worse.decay + better.decay)
+    lead = p.rate * (better.score - worse.score)
+    hinge = sigmoid if lead >= 0.0 else 0.5 - 0.25 * lead  # (14), sign fixed
+    same = better.worth == worse.worth
+    return sigmoid - 0.5 if same else -0.5, 0.5 if same else hinge + 0.5  # (6), (12), (13), (15)
 
 
-@register_jitable
-def _write_pulls(table: Floats, pair: tuple[int, int, int], own: float, others: float) -> None:
-    """Write what two levels add to pulls: c_i + c_j is `own`, and `others`, times their weights."""
-    side, level, other = pair
-    sign = -1.0 if side == far.ABOVE else 1.0
-    of_pair = table[:, side, level, other]
-    if level == other:  # the difference, not the sum: 0 where c is by gain alone
-        of_pair[far.OWN_MOMENT], of_pair[far.OTHER_MOMENT] = others, -others
-        of_pair[far.BEND_OWN_MOMENT] = of_pair[far.BEND_OTHER_MOMENT] = others
-    elif (other > level) == (side == far.ABOVE):  # pairs in the right order
-        of_pair[far.OWN_MOMENT], of_pair[far.OTHER_MOMENT] = sign * own, sign * others
-        of_pair[far.BEND_OWN_MOMENT], of_pair[far.BEND_OTHER_MOMENT] = own, others
-    else:  # (16)
-        own, others = 0.25 * own, 0.25 * others
-        of_pair[far.OWN_COUNT], of_pair[far.OTHER_SUM] = -sign * own, -sign * others
-        of_pair[far.BEND_OWN_COUNT], of_pair[far.BEND_OTHER_SUM] = own, others
+_QUARTER = constant(0.25)
+FIT = fit_of(pair_entry(SLOPE, _QUARTER, odd=True), pair_entry(SLOPE, _QUARTER), weight=SUM)
 
 
-@jit_helper
-def _near_ranks(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
-    """Write the documents' contributions inside each block to the smooth ranks."""
-    begin, size, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
-    from_top, scores = w.real[col.FROM_TOP], w.real[col.SCORE]
-    gains, ranks = w.real[col.WORTH], w.real[col.RANK]
-    for m in range(batch.blocks):
-        first, n, factorizable = np.uint64(begin[m]), size[m], ratios[m] != 0
-        for i in range(np.uint64(n)):
-            own, own_score, own_gain = from_top[first + i], scores[first + i], gains[first + i]
-            rank = 0.5  # 1 - G(0): the loop includes j = i, which (6) excludes
-            for j in range(np.uint64(padded(n))):
-                gain = gains[first + j]
-                # The better document's lead; between equal grades, that of i.
-                lead = own_score - scores[first + j]
-                lead = lead if own_gain >= gain else -lead
-                if factorizable:
-                    other = from_top[first + j]
-                    sigmoid = (other if own_gain >= gain else own) / (own + other)
-                else:
-                    sigmoid = logistic(p.alpha * lead)[0]
-                hinge = sigmoid if lead >= 0.0 else 0.5 - 0.25 * p.alpha * lead  # (14), sign fixed
-                rank += sigmoid if own_gain == gain else hinge  # (6), (12)
-                rank += 1.0 if own_gain < gain else 0.0  # (13), (15)
-            ranks[first + i] = rank
+def _of_ranked(odd: bool, relation: int, side: int) -> list[Floats]:
+    """Return the numbers of pulls, or of curvatures unless `odd`."""
+    if relation == SAME:
+        return [SLOPE, -SLOPE if odd else SLOPE]
+    value = SLOPE if relation == RIGHT else _QUARTER
+    return [better_sign(relation, side) * value if odd else value] * 2
+
+
+def _far_ranks(relation: int, side: int) -> list[Floats]:
+    if relation == SAME:  # (6)
+        return [constant(1.0) - LOGISTIC if side == ABOVE else LOGISTIC]
+    one = constant(1.0 if better_sign(relation, side) < 0.0 else 0.0)  # (13), (15)
+    return [one + (constant(0.5) + linear(0.25) if relation == WRONG else LOGISTIC)]  # (14)
+
+
+RANKED_FIT = fit_of(partial(_of_ranked, True), partial(_of_ranked, False))
+_ranks: dict[str, Any] = {
+    "near_ranks": pair_loop(of_rank),
+    "rank_fit": fit_of(_far_ranks, lambda relation, side: [constant(0.0)]),
+}
 
 
 @jit_helper
 def _worst_rank(w: Columns, a: int, b: int, k: int) -> float:
     """Return s_m of (17) for the query in columns a to b."""
-    gains, ranks = w.real[col.WORTH, a:b], w.real[col.RANK, a:b]
+    gains, ranks = w.real[WORTH, a:b], w.real[RANK, a:b]
     by_rank = merged_order(-ranks)
     by_gain = merged_order(in_order(gains, by_rank))  # stable: smallest r^ first within a grade
     cut = float(k)
@@ -169,67 +150,28 @@ def _worst_rank(w: Columns, a: int, b: int, k: int) -> float:
     return cut
 
 
-@jit_inline
-def _write_cuts(p: SmoothDCGParams, batch: Batch, w: Columns) -> None:
-    for m in range(1 if batch.spans_blocks else batch.blocks):
-        a, b = query_columns(w, batch, m)
-        w.real[col.CUT, m] = _worst_rank(w, a, b, p.k)
+@jit_helper
+def _write_cuts(p: Rules, batch: Batch, w: Columns) -> None:
+    for m in range(batch.blocks if p.k > 0 else 0):
+        begin = w.whole[BEGIN, m]
+        w.real[CUT, m] = _worst_rank(w, begin, begin + w.whole[SIZE, m], p.k)
 
 
-def _of_pair(worse: Document, better: Document) -> tuple[float, float]:
-    """Return -(c_i + c_j) A' / alpha, with c by gain alone, as pull and curvature."""
-    share = 1.0 / (worse.decay + better.decay)
-    rho = worse.decay * better.decay * share * share if better.decay >= worse.decay else 0.25
-    hinge = (worse.worth + better.worth) * rho if better.worth > worse.worth else 0.0  # (16)
-    return hinge, hinge
+@step
+def shf_slopes(p: Rules, batch: Batch, w: Columns) -> None:
+    """Write c."""
+    _write_cuts(p, batch, w)
+    write_slopes(p, batch, w)
 
 
-ranked = False  # bound below: whether c depends on the rank
+@step
+def shf_costs(p: Rules, batch: Batch, w: Columns) -> None:
+    """Write what a document costs."""
+    _write_cuts(p, batch, w)
+    write_costs(p, batch, w)
 
 
-def _near_pulls(p: SmoothDCGParams, first: int, last: int, w: Columns) -> None:
-    """Write pulls / alpha and their magnitudes over the documents of each block."""
-    begins, sizes, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
-    from_top, scores, gains = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.WORTH]
-    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
-    c, sign = (w.real[col.OWN], 1.0) if ranked else (w.real[col.WORTH], -1.0)
-    for m in range(first, last):
-        begin, n, factorizable = np.uint64(begins[m]), sizes[m], ratios[m] != 0
-        for i in range(np.uint64(n)):
-            own, own_score, own_gain = from_top[begin + i], scores[begin + i], gains[begin + i]
-            own_c = c[begin + i]
-            pull = 0.0
-            curvature = -0.25 * (own_c + sign * own_c)  # the loop includes j = i
-            for j in range(np.uint64(padded(n))):
-                gain, other_c = gains[begin + j], c[begin + j]
-                lead = own_score - scores[begin + j]
-                lead = lead if own_gain >= gain else -lead
-                if factorizable:
-                    other = from_top[begin + j]
-                    share = 1.0 / (own + other)
-                    rho = own * other * share * share
-                else:
-                    rho = logistic(p.alpha * lead)[1]
-                # -(c_i + c_j) A' / alpha, (16)
-                hinge = (own_c + other_c) * (rho if lead >= 0.0 else 0.25)
-                worse = -hinge if own_gain < gain else (own_c - other_c) * rho
-                pull += hinge if own_gain > gain else worse  # gradient
-                same = abs(own_c + sign * other_c) * rho
-                curvature += same if own_gain == gain else hinge  # gauss-newton
-            pulls[begin + i] = pull
-            curvatures[begin + i] = curvature
-
-
-_kernels = smooth_rank_kernels(
-    packing=_packing,
-    tables=_tables,
-    fill=_fill,
-    near_ranks=_near_ranks,
-    write_cuts=_write_cuts,
-    near_pulls=_near_pulls,
-    of_pair=_of_pair,
-    hinged=True,
-)
+_losses = Sums(**_ranks, finish=shf_costs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,8 +198,8 @@ class SHFSDCG(SDCG):
         "sqrt" twice its root. The others are the fall of a discount: 1/log2(1 + r), the paper's,
         1/r, or one number per rank from 1, on straight lines between them, 0 beyond.
     gain : see `Objective`
-    hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact one is indefinite and trains badly; the paper's, constant, is gradient boosting.
+    hessian : {"gauss-newton", "constant"}, default "gauss-newton"
+        Positive; the paper's, constant, is gradient boosting.
     perturb : {"gumbel", "gaussian"} or None, default "gumbel"
         As in `Objective`. On six data sets it ranked as well as without noise, or better.
     perturb_scale : float, default 0.5
@@ -272,8 +214,8 @@ class SHFSDCG(SDCG):
     Notes
     -----
     Exact gradient (with `k`: for a fixed worst rank, found at every call); O(n) time and memory for
-    a query of n documents after sorting them. O(n^2) time for the exact Hessian, and for queries of
-    over 32 distinct grades or under 24 documents per grade.
+    a query of n documents after sorting them, O(n log n) time for queries of over 32 distinct
+    grades or under 24 documents per grade.
 
     Examples
     --------
@@ -287,7 +229,11 @@ class SHFSDCG(SDCG):
     """
 
     name: ClassVar[str] = "shf-sdcg"
-    kernel, kernel_by_rank = _kernels
+    kernel = SigmoidKernel(Sums(pair_loop(of_pair), FIT), _losses)
+    kernel_by_rank = SigmoidKernel(
+        Sums(pair_loop(of_ranked_pair), RANKED_FIT, **_ranks, prepare=shf_slopes), _losses
+    )
+    _pairs: ClassVar[int] = ALL
 
     # Chosen on noisy data; scale 1 costs .008 NDCG@10 on clean data.
     perturb: str | None = noise("gumbel")

@@ -31,12 +31,6 @@ Hessians
                   gradient: the curvature of a logistic loss with the same pull at a tie; a Newton
                   step is at most 2 sigma. indicator: sum of |lambda| sqrt(2/sigma), at most
                   sqrt(sigma/2).
-    exact         sigmoid: sum_j [2 w_jp rho^2/(sigma^2 r^_j) - (w_pj - w_jp) G''] + the bend of
-                  1/r^_p, 2 l_p r' (N' - N_p r'/r^_p)/(R r^_p^2), with r' = sum_j rho_pj/sigma,
-                  N' = sum_j l_j rho_pj/sigma, G'' = rho (1 - 2 G)/sigma^2 at s_p - s_j.
-                  indicator: that of `soft_indicators` with b_j = c_j, and for the product P_j q_j
-                  -2/R sum_j q'_j/j sum_{i <= j} q'_i, q' = dq/ds_p.
-                  Both are indefinite, therefore floored at a tenth of the query's mean magnitude.
     constant      1
 
 Degenerate queries
@@ -50,8 +44,8 @@ Numerics
 
 Cost
     sigmoid O(n log n), by `long_smooth_ap`; O(n R), some 2 ns per pair of a relevant document and
-    another one, up to 512 documents or 48 relevant ones, and for the exact Hessian. indicator
-    O(n^2), 2 ns per pair of a rank and a document within sqrt(40 sigma) of it in score.
+    another one, up to 512 documents or 48 relevant ones. indicator O(n^2), 2 ns per pair of a rank
+    and a document within sqrt(40 sigma) of it in score.
 
 When to use
     When relevance is binary and average precision is the metric. With the sigmoid, lists may have
@@ -66,9 +60,8 @@ import numpy as np
 
 from .base import Objective
 from .contract import Contract, Cost
-from .engine.curvature import EXACT, GAUSS_NEWTON, floor_indefinite
 from .engine.driver import Kernel, kernels_by_length, query_kernels
-from .engine.jit import bind, jit_helper
+from .engine.jit import jit_helper
 from .engine.long_smooth_ap import long_loss, score_powers, write_long, write_shares
 from .engine.order import all_equal, in_order, order_by_score
 from .engine.soft_indicators import (
@@ -119,7 +112,8 @@ def _smooth_ranks(
         hits[i] = hit
 
 
-def _of_pairs(
+@jit_helper
+def _pairs(
     p: SmoothAPParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> None:
     relevant, sigma = relevance(labels), p.sigma
@@ -154,33 +148,8 @@ def _of_pairs(
             size[j] += pull
         grad[i] += own
         size[i] += magnitude
-        if not exact:
-            continue
-        slope = 0.0
-        slope_hits = 0.0
-        bent = 0.0
-        for j in range(n):
-            g1 = above[j] * below[j] / sigma
-            w = scale * (relevant[j] - fraction)
-            slope += g1
-            slope_hits += relevant[j] * g1
-            bent += g1 * (
-                2.0 * back[j] * g1 / ranks[j] - (w - back[j]) * (below[j] - above[j]) / sigma
-            )
-        for j in range(n):
-            g1 = above[j] * below[j] / sigma
-            w = -(1.0 - relevant[j]) * scale * fraction
-            hess[j] += w * g1 * (2.0 * g1 / ranks[i] - (below[j] - above[j]) / sigma)
-        hess[i] += bent + 2.0 * scale * slope * (slope_hits - fraction * slope) / ranks[i]
-    if exact:
-        floor_indefinite(hess)
-    else:
-        for i in range(n):
-            hess[i] = 0.5 / sigma * size[i]
-
-
-exact = False  # stands in for what is bound to `_of_pairs`: the kind of Hessian
-_pairs, _exact = (jit_helper(bind(_of_pairs, exact=kind)) for kind in (False, True))
+    for i in range(n):
+        hess[i] = 0.5 / sigma * size[i]
 
 
 @jit_helper
@@ -239,19 +208,14 @@ def _indicator_derivatives(
     for j in range(n - 1, -1, -1):
         above += q[j] / ((j + 1) * total)
         c[j] += above
-    ranked_grad, curvature, slope, slopes = np.zeros(n), np.zeros(n), np.empty(n), np.zeros(n)
+    ranked_grad, curvature = np.zeros(n), np.zeros(n)
     first, stop = 0, 0
     for j in range(n):
         first, stop = band(t, j, sigma, first, stop)
-        pull_rank(t, a, j, first, stop, c[j], sigma, hessian, ranked_grad, curvature, slope, e)
-        if hessian == EXACT:
-            for i in range(first, stop):
-                slopes[i] += slope[i]
-                curvature[i] -= 2.0 / ((j + 1) * total) * slope[i] * slopes[i]
-    if hessian == GAUSS_NEWTON:
-        steepest(curvature, sigma)
+        pull_rank(t, a, j, first, stop, c[j], sigma, ranked_grad, curvature, e)
+    steepest(curvature, sigma)
     start_if_tied(t, a, c.sum(), sigma, ranked_grad, curvature)
-    write_ranked(order, ranked_grad, curvature, hessian, grad, hess)
+    write_ranked(order, ranked_grad, curvature, grad, hess)
 
 
 @jit_helper
@@ -279,7 +243,6 @@ _kernel = kernels_by_length(
     SHORT,
     query=_pairs,
     loss=_loss,
-    exact=_exact,
     long_loss=_long_loss,
     long_derivatives=_long,
 )
@@ -311,10 +274,9 @@ class SmoothAP(Objective):
     form : {"sigmoid", "indicator"}, default "sigmoid"
         Equation (9) on pairs, which also orders scores that are all equal, or the soft indicators
         of `SmoothNDCG`, which should start from a regression.
-    hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact diagonal is indefinite; constant is plain gradient boosting. In validation
-        NDCG@10, as in `SmoothNDCG`, the three reached .455, .401, .401 on OHSUMED and .698, .698,
-        .666 on MQ2008.
+    hessian : {"gauss-newton", "constant"}, default "gauss-newton"
+        Constant is plain gradient boosting. In validation NDCG@10, as in `SmoothNDCG`, the two
+        reached .455 and .401 on OHSUMED and .698 and .666 on MQ2008.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
@@ -328,8 +290,7 @@ class SmoothAP(Objective):
     indicator only where no two scores are equal. Where all scores of a query are equal, that of the
     indicator vanishes whatever the grades, and a regression on the relevance takes its place.
 
-    O(n log n) time for a query of n documents, O(n) memory; O(n^2) time for the indicator, and n
-    times the number of relevant documents for the sigmoid's exact Hessian.
+    O(n log n) time for a query of n documents, O(n) memory; O(n^2) time for the indicator.
 
     Examples
     --------
@@ -356,5 +317,4 @@ class SmoothAP(Objective):
         """What gradient and Hessian claim to be, the label domain and the cost."""
         if self.form == "indicator":
             return replace(super().contract, cost=Cost.QUADRATIC, kinks="tied scores")
-        cost = Cost.QUADRATIC if self.hessian == "exact" else Cost.N_LOG_N
-        return replace(super().contract, cost=cost)
+        return replace(super().contract, cost=Cost.N_LOG_N)

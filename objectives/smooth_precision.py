@@ -21,8 +21,6 @@ Gradient (exact, away from ties)
 Hessians
     gauss-newton  (default) sum over ranks of |lambda| sqrt(2/sigma), lambda the pull between a rank
                   and a document: a Newton step is at most sqrt(sigma/2) in score
-    exact         the true diagonal, also O(n k); indefinite, therefore floored at a tenth of the
-                  query's mean magnitude
     constant      1
 
 Degenerate queries
@@ -75,7 +73,7 @@ def _kernel(
     if all_equal(relevant):
         return 0.0
     b = np.full(min(p.k, len(scores)), 1.0 / p.k)
-    return smooth_metric(scores, relevant, b, p.sigma, hessian, grad, hess)
+    return smooth_metric(scores, relevant, b, p.sigma, grad, hess)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +93,8 @@ class SmoothPrecision(Objective):
         Squared width of the indicator in score units, positive. Boosting from equal scores is
         indifferent to it (Newton steps are in units of sqrt(sigma)), unless the Hessian is
         constant. Otherwise as in `SmoothNDCG`. ``Schedule("halving", M)`` is the paper's annealing.
-    hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact diagonal is indefinite; constant is plain gradient boosting.
+    hessian : {"gauss-newton", "constant"}, default "gauss-newton"
+        Constant is plain gradient boosting.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises

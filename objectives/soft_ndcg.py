@@ -16,7 +16,7 @@ Definition
 
 Symbols
     s scores, g gains 2^y - 1, Z ideal DCG. w_ij = phi((s_i - s_j) / (sqrt(2) sigma)) /
-    (sqrt(2) sigma), the slope of pi_ij in s_i (symmetric in i and j); w' its own slope.
+    (sqrt(2) sigma), the slope of pi_ij in s_i (symmetric in i and j).
     e_kj = dE_j/dpi_kj = sum_r p_j^{-k}(r) (1/log2(3 + r) - 1/log2(2 + r)) < 0, p_j^{-k} without k.
 
 Gradient (exact)
@@ -30,9 +30,6 @@ Hessians
     gauss-newton  (default) sum_j |lambda_pj| / (sigma sqrt(pi)): each pair is given the curvature
                   that a probit loss, -ln pi, with the same pull has at a tie. A Newton step is then
                   at most 1.77 sigma in score.
-    exact         -(1/Z) (sum_{j != p} g_j e_pj w'_pj + g_p E_p''), E_p'' the second derivative of
-                  E_p in s_p: recursion (b) carried in Taylor polynomials of second order. Still
-                  O(n^3). Indefinite, therefore floored at a tenth of the query's mean magnitude.
     constant      1
 
 Degenerate queries
@@ -61,7 +58,6 @@ import numpy as np
 
 from .base import Objective
 from .contract import Contract, Cost
-from .engine.curvature import EXACT, GAUSS_NEWTON, floor_indefinite
 from .engine.driver import query_kernels
 from .engine.gains import Discount, ideal_dcg, rank_discount
 from .engine.jit import jit_helper
@@ -182,41 +178,6 @@ def _slopes(
 
 
 @jit_helper
-def _curvature_of_own_score(
-    scores: Floats, j: int, sigma: float, rivals: Integers, discounts: Floats
-) -> float:
-    """Return E_j'' by the undecided rivals: (b) in polynomials p + p1 t + p2 t^2, t from s_j."""
-    n = len(rivals) + 1
-    p = np.zeros(n)
-    p1 = np.zeros(n)
-    p2 = np.zeros(n)
-    p[0] = 1.0
-    for m in range(len(rivals)):
-        x = (scores[rivals[m]] - scores[j]) / (2.0 * sigma)
-        wins = 0.5 * math.erfc(-x)
-        loses = 0.5 * math.erfc(x)
-        slope = math.exp(-x * x) / (2.0 * sigma * math.sqrt(math.pi))  # w
-        wins1 = -slope
-        wins2 = -0.5 * x / sigma * slope  # w'/2
-        for r in range(m + 1, 0, -1):
-            p2[r] = (
-                p2[r - 1] * wins
-                + p2[r] * loses
-                + (p1[r - 1] - p1[r]) * wins1
-                + (p[r - 1] - p[r]) * wins2
-            )
-            p1[r] = p1[r - 1] * wins + p1[r] * loses + (p[r - 1] - p[r]) * wins1
-            p[r] = p[r - 1] * wins + p[r] * loses
-        p2[0] = p2[0] * loses - p1[0] * wins1 - p[0] * wins2
-        p1[0] = p1[0] * loses - p[0] * wins1
-        p[0] *= loses
-    total = 0.0
-    for r in range(n):
-        total += p2[r] * discounts[r]
-    return 2.0 * total
-
-
-@jit_helper
 def _derivatives(
     p: SoftNDCGParams, scores: Floats, gains: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> None:
@@ -231,7 +192,6 @@ def _derivatives(
     a = np.empty(n)
     e = np.empty(n)
     pulls = np.zeros((n, n))  # row j: -(1/Z) g_j e_kj w_kj for every k
-    curvature = np.zeros(n)
     for j in range(n):
         if gains[j] == 0.0:
             continue
@@ -251,37 +211,19 @@ def _derivatives(
         for k in range(n):
             e[k] = of_winner if scores[k] > scores[j] else of_loser
         _slopes(states, rivals[:undecided], scores, j, sigma, a, e)
-        own = 0.0
         for k in range(n):
             if k == j:
                 continue
             x = (scores[k] - scores[j]) / (2.0 * sigma)
             slope = math.exp(-x * x) / (2.0 * sigma * math.sqrt(math.pi))  # w
             pulls[j, k] = -gains[j] / z * e[k] * slope
-            if hessian == EXACT and slope > 0.0:  # none for an infinite x
-                bend = -pulls[j, k] * x / sigma  # -(1/Z) g_j e_kj w'
-                curvature[k] += bend
-                if abs(x) > SATURATED:
-                    own += bend
-        if hessian == EXACT:
-            second = _curvature_of_own_score(
-                scores, j, sigma, rivals[:undecided], discounts[ahead:]
-            )
-            curvature[j] += own - gains[j] / z * second
     for i in range(n):
         for j in range(i):
             pull = pulls[j, i] - pulls[i, j]  # lambda_ij
             grad[i] += pull
             grad[j] -= pull
-            if hessian == GAUSS_NEWTON:
-                curvature[i] += abs(pull) / (sigma * math.sqrt(math.pi))
-                curvature[j] += abs(pull) / (sigma * math.sqrt(math.pi))
-    if hessian == EXACT:
-        hess[:] = curvature
-        floor_indefinite(hess)
-    elif hessian == GAUSS_NEWTON:
-        for i in range(n):
-            hess[i] = curvature[i]
+            hess[i] += abs(pull) / (sigma * math.sqrt(math.pi))
+            hess[j] += abs(pull) / (sigma * math.sqrt(math.pi))
 
 
 _kernel = query_kernels(SoftNDCGParams, loss=_loss, derivatives=_derivatives)
@@ -302,9 +244,9 @@ class SoftNDCG(Objective):
         matter: Newton steps from zero give the same ranking for every constant sigma. For given
         scores, the smaller sigma is, the nearer the loss is to 1 - NDCG, and the more its gradient
         vanishes.
-    hessian : {"gauss-newton", "exact", "constant"}, default "gauss-newton"
-        The exact diagonal is indefinite; a constant one is plain gradient boosting. In validation
-        NDCG@10 the three reached .704, .688, .684 on MQ2008 and .460, .422, .403 on OHSUMED.
+    hessian : {"gauss-newton", "constant"}, default "gauss-newton"
+        Constant is plain gradient boosting. In validation NDCG@10 the two reached .704 and .684 on
+        MQ2008 and .460 and .403 on OHSUMED.
     gain, discount : see `Objective`
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 

@@ -49,144 +49,102 @@ When to use
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from typing import Any, ClassVar
 
 from .base import Objective
-from .contract import SURROGATE_OR_CONSTANT, Contract
-from .engine import columns as col
-from .engine.columns import BLOCK, Batch, Columns, Packing, query_columns, write_decays
-from .engine.driver import batch_kernels
-from .engine.far_field import far_field, one_level_tables
-from .engine.gains import no_discount
-from .engine.jit import bind, jit_helper, jit_inline
+from .contract import Contract
+from .engine.columns import (
+    BEGIN,
+    CURVATURE,
+    LEVEL,
+    ONE,
+    OWN,
+    PULL,
+    RANK,
+    SIZE,
+    SPARE,
+    WORTH,
+    Batch,
+    Columns,
+    Rules,
+)
+from .engine.far_field import SAME, SLOPE, fit_of
+from .engine.jit import jit_helper
 from .engine.order import write_order
-from .engine.smooth_ranks import logistic_ranks
-from .engine.vector import logistic, padded
+from .engine.pairs import Document, pair_loop
+from .engine.sigmoid import SigmoidKernel, Sums, step
+from .engine.smooth_ranks import SMOOTH_RANKS
 from .parameters import schedulable
 from .schedules import Schedule
 from .validation import NUMBERS, Floats
 
 
-class SpearmanParams(NamedTuple):
-    """The kernels' parameters."""
+def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return (c_i - c_j) rho_ij and rho_ij."""
+    share = 1.0 / (worse.decay + better.decay)
+    rho = worse.decay * better.decay * share * share
+    return (better.own - worse.own) * rho, rho
 
-    alpha: float
+
+def _pulls(relation: int, side: int) -> list[Floats]:
+    return [SLOPE, -SLOPE, 0.0 * SLOPE] if relation == SAME else [0.0 * SLOPE] * 3
 
 
-@jit_inline
-def _packing(p: SpearmanParams) -> Packing:
-    return Packing(0, False, BLOCK, 0, no_discount(), BLOCK)
+def _bends(relation: int, side: int) -> list[Floats]:
+    return [0.0 * SLOPE, 0.0 * SLOPE, SLOPE] if relation == SAME else [0.0 * SLOPE] * 3
 
 
 @jit_helper
 def _write_label_ranks(batch: Batch, w: Columns) -> None:
     """Overwrite the labels in WORTH with t."""
-    worth, labels, order = w.real[col.WORTH], w.real[col.LEVEL], w.whole[col.COUNTS]
-    for m in range(1 if batch.spans_blocks else batch.blocks):
-        a, b = query_columns(w, batch, m)
-        n = b - a
+    worth, labels, order = w.real[WORTH], w.real[LEVEL], w.whole[SPARE]
+    for m in range(batch.blocks):
+        a, n = w.whole[BEGIN, m], w.whole[SIZE, m]
         for i in range(n):
-            labels[i] = worth[a + i]
-        write_order(labels, n, order, w.whole[col.SPARE :])
+            labels[a + i] = worth[a + i]
+        write_order(labels[a:], n, order, w.whole[SPARE + 1 :])
         end = 0
         while end < n:
             begin = end
-            while end < n and labels[order[end]] == labels[order[begin]]:
+            while end < n and worth[a + order[end]] == worth[a + order[begin]]:
                 end += 1
             for place in range(begin, end):
-                worth[a + order[place]] = 0.5 * (begin + 1 + end)
+                labels[a + order[place]] = 0.5 * (begin + 1 + end)
+        for i in range(n):
+            worth[a + i], labels[a + i] = labels[a + i], float(i)
 
 
-@jit_inline
-def _write_near_ranks(p: SpearmanParams, batch: Batch, w: Columns) -> None:
-    """Write r^ within the blocks into RANK and t into WORTH."""
-    write_decays(w, batch, p.alpha)
-    logistic_ranks(p, batch, w)
+@step
+def write_differences(p: Rules, batch: Batch, w: Columns) -> None:
+    """Write c into OWN."""
     _write_label_ranks(batch, w)
-
-
-@jit_helper
-def _near_pulls(p: SpearmanParams, batch: Batch, w: Columns) -> None:
-    """Write sum_j (c_i - c_j) rho_ij over each block, and c_i sum_{j != i} rho_ij."""
-    begin, size, ratios = w.whole[col.BEGIN], w.whole[col.SIZE], w.whole[col.FACTORIZABLE]
-    from_top, scores, c = w.real[col.FROM_TOP], w.real[col.SCORE], w.real[col.OWN]
-    pulls, curvatures = w.real[col.PULL], w.real[col.CURVATURE]
     for m in range(batch.blocks):
-        first, n, factorizable = np.uint64(begin[m]), size[m], ratios[m] != 0
-        for i in range(np.uint64(n)):
-            own, own_c = from_top[first + i], c[first + i]
-            pull = 0.0
-            total = -0.25  # the loop includes j = i
-            if factorizable:
-                for j in range(np.uint64(padded(n))):
-                    below = 1.0 / (own + from_top[first + j])
-                    rho = own * from_top[first + j] * below * below
-                    pull += (own_c - c[first + j]) * rho  # gradient
-                    total += rho
-            else:
-                for j in range(np.uint64(n)):
-                    rho = logistic(p.alpha * (scores[first + i] - scores[first + j]))[1]
-                    pull += (own_c - c[first + j]) * rho  # gradient
-                    total += rho
-            pulls[first + i] = pull
-            curvatures[first + i] = own_c * total
+        for i in range(w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]):
+            w.real[OWN, i] = w.real[RANK, i] - w.real[WORTH, i]
 
 
-_add_far_ranks, _add_far_slopes = far_field()
-long = False  # bound below: whether queries may be cut into blocks
-
-
-def _derivatives(p: SpearmanParams, batch: Batch, tables: Any, w: Columns) -> tuple[float, float]:
-    _write_near_ranks(p, batch, w)
-    if long:
-        _add_far_ranks(p.alpha, tables[0], batch, w)
-    for m in range(1 if batch.spans_blocks else batch.blocks):
-        a, b = query_columns(w, batch, m)
-        for i in range(a, b):
-            # Adding n keeps differences of c and makes it at least 1: sums can be divided by it.
-            w.real[col.OWN, i] = w.real[col.RANK, i] - w.real[col.WORTH, i] + (b - a)
-    _near_pulls(p, batch, w)
-    if long:
-        _add_far_slopes(p.alpha, tables[1], batch, w)
-    for m in range(1 if batch.spans_blocks else batch.blocks):
-        a, b = query_columns(w, batch, m)
-        n = float(b - a)
+@step
+def divide(p: Rules, batch: Batch, w: Columns) -> None:
+    """Divide the sums by V, those of rho squared."""
+    for m in range(batch.blocks):
+        n = float(w.whole[SIZE, m])
         unit = n * (n * n - 1.0) / 12.0
-        for i in range(a, b):
-            slopes = w.real[col.CURVATURE, i] / w.real[col.OWN, i]
-            w.real[col.PULL, i] /= unit
-            w.real[col.CURVATURE, i] = slopes * slopes * n / (n - 1.0) / unit  # gauss-newton
-    return -p.alpha, p.alpha * p.alpha
+        for i in range(w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]):
+            slopes = w.real[CURVATURE, i]
+            w.real[PULL, i] /= unit
+            w.real[CURVATURE, i] = slopes * slopes * n / (n - 1.0) / unit  # gauss-newton
 
 
-@jit_inline
-def _loss(
-    p: SpearmanParams, batch: Batch, tables: tuple[Floats, Floats], w: Columns, loss: Floats
-) -> None:
-    _write_near_ranks(p, batch, w)
-    _add_far_ranks(p.alpha, tables[0], batch, w)
-    for m in range(1 if batch.spans_blocks else batch.blocks):
-        a, b = query_columns(w, batch, m)
-        n = float(b - a)
-        total = 0.0
-        for i in range(a, b):
-            total += (w.real[col.RANK, i] - w.real[col.WORTH, i]) ** 2
-        loss[w.whole[col.QUERY, m]] = 6.0 * total / (n * (n * n - 1.0))  # (1)
+@step
+def write_squares(p: Rules, batch: Batch, w: Columns) -> None:
+    """Write each document's share of (1) into CURVATURE."""
+    for m in range(batch.blocks):
+        n = float(w.whole[SIZE, m])
+        for i in range(w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]):
+            w.real[CURVATURE, i] = 6.0 * w.real[OWN, i] ** 2 / (n * (n * n - 1.0))  # (1)
 
 
-_kernel = batch_kernels(
-    SpearmanParams,
-    packing=_packing,
-    by_gain=False,
-    by_level=False,
-    tables=one_level_tables,
-    short=jit_inline(bind(_derivatives, long=False)),
-    short_up_to=BLOCK,
-    long=jit_inline(bind(_derivatives, long=True)),
-    batch_loss=_loss,
-)
+_ranks = {**SMOOTH_RANKS, "prepare": write_differences}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,11 +184,17 @@ class Spearman(Objective):
     """
 
     name: ClassVar[str] = "spearman"
-    kernel = _kernel
+    kernel = SigmoidKernel(
+        Sums(pair_loop(of_pair), fit_of(_pulls, _bends), **_ranks, finish=divide),
+        Sums(**_ranks, finish=write_squares),
+    )
     claims: ClassVar[Contract] = Contract(labels=NUMBERS)
-    hessians = SURROGATE_OR_CONSTANT
     # A surrogate curvature, near zero where sigmoids saturate: as in SDCG.
     hessian_share: ClassVar[float] = 0.1
 
     alpha: float | Schedule = schedulable(1.0)
     hessian: str = "gauss-newton"
+
+    def _params(self, draws: Any = None) -> Rules:
+        alpha: Any = self.alpha  # a number by now
+        return Rules(alpha, -alpha, alpha * alpha, pairs=ONE, ranked=True)

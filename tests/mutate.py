@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -55,15 +56,16 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("objective", "schedules", "hosts", "perturb", "sampling"),
     ),
     "bisection": HINGES,
+    "cache": (("gbrank", "machine_code"), ("processes",)),
     "columns": (SIGMOIDS, ("blocks",)),
     "contract": (("lambdarank", "mix", "million", "contract", "costs"), ("mix",)),
     "curvature": (("frank", "sdcg", "soft-ndcg"), ()),
     "calibrated": (("calibrated",), ("claims",)),
     "divided": (("lambdarank", "divided"), ("blocks",)),
     "driver": (("listnet", "frank", "sdcg", "ranknet"), ("blocks", "objective")),
+    "engine/pairs": (SIGMOIDS, ("blocks",)),
     "far_field": (SIGMOIDS, ("blocks",)),
     "frank": (("frank",), ("blocks", "pairwise")),
-    "dominance": (("lambdarank", "ranknet", "frank"), ("blocks",)),
     "draws": (("yetirank", "pl-rank"), ("draws", "perturb", "sampling")),
     "engine/gains": (("sdcg", "lambdarank", "slam"), ("blocks", "gains", "softrank_slam")),
     "engine/targets": (("lambdarank", "yetirank"), ("claims",)),
@@ -76,22 +78,21 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("blocks", "package", "pairwise", "processes"),
     ),
     "lambdarank": (("lambdarank",), ("blocks", "claims", "pairwise")),
-    "lanes": (SIGMOIDS, ("blocks",)),
     "listmle": (("listmle",), ("orders",)),
+    "logistic": (("lambdarank", "ranknet"), ("blocks",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
     "long_smooth_ap": (("smooth-ap", "smooth_ap"), ("blocks",)),
     "loops": (("listnet", "frank", "sdcg", "ranknet"), ("blocks", "objective")),
-    "near_field": (SIGMOIDS, ("blocks",)),
-    "normalised": (("lambdarank", "ranknet"), ("blocks",)),
     "memory": (("gbrank", "taken", "stays_its_own"), ("passes",)),
     "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
     "pairs": (("preferences",), ("preferences",)),
+    "parts": ((*SIGMOIDS, "frank", "spearman"), ("blocks",)),
     "pearson": (("pearson",), ("orders",)),
     "pl_rank": (("pl-rank",), ("pl_rank",)),
     "preferences": (("preferences",), ("preferences",)),
+    "pointers": (("ranknet", "helper", "disk"), ("blocks", "package")),
     "positions": (("unbiased",), ("unbiased",)),
     "order": (("sdcg", "lambdarank", "slam", "order"), ("blocks",)),
-    "pair_losses": (("lambdarank", "ranknet"), ("blocks",)),
     "parameters": (("gbrank",), ("objective",)),
     "rankboost": (("rankboost",), ("pairwise",)),
     "ranknet": (("ranknet",), ("blocks", "pairwise")),
@@ -103,6 +104,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "sdcg": (("sdcg",), ("blocks", "claims")),
     "shf_sdcg": (("shf-sdcg",), ("blocks", "claims", "perturb")),
     "sessions": (("unbiased",), ("unbiased",)),
+    "sigmoid": ((*SIGMOIDS, "frank", "spearman"), ("blocks", "objective")),
     "several": (("several",), ("several",)),
     "slam": (("slam",), ("softrank_slam",)),
     "smooth_ap": (("smooth-ap", "smooth_ap"), ("blocks", "smoothrank")),
@@ -112,7 +114,6 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "soft_indicators": (("smooth",), ("smoothrank",)),
     "soft_ndcg": (("soft-ndcg",), ("softrank_slam",)),
     "spearman": (("spearman",), ("orders",)),
-    "swaps": (("lambdarank",), ("blocks",)),
     "targets": (("lambdarank", "yetirank"), ("claims", "objective")),
     "threads": (("listnet", "passes", "processes"), ("passes", "processes")),
     "unbiased": (("unbiased",), ("unbiased",)),
@@ -123,175 +124,78 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 # Faults that no test can catch, as this script prints them, and why.
 EQUIVALENT = {
-    "around: @dataclass(frozen=True, kw_only=True) => @dataclass(frozen=True, kw_only=False)": (
+    "around: kw_only=True => kw_only=False": (
         "its only argument is declared again where it is used"
     ),
-    "bisection: low, high = lowest + 1, last - 1 => low, high = lowest - 1, last - 1": (
+    "bisection.halve: lowest + 1 => lowest - 1 (2)": (
         "no level below the part begins at its middle or after it: the search finds the same"
     ),
-    "columns: if q > first and (n > BLOCK or columns > BATCH):"
-    " => if q > first and (n >= BLOCK or columns > BATCH):": (
+    "columns.batch_end: n > BLOCK => n >= BLOCK (2)": (
         "only where a batch ends, and queries of a batch do not interact"
     ),
-    "columns: if (sort or long) and by_score: => if (sort or long) or by_score:": (
-        "sorted by score before the sort by worth: the same pairs"
-    ),
-    "columns: others += 1 if grade != worth else 0 => others += 1 if grade != worth else 1": (
-        "whole gains are merged too, into the same order"
-    ),
-    "curvature: CONSTANT, GAUSS_NEWTON, EXACT = 0, 1, 2"
-    " => CONSTANT, GAUSS_NEWTON, EXACT = 0, 1, 3": "any three numbers",
-    "curvature: floor = max(HESSIAN_FLOOR, INDEFINITE_FLOOR * total / max(1, len(hess)))"
-    " => floor = max(HESSIAN_FLOOR, INDEFINITE_FLOOR * total / max(2, len(hess)))": (
-        "the total of a single document is zero"
-    ),
-    "dominance: fit = np.empty((6, fits.shape[2])) => fit = np.empty((7, fits.shape[2]))": (
-        "a row that nobody reads"
-    ),
-    "dominance: while kind + 1 < SPREADS and sigma * spread > SPREAD * 2.0 ** (OCTAVES * kind):"
-    " => while kind + 1 < SPREADS and sigma * spread >= SPREAD * 2.0 ** (OCTAVES * kind):": (
-        "where one fit takes over from another: both agree"
-    ),
-    "draws: for k in range(9, -1, -1): => for k in range(10, -1, -1):": (
-        "one more term, of 6e-17 at most"
-    ),
-    "draws: while stop < last and boundaries[stop + 1] - boundaries[first] <= BLOCK:"
-    " => while stop < last and boundaries[stop - 1] - boundaries[first] <= BLOCK:": (
+    "curvature: 0, 1, 2 => 0, 1, 3": ("any three numbers"),
+    "draws._batch_end: stop + 1 => stop - 1": (
         "only how many queries a batch has: any number will do"
     ),
-    'driver: of_short = {"packing": packing, "pack": packer(long=False, **rules)}'
-    ' => of_short = {"packing": packing, "pack": packer(long=True, **rules)}': (
-        "the same numbers, from slower code"
-    ),
-    "driver: for many in (False, True) => for many in (True, True)": (
-        "the same numbers, from code that is slow to compile"
-    ),
-    "driver: of_derivatives.insert(0, Loop(run, lanes.LONGEST, lanes.new_lanes)) => pass": (
-        "the same numbers, from slower code"
-    ),
-    "lanes: power[i] = -math.inf => power[i] = (math.inf)": "numbers that nobody reads",
-    "loops: grad, hess = np.zeros(b - a), np.zeros(b - a)"
-    " => grad, hess = np.zeros(b + a), np.zeros(b - a)": "zeros that nobody reads",
-    "loops: grad, hess = np.zeros(b - a), np.zeros(b - a)"
-    " => grad, hess = np.zeros(b - a), np.zeros(b + a)": "zeros that nobody reads",
-    "frank: better, worse = (i, j) if labels[i] > labels[j] else (j, i)"
-    " => better, worse = (i, j) if labels[i] >= labels[j] else (j, i)": (
-        "documents of equal grade are skipped above"
-    ),
-    'jit: options |= {"fastmath": IN_ORDER} if in_order else {} => pass': (
-        "the last bits of sums, where a processor's vectors split two copies of a loop differently"
-    ),
-    'jit: HELPER = {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper}'
-    ' => HELPER = {**OPTIONS, "no_cpython_wrapper": False, "pipeline_class": _Helper}': (
-        "compiling takes longer"
-    ),
-    "jit: self.state.flags.noalias = True => self.state.flags.noalias = False": (
+    "draws._cosine: range(9, -1, -1) => range(10, -1, -1)": ("one more term, of 6e-17 at most"),
+    "engine/gains.write_exponential_gains: len(y) if rest > 0 else 0 => len(y) if rest > 0"
+    " else 1": ("without a rest the first grade is in the table"),
+    "engine/gains: np.arange(32.0) => np.arange(33.0)": ("no grade above 31 is looked up"),
+    "engine/gains: np.arange(4096) => np.arange(4097)": ("the same number, looked up"),
+    "engine/targets.swaps_of: (2, n) => (3, n)": ("a row that nobody reads"),
+    "jit.__init__: self.state.flags.noalias = True => self.state.flags.noalias = False": (
         "loops check for overlap: they take longer"
     ),
-    "jit: return digest.hexdigest()[:16] => return digest.hexdigest()[:17]": "a longer name",
-    'jit: name = "_".join([function.__name__, *(key for key in globals if globals[key] is True)])'
-    ' => name = "_".join([function.__name__, *(key for key in globals if globals[key] is'
-    " False)])": "other names, which differ in the same places",
-    "jit: for shared, own in zip(library._shared_module.functions, module.functions, strict=True):"
-    " => for shared, own in zip(library._shared_module.functions, module.functions,"
-    " strict=False):": "a module and its clone have the same functions",
-    "lambdarank: NO_FITS = np.zeros((1, 1, 1)) => NO_FITS = np.zeros((1, 2, 1))": (
-        "a placeholder where no fit is read"
+    "jit._sources: :16 => :17": ("a longer name"),
+    "jit.bind: globals[key] is True => globals[key] is False": (
+        "other names, which differ in the same places"
     ),
-    "long_smooth_ap: sums = np.empty((2, TERMS)) => sums = np.empty((3, TERMS))": (
-        "a row that nobody reads"
+    "jit.finalize_copy: strict=True => strict=False": (
+        "a module and its clone have the same functions"
     ),
-    "mix: pairs = list(zip(parts, mean_hessians, strict=True))"
-    " => pairs = list(zip(parts, mean_hessians, strict=False))": "as many means as parts",
-    "pairs: array = array.reshape(0, 2) => array = array.reshape(0, 3)": "no pair has no weight",
-    "pairs: if array.size == 0 and array.ndim <= 2: => if array.size == 0 and array.ndim <= 3:": (
-        "no pair in any form"
+    'jit.jit_disjoint: options |= {"fastmath": IN_ORDER} if in_order else {} => pass': (
+        "the last bits of sums, where a processor's vectors split two copies of a loop differently"
     ),
-    "pearson: if unit > p.sigma: => if unit >= p.sigma:": "both ways agree where they meet",
-    "pearson: share = 2.0**500 if largest < SMALL else 1.0"
-    " => share = 2.0**500 if largest < SMALL else 2.0": "a power of two, which is divided out",
-    "query_cross_entropy: if abs(excess) <= 1e-15 * n or after == b:"
-    " => if abs(excess) <= 1e-15 / n or after == b:": "one step more, of no length",
-    "query_cross_entropy: after = step if least < step < most else 0.5 * least + 0.5 * most"
-    " => after = step if least < step < most else 0.5 * least + 1.5 * most": (
-        "beyond the bracket, from where the next step comes back"
-    ),
-    "ranknet: return loss / max(1, count_pairs(labels)) if p.normalize else loss"
-    " => return loss / max(2, count_pairs(labels)) if p.normalize else loss": (
-        "a long list has no pairs, or many"
-    ),
-    "order: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
+    'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
+    ' "no_cpython_wrapper": False, "pipeline_class": _Helper}': ("compiling takes longer"),
+    "long_smooth_ap._add_counts: (2, TERMS) => (3, TERMS)": ("a row that nobody reads"),
+    "loops.losses_of_whole_queries: b - a => b + a": ("zeros that nobody reads"),
+    "loops.losses_of_whole_queries: b - a => b + a (2)": ("zeros that nobody reads"),
+    "mix.on_one_scale: strict=True => strict=False": ("as many means as parts"),
+    "order._order_long: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
         "only when bucket sorting gives up: the other way sorts the same"
     ),
-    "order: top, bottom = scores[0], scores[0] => top, bottom = scores[1], scores[0]": (
-        "the loop starts at the first score again"
+    "order._order_long: moves < 0 => moves <= 0": ("another threshold"),
+    "order._order_long: n - 1 => n - 2": ("other buckets, in the same order"),
+    "order._order_long: scores[0] => scores[1] (2)": ("the loop starts at the first score again"),
+    "pairs._columns: array.ndim <= 2 => array.ndim <= 3": ("no pair in any form"),
+    "pairs._columns: array.reshape(0, 2) => array.reshape(0, 3)": ("no pair has no weight"),
+    "pearson._centre: 2.0**500 if largest < SMALL else 1.0 => 2.0**500 if largest < SMALL"
+    " else 2.0": ("a power of two, which is divided out"),
+    "pearson._kernel: unit > p.sigma => unit >= p.sigma": ("both ways agree where they meet"),
+    "query_cross_entropy._shift: 0.5 * most => 1.5 * most": (
+        "beyond the bracket, from where the next step comes back"
     ),
-    "order: if moves < 0: => if moves <= 0:": "another threshold",
-    "pair_losses: fit = np.zeros((1, 6, WIDTH)) => fit = np.zeros((1, 7, WIDTH))": (
-        "a row that nobody reads"
-    ),
-    "order: scale = (n - 1) / (top - bottom) => scale = (n - 2) / (top - bottom)": (
-        "other buckets, in the same order"
-    ),
-    "query_softmax: top, best, total = 0.0, scores[0], 0.0"
-    " => top, best, total = 0.0, scores[1], 0.0": "the best of all is looked for in any case",
-    "shf_sdcg: for level in range(batch.runs.shape[1] - 1):"
-    " => for level in range(batch.runs.shape[1] + 1):": (
-        "numbers for grades that are not there, which nobody reads"
-    ),
-    "shf_sdcg: for m in range(1 if batch.spans_blocks else batch.blocks):"
-    " => for m in range(2 if batch.spans_blocks else batch.blocks):": (
-        "a cut-off of the second block, which nobody reads"
-    ),
-    "shf_sdcg: hinge = sigmoid if lead >= 0.0 else 0.5 - 0.25 * p.alpha * lead # (14), sign fixed"
-    " => hinge = sigmoid if lead > 0.0 else 0.5 - 0.25 * p.alpha * lead # (14), sign fixed": (
-        "one half either way"
-    ),
-    "reg_shf_sdcg: super().__post_init__() => pass": "its parts check the Hessian",
-    "smooth_ndcg: return np.empty(0), np.empty(0) => return np.empty(0), np.empty(1)": (
+    "query_cross_entropy._shift: 1e-15 * n => 1e-15 / n": ("one step more, of no length"),
+    "query_softmax._kernel: scores[0] => scores[1]": ("the best of all is looked for in any case"),
+    "reg_shf_sdcg.__post_init__: super().__post_init__() => pass": ("its parts check the Hessian"),
+    "smooth_ndcg._weights: np.empty(0) => np.empty(1)": (
         "the second is not read where the first is empty"
     ),
-    "near_field: while better <= final and worths[better] <= worths[i]:"
-    " => while better > final and worths[better] <= worths[i]:": (
-        "pairs that add nothing are visited too: it takes longer"
-    ),
-    "swaps: own[column] = rank_discount(d, b - a, place[column] + 1)"
-    " => own[column] = rank_discount(d, ((a) - (b)), place[column] + 1)": (
-        "only differences of discounts count, and those of n - r are the same for every n"
-    ),
-    "swaps: weight = abs(gap) * abs(own_discount - discounts[start + j]) # w_ij"
-    " => weight = abs(gap) * abs(((discounts[start + j]) - (own_discount))) # w_ij": (
-        "only its magnitude is used"
-    ),
-    "engine/gains: for i in range(len(y) if rest > 0 else 0):"
-    " => for i in range(len(y) if rest > 0 else 1):": (
-        "without a rest the first grade is in the table"
-    ),
-    "engine/gains: DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(4096))"
-    " => DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(4097))": "the same number, looked up",
-    "engine/gains: EXPONENTIAL = np.exp2(np.arange(32.0)) - 1.0"
-    " => EXPONENTIAL = np.exp2(np.arange(33.0)) - 1.0": "no grade above 31 is looked up",
-    "engine/targets: upper, lower = np.zeros((2, n)), np.zeros((2, n))"
-    " => upper, lower = np.zeros((2, n)), np.zeros((3, n))": "a row that nobody reads",
-    "threads: if n_chunks <= 1: => if n_chunks < 1:": "one chunk is all there is",
-    "threads: shares = np.linspace(0.0, total, n_chunks + 1)[1:-1]"
-    " => shares = np.linspace(1.0, total, n_chunks + 1)[1:-1]": "a cut one pair further on",
-    "xe_ndcg: return XENDCGParams(p.gammas[a:b] if len(p.gammas) > 1 else p.gammas)"
-    " => return XENDCGParams(p.gammas[a:b] if len(p.gammas) > 2 else p.gammas)": (
-        "with two documents in all, there is something to rank only if they share a query"
-    ),
-    "vector: MANTISSA, EXPONENT_OF_ONE = (1 << 52) - 1, 1023 << 52"
-    " => MANTISSA, EXPONENT_OF_ONE = (1 << 52) - 2, 1023 << 52": (
-        "the last bit of a number, less than the error that is promised"
-    ),
-    "vector: return width + LANES if n > STRIDE and width % STRIDE == STRIDE - LANES else width"
-    " => return width + LANES if n >= STRIDE and width % STRIDE == STRIDE - LANES else width": (
-        "n = STRIDE needs no padding in either case"
-    ),
-    "validation: if (array[bad] > most).all(): => if (array[bad] >= most).all():": (
+    "threads.over_queries: n_chunks <= 1 => n_chunks < 1": ("one chunk is all there is"),
+    "threads.over_queries: np.linspace(0.0, total, n_chunks + 1) => np.linspace(1.0, total,"
+    " n_chunks + 1)": ("a cut one pair further on"),
+    "validation.check_labels: array[bad] > most => array[bad] >= most": (
         "the largest value allowed is not among them"
     ),
-    "yetirank: drawn = p.uniforms.size > 1 => drawn = p.uniforms.size > 2": (
+    "vector.padded: n > STRIDE => n >= STRIDE": ("n = STRIDE needs no padding in either case"),
+    "vector: (1 << 52) - 1 => (1 << 52) - 2": (
+        "the last bit of a number, less than the error that is promised"
+    ),
+    "xe_ndcg._of_query: len(p.gammas) > 1 => len(p.gammas) > 2": (
+        "with two documents in all, there is something to rank only if they share a query"
+    ),
+    "yetirank._kernel: p.uniforms.size > 1 => p.uniforms.size > 2": (
         "with two documents in all, either order has the same pair"
     ),
 }
@@ -303,12 +207,8 @@ ALIKE = {
     r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*": (
         "how work is shared out: any share gives the same"
     ),
-    r"threads = .* if total (> 2|>= 3) \* _COST_WORTH_A_THREAD else 1": "another threshold",
-    r"return new_columns\(longest\), tables\(MAX_LEVELS if longest >=? BLOCK else [12]\)": (
-        "a table that is not needed, or with room for more levels"
-    ),
-    r"if many and size (>=|<) DIRECT.*|fits_many = .* >= DIRECT // 2": "another threshold",
-    r"direct = 1 < top <= DIRECT_TOP.*|(SMALL|MOST_STEPS) = .*": "another threshold",
+    r"total > 2 \* _COST_WORTH_A_THREAD|3 \* _COST_WORTH_A_THREAD": "another threshold",
+    r"(SMALL|MOST_STEPS|TOP) = .*": "another threshold",
 }
 
 SWAPS: dict[type[ast.AST], tuple[str, ...]] = {
@@ -331,26 +231,38 @@ class Fault(NamedTuple):
     """A piece of a file and its replacement."""
 
     name: str
+    function: str  # empty outside of functions
     line: int
     start: int
     end: int
     new: str
     source: str
+    shown: tuple[int, int]  # the expression or statement around it
+    nth: int = 1  # of those with this text
 
     @property
     def mutant(self) -> str:
         return self.source[: self.start] + self.new + self.source[self.end :]
 
     def __str__(self) -> str:
-        begin = self.source.rfind("\n", 0, self.start) + 1
-        stop = self.source.find("\n", self.end)
+        begin, stop = self.shown
         old = self.source[begin:stop]
         new = self.source[begin : self.start] + self.new + self.source[self.end : stop]
-        return " ".join(f"{self.name}: {old.strip()}  =>  {new.strip()}".split())
+        place = f"{self.name}.{self.function}" if self.function else self.name
+        again = f" ({self.nth})" if self.nth > 1 else ""
+        return " ".join(f"{place}: {old} => {new}{again}".split())
 
 
 def faults(name: str, source: str) -> Iterator[Fault]:
     """Yield every fault of a file of objectives/."""
+    seen: Counter[str] = Counter()
+    for fault in faults_of(name, source):
+        seen[str(fault)] += 1
+        yield fault._replace(nth=seen[str(fault)])
+
+
+def faults_of(name: str, source: str) -> Iterator[Fault]:
+    """Yield the same faults, without their numbers."""
     starts = [0]
     for row in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(row.encode()))
@@ -361,9 +273,14 @@ def faults(name: str, source: str) -> Iterator[Fault]:
     def span(node: ast.AST) -> tuple[int, int]:
         return at(node.lineno, node.col_offset), at(node.end_lineno, node.end_col_offset)
 
+    places = {node: (around, function) for node, around, function in computing(ast.parse(source))}
+
     def fault(node: ast.AST, new: str, where: tuple[int, int] | None = None) -> Fault:
         start, end = where or span(node)
-        return Fault(name, node.lineno, start, end, new, source)
+        around, function = places[node]
+        # A constant says little without what it is part of.
+        shown = span(around if isinstance(node, ast.Constant) else node)
+        return Fault(name, function, node.lineno, start, end, new, source, shown)
 
     def text(node: ast.AST) -> str:
         start, end = span(node)
@@ -378,7 +295,7 @@ def faults(name: str, source: str) -> Iterator[Fault]:
         ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Lt: "<", ast.LtE: "<=",
         ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.And: "and", ast.Or: "or",
     }  # fmt: skip
-    for node in computing(ast.parse(source)):
+    for node in places:
         match node:
             case ast.BinOp(left, op, right) if type(op) in SWAPS:
                 for new in SWAPS[type(op)]:
@@ -409,23 +326,26 @@ def faults(name: str, source: str) -> Iterator[Fault]:
                 yield fault(node, "pass")
 
 
-def computing(tree: ast.Module) -> Iterator[ast.AST]:
-    """Walk through the code that computes: functions, methods, constants, but not annotations."""
-    stack: list[ast.AST] = list(tree.body)
+def computing(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST, str]]:
+    """Walk through the code that computes: functions, methods, constants, but not annotations.
+
+    Yields each node, what it is part of, and the name of its function.
+    """
+    stack: list[tuple[ast.AST, ast.AST, str]] = [(node, tree, "") for node in tree.body]
     while stack:
-        node = stack.pop()
+        node, parent, function = stack.pop()
         match node:
             case ast.FunctionDef(name="contract"):  # data that other tests compare with the code
                 continue
             case ast.FunctionDef():
-                stack.extend(node.body)
+                stack.extend((each, node, node.name) for each in node.body)
                 continue
             case ast.AnnAssign() | ast.Raise() | ast.JoinedStr():
                 continue
             case ast.Subscript(value=ast.Name("Callable" | "tuple" | "dict" | "list")):
                 continue
-        yield node
-        stack.extend(ast.iter_child_nodes(node))
+        yield node, parent, function
+        stack.extend((each, node, function) for each in ast.iter_child_nodes(node))
 
 
 class Limits(NamedTuple):
@@ -655,7 +575,7 @@ def main() -> None:
             for fault in every:
                 compile(fault.mutant, name, "exec")
             survivors = to_catch = [fault for fault in every if not equivalent(fault)]
-            unchanged = Fault(name, 1, 0, 0, "", source)
+            unchanged = Fault(name, "", 1, 0, 0, "", source, (0, 0))
             for compiled in (False, True):
                 if not survivors:
                     break

@@ -617,7 +617,7 @@ def pl_rank(scores, grades, *, k=None, frozen_at=None, **_):
 
 
 def _pl_rank_terms(scores, grades, k, order):
-    """Yield (i, chance, d (g - E), d (g + E) + |C|, B, whether i is placed) for all choices."""
+    """Yield (i, chance, d (g + E) + |C|) for all choices."""
     cut = min(len(scores), k or len(scores))
     for t in range(cut):
         rest, chances = choices(scores, order, t)
@@ -626,27 +626,7 @@ def _pl_rank_terms(scores, grades, k, order):
         for i, p in zip(rest, chances, strict=True):
             g, d = gain(grades[i]), discount(t + 1)
             beyond = behind - mean * sum(discount(x + 1) for x in range(t + 1, cut))
-            yield i, p, d * (g - mean), d * (g + mean) + abs(beyond), behind, i == order[t]
-
-
-def pl_rank_diagonal(scores, grades, k, order):
-    """Return the estimate of the true diagonal from one ranking."""
-    a, c, rest = (np.zeros(len(scores)) for _ in range(3))
-    for i, p, lead, _both, behind, placed in _pl_rank_terms(scores, grades, k, order):
-        a[i] += p * (lead - behind) + (behind if placed else 0.0)
-        c[i] += placed - p
-        rest[i] += p * (lead - behind) - p * p * (2.0 * lead - behind)
-    return -(a * c + rest) / ideal_dcg(grades, k)
-
-
-@any_gain
-def pl_rank_exact(scores, grades, *, k=None, **_):
-    """Return this estimate for the ranking by score, floored as indefinite Hessians are."""
-    if nothing_to_rank(grades):
-        return np.zeros(len(scores))
-    order = sorted(range(len(scores)), key=lambda i: -scores[i])
-    h = pl_rank_diagonal(scores, grades, k, order)
-    return np.maximum(h, 0.1 * np.mean(np.abs(h)))
+            yield i, p, d * (g + mean) + abs(beyond)
 
 
 @any_gain
@@ -654,7 +634,7 @@ def pl_rank_gauss_newton(scores, grades, *, k=None, **_):
     hess = np.zeros(len(scores))
     if not nothing_to_rank(grades):
         order = sorted(range(len(scores)), key=lambda i: -scores[i])
-        for i, p, _lead, both, _behind, _placed in _pl_rank_terms(scores, grades, k, order):
+        for i, p, both in _pl_rank_terms(scores, grades, k, order):
             hess[i] += p * (1.0 - p) * both / ideal_dcg(grades, k)
     return hess
 
@@ -1103,25 +1083,6 @@ def _exact(loss):
     return exact
 
 
-def _exact_floored(loss):
-    def exact(scores, grades, **parameters):
-        """Return the true diagonal, floored at a tenth of the query's mean magnitude."""
-        h = _exact(loss)(scores, grades, **parameters)
-        return np.maximum(h, 0.1 * np.mean(np.abs(h)))
-
-    return exact
-
-
-def reg_shf_sdcg_exact(
-    scores, grades, *, total_rounds, round, target="grade", tau=None, alpha=5.0, **rest
-):
-    t = tau_of_round(round, total_rounds) if tau is None else tau
-    squares = np.full(len(scores), 2.0)
-    return t * squares + (1.0 - t) * np.maximum(
-        _exact_floored(shf_sdcg)(scores, grades, alpha=alpha, **rest), FLOOR
-    )
-
-
 # ---- given pairs --------------------------------------------------------------------------------
 
 
@@ -1269,19 +1230,17 @@ _SDCG_PARAMETERS = (
 _SDCG_PATHS = (0, 5, 6, 10, 12, 13, 14, -1)
 
 ORACLES = {
-    "sdcg": Oracle(
-        sdcg, _exact_floored(sdcg), sdcg_gauss_newton, _SDCG_PARAMETERS, paths=_SDCG_PATHS
-    ),
+    "sdcg": Oracle(sdcg, None, sdcg_gauss_newton, _SDCG_PARAMETERS, paths=_SDCG_PATHS),
     "shf-sdcg": Oracle(
         shf_sdcg,
-        _exact_floored(shf_sdcg),
+        None,
         shf_sdcg_gauss_newton,
         _SDCG_PARAMETERS,
         paths=_SDCG_PATHS,
     ),
     "reg-shf-sdcg": Oracle(
         reg_shf_sdcg,
-        reg_shf_sdcg_exact,
+        None,
         reg_shf_sdcg_gauss_newton,
         (
             {"total_rounds": 10},
@@ -1352,7 +1311,7 @@ ORACLES = {
         ({}, {"normalize": True}),
         kinks=lambda parameters: (0.0, 1.0),
     ),
-    "frank": Oracle(frank, _exact_floored(frank), frank_gauss_newton, ({}, {"normalize": True})),
+    "frank": Oracle(frank, None, frank_gauss_newton, ({}, {"normalize": True})),
     "rankboost": Oracle(
         rankboost,
         _exact(rankboost),
@@ -1388,14 +1347,14 @@ ORACLES = {
     ),
     "pl-rank": Oracle(
         pl_rank,
-        pl_rank_exact,
+        None,
         pl_rank_gauss_newton,
         ({}, {"k": 1, "permutations": 1}, {"gain": "linear"}, {"k": 3}),
         loss_atol=1e-14,
     ),
     "soft-ndcg": Oracle(
         soft_ndcg,
-        _exact_floored(soft_ndcg),
+        None,
         soft_ndcg_gauss_newton,
         ({}, {"sigma": 0.7}, {"sigma": 4.0}, {"gain": "linear", "discount": "reciprocal"}),
         paths=(0, 2),
@@ -1403,7 +1362,7 @@ ORACLES = {
     ),
     "smooth-ndcg": Oracle(
         smooth_ndcg,
-        _exact_floored(smooth_ndcg),
+        None,
         smooth_ndcg_gauss_newton,
         (
             {},
@@ -1416,13 +1375,13 @@ ORACLES = {
     ),
     "smooth-precision": Oracle(
         smooth_precision,
-        _exact_floored(smooth_precision),
+        None,
         smooth_precision_gauss_newton,
         ({}, {"k": 1, "sigma": 0.3}, {"k": 3, "sigma": 4.0}),
     ),
     "smooth-ap": Oracle(
         smooth_ap,
-        _exact_floored(smooth_ap),
+        None,
         smooth_ap_gauss_newton,
         (
             {},
@@ -1478,7 +1437,7 @@ ORACLES = {
     "query-rmse": Oracle(query_rmse, _exact(query_rmse), query_rmse_majorizer, ({},), paths=(0,)),
     "pearson": Oracle(
         pearson,
-        _exact_floored(pearson),
+        None,
         pearson_gauss_newton,
         ({}, {"sigma": 1.5}, {"sigma": 5.0}),
         loss_atol=1e-14,
@@ -1492,7 +1451,7 @@ ORACLES = {
     ),
     "calibrated": Oracle(
         calibrated,
-        _exact_floored(calibrated),
+        None,
         calibrated_majorizer,
         ({}, {"top": 4.0}, {"share": 0.0}, {"top": 2.5, "share": 0.9}),
         # With fewer than a dozen documents, only a large share shows that it is not convex.

@@ -789,7 +789,7 @@ def test_a_progress_bar_shows_the_time_left(files: list[Path], tmp_path: Path) -
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("comp", ["compare"]),
+        ("comp", ["compare", "compile"]),
         ("compare --fol", ["--folds", "--folds-by"]),
         ("compare -o shf", ["shf-sdcg"]),
         ("compare -o sdcg,gb", ["sdcg,gbrank"]),

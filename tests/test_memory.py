@@ -90,6 +90,4 @@ def test_one_call_of_a_host(name, dtype):
     # A mixture holds gradient and Hessian of each part until the scales of all are known.
     parts = parts_of(objective, 1)
     per_document = 48 + 16 * (len(parts) - 1) + 8 * objective.n_draws
-    # A loss with an `offset` of its own measures a copy of the scores in units of it.
-    per_document += 8 * any(getattr(part, "_unit", 1.0) != 1.0 for _, part in parts)
     assert peak <= per_document * len(labels) + 40 * len(group) + 50_000

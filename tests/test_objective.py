@@ -7,6 +7,7 @@ checks of its parameters, and parameters that may be schedules.
 
 import copy
 import pickle
+import re
 from dataclasses import FrozenInstanceError, fields
 from typing import get_args
 
@@ -369,6 +370,15 @@ def test_bad_parameters_are_refused(name):
         for value, error in REFUSED[parameter.name]:
             with pytest.raises(error, match=message):
                 cls(**{**good, parameter.name: value})
+
+
+@every_name
+def test_hessians_that_are_not_offered_name_those_that_are(name):
+    cls = REGISTRY[name]
+    if "exact" not in cls.hessians:
+        known = re.escape(", ".join(cls.hessians))
+        with pytest.raises(ValueError, match=f"unknown hessian 'exact' .known: {known}.$"):
+            cls(**{**ORACLES[name].parameters[-1], "hessian": "exact"})
 
 
 # ---- the domain of labels ------------------------------------------------------------------------

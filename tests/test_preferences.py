@@ -144,8 +144,6 @@ def test_given_pairs_equal_the_oracle(name, number, hessian, labelled, rng):
             np.testing.assert_allclose(grad[rows], numeric, rtol=1e-6, atol=1e-7)
         if hessian == "constant":
             want = np.ones(len(s))
-        elif name == "frank" and hessian == "exact":
-            continue
         else:
             want = np.maximum(preferences_gauss_newton(s, y, own, **options), FLOOR)
         np.testing.assert_allclose(hess[rows], want, rtol=1e-9, atol=1e-12)
@@ -285,7 +283,8 @@ def test_leads_at_the_ends_of_float64(name):
         for high in (40.0, 1e30, 1e150, 1e300):
             scores = [high, -high, 0.0]
             got, want = (each.grad_hess(scores, labels, [3]) for each in (objective, alone))
-            np.testing.assert_allclose(got, want, rtol=1e-10)
+            # Two pulls of 2e-18 may cancel to the last bit, or all but that.
+            np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-32)
 
 
 # ---- what is handed over -------------------------------------------------------------------------

@@ -310,7 +310,8 @@ def test_processes_compile_into_one_cache_at_once(alone, tmp_path):
     assert run(tmp_path, show, **cache) == [alone, "False"]
 
 
-def test_running_a_program_again_compiles_nothing(tmp_path):
+@pytest.mark.parametrize("ahead", [False, True], ids=["run before", "compiled ahead"])
+def test_running_a_program_again_compiles_nothing(ahead, tmp_path):
     program = """
         import lightgbm, xgboost
         from numba.core import event
@@ -327,7 +328,8 @@ def test_running_a_program_again_compiles_nothing(tmp_path):
             boostrank.evaluate(scores, labels, group, ("ndcg@10", "map"))
         print(sorted({str(found.data["dispatcher"]) for _, found in compiled.buffer}))
         """
-    run(tmp_path, program)
+    compiling = "boostrank.compile([boostrank.LambdaRank(), boostrank.SHFSDCG(k=10), 'ranknet'])"
+    run(tmp_path, compiling if ahead else program)
     assert run(tmp_path, program) == ["[]"]
 
 

@@ -165,4 +165,4 @@ def test_compiling_is_announced_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ).stderr
         for _ in range(2)
     ]  # fmt: skip
-    assert said == ["boostrank: compiling; later runs start at once\n", ""]
+    assert said == ["boostrank: compiling, which takes a few seconds\n", ""]

@@ -68,6 +68,8 @@ Dask
 
 Numba
 
+- ``compile``, ``overloads`` and ``disable_compile`` of a compiled function
+  (``objectives/engine/pointers.py``). Without: no gradient. Test: tests/test_oracle.py, all of it.
 - The options ``no_cfunc_wrapper`` and ``no_cpython_wrapper`` of `njit` (``objectives/engine``).
   Without: compiling takes longer. Test: tests/test_package.py,
   test_python_calls_no_helper_of_a_kernel.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.objectives.engine.gains import DISCOUNT_KINDS
+from boostrank.objectives.engine.gains import RANK_DISCOUNTS
 from boostrank.objectives.gains import Gain, check_discount, check_gain, said
 from boostrank.objectives.validation import Floats, check_choice
 
@@ -98,7 +98,7 @@ def find_convention(name: str, gain: Any = None, discount: Any = None) -> Conven
     if gain is not None:
         changes["gain"] = check_gain("gain", gain)
     if discount is not None:
-        changes["discount"] = check_discount("discount", discount, DISCOUNT_KINDS)
+        changes["discount"] = check_discount("discount", discount, RANK_DISCOUNTS)
     for what, value in changes.items():
         if what not in rules.open_to and value != getattr(rules, what):
             others = [other for other in CONVENTIONS if what in CONVENTIONS[other].open_to]

@@ -9,16 +9,24 @@ Rules of the engine
     threads. One thread computes a whole query (`threads`). Random draws are hashes of the query's
     scores (`draws`). Sums over all documents are sums of fixed blocks.
 
-    Loops over queries are written once, in `loops`, and bound by `driver` to the functions of a
-    loss. A loss's own file holds its mathematics.
+    Loops over queries are written once. That of the sigmoid losses (`sigmoid`) is compiled once for
+    all of them: what is a loss's own is a pointer to a compiled function (`pointers`), or numbers.
+    Other losses have one function for a query, to which `driver` binds the loops of `loops`. A
+    loss's own file holds its mathematics.
+
+    A sum over pairs is written three times: one by one (`pairs`), by sums of exponentials between
+    blocks (`far_field`), and by grades (`parts`). A loss brings what a pair adds, and coefficients.
 
     Every function is compiled with one of the decorators of `jit`, which says when to use which. A
     function that Python calls too has Numba's `register_jitable`. Functions on disk are found by
-    name, so `bind` gives them distinct names.
+    name, so `bind` and `pair_loop` give them distinct names.
 
-    Scratch has names. The numbers of documents are kept in columns (`columns`) or, for short
-    queries, in lanes (`lanes`). A function names those it uses in its first lines. NumPy makes the
-    scratch: each array that a kernel makes takes long to compile.
+    Scratch has names: the numbers of documents are kept in columns (`columns`). A function names
+    those it uses in its first lines. NumPy makes the scratch: each array that a kernel makes takes
+    long to compile.
+
+    Where one way of summing takes over from another is data (`columns.Tuning`), not code: tests
+    pass small numbers.
 
     Nothing overflows, whatever the scores. Exponents are differences from a score of the same block
     and at most 150. Where differences are larger, pairs are computed one by one. 1 - G is never

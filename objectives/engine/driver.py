@@ -1,26 +1,16 @@
 """Kernels: the functions of one loss, bound to loops over queries."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numba
 import numpy as np
 
 from ..validation import Floats, Integers
-from . import lanes, loops
-from .columns import BLOCK, DIRECT_UP_TO, MAX_LEVELS, UNLIMITED, Columns, new_columns, packer
-from .curvature import EXACT
-from .jit import OPTIONS, Function, bind, jit_entry, jit_helper, jit_inline
+from . import loops
+from .columns import UNLIMITED
+from .jit import OPTIONS, PACKAGE, Function, bind, jit_entry, jit_helper, jit_inline
 from .threads import over_queries
-
-# Longer queries use a loss's own function for long queries, where it has one.
-LONG = 1024
-
-Scratch = Callable[[int], tuple[Any, ...]]
-
-
-def _no_scratch(longest: int) -> tuple[()]:
-    return ()
 
 
 class Loop(NamedTuple):
@@ -32,14 +22,10 @@ class Loop(NamedTuple):
         One of `loops`, bound to functions of a loss.
     most : int
         Documents in the longest query that it takes.
-    scratch : function
-        ``scratch(longest)``: what `run` takes after `sizes`, for queries of up to this many
-        documents. Made by NumPy: each array that a kernel allocates takes long to compile.
     """
 
     run: Function
     most: int = UNLIMITED
-    scratch: Scratch = _no_scratch
 
 
 class Loops(NamedTuple):
@@ -54,7 +40,7 @@ class Loops(NamedTuple):
     loops: tuple[Loop, ...]
 
     def over(self, boundaries: Integers, *args: Any) -> None:
-        """Run over all queries; `args` are what the loops take after their scratch."""
+        """Run over all queries; `args` are what the loops take after `sizes`."""
         n_docs = np.diff(boundaries)
         longest = int(n_docs.max(initial=0))
         wanted = []
@@ -66,33 +52,22 @@ class Loops(NamedTuple):
 
         def run_all(first: int, last: int, boundaries: Integers, *args: Any) -> None:
             for loop, sizes in wanted:
-                loop.run(first, last, boundaries, sizes, *loop.scratch(sizes[1]), *args)
+                loop.run(first, last, boundaries, sizes, *args)
 
         over_queries(run_all, boundaries, *args)
 
 
 def of_all(run: Function) -> Loops:
-    """Return a loop that takes queries of any length and no scratch."""
+    """Return a loop that takes queries of any length."""
     return Loops((Loop(run),))
 
 
-class Kernel(NamedTuple):
-    """A loss in compiled form.
+class Kernel(Protocol):
+    """A loss in compiled form."""
 
-    Attributes
-    ----------
-    params : NamedTuple class
-        The parameters that its functions take.
-    of_losses, of_derivatives : Loops
-    of_exact : Loops, optional
-        Exact Hessians, if they share little with the others: compiled only when asked for. The
-        gradient that these write is not used.
-    """
-
-    params: type
-    of_losses: Loops
-    of_derivatives: Loops
-    of_exact: Loops | None = None
+    @property
+    def params(self) -> Any:
+        """The class of the parameters that its functions take, a NamedTuple."""
 
     def losses(
         self, p: Any, boundaries: Integers, scores: Floats, labels: Floats, loss: Floats
@@ -107,7 +82,6 @@ class Kernel(NamedTuple):
         scores, labels : float64 arrays (n_docs,)
         loss : float64 array (n_queries,)
         """
-        self.of_losses.over(boundaries, scores, labels, p, loss)
 
     def derivatives(
         self,
@@ -130,11 +104,33 @@ class Kernel(NamedTuple):
         grad, hess : float64 arrays (n_docs,)
             Overwritten.
         """
+
+
+class LoopKernel(NamedTuple):
+    """A kernel from functions of one query."""
+
+    params: type
+    of_losses: Loops
+    of_derivatives: Loops
+
+    def losses(
+        self, p: Any, boundaries: Integers, scores: Floats, labels: Floats, loss: Floats
+    ) -> None:
+        """Write the loss of every query."""
+        self.of_losses.over(boundaries, scores, labels, p, loss)
+
+    def derivatives(
+        self,
+        p: Any,
+        boundaries: Integers,
+        scores: Floats,
+        labels: Floats,
+        hessian: int,
+        grad: Floats,
+        hess: Floats,
+    ) -> None:
+        """Write gradient and Hessian of every query."""
         self.of_derivatives.over(boundaries, scores, labels, p, hessian, grad, hess)
-        if hessian == EXACT and self.of_exact is not None:
-            # The gradient is the same for all Hessians, to the last bit.
-            other_grad = np.empty(len(grad))
-            self.of_exact.over(boundaries, scores, labels, p, hessian, other_grad, hess)
 
 
 @jit_inline
@@ -163,7 +159,7 @@ def query_kernel(params: type, of_query: Function = _same) -> Callable[[Function
 
     def decorate(function: Function) -> Kernel:
         query = jit_helper(function)
-        return Kernel(
+        return LoopKernel(
             params,
             of_all(_bound(loops.losses_of_whole_queries, query=query, of_query=of_query)),
             of_all(_bound(loops.derivatives_of_queries, query=query, of_query=of_query)),
@@ -184,7 +180,7 @@ def query_kernels(params: type, *, loss: Function, derivatives: Function) -> Ker
     derivatives : compiled function
         As in `query_kernel`; what it returns is ignored.
     """
-    return Kernel(
+    return LoopKernel(
         params,
         of_all(_bound(loops.losses_of_queries, query=loss)),
         of_all(_bound(loops.derivatives_of_queries, query=derivatives, of_query=_same)),
@@ -197,7 +193,6 @@ def kernels_by_length(
     *,
     query: Function,
     loss: Function | None = None,
-    exact: Function | None = None,
     long_loss: Function,
     long_derivatives: Function,
 ) -> Kernel:
@@ -213,8 +208,6 @@ def kernels_by_length(
         As in `query_kernel`, for short queries.
     loss : compiled function, optional
         As in `query_kernels`, for short queries; what `query` returns is then ignored.
-    exact : compiled function, optional
-        Like `query`, with an exact Hessian, for queries of any length.
     long_loss, long_derivatives : compiled functions
         As in `query_kernels`, for long ones.
     """
@@ -227,131 +220,21 @@ def kernels_by_length(
         _bound(loops.derivatives_of_queries, query=each, of_query=_same)
         for each in (query, long_derivatives)
     )
-    of_exact = None
-    if exact is not None:
-        of_exact = of_all(_bound(loops.derivatives_of_queries, query=exact, of_query=_same))
-    return Kernel(
+    return LoopKernel(
         params,
         Loops((Loop(run_losses, short_up_to), Loop(run_long_losses))),
         Loops((Loop(run, short_up_to), Loop(run_long))),
-        of_exact,
     )
-
-
-def batch_kernels(
-    params: type,
-    *,
-    packing: Function,
-    by_gain: bool = True,
-    by_level: bool = True,
-    sort: bool = False,
-    tables: Callable[[int], Any],
-    short: Function,
-    short_up_to: int = DIRECT_UP_TO,
-    long: Function,
-    exact: Function | None = None,
-    batch_loss: Function | None = None,
-    query_loss: Function | None = None,
-    long_loss: Function | None = None,
-    in_lanes: Function | None = None,
-) -> Kernel:
-    """Make the kernel of a loss that is computed for batches of queries, packed into columns.
-
-    Parameters
-    ----------
-    params : NamedTuple class
-        The parameters that the functions take.
-    packing : compiled function
-        ``packing(p) -> Packing``.
-    by_gain, by_level, sort : bool
-        As in `columns.packer`.
-    tables : function
-        ``tables(levels)``: the arrays that the far field needs for queries of up to this many
-        levels.
-    short, long : compiled functions
-        ``derivatives(p, batch, tables, w) -> (a, b)`` writes the columns PULL and CURVATURE;
-        gradient and Hessian are a and b times those. Short are queries of up to `short_up_to`
-        documents, which never need the far field: `tables` is None.
-    exact : compiled function, optional
-        The same for an exact Hessian and queries of any length, if the default is not exact. Its
-        gradient is not used.
-    batch_loss : compiled function
-        ``loss(p, batch, tables, w, out)``, which writes to `out` (n_queries,).
-    query_loss, long_loss : compiled functions
-        In its place, ``loss(p, scores, labels) -> loss`` for up to `LONG` documents, and for more.
-    in_lanes : compiled function, optional
-        ``derivatives(p, w) -> (a, b)`` for queries of up to `lanes.LONGEST` documents: writes
-        the sums of `lanes` and the factor of each query.
-    """
-    rules = {"by_gain": by_gain, "by_level": by_level, "sort": sort}
-    of_short = {"packing": packing, "pack": packer(long=False, **rules)}
-    of_any = {"packing": packing, "pack": packer(long=True, **rules)}
-    columns, columns_and_tables = _columns_and(lambda levels: None), _columns_and(tables)
-    if batch_loss is not None:
-        run = _bound(loops.losses_of_batches, batch_loss=batch_loss, **of_any)
-        of_losses = Loops((Loop(run, scratch=columns_and_tables),))
-    else:
-        run, run_long = (
-            _bound(loops.losses_of_queries, query=each) for each in (query_loss, long_loss)
-        )
-        of_losses = Loops((Loop(run, LONG), Loop(run_long)))
-    run = _bound(loops.derivatives_of_batches, derivatives=short, **of_short)
-    run_long = _bound(loops.derivatives_of_batches, derivatives=long, **of_any)
-    of_derivatives = [Loop(run, short_up_to, columns), Loop(run_long, scratch=columns_and_tables)]
-    if in_lanes is not None:
-        fill = lanes.filler(by_gain=by_gain, sort=sort)
-        run = _bound(loops.derivatives_of_lanes, packing=packing, fill=fill, derivatives=in_lanes)
-        of_derivatives.insert(0, Loop(run, lanes.LONGEST, lanes.new_lanes))
-    of_exact = None
-    if exact is not None:
-        run = _bound(loops.derivatives_of_batches, derivatives=exact, **of_any)
-        of_exact = Loops((Loop(run, scratch=columns_and_tables),))
-    return Kernel(params, of_losses, Loops(tuple(of_derivatives)), of_exact)
-
-
-def kernels_by_grades(
-    params: type, *, derivatives: Function, **parts: Any
-) -> tuple[Kernel, Kernel]:
-    """Return the kernel for few grades, and the one for many, which is slow to compile.
-
-    Parameters
-    ----------
-    params, **parts
-        As in `batch_kernels`.
-    derivatives : function
-        Both `short` and `long` of `batch_kernels`. Its global `long` says which, and `many` whether
-        a long query may have many grades.
-    """
-    short = jit_inline(bind(derivatives, long=False, many=False))
-    few, several = (
-        batch_kernels(
-            params,
-            short=short,
-            long=jit_inline(bind(derivatives, long=True, many=many)),
-            **parts,
-        )
-        for many in (False, True)
-    )
-    each = (*few.of_derivatives.loops[:-1], several.of_derivatives.loops[-1])
-    return few, few._replace(of_derivatives=Loops(each))
 
 
 def _bound(loop: Any, **functions: Any) -> Function:
     """Compile a loop that calls these functions."""
     bound: Function = bind(loop, **functions)
     names = [f"{function.__module__}.{function.__name__}" for function in functions.values()]
-    package = __name__.removesuffix("engine.driver")
     # Its name on disk, where names are limited to 255 characters.
-    parts = [name.removeprefix(package) for name in names]
+    parts = [name.removeprefix(PACKAGE) for name in names]
     bound.__qualname__ = "-".join([loop.__qualname__, *parts])
-    if not all(name.startswith(package) for name in names):
+    if not all(name.startswith(PACKAGE) for name in names):
         # The digest leaves out the sources of other packages, so code on disk could be outdated.
         return numba.njit(**OPTIONS)(bound)  # type: ignore[no-any-return]
     return jit_entry(bound)
-
-
-def _columns_and(tables: Callable[[int], Any]) -> Scratch:
-    def scratch(longest: int) -> tuple[Columns, Any]:
-        return new_columns(longest), tables(MAX_LEVELS if longest > BLOCK else 1)
-
-    return scratch

@@ -1,478 +1,435 @@
-r"""Sums over all pairs of a list in linear time: a one-dimensional fast multipole scheme.
+r"""Sums over the pairs of different blocks in linear time, for any sum of decaying exponentials.
 
-The documents of a query are sorted by descending score and cut into blocks (`columns`). Pairs
-inside a block, the *near field* (`near_field`), are summed one by one, but without an exponential
-for each: with E_i = e^{alpha (s_i - s_top)},
+The documents of a query are sorted by descending score and cut into blocks (`parts`). Pairs inside
+a block are summed one by one (`pairs`). A pair of different blocks adds to a document p
 
-    1/(1 + e^{alpha (s_i - s_j)}) = E_j / (E_i + E_j).
+    T u_p . v_q F(x),   F(x) = sum_k f_k e^{-t_k x} + l rate x,   x = |s_p - s_q|                (*)
 
-Between blocks, in the *far field*, the logistic function of a difference x >= 0 is a sum of
-decaying exponentials:
+where T depends on the parts of the documents, distinct grades or ranges of grades, u and v are a
+few numbers of each document, its *channels*, and f depends on what is summed (pulls, bends and so
+on), on the channel, on the relation of the two documents, and on the side: whether q is above or
+below p. A document then needs only the *moments* of the blocks above its own, sum_q v_q e^{-t_k x},
+one number for each part, channel and k, carried from block to block. Every factor is at most 1, so
+nothing overflows for any scores, and what underflows is negligible.
 
-    1/(1 + e^x) = z/(1 + z) = sum_k c_k z^k,  z = e^{-x},  k = 1..`TERMS`                     (*)
-
-with c the coefficients of the Chebyshev interpolation of 1/(1 + z) on [0, 1]. The sum is off by
-4e-14 at most, and its slope -d/dx, sum_k k c_k z^k, by 1e-11. A document then needs only the
-*moments* of the blocks above its own, sum_j z_ij^k and sum_j w_j z_ij^k: one number for each k and
-level, carried from block to block. Here z_ij = e^{-alpha (s_j - s_i)}. Every factor is at most 1,
-so nothing overflows for any scores, and what underflows is negligible. Sums agree with those over
-pairs to 1e-10 of a query's largest gradient, and mostly to 1e-13.
-
-A loss defines how it uses the moments by a table of numbers for each pair of levels (`new_table`).
-Let a level have N documents on one side of a block, with W the sum of their w and D the sum of
-their distances to its edge. A document in the block, with weight w_i, distance d_i to that edge
-and decay z_i = e^{-alpha d_i}, receives
-
-    sum over levels of (w_i A S0 + B S1) . phi(z_i) + w_i P N + Q W + R alpha (D + N d_i)    (**)
-
-with S0 and S1 the moments without and with w, and phi the terms of the logistic function or of its
-slope.
+A loss defines its far field by numbers alone (`Fit`).
 """
 
 import math
-from functools import cache
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial.chebyshev import Chebyshev
+from numpy.polynomial.polynomial import Polynomial
 
 from ..validation import Floats, Integers
 from .columns import (
+    BEGIN,
     BOTTOM,
     CURVATURE,
-    FROM_TOP,
-    OWN,
+    DECAY,
     POWER,
     PULL,
-    RANK,
+    RECEIVED,
     SCORE,
-    TO_BOTTOM,
+    SENT,
+    SIZE,
     TOP,
-    Batch,
     Columns,
+    Rules,
 )
-from .jit import Function, bind, jit_helper, jit_inline
+from .jit import Function, jit_disjoint, jit_helper
+from .vector import exponentials, strided
 
-TERMS = 18
-# The c_k of (*): tests recompute them.
-LOGISTIC = np.array(
-    [
-        0.9999999999999668,
-        -0.9999999999784548,
-        0.9999999976623319,
-        -0.999999898841089,
-        0.9999976753631233,
-        -0.9999672384203038,
-        0.9996914612717265,
-        -0.9979458828367758,
-        0.9899453150099184,
-        -0.9627538426572009,
-        0.8932009186391967,
-        -0.7583103993315524,
-        0.5598844904949453,
-        -0.34008963762978045,
-        0.15983459956575632,
-        -0.05375347371658353,
-        0.011406572671954064,
-        -0.0011406572671954064,
-    ]
-)
-SLOPE = LOGISTIC * np.arange(1.0, TERMS + 1.0)
+ABOVE, BELOW = range(2)  # the side from which a document receives
+# Relations of a document to another one: of different parts and in the right order of scores or
+# the wrong one, or of the same part.
+RIGHT, WRONG, SAME = range(3)
+# How worth weights a pair.
+NO_WEIGHT, DIFFERENCE, SUM = range(3)
+# What is summed.
+PULLS, BENDS, SIZES = range(3)
 
-ABOVE, BELOW = 0, 1  # the side from which a document receives
-# Numbers of (**) in a table [kind, side, level of the document, level of the others]. The first
-# five give what is added to a column of the loss's choice, the others what `add_slopes` adds to
-# CURVATURE.
-(
-    OWN_MOMENT,  # A
-    OTHER_MOMENT,  # B
-    OWN_COUNT,  # P
-    OTHER_SUM,  # Q
-    DISTANCE,  # R
-    BEND_OWN_MOMENT,
-    BEND_OTHER_MOMENT,
-    BEND_OWN_COUNT,
-    BEND_OTHER_SUM,
-    BEND_DISTANCE,
-) = range(10)
+TERMS = 20  # of the logistic function and those like it, the constant included
+STEP = 4  # terms are added up by fours
+WIDEST_BLOCK = 128
 
 
-def new_table(levels: int) -> Floats:
-    """Return a table of zeros for this many levels, to be filled for each query or once."""
-    return np.zeros((10, 2, levels, levels))
+class Fit(NamedTuple):
+    """The functions F of a loss as numbers, for one or more spreads of the scores.
 
-
-def one_level_tables(levels: int) -> tuple[Floats, Floats]:
-    """Return tables for smooth ranks where all documents are one level, whatever their gains.
-
-    PULL receives w_i - w_j times the slope; of the bends, only the document's own is set.
+    Attributes
+    ----------
+    spreads : float64 array (kinds,)
+        Largest difference of scores, times rate, up to which each kind of fit holds.
+    rates : float64 array (kinds, any)
+        Rates of exponentials, in addition to `Rules.rate`, from which others are products.
+    products : int64 array (2, terms)
+        Each term is the product of these two earlier ones; of the exponential of rates[i] alone
+        where they are -1 - i.  The first two terms are 1 and e^{-rate x}.
+    terms : int64 array (kinds,)
+        How many of the terms each kind needs, a multiple of `STEP`.
+    numbers : float64 array (kinds, sums, 3, 2, channels, terms + 1)
+        f and, last, l of (*), by sum, relation, side and channel.
+    gained : float64 array (kinds, sums, 3, 2, 2 channels, terms + 1)
+        The same where parts have several grades, so that worth is among the channels.
+    weight : int
+        How worth weights a pair: not at all, by the difference of both, or by their sum.
     """
-    ranks, pulls = new_table(1), new_table(1)
-    ranks[OWN_MOMENT, ABOVE, 0, 0] = -1.0
-    ranks[OWN_COUNT, ABOVE, 0, 0] = 1.0  # G(-x) = 1 - G(x)
-    ranks[OWN_MOMENT, BELOW, 0, 0] = 1.0
+
+    spreads: Floats
+    rates: Floats
+    products: Integers
+    terms: Integers
+    numbers: Floats
+    gained: Floats
+    weight: int
+
+
+def series(function: Function, terms: int) -> Floats:
+    """Return the coefficients of a polynomial that approximates a function on [0, 1].
+
+    Parameters
+    ----------
+    function : callable
+        Takes an array.
+    terms : int
+    """
+    fit = Chebyshev.interpolate(function, terms - 1, domain=[0.0, 1.0])
+    return np.asarray(fit.convert(kind=Polynomial).coef)
+
+
+def powers_of_z(function: Function, *, first: int = 1, step: int = 1, terms: int = TERMS) -> Floats:
+    """Return a smooth function of z, times z^{first / step}, as powers of z^{1 / step}."""
+    coefficients = np.zeros(terms + 1)
+    count = (terms - first + step - 1) // step
+    coefficients[first:terms:step] = series(function, count)
+    return coefficients
+
+
+LOGISTIC = powers_of_z(lambda z: 1.0 / (1.0 + z))  # z/(1 + z)
+SLOPE = powers_of_z(lambda z: (1.0 + z) ** -2.0)  # z/(1 + z)^2
+LOG = powers_of_z(lambda z: np.log1p(z) / z)  # ln(1 + z)
+
+
+def constant(value: float, terms: int = TERMS) -> Floats:
+    """Return a constant as a sum of exponentials."""
+    return np.append(value, np.zeros(terms))
+
+
+def linear(value: float, terms: int = TERMS) -> Floats:
+    """Return a multiple of rate x as a sum of exponentials, followed by a multiple of rate x."""
+    return np.append(np.zeros(terms), value)
+
+
+def better_sign(relation: int, side: int) -> float:
+    """Return 1 where the document that receives is the better one of the pair, or -1."""
+    return 1.0 if (relation == RIGHT) == (side == BELOW) else -1.0
+
+
+def sums_of(entries: Sequence[Function]) -> Floats:
+    """Return the numbers of sums, one after another.
+
+    Parameters
+    ----------
+    entries : sequence of callables
+        ``entry(relation, side)``: F of each channel, a list of arrays (terms + 1,).
+    """
+    relations, sides = range(3), (ABOVE, BELOW)
+    return np.array(
+        [[[entry(relation, side) for side in sides] for relation in relations] for entry in entries]
+    )
+
+
+def pair_entry(right: Floats, wrong: Floats, *, odd: bool = False) -> Function:
+    """Return what `sums_of` takes for pairs of different worth, with one channel.
+
+    Parameters
+    ----------
+    right, wrong : arrays (terms + 1,)
+        F for pairs in the right order and the wrong one.
+    odd : bool, default False
+        Whether the worse document receives the negative of what the better one does.
+    """
+
+    def entry(relation: int, side: int) -> list[Floats]:
+        sign = better_sign(relation, side) if odd else 1.0
+        return [sign * (right if relation == RIGHT else wrong) * float(relation != SAME)]
+
+    return entry
+
+
+def difference_of_own(entry: Function) -> Function:
+    """Return an entry times the difference of OWN, which is larger for the document above."""
+
+    def of_both(relation: int, side: int) -> list[Floats]:
+        (value,) = entry(relation, side)
+        value = -value if side == ABOVE else value
+        return [value, -value]
+
+    return of_both
+
+
+def fit_of(*entries: Function, weight: int = NO_WEIGHT) -> Fit:
+    """Return the fit of sums (see `sums_of`) whose terms are powers of one exponential."""
+    numbers = sums_of(entries)[None]
+    terms = numbers.shape[-1] - 1
+    products = np.array([[0, 1, *range(1, terms - 1)], [0, 1, *[1] * (terms - 2)]], np.int64)
+    return Fit(
+        np.array([math.inf]),
+        np.zeros((1, 0)),
+        products,
+        np.array([terms], np.int64),
+        numbers,
+        with_gains(numbers, weight),
+        weight,
+    )
+
+
+def with_gains(numbers: Floats, weight: int) -> Floats:
+    """Return the numbers with two channels for each: times the own worth, times the other's."""
+    signs = np.ones((3, 2, 2))
+    for relation in (RIGHT, WRONG):
+        for side in (ABOVE, BELOW):
+            if weight == DIFFERENCE:
+                sign = better_sign(relation, side)
+                signs[relation, side] = sign, -sign
+    if weight == NO_WEIGHT:
+        return numbers
+    return np.ascontiguousarray(
+        (numbers[..., None, :] * signs[None, None, :, :, None, :, None]).reshape(
+            *numbers.shape[:4], -1, numbers.shape[-1]
+        )
+    )
+
+
+@jit_helper
+def add_far_pairs(
+    p: Rules, fit: Fit, numbers: Floats, weights: Floats, runs: Integers, cut: int, w: Columns
+) -> float:
+    """Add the pairs of different blocks to PULL and CURVATURE; return the third sum, if any.
+
+    Goes through the blocks from both sides, with the moments of those already passed.
+
+    Parameters
+    ----------
+    numbers : float64 array
+        Those of the fit, with gains or without.
+    weights : float64 array (parts, parts)
+        T; its diagonal is 0 where pairs of the same part do not count.
+    runs : int64 array (blocks, parts + 1)
+        Columns where the documents of each part begin in each block.
+    cut : int
+        Pairs have a document in a block before this one.
+    """
+    blocks, parts = len(runs), runs.shape[1] - 1
+    tops, bottoms, scores = w.real[TOP], w.real[BOTTOM], w.real[SCORE]
+    kind = 0
+    while (
+        kind + 1 < len(fit.spreads)
+        and p.rate * (tops[0] - bottoms[blocks - 1]) > (fit.spreads[kind])
+    ):
+        kind += 1
+    f, rates, terms = numbers[kind], fit.rates[kind], fit.terms[kind]
+    channels = f.shape[3]
+    _write_decays(p.rate, rates, blocks, w)
+    decays = w.real[DECAY:SENT]
+    sent, received = w.real[SENT:RECEIVED], w.real[RECEIVED:]
+    pulls, bends = w.real[PULL], w.real[CURVATURE]
+    moments = np.empty((parts, channels, terms + 1))
+    # Sums of moments by relation, and of these times f, and terms of the documents of a block.
+    weighted, sums = np.empty((3, channels, terms + 2)), np.empty((len(f), channels, terms + 2))
+    powers, rows = np.empty((terms, WIDEST_BLOCK)), np.empty((2, max(WIDEST_BLOCK, terms)))
+    total = 0.0
     for side in range(2):
-        pulls[OWN_MOMENT, side, 0, 0], pulls[OTHER_MOMENT, side, 0, 0] = 1.0, -1.0
-        pulls[BEND_OWN_MOMENT, side, 0, 0] = 1.0
-    return ranks, pulls
+        near, far = (tops, bottoms) if side == ABOVE else (bottoms, tops)
+        for turn in range(blocks):
+            m = turn if side == ABOVE else blocks - 1 - turn
+            first, n = runs[m, 0], runs[m, parts] - runs[m, 0]
+            if turn > 0:
+                before = m - 1 if side == ABOVE else m + 1
+                _carry(p.rate, rates, fit.products, abs(far[before] - near[m]), moments, rows[0])
+                if side == ABOVE or m < cut:
+                    _write_powers(side, first, n, fit.products, decays, powers)
+                    total += _receive(
+                        side, m, p.rate, near[m], f, weights, runs, moments, weighted, sums,
+                        powers, rows[0], rows[1], scores, received, pulls, bends,
+                    )  # fmt: skip
+                _carry(p.rate, rates, fit.products, tops[m] - bottoms[m], moments, rows[0])
+            else:
+                _clear(moments)
+            if side == BELOW or m < cut:
+                _write_powers(1 - side, first, n, fit.products, decays, powers)
+                _send(m, p.rate, far[m], runs, moments, powers, scores, sent)
+    return total
 
 
-@cache
-def pair_table(levels: int) -> Floats:
-    """Return the table of sums over pairs of different level.
-
-    For every pair, with i of the higher level, PULL receives G(alpha (s_i - s_j)) at i, and minus
-    that at j. The table is made once, and nobody may write into it.
-    """
-    table = new_table(levels)
-    higher = np.tri(levels, k=-1)  # 1 where the document's level is above the other's
-    table[OWN_MOMENT, BELOW] = higher + higher.T
-    table[OWN_MOMENT, ABOVE] = -table[OWN_MOMENT, BELOW]
-    # A pair in the wrong order: 1 - G(|x|) in place of G(|x|).
-    table[OWN_COUNT, ABOVE], table[OWN_COUNT, BELOW] = higher, -higher.T
-    return table
+@jit_helper
+def _clear(numbers: Floats) -> None:
+    for i in range(numbers.shape[0]):
+        for j in range(numbers.shape[1]):
+            for k in range(np.uint64(numbers.shape[2])):
+                numbers[i, j, k] = 0.0
 
 
-def far_field(
-    *, weighted: bool = True, opposed: bool = False, distant: bool = False
-) -> tuple[Function, Function]:
-    """Return two compiled functions for losses with smooth ranks.
-
-    Parameters
-    ----------
-    weighted : bool, default True
-        Whether the table of pulls uses the moments S1; else all w must be 1.
-    opposed : bool, default False
-        Whether the table of pulls uses moments only, and its bends differ only in the sign of B.
-        This takes less time.
-    distant : bool, default False
-        Whether the table of ranks uses distances.
-
-    Returns
-    -------
-    ``add_ranks(alpha, table, batch, w)``
-        Adds to RANK what documents of other blocks contribute, by the logistic function. Its table
-        does not use the moments S1.
-    ``add_slopes(alpha, table, batch, w)``
-        Adds to PULL and CURVATURE what they contribute, both by the slope.
-    """
-    sweep = _sweep_with(weighted=weighted, paired=False, opposed=opposed, distant=distant)
-    add_far = jit_inline(bind(_add_far, sweep=sweep))
-    ranks, slopes = (bind(add, add_far=add_far) for add in (_add_ranks, _add_slopes))
-    return jit_inline(ranks), jit_inline(slopes)
+@jit_helper
+def _write_decays(own_rate: float, rates: Floats, blocks: int, w: Columns) -> None:
+    """Write the exponentials of distances to both edges of each block."""
+    scores, x = w.real[SCORE], w.real[POWER]
+    end = w.whole[BEGIN, blocks - 1] + w.whole[SIZE, blocks - 1]
+    for base in range(len(rates) + 1):
+        rate = own_rate if base == 0 else rates[base - 1]
+        for side in range(1 if base == 0 else 0, 2):  # `columns` has written the first
+            edges = w.real[TOP + side]
+            for m in range(blocks):
+                begin, n = np.uint64(w.whole[BEGIN, m]), np.uint64(w.whole[SIZE, m])
+                for i in range(begin, begin + n):
+                    x[i] = max(-rate * abs(scores[i] - edges[m]), -1e300)
+            exponentials(x, w.real[DECAY + 2 * base + side], strided(end))
 
 
-def _sweep_with(*, weighted: bool, **kind: bool) -> Function:
-    steps = {step.__name__[1:]: jit_helper(bind(step, weighted=weighted)) for step in _STEPS}
-    sweep: Function = jit_helper(bind(_sweep, weighted=weighted, **kind, **steps))
-    return sweep
-
-
-# Placeholders: `bind` replaces them for the functions below. `paired` says whether bends are the
-# slopes of the pulls: one polynomial then gives both.
-_unbound: Any = None
-add_far = sweep = combined = add = add_opposed = add_with_slopes = carry = _unbound
-weighted = paired = opposed = distant = False
-
-
-def _add_ranks(alpha: float, table: Floats, batch: Batch, w: Columns) -> None:
-    if batch.spans_blocks:
-        add_far(alpha, table, np.bool_(False), batch, w, RANK, batch.columns)
-
-
-def _add_slopes(alpha: float, table: Floats, batch: Batch, w: Columns) -> None:
-    if batch.spans_blocks:
-        add_far(alpha, table, np.bool_(True), batch, w, PULL, batch.columns)
-
-
-def _add_pairs(alpha: float, table: Floats, batch: Batch, w: Columns, top: int) -> None:
-    if batch.spans_blocks:
-        add_far(alpha, table, np.bool_(False), batch, w, PULL, top)
-
-
-def _add_far(
-    alpha: float,
-    table: Floats,
-    slopes: np.bool_,
-    batch: Batch,
-    w: Columns,
-    column: int,
-    top: int,
+@jit_disjoint
+def _write_powers(
+    side: int, begin: int, n: int, products: Integers, decays: Floats, powers: Floats
 ) -> None:
-    """Run both sweeps."""
-    levels = batch.runs.shape[1] - 1
-    moments = np.empty((2, levels, TERMS))
-    totals = np.empty((3, levels))  # of each level: documents, weights, distances to the edge
-    out = w.real[column]
-    for side in range(2):  # a loop, so that the sweep is compiled once for both
-        sweep(side, alpha, table, slopes, top, batch.runs, w, out, moments, totals)
-
-
-def _sweep(
-    side: int,
-    alpha: float,
-    table: Floats,
-    slopes: np.bool_,
-    top: int,
-    runs: Integers,
-    w: Columns,
-    out: Floats,
-    moments: Floats,
-    totals: Floats,
-) -> None:
-    """Go through the blocks from one side, with the moments of those already passed."""
-    blocks, levels = len(runs), runs.shape[1] - 1
-    from_top, to_bottom = w.real[FROM_TOP], w.real[TO_BOTTOM]
-    near, far = (from_top, to_bottom) if side == ABOVE else (to_bottom, from_top)
-    tops, bottoms, scores, weights = w.real[TOP], w.real[BOTTOM], w.real[SCORE], w.real[OWN]
-    powers, curvature = w.real[POWER], w.real[CURVATURE]
-    ones, sums = moments[0], moments[1]
-    count, total_weight, distance = totals[0], totals[1], totals[2]
-    own, other, spans, gaps = np.empty(TERMS), np.empty(TERMS), np.empty(TERMS), np.empty(TERMS)
-    for level in range(levels):
-        count[level], total_weight[level], distance[level] = 0.0, 0.0, 0.0
-        for k in range(TERMS):
-            ones[level, k], sums[level, k] = 0.0, 0.0
-    for turn in range(blocks):
-        m = turn if side == ABOVE else blocks - 1 - turn
-        edge = tops[m] if side == ABOVE else bottoms[m]
-        receives = turn > 0 and (side == ABOVE or runs[m, 0] < top)
-        for level in range(levels if receives else 0):
-            a, b = runs[m, level], runs[m, level + 1]
-            if a == b:
-                continue
-            phi = SLOPE if slopes else LOGISTIC
-            at = int(OWN_MOMENT), side, level
-            mixed, constants = combined(table, at, phi, ones, sums, totals, own, other)
-            if paired:
-                sign = -1.0 if side == ABOVE else 1.0
-                parts = own, other, mixed, constants
-                add_with_slopes(parts, sign, weights, near, a, b, out, curvature)
-                continue
-            if opposed and slopes:
-                add_opposed(own, other, weights, near, a, b, out, curvature)
-                continue
-            add(own, other, mixed, constants, weights, near, a, b, out)
-            if distant and constants[2] != 0.0:
-                for i in range(a, b):
-                    out[i] += constants[2] * alpha * abs(edge - scores[i])
-            if slopes and not opposed:
-                at = int(BEND_OWN_MOMENT), side, level
-                mixed, constants = combined(table, at, SLOPE, ones, sums, totals, own, other)
-                add(own, other, mixed, constants, weights, near, a, b, curvature)
-        if turn + 1 == blocks:
-            continue
-        height = tops[m] - bottoms[m]
-        upper = m if side == ABOVE else m - 1
-        gap = bottoms[upper] - tops[upper + 1]
-        leaving = bottoms[m] if side == ABOVE else tops[m]
-        counts = side == BELOW or runs[m, levels] <= top
-        span, jump = math.exp(-alpha * height), math.exp(-alpha * gap)
-        for k in range(TERMS):
-            spans[k] = span * spans[k - 1] if k > 0 else span
-            gaps[k] = jump * gaps[k - 1] if k > 0 else jump
-        carry(runs, m, counts, slopes or paired, weights, far, powers, spans, gaps, ones, sums)
-        for level in range(levels):
-            first, stop = np.uint64(runs[m, level]), np.uint64(runs[m, level + 1])
-            if distant and not slopes:
-                lag = count[level] * (height + gap) if count[level] > 0.0 else 0.0
-                for i in range(first, stop if counts else first):
-                    lag += abs(scores[i] - leaving) + gap
-                distance[level] += alpha * lag
-            if counts:
-                weight = 0.0
-                for i in range(first, stop):
-                    weight += weights[i]
-                total_weight[level] += weight
-                count[level] += stop - first
-
-
-def _combined(
-    table: Floats,
-    at: tuple[int, int, int],
-    phi: Floats,
-    ones: Floats,
-    sums: Floats,
-    totals: Floats,
-    own: Floats,
-    other: Floats,
-) -> tuple[bool, tuple[float, float, float]]:
-    """Combine the moments of all levels for the documents of one level.
-
-    `at` is the first of five kinds of numbers, the side and the level. Returns whether `other` is
-    nonzero, and the constants of (**): one to add, one per unit of weight, one per unit of
-    distance.
-    """
-    kind, side, level = at
-    rest, per_own, per_distance = 0.0, 0.0, 0.0
-    mixed = False
-    terms = np.uint64(len(own))  # loops of constant length would be unrolled, not vectorised
-    for k in range(terms):
-        own[k] = 0.0
-        other[k] = 0.0
-    for source in range(len(ones)):
-        count, weight, distance = totals[0, source], totals[1, source], totals[2, source]
-        of_distance = table[kind + DISTANCE, side, level, source]
-        per_own += table[kind + OWN_COUNT, side, level, source] * count
-        rest += table[kind + OTHER_SUM, side, level, source] * weight + of_distance * distance
-        per_distance += of_distance * count
-        of_ones = table[kind + OWN_MOMENT, side, level, source]
-        of_sums = table[kind + OTHER_MOMENT, side, level, source]
-        if of_ones != 0.0:
-            for k in range(terms):
-                own[k] += of_ones * ones[source, k]
-        if weighted and of_sums != 0.0:
-            mixed = True
-            for k in range(terms):
-                other[k] += of_sums * sums[source, k]
-    for k in range(terms):
-        own[k] *= phi[k]
-        other[k] *= phi[k]
-    return mixed, (rest, per_own, per_distance)
-
-
-def _add(
-    own: Floats,
-    other: Floats,
-    mixed: bool,
-    constants: tuple[float, float, float],
-    weights: Floats,
-    z: Floats,
-    a: int,
-    b: int,
-    out: Floats,
-) -> None:
-    """Add (**) to the documents of one level in one block, columns a to b - 1."""
-    rest, per_own, _ = constants
-    if weighted and mixed:
-        for i in range(np.uint64(a), np.uint64(b)):
-            value = 0.0
-            for k in range(TERMS):
-                value = value * z[i] + (weights[i] * own[TERMS - 1 - k] + other[TERMS - 1 - k])
-            out[i] += value * z[i] + weights[i] * per_own + rest
-    else:
-        for i in range(np.uint64(a), np.uint64(b)):
-            value = 0.0
-            for k in range(TERMS):
-                value = value * z[i] + own[TERMS - 1 - k]
-            out[i] += weights[i] * (value * z[i] + per_own) + rest
-
-
-def _add_opposed(
-    own: Floats,
-    other: Floats,
-    weights: Floats,
-    z: Floats,
-    a: int,
-    b: int,
-    out: Floats,
-    curvature: Floats,
-) -> None:
-    """Add w_i A S0 . phi + B S1 . phi to `out`, and the terms' difference to `curvature`."""
-    for i in range(np.uint64(a), np.uint64(b)):
-        of_own, of_other = 0.0, 0.0
-        for k in range(TERMS):
-            of_own = of_own * z[i] + own[TERMS - 1 - k]
-            of_other = of_other * z[i] + other[TERMS - 1 - k]
-        of_own, of_other = weights[i] * of_own * z[i], of_other * z[i]
-        out[i] += of_own + of_other
-        curvature[i] += of_own - of_other
-
-
-def _add_with_slopes(
-    parts: tuple[Floats, Floats, bool, tuple[float, float, float]],
-    sign: float,
-    weights: Floats,
-    z: Floats,
-    a: int,
-    b: int,
-    out: Floats,
-    curvature: Floats,
-) -> None:
-    """Do what `_add` does, and add `sign` times the slope of the decaying terms to `curvature`."""
-    own, other, mixed, (rest, per_own, _) = parts
-    if weighted and mixed:
-        for i in range(np.uint64(a), np.uint64(b)):
-            value, slope = 0.0, 0.0
-            for k in range(TERMS):
-                slope = slope * z[i] + value
-                value = value * z[i] + (weights[i] * own[TERMS - 1 - k] + other[TERMS - 1 - k])
-            out[i] += value * z[i] + weights[i] * per_own + rest
-            curvature[i] += sign * z[i] * (value + slope * z[i])
-    else:
-        for i in range(np.uint64(a), np.uint64(b)):
-            value, slope = 0.0, 0.0
-            for k in range(TERMS):
-                slope = slope * z[i] + value
-                value = value * z[i] + own[TERMS - 1 - k]
-            out[i] += weights[i] * (value * z[i] + per_own) + rest
-            curvature[i] += sign * weights[i] * z[i] * (value + slope * z[i])
-
-
-def _carry(
-    runs: Integers,
-    m: int,
-    counts: bool,
-    by_weight: bool | np.bool_,
-    weights: Floats,
-    z: Floats,
-    powers: Floats,
-    spans: Floats,
-    gaps: Floats,
-    ones: Floats,
-    sums: Floats,
-) -> None:
-    """Carry the moments of every level through a block, and on to the edge of the next one.
-
-    `z` holds decays to the edge where the sweep leaves the block, `spans` and `gaps` the powers of
-    the decay across the block and to the next one. The block's own documents join if it `counts`.
-    """
-    for level in range(len(ones)):
-        a, b = np.uint64(runs[m, level]), np.uint64(runs[m, level + 1])
-        if a < b and counts:
-            for j in range(a, b):
-                powers[j] = 1.0
-            for k in range(TERMS):
-                one, weight = 0.0, 0.0
-                if weighted and by_weight:
-                    for j in range(a, b):
-                        power = powers[j] * z[j]
-                        powers[j] = power
-                        one += power
-                        weight += weights[j] * power
-                else:
-                    for j in range(a, b):
-                        power = powers[j] * z[j]
-                        powers[j] = power
-                        one += power
-                ones[level, k] = (ones[level, k] * spans[k] + one) * gaps[k]
-                sums[level, k] = (sums[level, k] * spans[k] + weight) * gaps[k]
+    """Write every term for the documents of a block: exponentials of distances to an edge."""
+    first, stop = np.uint64(begin), np.uint64(n)
+    for i in range(stop):
+        powers[0, i] = 1.0
+        powers[1, i] = decays[side, first + i]
+    for k in range(2, len(powers)):
+        a, b = products[0, k], products[1, k]
+        if a < 0:
+            for i in range(stop):
+                powers[k, i] = decays[side - 2 * a, first + i]
         else:
-            for k in range(TERMS):
-                ones[level, k] *= spans[k] * gaps[k]
-                sums[level, k] *= spans[k] * gaps[k]
+            for i in range(stop):
+                powers[k, i] = powers[a, i] * powers[b, i]
 
 
-_STEPS = (_combined, _add, _add_opposed, _add_with_slopes, _carry)
+@jit_disjoint
+def _carry(
+    rate: float, rates: Floats, products: Integers, distance: float, moments: Floats, decays: Floats
+) -> None:
+    """Carry the moments of all parts over a distance, away from their documents."""
+    terms = moments.shape[2] - 1
+    decays[0], decays[1] = 1.0, math.exp(-rate * distance)
+    for k in range(2, terms):
+        a, b = products[0, k], products[1, k]
+        decays[k] = math.exp(-rates[-1 - a] * distance) if a < 0 else decays[a] * decays[b]
+    for part in range(moments.shape[0]):
+        for c in range(moments.shape[1]):
+            moments[part, c, terms] += moments[part, c, 0] * (rate * distance)
+            for k in range(np.uint64(terms)):
+                moments[part, c, k] *= decays[k]
 
 
-def _far_pairs(*, weighted: bool) -> Function:
-    """Return a compiled function for losses that are sums over pairs.
+def _send_block(
+    m: int,
+    rate: float,
+    edge: float,
+    runs: Integers,
+    moments: Floats,
+    powers: Floats,
+    scores: Floats,
+    sent: Floats,
+) -> None:
+    """Add the documents of a block to the moments at one of its edges."""
+    terms, first = moments.shape[2] - 1, np.uint64(runs[m, 0])
+    for part in range(moments.shape[0]):
+        begin, end = np.uint64(runs[m, part]) - first, np.uint64(runs[m, part + 1]) - first
+        if begin == end:
+            continue
+        for c in range(moments.shape[1]):
+            for k in range(0, terms, STEP):
+                of_a, of_b, of_d, of_e = 0.0, 0.0, 0.0, 0.0
+                for i in range(begin, end):
+                    own = sent[c, first + i]
+                    of_a += powers[k, i] * own
+                    of_b += powers[k + 1, i] * own
+                    of_d += powers[k + 2, i] * own
+                    of_e += powers[k + 3, i] * own
+                moments[part, c, k] += of_a
+                moments[part, c, k + 1] += of_b
+                moments[part, c, k + 2] += of_d
+                moments[part, c, k + 3] += of_e
+            distance = 0.0
+            for i in range(begin, end):
+                distance += sent[c, first + i] * abs(scores[first + i] - edge)
+            moments[part, c, terms] += rate * distance
 
-    Parameters
-    ----------
-    weighted : bool
-        As in `far_field`.
 
-    Returns
-    -------
-    ``add_pairs(alpha, table, batch, w, top)``
-        Adds the pairs with documents of other blocks: to PULL, by the logistic function. To
-        CURVATURE they are added by its slope, with the sign of the numbers flipped for documents
-        above. Documents from column `top` on are paired only with those before it.
-    """
-    sweep = _sweep_with(weighted=weighted, paired=True, opposed=False, distant=False)
-    add: Function = jit_inline(bind(_add_pairs, add_far=jit_inline(bind(_add_far, sweep=sweep))))
-    return add
+def _receive_block(
+    side: int,
+    m: int,
+    rate: float,
+    edge: float,
+    f: Floats,
+    weights: Floats,
+    runs: Integers,
+    moments: Floats,
+    weighted: Floats,
+    numbers: Floats,
+    powers: Floats,
+    of_pull: Floats,
+    of_bend: Floats,
+    scores: Floats,
+    received: Floats,
+    pulls: Floats,
+    bends: Floats,
+) -> float:
+    """Add the pairs of a block's documents with the documents in the moments."""
+    terms, first = moments.shape[2] - 1, np.uint64(runs[m, 0])
+    parts, channels, sums = len(moments), moments.shape[1], len(f)
+    total = 0.0
+    for part in range(parts):
+        begin, end = np.uint64(runs[m, part]) - first, np.uint64(runs[m, part + 1]) - first
+        if begin == end:
+            continue
+        _clear(weighted)
+        for other in range(parts):
+            weight = weights[part, other]
+            relation = RIGHT if (other > part) == (side == ABOVE) else WRONG
+            relation = SAME if other == part else relation
+            for c in range(channels if weight != 0.0 else 0):
+                for k in range(np.uint64(terms + 1)):
+                    weighted[relation, c, k] += weight * moments[other, c, k]
+                weighted[relation, c, terms + 1] += weight * moments[other, c, 0]
+        _clear(numbers)
+        for each in range(sums):
+            for relation in range(3):
+                for c in range(channels):
+                    for k in range(np.uint64(terms + 1)):
+                        number = f[each, relation, side, c, k]
+                        numbers[each, c, k] += number * weighted[relation, c, k]
+                    number = f[each, relation, side, c, terms]
+                    numbers[each, c, terms + 1] += number * weighted[relation, c, terms + 1]
+        for c in range(channels):
+            x0, x1 = numbers[PULLS, c, terms], rate * numbers[PULLS, c, terms + 1]
+            y0, y1 = numbers[BENDS, c, terms], rate * numbers[BENDS, c, terms + 1]
+            for i in range(begin, end):  # l rate x: the distance to the edge, and from there
+                distance = abs(scores[first + i] - edge)
+                of_pull[i], of_bend[i] = x0 + x1 * distance, y0 + y1 * distance
+            for k in range(0, terms, STEP):
+                x0, x1 = numbers[PULLS, c, k], numbers[PULLS, c, k + 1]
+                x2, x3 = numbers[PULLS, c, k + 2], numbers[PULLS, c, k + 3]
+                y0, y1 = numbers[BENDS, c, k], numbers[BENDS, c, k + 1]
+                y2, y3 = numbers[BENDS, c, k + 2], numbers[BENDS, c, k + 3]
+                for i in range(begin, end):
+                    a, b, d, e = powers[k, i], powers[k + 1, i], powers[k + 2, i], powers[k + 3, i]
+                    of_pull[i] += (a * x0 + b * x1) + (d * x2 + e * x3)
+                    of_bend[i] += (a * y0 + b * y1) + (d * y2 + e * y3)
+            for i in range(begin, end):
+                pulls[first + i] += received[c, first + i] * of_pull[i]
+                bends[first + i] += received[c, first + i] * of_bend[i]
+            for k in range(terms if sums > SIZES and side == ABOVE else 0):
+                of_term = 0.0
+                for i in range(begin, end):
+                    of_term += powers[k, i] * received[c, first + i]
+                total += numbers[SIZES, c, k] * of_term
+    return total
 
 
-add_far_pairs, add_weighted_far_pairs = (_far_pairs(weighted=each) for each in (False, True))
+_send = jit_disjoint(_send_block, in_order=False)
+_receive = jit_disjoint(_receive_block, in_order=False)

@@ -7,7 +7,6 @@ import numpy as np
 
 from ..validation import Floats, Integers
 from .jit import jit_entry, jit_helper, jit_inline
-from .order import MOST_LEVELS, count_levels, merged_order
 from .threads import BLOCK
 from .vector import LN_2
 
@@ -17,12 +16,12 @@ DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(4096))
 DISCOUNT_SUMS = np.concatenate((np.zeros(1), np.cumsum(DISCOUNTS)))
 # Gains 2^y - 1 of integer grades, as nearly all grades are.
 EXPONENTIAL = np.exp2(np.arange(32.0)) - 1.0
-# Integer gains below this are counted: those of grades 0 to 5, or linear gains.
-COUNTED = 32
 
-#: d(r) = 1/log2(1 + r), n - r, 1/r; or a table.
-DISCOUNT_KINDS = ("log2", "linear", "reciprocal")
-LOG2, LINEAR, RECIPROCAL, TABLE = range(4)
+#: d(r) = 1/log2(1 + r), n - r, 1/r; for smooth ranks also a root; or a table.
+DISCOUNT_KINDS = ("log2", "linear", "reciprocal", "sqrt")
+#: Those of whole ranks.
+RANK_DISCOUNTS = DISCOUNT_KINDS[:3]
+LOG2, LINEAR, RECIPROCAL, SQRT, TABLE = range(5)
 
 
 class Discount(NamedTuple):
@@ -75,17 +74,6 @@ def rank_discount(d: Discount, n: int, rank: int) -> float:
     return d.table[rank - 1] if rank <= len(d.table) else 0.0
 
 
-@jit_helper
-def discount_sum(d: Discount, n: int, first: int, last: int) -> float:
-    """Sum of the discounts of the ranks first + 1 .. last."""
-    if d.kind == LOG2 and last <= len(DISCOUNTS):  # nearly always
-        return float(DISCOUNT_SUMS[last] - DISCOUNT_SUMS[first])
-    total = 0.0
-    for rank in range(first + 1, last + 1):
-        total += rank_discount(d, n, rank)
-    return total
-
-
 @jit_inline
 def ideal_dcg(gains: Floats, order: Integers, k: int, d: Discount) -> float:
     """Z_k: the sum of the k largest gains, which `order` lists first, times their discounts."""
@@ -96,45 +84,11 @@ def ideal_dcg(gains: Floats, order: Integers, k: int, d: Discount) -> float:
 
 
 @jit_helper
-def _ideal_of_any(gains: Floats, k: int, d: Discount) -> float:
-    """Ideal DCG of any gains; 0 if they are all equal."""
-    n = len(gains)
-    levels, counts = np.empty(MOST_LEVELS), np.empty(MOST_LEVELS, np.int64)
-    known = count_levels(gains, levels, counts)
-    if known == 0:
-        return ideal_dcg(gains, merged_order(gains), k, d)
+def ideal_of_counts(counts: Integers, most: int, k: int) -> float:
+    """Z_k for the discount log2, if there are counts[g] documents of each gain g up to `most`."""
     total = 0.0
     filled = 0
-    for level in range(known - 1, -1 if known > 1 else 0, -1):
-        last = min(filled + counts[level], k)
-        total += levels[level] * discount_sum(d, n, int(filled), last)
-        filled = last
-    return total
-
-
-@jit_inline
-def copy_gains(worths: Floats, k: int, d: Discount, gains: Floats, counts: Integers) -> float:
-    """Copy the gains; return the ideal DCG at k, or 0 where all gains are equal.
-
-    `counts` is scratch for at least `COUNTED` numbers.
-    """
-    n = len(worths)
-    for gain in range(COUNTED):
-        counts[gain] = 0
-    best, others = 0, 0
-    for i in range(n):
-        gains[i] = worths[i]
-        gain = int(worths[i]) if worths[i] < COUNTED else 0
-        others += 1 if gain != worths[i] else 0
-        counts[gain] += 1
-        best = max(best, gain)
-    if others > 0 or d.kind != LOG2 or n > len(DISCOUNTS):  # hardly ever
-        return _ideal_of_any(worths, k, d)
-    if counts[best] == n:
-        return 0.0
-    total = 0.0
-    filled = 0
-    for gain in range(best, 0, -1):  # a gain of g counts g times: no branch for absent gains
+    for gain in range(most, 0, -1):  # a gain of g counts g times: no branch for absent gains
         filled += counts[gain]
         total += DISCOUNT_SUMS[min(filled, k)]
     return total

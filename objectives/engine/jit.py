@@ -1,4 +1,4 @@
-"""How kernels are compiled: six decorators, one for each way in which a function is used.
+"""How kernels are compiled: seven decorators, one for each way in which a function is used.
 
 Kernels do not check for division by zero (``error_model="numpy"``): the check would keep loops from
 vectorising.
@@ -7,8 +7,10 @@ vectorising.
 import gc
 import hashlib
 import re
+import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any, ClassVar, TypeVar
@@ -42,6 +44,14 @@ class QuickFlags(Flags):
         return _HASH
 
 
+@cache
+def _announce() -> None:
+    """Say once, to people who wait at a terminal or a notebook, what they wait for."""
+    notebook = type(sys.stderr).__module__.startswith("ipykernel.")
+    if notebook or (sys.stderr is not None and sys.stderr.isatty()):
+        print("boostrank: compiling, which takes a few seconds", file=sys.stderr)
+
+
 class _Compiler(Compiler):
     """Compiles what Numba's own compiler does, in three quarters of the time."""
 
@@ -57,6 +67,7 @@ class _Compiler(Compiler):
 
     def compile_extra(self, function: Function) -> Any:
         """Compile a function without garbage collection, which takes a tenth of the time."""
+        _announce()
         collects = gc.isenabled()
         gc.disable()  # one function is compiled at a time, under a lock of Numba's
         try:
@@ -86,6 +97,7 @@ def _sources() -> str:
 
 
 SOURCES = _sources()
+PACKAGE = __name__.removesuffix("engine.jit")
 
 
 def jit_entry(function: F) -> F:
@@ -107,6 +119,18 @@ def _cached(function: Any, options: dict[str, Any]) -> Any:
         compiled._cache = KernelCache(function)
     function.__qualname__ = name
     return compiled
+
+
+def jit_pointer(function: F) -> F:
+    """Compile like `jit_entry` a function that kernels get as an argument.
+
+    Code from outside this package is compiled in every process: the digest leaves its sources out,
+    so that code on disk could be outdated.
+    """
+    options = {**OPTIONS, "no_cfunc_wrapper": False, "no_cpython_wrapper": True}
+    if not function.__module__.startswith(PACKAGE):
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+    return _cached(function, options)  # type: ignore[no-any-return]
 
 
 # The attributes with which a Numba library finishes its code, none of them documented.

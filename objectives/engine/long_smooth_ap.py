@@ -26,8 +26,8 @@ pair across a cut at c, the difference is |a_p - c| + |a_j - c|, and nothing can
 import numpy as np
 
 from ..validation import Floats, Integers
-from .columns import exponents
-from .dominance import series
+from .columns import LARGEST_EXPONENT
+from .far_field import series
 from .jit import jit_helper
 from .order import in_order, order_by_score
 from .vector import exponentials, logistic, strided
@@ -49,7 +49,11 @@ def score_powers(scores: Floats, sigma: float) -> tuple[Floats, bool]:
     """Return E = e^{s/sigma} over that of one score, and whether ratios of E are accurate."""
     n = len(scores)
     x, powers = np.zeros(strided(n)), np.zeros(strided(n))
-    factorised = exponents(scores, x, 0, n, 1.0 / sigma, scores[0])
+    factorised = True
+    for i in range(n):
+        x[i] = (scores[i] - scores[0]) / sigma
+        factorised &= abs(x[i]) <= LARGEST_EXPONENT
+        x[i] = min(x[i], LARGEST_EXPONENT)
     exponentials(x, powers, strided(n))
     return powers[:n], factorised
 

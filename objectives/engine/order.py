@@ -117,7 +117,7 @@ def write_long_order(scores: Floats, n: int, order: Integers, work: Integers) ->
         _order_any(scores, n, order, work[0])
 
 
-@jit_inline
+@jit_helper
 def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
     """Write the order of the first n documents, best first; ties keep input order.
 
@@ -127,6 +127,49 @@ def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None
         _order_short(scores, n, order, work)
     else:
         write_long_order(scores, n, order, work)
+
+
+@jit_helper
+def count_small(values: Floats, n: int, counts: Integers) -> int:
+    """Count the documents by value, if all are whole numbers below `MOST_LEVELS`, as grades are.
+
+    Returns the largest of them, or -1 if there are others.
+    """
+    for value in range(MOST_LEVELS):
+        counts[value] = 0
+    best, others = 0, 0
+    for i in range(n):
+        value = int(values[i]) if 0.0 <= values[i] < MOST_LEVELS else 0
+        others += 1 if value != values[i] else 0
+        counts[value] += 1
+        best = max(best, value)
+    return best if others == 0 else -1
+
+
+@jit_helper
+def write_rising_order(
+    values: Floats, n: int, most: int, order: Integers, work: Integers, room: Floats
+) -> None:
+    """Write the order of the first n documents by ascending value; ties keep input order.
+
+    `most` and the first row of `work` are from `count_small`; `room` and `work` are scratch as in
+    `write_order`.
+    """
+    places = work[0]
+    if most < 0:  # not grades or their gains
+        for i in range(n):
+            room[i] = -values[i]
+        write_order(room, n, order, work)
+        return
+    place = 0
+    for level in range(most + 1):
+        count = places[level]
+        places[level] = place
+        place += count
+    for i in range(n):
+        level = int(values[i])
+        order[places[level]] = i
+        places[level] += 1
 
 
 @jit_inline
@@ -160,39 +203,15 @@ def in_order(values: Floats, order: Integers) -> Floats:
 
 
 @jit_helper
-def count_levels(values: Floats, levels: Floats, counts: Integers) -> int:
-    """Write the distinct values, ascending, and how many documents have each of them.
-
-    Returns the number of distinct values, or 0 if there are more than `levels` has room for.
-    """
-    known = 0
-    for i in range(len(values)):
-        value = values[i]
-        place = 0
-        while place < known and levels[place] < value:
-            place += 1
-        if place < known and levels[place] == value:
-            counts[place] += 1
-            continue
-        if known == len(levels):
-            return 0
-        for later in range(known, place, -1):
-            levels[later], counts[later] = levels[later - 1], counts[later - 1]
-        levels[place], counts[place] = value, 1
-        known += 1
-    return known
-
-
-@jit_helper
 def count_pairs(grades: Floats) -> int:
     """Return the number of pairs of different grade."""
-    levels, counts = np.empty(MOST_LEVELS), np.empty(MOST_LEVELS, np.int64)
-    known = count_levels(grades, levels, counts)
+    counts = np.empty(MOST_LEVELS, np.int64)
+    most = count_small(grades, len(grades), counts)
     pairs, seen = 0, 0
-    for level in range(known):
-        pairs += seen * counts[level]
-        seen += counts[level]
-    if known == 0:
+    for grade in range(most + 1):
+        pairs += seen * counts[grade]
+        seen += counts[grade]
+    if most < 0:
         order = merged_order(grades)
         for place in range(1, len(grades)):
             if grades[order[place]] != grades[order[place - 1]]:

@@ -17,13 +17,9 @@ Gradient
     lambda_ij = (2/sigma) b_j (a_i - m_j) h_ij u_ij, rank j adds lambda_ij to the gradient of the
     loss at the document of rank i, and -lambda_ij at its own: O(n) per rank.
 
-Hessians, rank by rank
+Hessian, rank by rank
     gauss-newton  |lambda_ij| sqrt(2/sigma) at both. e is steepest at sqrt(sigma/2), and a Newton
                   step is at most that long.
-    exact         of the loss, at i != j: -b_j (a_i - m_j) (e''_ij/E_j - 2 (e'_ij/E_j)^2) with
-                  e' = -(2 u/sigma) e, e'' = (4 u^2/sigma^2 - 2/sigma) e; at j itself:
-                  -b_j (sum_i (a_i - m_j) e''_ij - 2 m'_j E'_j)/E_j with E'_j = -sum_i e'_ij,
-                  m'_j = -sum_i (a_i - m_j) e'_ij/E_j, sums over i != j.
 
 Tied scores
     h is continuous there (proposition 1), but its derivative is not (remark 1): (10) is computed
@@ -50,7 +46,6 @@ import numpy as np
 
 from ..schedules import Schedule, check_positive_or_schedule
 from ..validation import Floats, Integers
-from .curvature import EXACT, GAUSS_NEWTON, floor_indefinite
 from .jit import jit_helper
 from .order import in_order, order_by_score
 
@@ -154,39 +149,6 @@ def _pull(
 
 
 @jit_helper
-def _bend(
-    t: Floats,
-    a: Floats,
-    own: float,
-    mean: float,
-    sigma: float,
-    weight: float,
-    total: float,
-    e: Floats,
-    slope: Floats,
-    curvature: Floats,
-) -> tuple[float, float, float]:
-    """Write the slopes of one side of a band, add its curvature, return the sums for j itself."""
-    own_slope = 0.0
-    own_slope_total = 0.0  # E'_j / E_j
-    own_bend = 0.0  # sum_i (a_i - m_j) e''_ij / E_j
-    for i in range(len(t)):
-        h = e[i] / total
-        e1 = -2.0 / sigma * (t[i] - own)  # e'/e
-        own_slope -= (a[i] - mean) * h * e1
-        own_slope_total -= h * e1
-        own_bend += (a[i] - mean) * h * (e1 * e1 - 2.0 / sigma)
-    for i in range(len(t)):
-        h = e[i] / total
-        share = (a[i] - mean) * h
-        e1 = -2.0 / sigma * (t[i] - own)
-        e2 = e1 * e1 - 2.0 / sigma  # e''/e
-        slope[i] = share * e1
-        curvature[i] -= weight * share * (e2 - 2.0 * e1 * e1 * h)
-    return own_slope, own_slope_total, own_bend
-
-
-@jit_helper
 def pull_rank(
     t: Floats,
     a: Floats,
@@ -195,40 +157,23 @@ def pull_rank(
     stop: int,
     weight: float,
     sigma: float,
-    hessian: int,
     grad: Floats,
-    curvature: Floats,
-    slope: Floats,
+    size: Floats,
     e: Floats,
 ) -> float:
-    """Add gradient and curvature of -b_j m_j, b_j = `weight`, in its band; return m_j.
+    """Add the gradient of -b_j m_j, b_j = `weight`, in its band; return m_j.
 
-    The band is `first` to `stop` - 1. If `hessian` is exact, dm_j/dt_i is written into `slope`,
-    inside the band. Otherwise the sums of |lambda|, of which the Gauss-Newton curvature is a
-    multiple, are added to `curvature`.
+    The band is `first` to `stop` - 1. The sums of |lambda|, of which the Gauss-Newton curvature is
+    a multiple, are added to `size`.
     """
     own = t[j]
     t, a, e = t[first:stop], a[first:stop], e[first:stop]
     total, mean = soft_rank(t, a, own, sigma, e)
-    size = slope if hessian == EXACT else curvature  # overwritten below
     pull, magnitude = _pull(
         t, a, own, mean, 2.0 / sigma * weight / total, e, grad[first:stop], size[first:stop]
     )
     grad[j] -= pull
     size[j] += magnitude
-    if hessian == EXACT:
-        at = j - first
-        slope, bent = slope[first:stop], curvature[first:stop]
-        before = _bend(
-            t[:at], a[:at], own, mean, sigma, weight, total, e[:at], slope[:at], bent[:at]
-        )
-        at += 1
-        after = _bend(
-            t[at:], a[at:], own, mean, sigma, weight, total, e[at:], slope[at:], bent[at:]
-        )
-        own_slope = before[0] + after[0]
-        slope[j - first] = own_slope
-        curvature[j] -= weight * (before[2] + after[2] - 2.0 * own_slope * (before[1] + after[1]))
     return mean
 
 
@@ -267,13 +212,10 @@ def write_ranked(
     order: Integers,
     ranked_grad: Floats,
     curvature: Floats,
-    hessian: int,
     grad: Floats,
     hess: Floats,
 ) -> None:
     """Bring gradient and Hessian from ranked order to document order."""
-    if hessian == EXACT:
-        floor_indefinite(curvature)
     for rank in range(len(order)):
         grad[order[rank]] = ranked_grad[rank]
         hess[order[rank]] = curvature[rank]
@@ -281,7 +223,7 @@ def write_ranked(
 
 @jit_helper
 def smooth_metric(
-    scores: Floats, a: Floats, b: Floats, sigma: float, hessian: int, grad: Floats, hess: Floats
+    scores: Floats, a: Floats, b: Floats, sigma: float, grad: Floats, hess: Floats
 ) -> float:
     """Write gradient and Hessian of the loss -A of one query, and return the loss.
 
@@ -290,16 +232,15 @@ def smooth_metric(
     n = len(scores)
     order = order_by_score(scores)
     t, ranked_a = in_order(scores, order), in_order(a, order)
-    ranked_grad, curvature, slope, e = np.zeros(n), np.zeros(n), np.empty(n), np.empty(n)
+    ranked_grad, curvature, e = np.zeros(n), np.zeros(n), np.empty(n)
     value = 0.0
     first, stop = 0, 0
     for j in range(len(b)):
         first, stop = band(t, j, sigma, int(first), int(stop))
         value += b[j] * pull_rank(  # (8)
-            t, ranked_a, j, first, stop, b[j], sigma, hessian, ranked_grad, curvature, slope, e
+            t, ranked_a, j, first, stop, b[j], sigma, ranked_grad, curvature, e
         )
-    if hessian == GAUSS_NEWTON:
-        steepest(curvature, sigma)
+    steepest(curvature, sigma)
     start_if_tied(t, ranked_a, b.sum(), sigma, ranked_grad, curvature)
-    write_ranked(order, ranked_grad, curvature, hessian, grad, hess)
+    write_ranked(order, ranked_grad, curvature, grad, hess)
     return -value

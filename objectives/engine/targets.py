@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..validation import Floats, Integers
-from .divided import OFFSET
 from .gains import Discount, ideal_dcg, rank_discount
 from .jit import jit_helper, jit_inline
 from .order import all_equal, merged_order, order_by_score
@@ -127,17 +126,10 @@ def norm_factor(total: float) -> float:
 
 
 @jit_helper
-def swapped_loss(p: Any, scores: Floats, gains: Floats) -> float:
-    """Return the loss of one query, as `add_swapped_pairs` does."""
-    unused = np.zeros(len(scores))
-    return add_swapped_pairs(p, scores, gains, unused, unused)
-
-
-@jit_helper
 def add_swapped_pairs(p: Any, scores: Floats, gains: Floats, grad: Floats, hess: Floats) -> float:
     """Add gradient and Hessian of one query to `grad` and `hess`, both zeros; return its loss.
 
-    `p` has the fields target, variant, truncation, sigma, norm, unit and discount.
+    `p` has the fields target, variant, truncation, sigma, norm, offset and discount.
     """
     n = len(scores)
     if all_equal(gains):
@@ -146,7 +138,6 @@ def add_swapped_pairs(p: Any, scores: Floats, gains: Floats, grad: Floats, hess:
     swaps = swaps_of(p.target, p.truncation, p.discount, gains, order)
     top = min(p.truncation, n) if p.truncation > 0 else n
     spread = p.norm and scores[order[0]] != scores[order[n - 1]]
-    sigma = p.sigma * p.unit  # of scores in their own units
     loss = 0.0
     total = 0.0  # L
     for a in range(top):
@@ -162,15 +153,15 @@ def add_swapped_pairs(p: Any, scores: Floats, gains: Floats, grad: Floats, hess:
                 weight += fall if p.variant == LOSS2 else MU * fall
             lead = abs(scores[i] - scores[j])
             # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
-            weight = weight * p.unit / (OFFSET + lead) if spread else weight
+            weight = weight / (p.offset + lead) if spread else weight
             right = swaps.x[a] > swaps.x[b]
             lead = p.sigma * (lead if right else -lead)
             rho, slope = logistic(lead)
-            pull = sigma * weight * rho
+            pull = p.sigma * weight * rho
             grad[i] += -pull if right else pull
             grad[j] += pull if right else -pull
-            hess[i] += sigma * sigma * weight * slope
-            hess[j] += sigma * sigma * weight * slope
+            hess[i] += p.sigma * p.sigma * weight * slope
+            hess[j] += p.sigma * p.sigma * weight * slope
             loss += weight * logistic_loss(lead)
             total += 2.0 * pull
     if not p.norm:

@@ -7,6 +7,8 @@ never computed by subtraction where G is near 1.
 import math
 
 import numpy as np
+from numpy.polynomial.chebyshev import Chebyshev
+from numpy.polynomial.polynomial import Polynomial
 
 from ..validation import Floats
 from .jit import jit_helper, jit_ordered, jit_shared
@@ -73,6 +75,23 @@ def logarithms(x: Floats, out: Floats, n: int) -> None:
     for i in range(np.uint64(n)):
         power = float((np.float64(x[i]).view(np.int64) >> 52) - 1023)
         out[i] = _logarithm(out[i], power) if x[i] < math.inf else math.inf
+
+
+# ln(1 + z)/z as a polynomial, from its Chebyshev interpolation on [0, 1].
+LOG_TERMS = np.asarray(
+    Chebyshev.interpolate(lambda z: np.log1p(z) / z, 17, domain=[0.0, 1.0])
+    .convert(kind=Polynomial)
+    .coef
+)
+
+
+@jit_helper
+def log1p_of(z: float) -> float:
+    """ln(1 + z) for z from 0 to 1, with a relative error of 2e-14, in vectorisable operations."""
+    value: float = LOG_TERMS[17]
+    for k in range(16, -1, -1):
+        value = value * z + LOG_TERMS[k]
+    return value * z
 
 
 @jit_helper

@@ -1,15 +1,13 @@
 """The group of commands: its help, its order, and the handling of errors."""
 
-import sys
 import warnings
 from typing import Annotated, Any
 
 import typer
-from numba.core import event
 from typer.core import TyperGroup
 
 import boostrank
-from boostrank.lab.cli import bench, compare, evaluate, export, objectives, train, tune
+from boostrank.lab.cli import bench, compare, compile, evaluate, export, objectives, train, tune
 from boostrank.lab.cli.output import INTERRUPTED, WRONG, one_line
 
 EXIT_CODES = """
@@ -29,31 +27,13 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     typer.echo(f"boostrank: {' '.join(str(message).split())}", err=True)
 
 
-class _Compilations(event.Listener):
-    """Says once, on a terminal, why the first training takes so long to begin."""
-
-    told = False
-
-    def on_start(self, event: Any) -> None:
-        """Say that Numba compiles something that is not in its cache."""
-        if not self.told and sys.stderr.isatty():
-            self.told = True
-            print("boostrank: compiling; later runs start at once", file=sys.stderr)
-
-    def on_end(self, event: Any) -> None:
-        """Say nothing."""
-
-
 class _Commands(TyperGroup):
     """Prints the package's errors as one line."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
-            with (
-                warnings.catch_warnings(),
-                event.install_listener("numba:compile", _Compilations()),
-            ):
+            with warnings.catch_warnings():
                 warnings.simplefilter("default", UserWarning)
                 warnings.showwarning = _show_warning
                 return super().invoke(ctx)
@@ -121,6 +101,7 @@ for _command, _examples in (
     (train.predict, train.PREDICT_EXAMPLES),
     (evaluate.evaluate, evaluate.EXAMPLES),
     (export.export, export.EXAMPLES),
+    (compile.compile, compile.EXAMPLES),
     (objectives.objectives, objectives.EXAMPLES),
     (bench.bench, bench.EXAMPLES),
 ):

@@ -1,0 +1,62 @@
+"""Compiles kernels ahead of the first training, for images and continuous integration."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from boostrank.metrics import evaluate
+from boostrank.objectives import Objective
+from boostrank.objectives.validation import check_count
+from boostrank.registry import make_objective, objective_names
+
+SHORT, LONG = 20, 1500  # documents; from 1,025 on, all objectives are computed as for long lists
+
+
+def compile(
+    objectives: str | Objective | Iterable[str | Objective] | None = None,
+    *,
+    max_docs: int | None = None,
+) -> None:
+    """Compile kernels and keep them on disk, so that no training has to wait for them.
+
+    Numba keeps machine code in ``__pycache__`` folders of the installed package, or in the folder
+    that the environment variable ``NUMBA_CACHE_DIR`` names. It is valid for one version of
+    boostrank and Numba and one kind of processor. Nothing is compiled that is there already.
+
+    Parameters
+    ----------
+    objectives : str, Objective, or several of them, optional
+        Names, with default parameters, or objects. Default: all objectives.
+    max_docs : int, optional
+        The longest query that will be trained on, at least 1. Longer ones take code of their own.
+        Default: any length.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name (naming the nearest known one), or if `max_docs` is not positive.
+    TypeError
+        If `max_docs` is not an integer.
+
+    Examples
+    --------
+    >>> import boostrank
+    >>> boostrank.compile("query-rmse", max_docs=200)
+    """
+    if objectives is None:
+        objectives = objective_names()
+    elif isinstance(objectives, str | Objective):
+        objectives = [objectives]
+    made = [
+        make_objective(each, {}, rounds=2) if isinstance(each, str) else each for each in objectives
+    ]
+    longest = LONG if max_docs is None else min(check_count("max_docs", max_docs), LONG)
+    group = [SHORT, longest]
+    labels = np.arange(sum(group), dtype=np.float32) % 2.0
+    scores = np.linspace(-1.0, 1.0, len(labels))
+    for objective in made:
+        objective.loss(scores, labels, group, round=1)
+        for host_scores in (scores, scores.astype(np.float32)):  # LightGBM's and XGBoost's
+            for weight in (None, np.ones(len(labels), np.float32)):
+                objective(labels, host_scores, weight, group)
+    evaluate(scores, labels, group)

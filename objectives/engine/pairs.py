@@ -1,0 +1,185 @@
+r"""Sums over the pairs within a block, each pair taken once.
+
+The documents of a block are sorted by ascending LEVEL (`columns.pack`, `parts`), so the documents
+better than a given one come after the last of its own level. Loops need not test which document of
+a pair is better. With E_i = e^{rate (s_i - s_top)},
+
+    1/(1 + e^{rate (s_i - s_j)}) = E_j / (E_i + E_j):
+
+one division per pair, and no exponential.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..validation import Floats, Integers
+from .columns import (
+    BEGIN,
+    COUNTS,
+    CURVATURE,
+    DECAY,
+    FACTORIZABLE,
+    LEVEL,
+    OWN,
+    PULL,
+    SCORE,
+    SIZE,
+    TOTAL,
+    WORTH,
+    Columns,
+    Rules,
+    new_columns,
+)
+from .jit import PACKAGE, Function, bind, jit_disjoint, jit_helper
+from .pointers import Compiled
+from .vector import LANES, padded
+
+#: The arguments of the compiled functions: first block, last block, rules and columns.
+NEAR = 0, 0, Rules(), new_columns(0)
+
+
+class Document(NamedTuple):
+    """One document of a pair: the numbers of one column."""
+
+    decay: float  # DECAY, or e^{rate s} over that of any other score
+    score: float
+    worth: float
+    own: float
+    counts: float
+
+
+def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
+    """Return a compiled function that sums over the pairs within blocks.
+
+    Parameters
+    ----------
+    of_pair : function
+        ``of_pair(p, worse, better) -> (pull, bend)`` for two documents, of which `better` has the
+        higher level. Finite for any two documents.
+    few : bool, default False
+        Whether pairs count only with a document whose COUNTS is 1, and these are few.
+
+    Returns
+    -------
+    ``near(first, last, p, w)``
+        For the blocks first to last - 1, writes sums over their pairs of different level: of the
+        pulls into PULL, added for the better document and subtracted for the worse one, of the
+        bends into CURVATURE, and of all pulls of a block into TOTAL.
+    """
+    of_two = jit_helper(of_pair)
+
+    @jit_helper
+    def document(i: Any, w: Columns) -> Document:
+        """Return the document of column i."""
+        real = w.real
+        return Document(
+            real[DECAY, i], real[SCORE, i], real[WORTH, i], real[OWN, i], real[COUNTS, i]
+        )
+
+    def add_blocks(
+        first: int,
+        last: int,
+        p: Rules,
+        begins: Integers,
+        sizes: Integers,
+        factorizable: Integers,
+        decays: Floats,
+        scores: Floats,
+        worths: Floats,
+        owns: Floats,
+        levels: Floats,
+        counts: Floats,
+        pulls: Floats,
+        bends: Floats,
+        totals: Floats,
+    ) -> None:
+        """Sum over the pairs of each block by ratios of decays, where these are accurate."""
+        one, lanes = np.uint64(1), np.uint64(LANES)
+        for m in range(np.uint64(first), np.uint64(last)):
+            begin, n = np.uint64(begins[m]), np.uint64(sizes[m])
+            end, stop = begin + n, begin + np.uint64(padded(sizes[m]))
+            for j in range(begin, stop):
+                pulls[j], bends[j] = 0.0, 0.0
+            better = begin
+            total = 0.0
+            for i in range(begin, end if factorizable[m] != 0 else begin):
+                level = levels[i]
+                while better < end and levels[better] <= level:
+                    better += one
+                if counts[i] == 0.0 if few else better == end:
+                    continue
+                own = Document(decays[i], scores[i], worths[i], owns[i], counts[i])
+                pull, bend = 0.0, 0.0
+                for j in range(begin if few else begin + (better - begin) // lanes * lanes, stop):
+                    other = Document(decays[j], scores[j], worths[j], owns[j], counts[j])
+                    counted = levels[j] > level
+                    if few:
+                        x, y = of_two(p, own if counted else other, other if counted else own)
+                        x = x if counted else -x
+                        # Of two documents that count, the worse one visits the pair.
+                        counted = counted or (levels[j] < level and counts[j] == 0.0)
+                    else:
+                        x, y = of_two(p, own, other)
+                    x, y = (x, y) if counted else (0.0, 0.0)
+                    pull += x
+                    bend += y
+                    total += abs(x)
+                    pulls[j] += x
+                    bends[j] += y
+                pulls[i] -= pull
+                bends[i] += bend
+            totals[m] = total
+
+    @jit_helper
+    def one_by_one(begin: int, end: int, p: Rules, w: Columns) -> float:
+        """Do what `by_ratios` does where ratios are not accurate: exponentials for each pair."""
+        total = 0.0
+        for i in range(begin, end):
+            if few and w.real[COUNTS, i] == 0.0:
+                continue
+            for j in range(begin if few else i + 1, end):
+                up = w.real[LEVEL, j] > w.real[LEVEL, i]
+                down = few and w.real[LEVEL, j] < w.real[LEVEL, i] and w.real[COUNTS, j] == 0.0
+                if not up and not down:
+                    continue
+                a, b = (i, j) if up else (j, i)
+                worse, better = document(a, w), document(b, w)
+                x = p.rate * (worse.score - better.score)
+                lower, upper = math.exp(min(x, 0.0)), math.exp(min(-x, 0.0))
+                pull, bend = of_two(
+                    p,
+                    Document(lower, worse.score, worse.worth, worse.own, worse.counts),
+                    Document(upper, better.score, better.worth, better.own, better.counts),
+                )
+                total += pull
+                w.real[PULL, a] -= pull
+                w.real[PULL, b] += pull
+                w.real[CURVATURE, a] += bend
+                w.real[CURVATURE, b] += bend
+        return total
+
+    # Numba never finds a closure again on disk.
+    by_ratios = jit_disjoint(add_blocks, in_order=False)
+    near = bind(_near, by_ratios=by_ratios, one_by_one=one_by_one)
+    name = f"{of_pair.__module__.removeprefix(PACKAGE)}.{of_pair.__qualname__}"
+    near.__qualname__ = f"near-{name}{'-few' if few else ''}"
+    near.__module__ = of_pair.__module__
+    return Compiled(near, *NEAR)
+
+
+by_ratios: Any = None  # bound in `pair_loop`
+one_by_one: Any = None
+
+
+def _near(first: int, last: int, p: Rules, w: Columns) -> None:
+    real, whole = w.real, w.whole
+    by_ratios(
+        first, last, p, whole[BEGIN], whole[SIZE], whole[FACTORIZABLE], real[DECAY], real[SCORE],
+        real[WORTH], real[OWN], real[LEVEL], real[COUNTS], real[PULL], real[CURVATURE], real[TOTAL],
+    )  # fmt: skip
+    for m in range(first, last):
+        if whole[FACTORIZABLE, m] == 0:
+            begin = whole[BEGIN, m]
+            real[TOTAL, m] = one_by_one(begin, begin + whole[SIZE, m], p, w)

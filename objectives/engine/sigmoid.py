@@ -1,0 +1,224 @@
+"""The loop over queries of all sigmoid losses, compiled once for all of them.
+
+What is a loss's own comes in as pointers to its functions: its pairs (`pairs.pair_loop`), and what
+is done before and after the sums over pairs.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..validation import Floats, Integers
+from .columns import (
+    BEGIN,
+    CURVATURE,
+    DOCUMENT,
+    PULL,
+    RANK,
+    SIZE,
+    WORTH,
+    Batch,
+    Columns,
+    Rules,
+    batch_end,
+    new_columns,
+    pack,
+    write_decays,
+)
+from .curvature import CONSTANT, HESSIAN_FLOOR
+from .far_field import Fit, constant, fit_of
+from .jit import Function, jit_helper
+from .order import count_pairs
+from .pairs import NEAR
+from .parts import add_parts
+from .pointers import Compiled
+from .threads import over_queries
+from .vector import strided
+
+LOSS = 3  # in place of a kind of Hessian
+#: The arguments of a step: rules, batch, columns.
+STEP = Rules(), Batch(0, 0, False), new_columns(0)
+NO_FIT = fit_of(*[lambda relation, side: [constant(0.0)]] * 2)
+
+
+def step(function: Function) -> Compiled:
+    """Compile what a loss does for a batch before or after its sums: ``(p, batch, w)``."""
+    return Compiled(function, *STEP)
+
+
+@step
+def average_over_pairs(p: Rules, batch: Batch, w: Columns) -> None:
+    """Divide each query's sums by its number of pairs of different worth, if `normalize`."""
+    for m in range(batch.blocks if p.normalize else 0):
+        a, b = w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]
+        pairs = count_pairs(w.real[WORTH, a:b])
+        for column in range(a, b):
+            w.real[PULL, column] /= pairs
+            w.real[CURVATURE, column] /= pairs
+
+
+@step
+def nothing(p: Rules, batch: Batch, w: Columns) -> None:
+    """Do nothing."""
+
+
+def no_pairs_(first: int, last: int, p: Rules, w: Columns) -> None:
+    """Do nothing."""
+
+
+no_pairs = Compiled(no_pairs_, *NEAR)
+
+
+@jit_helper
+def add_pairs(
+    far: Function, near: Function, p: Rules, fit: Fit, batch: Batch, w: Columns, v: Columns
+) -> None:
+    """Write the sums over the pairs of each query of a batch."""
+    if batch.long:
+        far(near, p, fit, w.whole[SIZE, 0], w, v)
+    else:
+        near(0, batch.blocks, p, w)
+
+
+def no_parts_(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns) -> None:
+    """Do nothing."""
+
+
+PARTS = NEAR, Rules(), NO_FIT, 0, new_columns(0), new_columns(0)
+no_parts, parts = Compiled(no_parts_, *PARTS), Compiled(add_parts, *PARTS)
+
+
+def _run(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    far: Function,
+    near_ranks: Function,
+    prepare: Function,
+    near: Function,
+    finish: Function,
+    p: Rules,
+    rank_fit: Fit,
+    fit: Fit,
+    w: Columns,
+    v: Columns,
+    scores: Floats,
+    labels: Floats,
+    hessian: int,
+    grad: Floats,
+    hess: Floats,
+) -> None:
+    """Write derivatives, or in place of the Hessian each document's share of the loss."""
+    least = 0.0 if hessian == LOSS else HESSIAN_FLOOR
+    start = first
+    while start < last:
+        stop = batch_end(start, last, boundaries)
+        grad[boundaries[start] : boundaries[stop]] = 0.0
+        hess[boundaries[start] : boundaries[stop]] = 1.0 if hessian == CONSTANT else least
+        batch = pack(start, stop, boundaries, scores, labels, p, w)
+        if not batch.long:
+            write_decays(batch.blocks, batch.columns, p.rate, w)
+        if p.ranked:
+            add_pairs(far, near_ranks, p, rank_fit, batch, w, v)
+            for i in range(np.uint64(strided(batch.columns))):
+                w.real[RANK, i] = 1.0 + (w.real[PULL, i] + w.real[CURVATURE, i])
+        prepare(p, batch, w)
+        add_pairs(far, near, p, fit, batch, w, v)
+        finish(p, batch, w)
+        for m in range(batch.blocks):
+            begin = w.whole[BEGIN, m]
+            for column in range(begin, begin + w.whole[SIZE, m]):
+                i = w.whole[DOCUMENT, column]
+                grad[i] = p.grad_factor * w.real[PULL, column]
+                if hessian == LOSS:
+                    hess[i] = w.real[CURVATURE, column]
+                elif hessian != CONSTANT:
+                    hess[i] = max(p.hess_factor * w.real[CURVATURE, column], HESSIAN_FLOOR)
+        start = stop
+
+
+_run.__qualname__ = "sigmoid_loss"
+_integers, _floats = np.zeros(1, np.int64), np.zeros(1)
+run = Compiled(
+    _run, 0, 0, _integers, PARTS, NEAR, STEP, NEAR, STEP, Rules(), NO_FIT, NO_FIT, new_columns(0),
+    new_columns(0), _floats, _floats, 0, _floats, _floats, entry=True,
+)  # fmt: skip
+
+
+class Sums(NamedTuple):
+    """What a loss sums over pairs, and what it does around that.
+
+    Attributes
+    ----------
+    near : compiled function
+        Its pairs, from `pair_loop`.
+    fit : Fit, or a function ``fit(p) -> Fit``
+        The same pairs as sums of exponentials.
+    near_ranks, rank_fit : optional
+        The same for smooth ranks, if `Rules.ranked`: 1 + PULL + CURVATURE is the rank.
+    prepare, finish : compiled functions
+        What is done before the sums over pairs, and after.
+    """
+
+    near: Compiled = no_pairs
+    fit: Fit | Callable[[Rules], Fit] = NO_FIT
+    near_ranks: Compiled = no_pairs
+    rank_fit: Fit = NO_FIT
+    prepare: Compiled = nothing
+    finish: Compiled = nothing
+
+    def over(
+        self,
+        p: Rules,
+        boundaries: Integers,
+        scores: Floats,
+        labels: Floats,
+        hessian: int,
+        grad: Floats,
+        hess: Floats,
+    ) -> None:
+        """Run over all queries."""
+        longest = int(np.diff(boundaries).max(initial=0))
+        own = [each.compiled() for each in (self.near_ranks, self.prepare, self.near, self.finish)]
+        fits = self.rank_fit, self.fit if isinstance(self.fit, Fit) else self.fit(p)
+        compiled = run.compiled()
+        long = longest > p.tuning.direct
+        far = (parts if long else no_parts).compiled()
+
+        def run_all(first: int, last: int, boundaries: Integers, *args: Any) -> None:
+            w = new_columns(longest, far=long)
+            v = new_columns(longest) if long else w
+            compiled(first, last, boundaries, far, *own, p, *fits, w, v, *args)
+
+        over_queries(run_all, boundaries, scores, labels, hessian, grad, hess)
+
+
+class SigmoidKernel(NamedTuple):
+    """A sigmoid loss in compiled form: a `driver.Kernel`."""
+
+    of_derivatives: Sums
+    of_losses: Sums
+    params: type = Rules
+
+    def losses(
+        self, p: Rules, boundaries: Integers, scores: Floats, labels: Floats, loss: Floats
+    ) -> None:
+        """Write the loss of every query."""
+        unused, shares = np.empty(len(scores)), np.empty(len(scores))
+        self.of_losses.over(p, boundaries, scores, labels, LOSS, unused, shares)
+        n_docs = np.diff(boundaries)
+        loss[:] = np.bincount(np.repeat(np.arange(len(loss)), n_docs), shares, len(loss))
+
+    def derivatives(
+        self,
+        p: Rules,
+        boundaries: Integers,
+        scores: Floats,
+        labels: Floats,
+        hessian: int,
+        grad: Floats,
+        hess: Floats,
+    ) -> None:
+        """Write gradient and Hessian of every query."""
+        self.of_derivatives.over(p, boundaries, scores, labels, hessian, grad, hess)
