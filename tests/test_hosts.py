@@ -680,3 +680,37 @@ def test_a_round_that_fails_is_done_again():
     assert train() == want
     assert not interrupted
     assert want[1] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("where", ["in a function around it", "in LightGBM"])
+def test_a_round_that_fails_after_its_gradients_is_done_again(where, data, monkeypatch):
+    """The gradients of round 2 never reach LightGBM; draws and schedules do not move on."""
+    X, y, group = data
+    fails = []
+
+    def failing(preds, rows):
+        gradients = objective(preds, rows)
+        if fails and where == "in a function around it" and booster.current_iteration() == fails[0]:
+            fails.pop()
+            raise KeyboardInterrupt
+        return gradients
+
+    boost = lgb.Booster._Booster__boost
+
+    def boosts(self, **gradients):
+        if fails and where == "in LightGBM" and self.current_iteration() == fails[0]:
+            fails.pop()
+            raise KeyboardInterrupt
+        return boost(self, **gradients)
+
+    monkeypatch.setattr(lgb.Booster, "_Booster__boost", boosts)
+    models = []
+    for fails in ([], [1]):
+        objective = boostrank.RegSHFSDCG(total_rounds=4, query_fraction=0.5)
+        booster = lgb.Booster({**LIGHTGBM, "objective": "none"}, lgb.Dataset(X, y, group=group))
+        for _ in range(4 + len(fails)):
+            with contextlib.suppress(KeyboardInterrupt):
+                booster.update(fobj=failing)
+        assert not fails
+        models.append(trees(booster))
+    assert models[0] == models[1]

@@ -30,6 +30,7 @@ from training import (
 
 import boostrank
 from boostrank.hosts.undocumented import (
+    lightgbms_update,
     training_booster,
     xgboost_calls_directly,
     xgboost_field,
@@ -551,6 +552,26 @@ def test_lightgbm_hands_over_one_array_for_each_booster(data):
     assert all(preds is seen[0] for preds in seen[::2]), message
     assert all(preds is seen[1] for preds in seen[1::2]), message
     assert seen[0] is not seen[1], message
+
+
+def test_lightgbms_booster_tells_that_an_update_is_done(data):
+    seen = []
+
+    def naive(preds, rows):
+        seen.append(lightgbms_update(training_booster("lightgbm")))
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return preds - rows.get_label(), np.ones(len(preds))
+
+    booster = lgb.Booster(LIGHTGBM, dataset(data))
+    booster.update(fobj=naive)
+    with pytest.raises(KeyboardInterrupt):
+        booster.update(fobj=naive)
+    booster.update(fobj=naive)
+    message = "boostrank.hosts no longer finds out whether LightGBM has used its gradients"
+    assert None not in seen, message
+    assert seen[0] is not seen[1], message
+    assert seen[1] is seen[2], message
 
 
 def test_the_booster_is_among_the_callers(data):

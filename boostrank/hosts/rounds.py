@@ -1,7 +1,8 @@
 """Determines the boosting round of a call.
 
 LightGBM does not pass the round, but a Booster hands over the same array of predictions in every
-round, so the calls that returned with that array are counted. XGBoost passes the round as the
+round, so the calls that returned with that array are counted. A round whose gradients LightGBM did
+not use, because something failed in between, is done again. XGBoost passes the round as the
 iteration. When training continues a model, neither says how many rounds it already has, but its
 Booster does.
 """
@@ -9,18 +10,43 @@ Booster does.
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
 from boostrank.hosts.data import check_lightgbm, settle_dart
 from boostrank.hosts.ignored import warn_of_lightgbms, warn_of_xgboosts
 from boostrank.hosts.undocumented import (
+    lightgbms_update,
     register_with_xgboost,
     training_booster,
     xgboost_calls_directly,
 )
 from boostrank.objectives import Objective
+
+
+class _Rounds(NamedTuple):
+    """The rounds that an objective has done with one array of predictions.
+
+    Attributes
+    ----------
+    array : weakref.ref
+        The predictions.
+    booster : weakref.ref or None
+        The Booster that hands them over, if it is known.
+    done : int
+    update : object
+        The Booster's update for which the last round was done, or None.
+    """
+
+    array: weakref.ref[Any]
+    booster: weakref.ref[Any] | None
+    done: int
+    update: Any = None
+
+    def now(self) -> Any:
+        """Return the update that the Booster is at, or None."""
+        return None if self.booster is None else lightgbms_update(self.booster())
 
 
 class _Calls:
@@ -29,31 +55,43 @@ class _Calls:
     def __init__(self) -> None:
         # Re-entrant: collecting garbage while the lock is held may run `_forget` in this thread.
         self._lock = threading.RLock()
-        self._counts: dict[tuple[int, Objective], tuple[weakref.ref[Any], int]] = {}
+        self._known: dict[tuple[int, Objective], _Rounds] = {}
 
-    def next(self, objective: Objective, preds: npt.NDArray[Any], before: Callable[[], int]) -> int:
-        """Return the round to do; `before` gives the count to start from, once for each array."""
+    def next(
+        self,
+        objective: Objective,
+        preds: npt.NDArray[Any],
+        start: Callable[[], tuple[weakref.ref[Any] | None, int]],
+    ) -> int:
+        """Return the round to do.
+
+        `start`, called once for each array, gives the Booster and the count to start from.
+        """
         key = (id(preds), objective)
         with self._lock:
-            known = self._counts.get(key)
+            known = self._known.get(key)
             # A new array may have the address of one that is gone.
-            if known is None or known[0]() is not preds:
-                known = weakref.ref(preds, lambda dead: self._forget(key, dead)), before()
-                self._counts[key] = known
-            return known[1] + 1
+            if known is None or known.array() is not preds:
+                booster, done = start()
+                array = weakref.ref(preds, lambda dead: self._forget(key, dead))
+                known = _Rounds(array, booster, done)
+            elif known.update is not None and known.update is known.now():
+                known = known._replace(done=known.done - 1, update=None)
+            self._known[key] = known
+            return known.done + 1
 
     def done(self, objective: Objective, preds: npt.NDArray[Any]) -> None:
         """Count a round, whose gradients are complete."""
         key = (id(preds), objective)
         with self._lock:
-            array, count = self._counts[key]
-            self._counts[key] = array, count + 1
+            known = self._known[key]
+            self._known[key] = known._replace(done=known.done + 1, update=known.now())
 
     def _forget(self, key: tuple[int, Objective], dead: weakref.ref[Any]) -> None:
         with self._lock:
-            known = self._counts.get(key)
-            if known is not None and known[0] is dead:
-                del self._counts[key]
+            known = self._known.get(key)
+            if known is not None and known.array is dead:
+                del self._known[key]
 
 
 _calls = _Calls()
@@ -79,17 +117,18 @@ def of_lightgbm(objective: Objective, preds: npt.NDArray[Any]) -> int:
         As `data.check_lightgbm`; if the schedule has no round left.
     """
 
-    def before() -> int:
+    def start() -> tuple[weakref.ref[Any] | None, int]:
         booster = training_booster("lightgbm")
-        if booster is not None:
-            check_lightgbm(booster, objective)
-            settle_dart(booster)
-            warn_of_lightgbms(booster.params, objective)
+        if booster is None:
+            return None, (objective.start_round or 1) - 1
+        check_lightgbm(booster, objective)
+        settle_dart(booster)
+        warn_of_lightgbms(booster.params, objective)
         if objective.start_round is not None:
-            return objective.start_round - 1
-        return 0 if booster is None else _continued(objective, booster.current_iteration())
+            return weakref.ref(booster), objective.start_round - 1
+        return weakref.ref(booster), _continued(objective, booster.current_iteration())
 
-    return _calls.next(objective, preds, before)
+    return _calls.next(objective, preds, start)
 
 
 def lightgbm_done(objective: Objective, preds: npt.NDArray[Any]) -> None:

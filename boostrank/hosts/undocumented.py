@@ -11,6 +11,9 @@ LightGBM
 - The Booster that trains is the local variable ``self`` of a caller (`training_booster`). Without:
   rounds start at 1 in continued training, and bagging by query, split queries and positions go
   unnoticed. Test: test_the_booster_is_among_the_callers.
+- The Booster makes a new list, private, of which predictions are up to date when an update is done
+  (`lightgbms_update`). Without: a round whose update fails after its gradients is counted twice.
+  Test: test_lightgbms_booster_tells_that_an_update_is_done.
 - ``Booster.params`` and ``Booster.train_set`` (`data.check_lightgbm`). Without: as above.
   Test: test_the_booster_is_among_the_callers.
 - ``Dataset.used_indices`` and ``Dataset.reference`` (`data.check_lightgbm`). Without: split queries
@@ -147,6 +150,21 @@ def xgboost_callbacks() -> Any:
             return frame.f_locals["self"]
         frame = frame.f_back
     return None
+
+
+def lightgbms_update(booster: Any) -> Any:
+    """Return an object that is another one once the Booster has used the gradients of an update.
+
+    Parameters
+    ----------
+    booster : lightgbm.Booster or None
+
+    Returns
+    -------
+    object or None
+        None: not known.
+    """
+    return getattr(booster, "_Booster__is_predicted_cur_iter", None)
 
 
 def lightgbms_init_model() -> Any:
