@@ -699,6 +699,7 @@ def test_evaluate_refuses(files: list[Path], tmp_path: Path) -> None:
     assert "unknown metric 'ndgc@10'; did you mean 'ndcg@10'" in _fails(
         "evaluate", scores, files[0], "--metrics", "ndgc@10"
     )
+    assert "did you mean 'precision@5'" in _fails("evaluate", scores, files[0], "--metrics", "P@5")
     assert "did you mean 'trec'" in _fails("evaluate", scores, files[0], "--convention", "treck")
     scores.write_text("1.0\ntwo\n", encoding="utf-8")
     assert "scores.txt, line 2: expected one score, a finite number, got 'two'" in _fails(

@@ -408,6 +408,28 @@ METRICS: dict[str, Metric] = {
     "ece": _of_probabilities(calibration_error),
 }
 
+# What trec_eval, CatBoost, XGBoost and people call metrics that have another name here.
+_ELSEWHERE = {
+    "p": "precision",
+    "pre": "precision",
+    "prec": "precision",
+    "precisionat": "precision",
+    "r": "recall",
+    "rec": "recall",
+    "recallat": "recall",
+    "ap": "map",
+    "mean_average_precision": "map",
+    "rr": "mrr",
+    "recip_rank": "mrr",
+    "reciprocal_rank": "mrr",
+    "tau": "kendall",
+    "rho": "spearman",
+    "log_loss": "logloss",
+    "binary_logloss": "logloss",
+    "cross_entropy": "logloss",
+}
+_ANY_SYNTAX = re.compile(r"(?P<word>.*?)(?:_cut)?(?:(?:@|[_:-]|:top=)?(?P<k>[0-9.]+))?-?")
+
 _SYNTAX = re.compile(r"(?P<metric>[^@]*?)(?:@(?P<k>[1-9][0-9]*|0?\.[0-9]+))?(?P<minus>-?)")
 
 
@@ -431,12 +453,9 @@ def parse_name(name: str, convention: str) -> MetricName:
         raise TypeError(f"a metric's name must be a string such as 'ndcg@10', got {name!r}")
     match = _SYNTAX.fullmatch(name)
     if match is None or match["metric"] not in METRICS:
-        word, at, rest = name.partition("@")
-        near = difflib.get_close_matches(word.lower(), METRICS, n=1)
-        hint = ""
-        if near:
-            # Do not repeat a cut-off that cannot be read.
-            hint = f"; did you mean {near[0] + (at + rest if match else '@10')!r}?"
+        meant = _meant(name)
+        hint = f"; did you mean {meant!r}?" if meant else ""
+        word = name.partition("@")[0]
         raise ValueError(f"unknown metric {name!r}{hint} ({nearest(word, METRICS)})")
     cutoff = METRICS[match["metric"]].cutoff
     if cutoff == "required" and match["k"] is None:
@@ -458,3 +477,19 @@ def parse_name(name: str, convention: str) -> MetricName:
         )
     number = None if not k else float(k) if "." in k else int(k)
     return MetricName(match["metric"], number, bool(match["minus"]))
+
+
+def _meant(name: str) -> str:
+    """Return the name that was probably meant, or an empty string."""
+    match = _ANY_SYNTAX.fullmatch(name.lower())
+    word, k = (match["word"], match["k"]) if match else (name.partition("@")[0].lower(), None)
+    near = difflib.get_close_matches(word, METRICS, n=1)
+    metric = _ELSEWHERE.get(word) or (near[0] if near else "")
+    if not metric or METRICS[metric].cutoff == "none":
+        return metric
+    if METRICS[metric].cutoff == "persistence":
+        return metric if k is None else f"{metric}@0.8"
+    if k is None and "@" not in name and METRICS[metric].cutoff != "required":
+        return metric
+    # Do not repeat a cut-off that cannot be read.
+    return f"{metric}@{k if k and re.fullmatch('[1-9][0-9]*', k) else 10}"
