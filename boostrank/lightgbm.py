@@ -16,6 +16,7 @@ from boostrank.hosts.features import (
     HostRules,
     Trained,
     like_training,
+    nothing_to_split,
     read_features,
 )
 from boostrank.hosts.ignored import EVAL_AT, cutoffs_are_reported
@@ -281,12 +282,11 @@ class LGBMRanker(lightgbm.LGBMRanker):
                     **kwargs,
                 )
         except lightgbm.basic.LightGBMError as error:
-            if "num_features()" in str(error):
-                raise ValueError(
-                    f"LightGBM finds nothing to split in X, which has {len(train.y)} rows: every "
-                    "feature is constant, or no split leaves min_child_samples="
-                    f"{self.min_child_samples} rows on both sides; lower it, or bring more data"
-                ) from error
+            reason = nothing_to_split(
+                error, len(train.y), "min_child_samples", self.min_child_samples
+            )
+            if reason:
+                raise ValueError(reason) from error
             raise
         trained = rounds_in(self.evals_result_, self.n_estimators)
         warn_of_cut(objective, done + trained, done + self.n_estimators)

@@ -319,7 +319,7 @@ def test_values_beyond_float32(host, data, value, kind):
 
 def test_nothing_to_split_on():
     X, y = np.arange(9.0)[:, None], [0, 1, 2] * 3
-    few = "nothing to split in X, which has 9 rows: .*min_child_samples=20"
+    few = "nothing to split in 9 rows: .*min_child_samples=20"
     with pytest.raises(ValueError, match=few):
         make("lightgbm").set_params(min_child_samples=20).fit(X, y, group=[9])
     with pytest.raises(ValueError, match="every feature is constant"):

@@ -223,6 +223,24 @@ def beyond_float32(X: Any) -> str:
     return ""
 
 
+def nothing_to_split(error: Exception, n_docs: int, name: str, min_docs: Any) -> str:
+    """Explain LightGBM's error of data in which it cannot make a single split, or return "".
+
+    Parameters
+    ----------
+    error : Exception
+    n_docs : int
+    name, min_docs : str, int
+        The fewest rows of a leaf, by the name that the user knows.
+    """
+    if "num_features()" not in str(error):
+        return ""
+    return (
+        f"LightGBM finds nothing to split in {n_docs} rows: every feature is constant, or no "
+        f"split leaves {name}={min_docs} rows on both sides; lower it, or bring more data"
+    )
+
+
 def _dense(X: Any) -> npt.NDArray[Any]:
     if np.ma.isMaskedArray(X):
         floats: Any = X.astype(np.result_type(X.dtype, np.float32))

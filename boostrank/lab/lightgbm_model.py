@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
+from boostrank.hosts.features import nothing_to_split
 from boostrank.hosts.model_files import lightgbm_booster
 from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.lab.environment import import_host
@@ -97,7 +98,10 @@ class LightGBMModel(Model):
             )
             warn_of_cut(objective, rounds_in(history, settings.rounds), settings.rounds)
         except lightgbm.basic.LightGBMError as error:
-            raise ValueError(f"lightgbm cannot train {objective}: {error}") from error
+            reason = nothing_to_split(
+                error, len(data.y), "min_data_in_leaf", params["min_data_in_leaf"]
+            )
+            raise ValueError(f"lightgbm cannot train {objective}: {reason or error}") from error
         return booster, time.perf_counter() - started
 
     @staticmethod
