@@ -422,6 +422,18 @@ def test_columns_go_by_position_only_if_no_name_is_known() -> None:
         assert features_of_frame(frame, Columns(), []).tolist() == [[1, 2]]
 
 
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("rows", [["1,1,3,3"], [f"{i % 2},1,3,3" for i in range(9)]])
+def test_data_without_a_split(tmp_path: Path, host: str, rows: list[str]) -> None:
+    path = _csv(tmp_path, "\n".join([HEADER, *rows]))
+    train = ["train", path, *SMALL, "--host", host, "--model", tmp_path / "m"]
+    if host == "xgboost":  # a constant model
+        assert _run(*train).exit_code == 0
+        return
+    said = f"LightGBM finds nothing to split in {len(rows)} rows: every feature is constant, or no"
+    assert f"{said} split leaves min_data_in_leaf=2 rows" in _fails(*train)
+
+
 # Svmlight
 
 
@@ -446,6 +458,41 @@ def test_companions_that_a_host_would_read_are_refused(
         more = ["--model", tmp_path / "m.txt"] if command == "train" else ["--out", tmp_path / "o"]
         assert str(companion) in _fails(command, path, "-o", "gbrank", *more)
     assert str(companion) in _fails("compare", path, "--out", tmp_path / "c")
+
+
+@pytest.mark.parametrize("companion", ["r.csv.weight.gz", "r.csv.gz.weight", "r.csv.gz.init.zst"])
+def test_companions_of_packed_data(tmp_path: Path, companion: str) -> None:
+    path = _csv(tmp_path, gzip.compress("\n".join([HEADER, *ROWS]).encode()), "r.csv.gz")
+    assert _read(path).qid.tolist() == [7, 7, 8]
+    (tmp_path / companion).write_bytes(b"")
+    with pytest.raises(ValueError, match=f"{companion} lies next to the data"):
+        _read(path)
+
+
+def test_companions_count_wherever_labels_are_read(tmp_path: Path) -> None:
+    rows = [f"{i % 2},{i // 2},{i},{i // 4}" for i in range(20)]
+    path = _csv(tmp_path, "\n".join([HEADER, *rows]))
+    scores = _csv(tmp_path, "1\n" * 20, "scores.txt")
+    evaluate = ["evaluate", scores, path]
+    compare = ["compare", path, "--folds-by", "b", "--out", tmp_path / "c"]
+    assert _run(*evaluate).exit_code == 0
+    companion = tmp_path / "a.csv.weight"
+    companion.write_text("1\n" * 20, encoding="utf-8")
+    for command in (evaluate, compare):
+        assert f"{companion} lies next to the data" in _fails(*command)
+
+
+@pytest.mark.parametrize("suffix", [".query", ".group"])
+def test_sizes_of_queries_next_to_a_table_must_agree(tmp_path: Path, suffix: str) -> None:
+    path = _csv(tmp_path, "\n".join([HEADER, *ROWS]))
+    sizes = tmp_path / f"a.csv{suffix}"
+    sizes.write_text("2\n1\n", encoding="utf-8")
+    assert _read(path).group.tolist() == [2, 1]
+    sizes.write_text("1\n2\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="its qid make other queries than the"):
+        _read(path)
+    scores = _csv(tmp_path, "1\n2\n3\n", "scores.txt")
+    assert "its qid make other queries" in _fails("evaluate", scores, path)
 
 
 def test_sizes_of_queries_come_from_query_and_group_files(tmp_path: Path) -> None:

@@ -131,10 +131,12 @@ def check_companions(path: str | os.PathLike[str]) -> None:
     LightGBM and XGBoost read ``train.txt.weight`` with ``train.txt``; without it, the model would
     be another one.
     """
-    plain = without_compression(Path(path))
+    path = Path(path)
+    names = (without_compression(path).name, path.name)
     for suffix, argument in _COMPANIONS.items():
-        companion = plain.with_name(plain.name + suffix)
-        if companion.is_file():
+        beside = [f"{name}{suffix}{packed}" for name in names for packed in ("", *COMPRESSIONS)]
+        companion = next((one for one in map(path.with_name, beside) if one.is_file()), None)
+        if companion is not None:
             raise ValueError(
                 f"{companion} lies next to the data, where LightGBM or XGBoost would read it, but "
                 f"boostrank does not; rename it, and pass its numbers to a host as {argument} if "

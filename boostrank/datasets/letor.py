@@ -55,8 +55,8 @@ def _read_file(path: Path, first_qid: int) -> SvmlightFile:
         raise lines.error(
             f"the label must be a grade between 0 and {MAX_GRADE:g}, got {y[row]:g}", row=row
         )
-    sizes = _sizes_next_to(path, len(y))
     if not lines.qid:
+        sizes = _sizes_next_to(path, len(y))
         if sizes is None:
             raise ValueError(
                 f"{path}, line {lines.without_qid}: no qid, and there is no "
@@ -71,17 +71,30 @@ def _read_file(path: Path, first_qid: int) -> SvmlightFile:
             f"{path}, line {lines.without_qid}: no qid, though other lines of the file have one"
         )
     qid = np.array(lines.qid, dtype=np.int64)
-    starts, back = query_starts(qid)
+    _, back = query_starts(qid)
     if back is not None:
         raise lines.error(
             f"query {qid[back]} comes back after another query; sort the file by query", row=back
         )
-    if sizes is not None and sizes != np.diff(starts, append=len(qid)).tolist():
+    check_sizes_next_to(path, qid)
+    return SvmlightFile(X, y, qid, lines)
+
+
+def check_sizes_next_to(path: Path, qid: Any) -> None:
+    """Refuse ids that make other queries than the sizes next to the data, which hosts would read.
+
+    Parameters
+    ----------
+    path : Path
+    qid : array (n_docs,)
+        In the order of the file.
+    """
+    sizes = _sizes_next_to(path, len(qid))
+    if sizes is not None and sizes != np.diff(query_starts(qid)[0], append=len(qid)).tolist():
         raise ValueError(
             f"{path}: its qid make other queries than the .query or .group file next to it; remove "
             "the one that is wrong"
         )
-    return SvmlightFile(X, y, qid, lines)
 
 
 def _sizes_next_to(path: Path, n_docs: int) -> list[int] | None:

@@ -16,7 +16,7 @@ from boostrank.datasets.csv_files import ids_of_text, read_csv
 from boostrank.datasets.files import check_companions, what_it_is, without_compression
 from boostrank.datasets.frames import Table, is_unnamed
 from boostrank.datasets.ids import check_ids, is_missing, join_ids
-from boostrank.datasets.letor import load_letor_parts
+from boostrank.datasets.letor import check_sizes_next_to, load_letor_parts
 from boostrank.datasets.ranking_data import RankingData, check_feature, check_label
 from boostrank.objectives.validation import Floats, check_choice
 
@@ -118,8 +118,6 @@ def read_parts(paths: Sequence[Any], columns: Columns) -> list[RankingData]:
     """
     if not are_tables(paths):
         return load_letor_parts(list(paths))
-    for path in paths:
-        check_companions(path)
     return parts_of_tables(read_tables(paths, columns), columns)
 
 
@@ -205,7 +203,7 @@ def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingDa
     """Make one data set from each table, with strings numbered the same way in all of them."""
     _check_names(tables, columns)
     names = _features(tables, columns)
-    y, ids = labels_of(tables, columns.label), ids_of(tables, columns.qid)
+    y, ids = labels_of(tables, columns.label), _queries_of(tables, columns)
     doc_id = None if columns.doc_id is None else ids_of(tables, columns.doc_id)
     X = np.empty((len(y), len(names)))
     categories: dict[int, tuple[str, ...]] = {}
@@ -242,8 +240,10 @@ def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingDa
 
 
 def _check_names(tables: Sequence[Table], columns: Columns) -> None:
-    """Refuse columns that do not exist, and a label that is the query's id."""
+    """Refuse columns that do not exist, a label that is the query's id, and more data in files."""
     for table in tables:
+        if table.path is not None:
+            check_companions(table.path)
         texts = list(map(str, table.names))
         for name in (*columns.own, *columns.categorical):
             try:
@@ -335,10 +335,21 @@ def ids_of(tables: Sequence[Table], name: str) -> npt.NDArray[Any]:
         raise type(error)(f"{tables[0].where()}{error}") from error
 
 
+def _queries_of(tables: Sequence[Table], columns: Columns) -> npt.NDArray[Any]:
+    """Return the ids of the documents' queries, which a file of sizes must not contradict."""
+    ids = ids_of(tables, columns.qid)
+    end = 0
+    for table in tables:
+        start, end = end, end + len(table)
+        if table.path is not None:
+            check_sizes_next_to(table.path, ids[start:end])
+    return ids
+
+
 def judgements(tables: Sequence[Table], columns: Columns) -> RankingData:
     """Return labels and ids, in the order of queries, with the documents' rows as only feature."""
     _check_names(tables, columns)
-    y, qid = labels_of(tables, columns.label), ids_of(tables, columns.qid)
+    y, qid = labels_of(tables, columns.label), _queries_of(tables, columns)
     order = _grouped(qid, columns.qid)
     doc_id = None if columns.doc_id is None else ids_of(tables, columns.doc_id)[order]
     return RankingData(order[:, np.newaxis].astype(np.float64), y[order], qid[order], doc_id=doc_id)
