@@ -113,6 +113,29 @@ def test_the_query_id_is_no_feature(host, data, frame, name):
         ranker.predict(with_id)
 
 
+@pytest.mark.parametrize("dtype", [float, bool, "Int64"])
+def test_the_label_is_no_feature(host, data, dtype):
+    """A frame that still has its label trains a perfect model, which is good for nothing."""
+    y = np.minimum(data.y, 1.0)
+    table = pandas.DataFrame(data.X).rename(columns=str)
+    ranker = make_ranker(host).fit(table, y, qid=data.qid)
+    leaking = table.assign(clicked=y.astype(bool) if dtype is bool else pandas.array(y, dtype))
+    refused = pytest.raises(ValueError, match="X has the label among its features, in the")
+    with refused:
+        make_ranker(host).fit(leaking, y, qid=data.qid)
+    with refused:
+        make_ranker(host).fit(table, y, qid=data.qid, eval_set=[(leaking, y)], eval_qid=[data.qid])
+    with refused:
+        ranker.score(leaking, y, qid=data.qid)
+
+
+@pytest.mark.parametrize("name", ["doc_id", "DocID", "document_id"])
+def test_the_documents_id_is_no_feature(host, data, name):
+    table = pandas.DataFrame(data.X).rename(columns=str).assign(**{name: np.arange(len(data.y))})
+    with pytest.raises(ValueError, match=f"X has the document's id among its.*'{name}'"):
+        make_ranker(host).fit(table, data.y, qid=data.qid)
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [

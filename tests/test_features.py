@@ -422,6 +422,7 @@ for host, make in makers.items():
         fitted = make()
         calls = {
             "fit": lambda: fitted.fit(X, y, group=group).predict(X),
+            "ids": lambda: make().fit(X, y, qid=np.repeat([1, 2], 20)),
             "predict": lambda: plain.predict(X),
             "score": lambda: plain.score(X, y, group=group),
             "eval": lambda: make().fit(

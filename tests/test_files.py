@@ -328,13 +328,14 @@ def _frame(**more: Any) -> dict[str, Any]:
     [
         ({"twin": DATA.y}, "the label among its features, in the column 'twin'"),
         ({"twin": DATA.qid}, "the query's id among its features, in the column 'twin'"),
+        ({"DOCID": np.arange(len(DATA.y))}, "the document's id among its features, in the column"),
         ({"when": np.full(160, DAYS[0], "M8[ms]")}, "column 'when' must hold numbers"),
         ({"words": ["1_0"] * 160}, "column 'words' must hold numbers, got '1_0' in row 0"),
         ({"nested": [[1.0, 2.0]] * 160}, "column 'nested' must hold numbers"),
         ({"": DATA.X[:, 2]}, "column 5 has no name"),
         ({"a:": DATA.X[:, 2], "a ": DATA.X[:, 2]}, "would both be called 'a_'"),
     ],
-    ids=["label", "id", "dates", "digits", "nested", "unnamed", "alike"],
+    ids=["label", "id", "document", "dates", "digits", "nested", "unnamed", "alike"],
 )
 def test_columns_that_are_refused(
     make: Callable[[dict[str, Any]], Any], columns: dict[str, Any], message: str

@@ -18,6 +18,7 @@ from boostrank.objectives.validation import (
 
 #: Names of columns in which data frames hold the query's id.
 ID_NAMES = ("qid", "query_id", "group_id")
+DOCUMENT_NAMES = ("doc_id", "docid", "document_id")
 
 
 def _numbers(name: str, values: Any, n_dims: int) -> npt.NDArray[Any]:
@@ -50,7 +51,7 @@ def check_either(group: Any, qid: Any, prefix: str = "") -> None:
 
 
 def check_feature(where: str, name: Any, column: Any, qid: Any, cure: str) -> None:
-    """Refuse a feature that is the query's id: a model learns it, but new queries have new ids.
+    """Refuse a feature that is an id: a model learns it, but new queries have new ids.
 
     Parameters
     ----------
@@ -63,16 +64,25 @@ def check_feature(where: str, name: Any, column: Any, qid: Any, cure: str) -> No
     cure : str
         How to take the feature out.
     """
-    if str(name).lower() in ID_NAMES or (qid is not None and _equal(column, qid)):
-        raise ValueError(
-            f"{where} has the query's id among its features, in the column {name!r}: a model would "
-            f"learn it. {cure}"
-        )
+    word = str(name).lower()
+    if word in DOCUMENT_NAMES:
+        what = "document's"
+    elif word in ID_NAMES or (qid is not None and _equal(column, qid)):
+        what = "query's"
+    else:
+        return
+    raise ValueError(
+        f"{where} has the {what} id among its features, in the column {name!r}: a model would "
+        f"learn it. {cure}"
+    )
 
 
 def _equal(column: Any, qid: Any) -> bool:
     """Tell whether a feature is the id; with only one query, equal values prove nothing."""
-    values, ids = np.asarray(column), np.asarray(qid)
+    try:
+        values, ids = np.asarray(column), np.asarray(qid)
+    except Exception:  # of polars, for example: NumPy has no such type
+        return False
     alike = values.shape == ids.shape and (values.dtype.kind in "iuf") == (ids.dtype.kind in "iuf")
     if not alike or len(ids) == 0 or ids[0] == ids[-1]:
         return False
@@ -80,9 +90,12 @@ def _equal(column: Any, qid: Any) -> bool:
     return np.array_equal(values[:100], ids[:100]) and np.array_equal(values, ids)
 
 
-def check_label(where: str, name: Any, column: Floats, y: Floats, cure: str) -> None:
+def check_label(where: str, name: Any, column: Any, y: Floats, cure: str) -> None:
     """Refuse a feature that is the label; in a few rows, equal values may be chance."""
-    if len(y) >= 10 and y.min() < y.max() and np.array_equal(column, y):
+    values = np.asarray(column)
+    if values.dtype.kind not in "biuf" or not np.array_equal(values[:100], y[:100]):
+        return
+    if len(y) >= 10 and y.min() < y.max() and np.array_equal(values, y):
         raise ValueError(
             f"{where} has the label among its features, in the column {name!r}: a model would copy "
             f"it. {cure}"

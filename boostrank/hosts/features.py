@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.ids import is_missing
-from boostrank.datasets.ranking_data import check_feature
+from boostrank.datasets.ranking_data import check_feature, check_label
 from boostrank.hosts.ignored import warn
 
 # What pandas, polars and Arrow call the columns that both hosts read as numbers.
@@ -94,11 +94,11 @@ def trained_on(X: Any, rules: HostRules) -> Trained:
     return Trained(_names(X, rules), X.shape[1], omits(X), _categories(X, rules))
 
 
-def read_features(X: Any, rules: HostRules, qid: Any = None) -> Any:
+def read_features(X: Any, rules: HostRules, qid: Any = None, y: Any = None) -> Any:
     """Return features as both hosts read them.
 
-    A data frame must not have the query's id among its features: a model would learn it, and new
-    queries have other ids.
+    A data frame must not have an id or the label among its features: a model would learn it, and
+    new queries have other ids, and no labels.
 
     Parameters
     ----------
@@ -107,6 +107,8 @@ def read_features(X: Any, rules: HostRules, qid: Any = None) -> Any:
     rules : HostRules
     qid : array_like (n_docs,), optional
         The ids. Without them only the names of columns are checked.
+    y : float64 array (n_docs,), optional
+        The labels.
 
     Returns
     -------
@@ -119,11 +121,13 @@ def read_features(X: Any, rules: HostRules, qid: Any = None) -> Any:
         For anything but numbers, and categories where the host takes them.
     ValueError
         For names that the host cannot tell apart or take, and for a column that has the name of an
-        id, such as "qid", or is equal to `qid`.
+        id, such as "qid", or is equal to `qid` or `y`.
     """
     read = _read(X, rules, qid)
     if read.shape[1] == 0:
         raise ValueError("X must have at least one feature, got none")
+    for name in () if y is None else _columns(read) or ():
+        check_label("X", name, read[name], y, _without(name))
     return read
 
 
@@ -145,10 +149,13 @@ def _read(X: Any, rules: HostRules, qid: Any) -> Any:
         X = sys.modules["pyarrow"].Table.from_batches([X])
     _check_names(X, rules)
     for name in _columns(X) or ():
-        cure = f"X.drop({name!r}, axis=1) in pandas or X.drop({name!r}) in polars"
-        column = None if qid is None else X[name]
-        check_feature("X", name, column, qid, f"Take it out, for example with {cure}")
+        check_feature("X", name, None if qid is None else X[name], qid, _without(name))
     return _frame(X, rules)
+
+
+def _without(name: Any) -> str:
+    pandas, polars = f"X.drop({name!r}, axis=1) in pandas", f"X.drop({name!r}) in polars"
+    return f"Take it out, for example with {pandas} or {polars}"
 
 
 def like_training(X: Any, trained: Trained, rules: HostRules) -> Any:

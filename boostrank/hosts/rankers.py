@@ -167,7 +167,7 @@ def read_rows(
     if n_docs == 0:
         raise ValueError("X and y must have at least one document, got none")
     if rules is not None:
-        X = read_features(X, rules, qid)
+        X = read_features(X, rules, qid, y)
         if X.shape[0] != n_docs:
             raise ValueError(
                 f"X must have one row for each of the {n_docs} labels, got {X.shape[0]}"
