@@ -21,15 +21,20 @@ from boostrank.hosts.features import (
 )
 from boostrank.hosts.ignored import EVAL_AT, cutoffs_are_reported
 from boostrank.hosts.model_files import read_booster
-from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
+from boostrank.hosts.stopping import first_stop, rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.metrics import Metric
 from boostrank.objectives import Objective
 
-# LightGBM prefers these over n_estimators, from which schedules take their length.
-_ROUNDS_ALIASES = (
-    "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
-    "num_rounds", "nrounds", "num_boost_round", "max_iter",
-)  # fmt: skip
+# LightGBM prefers the first over n_estimators, from which schedules take their length, and `metric`
+# over the last.
+_ALIASES = {
+    **dict.fromkeys((
+        "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
+        "num_rounds", "nrounds", "num_boost_round", "max_iter",
+    ), "n_estimators"),
+    **dict.fromkeys(("metrics", "metric_types"), "metric"),
+}  # fmt: skip
+_STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change")
 
 
 def _eval_set(evals: list[rankers.Rows]) -> dict[str, Any]:
@@ -204,8 +209,10 @@ class LGBMRanker(lightgbm.LGBMRanker):
         ------
         TypeError, ValueError
             For an unknown objective or metric, bad labels or weights, both or neither of `group`
-            and `qid`, a query split in two, ``bagging_by_query``, or an alias of `n_estimators`.
+            and `qid`, a query split in two, ``bagging_by_query``, or an alias of `n_estimators`
+            or `metric`.
         """
+        self._check_params()
         y = rankers.labels_for(X, y, self.objective, pairs)
         init_model = _booster(init_model)
         train, evals = rankers.read_sets(
@@ -219,12 +226,25 @@ class LGBMRanker(lightgbm.LGBMRanker):
             continued=None if init_model is None else _trained(init_model),
         )
         where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
-        metrics = self._metrics(eval_metric, eval_at, train.y, evaluated=bool(evals))
+        metrics = self._metrics_of_fit(eval_metric, eval_at, train.y, evaluated=bool(evals))
         if eval_at is not None:
             kwargs["eval_at"] = np.ravel(eval_at).tolist()
         return self._fit(train, evals, metrics, callbacks, init_model, where, kwargs)
 
-    def _metrics(
+    def _check_params(self) -> None:
+        """Refuse names of parameters that LightGBM would take for others, or for none."""
+        params = self.get_params()
+        for alias, name in _ALIASES.items():
+            if alias in params:
+                raise ValueError(f"{alias} must be given as {name}, got {params[alias]!r}")
+        if "eval_metric" in params:
+            raise ValueError(
+                "eval_metric must be passed to fit, not to LGBMRanker; got "
+                f"{params['eval_metric']!r}"
+            )
+
+    # LightGBM sets an attribute `_name` that exists for each parameter `name`, such as `metrics`.
+    def _metrics_of_fit(
         self, eval_metric: Any, eval_at: Any, labels: Any, *, evaluated: bool
     ) -> list[Metric]:
         """Return the metrics of boostrank that are computed in every round."""
@@ -256,12 +276,16 @@ class LGBMRanker(lightgbm.LGBMRanker):
         kwargs: dict[str, Any],
     ) -> Self:
         params = self.get_params()
-        for alias in _ROUNDS_ALIASES:
-            if alias in params:
-                raise ValueError(f"{alias} must be given as n_estimators, got {params[alias]!r}")
         done = 0 if init_model is None else init_model.current_iteration()
         # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
         objective = rankers.objective_for_fit(self.objective, self.n_estimators, done)
+        stopping = next((name for name in _STOPPING if params.get(name)), None)
+        if stopping is not None and first_stop(objective) > 1:
+            raise ValueError(
+                f"{stopping} would end the training of {objective.name} before the second of its "
+                "losses counts: pass callbacks=[lightgbm.early_stopping(...)] to fit, which then "
+                "waits for it"
+            )
         objective, self.auto_ = choose_for_ranker(self, objective, train, "init_score", **kwargs)
         self._objective = where(objective)
         try:

@@ -310,9 +310,18 @@ def test_schedules_take_their_length_from_n_estimators(host, data):
     assert later.objective_.total_rounds == 7 + ROUNDS
 
 
-def test_lightgbms_other_names_of_n_estimators(data):
-    ranker = LGBMRanker(num_iterations=7, verbosity=-1)
-    with pytest.raises(ValueError, match="num_iterations must be given as n_estimators, got 7"):
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"num_iterations": 7}, "num_iterations must be given as n_estimators, got 7"),
+        ({"metrics": "ndcg"}, "metrics must be given as metric, got 'ndcg'"),
+        ({"metric_types": "ndcg"}, "metric_types must be given as metric, got 'ndcg'"),
+        ({"eval_metric": "map"}, "eval_metric must be passed to fit, not to LGBMRanker; got 'map'"),
+    ],
+)
+def test_lightgbms_other_names(data, params, message):
+    ranker = LGBMRanker(**params, verbosity=-1)
+    with pytest.raises(ValueError, match=message):
         ranker.fit(data.X, data.y, group=data.group)
 
 

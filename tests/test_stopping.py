@@ -88,6 +88,18 @@ def test_other_objectives_stop_as_ever(way: str) -> None:
         assert WAYS[way](annealed) == 4
 
 
+def test_lightgbms_parameter_which_cannot_wait_is_refused() -> None:
+    rows = {"qid": TRAIN.qid, "eval_set": [(FLAT.X, FLAT.y)], "eval_qid": [FLAT.qid]}
+    params = {"min_child_samples": 2, "verbosity": -1, "early_stopping_rounds": 3, **QUICK}
+    ranker = boostrank.lightgbm.LGBMRanker(objective="reg-shf-sdcg", **params)
+    with pytest.raises(ValueError, match="early_stopping_rounds would end the training of reg-shf"):
+        ranker.fit(TRAIN.X, TRAIN.y, **rows)
+    never = ranker.set_params(early_stopping_rounds=0).fit(TRAIN.X, TRAIN.y, **rows)
+    assert never.booster_.num_trees() == ROUNDS
+    stopped = boostrank.lightgbm.LGBMRanker(objective="ranknet", **params)
+    assert stopped.fit(TRAIN.X, TRAIN.y, **rows).best_iteration_ == 1
+
+
 def test_the_first_round_that_may_be_the_best() -> None:
     fading = boostrank.Schedule("logistic", 250)
     mix = boostrank.Mix(boostrank.Regression(), boostrank.SDCG(), fading)
