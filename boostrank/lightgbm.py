@@ -19,21 +19,12 @@ from boostrank.hosts.features import (
     nothing_to_split,
     read_features,
 )
-from boostrank.hosts.ignored import EVAL_AT, cutoffs_are_reported
+from boostrank.hosts.ignored import EVAL_AT, OTHER_NAMES, cutoffs_are_reported
 from boostrank.hosts.model_files import read_booster
 from boostrank.hosts.stopping import first_stop, rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.metrics import Metric
 from boostrank.objectives import Objective
 
-# LightGBM prefers the first over n_estimators, from which schedules take their length, and `metric`
-# over the last.
-_ALIASES = {
-    **dict.fromkeys((
-        "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
-        "num_rounds", "nrounds", "num_boost_round", "max_iter",
-    ), "n_estimators"),
-    **dict.fromkeys(("metrics", "metric_types"), "metric"),
-}  # fmt: skip
 _STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change")
 
 
@@ -209,8 +200,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
         ------
         TypeError, ValueError
             For an unknown objective or metric, bad labels or weights, both or neither of `group`
-            and `qid`, a query split in two, ``bagging_by_query``, or an alias of `n_estimators`
-            or `metric`.
+            and `qid`, a query split in two, ``bagging_by_query``, or a parameter by a name that
+            LightGBM would ignore, such as ``eta`` for ``learning_rate``.
         """
         self._check_params()
         y = rankers.labels_for(X, y, self.objective, pairs)
@@ -234,9 +225,10 @@ class LGBMRanker(lightgbm.LGBMRanker):
     def _check_params(self) -> None:
         """Refuse names of parameters that LightGBM would take for others, or for none."""
         params = self.get_params()
-        for alias, name in _ALIASES.items():
-            if alias in params:
-                raise ValueError(f"{alias} must be given as {name}, got {params[alias]!r}")
+        for name, others in OTHER_NAMES.items():
+            for other in others:
+                if other in params:
+                    raise ValueError(f"{other} must be given as {name}, got {params[other]!r}")
         if "eval_metric" in params:
             raise ValueError(
                 "eval_metric must be passed to fit, not to LGBMRanker; got "

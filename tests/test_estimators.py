@@ -24,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from training import make_data, trees
 
 import boostrank
+from boostrank.hosts.ignored import OTHER_NAMES
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
@@ -310,12 +311,37 @@ def test_schedules_take_their_length_from_n_estimators(host, data):
     assert later.objective_.total_rounds == 7 + ROUNDS
 
 
+def test_no_other_name_is_ignored_by_lightgbm(data):
+    """LightGBM's own list: a name that is not refused has an effect, or none on the model."""
+    values = {
+        "learning_rate": 0.33, "num_leaves": 8, "max_depth": 3, "min_split_gain": 0.01,
+        "min_child_weight": 0.5, "min_child_samples": 9, "subsample": 0.7, "subsample_freq": 2,
+        "colsample_bytree": 0.6, "reg_alpha": 0.3, "reg_lambda": 0.4, "random_state": 7,
+        "subsample_for_bin": 1000, "boosting_type": "dart",
+    }  # fmt: skip
+    aliases = lgb.basic._ConfigAliases
+    for name, value in values.items():
+        group = aliases.get(name)
+        main = next(each for each in aliases.aliases if name in [each, *aliases.aliases[each]])
+        for other in sorted(group - {name}):
+            ranker = make_ranker("lightgbm").set_params(n_estimators=1, **{other: value})
+            if other in OTHER_NAMES.get(name, ()):
+                with pytest.raises(ValueError, match=f"{other} must be given as {name}"):
+                    ranker.fit(data.X, data.y, group=data.group)
+                continue
+            text = ranker.fit(data.X, data.y, group=data.group).booster_.model_to_string()
+            assert f"[{main}: {value}]\n" in text, other
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
         ({"num_iterations": 7}, "num_iterations must be given as n_estimators, got 7"),
         ({"metrics": "ndcg"}, "metrics must be given as metric, got 'ndcg'"),
         ({"metric_types": "ndcg"}, "metric_types must be given as metric, got 'ndcg'"),
+        ({"eta": 0.5}, "eta must be given as learning_rate, got 0.5"),
+        ({"max_leaves": 7}, "max_leaves must be given as num_leaves, got 7"),
+        ({"loss": "lambdarank"}, "loss must be given as objective, got 'lambdarank'"),
         ({"eval_metric": "map"}, "eval_metric must be passed to fit, not to LGBMRanker; got 'map'"),
     ],
 )

@@ -20,6 +20,8 @@ import boostrank
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.hosts import ignored
 from boostrank.lab.cli.app import app
+from boostrank.lab.models import HOSTS
+from boostrank.lab.settings import Settings
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
@@ -333,3 +335,43 @@ def test_labels_that_are_not_grades(host: Any, objective: str, factor: float, me
     ranker = host(objective=objective, n_estimators=3, n_jobs=1)
     caught = _warnings(lambda: ranker.fit(data.X, data.y, group=data.group, sample_weight=None))
     assert [message in str(each.message) for each in caught] == [True] * (message is not None)
+
+
+@pytest.mark.parametrize(
+    ("host", "usual", "other"),
+    [(host, name, other) for host in HOSTS for name, others in HOSTS[host].other_names.items()
+     for other in others],
+)  # fmt: skip
+def test_the_workbench_takes_parameters_by_any_name(host: str, usual: str, other: str) -> None:
+    """Its own settings have the usual names, to which the hosts would give precedence."""
+    data = make_ranking(20, 10, n_features=3, seed=0)
+    value = {"learning_rate": 0.5, "metric": "ndcg"}.get(usual, 3)
+
+    def train(params: dict[str, Any]) -> Any:
+        settings = Settings(rounds=2, min_docs=5)
+        return HOSTS[host].train(boostrank.RankNet(), data, settings, params)[0]
+
+    expected, got = train({usual: value}), train({other: value})
+    if host == "lightgbm":
+        assert got.booster.model_to_string() == expected.booster.model_to_string()
+        assert value == got.booster.params[usual]
+    else:
+        assert got.booster.save_config() == expected.booster.save_config()
+    with pytest.raises(ValueError, match=f"{host} has two names for {usual}, and got both"):
+        train({other: value, usual: value})
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize(
+    ("name", "cure"),
+    [
+        ("num_iterations", "the number of rounds"),
+        ("n_estimators", "the number of rounds"),
+        ("objective", "the objective"),
+        ("loss", "the objective"),
+    ],
+)
+def test_parameters_that_the_workbench_sets_itself(host: str, name: str, cure: str) -> None:
+    data = make_ranking(4, 5, n_features=2, seed=0)
+    with pytest.raises(ValueError, match=f"{name} is no parameter of {host} here.*{cure} instead"):
+        HOSTS[host].train(boostrank.RankNet(), data, Settings(), {name: 3})

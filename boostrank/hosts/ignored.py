@@ -49,6 +49,20 @@ XGBOOSTS_DEFAULTS: Mapping[str, str] = {
     "lambdarank_bias_norm": "1",
     "ndcg_exp_gain": "1",
 }
+#: LightGBM's other names of parameters that its ranker always sets. LightGBM ignores them, except
+#: those of `n_estimators`, which it prefers, and of `objective`, which it trains instead.
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "n_estimators": ("num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees",
+                     "num_round", "num_rounds", "nrounds", "num_boost_round", "max_iter"),
+    "objective": ("objective_type", "app", "application", "loss"),
+    "metric": ("metrics", "metric_types"),
+    "learning_rate": ("eta", "shrinkage_rate"),
+    "num_leaves": ("num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"),
+    "min_child_samples": ("min_data_per_leaf",),
+    "min_child_weight": ("min_sum_hessian_per_leaf",),
+    "reg_alpha": ("l1_regularization",),
+    "reg_lambda": ("l2_regularization",),
+}  # fmt: skip
 #: All of LightGBM's names for the cut-offs of its own metrics.
 EVAL_AT = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
 _METRICS = ("metric", "metrics", "metric_types")

@@ -1,14 +1,15 @@
 """Boosters of LightGBM, which is imported where it is used."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from boostrank.datasets import RankingData
 from boostrank.hosts.features import nothing_to_split
+from boostrank.hosts.ignored import OTHER_NAMES
 from boostrank.hosts.model_files import lightgbm_booster
 from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.lab.environment import import_host
@@ -26,6 +27,17 @@ class LightGBMModel(Model):
 
     host = "lightgbm"
     builtins = ("lambdarank", "rank_xendcg")
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "metric": OTHER_NAMES["metric"],
+        "learning_rate": OTHER_NAMES["learning_rate"],
+        "num_leaves": OTHER_NAMES["num_leaves"],
+        "min_data_in_leaf": (
+            "min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf",
+        ),
+        "num_threads": ("num_thread", "nthread", "nthreads", "n_jobs"),
+        "seed": ("random_seed", "random_state"),
+        "verbosity": ("verbose",),
+    }  # fmt: skip
 
     @classmethod
     def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:

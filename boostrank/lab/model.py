@@ -10,6 +10,7 @@ import numpy as np
 
 from boostrank.choice import Choice, choose_signal, is_auto
 from boostrank.datasets import RankingData
+from boostrank.hosts.ignored import OTHER_NAMES
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Blend, Objective
 from boostrank.objectives.gains import Gain
@@ -37,6 +38,8 @@ class Model(ABC):
     host: ClassVar[str]
     #: The host's own ranking objectives.
     builtins: ClassVar[tuple[str, ...]]
+    #: The host's other names of what `shared` sets: it would ignore one of two names.
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     #: How ``Blend(signal="auto")`` was set.
     choice: Choice | None = None
 
@@ -63,7 +66,7 @@ class Model(ABC):
         data : RankingData
         settings : Settings
         more : mapping, optional
-            The host's own parameters. They take precedence over `settings`.
+            The host's own parameters, by any of its names. They take precedence over `settings`.
         on_round : callable, optional
             Called after each round, to show progress.
         stopping : Stopping, optional
@@ -74,7 +77,7 @@ class Model(ABC):
         )
         if refusal:
             raise ValueError(f"{cls.host} cannot train {objective}: it takes {refusal}")
-        params = {**cls.shared(settings), **(more or {})}
+        params = {**cls.shared(settings), **cls._by_usual_names(more or {})}
         if settings.gain is not None:
             if isinstance(objective, Objective):
                 if objective.exponential_gains:  # otherwise it has its own gain
@@ -90,6 +93,28 @@ class Model(ABC):
         model = cls(booster, settings.threads)
         model.choice = choice
         return model, seconds
+
+    @classmethod
+    def _by_usual_names(cls, more: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the host's own parameters by the names that `shared` has."""
+        usual = {other: name for name, others in cls.other_names.items() for other in others}
+        named: dict[str, Any] = {}
+        for given, value in more.items():
+            if given in OTHER_NAMES["n_estimators"] or given == "n_estimators":
+                raise ValueError(
+                    f"{given} is no parameter of {cls.host} here: give the number of rounds instead"
+                )
+            if given == "objective" or given in OTHER_NAMES["objective"]:
+                raise ValueError(
+                    f"{given} is no parameter of {cls.host} here: name the objective instead"
+                )
+            name = usual.get(given, given)
+            if name in named:
+                raise ValueError(
+                    f"{cls.host} has two names for {name}, and got both: leave one out"
+                )
+            named[name] = value
+        return named
 
     @classmethod
     def _chosen(

@@ -2,10 +2,10 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -40,6 +40,11 @@ class XGBoostModel(Model):
 
     host = "xgboost"
     builtins = ("rank:ndcg", "rank:pairwise")
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "learning_rate": ("eta",),
+        "nthread": ("n_jobs",),
+        "seed": ("random_state",),
+    }
 
     @classmethod
     def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:
