@@ -15,6 +15,7 @@ from boostrank.hosts.features import (
     LIGHTGBM,
     HostRules,
     Trained,
+    check_renaming,
     like_training,
     nothing_to_split,
     read_features,
@@ -216,6 +217,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             rules=self._rules,
             continued=None if init_model is None else _trained(init_model),
         )
+        check_renaming(train.X, kwargs.get("feature_name"), self._rules)
         where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
         metrics = self._metrics_of_fit(eval_metric, eval_at, train.y, evaluated=bool(evals))
         if eval_at is not None:

@@ -359,11 +359,24 @@ class XGBRanker(xgboost.XGBRanker):
         Columns of a frame are found by the names that they had in training; an array has them in
         the order of training.
         """
-        X = read_features(X, self._rules)
-        if self.__sklearn_is_fitted__():  # XGBoost says that it is not
-            X = like_training(X, _trained(self.get_booster(), self.sparse_), self._rules)
+        X = self._read(X)
+        start = kwargs.get("base_margin")
+        if start is not None:
+            kwargs["base_margin"] = rankers.check_start("base_margin", start, X.shape[0])
+        if self.__sklearn_is_fitted__():
             kwargs = {"validate_features": False, **kwargs}
         return super().predict(X, *args, **kwargs)
+
+    def apply(self, X: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return leaves, as `xgboost.XGBRanker.apply` does, from what `predict` takes."""
+        return super().apply(self._read(X), *args, **kwargs)
+
+    def _read(self, X: Any) -> Any:
+        """Return features in the order of training."""
+        X = read_features(X, self._rules)
+        if not self.__sklearn_is_fitted__():  # XGBoost says that it is not
+            return X
+        return like_training(X, _trained(self.get_booster(), self.sparse_), self._rules)
 
     score = rankers.score
     to_host = plain.xgboost_ranker

@@ -317,6 +317,26 @@ def test_values_beyond_float32(host, data, value, kind):
         make(host).fit(kind(data.X), data.y, **evaluated(data, kind(X)))
 
 
+def test_new_names_must_not_be_old_ones(data):
+    """A frame for prediction is matched by the names that the model has."""
+    table = frame(data.X)
+    names = list(table.columns)
+    with pytest.raises(ValueError, match="feature_name has the names of the columns of X in"):
+        make("lightgbm").fit(table, data.y, qid=data.qid, feature_name=names[::-1])
+    for same in (names, [f"new_{name}" for name in names], "auto"):
+        ranker = make("lightgbm").fit(table, data.y, qid=data.qid, feature_name=same)
+        assert ranker.n_features_ == len(names)
+
+
+def test_leaves_of_columns_in_another_order(data):
+    table = frame(data.X)
+    ranker = make("xgboost").fit(table, data.y, qid=data.qid)
+    leaves = ranker.apply(table)
+    np.testing.assert_array_equal(ranker.apply(table[table.columns[::-1]]), leaves)
+    with pytest.raises(ValueError, match="X is sparse, but training was not"):
+        ranker.apply(scipy.sparse.csr_matrix(data.X * (data.X > 0)))
+
+
 def test_nothing_to_split_on():
     X, y = np.arange(9.0)[:, None], [0, 1, 2] * 3
     few = "nothing to split in 9 rows: .*min_child_samples=20"

@@ -42,6 +42,22 @@ def read_only(values):
     return values
 
 
+def unaligned(values):
+    """Return a view that begins one byte into its memory."""
+    view = np.zeros(values.nbytes + 1, np.uint8)[1:].view(values.dtype).reshape(values.shape)
+    view[:] = values
+    assert not view.flags.aligned
+    return view
+
+
+class Frame(pd.DataFrame):
+    """As a package of its own, such as GeoPandas, derives it."""
+
+    @property
+    def _constructor(self):
+        return Frame
+
+
 def sparse_of_any_kind(X, dtype=float, byte_order="="):
     matrix = scipy.sparse.csr_matrix(X.astype(dtype))
     for name in ("data", "indices", "indptr"):
@@ -75,10 +91,13 @@ FEATURES = {
     "reversed": lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
     "read-only": read_only,
     "memory map": on_disk,
+    "unaligned": unaligned,
     "matrix": np.matrix,
     "masked": lambda X: np.ma.masked_array(X, mask=np.zeros(X.shape, bool)),
     "lists": lambda X: X.tolist(),
     "pandas": frame,
+    "pandas, derived": lambda X: Frame(frame(X)),
+    "pandas, rows of one name": lambda X: frame(X).set_axis([0] * len(X)),
     "pandas, foreign": lambda X: frame(X).astype(">f8"),
     "pandas, foreign column": lambda X: frame(X).astype({"f1": ">f4"}),
     "pandas, float16": lambda X: frame(X).astype(np.float16),
@@ -125,6 +144,7 @@ COLUMNS = {
     "reversed": lambda y: np.ascontiguousarray(y[::-1])[::-1],
     "read-only": read_only,
     "memory map": on_disk,
+    "unaligned": unaligned,
     "masked": lambda y: np.ma.masked_array(y, mask=np.zeros(len(y), bool)),
     "matrix": lambda y: np.matrix(y).T,
     "list": lambda y: y.tolist(),
@@ -170,6 +190,7 @@ class Want:
         fitted = make(host).fit(self.X, self.y, qid=self.qid)
         self.unsorted_trees = trees(booster(fitted))
         self.scores = fitted.predict(self.X)
+        self.leaves = fitted.apply(self.X) if host == "xgboost" else None
         self.score = fitted.score(*rows, qid=ids)
 
 
@@ -184,6 +205,8 @@ def check(host, want, X, y, qid):
     ranker = make(host).fit(given, y(want.y), qid=qid(want.qid))
     assert trees(booster(ranker)) == want.unsorted_trees
     np.testing.assert_array_equal(ranker.predict(given), want.scores)
+    if host == "xgboost":
+        np.testing.assert_array_equal(ranker.apply(X(want.X)), want.leaves)
     rows = X(want.X[want.order]), y(want.y[want.order])
     ids = qid(want.qid[want.order])
     assert ranker.score(*rows, qid=ids) == want.score
@@ -284,6 +307,11 @@ def test_weights_and_start_scores_and_groups(host, data, kind):
     ranker = fit(COLUMNS[kind](numbers), column(data.group))
     assert trees(booster(ranker)) == trees(booster(expected))
     assert ranker.evals_result_ == expected.evals_result_
+    if host == "xgboost":
+        np.testing.assert_array_equal(
+            ranker.predict(data.X, base_margin=COLUMNS[kind](numbers)),
+            expected.predict(data.X, base_margin=numbers),
+        )
 
 
 @pytest.mark.parametrize("host", HOSTS)

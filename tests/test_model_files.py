@@ -280,6 +280,12 @@ def test_a_model_that_is_cut_off_anywhere_is_refused(kind: str, tmp_path: Path) 
         (MODELS["txt"].replace(b"\n", b"\r\n"), "line ends of Windows"),
         (MODELS["txt"] + b"garbage", "is not a complete LightGBM model"),
         (MODELS["txt"].replace(b"Tree=1\n", b"Tree=7\n"), "tree 1 is missing"),
+        (MODELS["txt"].replace(b"leaf_value=", b"leaf_value=1", 1), "the size of tree 0 is not"),
+        (MODELS["txt"].replace(b"leaf_value=", b"leaf_value", 1), "tree 1 is missing"),
+        (
+            MODELS["txt"].replace(b"\n\n\nend of trees", b"00000\n\n\nend of trees"),
+            "the sizes of its trees do not match",
+        ),
         (MODELS["ubj"] + b"garbage", "is not a complete XGBoost model"),
     ],
 )

@@ -207,6 +207,33 @@ def like_training(X: Any, trained: Trained, rules: HostRules) -> Any:
     return X.select(chosen) if _has(X, "select") and not _has(X, "iloc") else X[chosen]
 
 
+def check_renaming(X: Any, names: Any, rules: HostRules) -> None:
+    """Refuse new names of columns that are the old ones in another order.
+
+    A model would find its columns by the new names, and so take one for another.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, data frame or Arrow table
+        As `read_features` returns it.
+    names : sequence of str, str or None
+    rules : HostRules
+
+    Raises
+    ------
+    ValueError
+    """
+    own = _names(X, rules)
+    if own is None or names is None or isinstance(names, str):
+        return
+    given = tuple(_written(names, rules))
+    if given != own and sorted(given) == sorted(own):
+        raise ValueError(
+            "feature_name has the names of the columns of X in another order, so that a model "
+            "would take one column for another: leave it out, or rename the columns of X"
+        )
+
+
 def omits(X: Any) -> bool:
     """Tell whether a matrix is sparse and leaves values out."""
     return _has(X, "tocsr") and X.nnz < X.shape[0] * X.shape[1]
@@ -384,6 +411,8 @@ def _frame(X: Any, rules: HostRules) -> Any:
             changed[name] = X[name].sparse.to_dense()
         elif kind not in _NUMBERS:
             _check_category(name, dtype, rules, pandas=pandas)
+    if pandas and type(X) is not sys.modules["pandas"].DataFrame:
+        X = sys.modules["pandas"].DataFrame(X)  # XGBoost takes no class derived from it
     if changed:
         X = X.copy(deep=False)
         for name, column in changed.items():

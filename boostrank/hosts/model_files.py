@@ -70,11 +70,13 @@ def _damage_of_text(content: bytes) -> str:
         start = content.find(b"Tree=", end)
         if not (size.isdigit() and content.startswith(b"Tree=%d\n" % number, start)):
             return f"tree {number} is missing"
+        if number and start != end:  # where LightGBM's parser looks for it
+            return f"the size of tree {number - 1} is not the one that is stated"
         end = start + int(size)
     trees, found, rest = content[end:].partition(b"end of trees")
     if not found:
         return "it has no end of trees"
-    if b"Tree=" in trees:
+    if trees.strip():
         return "the sizes of its trees do not match"
     rest, _, last = rest.strip().partition(b"pandas_categorical:")
     if rest and not rest.rstrip().endswith(b"end of parameters"):

@@ -172,7 +172,7 @@ def read_rows(
             raise ValueError(
                 f"X must have one row for each of the {n_docs} labels, got {X.shape[0]}"
             )
-    offset = None if offset is None else _check_start(start, offset, n_docs)
+    offset = None if offset is None else check_start(start, offset, n_docs)
     check_either(group, qid, prefix)
     if qid is None:
         if sort:
@@ -196,9 +196,9 @@ def read_rows(
     return Rows(X, y, sizes, weight, offset)
 
 
-def _check_start(name: str, scores: Any, n_docs: int) -> Floats:
-    """Return the scores that training starts from."""
-    array = np.asarray(scores)
+def check_start(name: str, scores: Any, n_docs: int) -> Floats:
+    """Return the scores that training, or a prediction, starts from."""
+    array = np.asarray(_column(name, scores))
     if array.dtype.kind not in "biuf" or array.shape != (n_docs,):
         raise ValueError(
             f"{name} must be one number for each of the {n_docs} documents, got shape "
