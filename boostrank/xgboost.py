@@ -248,7 +248,9 @@ class XGBRanker(xgboost.XGBRanker):
             sort=sort,
             domain=rankers.label_domain(self.objective),
             rules=self._rules,
-            continued=None if start is None else _trained(start),
+            continued=None
+            if start is None
+            else _trained(start, getattr(xgb_model, "sparse_", None)),
         )
         where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
         return self._fit(train, evals, verbose, start, where)

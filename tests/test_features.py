@@ -265,6 +265,17 @@ def test_xgboosts_zeros_stay_zeros(data, kind):
             np.testing.assert_allclose(fitted.predict(other), expected, rtol=1e-5, atol=1e-6)
 
 
+def test_continued_training_keeps_the_kind_of_zeros(data):
+    X = left_out(data.X)
+    sparse, rows = scipy.sparse.csr_matrix(X), {"y": data.y, "qid": data.qid}
+    first = make("xgboost").fit(sparse, **rows)
+    make("xgboost").fit(sparse, **rows, xgb_model=first)
+    with pytest.raises(ValueError, match="X has zeros, but training was on a sparse matrix"):
+        make("xgboost").fit(X, **rows, xgb_model=first)
+    with pytest.raises(ValueError, match="X is sparse, but training was not"):
+        make("xgboost").fit(sparse, **rows, xgb_model=make("xgboost").fit(X, **rows))
+
+
 def test_lightgbms_zeros_are_zeros(data):
     X = left_out(data.X)
     sparse = scipy.sparse.csr_matrix(X)

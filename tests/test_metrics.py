@@ -11,6 +11,7 @@ import pickle
 import ir_measures
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import pytrec_eval
 import xgboost
@@ -468,6 +469,20 @@ def test_trec(seed):
     for name, their_name in spelled.items():
         expected = [theirs[str(q)][their_name] for q in range(len(group))]
         np.testing.assert_allclose(values[name], expected, rtol=1e-12, err_msg=name)
+
+
+def test_labels_in_another_order_are_refused():
+    index = list("abcd")
+    scores = pd.Series([4.0, 3.0, 2.0, 1.0], index)
+    labels, qid = pd.Series([2, 1, 0, 0], index), pd.Series([7, 7, 8, 8], index)
+    names = ["ndcg@10"]
+    assert evaluate(scores, labels, metrics=names, qid=qid)["ndcg@10"] == 1.0
+    message = r"has the rows of scores in another order.*\.loc\[scores\.index\]"
+    with pytest.raises(ValueError, match=f"labels {message}"):
+        evaluate(scores, labels[::-1], metrics=names, qid=qid)
+    with pytest.raises(ValueError, match=f"qid {message}"):
+        evaluate(scores, labels, metrics=names, qid=qid[::-1])
+    assert evaluate(scores, labels.to_numpy(), metrics=names, qid=qid)["ndcg@10"] == 1.0
 
 
 # ---- names and errors ----------------------------------------------------------------------------

@@ -41,6 +41,29 @@ def query_starts(qid: Integers) -> tuple[Integers, int | None]:
     return starts, int(starts[back[0]]) if len(back) else None
 
 
+def check_aligned(first: str, rows: Any, **columns: Any) -> None:
+    """Refuse a pandas column with the same rows in another order: rows are taken by position.
+
+    The index of rows that are only numbered says nothing, as after ``reset_index``.
+    """
+    index = getattr(rows, "index", None)
+    for name, values in columns.items():
+        own = getattr(values, "index", None)
+        if index is None or own is None or callable(index) or callable(own):
+            continue
+        if any(hasattr(each, "start") for each in (index, own)) or len(own) != len(index):
+            continue
+        if (
+            index.is_unique
+            and not own.equals(index)
+            and own.sort_values().equals(index.sort_values())
+        ):
+            raise ValueError(
+                f"{name} has the rows of {first} in another order, and rows are taken by position: "
+                f"pass {name}.loc[{first}.index]"
+            )
+
+
 def check_either(group: Any, qid: Any, prefix: str = "") -> None:
     """Refuse both or neither of group and qid."""
     if (group is None) == (qid is None):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from boostrank.datasets.ids import check_ids
-from boostrank.datasets.ranking_data import check_either, sizes_of_ids
+from boostrank.datasets.ranking_data import check_aligned, check_either, sizes_of_ids
 from boostrank.hosts.features import (
     HostRules,
     Trained,
@@ -93,29 +93,6 @@ def _column(name: str, values: Any) -> Any:
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def _check_aligned(X: Any, **columns: Any) -> None:
-    """Refuse a pandas column with the rows of `X` in another order: rows are taken by position.
-
-    The index of rows that are only numbered says nothing, as after ``reset_index``.
-    """
-    index = getattr(X, "index", None)
-    for name, values in columns.items():
-        own = getattr(values, "index", None)
-        if index is None or own is None or callable(index) or callable(own):
-            continue
-        if any(hasattr(each, "start") for each in (index, own)) or len(own) != len(index):
-            continue
-        if (
-            index.is_unique
-            and not own.equals(index)
-            and own.sort_values().equals(index.sort_values())
-        ):
-            raise ValueError(
-                f"{name} has the rows of X in another order, and rows are taken by position: pass "
-                f"{name}.loc[X.index]"
-            )
-
-
 def read_rows(
     X: Any,
     y: Any,
@@ -158,7 +135,7 @@ def read_rows(
         not match, ids that are missing or of mixed types, a query whose documents are not
         contiguous, and features that `read_features` refuses.
     """
-    _check_aligned(X, y=y, qid=qid, sample_weight=weight)
+    check_aligned("X", X, y=y, qid=qid, sample_weight=weight)
     y, qid, group = _column("y", y), _column("qid", qid), _column("group", group)
     start = "start scores" if rules is None else rules.start
     weight, offset = _column("sample_weight", weight), _column(start, offset)

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.ranking_data import check_queries
+from boostrank.datasets.ranking_data import check_aligned, check_queries
 from boostrank.datasets.runs import Qrels, Run, judge
 from boostrank.hosts.ignored import LARGEST_GRADE, warn_of_large_grades
 from boostrank.metrics.conventions import find_convention
@@ -191,6 +191,7 @@ def evaluate(
     if isinstance(metrics, str):
         raise TypeError(f"metrics must be a sequence of names, got a string; write [{metrics!r}]")
     names = {name: parse_name(name, convention) for name in metrics}
+    check_aligned("scores", scores, labels=labels, qid=qid, weight=weight)
     scores = check_scores(scores)
     of_gains = GRADES if rules.gain == "exponential" else AMOUNTS
     domains = [METRICS[name.metric].labels or of_gains for name in names.values()]
