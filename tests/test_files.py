@@ -8,6 +8,8 @@ import datetime
 import gzip
 import io
 import lzma
+import pickle
+import tarfile
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -137,6 +139,16 @@ def test_one_row_and_missing_values(tmp_path: Path) -> None:
     assert np.isnan(data.X[:2]).all()
 
 
+def _tar() -> bytes:
+    content = f"{HEADER}\n{ROWS[0]}\n".encode()
+    member = tarfile.TarInfo("a.csv")
+    member.size = len(content)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -146,6 +158,11 @@ def test_one_row_and_missing_values(tmp_path: Path) -> None:
         (gzip.compress(b"x"), "compressed by gzip; its name must end in .gz"),
         (bz2.compress(b"x"), "compressed by bzip2; its name must end in .bz2"),
         (lzma.compress(b"x"), "compressed by xz; its name must end in .xz"),
+        (b"\x04\x22\x4d\x18...", "compressed by lz4; decompress it first"),
+        (b"7z\xbc\xaf\x27\x1c..", "a 7z archive; extract"),
+        (b"Rar!\x1a\7", "a rar archive; extract"),
+        (pickle.dumps({"label": [1]}), "a pickle of Python"),
+        (_tar(), "a tar archive; extract"),
         (b"PAR1....", "parquet; its name must end in .parquet"),
         (b"\x93NUMPY\1\0v", "a NumPy array"),
         (b"PK\3\4....", "a zip archive.*or an Excel sheet"),
@@ -153,7 +170,7 @@ def test_one_row_and_missing_values(tmp_path: Path) -> None:
         (b"<!DOCTYPE html>", "an HTML page"),
         (b"a,b\0c", "binary"),
     ],
-    ids=range(12),
+    ids=range(17),
 )
 def test_files_that_are_no_csv_say_what_they_are(
     tmp_path: Path, content: bytes, message: str
@@ -584,6 +601,11 @@ def test_files_that_number_features_differently_are_refused(tmp_path: Path) -> N
     [
         ("1 qid:1 1:1\r0 qid:1 1:2\r", "line 1: the lines end in CR alone"),
         ("label,qid,a\n1,1,1\n", "line 1: the label must be a number.*name that ends in .csv"),
+        (
+            "1\t1\t2.0\n0\t1\t1.0\n",
+            "line 1: expected a feature.*got '1'; if it is a table, save it",
+        ),
+        ("1 qid:1 1:1\n1\t1\t2.0\n", "line 2: expected a feature as number:value, got '1'$"),
         ("\ufefflabel 1:1", "line 1: the label must be a number"),
     ],
 )

@@ -16,6 +16,11 @@ _BEGINNINGS = (
     (b"\xfd7zXZ\0", "compressed by xz; its name must end in .xz"),
     (b"\x28\xb5\x2f\xfd", "compressed by zstandard; its name must end in .zst"),
     (b"PK\3\4", "a zip archive, whose name must end in .zip, or an Excel sheet: save it as CSV"),
+    (b"\x04\x22\x4d\x18", "compressed by lz4; decompress it first"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive; extract the one file to read"),
+    (b"Rar!", "a rar archive; extract the one file to read"),
+    (b"\x80\x04\x95", "a pickle of Python; load it there, and write its table as CSV or parquet"),
+    (b"\x80\x05\x95", "a pickle of Python; load it there, and write its table as CSV or parquet"),
     (b"PAR1", "parquet; its name must end in .parquet"),
     (b"ARROW1", "an Arrow (Feather) file; write it as parquet"),
     (b"FEA1", "a Feather file; write it as parquet"),
@@ -119,6 +124,8 @@ def damaged(path: Path, error: BaseException, line: int | None = None) -> ValueE
 
 def what_it_is(start: bytes) -> str:
     """Say what a file is that begins with `start`; empty if it may be text in UTF-8."""
+    if start[257:262] == b"ustar":
+        return "the file is a tar archive; extract the one file to read"
     for beginning, what in _BEGINNINGS:
         if start.startswith(beginning):
             return f"the file is {what}"

@@ -85,10 +85,10 @@ class Lines:
         label, *tokens = self.body.split()
         if b":" in label:
             return f"the label is missing, the line begins with {shown(label)}"
+        cure = ""
+        if self.number == 1 and any(mark in self.body for mark in (b",", b";", b"\t")):
+            cure = "; if it is a table, save it as CSV with a header, by a name that ends in .csv"
         if not _is_number(label):
-            cure = ""
-            if self.number == 1 and any(mark in self.body for mark in (b",", b";", b"\t")):
-                cure = "; if it is a table, save it as CSV, by a name that ends in .csv"
             return f"the label must be a number, got {shown(label)}{cure}"
         if tokens and tokens[0].startswith(b"qid"):
             token = tokens.pop(0)
@@ -100,7 +100,7 @@ class Lines:
             if index == b"qid":
                 return f"the query must come right after the label, got {shown(token)} later"
             if not colon or not re.fullmatch(rb"\+?-?\d+", index):
-                return f"expected a feature as number:value, got {shown(token)}"
+                return f"expected a feature as number:value, got {shown(token)}{cure}"
             # Digits are truncated because Python refuses to convert thousands of them.
             feature = int(index[:20])
             if feature < 0:

@@ -96,7 +96,7 @@ def _read_parquet(path: Path, columns: Columns) -> Any:
         frame = pandas.read_parquet(path)
     except ValueError as error:  # of pyarrow
         with path.open("rb") as file:
-            what = what_it_is(file.read(64))
+            what = what_it_is(file.read(1024))
         raise ValueError(f"{path}: {what or str(error).splitlines()[0]}") from error
     kept = [name for name in (columns.label, *columns.ids) if name in frame.index.names]
     return frame.reset_index(kept) if kept else frame
