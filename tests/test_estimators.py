@@ -230,6 +230,8 @@ def test_labels_of_any_number_reach_an_objective_that_takes_them(ranker):
         ({"y": None}, ValueError, "y is missing: pass the grade of each row of X"),
         ({"sample_weight": [1.0] * 4}, ValueError, "each of the 3 queries or for each of the 9"),
         ({"sample_weight": [-1.0] * 3}, ValueError, "weight must be finite and not negative"),
+        ({"sample_weight": [0.0] * 3}, ValueError, "sample_weight must have a weight above 0"),
+        ({"sample_weight": [0.0] * 9}, ValueError, "sample_weight must have a weight above 0"),
         ({"eval_group": [[9]]}, ValueError, "eval_group of evaluation sets are given, but no eval"),
         (
             {"eval_set": [(np.zeros((9, 1)), [0, 1, 2] * 3)]},
@@ -252,7 +254,7 @@ def test_labels_of_any_number_reach_an_objective_that_takes_them(ranker):
             "list of pairs \\(X, y",
         ),
     ],
-    ids=range(18),
+    ids=range(20),
 )
 def test_bad_data(host, changes, error, message):
     rows = {"X": np.arange(9.0)[:, None], "y": [0, 1, 2] * 3, "group": [3, 3, 3]}

@@ -234,6 +234,10 @@ def read_sets(
     X, y, group, qid, weight, offset = train
     same: dict[str, Any] = {"sort": sort, "domain": domain, "rules": rules}
     rows = read_rows(X, y, group=group, qid=qid, weight=weight, offset=offset, **same)
+    if rows.weight is not None and not rows.weight.any():
+        raise ValueError(
+            "sample_weight must have a weight above 0, got none, so that nothing would be learnt"
+        )
     if continued is not None:
         rows = rows._replace(X=like_training(rows.X, continued, rules))
     trained = trained_on(rows.X, rules)
