@@ -592,6 +592,10 @@ def test_train_refuses(files: list[Path], tmp_path: Path) -> None:
     assert "did you mean 'xgboost'" in _fails(*common, "-o", "gbrank", "--host", "xgboos")
     assert "written name=value" in _fails(*common, "-o", "gbrank", "-p", "margin")
     assert "margin must be" in _fails(*common, "-o", "gbrank", "-p", "margin=wide")
+    twice = ["-p", "margin=1", "-p", "margin=2"]
+    assert "the parameter 'margin' of gbrank is given twice" in _fails(
+        *common, "-o", "gbrank", *twice
+    )
     assert "the folder of --model does not exist" in _fails(
         "train", "nowhere.txt", "-o", "gbrank", "--model", tmp_path / "no" / "model"
     )

@@ -188,6 +188,20 @@ def test_files_that_are_no_csv_say_what_they_are(
         assert str(caught.value).startswith(str(tmp_path / name))
 
 
+@pytest.mark.parametrize("damage", ["cut", "overwritten"])
+def test_damaged_parquet_is_named(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "a.parquet"
+    pd.DataFrame(_frame()).to_parquet(path)
+    content = path.read_bytes()
+    path.write_bytes(
+        content[:-20] if damage == "cut" else content[:60] + bytes(200) + content[260:]
+    )
+    with pytest.raises(ValueError, match=r"a\.parquet: not a whole parquet file \("):
+        _read(path)
+    with pytest.raises(FileNotFoundError):
+        _read(tmp_path / "none.parquet")
+
+
 # Compression
 
 

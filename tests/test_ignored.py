@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.hosts import ignored
+from boostrank.hosts.undocumented import lightgbms_parameters
 from boostrank.lab.cli.app import app
 from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
@@ -375,3 +376,14 @@ def test_parameters_that_the_workbench_sets_itself(host: str, name: str, cure: s
     data = make_ranking(4, 5, n_features=2, seed=0)
     with pytest.raises(ValueError, match=f"{name} is no parameter of {host} here.*{cure} instead"):
         HOSTS[host].train(boostrank.RankNet(), data, Settings(), {name: 3})
+
+
+def test_unknown_parameters_of_lightgbm() -> None:
+    """The workbench keeps LightGBM quiet, so that it does not say itself what it does not know."""
+    data = make_ranking(20, 10, n_features=3, seed=0)
+    with pytest.raises(ValueError, match="'lerning_rate'; did you mean 'learning_rate'"):
+        HOSTS["lightgbm"].train(boostrank.RankNet(), data, Settings(), {"lerning_rate": 0.5})
+    known = lightgbms_parameters()
+    assert {"learning_rate", "eta", "max_depth", "label_gain", "deterministic"} <= known, (
+        "boostrank.lab no longer finds the names of LightGBM's parameters"
+    )

@@ -338,6 +338,8 @@ def test_files_and_options_that_are_refused(files: dict[str, Path], tmp_path: Pa
     params = tmp_path / "p.json"
     params.write_text("{", encoding="utf-8")
     assert "p.json, line 1: not JSON" in _fails(*train, "--params", params)
+    params.write_text('{"lightgbm": {"max_bin": 7, "max_bin": 63}}', encoding="utf-8")
+    assert "p.json: 'max_bin' is there twice" in _fails(*train, "--params", params)
     params.write_text('{"lightgmb": {"a": 1}, "xgboost": {}}', encoding="utf-8")
     assert "did you mean 'lightgbm'" in _fails(*train, "--params", params)
     assert "--param is for boostrank's objectives" in _fails(

@@ -171,6 +171,25 @@ def test_where_nothing_can_be_written_is_said_first(
     assert absent.name not in said
 
 
+@pytest.mark.parametrize("command", ["train", "predict", "export"])
+def test_what_is_read_is_not_replaced(
+    command: str, data: Path, model: Path, tmp_path: Path
+) -> None:
+    """By any of its names: here a link."""
+    own, trained, link = tmp_path / "own.txt", tmp_path / "trained.txt", tmp_path / "link"
+    own.write_bytes(data.read_bytes())
+    trained.write_bytes(model.read_bytes())
+    link.symlink_to(trained if command == "export" else own)
+    before = own.read_bytes(), trained.read_bytes()
+    args = {
+        "train": ["train", own, *SMALL, "--model", link],
+        "predict": ["predict", trained, own, "--out", link],
+        "export": ["export", trained, "--to", "ranklib", "--out", link],
+    }[command]
+    assert f"{link} is read, and would be replaced by what is written" in _fails(*args)
+    assert (own.read_bytes(), trained.read_bytes()) == before
+
+
 def test_a_file_keeps_its_permissions_and_a_link_its_target(tmp_path: Path) -> None:
     real, link = tmp_path / "real.txt", tmp_path / "link.txt"
     write_file(real, b"old")

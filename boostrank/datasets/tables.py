@@ -94,10 +94,15 @@ def _read_parquet(path: Path, columns: Columns) -> Any:
 
     try:
         frame = pandas.read_parquet(path)
-    except ValueError as error:  # of pyarrow
+    except (ValueError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # it is not one of pyarrow
+            raise
         with path.open("rb") as file:
-            what = what_it_is(file.read(1024))
-        raise ValueError(f"{path}: {what or str(error).splitlines()[0]}") from error
+            start = file.read(1024)
+        first = str(error).splitlines()[0]
+        whole = start.startswith(b"PAR1")
+        what = f"not a whole parquet file ({first}); fetch it again" if whole else what_it_is(start)
+        raise ValueError(f"{path}: {what or first}") from error
     kept = [name for name in (columns.label, *columns.ids) if name in frame.index.names]
     return frame.reset_index(kept) if kept else frame
 

@@ -32,6 +32,9 @@ LightGBM
 - ``Booster.pandas_categorical`` and the parameter ``categorical_feature`` of a loaded Booster
   (`boostrank.lab.lightgbm_model`). Without: `boostrank predict` does not know the names of
   categories. Test: tests/test_tables.py, test_a_model_keeps_the_words_of_its_categories.
+- ``lightgbm.basic._ConfigAliases`` knows all parameters (`lightgbms_parameters`). Without:
+  `boostrank train`, `compare` and `tune` ignore misspelt ones in --params.
+  Test: tests/test_ignored.py, test_unknown_parameters_of_lightgbm.
 - A regression starts at the mean of the labels over all workers (`mean_over_lightgbm_workers`).
   Without: gradients would be scaled by each worker alone.
   Test: tests/test_dask.py, test_lightgbm_shares_float64.
@@ -165,6 +168,23 @@ def lightgbms_update(booster: Any) -> Any:
         None: not known.
     """
     return getattr(booster, "_Booster__is_predicted_cur_iter", None)
+
+
+def lightgbms_parameters() -> frozenset[str]:
+    """Return all names of LightGBM's parameters.
+
+    Returns
+    -------
+    frozenset of str
+        Empty: not known.
+    """
+    names = getattr(getattr(sys.modules.get("lightgbm"), "basic", None), "_ConfigAliases", None)
+    try:
+        names.get("metric")  # reads them
+        aliases = dict(names.aliases)
+    except (AttributeError, TypeError, ValueError):
+        return frozenset()
+    return frozenset(aliases).union(*aliases.values())
 
 
 def lightgbms_init_model() -> Any:

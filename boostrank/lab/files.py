@@ -55,18 +55,24 @@ def write_file(path: Path, content: bytes) -> None:
             part.unlink(missing_ok=True)
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, *read: Path) -> None:
     """Raise the error that writing the file would raise, unless the disk fills up until then.
 
     Parameters
     ----------
     path : Path
+    *read : Path
+        Files that are read, which it would replace.
 
     Raises
     ------
     OSError
         With the name of the file.
+    ValueError
+        If it is one of those that are read.
     """
+    if path.is_file() and any(one.exists() and path.samefile(one) for one in read):
+        raise ValueError(f"{path} is read, and would be replaced by what is written: name another")
     with naming(path):
         _, part = _target_and_part(path)
         if part is not None:

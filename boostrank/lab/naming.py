@@ -32,6 +32,8 @@ def parse_params(pairs: list[str], objective: str) -> dict[str, Any]:
             raise ValueError(
                 f"a parameter of {objective} is written name=value, such as k=10; got {pair!r}"
             )
+        if key.strip() in params:
+            raise ValueError(f"the parameter {key.strip()!r} of {objective} is given twice")
         params[key.strip()] = _value(text.strip())
     return params
 

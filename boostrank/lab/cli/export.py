@@ -9,7 +9,7 @@ import typer
 from boostrank.export import WRITERS
 from boostrank.export import export as export_model
 from boostrank.lab.cli.options import completion
-from boostrank.lab.files import write_file
+from boostrank.lab.files import check_writable, write_file
 
 EXAMPLES = """
 **Examples**
@@ -48,6 +48,8 @@ def export(
     Solr and RankLib take a feature without a value for 0, unless the model has learnt otherwise.
     What a format cannot hold, such as splits on categories, is an error that names the feature.
     """
+    if out is not None:
+        check_writable(out, model, *([] if features is None else [features]))
     names = None if features is None else _read_names(features)
     text = export_model(model, to, features=names, name=name or (out or model).stem)
     if out is None:

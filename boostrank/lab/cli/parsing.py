@@ -33,16 +33,27 @@ def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, 
         return {}
     expected = 'expected {"lightgbm": {"name": value}, "xgboost": {...}}'
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
+        read = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{path}, line {error.lineno}: not JSON ({error.msg}); {expected}"
         ) from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
     if isinstance(read, dict) and len(hosts) == 1 and not set(read) & set(TRAINERS):
         read = {hosts[0]: read}
     if not isinstance(read, dict) or not all(isinstance(own, dict) for own in read.values()):
         raise ValueError(f"{path}: {expected}, got {json.dumps(read)[:60]}")
     return {check_choice(f"host in {path}", host, TRAINERS): own for host, own in read.items()}
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, in which no name comes twice."""
+    names = [name for name, _ in pairs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{twice!r} is there twice")
+    return dict(pairs)
 
 
 def with_preset(preset: str | None, params: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -138,7 +138,8 @@ def train(
     check_count("patience", patience)
     if not model.parent.is_dir():
         raise FileNotFoundError(f"the folder of --model does not exist: {model.parent}")
-    check_writable(model)
+    inputs = [one for one in (*data, valid, params) if one is not None]
+    check_writable(model, *inputs)
     named = columns(label, qid, drop, categorical)
     read, held = read_with_valid(data, valid, named, seed, keep_order)
     settings = settings.for_labels(read.y, chosen=metric is not None)
@@ -186,7 +187,7 @@ def predict(
 
     The scores are those of the host's own `predict`, of the best round if the file says which.
     """
-    check_writable(out)
+    check_writable(out, model, *data)
     trained = load_model(model)
     X = load_features(data, columns(label, qid, drop, ""), trained)
     if trained.n_features != X.shape[1]:
