@@ -178,7 +178,8 @@ def lightgbms_parameters() -> frozenset[str]:
     frozenset of str
         Empty: not known.
     """
-    names = getattr(getattr(sys.modules.get("lightgbm"), "basic", None), "_ConfigAliases", None)
+    basic = getattr(sys.modules.get("lightgbm"), "basic", None)
+    names: Any = getattr(basic, "_ConfigAliases", None)
     try:
         names.get("metric")  # reads them
         aliases = dict(names.aliases)
