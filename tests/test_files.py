@@ -144,7 +144,7 @@ def _tar() -> bytes:
     member = tarfile.TarInfo("a.csv")
     member.size = len(content)
     packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
+    with tarfile.TarFile(fileobj=packed, mode="w") as archive:
         archive.addfile(member, io.BytesIO(content))
     return packed.getvalue()
 
