@@ -115,10 +115,11 @@ def _equal(column: Any, qid: Any) -> bool:
 
 def check_label(where: str, name: Any, column: Any, y: Floats, cure: str) -> None:
     """Refuse a feature that is the label; in a few rows, equal values may be chance."""
-    values = np.asarray(column)
-    if values.dtype.kind not in "biuf" or not np.array_equal(values[:100], y[:100]):
+    # For most columns the first rows are enough; a whole one may take long to convert.
+    first = np.asarray(column.head(100) if hasattr(column, "head") else column[:100])
+    if first.dtype.kind not in "biuf" or not np.array_equal(first, y[:100]):
         return
-    if len(y) >= 10 and y.min() < y.max() and np.array_equal(values, y):
+    if len(y) >= 10 and y.min() < y.max() and np.array_equal(np.asarray(column), y):
         raise ValueError(
             f"{where} has the label among its features, in the column {name!r}: a model would copy "
             f"it. {cure}"
