@@ -10,6 +10,7 @@ import lightgbm
 import numpy as np
 
 from boostrank.choice import choose_for_ranker
+from boostrank.datasets.ranking_data import check_aligned
 from boostrank.hosts import monitoring, plain, rankers
 from boostrank.hosts.features import (
     LIGHTGBM,
@@ -218,6 +219,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             continued=None if init_model is None else _trained(init_model),
         )
         check_renaming(train.X, kwargs.get("feature_name"), self._rules)
+        check_aligned("X", X, position=position)
         where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
         metrics = self._metrics_of_fit(eval_metric, eval_at, train.y, evaluated=bool(evals))
         if eval_at is not None:

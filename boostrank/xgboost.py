@@ -11,6 +11,7 @@ import xgboost
 from xgboost.callback import EarlyStopping
 
 from boostrank.choice import choose_for_ranker
+from boostrank.datasets.ranking_data import check_aligned
 from boostrank.hosts import monitoring, plain, rankers, rounds
 from boostrank.hosts.data import read
 from boostrank.hosts.features import (
@@ -252,6 +253,7 @@ class XGBRanker(xgboost.XGBRanker):
             if start is None
             else _trained(start, getattr(xgb_model, "sparse_", None)),
         )
+        check_aligned("X", X, position=position)
         where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
         return self._fit(train, evals, verbose, start, where)
 

@@ -235,6 +235,11 @@ def test_rows_in_another_order_are_refused(host, data):
     expected = make(host).fit(table, y, qid=data.qid)
     with pytest.raises(ValueError, match=r"y has the rows of X in another order.*y\.loc\[X\.index"):
         make(host).fit(table, y[::-1], qid=data.qid)
+    start = "init_score" if host == "lightgbm" else "base_margin"
+    for name in ("qid", "sample_weight", start, "position"):
+        rows = {"qid": data.qid, name: pd.Series(data.qid, names)[::-1]}
+        with pytest.raises(ValueError, match=f"{name} has the rows of X in another order"):
+            make(host).fit(table, data.y, **rows)
     # Rows that are only numbered may have been numbered again.
     numbered = y.reset_index(drop=True)
     fitted = make(host).fit(table.sample(frac=1, random_state=0), numbered, qid=data.qid)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
@@ -485,6 +486,24 @@ def test_bad_data_is_refused(model, arguments, error, message):
     arguments = {"X": [[1], [2], [3], [4]], "y": [0, 1, 2, 0], **arguments}
     with pytest.raises(error, match=message):
         clone(model).fit(**arguments)
+
+
+@pytest.mark.parametrize("model", [SmoothRank(), Perceptron(), AdaRank(), SVMMAP()])
+def test_frames_are_checked_as_by_the_other_rankers(data, model):
+    names = [f"row{i}" for i in range(len(data.y))]
+    y = pd.Series(np.minimum(data.y, 1.0), names)
+    frame = pd.DataFrame(data.X, names).rename(columns=str)
+    model = clone(model).fit(frame, y, group=data.group)
+    assert len(model.coef_) == 6
+    for column, message in (
+        ({"twin": y}, "X has the label among its features, in the column 'twin'"),
+        ({"session": data.qid}, "X has the query's id among its features, in the column 'session'"),
+        ({"doc_id": range(len(y))}, "X has the document's id among its features"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(frame.assign(**column), y, qid=data.qid)
+    with pytest.raises(ValueError, match="y has the rows of X in another order"):
+        model.fit(frame, y[::-1], group=data.group)
 
 
 @pytest.mark.parametrize(

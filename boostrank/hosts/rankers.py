@@ -135,9 +135,9 @@ def read_rows(
         not match, ids that are missing or of mixed types, a query whose documents are not
         contiguous, and features that `read_features` refuses.
     """
-    check_aligned("X", X, y=y, qid=qid, sample_weight=weight)
-    y, qid, group = _column("y", y), _column("qid", qid), _column("group", group)
     start = "start scores" if rules is None else rules.start
+    check_aligned("X", X, **{"y": y, "qid": qid, "sample_weight": weight, start: offset})
+    y, qid, group = _column("y", y), _column("qid", qid), _column("group", group)
     weight, offset = _column("sample_weight", weight), _column(start, offset)
     y = check_labels(y, np.size(y), domain)
     n_docs = len(y)

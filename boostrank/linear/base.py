@@ -16,7 +16,12 @@ except ImportError as error:
     ) from error
 
 from boostrank.datasets import RankingData
-from boostrank.datasets.ranking_data import check_either
+from boostrank.datasets.ranking_data import (
+    check_aligned,
+    check_either,
+    check_feature,
+    check_label,
+)
 from boostrank.metrics import evaluate
 from boostrank.objectives.validation import Floats, check_group, check_labels, check_positive
 
@@ -39,7 +44,13 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
 
     def _read(self, X: Any, y: Any, group: Any, qid: Any, *, reset: bool) -> RankingData:
+        check_aligned("X", X, y=y, qid=qid)
+        names = list(getattr(X, "columns", ()))
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
+        for name, column in zip(names, X.T, strict=bool(names)):
+            cure = f"Take it out, for example with X.drop({name!r}, axis=1) in pandas"
+            check_feature("X", name, column, qid, cure)
+            check_label("X", name, column, y, cure)
         return _ranking(X, y, group, qid)
 
     def _read_validation(self, eval_set: Any, group: Any, qid: Any) -> RankingData | None:
