@@ -400,6 +400,16 @@ def test_a_kept_index_is_no_feature(
     np.testing.assert_array_equal(X, data.X)
 
 
+def test_an_id_or_the_label_among_the_features_of_a_file(tmp_path: Path) -> None:
+    frame = pd.DataFrame(_frame())
+    for name, values in (("doc_id", range(len(frame))), ("twin", frame["label"])):
+        path = tmp_path / f"{name}.csv"
+        frame.assign(**{name: values}).to_csv(path, index=False)
+        with pytest.raises(ValueError, match=f"{name}.csv: the table has the .*{name}"):
+            _read(path)
+        assert _read(path, drop=[name]).names == ("a", "b")
+
+
 def test_a_kept_index_of_files(tmp_path: Path) -> None:
     frame = pd.DataFrame(_frame())
     frame.sample(frac=1, random_state=0).sort_values("qid", kind="stable").to_csv(

@@ -697,11 +697,11 @@ def test_a_round_that_fails_after_its_gradients_is_done_again(where, data, monke
 
     boost = lgb.Booster._Booster__boost
 
-    def boosts(self, **gradients):
+    def boosts(self, *args, **kwargs):
         if fails and where == "in LightGBM" and self.current_iteration() == fails[0]:
             fails.pop()
             raise KeyboardInterrupt
-        return boost(self, **gradients)
+        return boost(self, *args, **kwargs)
 
     monkeypatch.setattr(lgb.Booster, "_Booster__boost", boosts)
     models = []

@@ -213,10 +213,11 @@ def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingDa
     X = np.empty((len(y), len(names)))
     categories: dict[int, tuple[str, ...]] = {}
     categorical = []
+    what = f"{tables[0].where()}the table"
     for i, name in enumerate(names):
         cure = f"Drop it: drop=[{name!r}], or --drop on the command line"
         values = join_ids([table.values(name) for table in tables])
-        check_feature("the table", name, values, ids, cure)
+        check_feature(what, name, values, ids, cure)
         if str(name) in columns.categorical or tables[0].is_category(name):
             categorical.append(i)
             X[:, i], words = _codes(values)
@@ -224,7 +225,7 @@ def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingDa
                 categories[i] = words
             continue
         X[:, i] = _numbers(tables, name, "name it as categorical, or drop it")
-        check_label("the table", name, X[:, i], y, cure)
+        check_label(what, name, X[:, i], y, cure)
     parts, end = [], 0
     for table in tables:
         rows = np.arange(end, end + len(table))
