@@ -1,6 +1,7 @@
 """Objectives that CatBoost has too: its leaf values are Newton steps of ours."""
 
 import catboost
+import catboost.utils
 import numpy as np
 import pytest
 
@@ -46,3 +47,58 @@ def test_leaves_are_catboosts(theirs, ours, summed, rng):
         rows = feature == side
         step = -grad[rows].sum() / hess[rows].sum()
         np.testing.assert_allclose(values[rows], step, rtol=1e-5, atol=1e-7)
+
+
+RULES = {
+    "NDCG": ("ndcg", "lightgbm", "linear"),
+    "NDCG:top=3": ("ndcg@3", "lightgbm", "linear"),
+    "NDCG:top=3;type=Exp": ("ndcg@3", "lightgbm", None),
+    "NDCG:denominator=Position": ("ndcg", "standard", "linear"),
+    "DCG:top=3": ("dcg@3", "lightgbm", "linear"),
+    "MAP": ("map", "sklearn", None),
+    "MAP:top=3": ("map@3", "sklearn", None),
+    "MRR": ("mrr", "sklearn", None),
+    "PrecisionAt:top=4": ("precision@4", "xgboost", None),
+    "RecallAt:top=4": ("recall@4", "lightgbm", None),
+}
+
+
+@pytest.mark.parametrize("theirs", RULES)
+def test_the_page_names_the_rules_of_its_metrics(theirs, rng):
+    """docs/coming_from.md. One query is short, and one has no relevant documents."""
+    name, convention, gain = RULES[theirs]
+    position = {"discount": "reciprocal"} if "Position" in theirs else {}
+    labels, scores = rng.integers(0, 4, GROUP.sum()), rng.normal(size=GROUP.sum())
+    labels[: GROUP[0]] = 0 if not position else labels[: GROUP[0]]  # left out by "standard"
+    query = np.repeat(np.arange(len(GROUP)), GROUP)
+    expected = catboost.utils.eval_metric(labels, scores, theirs, group_id=query)[0]
+    ours = boostrank.evaluate(
+        scores, labels, GROUP, [name], convention=convention, gain=gain, **position
+    )
+    np.testing.assert_allclose(ours[name], expected, rtol=1e-6)
+
+
+def test_equal_scores_put_the_worse_document_first():
+    for labels in ([1, 0, 0], [0, 1, 0]):
+        value = catboost.utils.eval_metric(labels, [0.5, 0.5, 0.1], "NDCG", group_id=[0, 0, 0])
+        np.testing.assert_allclose(value, 1 / np.log2(3))
+
+
+def test_defaults_that_the_page_names(rng):
+    X, labels, query = rng.normal(size=(60, 2)), rng.integers(0, 3, 60), np.repeat(range(6), 10)
+    quiet = {"iterations": 3, "verbose": False, "allow_writing_files": False, "thread_count": 1}
+
+    def fit(loss):
+        ranker = catboost.CatBoostRanker(loss_function=loss, random_seed=1, **quiet)
+        return ranker.fit(X, labels, group_id=query)
+
+    plain, classic = fit("YetiRank"), "YetiRank:mode=Classic;permutations=10;decay=0.85"
+    np.testing.assert_array_equal(plain.predict(X), fit(classic + ";noise=Gumbel").predict(X))
+    ndcg, base = fit("YetiRank:mode=NDCG"), fit("YetiRank:mode=NDCG;dcg_type=Base")
+    np.testing.assert_array_equal(ndcg.predict(X), base.predict(X))
+    assert plain.get_all_params()["l2_leaf_reg"] < 1e-9
+    assert fit("QueryRMSE").get_all_params()["l2_leaf_reg"] == 3
+    with pytest.raises(catboost.CatBoostError, match="should be grouped"):
+        catboost.Pool(X[:4], labels[:4], group_id=[0, 1, 0, 1])
+    with pytest.raises(catboost.CatBoostError, match="groupWeight"):
+        catboost.Pool(X[:2], labels[:2], group_id=[0, 0], group_weight=[0.5, 1.0])
