@@ -257,10 +257,11 @@ class LambdaRank(Objective):
         p = self.swap_params()
         if self._by_pairs:
             return p
-        rules = Rules(**norm_rules(self.sigma, self.offset, self.norm))
+        logistic = norm_rules(self.sigma, self.offset, self.norm)
         if self._near_top:
-            rules = rules._replace(tuning=Tuning(direct=UNLIMITED))
-        return rules._replace(
+            logistic["tuning"] = Tuning(direct=UNLIMITED)
+        return Rules(
+            **logistic,
             by_gain=True,
             normalize=p.target == NDCG,
             k=p.truncation,

@@ -56,7 +56,7 @@ When to use
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .contract import Contract
 from .engine.columns import ALL, BEGIN, CUT, RANK, SIZE, WORTH, Batch, Columns, Rules
@@ -78,7 +78,7 @@ from .engine.jit import jit_helper
 from .engine.order import in_order, merged_order
 from .engine.pairs import Document, pair_loop
 from .engine.sigmoid import SigmoidKernel, Sums, step
-from .engine.smooth_ranks import write_costs, write_slopes
+from .engine.smooth_ranks import ranks_by, write_costs, write_slopes
 from .parameters import noise, positive
 from .sdcg import SDCG
 from .validation import Floats
@@ -132,10 +132,7 @@ def _far_ranks(relation: int, side: int) -> list[Floats]:
 
 
 RANKED_FIT = fit_of(partial(_of_ranked, True), partial(_of_ranked, False))
-_ranks: dict[str, Any] = {
-    "near_ranks": pair_loop(of_rank),
-    "rank_fit": fit_of(_far_ranks, lambda relation, side: [constant(0.0)]),
-}
+_ranks = ranks_by(of_rank, _far_ranks)
 
 
 @jit_helper

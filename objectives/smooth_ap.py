@@ -241,8 +241,8 @@ def _indicator_loss(p: SmoothAPParams, scores: Floats, labels: Floats) -> float:
 _kernel = kernels_by_length(
     SmoothAPParams,
     SHORT,
-    query=_pairs,
     loss=_loss,
+    derivatives=_pairs,
     long_loss=_long_loss,
     long_derivatives=_long,
 )

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from training import few_values
 
 import boostrank
 
@@ -35,13 +36,7 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rows():
-    """Each feature has few values, so that both workers know the same bins as one worker alone."""
-    rng = np.random.default_rng(4)
-    group = rng.integers(1, 25, 60)
-    X = np.clip(np.round(rng.normal(size=(group.sum(), 6)) * 4), -8, 8) / 4
-    y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))), 0, 4)
-    qid = np.repeat(np.arange(len(group)), group)
-    return pd.DataFrame(X, columns=FEATURES).assign(label=y, qid=qid)
+    return few_values(FEATURES)
 
 
 def run(cluster, train_func, config, **datasets):

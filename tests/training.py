@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import xgboost as xgb
 
 import boostrank
@@ -162,6 +163,16 @@ def trees(booster):
         return [tree["tree_structure"] for tree in booster.dump_model()["tree_info"]]
     model = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]
     return model.get("gbtree", model)["model"]["trees"]
+
+
+def few_values(names):
+    """Return a data frame whose features have few values: any worker alone knows all bins."""
+    rng = np.random.default_rng(4)
+    group = rng.integers(1, 25, 60)
+    X = np.clip(np.round(rng.normal(size=(group.sum(), len(names))) * 4), -8, 8) / 4
+    y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))), 0, 4)
+    qid = np.repeat(np.arange(len(group)), group)
+    return pd.DataFrame(X, columns=names).assign(label=y, qid=qid)
 
 
 def make_data():

@@ -191,8 +191,8 @@ def kernels_by_length(
     params: type,
     short_up_to: int,
     *,
-    query: Function,
-    loss: Function | None = None,
+    loss: Function,
+    derivatives: Function,
     long_loss: Function,
     long_derivatives: Function,
 ) -> Kernel:
@@ -204,21 +204,17 @@ def kernels_by_length(
         The parameters that the functions take.
     short_up_to : int
         Documents in the longest short query.
-    query : compiled function
-        As in `query_kernel`, for short queries.
-    loss : compiled function, optional
-        As in `query_kernels`, for short queries; what `query` returns is then ignored.
+    loss, derivatives : compiled functions
+        As in `query_kernels`, for short queries.
     long_loss, long_derivatives : compiled functions
         As in `query_kernels`, for long ones.
     """
-    if loss is None:
-        run_losses = _bound(loops.losses_of_whole_queries, query=query, of_query=_same)
-    else:
-        run_losses = _bound(loops.losses_of_queries, query=loss)
-    run_long_losses = _bound(loops.losses_of_queries, query=long_loss)
+    run_losses, run_long_losses = (
+        _bound(loops.losses_of_queries, query=each) for each in (loss, long_loss)
+    )
     run, run_long = (
         _bound(loops.derivatives_of_queries, query=each, of_query=_same)
-        for each in (query, long_derivatives)
+        for each in (derivatives, long_derivatives)
     )
     return LoopKernel(
         params,

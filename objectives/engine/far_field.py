@@ -226,10 +226,8 @@ def add_far_pairs(
     blocks, parts = len(runs), runs.shape[1] - 1
     tops, bottoms, scores = w.real[TOP], w.real[BOTTOM], w.real[SCORE]
     kind = 0
-    while (
-        kind + 1 < len(fit.spreads)
-        and p.rate * (tops[0] - bottoms[blocks - 1]) > (fit.spreads[kind])
-    ):
+    spread = p.rate * (tops[0] - bottoms[blocks - 1])
+    while kind + 1 < len(fit.spreads) and spread > fit.spreads[kind]:
         kind += 1
     f, rates, terms = numbers[kind], fit.rates[kind], fit.terms[kind]
     channels = f.shape[3]

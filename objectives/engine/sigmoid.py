@@ -168,17 +168,8 @@ class Sums(NamedTuple):
     prepare: Compiled = nothing
     finish: Compiled = nothing
 
-    def over(
-        self,
-        p: Rules,
-        boundaries: Integers,
-        scores: Floats,
-        labels: Floats,
-        hessian: int,
-        grad: Floats,
-        hess: Floats,
-    ) -> None:
-        """Run over all queries."""
+    def over(self, p: Rules, boundaries: Integers, *args: Any) -> None:
+        """Run over all queries; `args` are what `run` takes after its scratch."""
         longest = int(np.diff(boundaries).max(initial=0))
         own = [each.compiled() for each in (self.near_ranks, self.prepare, self.near, self.finish)]
         fits = self.rank_fit, self.fit if isinstance(self.fit, Fit) else self.fit(p)
@@ -191,7 +182,7 @@ class Sums(NamedTuple):
             v = new_columns(longest) if long else w
             compiled(first, last, boundaries, far, *own, p, *fits, w, v, *args)
 
-        over_queries(run_all, boundaries, scores, labels, hessian, grad, hess)
+        over_queries(run_all, boundaries, *args)
 
 
 class SigmoidKernel(NamedTuple):

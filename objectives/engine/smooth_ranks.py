@@ -21,7 +21,7 @@ from ..validation import Floats
 from .columns import BEGIN, CURVATURE, CUT, OWN, POWER, RANK, SIZE, WORTH, Batch, Columns, Rules
 from .far_field import ABOVE, LOGISTIC, SAME, constant, fit_of
 from .gains import LINEAR, LOG2, RECIPROCAL, SQRT, TABLE, Discount
-from .jit import jit_helper
+from .jit import Function, jit_helper
 from .pairs import Document, pair_loop
 from .sigmoid import step
 from .vector import LN_2, logarithms, logistic, strided
@@ -49,11 +49,22 @@ def _far_ranks(relation: int, side: int) -> list[Floats]:
     return [constant(1.0) - LOGISTIC if side == ABOVE else LOGISTIC]  # G(-x) = 1 - G(x)
 
 
+def ranks_by(of_pair: Function, far_ranks: Function) -> dict[str, Any]:
+    """Return the fields of `Sums` for smooth ranks, which the far field adds to PULL alone.
+
+    Parameters
+    ----------
+    of_pair : function
+        As in `pair_loop`: what a pair adds to ranks.
+    far_ranks : callable
+        As in `far_field.sums_of`: the same for pairs of different blocks.
+    """
+    fit = fit_of(far_ranks, lambda relation, side: [constant(0.0)])
+    return {"near_ranks": pair_loop(of_pair), "rank_fit": fit}
+
+
 #: Smooth ranks, as `Sums` takes them.
-SMOOTH_RANKS: dict[str, Any] = {
-    "near_ranks": pair_loop(_of_pair),
-    "rank_fit": fit_of(_far_ranks, lambda relation, side: [constant(0.0)]),
-}
+SMOOTH_RANKS = ranks_by(_of_pair, _far_ranks)
 
 
 @jit_helper
