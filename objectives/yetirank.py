@@ -44,7 +44,6 @@ When to use
     of the losses that do not visit all pairs.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -55,9 +54,9 @@ from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine.driver import query_kernel
 from .engine.gains import Discount
 from .engine.jit import jit_helper, jit_inline
-from .engine.order import all_equal, order_by_score
+from .engine.order import all_equal, write_order
 from .engine.targets import swap_of, swaps_of
-from .engine.vector import logistic, logistic_loss
+from .engine.vector import exponentials, logarithms, logistic_loss, padded
 from .gains import Gain, discount_field, gain_field
 from .parameters import checked, count
 from .targets import (
@@ -71,6 +70,8 @@ from .validation import Floats, Integers, check_share
 
 # A generator may draw 0, for which the noise would be infinite.
 TINY = float(np.finfo(np.float64).tiny)
+# Rows of a query's scratch, by rank: loops over them have no jumps and become vectors.
+LABEL, LEAD, WEIGHT, POWER, ROOM, N_ROWS = range(6)
 
 
 class YetiRankParams(NamedTuple):
@@ -89,17 +90,56 @@ def _of_query(p: YetiRankParams, a: int, b: int) -> YetiRankParams:
 
 
 @jit_helper
-def _write_weights(p: YetiRankParams, labels: Floats, order: Integers, weights: Floats) -> None:
+def _write_noisy(p: YetiRankParams, t: int, scores: Floats, noisy: Floats, room: Floats) -> None:
+    """Write the scores with the noise of order t."""
+    n = len(scores)
+    for i in range(n):
+        noisy[i] = max(p.uniforms[t, p.begin + i], TINY)
+    logarithms(noisy, room, n)
+    for i in range(n):
+        room[i] = -room[i]
+    logarithms(room, noisy, n)
+    for i in range(n):
+        noisy[i] = scores[i] - noisy[i]
+
+
+@jit_helper
+def _write_weights(
+    p: YetiRankParams, labels: Floats, order: Integers, ranked: Floats, weights: Floats
+) -> None:
     """Write P times (1) for one order, by the rank of the upper document."""
+    n = len(order)
     if p.target >= 0:
         swaps = swaps_of(p.target, 0, p.discount, labels, order)
-        for rank in range(len(order) - 1):
+        for rank in range(n - 1):
             weights[rank] = swap_of(swaps, rank, rank + 1)
         return
     weight = 1.0
-    for rank in range(len(order) - 1):
-        weights[rank] = weight * abs(labels[order[rank]] - labels[order[rank + 1]])
+    for rank in range(n - 1):
+        weights[rank] = weight * abs(ranked[rank] - ranked[rank + 1])
         weight *= p.decay
+
+
+@jit_helper
+def _add_neighbours(w: Floats, order: Integers, share: float, grad: Floats, hess: Floats) -> None:
+    """Add the derivatives of (2) for the neighbours of one order."""
+    n = len(order)
+    for rank in range(n - 1):
+        w[ROOM, rank] = -abs(w[LEAD, rank])
+    exponentials(w[ROOM], w[POWER], n - 1)
+    for rank in range(n - 1):
+        lead, weight = w[LEAD, rank], w[WEIGHT, rank] * share
+        below = 1.0 / (1.0 + w[POWER, rank])  # as in `logistic`
+        above = w[POWER, rank] * below
+        pull = weight * (above if lead >= 0.0 else below)
+        w[ROOM, rank] = pull if w[LABEL, rank] >= w[LABEL, rank + 1] else -pull
+        w[POWER, rank] = weight * above * below
+    for rank in range(n - 1):
+        i, j = order[rank], order[rank + 1]
+        grad[i] -= w[ROOM, rank]
+        grad[j] += w[ROOM, rank]
+        hess[i] += w[POWER, rank]
+        hess[j] += w[POWER, rank]
 
 
 @query_kernel(YetiRankParams, _of_query)
@@ -108,29 +148,28 @@ def _kernel(
 ) -> float:
     n, orders = len(scores), len(p.uniforms)
     drawn = p.uniforms.size > 1
-    noisy = scores.copy()
-    weights = np.empty(n)
     loss = 0.0
     if all_equal(labels):
         return loss
+    w, order = np.empty((N_ROWS, padded(n))), np.empty(n, np.int64)
+    work = np.empty((2, padded(n) + 1), np.int64)
     for t in range(orders):
-        for i in range(n if drawn else 0):
-            u = max(p.uniforms[t, p.begin + i], TINY)
-            noisy[i] = scores[i] - math.log(-math.log(u))
-        order = order_by_score(noisy)
-        _write_weights(p, labels, order, weights)
+        noisy = w[ROOM]
+        if drawn:
+            _write_noisy(p, t, scores, noisy, w[POWER])
+        else:
+            for i in range(n):
+                noisy[i] = scores[i]
+        write_order(noisy, n, order, work)
+        for rank in range(n):
+            w[LABEL, rank], w[POWER, rank] = labels[order[rank]], scores[order[rank]]
         for rank in range(n - 1):
-            i, j = order[rank], order[rank + 1]
-            if labels[i] < labels[j]:
-                i, j = j, i
-            w = weights[rank] / orders  # (1)
-            x = scores[i] - scores[j]
-            rho, slope = logistic(x)
-            loss += w * logistic_loss(x)  # (2)
-            grad[i] -= w * rho
-            grad[j] += w * rho
-            hess[i] += w * slope
-            hess[j] += w * slope
+            lead = w[POWER, rank] - w[POWER, rank + 1]
+            w[LEAD, rank] = lead if w[LABEL, rank] >= w[LABEL, rank + 1] else -lead
+        _write_weights(p, labels, order, w[LABEL], w[WEIGHT])
+        _add_neighbours(w, order, 1.0 / orders, grad, hess)
+        for rank in range(0 if drawn else n - 1):  # a booster, which draws, asks for no loss
+            loss += w[WEIGHT, rank] * logistic_loss(w[LEAD, rank])  # (2)
     return loss
 
 
