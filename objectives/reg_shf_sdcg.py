@@ -12,7 +12,12 @@ Definition
     Rounds beyond M count as M.
 
 Symbols
-    R the loss of Regression, S the loss of SHFSDCG, M `total_rounds`.
+    R with center=True (default) the loss of QueryRMSE, with center=False that of Regression, which
+    is the paper's; S the loss of SHFSDCG, M `total_rounds`.
+
+Why centred
+    Regression also fits how good a query is as a whole, which ranks nothing, and overfits it where
+    queries are few: on OHSUMED, the paper's data, before SHF-SDCG takes over.
 
 Gradient
     The same mixture of both gradients: exact, or for fixed s_m with `k` (see SHFSDCG).
@@ -26,7 +31,7 @@ Scale
     steps of a different size than before.
 
 Degenerate queries
-    The part of SHF-SDCG is zero; the regression part stays, weighted by tau_m.
+    Zero loss and gradient; with center=False the regression part stays, weighted by tau_m.
 
 Cost
     That of SHF-SDCG.
@@ -40,9 +45,11 @@ When to use
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from .base import Objective
 from .gains import Gain, gain_field
 from .mix import Mixture
-from .parameters import noise, positive
+from .parameters import choice, flag, noise, positive
+from .query_rmse import QueryRMSE
 from .regression import Regression
 from .schedules import Schedule
 from .shf_sdcg import SHFSDCG
@@ -50,14 +57,22 @@ from .validation import check_share
 
 
 @dataclass(frozen=True, kw_only=True)
+class _CentredRegression(QueryRMSE):
+    """QueryRMSE of grades or gains."""
+
+    gain: Gain = gain_field()
+
+
+@dataclass(frozen=True, kw_only=True)
 class RegSHFSDCG(Mixture):
     """Squared error that turns into SHF-SDCG over the boosting rounds.
 
     Wu, Chang, Zheng, Zha (CIKM 2009), equations (18) and (19):
-    ``loss_m = tau_m R + (1 - tau_m) S`` with R the regression error (see `Regression`), S the loss
-    of `SHFSDCG` and ``tau_m = 1/(1 + exp(gamma (m - M/2)))`` falling from 0.999999 in the first of
-    M rounds through 1/2 in the middle one: a good start for a loss that is not convex. It is a
-    `Mix`: for a booster both parts are brought to one scale before they are added.
+    ``loss_m = tau_m R + (1 - tau_m) S`` with R the regression error within queries (see
+    `QueryRMSE`), S the loss of `SHFSDCG` and ``tau_m = 1/(1 + exp(gamma (m - M/2)))`` falling from
+    0.999999 in the first of M rounds through 1/2 in the middle one: a good start for a loss that is
+    not convex. It is a `Mix`: for a booster both parts are brought to one scale before they are
+    added.
 
     Parameters
     ----------
@@ -66,11 +81,11 @@ class RegSHFSDCG(Mixture):
         schedule is meaningless without it.
     k : int, optional
         Rank cut-off of the SHF-SDCG part, at least 1. Default None: the whole list.
-    alpha : float or Schedule, default 5.0
+    alpha : float or Schedule, default 1.0
         Steepness of sigmoid and hinge in score units, positive. Unlike in SHF-SDCG alone it is not
-        redundant: the regression part sets the scale of the scores, which is that of grades. A
-        Newton step of SHF-SDCG is up to 2/alpha long. With alpha = 1 it is two grades, and what the
-        regression learnt is lost when SHF-SDCG takes over; with 3 to 20 it is not.
+        redundant: the regression part sets the scale of the scores, which is that of grades. The
+        larger, the faster SHF-SDCG fits and the sooner it overfits: 1 suits a few hundred queries,
+        5 thousands of them. The noise should shrink with it, as ``perturb_scale=1/alpha``.
     beta : float or Schedule, default 1.0
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True
@@ -80,6 +95,9 @@ class RegSHFSDCG(Mixture):
         so.
     target : {"grade", "gain"}, default "grade"
         What the regression part fits.
+    center : bool, default True
+        Whether the regression fits the grades of a query up to a constant, as `QueryRMSE` does.
+        False is the paper's own form, `Regression`, which overfits where queries are few.
     tau : float or Schedule, optional
         Weight of the regression part, from 0 to 1. Default None: the paper's logistic schedule over
         `total_rounds`.
@@ -104,30 +122,31 @@ class RegSHFSDCG(Mixture):
     >>> objective = boostrank.RegSHFSDCG(total_rounds=100)
     >>> scores, labels, group = [0.0, 1.0], [1, 0], [2]
     >>> objective.grad_hess(scores, labels, group, round=1)[0].round(3).tolist()
-    [-2.0, 2.0]
+    [-1.0, 1.0]
     >>> objective.grad_hess(scores, labels, group, round=100)[0].round(3).tolist()
-    [-1.25, 1.25]
+    [-0.25, 0.25]
     """
 
     name: ClassVar[str] = "reg-shf-sdcg"
 
     total_rounds: int
     k: int | None = None
-    alpha: float | Schedule = 5.0
+    alpha: float | Schedule = 1.0
     beta: float | Schedule = 1.0
     normalize: bool = True
     discount: str | tuple[float, ...] = "linear"
-    target: str = "grade"
+    target: str = choice("grade", ("grade", "gain"))
+    center: bool = flag(True)
     gain: Gain = gain_field()
     tau: float | Schedule | None = None
     hessian: str = "gauss-newton"
     # The noise of SHF-SDCG, in score units: 1/alpha.
     perturb: str | None = noise("gumbel")
-    perturb_scale: float = positive(0.2)
+    perturb_scale: float = positive(1.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _, regression, ranking = self._mixed()  # checks their parameters
+        *_, ranking = self._mixed()  # checks their parameters
         logistic = Schedule("logistic", self.total_rounds)
         self._set(
             total_rounds=logistic.total_rounds,
@@ -136,7 +155,6 @@ class RegSHFSDCG(Mixture):
             beta=ranking.beta,
             normalize=ranking.normalize,
             discount=ranking.discount,
-            target=regression.target,
         )
         if self.tau is not None and not isinstance(self.tau, Schedule):
             self._set(tau=check_share("tau", self.tau))
@@ -147,8 +165,11 @@ class RegSHFSDCG(Mixture):
             schedules["tau"] = Schedule("logistic", self.total_rounds)  # (19)
         return schedules
 
-    def _mixed(self) -> tuple[Any, Regression, SHFSDCG]:
-        regression = Regression(target=self.target, gain=self.gain, hessian=self.hessian)
+    def _mixed(self) -> tuple[Any, Objective, SHFSDCG]:
+        regression: Objective = Regression(target=self.target, gain=self.gain, hessian=self.hessian)
+        if self.center:
+            fitted = self.gain if self.target == "gain" else "linear"
+            regression = _CentredRegression(gain=fitted, hessian=self.hessian)
         ranking = SHFSDCG(
             k=self.k,
             alpha=self.alpha,

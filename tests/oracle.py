@@ -241,10 +241,23 @@ def tau_of_round(m, M):
 
 
 def reg_shf_sdcg(
-    scores, grades, *, total_rounds, round, target="grade", tau=None, alpha=5.0, **rest
+    scores,
+    grades,
+    *,
+    total_rounds,
+    round,
+    target="grade",
+    center=True,
+    tau=None,
+    alpha=1.0,
+    **rest,
 ):
     t = tau_of_round(round, total_rounds) if tau is None else tau
-    squares = regression(scores, grades, target=target, gain=rest.get("gain", "exponential"))
+    kind = rest.get("gain", "exponential")
+    squares = regression(scores, grades, target=target, gain=kind)
+    if center:
+        fitted = grades if target == "grade" else [worth(y, kind) for y in grades]
+        squares = query_rmse(scores, fitted)
     return t * squares + (1.0 - t) * shf_sdcg(scores, grades, alpha=alpha, **rest)
 
 
@@ -845,14 +858,6 @@ def regression_gauss_newton(scores, grades, **_):
     return np.full(len(scores), 2.0)
 
 
-def reg_shf_sdcg_gauss_newton(
-    scores, grades, *, total_rounds, round, target="grade", tau=None, alpha=5.0, **rest
-):
-    t = tau_of_round(round, total_rounds) if tau is None else tau
-    shf = np.maximum(shf_sdcg_gauss_newton(scores, grades, alpha=alpha, **rest), FLOOR)
-    return t * 2.0 + (1.0 - t) * shf
-
-
 # Weights of QueryRMSE, RankNet and SHF-SDCG, then the parameters of the last two.
 _BLENDS = {
     "lowest": (0.15, 0.0, 0.85, {}, 4.0),
@@ -1083,6 +1088,29 @@ def _exact(loss):
     return exact
 
 
+def reg_shf_sdcg_gauss_newton(
+    scores,
+    grades,
+    *,
+    total_rounds,
+    round,
+    target="grade",
+    center=True,
+    tau=None,
+    alpha=1.0,
+    **rest,
+):
+    """Return the mixture of both Hessians, each floored."""
+    t = tau_of_round(round, total_rounds) if tau is None else tau
+    squares = np.full(len(scores), 2.0)
+    if center:
+        kind = rest.get("gain", "exponential")
+        fitted = grades if target == "grade" else [worth(y, kind) for y in grades]
+        squares = np.maximum(query_rmse_majorizer(scores, fitted), FLOOR)
+    ranking = np.maximum(shf_sdcg_gauss_newton(scores, grades, alpha=alpha, **rest), FLOOR)
+    return t * squares + (1.0 - t) * ranking
+
+
 # ---- given pairs --------------------------------------------------------------------------------
 
 
@@ -1166,7 +1194,11 @@ def _logistic_gradient(scores, grades, *, top=1.0, share=0.2, **_):
     return (1.0 - share) / max(1, len(t)) * (np.array(yes) - np.array(t))
 
 
-def _weighted_squares_gradient(scores, grades, *, total_rounds, round, tau=None, **rest):
+def _weighted_squares_gradient(
+    scores, grades, *, total_rounds, round, center=True, tau=None, **rest
+):
+    if center:
+        return np.zeros(len(scores))
     t = tau_of_round(round, total_rounds) if tau is None else tau
     return t * _squares_gradient(scores, grades, **rest)
 
@@ -1244,6 +1276,8 @@ ORACLES = {
         reg_shf_sdcg_gauss_newton,
         (
             {"total_rounds": 10},
+            {"total_rounds": 10, "center": False},
+            {"total_rounds": 3, "center": False, "target": "gain", "gain": "linear"},
             {"total_rounds": 1},
             {"total_rounds": 4, "tau": 0.3, "k": 2},
             {"total_rounds": 3, "discount": "log2"},

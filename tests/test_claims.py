@@ -5,7 +5,14 @@ from itertools import pairwise, product
 import numpy as np
 import oracle
 import pytest
-from boostrank.objectives import SDCG, SHFSDCG, LambdaRank, Regression, RegSHFSDCG
+from boostrank.objectives import (
+    SDCG,
+    SHFSDCG,
+    LambdaRank,
+    QueryRMSE,
+    Regression,
+    RegSHFSDCG,
+)
 
 ALPHAS = (0.5, 1.0, 3.0)
 LEADS = (-20.0, -3.0, -0.4, 0.4, 3.0)
@@ -290,7 +297,7 @@ def tau_of_the_loss(M, m):
     """Return tau_m as the public losses show it."""
     query = [1e4, 0.0], [1.0, 0.0], [2]
     square, shf = Regression().loss(*query)[0], SHFSDCG().loss(*query)[0]
-    mixed = RegSHFSDCG(total_rounds=M).loss(*query, round=m)[0]
+    mixed = RegSHFSDCG(total_rounds=M, center=False).loss(*query, round=m)[0]
     return (mixed - shf) / (square - shf)
 
 
@@ -326,7 +333,7 @@ def test_tau_of_one_and_two_rounds():
 @pytest.mark.parametrize("hessian", ["gauss-newton", "constant"])
 def test_the_mixture_goes_from_regression_to_shf(k, target, hessian, rng):
     scores, grades, group = rng.normal(size=30), rng.integers(0, 4, 30), [10, 1, 19]
-    both = RegSHFSDCG(total_rounds=8, k=k, alpha=1.3, target=target, hessian=hessian)
+    both = RegSHFSDCG(total_rounds=8, k=k, alpha=1.3, target=target, center=False, hessian=hessian)
     square = Regression(target=target, hessian=hessian).grad_hess(scores, grades, group)
     shf = SHFSDCG(k=k, alpha=1.3, hessian=hessian).grad_hess(scores, grades, group)
     for m in range(1, 10):
@@ -343,11 +350,15 @@ def test_the_mixture_goes_from_regression_to_shf(k, target, hessian, rng):
 
 @pytest.mark.parametrize("k", [None, 3])
 def test_the_ends_of_the_mixture(k, rng):
-    """Without a schedule: tau = 1 is the regression and tau = 0 is SHF-SDCG, bit for bit."""
+    """Without a schedule: tau = 1 is a regression and tau = 0 is SHF-SDCG, bit for bit."""
     query = rng.normal(size=12), rng.integers(0, 4, 12), [12]
     ranking = SHFSDCG(k=k, alpha=5.0)
-    for tau, alone in ((1.0, Regression()), (0.0, ranking)):
-        mixed = RegSHFSDCG(total_rounds=8, k=k, tau=tau)
+    for tau, center, alone in (
+        (1.0, True, QueryRMSE()),
+        (1.0, False, Regression()),
+        (0.0, True, ranking),
+    ):
+        mixed = RegSHFSDCG(total_rounds=8, k=k, alpha=5.0, center=center, tau=tau)
         assert not mixed.scheduled
         np.testing.assert_array_equal(mixed.loss(*query), alone.loss(*query))
         np.testing.assert_array_equal(mixed.grad_hess(*query), alone.grad_hess(*query))

@@ -54,7 +54,7 @@ PARAMETERS = {
     "decay": st.integers(0, 8).map(lambda i: i / 8),
     "measure": st.sampled_from(["ndcg", *(f"ndcg@{k}" for k in (1, 2, 4, 9))]),
     **dict.fromkeys(("alpha", "beta", "sigma", "margin"), SCALES),
-    **dict.fromkeys(("normalize", "norm", "position_weights"), st.booleans()),
+    **dict.fromkeys(("normalize", "norm", "center", "position_weights"), st.booleans()),
     "signal": st.sampled_from(["lowest", "low", "medium", "high", "highest"]),
     "offset": st.sampled_from([0.01, 0.125, 1.0]),
     "top": st.sampled_from([1.0, 2.0, 4.0]),

@@ -168,11 +168,14 @@ def test_the_weight_of_squared_error_is_tau(data):
         assert share == pytest.approx(tau_of_round(m, 100), abs=1e-5)
 
 
-def test_reg_shf_sdcg_is_a_mix(data):
+@pytest.mark.parametrize(
+    ("center", "regression"), [(True, boostrank.QueryRMSE()), (False, boostrank.Regression())]
+)
+def test_reg_shf_sdcg_is_a_mix(center, regression, data):
     scores = np.random.default_rng(6).normal(size=len(data.y)).astype(np.float32)
-    named = boostrank.RegSHFSDCG(total_rounds=ROUNDS, k=3, alpha=2.0, perturb=None)
+    named = boostrank.RegSHFSDCG(total_rounds=ROUNDS, k=3, alpha=2.0, center=center, perturb=None)
     mix = Mix(
-        boostrank.Regression(),
+        regression,
         boostrank.SHFSDCG(k=3, alpha=2.0),
         Schedule("logistic", ROUNDS),
     )

@@ -334,6 +334,7 @@ REFUSED = {
     "tau": SHARE,
     "gamma": SHARE,
     "normalize": FLAG,
+    "center": FLAG,
     "norm": FLAG,
     "offset": POSITIVE,
     "signal": CHOICE,

@@ -30,7 +30,7 @@ def parts_of(objective, round):
     """Return the weights and objectives that make up a mixture."""
     if isinstance(objective, boostrank.RegSHFSDCG):
         tau = boostrank.Schedule("logistic", objective.total_rounds)
-        names = {boostrank.Regression: ("target", "hessian")}
+        names = {boostrank.QueryRMSE: ("hessian",)}
         names[boostrank.SHFSDCG] = ("k", "alpha", "beta", "normalize", "discount", "hessian")
         first, second = (cls(**{n: getattr(objective, n) for n in names[cls]}) for cls in names)
     elif isinstance(objective, boostrank.Mix):
