@@ -3,7 +3,8 @@ r"""YetiRank: logistic loss on neighbours in orders drawn near the model's own.
 Source
     Gulin, Kuralenok, Pavlov: Winning the transfer learning track of Yahoo!'s learning to rank
     challenge with YetiRank. JMLR W&CP 14, 2011; CatBoost's objective of this name. There, the noise
-    has the logistic distribution and weights have a factor .15, which cancels in a Newton step.
+    has the logistic distribution (it is called Gumbel all the same) and weights have a factor .15,
+    which cancels in a Newton step.
     With a target: Lyzhin, Ustimenko, Gulin, Prokhorenkova: Which tricks are important for learning
     to rank? ICML 2023 (arXiv 2204.01500), YetiLoss.
 
