@@ -727,7 +727,7 @@ def test_objectives_lists_all_and_shows_one() -> None:
             assert not re.search(rf" {field.name}: (required|default \S+)\. \S+:", shown)
     shown = _run("objectives", "reg-shf-sdcg").stdout
     assert "total_rounds: required. M, the number of rounds" in shown
-    assert "perturb_scale: default 0.2. Scale of the noise" in shown
+    assert "perturb_scale: default 1.0. Scale of the noise" in shown
     assert "gradient: frozen" in _run("objectives", "lambdarank").stdout
     one = json.loads(_run("objectives", "sdcg", "--json").stdout)
     assert one["defaults"]["query_fraction"] == 1.0
