@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import pytest
 from boostrank.objectives import gains as gains_of_grades
-from boostrank.objectives.engine import curvature, order, vector
+from boostrank.objectives.engine import curvature, order, sigmoid, vector
 from boostrank.objectives.engine.columns import UNLIMITED, Tuning
 from boostrank.objectives.engine.curvature import HESSIANS
 from boostrank.objectives.engine.divided import SPREAD, coefficients
@@ -577,6 +577,14 @@ def test_short_and_long_lists_of_one_call_do_not_affect_each_other(objective, rn
         for whole, own in zip(together, alone, strict=True):
             np.testing.assert_array_equal(whole[part], own)
         begin += n
+
+
+def test_a_long_list_that_is_not_finished_gives_no_gradient(monkeypatch, rng):
+    """Kernels get functions as pointers, whose errors Numba only prints."""
+    scores, grades = rng.normal(size=500), some_grades("five", 500, rng)
+    monkeypatch.setattr(sigmoid, "parts", sigmoid.no_parts)
+    with pytest.raises(MemoryError, match="a long list"):
+        RankNet().grad_hess(scores, grades, [500])
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from boostrank.objectives.engine.jit import (
     jit_helper,
 )
 from numba.core.compiler import Compiler, Flags
+from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 
 import boostrank
@@ -255,6 +256,17 @@ def test_names_on_disk_differ():
     names = done.stdout.split()
     assert len(names) > 80
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.compiled
+def test_pointers_are_looked_up_once(monkeypatch):
+    query = [0.0, 1.0], [1, 0], [2]
+    boostrank.LambdaRank().grad_hess(*query)
+    lookups = []
+    for cls, name in (numba.types.FunctionType, "__init__"), (Dispatcher, "get_compile_result"):
+        monkeypatch.setattr(cls, name, lambda *given: lookups.append(given))
+    boostrank.LambdaRank().grad_hess(*query)
+    assert not lookups
 
 
 @pytest.mark.compiled

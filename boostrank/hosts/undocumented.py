@@ -76,6 +76,8 @@ Numba
 
 - ``compile``, ``overloads`` and ``disable_compile`` of a compiled function
   (``objectives/engine/pointers.py``). Without: no gradient. Test: tests/test_oracle.py, all of it.
+- ``_numba_type_`` of an object that is handed to a kernel (``objectives/engine/pointers.py``).
+  Without: no gradient. Test: tests/test_package.py, test_pointers_are_looked_up_once.
 - The options ``no_cfunc_wrapper`` and ``no_cpython_wrapper`` of `njit` (``objectives/engine``).
   Without: compiling takes longer. Test: tests/test_package.py,
   test_python_calls_no_helper_of_a_kernel.

@@ -12,6 +12,21 @@ from .jit import Function, jit_entry, jit_pointer
 _one_at_a_time = threading.Lock()
 
 
+class Pointer:
+    """What Numba takes for a pointer to a function: an object with its type and address.
+
+    Handed the compiled function itself, Numba looks up both in every call, which takes as long as
+    the derivatives of a thousand documents. An error inside the function is printed, not raised.
+    """
+
+    def __init__(self, compiled: Any) -> None:
+        self.function = types.CompileResultWAP(compiled)
+        self._numba_type_ = types.FunctionType(self.function.signature())
+
+    def __wrapper_address__(self) -> int:
+        return self.function.__wrapper_address__()
+
+
 class Compiled:
     """A function with one signature, compiled when it is first called or handed on.
 
@@ -42,10 +57,12 @@ class Compiled:
     @cached_property
     def _ready(self) -> Any:
         dispatcher = self.dispatcher
-        if not getattr(numba.config, "DISABLE_JIT", False) and not dispatcher.overloads:
+        if getattr(numba.config, "DISABLE_JIT", False):
+            return dispatcher
+        if not dispatcher.overloads:
             dispatcher.compile(_signature(self.arguments))
             dispatcher.disable_compile()
-        return dispatcher
+        return dispatcher if self.entry else Pointer(*dispatcher.overloads.values())
 
 
 def _signature(arguments: Any) -> Any:

@@ -4,6 +4,7 @@ What is a loss's own comes in as pointers to its functions: its pairs (`pairs.pa
 is done before and after the sums over pairs.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from .columns import (
     PULL,
     RANK,
     SIZE,
+    TOTAL,
     WORTH,
     Batch,
     Columns,
@@ -76,7 +78,10 @@ def add_pairs(
 ) -> None:
     """Write the sums over the pairs of each query of a batch."""
     if batch.long:
+        w.real[TOTAL, 0] = math.nan
         far(near, p, fit, w.whole[SIZE, 0], w, v)
+        if math.isnan(w.real[TOTAL, 0]):  # a pointer's errors end here
+            raise MemoryError("no memory for the scratch of a long list")
     else:
         near(0, batch.blocks, p, w)
 
