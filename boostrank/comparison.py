@@ -117,31 +117,18 @@ class Comparison:
         return _pandas().concat(frames, ignore_index=True)
 
     def to_latex(self) -> str:
-        """Return the summary as a LaTeX table: metric, difference with half its interval, p-values.
+        r"""Return the summary as a LaTeX table, as `boostrank compare --latex` prints it.
 
         Returns
         -------
         str
-            A ``tabular``, best row first, that needs no package.
+            A ``table`` for ``\usepackage{booktabs}``, best row first: the metrics that were asked
+            for, the difference from the baseline with half its interval, and both p-values. The
+            caption says how the rows were tested.
         """
-        from boostrank.lab.results import best_first, holm_p_values
+        from boostrank.lab.latex import latex_table
 
-        corrected = holm_p_values(self.rows)
-        lines = [
-            r"\begin{tabular}{lrrrr}",
-            rf"learner & {self.settings.metric.upper()} & difference & $p$ & $p$ (Holm) \\ \hline",
-        ]
-        for row in best_first(self.rows):
-            name = str(row.learner).replace("_", r"\_")
-            tested = "baseline & &"
-            if row.baseline is not None:
-                half = (row.difference_interval[1] - row.difference_interval[0]) / 2
-                tested = (
-                    rf"${row.difference:+.4f} \pm {half:.4f}$ & {row.p_value:.4f} & "
-                    f"{corrected[row.learner]:.4f}"
-                )
-            lines.append(rf"{name} & {row.mean(row.metric):.4f} & {tested} \\")
-        return "\n".join([*lines, r"\end{tabular}"])
+        return latex_table(self.rows, self.settings)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the paired differences from the baseline; see `boostrank.plot.differences`.
@@ -246,8 +233,8 @@ def compare(
     shuffle : bool, default True
         Shuffle documents within queries: a file may be sorted by a ranker, and ties keep its order.
     **settings
-        `rounds`, `learning_rate`, `leaves`, `min_docs`, `threads`, `seed`, `convention`, `gain` and
-        `fixed_rounds`, as in the options of `boostrank compare`.
+        `rounds`, `learning_rate`, `leaves`, `min_docs`, `threads`, `seed`, `convention`, `gain`,
+        `fixed_rounds` and `test`, as in the options of `boostrank compare`.
 
     Returns
     -------
@@ -314,7 +301,7 @@ def _train(plan: "Plan") -> "list[Row]":
     for learner in plan.queue:
         results = tuple(run_folds(learner, plan.folds, plan.settings, plan.numbers))
         baseline = rows[0] if rows else None
-        rows.append(Row(learner, results, baseline, plan.settings.seed, plan.settings.metric))
+        rows.append(Row.of(learner, results, baseline, plan.settings))
     return rows
 
 

@@ -11,12 +11,13 @@ import numba
 import numpy as np
 import pytest
 import xgboost
-from scipy.stats import permutation_test
+from scipy.stats import binomtest, permutation_test, ttest_rel
 
 import boostrank
 from boostrank.datasets import Fold, RankingData, letor_folds, make_ranking
 from boostrank.lab import compare, records
 from boostrank.lab.folds import rotation
+from boostrank.lab.latex import latex_table
 from boostrank.lab.learners import Learner, learners
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.plan import make_plan
@@ -24,7 +25,7 @@ from boostrank.lab.records import CsvFiles, ResultStore
 from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import METRICS, Settings
-from boostrank.lab.stats import holm, paired_p_value
+from boostrank.lab.stats import TESTS, holm, paired_p_value
 
 SETTINGS = Settings(rounds=12, learning_rate=0.3, leaves=5, min_docs=3)
 LEARNERS = [
@@ -334,6 +335,21 @@ def test_p_value_in_known_cases(rng: np.random.Generator) -> None:
     assert paired_p_value(a, b, seed=3) != paired_p_value(a, b, seed=4)
 
 
+def test_the_t_test_and_the_sign_test_are_scipys(rng: np.random.Generator) -> None:
+    b = rng.normal(size=40)
+    a = b + rng.normal(0.2, size=40)
+    b[:3], a[5] = a[:3], np.nan  # ties, and a query that does not count
+    own, theirs = np.delete(a, 5), np.delete(b, 5)
+    found = {test: paired_p_value(a, b, seed=0, test=test) for test in TESTS}
+    assert found["t"] == pytest.approx(ttest_rel(own, theirs).pvalue)
+    assert found["sign"] == pytest.approx(binomtest(int((own > theirs).sum()), 36).pvalue)
+    assert len(set(found.values())) == len(TESTS)
+    for test in TESTS:
+        assert paired_p_value(b, b, seed=0, test=test) == 1.0
+        assert paired_p_value(np.ones(1), np.zeros(1), seed=0, test=test) == 1.0
+    assert paired_p_value(np.ones(4), np.zeros(4), seed=0, test="t") == 0.0
+
+
 def test_queries_that_the_convention_leaves_out_are_not_pairs() -> None:
     a = np.array([1.0, 1.0, np.nan, 1.0, 9.0])
     b = np.array([0.0, 0.0, 5.0, 0.0, np.nan])
@@ -392,6 +408,30 @@ def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(
     low, high = row.difference_interval
     assert 0.0 < low < row.difference < high
     assert row.verdict == "better"
+
+
+def test_a_table_for_latex() -> None:
+    base = Row(LEARNERS[0], (_result(1, [0.5, 0.25, np.nan] * 20),), None, 0)
+    named = Learner("50% of_all", "lightgbm", boostrank.SDCG())
+    rows = [base, Row(LEARNERS[2], (_result(1, [0.5, 0.0, np.nan] * 20),), base, 0, test="sign")]
+    rows.append(Row(named, (_result(1, [0.75, 0.25, np.nan] * 20),), base, 0, test="sign"))
+    settings = replace(SETTINGS, test="sign", metric="ndcg@10", other_metrics=("map",))
+    text = latex_table(rows, settings)
+    best, middle, worst = [line for line in text.splitlines() if line.endswith(r"\\")][1:]
+    half = 1.96 * 0.125 * np.sqrt(40 / 39) / np.sqrt(40)
+    difference = rf"$+0.1250^{{*}} \pm {half:.4f}$"
+    p = binomtest(20, 20).pvalue
+    assert best.split(" & ") == [
+        r"    50\% of\_all@lightgbm", r"\textbf{0.5000}", r"\textbf{0.5000}", difference,
+        f"{p:.4f}", rf"{2 * p:.4f} \\",
+    ]  # fmt: skip
+    assert middle == rf"    {base.learner} & 0.3750 & 0.3750 &  &  &  \\"
+    assert worst.startswith(f"    {LEARNERS[2]} & 0.2500 & 0.2500 & $-0.1250")
+    assert "over 40 test queries" in text.replace("Means over", "over")
+    assert "two-sided sign test over queries, and corrected for 2 comparisons" in text
+    assert text.count("{") == text.count("}")
+    assert text.startswith(r"\begin{table}")
+    assert text.endswith(r"\end{table}")
 
 
 def test_holms_correction() -> None:
@@ -510,10 +550,15 @@ OTHER_SETTINGS = {
 }
 
 
+def test_results_are_used_again_with_another_test(stored: Path, parts: list[RankingData]) -> None:
+    settings = replace(SETTINGS, test="t")
+    assert _results(stored, parts, settings=settings).find(LEARNERS[2], 1) is not None
+
+
 @pytest.mark.parametrize(
     "changed",
     [
-        *(each.name for each in fields(Settings)),
+        *(each.name for each in fields(Settings) if each.name != "test"),
         *("X", "y", "qid", "order", "parts", "machine", "versions", "sources"),
     ],
 )

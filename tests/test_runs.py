@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from boostrank.datasets import (
     RankingData,
+    Run,
     from_frame,
     load_letor,
     load_letor_parts,
@@ -84,6 +85,63 @@ def test_figures_are_those_of_trec_eval(tmp_path: Path) -> None:
     printed = _measured(run_path, qrels_path, "--metrics", ",".join(METRICS.values()))
     assert printed["metrics"] == pytest.approx(expected, abs=1e-6)
     assert printed["convention"] == "trec"
+
+
+@pytest.mark.parametrize("form", ["svmlight", "table"])
+def test_predict_writes_a_run_that_evaluate_reads(tmp_path: Path, form: str) -> None:
+    rng = np.random.default_rng(1)
+    X, y, qid = rng.normal(size=(60, 2)), rng.integers(0, 3, 60), np.repeat(np.arange(6), 10)
+    ids = [f"D{n}" for n in rng.permutation(60)]
+    if form == "svmlight":
+        data = _write(
+            tmp_path / "data.txt",
+            "".join(
+                f"{y[n]} qid:{qid[n]} 1:{X[n, 0]} 2:{X[n, 1]} #docid = {ids[n]} inc = 1\n"
+                for n in range(60)
+            ),
+        )
+    else:
+        data = tmp_path / "data.csv"
+        frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "label": y, "qid": qid})
+        frame.assign(url=ids).to_csv(data, index=False)
+    model, run, scores = (tmp_path / name for name in ("model.txt", "run.trec", "scores.txt"))
+    more = ("--drop", "url") if form == "table" else ()
+    column = ("--doc-id", "url") if form == "table" else ()
+    for command in (
+        ("train", data, *more, "-o", "query-rmse", "--model", model, "--rounds", "5"),
+        ("predict", model, data, *more, "--out", scores),
+        ("predict", model, data, *column, "--out", run, "--run", "mine"),
+    ):
+        result = CliRunner().invoke(app, [*map(str, command)])
+        assert result.exit_code == 0, result.output
+    written, plain = load_run(run), np.loadtxt(scores)
+    order = np.lexsort((np.arange(60), -plain, qid))
+    assert written.doc_id.tolist() == [ids[n] for n in order]
+    np.testing.assert_array_equal(written.scores, plain[order])
+    fields = [line.split() for line in run.read_text(encoding="utf-8").splitlines()]
+    assert [row[3] for row in fields] == [*map(str, range(1, 11))] * 6
+    assert {row[5] for row in fields} == {"mine"}
+    assert _measured(run, data, *column)["documents"] == 60
+    command = "predict", model, data, *column, "--out", run, "--run", "two words"
+    result = CliRunner().invoke(app, [*map(str, command)])
+    assert result.exit_code == 2
+    assert "tag must be a word" in result.output
+    assert len(load_run(run).scores) == 60  # what was there is as it was
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (Run(["1", "1"], ["a", "a"], [1.0, 2.0]), "document a of query 1 is there twice"),
+        (Run(["1"], ["a b"], [1.0]), "doc_id must be a word .* got 'a b'"),
+        (Run(["1"], [""], [1.0]), "doc_id must be a word .* got ''"),
+        (Run(["1"], ["a"], [np.nan]), "scores must be finite"),
+        (Run(["1"], ["a"], [1.0, 2.0]), "one entry for each document, got 1, 1 and 2"),
+    ],
+)
+def test_runs_that_are_not_written(run: Run, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run.to_trec("mine")
 
 
 def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path: Path) -> None:

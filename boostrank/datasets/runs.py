@@ -28,6 +28,59 @@ class Run(NamedTuple):
     doc_id: Strings
     scores: Floats
 
+    def to_trec(self, tag: str) -> str:
+        """Return the run as TREC writes it: ``query Q0 document rank score tag`` on each line.
+
+        Parameters
+        ----------
+        tag : str
+            Name of the run.
+
+        Returns
+        -------
+        str
+            By query, best document first. Scores are written in full: `load_run` reads the same.
+
+        Raises
+        ------
+        ValueError
+            For an id or a tag that is empty or has white space, a score that is not finite, fields
+            of different lengths, and a document that a query has twice.
+
+        Examples
+        --------
+        >>> from boostrank.datasets import Run
+        >>> print(Run(["7", "7"], ["a", "b"], [0.5, 2.0]).to_trec("mine").rstrip())
+        7 Q0 b 1 2.0 mine
+        7 Q0 a 2 0.5 mine
+        """
+        qids, docs = (np.asarray(ids).astype(str).tolist() for ids in (self.qid, self.doc_id))
+        scores = np.asarray(self.scores, np.float64).tolist()
+        if not len(qids) == len(docs) == len(scores):
+            raise ValueError(
+                "qid, doc_id and scores must have one entry for each document, got "
+                f"{len(qids)}, {len(docs)} and {len(scores)}"
+            )
+        for name, ids in ("tag", [tag]), ("qid", qids), ("doc_id", docs):
+            for text in ids:
+                if text.split() != [text]:
+                    raise ValueError(
+                        f"{name} must be a word in a run of TREC, whose fields are separated by "
+                        f"white space, got {text!r}"
+                    )
+        if not all(map(math.isfinite, scores)):
+            raise ValueError("scores must be finite")
+        rows: dict[str, dict[str, float]] = {}
+        for own, doc, score in zip(qids, docs, scores, strict=True):
+            if doc in rows.setdefault(own, {}):
+                raise ValueError(f"document {doc} of query {own} is there twice")
+            rows[own][doc] = score
+        return "".join(
+            f"{own} Q0 {doc} {rank} {score!r} {tag}\n"
+            for own, found in rows.items()
+            for rank, (doc, score) in enumerate(sorted(found.items(), key=lambda each: -each[1]), 1)
+        )
+
 
 class Qrels(NamedTuple):
     """Grades of documents by their ids.

@@ -63,13 +63,15 @@ class ResultStore:
         self.path = folder / "results.jsonl"
         self.stale: list[list[str]] = []
         data = folds.data
+        shared = asdict(settings)
+        del shared["test"]  # results are the same whatever they are tested with
         self._common = {
             "data": _digest(
                 array.tobytes()
                 for arrays in ((data.X, data.y, data.qid), *folds.positions)
                 for array in arrays
             ),
-            **json.loads(json.dumps(asdict(settings))),  # tuples become lists, as in the file
+            **json.loads(json.dumps(shared)),  # tuples become lists, as in the file
             "machine": machine,
             # The version stays the same between releases; the sources do not.
             "sources": _digest(path.read_bytes() for path in _sources()),

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numba
 
+from boostrank.lab.stats import TESTS
 from boostrank.metrics import CONVENTIONS, metric
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.definitions import parse_name
@@ -63,6 +64,8 @@ class Settings:
         Lower is better for logloss and brier. ece is refused: it has no value for a single query.
     other_metrics : sequence of str, default ()
         Reported next to it, in addition to `usual`.
+    test : {"randomisation", "t", "sign"}, default "randomisation"
+        The paired test of each row against the baseline; see `boostrank.lab.stats`.
     params : mapping of host to mapping, default {}
         The hosts' own parameters, for all learners of a host. They take precedence.
     usual : sequence of str, default `METRICS`
@@ -85,6 +88,7 @@ class Settings:
     fixed_rounds: bool = False
     metric: str = CHOSEN_BY
     other_metrics: Sequence[str] = ()
+    test: str = "randomisation"
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     usual: Sequence[str] = METRICS
 
@@ -100,6 +104,7 @@ class Settings:
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, got {self.seed}")
         check_choice("convention", self.convention, CONVENTIONS)
+        check_choice("test", self.test, TESTS)
         if self.gain is not None:
             object.__setattr__(self, "gain", find_convention(self.convention, self.gain).gain)
         object.__setattr__(self, "other_metrics", tuple(self.other_metrics))

@@ -1,5 +1,6 @@
-"""The paired test of two learners, and intervals of means over queries."""
+"""Paired tests of two learners, and intervals of means over queries."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,14 +8,20 @@ import numpy as np
 from boostrank.objectives.validation import Floats
 
 RESAMPLES = 10_000
+#: The paired tests, in words.
+TESTS = {
+    "randomisation": f"paired randomisation test, {RESAMPLES:,} resamples",
+    "t": "paired t-test",
+    "sign": "sign test",
+}
 #: The report and the figures call a difference significant if p is below it.
 SIGNIFICANT = 0.05
 # Signs drawn at a time, over all queries: 80 MB.
 _SIGNS_PER_BATCH = 10_000_000
 
 
-def paired_p_value(a: Floats, b: Floats, *, seed: int) -> float:
-    """Two-sided paired randomisation test of the mean difference.
+def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisation") -> float:
+    """Two-sided paired test of the difference.
 
     Parameters
     ----------
@@ -22,11 +29,15 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int) -> float:
         One value per query; pairs with a NaN are left out.
     seed : int
         Seed of the 10,000 resamples; with 13 pairs or fewer all sign changes are counted.
+    test : {"randomisation", "t", "sign"}, default "randomisation"
+        "randomisation": the share of sign changes with a mean difference at least as large. "t":
+        Student's t of the mean difference. "sign": how often one of the two is larger, among the
+        pairs that differ; it does not look at how much.
 
     Returns
     -------
     float
-        Share of sign changes with a mean difference at least as large; 1 if all pairs are equal.
+        The p-value; 1 if all pairs are equal, or there are fewer than two.
 
     Raises
     ------
@@ -34,16 +45,23 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int) -> float:
         Without SciPy: ``pip install "boostrank[cli]"``.
     """
     try:
-        from scipy.stats import permutation_test
+        from scipy.stats import binomtest, permutation_test, ttest_1samp
     except ImportError as error:
         raise ImportError(
             f'the paired test needs SciPy: pip install "boostrank[cli]" ({error})'
         ) from error
     pairs = ~(np.isnan(a) | np.isnan(b))
     difference = (a - b)[pairs]
-    if not difference.any():
+    if len(difference) < 2 or not difference.any():
         return 1.0
-    test = permutation_test(
+    if test == "sign":
+        differing = np.count_nonzero(difference)
+        return float(binomtest(np.count_nonzero(difference > 0.0), differing).pvalue)
+    if test == "t":
+        with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of equal differences
+            return float(ttest_1samp(difference, 0.0).pvalue)
+    found = permutation_test(
         (difference,),
         np.mean,
         permutation_type="samples",  # one sample of differences: every sign may change
@@ -53,7 +71,7 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int) -> float:
         batch=max(1, _SIGNS_PER_BATCH // len(difference)),
         random_state=seed,
     )
-    return float(test.pvalue)
+    return float(found.pvalue)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

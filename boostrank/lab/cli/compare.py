@@ -66,6 +66,7 @@ from boostrank.lab.cli.parsing import (
 from boostrank.lab.compare import run_folds
 from boostrank.lab.environment import machine
 from boostrank.lab.files import only_user
+from boostrank.lab.latex import latex_table
 from boostrank.lab.learners import Learner
 from boostrank.lab.naming import parse_objectives
 from boostrank.lab.plan import Plan, make_plan
@@ -74,6 +75,7 @@ from boostrank.lab.records import CsvFiles, ResultStore
 from boostrank.lab.report import write_report
 from boostrank.lab.results import Failure, FoldResult, Row, best_first, holm_p_values
 from boostrank.lab.settings import Settings
+from boostrank.lab.stats import TESTS
 from boostrank.objectives import Objective
 from boostrank.registry import objective_names
 
@@ -88,6 +90,7 @@ EXAMPLES = """
     boostrank compare returns.parquet --label ret --qid date -o spearman,listmle --forward --gap 2
     boostrank compare --out out/mine --resume
     boostrank compare -o shf-sdcg --json > result.json
+    boostrank compare -o gbrank --test t --latex > table.tex
 
 Ctrl-C loses at most the fold that is being trained: `--resume` continues from the others. A result
 is used again only if data, fold, objective, settings, versions, sources and machine are the same.
@@ -181,6 +184,14 @@ def compare(
     categorical: Categorical = "",
     convention: Convention = Settings.convention,
     gain: Gain = None,
+    test: Annotated[
+        str,
+        typer.Option(
+            help=f"The paired test of each row against the baseline: {', '.join(TESTS)}.",
+            autocompletion=completion(lambda: TESTS),
+            rich_help_panel=DATA,
+        ),
+    ] = Settings.test,
     keep_order: KeepOrder = False,
     out: Annotated[
         Path,
@@ -198,6 +209,14 @@ def compare(
         ),
     ] = False,
     json_: Json = False,
+    latex: Annotated[
+        bool,
+        typer.Option(
+            "--latex",
+            help="Print the table for LaTeX, with booktabs, and nothing else.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
 ) -> None:
     """Train objectives on hosts over folds; print a table, write an HTML report and CSV files.
 
@@ -208,6 +227,8 @@ def compare(
 
     Without files it generates its own data, small enough for a first look.
     """
+    if json_ and latex:
+        raise ValueError("pass either --json or --latex, not both")
     if rounds is None:
         rounds = PRESET_ROUNDS if preset == "accuracy" else Settings.rounds
     first, *others = parse_words(metric or Settings.metric)
@@ -224,6 +245,7 @@ def compare(
         fixed_rounds=fixed_rounds,
         metric=first,
         other_metrics=others,
+        test=test,
         params=with_preset(preset, read_params(params, own_hosts or ())),
     )
     named = _named(objective or [], preset, rounds)
@@ -273,6 +295,8 @@ def compare(
     _draw(run, out, about, command)
     if json_:
         _print_as_json(run, about, command)
+    elif latex:
+        typer.echo(latex_table(run.rows, plan.settings))
     else:
         _print(run, out, about)
     if run.failures:
@@ -343,11 +367,7 @@ def _train(run: _Run, *, debug: bool) -> None:
                 typer.echo(f"boostrank: {learner} failed: {one_line(error)}", err=True)
             else:
                 baseline = run.rows[0] if run.rows else None
-                run.rows.append(
-                    Row(
-                        learner, results, baseline, run.plan.settings.seed, run.plan.settings.metric
-                    )
-                )
+                run.rows.append(Row.of(learner, results, baseline, run.plan.settings))
                 run.files.add(run.rows[-1])
 
 

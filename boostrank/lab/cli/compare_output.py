@@ -14,7 +14,7 @@ from boostrank.lab.learners import Learner
 from boostrank.lab.plan import Plan
 from boostrank.lab.report import training_time
 from boostrank.lab.results import Failure, Row
-from boostrank.lab.stats import RESAMPLES
+from boostrank.lab.stats import TESTS
 from boostrank.metrics.conventions import find_convention
 
 #: The first columns: learner, metric, its difference from the baseline's, and p.
@@ -113,9 +113,9 @@ def in_words(source: str, plan: Plan, rows: list[Row], keep_order: bool) -> dict
         + "".join(f" {host}: {dict(own)}." for host, own in settings.params.items()),
         **({"Convention": f"{rules}."} if settings.graded else {}),
         "Difference and p": f"{settings.metric.upper()} against {baseline}, ± half a "
-        "95 % interval, two-sided paired randomisation test over "
-        f"{counted(tested, 'query', 'queries')}, {RESAMPLES:,} resamples; p (Holm) is corrected "
-        f"for the {len(rows) - 1} comparisons.",
+        f"95 % interval, two-sided {TESTS[settings.test]}, over "
+        f"{counted(tested, 'query', 'queries')}; p (Holm) is corrected for the "
+        f"{len(rows) - 1} comparisons.",
         "Versions": f"{versions_in_words(dict.fromkeys(row.learner.host for row in rows))}.",
         "Machine": f"{machine()}. Training took {training_time(rows, settings)}.",
     }
@@ -126,7 +126,7 @@ def command_line(context: typer.Context, **values: Any) -> str:
     options, arguments = ["boostrank", str(context.info_name)], []
     for param in context.command.params:
         value = (context.params | values).get(str(param.name))
-        if param.name in ("resume", "json_") or value is None or value is False or value == "":
+        if param.name in ("resume", "json_", "latex") or value in (None, False, ""):
             continue
         for each in value if isinstance(value, list | tuple) else [value]:
             if param.param_type_name == "argument":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.datasets import RankingData, group_folds, make_ranking
+from boostrank.datasets import Qrels, RankingData, group_folds, make_ranking
 from boostrank.datasets.ids import join_ids
 from boostrank.datasets.letor import load_letor, load_letor_features, load_letor_with_valid
 from boostrank.datasets.tables import (
@@ -29,13 +29,16 @@ N_PARTS = 5
 EMBEDDED = {"n_queries": 120, "n_docs": 20, "n_features": 10}
 
 
-def columns(label: str, qid: str, drop: str, categorical: str) -> Columns:
+def columns(
+    label: str, qid: str, drop: str, categorical: str, doc_id: str | None = None
+) -> Columns:
     """Return the columns that a user has named."""
     return Columns(
         label,
         qid,
         parse_words(drop) if drop else (),
         parse_words(categorical) if categorical else (),
+        doc_id,
     )
 
 
@@ -69,6 +72,16 @@ def load_features(data: list[Path], named: Columns, model: Model) -> Floats:
             stacklevel=2,
         )
     return load_letor_features(data, model.n_features, first=0 if from_0 else 1)
+
+
+def load_ids(data: list[Path], named: Columns) -> tuple[Any, Any]:
+    """Return the queries' and the documents' ids of every document, in the order of the files."""
+    if are_tables(data):
+        tables = read_tables(data, named)
+        assert named.doc_id is not None
+        return ids_of(tables, named.qid), ids_of(tables, named.doc_id)
+    read = Qrels.of_data(load_letor(data))
+    return read.qid, read.doc_id
 
 
 def read_files(data: list[Path], named: Columns, seed: int, keep_order: bool) -> RankingData:

@@ -8,7 +8,7 @@ import typer
 
 from boostrank.datasets.runs import Run
 from boostrank.datasets.tables import Columns
-from boostrank.lab.cli.options import DATA, Data, Gain, Json, Label, Qid, completion
+from boostrank.lab.cli.options import DATA, Data, DocId, Gain, Json, Label, Qid, completion
 from boostrank.lab.cli.output import json_number, print_json
 from boostrank.lab.cli.parsing import parse_gain, parse_words
 from boostrank.lab.cli.scores import read_qrels, read_scores, with_data
@@ -50,14 +50,7 @@ def evaluate(
     ] = None,
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
-    doc_id: Annotated[
-        str,
-        typer.Option(
-            help="CSV and parquet: the column of documents' ids, by which scores find their "
-            "documents.",
-            rich_help_panel=DATA,
-        ),
-    ] = "doc_id",
+    doc_id: DocId = "doc_id",
     score: Annotated[
         str,
         typer.Option(help="CSV and parquet: the column of scores.", rich_help_panel=DATA),

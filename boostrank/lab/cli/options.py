@@ -33,6 +33,13 @@ Label = Annotated[
 Qid = Annotated[
     str, typer.Option(help="CSV and parquet: the column of query ids.", rich_help_panel=DATA)
 ]
+DocId = Annotated[
+    str,
+    typer.Option(
+        help="CSV and parquet: the column of documents' ids, by which scores find their documents.",
+        rich_help_panel=DATA,
+    ),
+]
 Drop = Annotated[
     str,
     typer.Option(

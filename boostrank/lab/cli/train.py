@@ -5,13 +5,15 @@ from typing import Annotated
 
 import typer
 
+from boostrank.datasets.runs import Run
 from boostrank.datasets.tables import Columns
-from boostrank.lab.cli.data import columns, load_features, read_with_valid
+from boostrank.lab.cli.data import columns, load_features, load_ids, read_with_valid
 from boostrank.lab.cli.options import (
     DATA,
     TREES,
     Categorical,
     Data,
+    DocId,
     Drop,
     Gain,
     KeepOrder,
@@ -179,8 +181,17 @@ def predict(
     model: Annotated[Path, typer.Argument(help="A model file of 'train' or of the host itself.")],
     data: Data,
     out: Annotated[Path, typer.Option(help="Where to write the scores, one per line.")],
+    run: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Write a run of TREC with this name instead: query, document, rank and score on "
+            "each line. The data must have documents' ids.",
+        ),
+    ] = None,
     label: Label = Columns.label,
     qid: Qid = Columns.qid,
+    doc_id: DocId = "doc_id",
     drop: Drop = "",
 ) -> None:
     """Write a model's score for every document, in the order of the data.
@@ -189,10 +200,17 @@ def predict(
     """
     check_writable(out, model, *data)
     trained = load_model(model)
-    X = load_features(data, columns(label, qid, drop, ""), trained)
+    named = columns(label, qid, drop, "", None if run is None else doc_id)
+    ids = None if run is None else load_ids(data, named)
+    X = load_features(data, named, trained)
     if trained.n_features != X.shape[1]:
         raise ValueError(
             f"{model} was trained on {trained.n_features} features, but "
             f"{', '.join(map(str, data))} has {X.shape[1]}"
         )
-    write_file(out, "".join(f"{score!r}\n" for score in trained.predict(X).tolist()).encode())
+    scores = trained.predict(X)
+    if run is None or ids is None:
+        text = "".join(f"{score!r}\n" for score in scores.tolist())
+    else:
+        text = Run(*ids, scores).to_trec(run)
+    write_file(out, text.encode())

@@ -1,0 +1,78 @@
+"""A comparison as a table for LaTeX."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from boostrank.lab.results import Row, best_first, holm_p_values
+from boostrank.lab.settings import Settings, sign_of
+from boostrank.lab.stats import SIGNIFICANT, TESTS
+
+# Of LaTeX's special characters, those that names of learners and metrics may have.
+_ESCAPES = str.maketrans({char: rf"\{char}" for char in "_%&#{}"})
+
+
+def latex_table(rows: Sequence[Row], settings: Settings) -> str:
+    r"""Return the rows as a LaTeX table, best first.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        The baseline first.
+    settings : Settings
+
+    Returns
+    -------
+    str
+        A ``table`` for ``\usepackage{booktabs}``: metrics, the difference with half its interval
+        and both p-values. The best value of each metric is bold, an asterisk marks rows that differ
+        from the baseline after Holm's correction, and the caption says how that was tested.
+    """
+    chosen, *others = dict.fromkeys((settings.metric, *settings.other_metrics))
+    corrected = holm_p_values(rows)
+    lines = []
+    for row in best_first(rows):
+        cells = [_escaped(row.learner)]
+        for metric in (chosen, *others):
+            best = max((each.mean(metric) for each in rows), key=lambda x: sign_of(metric) * x)
+            shown = f"{row.mean(metric):.4f}"
+            cells.append(rf"\textbf{{{shown}}}" if shown == f"{best:.4f}" else shown)
+        if row.baseline is None:
+            cells += ["", "", ""]
+        else:
+            low, high = row.difference_interval
+            star = "^{*}" if corrected[row.learner] < SIGNIFICANT else ""
+            cells += [
+                rf"${row.difference:+.4f}{star} \pm {(high - low) / 2:.4f}$",
+                f"{row.p_value:.4f}",
+                f"{corrected[row.learner]:.4f}",
+            ]
+        lines.append("    " + " & ".join(cells) + r" \\")
+    baseline = next(row for row in rows if row.baseline is None)
+    tested = int(np.count_nonzero(~np.isnan(baseline.pooled(chosen))))
+    headings = ["", *(_escaped(each.upper()) for each in (chosen, *others))]
+    caption = (
+        f"Means over {tested:,} test queries. Differences in {chosen.upper()} from "
+        f"{baseline.learner}, with half of their 95 % intervals; $p$ of a two-sided "
+        f"{TESTS[settings.test]} over queries, and corrected for {len(rows) - 1} comparisons by "
+        f"Holm's procedure. * below {SIGNIFICANT:g} after the correction."
+    )
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{_escaped(caption)}}}",
+            rf"  \begin{{tabular}}{{l{'r' * (len(headings) + 2)}}}",
+            r"    \toprule",
+            "    " + " & ".join([*headings, "difference", "$p$", "$p$ (Holm)"]) + r" \\",
+            r"    \midrule",
+            *lines,
+            r"    \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def _escaped(text: object) -> str:
+    return str(text).translate(_ESCAPES)
