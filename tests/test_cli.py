@@ -453,6 +453,7 @@ def test_compare_as_json_and_its_command_does_the_same_again(
         row["parameters"] for row in printed["rows"] if row["objective"] == "sdcg:k=3,alpha=2"
     )
 
+    assert " --gap 0 " in printed["command"]  # every default, 0 too
     program, *again = shlex.split(printed["command"])
     assert program == "boostrank"
     (out / "summary.csv").unlink()

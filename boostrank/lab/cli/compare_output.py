@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import typer
 
 from boostrank.lab.cli.data import order_in_words
@@ -88,7 +87,6 @@ def in_words(source: str, plan: Plan, rows: list[Row], keep_order: bool) -> dict
     leaves = ", ".join(text for host, text in limits.items() if host in hosts)
     rules = find_convention(settings.convention, settings.gain)
     baseline = next(row.learner for row in rows if row.baseline is None)
-    tested = int((~np.isnan(rows[0].pooled(settings.metric))).sum())
     size = ", ".join(
         (
             counted(len(data.group), "query", "queries"),
@@ -114,7 +112,7 @@ def in_words(source: str, plan: Plan, rows: list[Row], keep_order: bool) -> dict
         **({"Convention": f"{rules}."} if settings.graded else {}),
         "Difference and p": f"{settings.metric.upper()} against {baseline}, ± half a "
         f"95 % interval, two-sided {TESTS[settings.test]}, over "
-        f"{counted(tested, 'query', 'queries')}; p (Holm) is corrected for the "
+        f"{counted(rows[0].n_tested, 'query', 'queries')}; p (Holm) is corrected for the "
         f"{len(rows) - 1} comparisons.",
         "Versions": f"{versions_in_words(dict.fromkeys(row.learner.host for row in rows))}.",
         "Machine": f"{machine()}. Training took {training_time(rows, settings)}.",
@@ -126,7 +124,9 @@ def command_line(context: typer.Context, **values: Any) -> str:
     options, arguments = ["boostrank", str(context.info_name)], []
     for param in context.command.params:
         value = (context.params | values).get(str(param.name))
-        if param.name in ("resume", "json_", "latex") or value in (None, False, ""):
+        if param.name in ("resume", "json_", "latex"):
+            continue
+        if value is None or value is False or value == "":  # 0 is a value
             continue
         for each in value if isinstance(value, list | tuple) else [value]:
             if param.param_type_name == "argument":
