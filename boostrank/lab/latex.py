@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from boostrank.lab.results import Row, best_first, holm_p_values
 from boostrank.lab.settings import Settings, sign_of
 from boostrank.lab.stats import SIGNIFICANT, TESTS
@@ -28,15 +26,17 @@ def latex_table(rows: Sequence[Row], settings: Settings) -> str:
         and both p-values. The best value of each metric is bold, an asterisk marks rows that differ
         from the baseline after Holm's correction, and the caption says how that was tested.
     """
-    chosen, *others = dict.fromkeys((settings.metric, *settings.other_metrics))
+    baseline = rows[0]
+    metrics = list(dict.fromkeys((settings.metric, *settings.other_metrics)))
+    best = {name: max(sign_of(name) * row.mean(name) for row in rows) for name in metrics}
     corrected = holm_p_values(rows)
     lines = []
     for row in best_first(rows):
         cells = [_escaped(row.learner)]
-        for metric in (chosen, *others):
-            best = max((each.mean(metric) for each in rows), key=lambda x: sign_of(metric) * x)
-            shown = f"{row.mean(metric):.4f}"
-            cells.append(rf"\textbf{{{shown}}}" if shown == f"{best:.4f}" else shown)
+        for name in metrics:
+            shown = f"{row.mean(name):.4f}"
+            is_best = shown == f"{sign_of(name) * best[name]:.4f}"
+            cells.append(rf"\textbf{{{shown}}}" if is_best else shown)
         if row.baseline is None:
             cells += ["", "", ""]
         else:
@@ -48,12 +48,10 @@ def latex_table(rows: Sequence[Row], settings: Settings) -> str:
                 f"{corrected[row.learner]:.4f}",
             ]
         lines.append("    " + " & ".join(cells) + r" \\")
-    baseline = next(row for row in rows if row.baseline is None)
-    tested = int(np.count_nonzero(~np.isnan(baseline.pooled(chosen))))
-    headings = ["", *(_escaped(each.upper()) for each in (chosen, *others))]
+    headings = ["", *(_escaped(name.upper()) for name in metrics)]
     caption = (
-        f"Means over {tested:,} test queries. Differences in {chosen.upper()} from "
-        f"{baseline.learner}, with half of their 95 % intervals; $p$ of a two-sided "
+        f"Means over {baseline.n_tested:,} test queries. Differences in {baseline.metric.upper()} "
+        f"from {baseline.learner}, with half of their 95 % intervals; $p$ of a two-sided "
         f"{TESTS[settings.test]} over queries, and corrected for {len(rows) - 1} comparisons by "
         f"Holm's procedure. * below {SIGNIFICANT:g} after the correction."
     )

@@ -105,6 +105,11 @@ class Row:
         """Return the values of the test queries of all folds."""
         return np.concatenate([fold.figures[metric] for fold in self.folds])
 
+    @property
+    def n_tested(self) -> int:
+        """Number of test queries that count in the metric."""
+        return int(np.count_nonzero(~np.isnan(self.pooled(self.metric))))
+
     def mean(self, metric: str) -> float:
         """Return the mean over the test queries of all folds."""
         return float(np.nanmean(self.pooled(metric)))

@@ -24,6 +24,7 @@ from boostrank.lab.folds import Folds, forward_rotation, given_folds, rotation, 
 from boostrank.lab.model import Model
 from boostrank.objectives.validation import Floats, check_choice
 
+Ids = tuple[Any, Any]  # of the queries and the documents
 N_PARTS = 5
 # Small enough for all learners in about a minute, large enough to tell some of them apart.
 EMBEDDED = {"n_queries": 120, "n_docs": 20, "n_features": 10}
@@ -53,16 +54,23 @@ def load_files(data: list[Path], named: Columns) -> RankingData:
     return RankingData.concat(read_parts_of_files(data, named))
 
 
-def load_features(data: list[Path], named: Columns, model: Model) -> Floats:
-    """Read the features of documents to be scored; labels and queries may be absent."""
+def load_features(data: list[Path], named: Columns, model: Model) -> tuple[Floats, Ids | None]:
+    """Read the features of documents to be scored; labels and queries may be absent.
+
+    If `named` has a column of documents' ids, also read the ids of queries and documents.
+    """
     names = model.feature_names
     if are_tables(data):
-        return np.concatenate(
-            [
-                features_of_table(table, named, names, model.categories)
-                for table in read_tables(data, named)
-            ]
-        )
+        tables = read_tables(data, named)
+        X = [features_of_table(table, named, names, model.categories) for table in tables]
+        ids = None
+        if named.doc_id is not None:
+            ids = ids_of(tables, named.qid), ids_of(tables, named.doc_id)
+        return np.concatenate(X), ids
+    ids = None
+    if named.doc_id is not None:
+        read = Qrels.of_data(load_letor(data))
+        ids = read.qid, read.doc_id
     # As `load_letor` names features that are numbered from 0.
     from_0 = names == [str(number) for number in range(model.n_features)]
     if names and not from_0:
@@ -71,17 +79,7 @@ def load_features(data: list[Path], named: Columns, model: Model) -> Floats:
             "taken in their order",
             stacklevel=2,
         )
-    return load_letor_features(data, model.n_features, first=0 if from_0 else 1)
-
-
-def load_ids(data: list[Path], named: Columns) -> tuple[Any, Any]:
-    """Return the queries' and the documents' ids of every document, in the order of the files."""
-    if are_tables(data):
-        tables = read_tables(data, named)
-        assert named.doc_id is not None
-        return ids_of(tables, named.qid), ids_of(tables, named.doc_id)
-    read = Qrels.of_data(load_letor(data))
-    return read.qid, read.doc_id
+    return load_letor_features(data, model.n_features, first=0 if from_0 else 1), ids
 
 
 def read_files(data: list[Path], named: Columns, seed: int, keep_order: bool) -> RankingData:

@@ -7,7 +7,7 @@ import typer
 
 from boostrank.datasets.runs import Run
 from boostrank.datasets.tables import Columns
-from boostrank.lab.cli.data import columns, load_features, load_ids, read_with_valid
+from boostrank.lab.cli.data import columns, load_features, read_with_valid
 from boostrank.lab.cli.options import (
     DATA,
     TREES,
@@ -201,8 +201,7 @@ def predict(
     check_writable(out, model, *data)
     trained = load_model(model)
     named = columns(label, qid, drop, "", None if run is None else doc_id)
-    ids = None if run is None else load_ids(data, named)
-    X = load_features(data, named, trained)
+    X, ids = load_features(data, named, trained)
     if trained.n_features != X.shape[1]:
         raise ValueError(
             f"{model} was trained on {trained.n_features} features, but "
