@@ -166,10 +166,12 @@ class RegSHFSDCG(Mixture):
         return schedules
 
     def _mixed(self) -> tuple[Any, Objective, SHFSDCG]:
-        regression: Objective = Regression(target=self.target, gain=self.gain, hessian=self.hessian)
+        regression: Objective
         if self.center:
             fitted = self.gain if self.target == "gain" else "linear"
             regression = _CentredRegression(gain=fitted, hessian=self.hessian)
+        else:
+            regression = Regression(target=self.target, gain=self.gain, hessian=self.hessian)
         ranking = SHFSDCG(
             k=self.k,
             alpha=self.alpha,

@@ -52,12 +52,13 @@ import numpy as np
 
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
+from .engine.draws import to_minus_gumbel
 from .engine.driver import query_kernel
 from .engine.gains import Discount
 from .engine.jit import jit_helper, jit_inline
 from .engine.order import all_equal, write_order
 from .engine.targets import swap_of, swaps_of
-from .engine.vector import exponentials, logarithms, logistic_loss, padded
+from .engine.vector import exponentials, logistic_loss, padded
 from .gains import Gain, discount_field, gain_field
 from .parameters import checked, count
 from .targets import (
@@ -96,10 +97,7 @@ def _write_noisy(p: YetiRankParams, t: int, scores: Floats, noisy: Floats, room:
     n = len(scores)
     for i in range(n):
         noisy[i] = max(p.uniforms[t, p.begin + i], TINY)
-    logarithms(noisy, room, n)
-    for i in range(n):
-        room[i] = -room[i]
-    logarithms(room, noisy, n)
+    to_minus_gumbel(noisy, room, n)
     for i in range(n):
         noisy[i] = scores[i] - noisy[i]
 

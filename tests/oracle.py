@@ -226,8 +226,13 @@ def shf_sdcg(
     )
 
 
+def fitted_by(target, grades, gain="exponential"):
+    """Return what a regression fits."""
+    return grades if target == "grade" else [worth(y, gain) for y in grades]
+
+
 def regression(scores, grades, *, target="grade", gain="exponential", **_):
-    t = [y if target == "grade" else worth(y, gain) for y in grades]
+    t = fitted_by(target, grades, gain)
     return sum((s - u) ** 2 for s, u in zip(scores, t, strict=True))
 
 
@@ -253,11 +258,8 @@ def reg_shf_sdcg(
     **rest,
 ):
     t = tau_of_round(round, total_rounds) if tau is None else tau
-    kind = rest.get("gain", "exponential")
-    squares = regression(scores, grades, target=target, gain=kind)
-    if center:
-        fitted = grades if target == "grade" else [worth(y, kind) for y in grades]
-        squares = query_rmse(scores, fitted)
+    fit = query_rmse if center else regression
+    squares = fit(scores, fitted_by(target, grades, rest.get("gain", "exponential")))
     return t * squares + (1.0 - t) * shf_sdcg(scores, grades, alpha=alpha, **rest)
 
 
@@ -1104,8 +1106,7 @@ def reg_shf_sdcg_gauss_newton(
     t = tau_of_round(round, total_rounds) if tau is None else tau
     squares = np.full(len(scores), 2.0)
     if center:
-        kind = rest.get("gain", "exponential")
-        fitted = grades if target == "grade" else [worth(y, kind) for y in grades]
+        fitted = fitted_by(target, grades, rest.get("gain", "exponential"))
         squares = np.maximum(query_rmse_majorizer(scores, fitted), FLOOR)
     ranking = np.maximum(shf_sdcg_gauss_newton(scores, grades, alpha=alpha, **rest), FLOOR)
     return t * squares + (1.0 - t) * ranking
@@ -1184,7 +1185,7 @@ def _no_gradient(scores, grades, **_):
 
 
 def _squares_gradient(scores, grades, *, target="grade", gain="exponential", **_):
-    t = [y if target == "grade" else worth(y, gain) for y in grades]
+    t = fitted_by(target, grades, gain)
     return 2.0 * (np.asarray(scores) - np.asarray(t))
 
 

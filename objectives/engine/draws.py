@@ -153,6 +153,15 @@ def _write_uniforms(
         first = stop
 
 
+@jit_helper
+def to_minus_gumbel(uniforms: Floats, room: Floats, n: int) -> None:
+    """Replace the first n uniform numbers u by ln(-ln u), which is minus Gumbel noise."""
+    logarithms(uniforms, room, n)
+    for i in range(n):
+        room[i] = -room[i]
+    logarithms(room, uniforms, n)
+
+
 @jit_entry
 def _write_gumbel(
     first: int,
@@ -172,10 +181,7 @@ def _write_gumbel(
         for start in range(boundaries[first], end, BLOCK):
             n = min(BLOCK, end - start)
             block = out[start : start + n]
-            logarithms(block, exponential, n)
-            for i in range(n):
-                exponential[i] = -exponential[i]
-            logarithms(exponential, block, n)
+            to_minus_gumbel(block, exponential, n)
             for i in range(n):
                 block[i] = _perturbed(scores[start + i], -scale, block[i])
         first = stop
