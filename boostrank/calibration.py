@@ -9,12 +9,14 @@ There is one thing that no map of scores can fix. A loss that only compares docu
 query does not determine the level of a query's scores, so the same score means different things in
 different queries. `Calibrated` learns the level too.
 
-Needs scikit-learn: ``pip install "boostrank[cli]"``.
+Needs scikit-learn.
 """
 
 from typing import Any, Self
 
 import numpy as np
+
+from boostrank.optional import needs
 
 try:
     from sklearn.base import BaseEstimator, clone
@@ -22,9 +24,7 @@ try:
     from sklearn.linear_model import LogisticRegression
     from sklearn.utils.validation import check_is_fitted
 except ImportError as error:
-    raise ImportError(
-        f'calibrators need scikit-learn: pip install "boostrank[cli]" ({error})'
-    ) from error
+    raise needs("calibrators need scikit-learn", "scikit-learn", error) from error
 
 from boostrank.datasets import group_folds
 from boostrank.hosts.rankers import read_rows

@@ -13,6 +13,7 @@ from boostrank.datasets import RankingData
 from boostrank.hosts.ignored import warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_flag
+from boostrank.optional import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -175,9 +176,7 @@ def _pandas() -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise ImportError(
-            f'these tables need pandas: pip install "boostrank[tables]" ({error})'
-        ) from error
+        raise needs("these tables need pandas", "pandas", error) from error
     return pandas
 
 

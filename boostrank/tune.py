@@ -6,7 +6,7 @@ trained on every fold. Its number of rounds is the smallest that is as good as t
 one-standard-error rule, and its result is the metric with that many rounds.
 
 Optuna proposes the trials and keeps them in a file, from which an interrupted search continues. It
-is imported only when it is used: ``pip install "boostrank[tune]"``.
+is imported only when it is used.
 
 Examples
 --------

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from dataclasses import fields
-from importlib.metadata import version
+from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.results import FoldResult
 from boostrank.lab.settings import METRICS, Settings
+from boostrank.optional import CLI
 from boostrank.presets import REGULARIZED
 
 pytestmark = pytest.mark.usefixtures("no_figures")
@@ -880,7 +881,10 @@ def test_without_its_packages_the_command_line_says_what_to_install() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode != 0
     (line,) = run.stderr.splitlines()
-    assert 'pip install "boostrank[cli]"' in line
+    assert f"pip install {CLI}" in line
+    needed = [line for line in requires("boostrank") or () if line.endswith('extra == "cli"')]
+    names = {re.split(r"\W", line.replace("scikit-learn", "scikit_learn"))[0] for line in needed}
+    assert names - {"boostrank"} | {"matplotlib"} == set(CLI.replace("-", "_").split())
 
 
 def test_gain(parts: list[RankingData], tmp_path: Path) -> None:

@@ -203,7 +203,9 @@ def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) ->
     frame = _frame()
     frame["grade"] = np.where(frame["brand"] == "a", 4, frame["grade"])
     frame.to_csv(data, index=False)
-    frame.assign(brand=frame["brand"].replace("a", "new")).to_csv(valid, index=False)
+    unjudged = frame["grade"].where(frame["query"] != frame["query"][0], 0)
+    new_words = frame["brand"].replace("a", "new")
+    frame.assign(brand=new_words, grade=unjudged).to_csv(valid, index=False)
     named = ["bm25", "page_rank", "len", "x", "shop", "brand"]
     result = _run(
         *("train", data, "-o", "query-rmse", "--host", host, "--model", model),
@@ -211,6 +213,7 @@ def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) ->
         *("--valid", valid, "--patience", 9),  # its words differ from those of the training data
     )
     assert result.exit_code == 0, result.output
+    assert f"{valid}: 1 of 30 queries has no relevant document and is left out" in result.stderr
     frame["brand"] = ["c", "unheard of", None] * 100
     frame.to_csv(new, index=False)
     assert _run("predict", model, new, "--out", tmp_path / "scores").exit_code == 0

@@ -35,6 +35,8 @@ LEARNERS = [
 ]
 every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=str)
 RANKNET = LEARNERS[0]
+# What `data` says once, in the test of that name.
+pytestmark = pytest.mark.filterwarnings("ignore:1 of 24 queries has no ")
 
 
 @pytest.fixture(scope="module")
@@ -335,7 +337,7 @@ def test_folds_of_ones_own_are_those_that_train(
 
 def test_without_optuna(data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ImportError, match=r'pip install "boostrank\[tune\]"'):
+    with pytest.raises(ImportError, match="pip install optuna"):
         tune.tune(data, RANKNET, tmp_path)
 
 
@@ -495,3 +497,11 @@ def test_the_command_line_has_the_functions_defaults() -> None:
     for name, parameter in ours.items():
         if parameter.kind is parameter.KEYWORD_ONLY and name not in ("done", "folds"):
             assert theirs[names.get(name, name)].default == parameter.default
+
+
+def test_queries_that_the_metric_leaves_out_are_said_once(
+    data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
+) -> None:
+    with pytest.warns(UserWarning, match="^1 of 24 queries has no relevant document") as said:
+        tune.tune(data, RANKNET, tmp_path, **SMALL)
+    assert len([each for each in said if "left out" in str(each.message)]) == 1

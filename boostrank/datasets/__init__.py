@@ -2,8 +2,7 @@
 
 Every data set here is a `RankingData`: dense features, one grade per document, and row-aligned
 query ids. `load_run` and `load_qrels` read scores and grades by documents' ids. LETOR files need
-scikit-learn (``pip install "boostrank[cli]"``), CSV and parquet need pandas (``pip install
-"boostrank[tables]"``); everything else here needs only NumPy.
+scikit-learn, CSV and parquet need pandas; everything else here needs only NumPy.
 """
 
 from boostrank.datasets.clicks import (

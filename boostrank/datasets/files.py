@@ -7,6 +7,8 @@ import zlib
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from boostrank.optional import needs
+
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstandard", ".zip": "zip"}
 
 # What files begin with that are no text, or no text in UTF-8, and what to do with them.
@@ -74,9 +76,7 @@ def open_bytes(path: Path) -> BinaryIO:
         try:
             import pyarrow  # type: ignore[import-untyped]
         except ImportError as error:
-            raise ImportError(
-                f'{path}: .zst files need pyarrow: pip install "boostrank[tables]" ({error})'
-            ) from error
+            raise needs(f"{path}: .zst files need pyarrow", "pyarrow", error) from error
         stream = pyarrow.input_stream(os.fspath(path), compression="zstd")
         return io.BufferedReader(stream)  # it has no lines of its own
     return _open_member(path) if kind == "zip" else open(path, "rb")

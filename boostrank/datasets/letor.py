@@ -227,8 +227,7 @@ def load_letor(path_or_paths: Paths) -> RankingData:
     OSError
         For a file that cannot be opened.
     ImportError
-        Without scikit-learn: ``pip install "boostrank[cli]"``. Files named ``.zst`` also need
-        pyarrow: ``pip install "boostrank[tables]"``.
+        Without scikit-learn. Files named ``.zst`` also need pyarrow.
 
     Notes
     -----

@@ -11,6 +11,7 @@ import numpy as np
 
 from boostrank.datasets.files import damaged, is_damage, open_bytes, what_it_is
 from boostrank.objectives.validation import Floats, Integers
+from boostrank.optional import needs
 
 # LETOR's comments: "#docid = GX008-86-4444840 inc = 1 prob = 0.086622".
 _DOC_ID = re.compile(rb"\bdocid\s*=\s*(\S+)")
@@ -160,9 +161,7 @@ def read_features(path: Path, *, labelled: bool) -> tuple[Any, Floats, Lines]:
     try:
         from sklearn.datasets import load_svmlight_file
     except ImportError as error:
-        raise ImportError(
-            'reading LETOR files needs scikit-learn: pip install "boostrank[cli]"'
-        ) from error
+        raise needs("reading LETOR files needs scikit-learn", "scikit-learn", error) from error
 
     lines = Lines(path, labelled=labelled)
     try:

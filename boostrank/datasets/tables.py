@@ -19,6 +19,7 @@ from boostrank.datasets.ids import check_ids, is_missing, join_ids
 from boostrank.datasets.letor import check_sizes_next_to, load_letor_parts
 from boostrank.datasets.ranking_data import RankingData, check_feature, check_label
 from boostrank.objectives.validation import Floats, check_choice
+from boostrank.optional import TABLES, needs
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def read_tables(paths: Sequence[Any], columns: Columns) -> list[Table]:
     Raises
     ------
     ImportError
-        Without pandas, or pyarrow for parquet: ``pip install "boostrank[tables]"``.
+        Without pandas, or pyarrow for parquet.
     """
     tables = []
     for path in map(Path, paths):
@@ -74,9 +75,8 @@ def read_tables(paths: Sequence[Any], columns: Columns) -> list[Table]:
             csv = without_compression(path).suffix.lower() == ".csv"
             frame = read_csv(path, columns.ids) if csv else _read_parquet(path, columns)
         except ImportError as error:
-            raise ImportError(
-                f"{path}: CSV and parquet files need pandas and pyarrow: "
-                f'pip install "boostrank[tables]" ({error})'
+            raise needs(
+                f"{path}: CSV and parquet files need pandas and pyarrow", TABLES, error
             ) from error
         tables.append(Table(frame, path))
     for name in columns.ids:

@@ -12,11 +12,13 @@ from typing import Any
 import numba
 import numpy as np
 
+from boostrank.optional import needs
 
-def install_command(host: str) -> str:
-    """Return the command that installs a host."""
+
+def package_of(host: str) -> str:
+    """Return the package that brings a host."""
     # xgboost itself brings 350 MB of GPU libraries.
-    return f"pip install {'xgboost-cpu' if host == 'xgboost' else host}"
+    return "xgboost-cpu" if host == "xgboost" else host
 
 
 def import_host(name: str) -> Any:
@@ -24,7 +26,7 @@ def import_host(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ImportError(f"{name} is not installed: {install_command(name)} ({error})") from error
+        raise needs(f"{name} is not installed", package_of(name), error) from error
 
 
 def installed(hosts: Iterable[str]) -> list[str]:
@@ -32,7 +34,7 @@ def installed(hosts: Iterable[str]) -> list[str]:
     named = list(hosts)
     found = [host for host in named if find_spec(host) is not None]
     if not found:
-        commands = " or ".join(map(install_command, named))
+        commands = " or ".join(f"pip install {package_of(host)}" for host in named)
         raise ImportError(f"none of {', '.join(named)} is installed: {commands}")
     return found
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets import RankingData
-from boostrank.lab.environment import install_command, installed
+from boostrank.lab.environment import installed, package_of
 from boostrank.lab.folds import Folds
 from boostrank.lab.learners import Learner, baseline_first, learners, refusal
 from boostrank.lab.models import HOSTS
@@ -112,7 +112,7 @@ def missing_hosts(hosts: Sequence[str] | None) -> list[str]:
         return []
     found = installed(HOSTS)
     return [
-        f"{host} is not installed and left out: {install_command(host)}."
+        f"{host} is not installed and left out: pip install {package_of(host)}."
         for host in HOSTS
         if host not in found
     ]

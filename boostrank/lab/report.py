@@ -22,6 +22,7 @@ from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, row_s
 from boostrank.lab.results import Failure, Row, best_first, holm_p_values
 from boostrank.lab.settings import CUTOFFS, METRICS, Settings, sign_of
 from boostrank.lab.stats import SIGNIFICANT
+from boostrank.optional import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,16 +72,14 @@ def write_report(
     Raises
     ------
     ImportError
-        Without Jinja2 or Matplotlib: ``pip install "boostrank[cli]"``.
+        Without Jinja2 or Matplotlib.
     OSError
         If the file cannot be written.
     """
     try:
         import jinja2
     except ImportError as error:
-        raise ImportError(
-            f'the report needs Jinja2: pip install "boostrank[cli]" ({error})'
-        ) from error
+        raise needs("the report needs Jinja2", "jinja2", error) from error
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostrank.objectives.validation import Floats
+from boostrank.optional import needs
 
 RESAMPLES = 10_000
 #: The paired tests, in words.
@@ -42,14 +43,12 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisatio
     Raises
     ------
     ImportError
-        Without SciPy: ``pip install "boostrank[cli]"``.
+        Without SciPy.
     """
     try:
         from scipy.stats import binomtest, permutation_test, ttest_1samp
     except ImportError as error:
-        raise ImportError(
-            f'the paired test needs SciPy: pip install "boostrank[cli]" ({error})'
-        ) from error
+        raise needs("the paired test needs SciPy", "scipy", error) from error
     pairs = ~(np.isnan(a) | np.isnan(b))
     difference = (a - b)[pairs]
     if len(difference) < 2 or not difference.any():

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boostrank.datasets import RankingData, group_folds
+from boostrank.hosts.ignored import warn
 from boostrank.lab.environment import import_host, kernel_threads
 from boostrank.lab.files import as_csv, naming, only_user, write_file
 from boostrank.lab.folds import query_positions
 from boostrank.lab.learners import Learner, refusal
-from boostrank.lab.plan import counted_queries
+from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.search_space import Space, learner_space, split_params
 from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
@@ -25,6 +26,7 @@ from boostrank.metrics import evaluate
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.base import listed
 from boostrank.objectives.validation import Floats, Integers, check_count, check_flag
+from boostrank.optional import needs
 
 if TYPE_CHECKING:
     import optuna
@@ -256,9 +258,7 @@ def _import_optuna() -> Any:
     try:
         import optuna
     except ImportError as error:
-        raise ImportError(
-            f'tuning needs Optuna: pip install "boostrank[tune]" ({error})'
-        ) from error
+        raise needs("tuning needs Optuna", "optuna", error) from error
     return optuna
 
 
@@ -373,11 +373,15 @@ def _new_job(
     tested = np.concatenate([test for _, test in map(_pair, repeats[0])])
     if len(np.unique(tested)) < len(tested):
         raise ValueError("folds must test each query at most once")
-    if counted_queries(data, settings)[tested].sum() < 2:
+    counted = counted_queries(data, settings)[tested]
+    if counted.sum() < 2:
         raise ValueError(
             f"the folds test fewer than two queries that count in {settings.metric.upper()}, so "
             "nothing can be chosen: it needs a relevant document, or two different labels"
         )
+    left_out = queries_left_out(counted, settings)
+    if left_out:
+        warn(left_out)
     return _Job(learner, learner_space(learner), data, settings, repeats, n_jobs)
 
 

@@ -1,7 +1,7 @@
 r"""Linear rankers: the learners in the papers' tables that are not objectives.
 
 All are scikit-learn estimators that score a document by ``X @ coef_``; an intercept would move all
-documents of a query equally. Needs scikit-learn and SciPy: ``pip install "boostrank[cli]"``.
+documents of a query equally. Needs scikit-learn and SciPy.
 
 Sources
     Chapelle, Wu: Gradient descent optimization of smoothed information retrieval metrics (2009),

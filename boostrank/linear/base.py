@@ -6,13 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from boostrank.optional import needs
+
 try:
     import scipy  # noqa: F401 - SmoothRank needs it
     from sklearn.base import BaseEstimator
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
-    raise ImportError(
-        f'linear rankers need scikit-learn and SciPy: pip install "boostrank[cli]" ({error})'
+    raise needs(
+        "linear rankers need scikit-learn and SciPy", "scikit-learn scipy", error
     ) from error
 
 from boostrank.datasets import RankingData

@@ -13,6 +13,8 @@ output      tables, notes, JSON and progress
 
 import sys
 
+from boostrank.optional import CLI, needs
+
 
 def main() -> None:
     """Run the command line."""
@@ -21,8 +23,7 @@ def main() -> None:
         from boostrank.lab.cli.output import FAILED, one_line
     except ModuleNotFoundError as missing:
         raise SystemExit(
-            'boostrank: the command line needs more packages: pip install "boostrank[cli]" '
-            f"({missing})"
+            f"boostrank: {needs('the command line needs more packages', CLI, missing)}"
         ) from missing
     try:
         app(prog_name="boostrank")

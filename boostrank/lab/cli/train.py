@@ -36,7 +36,7 @@ from boostrank.lab.files import check_writable, write_file
 from boostrank.lab.model import Model, Stopping
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.naming import label_of, parse_params
-from boostrank.lab.plan import counted_queries
+from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice, check_count
@@ -146,11 +146,16 @@ def train(
     read, held = read_with_valid(data, valid, named, seed, keep_order)
     settings = settings.for_labels(read.y, chosen=metric is not None)
     stopping = None if held is None else Stopping(held, patience)
-    if held is not None and not counted_queries(held, settings).any():
-        raise ValueError(
-            f"{valid}: no query counts in {settings.metric.upper()}, by which --valid stops the "
-            "training; use other queries or another --metric"
-        )
+    if held is not None:
+        held_counted = counted_queries(held, settings)
+        if not held_counted.any():
+            raise ValueError(
+                f"{valid}: no query counts in {settings.metric.upper()}, by which --valid stops "
+                "the training; use other queries or another --metric"
+            )
+        left_out = queries_left_out(held_counted, settings)
+        if left_out:
+            typer.echo(f"boostrank: {valid}: {left_out}", err=True)
     with progress_bar("rounds", rounds) as progress:
         trained, seconds = HOSTS[host].train(
             made,

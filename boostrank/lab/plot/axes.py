@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boostrank.objectives.validation import Floats
+from boostrank.optional import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,9 +38,7 @@ def load_matplotlib() -> Any:
     try:
         import matplotlib.figure
     except ImportError as error:
-        raise ImportError(
-            f'figures need Matplotlib: pip install "boostrank[plot]" ({error})'
-        ) from error
+        raise needs("figures need Matplotlib", "matplotlib", error) from error
     return matplotlib
 
 
