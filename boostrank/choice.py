@@ -16,7 +16,7 @@ from boostrank.datasets.folds import group_folds
 from boostrank.hosts.rankers import Rows, take
 from boostrank.metrics import evaluate
 from boostrank.objectives import Blend, Objective
-from boostrank.objectives.blend import AUTO
+from boostrank.objectives.blend import AUTO, SETTINGS
 from boostrank.objectives.validation import Floats, Integers, check_count, check_positive
 
 #: Fewer queries than this, with something to rank, cannot tell the settings apart.
@@ -70,6 +70,13 @@ class Choice:
 def is_auto(objective: object) -> bool:
     """Tell whether an objective is to be set from the training data."""
     return isinstance(objective, Blend) and objective.signal == AUTO
+
+
+def settings_of(objective: Objective) -> list[Objective]:
+    """Return the objectives that may be trained: all settings of "auto", any other itself."""
+    if isinstance(objective, Blend) and is_auto(objective):
+        return [objective.replace(signal=signal) for signal in SETTINGS]
+    return [objective]
 
 
 def choose_signal(

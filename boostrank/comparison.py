@@ -4,12 +4,9 @@ The workbench is imported only when something is compared.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boostrank.datasets import RankingData
 from boostrank.hosts.ignored import warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_flag
@@ -18,12 +15,9 @@ from boostrank.optional import needs
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from boostrank.lab.folds import Folds
-    from boostrank.lab.plan import Plan
-    from boostrank.lab.results import Row
-    from boostrank.lab.settings import Settings
+    from boostrank.lab.runner import Run
 
-_N_PARTS = 5
+_COMMAND = "boostrank.compare(...)"
 
 
 class Comparison:
@@ -33,6 +27,8 @@ class Comparison:
     ----------
     rows : list of Row
         One for each learner, the baseline first.
+    failures : list of Failure
+        The learners that could not be trained, with their `error`.
     folds : Folds
         The data, and the queries of each fold.
     settings : Settings
@@ -41,19 +37,13 @@ class Comparison:
         fit, queries that the metric does not count.
     """
 
-    def __init__(
-        self,
-        rows: "list[Row]",
-        folds: "Folds",
-        settings: "Settings",
-        source: str,
-        notes: Sequence[str] = (),
-    ) -> None:
-        self.rows = rows
-        self.folds = folds
-        self.settings = settings
-        self.notes = list(notes)
-        self._source = source
+    def __init__(self, run: "Run") -> None:
+        self._run = run
+        self.rows = run.rows
+        self.failures = run.failures
+        self.folds = run.plan.folds
+        self.settings = run.plan.settings
+        self.notes = list(run.plan.notes)
 
     def __repr__(self) -> str:
         return f"Comparison({len(self.rows)} learners by {self.settings.metric})"
@@ -153,23 +143,9 @@ class Comparison:
         ----------
         path : path
         """
-        from boostrank.lab.report import training_time, write_report
+        from boostrank.lab.report import write_report_of
 
-        settings = self.settings
-        write_report(
-            Path(path),
-            self.rows,
-            metrics=settings.metrics,
-            folds=self.folds,
-            about={
-                "Data": f"{self._source}; {len(self.folds.data.group):,} queries, "
-                f"{len(self.folds.data.y):,} documents; {self.folds.about}.",
-                **({"Left out": " ".join(self.notes)} if self.notes else {}),
-                "Trees": f"{settings}.",
-                "Time": f"training took {training_time(self.rows, settings)}.",
-            },
-            command="boostrank.compare(...)",
-        )
+        write_report_of(self._run, Path(path), _COMMAND)
 
 
 def _pandas() -> Any:
@@ -194,6 +170,8 @@ def compare(
     params: Mapping[str, Mapping[str, Any]] | None = None,
     folds: Any = (1, 2, 3, 4, 5),
     shuffle: bool = True,
+    out: str | Path | None = None,
+    resume: bool = False,
     **settings: Any,
 ) -> Comparison:
     """Train objectives on hosts over folds of whole queries, and test their differences.
@@ -231,6 +209,13 @@ def compare(
         the last ones, with the same gap, if the fold goes forward, otherwise every fifth.
     shuffle : bool, default True
         Shuffle documents within queries: a file may be sorted by a ranker, and ties keep its order.
+    out : path, optional
+        A folder for the report, CSV files, figures and results, as the command writes them.
+        Default None: nothing is written.
+    resume : bool, default False
+        Continue from the results of an earlier run in `out`, of the function or the command;
+        otherwise replace them. A result is used again only if data, fold, objective, settings,
+        versions, sources and machine are the same.
     **settings
         `rounds`, `learning_rate`, `leaves`, `min_docs`, `threads`, `seed`, `convention`, `gain`,
         `fixed_rounds` and `test`, as in the options of `boostrank compare`.
@@ -251,7 +236,9 @@ def compare(
     Warns
     -----
     UserWarning
-        For queries that do not count in the metric, with their number.
+        For queries that do not count in the metric, with their number; for a learner that cannot
+        be trained, which does not stop the others, unless it is the baseline; for results in `out`
+        that are not used again.
 
     Examples
     --------
@@ -265,17 +252,23 @@ def compare(
     from boostrank.datasets.tables import Columns
     from boostrank.lab.naming import named_objectives
     from boostrank.lab.plan import make_plan
+    from boostrank.lab.reading import read_folds
+    from boostrank.lab.report import write_files
+    from boostrank.lab.results import Failure
+    from boostrank.lab.runner import running
     from boostrank.lab.settings import Settings
 
     first, *others = [metric] if isinstance(metric, str) else metric or [Settings.metric]
     chosen = Settings(metric=first, other_metrics=others, params=params or {}, **settings)
     named = named_objectives(objectives, chosen.rounds)
-    source, split, numbers = _read(
+    if out is None and check_flag("resume", resume):
+        raise ValueError("resume continues from the results in a folder: pass out too")
+    split, numbers = read_folds(
         data,
         Columns(label, qid, drop, categorical),
-        folds,
-        chosen.seed,
-        check_flag("shuffle", shuffle),
+        seed=chosen.seed,
+        shuffle=check_flag("shuffle", shuffle),
+        folds=folds,
     )
     plan = make_plan(
         named,
@@ -288,65 +281,19 @@ def compare(
     )
     if plan.left_out:
         warn(plan.left_out)
-    return Comparison(_train(plan), split, plan.settings, source, plan.notes)
-
-
-def _train(plan: "Plan") -> "list[Row]":
-    """Train all learners, the baseline first."""
-    from boostrank.lab.compare import run_folds
-    from boostrank.lab.results import Row
-
-    rows: list[Row] = []
-    for learner in plan.queue:
-        results = tuple(run_folds(learner, plan.folds, plan.settings, plan.numbers))
-        baseline = rows[0] if rows else None
-        rows.append(Row.of(learner, results, baseline, plan.settings))
-    return rows
-
-
-def _read(
-    data: Any, columns: Any, folds: Any, seed: int, shuffle: bool
-) -> "tuple[str, Folds, Sequence[int]]":
-    """Return a description of the data, all of its folds, and the numbers of those to run."""
-    from boostrank.lab.folds import given_folds, rotation
-
-    source, parts = _read_parts(data, columns)
-    if not _are_numbers(folds):
-        whole = RankingData.concat(parts)
-        made = given_folds(whole, folds)
-        if shuffle:
-            made = replace(made, data=whole.shuffle_within_queries(seed))
-        return source, made, range(1, len(made.positions) + 1)
-    if len(parts) != _N_PARTS:
-        whole = RankingData.concat(parts)
-        if len(whole.group) < _N_PARTS:
-            raise ValueError(
-                f"data must have at least {_N_PARTS} queries for its folds, got {len(whole.group)}"
-            )
-        parts = whole.split(_N_PARTS, seed=seed)
-    if shuffle:
-        parts = [part.shuffle_within_queries(seed) for part in parts]
-    return source, rotation(parts, "five folds of whole queries"), folds
-
-
-def _are_numbers(folds: Any) -> bool:
-    """Tell whether folds are numbers of the five folds, and not folds themselves."""
-    return isinstance(folds, Sequence | range) and all(isinstance(each, Integral) for each in folds)
-
-
-def _read_parts(data: Any, columns: Any) -> tuple[str, list[RankingData]]:
-    """Return a description of the data, and one part for each file."""
-    from boostrank.datasets.tables import parts_of_frames, read_parts
-
-    if isinstance(data, str | Path):
-        data = [data]
-    if isinstance(data, RankingData):
-        return "arrays", [data]
-    if hasattr(data, "columns"):
-        return "a data frame", parts_of_frames([data], columns)
-    if isinstance(data, Sequence) and data and all(isinstance(one, str | Path) for one in data):
-        return ", ".join(Path(one).name for one in data), read_parts(data, columns)
-    raise TypeError(
-        "data must be RankingData, a data frame of pandas or polars, or file paths, got "
-        f"{type(data).__name__}"
-    )
+    folder = None if out is None else Path(out)
+    with running(plan, folder, resume=resume) as run:
+        if resume and run.stale:
+            warn(run.resumed)
+        try:
+            for learner in plan.queue:
+                done = run.train(learner)
+                if isinstance(done, Failure):
+                    warn(f"{learner} failed: {done.error}")
+        except KeyboardInterrupt as interrupt:
+            if run.saved:
+                interrupt.add_note(f"{run.saved}; resume=True continues from there")
+            raise
+        if folder is not None:
+            write_files(folder, run, _COMMAND)
+    return Comparison(run)

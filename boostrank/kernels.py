@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from boostrank.choice import settings_of
 from boostrank.metrics import evaluate
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_count
@@ -26,7 +27,8 @@ def compile(
     Parameters
     ----------
     objectives : str, Objective, or several of them, optional
-        Names, with default parameters, or objects. Default: all objectives.
+        Names, with default parameters, or objects. Default: all objectives. "auto" stands for all
+        settings of `Blend`.
     max_docs : int, optional
         The longest query that will be trained on, at least 1. Longer ones take code of their own.
         Default: any length.
@@ -54,7 +56,7 @@ def compile(
     group = [SHORT, longest]
     labels = np.arange(sum(group), dtype=np.float32) % 2.0
     scores = np.linspace(-1.0, 1.0, len(labels))
-    for objective in made:
+    for objective in [setting for each in made for setting in settings_of(each)]:
         objective.loss(scores, labels, group, round=1)
         for host_scores in (scores, scores.astype(np.float32)):  # LightGBM's and XGBoost's
             for weight in (None, np.ones(len(labels), np.float32)):

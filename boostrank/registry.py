@@ -24,7 +24,7 @@ OF_HOSTS: Mapping[str, tuple[str, str]] = {
 
 
 def check_name(name: Any) -> str:
-    """Return the name of an objective.
+    """Return the name of an objective, or "auto".
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def check_name(name: Any) -> str:
             f"unknown objective {name!r}: that is a metric, to be measured, not a loss; to train "
             "for it, use 'blend', the default, or 'lambdarank', whose target= may name a metric"
         )
-    return check_choice("objective", name, REGISTRY)
+    return AUTO if name == AUTO else check_choice("objective", name, REGISTRY)
 
 
 def objective_names() -> tuple[str, ...]:

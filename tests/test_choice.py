@@ -4,10 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import boostrank
 from boostrank.choice import choose_signal
 from boostrank.datasets import make_ranking
+from boostrank.lab.cli.app import app
 from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
 from boostrank.lightgbm import LGBMRanker
@@ -88,3 +90,19 @@ def test_commands_choose_and_say_what(host):
     ends = np.cumsum(data.group)
     assert model.choice.n_queries == sum(len(set(y)) > 1 for y in np.split(data.y, ends[:-1]))
     assert "medium" in str(model.choice)
+
+
+def test_all_settings_are_compiled_ahead(monkeypatch):
+    seen = []
+    loss = boostrank.Blend.loss
+
+    def watched(self, *args, **kwargs):
+        seen.append(self.signal)
+        return loss(self, *args, **kwargs)
+
+    monkeypatch.setattr(boostrank.Blend, "loss", watched)
+    boostrank.compile("auto", max_docs=20)
+    assert seen == ["lowest", "low", "medium", "high", "highest"]
+    result = CliRunner().invoke(app, ["compile", "auto", "--max-docs", "20"])
+    assert (result.exit_code, result.output) == (0, "")
+    assert "blend" in CliRunner().invoke(app, ["objectives", "auto"]).output

@@ -26,8 +26,7 @@ from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import RankingData, letor_folds, load_letor, make_ranking
-from boostrank.lab import cli, compare
-from boostrank.lab.cli import data as cli_data
+from boostrank.lab import cli, reading, runner
 from boostrank.lab.cli import objectives as objectives_command
 from boostrank.lab.cli.app import app
 from boostrank.lab.cli.parsing import (
@@ -203,7 +202,7 @@ def test_the_csvs_agree_with_each_other_and_with_the_table(compared: tuple[Any, 
 def test_the_caption_says_what_was_done(compared: tuple[Any, Path]) -> None:
     result, _ = compared
     for words in (
-        "30 queries, 300 documents, 5 features; documents in file order",
+        "documents in the order of the data; 30 queries, 300 documents, 5 features",
         "S1.txt ... S5.txt, five partitions in LETOR's rotation",
         "folds 1, 2, 3, 4, 5, convention standard",
         "8 rounds, learning rate 0.3, 4 leaves",
@@ -220,7 +219,7 @@ def test_the_report_says_the_same(compared: tuple[Any, Path]) -> None:
     assert str(out / "report.html") in result.stdout
     text = html.unescape((out / "report.html").read_text(encoding="utf-8"))
     for words in (
-        "30 queries, 300 documents, 5 features; documents in file order",
+        "documents in the order of the data; 30 queries, 300 documents, 5 features",
         "boostrank compare --objective sdcg:k=3,lambdarank --hosts lightgbm,xgboost",
         "--rounds 8 --learning-rate 0.3 --leaves 4",
         "NDCG@10 of each test query against lightgbm:lambdarank.",
@@ -299,14 +298,14 @@ def test_any_other_number_of_files_is_split_into_five_parts(
 def test_interrupted_rows_stay_on_disk(
     files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_fold = compare.run_fold
+    run_fold = runner.run_fold
 
     def interrupted(learner: Learner, *args: Any) -> FoldResult:
         if learner.label == "xgboost:rank:pairwise":
             raise KeyboardInterrupt
         return run_fold(learner, *args)
 
-    monkeypatch.setattr(compare, "run_fold", interrupted)
+    monkeypatch.setattr(runner, "run_fold", interrupted)
     result = _run(
         *("compare", *files, "-o", "regression", "--hosts", "xgboost", "--rounds", 2),
         *("--out", tmp_path),
@@ -335,9 +334,9 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
         "import signal, time; from boostrank.lab import cli\n"
         # A background shell ignores it.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from boostrank.lab import compare; run_fold = compare.run_fold\n"
+        "from boostrank.lab import runner; run_fold = runner.run_fold\n"
         "def slow(*args):\n    time.sleep(0.5); return run_fold(*args)\n"
-        "compare.run_fold = slow; cli.main()"
+        "runner.run_fold = slow; cli.main()"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", slow, *map(str, args), "--out", out],
@@ -357,13 +356,13 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
     assert f"interrupted; {done} of 9 results are saved in {results}, and {done // 3} of" in line
     assert 2 <= done < 9
     trained = []
-    run_fold = compare.run_fold
+    run_fold = runner.run_fold
 
     def counted(learner: Learner, fold: Any, number: int, *rest: Any) -> Any:
         trained.append((str(learner), number))
         return run_fold(learner, fold, number, *rest)
 
-    monkeypatch.setattr(compare, "run_fold", counted)
+    monkeypatch.setattr(runner, "run_fold", counted)
     result = _run(*args, "--out", out, "--resume")
     assert result.exit_code == 0, result.output
     assert result.stderr == f"boostrank: {done} of 9 results are in {results}\n"
@@ -390,14 +389,14 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
 def test_a_failing_row_stops_the_others_only_if_it_is_the_baseline(
     files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_fold = compare.run_fold
+    run_fold = runner.run_fold
 
     def failing(learner: Learner, *args: Any) -> FoldResult:
         if learner.label == "lightgbm:lambdarank":
             raise ValueError("lightgbm cannot train lambdarank: no")
         return run_fold(learner, *args)
 
-    monkeypatch.setattr(compare, "run_fold", failing)
+    monkeypatch.setattr(runner, "run_fold", failing)
     args = ["compare", *files, "-o", "gbrank", "--hosts", "lightgbm", *SMALL, "--folds", 1]
     assert "lightgbm cannot train lambdarank" in _fails(*args, "--out", tmp_path)
     args += ["--baseline", "regression@lightgbm", "--out", tmp_path]
@@ -482,7 +481,7 @@ def test_the_preset_names_objectives_and_rounds(
         seen.append((learner, settings.rounds, settings.fixed_rounds))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(compare, "run_fold", run_fold)
+    monkeypatch.setattr(runner, "run_fold", run_fold)
     for extra, rounds, fixed in (([], 300, False), (["--rounds", "7", "--fixed-rounds"], 7, True)):
         args = "compare", "--preset", "accuracy", "--baseline", "reg-shf-sdcg@xgboost", *extra
         assert _run(*args, "--out", tmp_path).exit_code == 130
@@ -533,7 +532,7 @@ def test_the_regularized_preset_gives_way_to_params(tmp_path: Path) -> None:
 def test_compare_refuses_before_training(
     args: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compare, "run_fold", None)
+    monkeypatch.setattr(runner, "run_fold", None)
     assert message in _fails("compare", *args, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -850,7 +849,7 @@ def test_ctrl_c_in_any_command(monkeypatch: pytest.MonkeyPatch, files: list[Path
     def interrupted(path: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli_data, "load_letor", interrupted)
+    monkeypatch.setattr(reading, "load_letor", interrupted)
     result = _run("train", files[0], "-o", "gbrank", "--model", "model")
     assert (result.exit_code, result.stderr) == (130, "boostrank: interrupted\n")
 

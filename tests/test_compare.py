@@ -3,27 +3,33 @@
 import csv
 import itertools
 import sys
+import warnings
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import lightgbm
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from scipy.stats import binomtest, permutation_test, ttest_rel
+from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import Fold, RankingData, letor_folds, make_ranking
-from boostrank.lab import compare, records
+from boostrank.lab import records, runner
+from boostrank.lab.cli.app import app
 from boostrank.lab.folds import rotation
 from boostrank.lab.latex import latex_table
 from boostrank.lab.learners import Learner, learners
 from boostrank.lab.models import HOSTS, load_model
-from boostrank.lab.plan import make_plan
+from boostrank.lab.plan import Plan, make_plan
 from boostrank.lab.records import CsvFiles, ResultStore
 from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
 from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.runner import Run
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.lab.stats import TESTS, holm, paired_p_value
 
@@ -101,7 +107,7 @@ def _reference_xgboost(objective: object, data: RankingData) -> xgboost.Booster:
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
 def test_a_fold_equals_plain_training(learner: Learner, fold: Fold, convention: str) -> None:
     settings = Settings(rounds=12, learning_rate=0.3, leaves=5, min_docs=3, convention=convention)
-    result = compare.run_fold(learner, fold, 1, settings)
+    result = runner.run_fold(learner, fold, 1, settings)
 
     if learner.host == "lightgbm":
         booster = _reference_lightgbm(learner.objective, fold.train)
@@ -150,24 +156,24 @@ def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter
     fold: Fold,
 ) -> None:
     learner = LEARNERS[2]
-    plain = compare.run_fold(learner, fold, 1, SETTINGS)
+    plain = runner.run_fold(learner, fold, 1, SETTINGS)
     test = fold.test
     backwards = fold._replace(test=RankingData(test.X, test.y.max() - test.y, test.qid))
-    other = compare.run_fold(learner, backwards, 1, SETTINGS)
+    other = runner.run_fold(learner, backwards, 1, SETTINGS)
     assert other.best_round == plain.best_round
     np.testing.assert_array_equal(other.curve, plain.curve)
     # Tested on its own validation part, a learner is as good as its curve says.
-    same = compare.run_fold(learner, fold._replace(test=fold.validation), 1, SETTINGS)
+    same = runner.run_fold(learner, fold._replace(test=fold.validation), 1, SETTINGS)
     assert np.nanmean(same.figures["ndcg@10"]) == pytest.approx(plain.curve.max(), rel=1e-12)
     # With fixed rounds, the model of all rounds is tested.
-    fixed = compare.run_fold(
+    fixed = runner.run_fold(
         learner, fold._replace(test=fold.validation), 1, replace(SETTINGS, fixed_rounds=True)
     )
     assert fixed.best_round == SETTINGS.rounds != plain.best_round
     assert np.nanmean(fixed.figures["ndcg@10"]) == pytest.approx(plain.curve[-1], rel=1e-12)
     # Nothing to learn: every tree scores all documents alike, and the first round is kept.
     flat = RankingData(np.zeros_like(fold.train.X), fold.train.y, fold.train.qid)
-    constant = compare.run_fold(LEARNERS[4], fold._replace(train=flat), 1, SETTINGS)
+    constant = runner.run_fold(LEARNERS[4], fold._replace(train=flat), 1, SETTINGS)
     assert (len(constant.curve), constant.best_round) == (12, 1)
 
 
@@ -176,14 +182,15 @@ def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold: Fold) -> No
         train=RankingData(np.zeros_like(fold.train.X), fold.train.y, fold.train.qid)
     )
     learner = LEARNERS[0]
-    short, whole = (compare.run_fold(learner, each, 1, SETTINGS) for each in (flat, fold))
+    short, whole = (runner.run_fold(learner, each, 1, SETTINGS) for each in (flat, fold))
     assert len(short.curve) == 1
     curve = Row(learner, (short, whole), None, seed=0).curve
     np.testing.assert_allclose(curve, (short.curve[0] + whole.curve) / 2)
 
 
 def test_folds_rotate_as_letors_do(parts: list[RankingData]) -> None:
-    results = list(compare.run_folds(LEARNERS[0], rotation(parts), SETTINGS, [1, 3]))
+    plan = Plan([LEARNERS[0]], rotation(parts), [1, 3], SETTINGS, [], "")
+    results = Run(plan).train(LEARNERS[0]).folds
     assert [result.fold for result in results] == [1, 3]
     for result, tested in zip(results, (5, 2), strict=True):
         np.testing.assert_array_equal(result.qid, np.unique(parts[tested - 1].qid))
@@ -203,7 +210,7 @@ def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
     }
     settings = Settings(rounds=4, leaves=4, min_docs=3)
     for learner in chosen:
-        result = compare.run_fold(learner, fold, 1, settings)
+        result = runner.run_fold(learner, fold, 1, settings)
         assert 1 <= result.best_round <= 4, str(learner)
         assert result.seconds_per_round > 0
     scheduled = {
@@ -279,7 +286,7 @@ def test_the_number_of_threads_is_restored(fold: Fold) -> None:
             seen.append(numba.get_num_threads())
             return super().__call__(*args)
 
-    compare.run_fold(Learner("spy", "lightgbm", Spy()), fold, 1, SETTINGS)
+    runner.run_fold(Learner("spy", "lightgbm", Spy()), fold, 1, SETTINGS)
     assert set(seen) == {1}
     assert numba.get_num_threads() == before
 
@@ -287,9 +294,9 @@ def test_the_number_of_threads_is_restored(fold: Fold) -> None:
 @pytest.mark.parametrize("learner", LEARNERS[:4], ids=str)
 def test_progress_is_reported_every_round_and_changes_nothing(learner: Learner, fold: Fold) -> None:
     rounds = []
-    watched = compare.run_fold(learner, fold, 1, SETTINGS, lambda: rounds.append(len(rounds)))
+    watched = runner.run_fold(learner, fold, 1, SETTINGS, lambda: rounds.append(len(rounds)))
     assert len(rounds) == SETTINGS.rounds
-    alone = compare.run_fold(learner, fold, 1, SETTINGS)
+    alone = runner.run_fold(learner, fold, 1, SETTINGS)
     np.testing.assert_array_equal(watched.curve, alone.curve)
 
 
@@ -733,7 +740,7 @@ def test_grades_that_a_built_in_objective_refuses(learner: Learner, fold: Fold) 
     with pytest.raises(
         ValueError, match=f"{learner.host} cannot train {learner.objective}: .*label"
     ):
-        compare.run_fold(learner, fold._replace(train=train), 1, SETTINGS)
+        runner.run_fold(learner, fold._replace(train=train), 1, SETTINGS)
 
 
 def test_hosts_that_are_installed_are_the_default(
@@ -757,3 +764,102 @@ def test_hosts_that_are_installed_are_the_default(
         monkeypatch.setitem(sys.modules, host, None)
     with pytest.raises(ImportError, match="none of lightgbm, xgboost is installed: pip install"):
         learners()
+
+
+# The command and the function --------------------------------------------------------------------
+
+WAYS = ["command", "function"]
+
+
+def _compare(way: str, file: Path, out: Path, *, resume: bool = False) -> list[str]:
+    """Compare `auto` and GBRank with LightGBM's own; return what is said of failures and results.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        With what is said of it.
+    """
+    objectives, said = ["auto", "gbrank"], []
+    if way == "function":
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            boostrank.compare(
+                file, objectives=objectives, hosts=["lightgbm"], rounds=4, out=out, resume=resume
+            )
+        said = [str(each.message) for each in caught]
+    else:
+        args = ["compare", file, "-o", ",".join(objectives), "--hosts", "lightgbm", "--rounds", 4]
+        args += ["--out", out, *(["--resume"] if resume else [])]
+        result = CliRunner().invoke(app, [str(arg) for arg in args])
+        if result.exit_code == 130:
+            raise KeyboardInterrupt(result.stderr)
+        said = [line.removeprefix("boostrank: ") for line in result.stderr.splitlines()]
+    return [line for line in said if "failed" in line or "not used" in line]
+
+
+def _written(out: Path) -> tuple[list[dict[str, str]], str]:
+    """Return the files of a comparison, without times."""
+    with (out / "summary.csv").open(newline="", encoding="utf-8") as file:
+        summary = [row | {"seconds_per_round": ""} for row in csv.DictReader(file)]
+    return summary, (out / "queries.csv").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = make_ranking(90, 6, 4, seed=2)
+    path = tmp_path_factory.mktemp("way") / "data.csv"
+    frame = pd.DataFrame(data.X, columns=list("abcd")).assign(label=data.y, qid=data.qid)
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_command_and_function_go_on_alike_after_a_learner_fails(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_fold = runner.run_fold
+
+    def failing(learner: Learner, *args: Any) -> FoldResult:
+        if learner.label == "lightgbm:rank_xendcg":
+            raise ValueError("not\nhere")
+        return run_fold(learner, *args)
+
+    monkeypatch.setattr(runner, "run_fold", failing)
+    said = [_compare(way, file, tmp_path / way) for way in WAYS]
+    assert said == [["lightgbm:rank_xendcg failed: not here"]] * 2
+    command, function = (_written(tmp_path / way) for way in WAYS)
+    assert command == function
+    assert [row["error"] for row in command[0]] == ["", "not here", "", "", ""]
+    for way in WAYS:
+        for name in ("report.html", "validation.png", "test.png"):
+            assert (tmp_path / way / name).stat().st_size > 0
+        assert "auto@lightgbm chose " in (tmp_path / way / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("first", "second"), [WAYS, WAYS[::-1]])
+def test_command_and_function_resume_each_other(
+    first: str, second: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_fold, trained = runner.run_fold, []
+
+    def counted(learner: Learner, fold: Fold, number: int, *args: Any) -> FoldResult:
+        if len(trained) == 7:
+            trained.append("interrupted")
+            raise KeyboardInterrupt
+        trained.append(f"{learner} {number}")
+        return run_fold(learner, fold, number, *args)
+
+    monkeypatch.setattr(runner, "run_fold", counted)
+    with pytest.raises(KeyboardInterrupt) as interrupt:
+        _compare(first, file, tmp_path)
+    said = "".join([*map(str, interrupt.value.args), *getattr(interrupt.value, "__notes__", [])])
+    assert f"7 of 25 results are saved in {tmp_path / 'results.jsonl'}, and 1 of 5 rows" in said
+    assert _compare(second, file, tmp_path, resume=True) == []
+    assert len(set(trained)) == len(trained) == 26  # none twice
+    trained.append("not interrupted")
+    assert _compare(first, file, tmp_path / "whole") == []
+    assert _written(tmp_path) == _written(tmp_path / "whole")
+
+
+def test_results_are_resumed_from_a_folder(parts: list[RankingData]) -> None:
+    with pytest.raises(ValueError, match=r"^resume continues from the results"):
+        boostrank.compare(parts[0], resume=True)

@@ -17,8 +17,7 @@ from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
-from boostrank.lab import search_space, tune
-from boostrank.lab.cli import data as cli_data
+from boostrank.lab import reading, search_space, tune
 from boostrank.lab.cli import tune as command_line
 from boostrank.lab.cli.app import app
 from boostrank.lab.learners import Learner
@@ -453,7 +452,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     command = ["tune", "-o", "gbrank:margin=2.0,lightgbm:lambdarank", "--hosts", "lightgbm,xgboost"]
     command += ["--trials", "2", "--rounds", "4", "--folds", "3", "--repeats", "1"]
     command += ["--out", str(tmp_path / "out")]
-    monkeypatch.setattr(cli_data, "EMBEDDED", {"n_queries": 12, "n_docs": 8, "n_features": 3})
+    monkeypatch.setattr(reading, "EMBEDDED", {"n_queries": 12, "n_docs": 8, "n_features": 3})
     calls: list[str] = []
     real = tune.cross_validate
 

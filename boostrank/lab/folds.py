@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from boostrank.datasets import Fold, RankingData
 from boostrank.datasets.ranking_data import query_starts
@@ -26,7 +27,7 @@ class Folds:
     positions : sequence of (train, validation, test)
         Positions of queries in `data`, int64 arrays.
     about : str
-        How the folds were made, in words.
+        Where the data is from, and how the folds were made, in words.
     """
 
     data: RankingData
@@ -38,7 +39,7 @@ class Folds:
         return Fold(*(self.data.select(part) for part in self.positions[number - 1]))
 
 
-def rotation(parts: Sequence[RankingData], about: str = "") -> Folds:
+def rotation(parts: Sequence[RankingData]) -> Folds:
     """Rotate parts as `letor_folds` does: the last tests, the one before validates."""
     if len(parts) < 3:
         raise ValueError(
@@ -48,10 +49,10 @@ def rotation(parts: Sequence[RankingData], about: str = "") -> Folds:
     queries = np.split(np.arange(ends[-1]), ends[:-1])
     turns = (queries[first:] + queries[:first] for first in range(len(parts)))
     positions = [(np.concatenate(turn[:-2]), turn[-2], turn[-1]) for turn in turns]
-    return Folds(RankingData.concat(parts), positions, about)
+    return Folds(RankingData.concat(parts), positions)
 
 
-def forward_rotation(parts: Sequence[RankingData], gap: int, about: str = "") -> Folds:
+def forward_rotation(parts: Sequence[RankingData], gap: int) -> Folds:
     """Test each part on what came before it: the part before validates, all earlier ones train.
 
     Parameters
@@ -60,9 +61,8 @@ def forward_rotation(parts: Sequence[RankingData], gap: int, about: str = "") ->
         At least three, in the order of time.
     gap : int
         Queries to leave out before each validation and test part.
-    about : str
     """
-    folds = rotation(parts, about)
+    folds = rotation(parts)
     ends = np.cumsum([len(part.group) for part in parts])
     cuts = zip(ends[:-2], ends[1:-1], ends[2:], strict=True)
     positions = [
@@ -72,7 +72,7 @@ def forward_rotation(parts: Sequence[RankingData], gap: int, about: str = "") ->
     for number, fold in enumerate(positions, start=1):
         if not all(map(len, fold)):
             raise ValueError(f"fold {number} has an empty part: use a smaller gap than {gap}")
-    return Folds(folds.data, positions, about)
+    return Folds(folds.data, positions)
 
 
 def given_folds(data: RankingData, folds: Any) -> Folds:
@@ -103,13 +103,31 @@ def given_folds(data: RankingData, folds: Any) -> Folds:
             positions.append(_held_out(number, train, test))
     if all(part.max() < fold[-1].min() for fold in read for part in fold[:-1]):
         warn_of_order(data)
-    return Folds(data, positions, f"{len(read)} folds as given")
+    return Folds(data, positions)
+
+
+def _are_dates(ids: npt.NDArray[Any]) -> bool:
+    return ids.dtype.kind == "M" or bool(re.match(r"\d{4}-\d\d", str(ids[0])))
+
+
+def note_on_time(folds: Folds) -> str:
+    """Say that folds train on dates after those that they test; "" if they do not."""
+    ids = folds.data.qid[query_starts(folds.data.qid)[0]]
+    if not _are_dates(ids):
+        return ""
+    place = np.argsort(np.argsort(ids, kind="stable"), kind="stable")
+    if not any(place[train].max() > place[test].min() for train, _, test in folds.positions):
+        return ""
+    return (
+        "Queries are dates, and folds train on dates after those that they test: --forward, or "
+        "folds=TimeSeriesSplit(...) in Python, trains only on what came before."
+    )
 
 
 def warn_of_order(data: RankingData) -> None:
     """Warn if numbers or dates of queries do not ascend, where the future must not train."""
     ids = data.qid[query_starts(data.qid)[0]]
-    if ids.dtype.kind not in "iu" and not re.match(r"\d{4}-\d\d", str(ids[0])):
+    if ids.dtype.kind not in "iu" and not _are_dates(ids):
         return
     back = np.flatnonzero(ids[1:] < ids[:-1])
     if len(back):

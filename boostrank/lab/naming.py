@@ -8,7 +8,6 @@ from typing import Any
 from boostrank.lab.rivals import TRAINERS
 from boostrank.objectives import REGISTRY, Objective
 from boostrank.objectives.base import listed
-from boostrank.objectives.blend import AUTO
 from boostrank.registry import check_name, make_objective
 
 # Longer names would leave a table no room for its figures.
@@ -51,8 +50,7 @@ def parse_objectives(texts: Sequence[str], rounds: int) -> dict[str, Objective] 
         name, colon, rest = label.partition(":")
         if name in TRAINERS:
             raise ValueError(_of_host(name, rest))
-        if name != AUTO:
-            check_name(name)
+        check_name(name)
         params = parse_params(rest.split(",") if colon else [], name)
         made[label] = make_objective(name, params, rounds)
     return made or None

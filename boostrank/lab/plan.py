@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from boostrank.datasets import RankingData
 from boostrank.lab.environment import installed, package_of
-from boostrank.lab.folds import Folds
+from boostrank.lab.folds import Folds, note_on_time
 from boostrank.lab.learners import Learner, baseline_first, learners, refusal
 from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
@@ -92,7 +92,7 @@ def make_plan(
     counted = counted_queries(folds.data, settings)
     _check_counted(folds, numbers, counted, settings)
     left_out = queries_left_out(counted, settings)
-    notes += [left_out] if left_out else []
+    notes += [note for note in (left_out, note_on_time(folds)) if note]
     if not settings.graded:
         notes.append(
             f"Labels from {labels.min():g} to {labels.max():g} are no grades: metrics are those of "

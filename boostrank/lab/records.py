@@ -127,6 +127,7 @@ class ResultStore:
                 },
                 "seconds_per_round": result.seconds_per_round,
                 "importance": result.importance.tolist(),
+                "chosen": result.chosen,
             },
         }
         append(self.path, _line(line))
@@ -160,6 +161,7 @@ def _fold_result(fold: int, stored: dict[str, Any]) -> FoldResult:
         },
         seconds_per_round=stored["seconds_per_round"],
         importance=np.array(stored["importance"], dtype=np.float64),
+        chosen=stored["chosen"],
     )
 
 

@@ -14,14 +14,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from boostrank import plot
 from boostrank.lab.files import write_file
 from boostrank.lab.folds import Folds
 from boostrank.lab.plot.axes import COLOURS, GREY
-from boostrank.lab.plot.comparisons import curve_limits, draw_host_curves, row_styles
+from boostrank.lab.plot.comparisons import (
+    curve_limits,
+    differences,
+    draw_host_curves,
+    leaderboard,
+    metric_by_cutoff,
+    query_differences,
+    row_styles,
+)
+from boostrank.lab.plot.files import draw_rounds, draw_test
 from boostrank.lab.results import Failure, Row, best_first, holm_p_values
-from boostrank.lab.settings import CUTOFFS, METRICS, Settings, sign_of
+from boostrank.lab.runner import Run
+from boostrank.lab.settings import CUTOFFS, METRICS, sign_of
 from boostrank.lab.stats import SIGNIFICANT
+from boostrank.lab.words import comparison_in_words
 from boostrank.optional import needs
 
 if TYPE_CHECKING:
@@ -39,6 +49,28 @@ class _Figure(NamedTuple):
 
     source: str
     shows: str
+
+
+def write_files(folder: Path, run: Run, command: str) -> list[Path]:
+    """Write the figures and the report of a comparison, and return their paths."""
+    rounds, test, report = (folder / name for name in ("validation.png", "test.png", "report.html"))
+    draw_rounds(run.rows, rounds)
+    draw_test(run.rows, test)
+    write_report_of(run, report, command)
+    return [rounds, test, report]
+
+
+def write_report_of(run: Run, path: Path, command: str) -> None:
+    """Write the report of a comparison that has run; see `write_report`."""
+    write_report(
+        path,
+        run.rows,
+        run.failures,
+        metrics=run.plan.settings.metrics,
+        folds=run.plan.folds,
+        about=comparison_in_words(run.plan, run.rows),
+        command=command,
+    )
 
 
 def write_report(
@@ -109,12 +141,6 @@ def write_report(
         command=command,
     )
     write_file(path, html.encode("utf-8", "surrogateescape"))  # it may name a path
-
-
-def training_time(rows: Sequence[Row], settings: Settings) -> str:
-    """Say how long training took, over all rows and folds."""
-    seconds = sum(settings.rounds * fold.seconds_per_round for row in rows for fold in row.folds)
-    return f"{seconds:.1f} s in all" if seconds < 100 else f"{seconds / 60:.1f} min in all"
 
 
 def _verdict(ranked: Sequence[Row], baseline: Row) -> str:
@@ -242,7 +268,7 @@ def _paired(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figu
         return
 
     def draw(axes: "Axes") -> None:
-        plot.differences(ranked, ax=axes)
+        differences(ranked, ax=axes)
         axes.set_ylim(-0.7, n - 0.3)
         axes.set_xlabel(f"difference in {baseline.metric.upper()}")
 
@@ -259,7 +285,7 @@ def _paired(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figu
 
 def _leaderboard(ranked: Sequence[Row], baseline: Row, size: _Size) -> _Figure:
     def draw(axes: "Axes") -> None:
-        plot.leaderboard(ranked, ax=axes)
+        leaderboard(ranked, ax=axes)
         axes.set_ylim(-0.7, len(ranked) - 0.3)
         axes.set_xlabel(f"test {baseline.metric.upper()}")  # the caption says the rest
 
@@ -312,7 +338,7 @@ def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_F
     colours[str(baseline.learner)] = GREY
 
     def draw(axes: "Axes", of: str | None = None) -> None:
-        plot.metric_by_cutoff(at_cutoffs, baseline=of, ax=axes)
+        metric_by_cutoff(at_cutoffs, baseline=of, ax=axes)
         for container in axes.containers:
             for artist in container.get_children():
                 artist.set(color=colours[str(container.get_label())])
@@ -347,7 +373,7 @@ def _differences(row: Row) -> _Figure:
     first, second = (row, row.baseline) if row.sign > 0 else (row.baseline, row)
 
     def bars(axes: "Axes") -> None:
-        plot.query_differences(first.pooled(row.metric), second.pooled(row.metric), ax=axes)
+        query_differences(first.pooled(row.metric), second.pooled(row.metric), ax=axes)
         axes.set_ylabel(f"difference in {row.metric.upper()}")
         for patch in axes.patches:
             patch.set_rasterized(True)  # so that thousands of queries take no more space than ten

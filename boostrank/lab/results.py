@@ -1,5 +1,6 @@
 """The results of a comparison: a learner in one fold, and over all folds against the baseline."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +33,8 @@ class FoldResult:
     seconds_per_round : float
     importance : float64 array (n_features,), default ()
         Gain of all splits of the best round's trees, by feature; () if the host reports none.
+    chosen : str, default ""
+        The setting of `Blend` that "auto" chose.
     """
 
     fold: int
@@ -41,6 +44,7 @@ class FoldResult:
     figures: dict[str, Floats]
     seconds_per_round: float
     importance: Floats = field(default_factory=lambda: np.zeros(0))
+    chosen: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +156,16 @@ class Row:
         if self.p_value >= SIGNIFICANT:
             return "level"
         return "better" if self.sign * self.difference > 0 else "worse"
+
+    @property
+    def chosen(self) -> str:
+        """What "auto" chose in each fold, in words; "" for other objectives."""
+        settings = [fold.chosen for fold in self.folds if fold.chosen]
+        if not settings:
+            return ""
+        times = Counter(settings).most_common()
+        said = ", ".join(f"{setting} in {n} of {len(settings)} folds" for setting, n in times)
+        return f"{self.learner} chose {said}"
 
     @property
     def median_round(self) -> float:

@@ -7,7 +7,6 @@ only JSON.
 app         the group of commands, and the handling of errors
 options     options that several commands share
 parsing     what users write in options: objectives, parameters, lists
-data        files, or embedded data
 output      tables, notes, JSON and progress
 """
 
@@ -20,7 +19,8 @@ def main() -> None:
     """Run the command line."""
     try:
         from boostrank.lab.cli.app import app
-        from boostrank.lab.cli.output import FAILED, one_line
+        from boostrank.lab.cli.output import FAILED
+        from boostrank.lab.words import one_line
     except ModuleNotFoundError as missing:
         raise SystemExit(
             f"boostrank: {needs('the command line needs more packages', CLI, missing)}"

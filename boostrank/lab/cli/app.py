@@ -8,7 +8,8 @@ from typer.core import TyperGroup
 
 import boostrank
 from boostrank.lab.cli import bench, compare, compile, evaluate, export, objectives, train, tune
-from boostrank.lab.cli.output import INTERRUPTED, WRONG, one_line
+from boostrank.lab.cli.output import INTERRUPTED, WRONG
+from boostrank.lab.words import one_line
 
 EXIT_CODES = """
 **Exit codes**: 0 done; 1 rows of `compare` failed (the others are written), or an unexpected error;

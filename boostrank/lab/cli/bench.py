@@ -15,12 +15,10 @@ from rich.progress import Progress
 from boostrank.lab import bench as timings
 from boostrank.lab.cli.options import Seed, Threads
 from boostrank.lab.cli.output import (
-    counted,
     make_console,
     print_note,
     print_table,
     progress_bar,
-    versions_in_words,
 )
 from boostrank.lab.cli.parsing import parse_words
 from boostrank.lab.environment import installed, machine
@@ -29,6 +27,7 @@ from boostrank.lab.models import HOSTS
 from boostrank.lab.plan import missing_hosts
 from boostrank.lab.plot.files import draw_lengths
 from boostrank.lab.settings import Settings
+from boostrank.lab.words import counted, versions_in_words
 from boostrank.objectives.validation import check_count
 
 # Seconds after which a call of the largest benchmark is reported as still running.

@@ -1,24 +1,20 @@
 """`boostrank compare`: trains learners over folds, and reports every row against the baseline."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from boostrank.datasets.tables import Columns
 from boostrank.lab.cli.compare_output import (
     HEADINGS_KEPT,
-    LEFT_OUT,
     command_line,
     comparison_headings,
     comparison_line,
     failure_as_json,
-    in_words,
     row_as_json,
 )
-from boostrank.lab.cli.data import columns, read_folds
 from boostrank.lab.cli.options import (
     DATA,
     LEARNERS,
@@ -47,7 +43,6 @@ from boostrank.lab.cli.output import (
     FAILED,
     INTERRUPTED,
     make_console,
-    one_line,
     print_json,
     print_note,
     print_table,
@@ -57,25 +52,23 @@ from boostrank.lab.cli.parsing import (
     PRESET_ROUNDS,
     PRESETS,
     accuracy_objectives,
+    columns,
     parse_folds,
     parse_gain,
     parse_words,
     read_params,
     with_preset,
 )
-from boostrank.lab.compare import run_folds
-from boostrank.lab.environment import machine
-from boostrank.lab.files import only_user
 from boostrank.lab.latex import latex_table
-from boostrank.lab.learners import Learner
 from boostrank.lab.naming import parse_objectives
-from boostrank.lab.plan import Plan, make_plan
-from boostrank.lab.plot.files import draw_rounds, draw_test
-from boostrank.lab.records import CsvFiles, ResultStore
-from boostrank.lab.report import write_report
-from boostrank.lab.results import Failure, FoldResult, Row, best_first, holm_p_values
+from boostrank.lab.plan import make_plan
+from boostrank.lab.reading import read_folds
+from boostrank.lab.report import write_files
+from boostrank.lab.results import Failure, best_first, holm_p_values
+from boostrank.lab.runner import Run, running
 from boostrank.lab.settings import Settings
 from boostrank.lab.stats import TESTS
+from boostrank.lab.words import LEFT_OUT, comparison_in_words
 from boostrank.objectives import Objective
 from boostrank.registry import objective_names
 
@@ -249,12 +242,12 @@ def compare(
         params=with_preset(preset, read_params(params, own_hosts or ())),
     )
     named = _named(objective or [], preset, rounds)
-    numbers = None if folds is None else parse_folds(folds)
-    source, split = read_folds(
+    split, numbers = read_folds(
         data or [],
         columns(label, qid, drop, categorical),
-        seed,
-        keep_order,
+        seed=seed,
+        shuffle=not keep_order,
+        folds=None if folds is None else parse_folds(folds),
         by=folds_by,
         forward=forward,
         gap=gap,
@@ -262,7 +255,7 @@ def compare(
     plan = make_plan(
         named,
         split,
-        numbers or range(1, len(split.positions) + 1),
+        numbers,
         settings,
         hosts=own_hosts,
         baseline=baseline,
@@ -270,35 +263,30 @@ def compare(
     )
     for note in plan.notes:
         typer.echo(f"boostrank: {note}", err=True)
-    context.with_resource(only_user(out))
-    files = CsvFiles(out, plan.settings.metrics)  # first: on a full disk, old results are kept
-    store = ResultStore(out, split, plan.settings, machine(), resume=resume)
-    run = _Run(plan=plan, store=store, files=files)
+    run = context.with_resource(running(plan, out, resume=resume))
     if resume:
-        _tell_resumed(run)
+        typer.echo(f"boostrank: {run.resumed}", err=True)
     try:
         _train(run, debug=context.find_root().params["debug"])
     except KeyboardInterrupt:
         typer.echo(
-            f"boostrank: interrupted; {run.n_known} of {run.n_results} results are saved in "
-            f"{run.store.path}, and {len(run.rows)} of {len(plan.queue)} rows are complete in "
-            f"{run.files.summary}; the same command with --resume continues from there",
+            f"boostrank: interrupted; {run.saved}; the same command with --resume continues from "
+            "there",
             err=True,
         )
         raise typer.Exit(INTERRUPTED) from None
 
-    about = in_words(source, plan, run.rows, keep_order)
     trained_on = ",".join(dict.fromkeys(learner.host for learner in plan.queue))
     command = command_line(
         context, rounds=rounds, hosts=trained_on, metric=metric or plan.settings.metric
     )
-    _draw(run, out, about, command)
+    written = write_files(out, run, command)
     if json_:
-        _print_as_json(run, about, command)
+        _print_as_json(run, command)
     elif latex:
         typer.echo(latex_table(run.rows, plan.settings))
     else:
-        _print(run, out, about)
+        _print(run, written)
     if run.failures:
         raise typer.Exit(FAILED)
 
@@ -313,104 +301,27 @@ def _named(objective: list[str], preset: str | None, rounds: int) -> dict[str, O
     return named
 
 
-@dataclass
-class _Run:
-    """What to train, and the results so far."""
-
-    plan: Plan
-    store: ResultStore
-    files: CsvFiles
-    #: Results by learner and fold; None if still to be trained.
-    known: dict[Learner, dict[int, FoldResult | None]] = field(init=False)
-    rows: list[Row] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.known = {
-            learner: {fold: self.store.find(learner, fold) for fold in self.plan.numbers}
-            for learner in self.plan.queue
-        }
-
-    @property
-    def n_known(self) -> int:
-        """Number of results so far."""
-        return sum(result is not None for each in self.known.values() for result in each.values())
-
-    @property
-    def n_results(self) -> int:
-        """Number of results at the end."""
-        return len(self.plan.queue) * len(self.plan.numbers)
-
-
-def _tell_resumed(run: _Run) -> None:
-    text = f"boostrank: {run.n_known} of {run.n_results} results are in {run.store.path}"
-    stale = run.store.stale
-    if stale:
-        differing = sorted({name for each in stale for name in each})
-        text += f"; {len(stale)} are not used: made with other {', '.join(differing)}"
-    typer.echo(text, err=True)
-
-
-def _train(run: _Run, *, debug: bool) -> None:
-    """Train all learners; one that fails does not stop the others, unless it is the baseline."""
-    total = (run.n_results - run.n_known) * run.plan.settings.rounds
-    with progress_bar("rounds", total) as progress:
+def _train(run: Run, *, debug: bool) -> None:
+    """Train all learners, with a progress bar."""
+    rounds = run.plan.settings.rounds
+    with progress_bar("rounds", (run.n_results - run.n_known) * rounds) as progress:
+        (task,) = progress.task_ids
+        end = 0
         for learner in run.plan.queue:
-            try:
-                results = _train_learner(progress, run, learner)
-            except Exception as error:
-                # Without the baseline there is nothing to test against.
-                if learner is run.plan.queue[0] or debug:
-                    raise
-                run.failures.append(Failure(learner, one_line(error)))
-                run.files.add(run.failures[-1])
-                typer.echo(f"boostrank: {learner} failed: {one_line(error)}", err=True)
-            else:
-                baseline = run.rows[0] if run.rows else None
-                run.rows.append(Row.of(learner, results, baseline, run.plan.settings))
-                run.files.add(run.rows[-1])
+            end += len(run.missing(learner)) * rounds
+            progress.update(task, description=str(learner))
+            done = run.train(learner, lambda: progress.advance(task), strict=debug)
+            progress.update(task, completed=end)  # even if it failed on the way
+            if isinstance(done, Failure):
+                typer.echo(f"boostrank: {learner} failed: {done.error}", err=True)
 
 
-def _train_learner(progress: Progress, run: _Run, learner: Learner) -> tuple[FoldResult, ...]:
-    """Train the missing folds, and save each one as soon as it is done."""
-    task = progress.task_ids[0]
-    known = run.known[learner]
-    missing = [fold for fold, result in known.items() if result is None]
-    end = progress.tasks[0].completed + len(missing) * run.plan.settings.rounds
-    progress.update(task, description=str(learner))
-    try:
-        if missing:
-            for result in run_folds(
-                learner, run.plan.folds, run.plan.settings, missing, lambda: progress.advance(task)
-            ):
-                run.store.add(learner, result)
-                known[result.fold] = result
-    finally:
-        progress.update(task, completed=end)  # even if it failed on the way
-    return tuple(result for result in known.values() if result is not None)
-
-
-def _draw(run: _Run, out: Path, about: dict[str, str], command: str) -> None:
-    """Write the figures and the report."""
-    draw_rounds(run.rows, out / "validation.png")
-    draw_test(run.rows, out / "test.png")
-    write_report(
-        out / "report.html",
-        run.rows,
-        run.failures,
-        metrics=run.plan.settings.metrics,
-        folds=run.plan.folds,
-        about=about,
-        command=command,
-    )
-
-
-def _print_as_json(run: _Run, about: dict[str, str], command: str) -> None:
+def _print_as_json(run: Run, command: str) -> None:
     corrected = holm_p_values(run.rows)
     print_json(
         {
             "command": command,
-            "about": about,
+            "about": comparison_in_words(run.plan, run.rows),
             "settings": asdict(run.plan.settings),
             "baseline": str(run.plan.queue[0]),
             "rows": [
@@ -422,7 +333,7 @@ def _print_as_json(run: _Run, about: dict[str, str], command: str) -> None:
     )
 
 
-def _print(run: _Run, out: Path, about: dict[str, str]) -> None:
+def _print(run: Run, written: list[Path]) -> None:
     console = make_console()
     metrics = run.plan.settings.metrics
     corrected = holm_p_values(run.rows)
@@ -431,15 +342,11 @@ def _print(run: _Run, out: Path, about: dict[str, str]) -> None:
     if hidden:
         print_note(
             console,
-            f"Not shown in {console.width} columns: {', '.join(hidden)}; see {run.files.summary}.",
+            f"Not shown in {console.width} columns: {', '.join(hidden)}; see {run.paths[0]}.",
         )
     for failure in run.failures:
         print_note(console, f"Failed: {failure.learner}: {failure.error}")
-    for subject, text in about.items():
+    for subject, text in comparison_in_words(run.plan, run.rows).items():
         if subject != LEFT_OUT:  # has been said before training
             print_note(console, f"{subject}: {text}")
-    print_note(
-        console,
-        f"Written: {run.files.summary}, {run.files.queries}, {run.store.path}, "
-        f"{out / 'validation.png'}, {out / 'test.png'}, {out / 'report.html'}.",
-    )
+    print_note(console, f"Written: {', '.join(map(str, [*run.paths, *written]))}.")

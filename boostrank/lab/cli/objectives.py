@@ -32,7 +32,7 @@ def objectives(
 ) -> None:
     """List the objectives, or show one with its parameters and its contract."""
     if name is not None:
-        check_name(name)
+        name = make_objective(check_name(name), {}, 1).name  # "auto" is a way to set `blend`
     if json_:
         described = [_as_json(each) for each in objective_names() if name in (None, each)]
         print_json(described[0] if name else described)

@@ -4,7 +4,7 @@ import json
 import math
 import os
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -19,8 +19,6 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
-
-from boostrank.lab.environment import versions
 
 # Exit codes.
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
@@ -104,21 +102,6 @@ def half_width(low: float, high: float) -> str:
 def json_number(value: float) -> float | None:
     """Return a number for JSON, with NaN as null."""
     return None if math.isnan(value) else value
-
-
-def counted(n: int, one: str, many: str) -> str:
-    """Return a number with its noun."""
-    return f"{n:,} {one if n == 1 else many}"
-
-
-def versions_in_words(hosts: Iterable[str]) -> str:
-    """Name the versions of what a result depends on."""
-    return ", ".join(f"{name} {version}" for name, version in versions(hosts).items())
-
-
-def one_line(error: Exception) -> str:
-    """Return an error's message without line breaks."""
-    return " ".join(str(error).split())
 
 
 def progress_bar(unit: str, total: int) -> Progress:

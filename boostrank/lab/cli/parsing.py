@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from boostrank import presets
+from boostrank.datasets.tables import Columns
 from boostrank.lab.naming import parse_objectives
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
@@ -97,3 +98,16 @@ def parse_folds(text: str) -> list[int]:
 def parse_words(text: str) -> list[str]:
     """Read comma-separated words."""
     return [piece.strip() for piece in text.split(",")]
+
+
+def columns(
+    label: str, qid: str, drop: str, categorical: str, doc_id: str | None = None
+) -> Columns:
+    """Return the columns that a user has named."""
+    return Columns(
+        label,
+        qid,
+        parse_words(drop) if drop else (),
+        parse_words(categorical) if categorical else (),
+        doc_id,
+    )

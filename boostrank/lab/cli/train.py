@@ -7,7 +7,6 @@ import typer
 
 from boostrank.datasets.runs import Run
 from boostrank.datasets.tables import Columns
-from boostrank.lab.cli.data import columns, load_features, read_with_valid
 from boostrank.lab.cli.options import (
     DATA,
     TREES,
@@ -29,15 +28,17 @@ from boostrank.lab.cli.options import (
     Threads,
     completion,
 )
-from boostrank.lab.cli.output import counted, progress_bar
-from boostrank.lab.cli.parsing import parse_gain, read_params
+from boostrank.lab.cli.output import progress_bar
+from boostrank.lab.cli.parsing import columns, parse_gain, read_params
 from boostrank.lab.environment import installed
 from boostrank.lab.files import check_writable, write_file
 from boostrank.lab.model import Model, Stopping
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.naming import label_of, parse_params
 from boostrank.lab.plan import counted_queries, queries_left_out
+from boostrank.lab.reading import load_features, read_with_valid
 from boostrank.lab.settings import Settings
+from boostrank.lab.words import counted
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice, check_count
 from boostrank.registry import make_objective, objective_names
@@ -143,7 +144,7 @@ def train(
     inputs = [one for one in (*data, valid, params) if one is not None]
     check_writable(model, *inputs)
     named = columns(label, qid, drop, categorical)
-    read, held = read_with_valid(data, valid, named, seed, keep_order)
+    read, held = read_with_valid(data, valid, named, seed, not keep_order)
     settings = settings.for_labels(read.y, chosen=metric is not None)
     stopping = None if held is None else Stopping(held, patience)
     if held is not None:

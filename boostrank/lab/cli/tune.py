@@ -8,7 +8,6 @@ import typer
 from boostrank.datasets import group_folds
 from boostrank.datasets.tables import Columns
 from boostrank.lab import tune as search
-from boostrank.lab.cli.data import N_PARTS, columns, order_in_words, read_whole
 from boostrank.lab.cli.options import (
     Categorical,
     Convention,
@@ -26,16 +25,15 @@ from boostrank.lab.cli.options import (
 )
 from boostrank.lab.cli.output import (
     INTERRUPTED,
-    counted,
     half_width,
     make_console,
     print_note,
     print_table,
     progress_bar,
-    versions_in_words,
 )
 from boostrank.lab.cli.parsing import (
     PRESET_ROUNDS,
+    columns,
     parse_gain,
     parse_words,
     read_params,
@@ -44,8 +42,10 @@ from boostrank.lab.environment import installed
 from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS
 from boostrank.lab.naming import parse_objectives
+from boostrank.lab.reading import N_PARTS, order_in_words, read_whole
 from boostrank.lab.search_space import BUILTINS
 from boostrank.lab.settings import Settings
+from boostrank.lab.words import counted, versions_in_words
 from boostrank.objectives.validation import check_choice
 
 EXAMPLES = """
@@ -111,7 +111,9 @@ def tune(
     own_hosts = installed(HOSTS)[:1] if hosts is None else parse_words(hosts)
     chosen = _choose_learners(objective or ["shf-sdcg"], own_hosts, rounds)
     given = read_params(params, list(dict.fromkeys(learner.host for learner in chosen)))
-    source, read = read_whole(data or [], columns(label, qid, drop, categorical), seed, keep_order)
+    source, read = read_whole(
+        data or [], columns(label, qid, drop, categorical), seed, not keep_order
+    )
     own_folds = group_folds(read.group, folds, forward=True, gap=gap) if forward else None
     tuned: list[search.Tuned] = []
     progress = progress_bar("trials", len(chosen) * trials)
@@ -162,7 +164,7 @@ def tune(
     print_note(
         console,
         f"Data: {source}; {counted(len(read.group), 'query', 'queries')}, documents "
-        f"{order_in_words(seed, keep_order)}. {counted(trials, 'trial', 'trials')} each, seed "
+        f"{order_in_words(seed, not keep_order)}. {counted(trials, 'trial', 'trials')} each, seed "
         f"{seed}, {folds} folds, {how}, {rounds} rounds, of "
         "which the fewest within one standard error of the best are used; convention "
         f"{convention}; {counted(n_jobs, 'fold', 'folds')} at a time. Differences: from the "

@@ -341,17 +341,12 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
 
     Examples
     --------
+    >>> import boostrank
     >>> from boostrank import plot
     >>> from boostrank.datasets import make_ranking
-    >>> from boostrank.lab.compare import run_folds
-    >>> from boostrank.lab.folds import rotation
-    >>> from boostrank.lab.learners import learners
-    >>> from boostrank.lab.results import Row
-    >>> from boostrank.lab.settings import Settings
-    >>> parts = make_ranking(15, 8, n_features=3, seed=0).split(5, seed=0)
-    >>> (learner,) = learners({}, ["lightgbm"])[:1]
-    >>> folds = run_folds(learner, rotation(parts), Settings(rounds=2, min_docs=2), [1, 2])
-    >>> ax = plot.leaderboard([Row(learner, tuple(folds), None, 0)])
+    >>> data = make_ranking(15, 8, n_features=3, seed=0)
+    >>> found = boostrank.compare(data, objectives=[], hosts=["lightgbm"], rounds=2, min_docs=2)
+    >>> ax = plot.leaderboard(found.rows[:1])
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['lightgbm:lambdarank']
     """

@@ -1,7 +1,9 @@
-"""The data that the commands read: files, or embedded data if none are given."""
+"""Reads what a user compares, tunes or trains on: files, frames, arrays, or embedded data."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,11 @@ from boostrank.datasets.tables import (
     are_tables,
     features_of_table,
     ids_of,
+    parts_of_frames,
     parts_of_tables,
+    read_parts,
     read_tables,
 )
-from boostrank.datasets.tables import read_parts as read_parts_of_files
-from boostrank.lab.cli.parsing import parse_words
 from boostrank.lab.folds import Folds, forward_rotation, given_folds, rotation, warn_of_order
 from boostrank.lab.model import Model
 from boostrank.objectives.validation import Floats, check_choice
@@ -30,28 +32,15 @@ N_PARTS = 5
 EMBEDDED = {"n_queries": 120, "n_docs": 20, "n_features": 10}
 
 
-def columns(
-    label: str, qid: str, drop: str, categorical: str, doc_id: str | None = None
-) -> Columns:
-    """Return the columns that a user has named."""
-    return Columns(
-        label,
-        qid,
-        parse_words(drop) if drop else (),
-        parse_words(categorical) if categorical else (),
-        doc_id,
-    )
-
-
-def _shuffled(data: RankingData, seed: int, keep_order: bool) -> RankingData:
-    return data if keep_order else data.shuffle_within_queries(seed)
+def _shuffled(data: RankingData, seed: int, shuffle: bool) -> RankingData:
+    return data.shuffle_within_queries(seed) if shuffle else data
 
 
 def load_files(data: list[Path], named: Columns) -> RankingData:
     """Read files as one data set, in their order."""
     if not are_tables(data):
         return load_letor(data)
-    return RankingData.concat(read_parts_of_files(data, named))
+    return RankingData.concat(read_parts(data, named))
 
 
 def load_features(data: list[Path], named: Columns, model: Model) -> tuple[Floats, Ids | None]:
@@ -82,53 +71,59 @@ def load_features(data: list[Path], named: Columns, model: Model) -> tuple[Float
     return load_letor_features(data, model.n_features, first=0 if from_0 else 1), ids
 
 
-def read_files(data: list[Path], named: Columns, seed: int, keep_order: bool) -> RankingData:
+def read_files(data: list[Path], named: Columns, seed: int, shuffle: bool) -> RankingData:
     """Read files as one data set."""
-    return _shuffled(load_files(data, named), seed, keep_order)
+    return _shuffled(load_files(data, named), seed, shuffle)
 
 
 def read_with_valid(
-    data: list[Path], valid: Path | None, named: Columns, seed: int, keep_order: bool
+    data: list[Path], valid: Path | None, named: Columns, seed: int, shuffle: bool
 ) -> tuple[RankingData, RankingData | None]:
     """Read the training files as one data set, and the validation file with the same word codes."""
     if valid is None:
-        return read_files(data, named, seed, keep_order), None
+        return read_files(data, named, seed, shuffle), None
     if are_tables([*data, valid]):
-        *parts, held = read_parts_of_files([*data, valid], named)
+        *parts, held = read_parts([*data, valid], named)
         train = RankingData.concat(parts)
     else:
         train, held = load_letor_with_valid(data, valid)
-    return _shuffled(train, seed, keep_order), held
+    return _shuffled(train, seed, shuffle), held
 
 
 def read_whole(
-    data: list[Path], named: Columns, seed: int, keep_order: bool
+    data: list[Path], named: Columns, seed: int, shuffle: bool
 ) -> tuple[str, RankingData]:
     """Return a description of the data, and the data: from the files, or embedded."""
     if data:
-        return ", ".join(path.name for path in data), read_files(data, named, seed, keep_order)
+        return ", ".join(path.name for path in data), read_files(data, named, seed, shuffle)
     made = make_ranking(**EMBEDDED, seed=seed)
-    return "embedded, random cubic polynomials", _shuffled(made, seed, keep_order)
+    return "embedded, random cubic polynomials", _shuffled(made, seed, shuffle)
 
 
 def read_folds(
-    data: list[Path],
+    data: Any,
     named: Columns,
-    seed: int,
-    keep_order: bool,
     *,
-    by: str | None,
-    forward: bool,
-    gap: int,
-) -> tuple[str, Folds]:
-    """Return a description of the data, and its folds.
+    seed: int,
+    shuffle: bool,
+    folds: Any = None,
+    by: str | None = None,
+    forward: bool = False,
+    gap: int = 0,
+) -> tuple[Folds, Sequence[int]]:
+    """Return the data with its folds, and the numbers of the folds to run.
 
     Parameters
     ----------
-    data : list of Path
-        Five files are five parts, all others are split into five. None: embedded data.
+    data : paths, RankingData or data frame
+        Five files are five parts, all other data is split into five. No paths: embedded data.
     named : Columns
-    seed, keep_order
+    seed : int
+        Of the split and of the order of documents.
+    shuffle : bool
+        Whether to shuffle documents within queries.
+    folds : optional
+        Numbers of folds, or folds of the user's own, as in `boostrank.compare`.
     by : str, optional
         Column of tables whose values are the parts, in ascending order.
     forward : bool
@@ -138,31 +133,74 @@ def read_folds(
     """
     if gap and not forward:
         raise ValueError("--gap leaves out queries before those that test: give --forward too")
-    if by is None and (forward or len(data) != N_PARTS):
-        source, whole = read_whole(data, named, seed, keep_order=True)
-        if len(whole.group) < N_PARTS:
-            raise ValueError(
-                f"{source}: the {N_PARTS} parts of a comparison need at least {N_PARTS} queries, "
-                f"got {len(whole.group)}"
-            )
-        if forward:
-            rows = group_folds(whole.group, N_PARTS, forward=True, gap=gap, validation=True)
-            shuffled = _shuffled(whole, seed, keep_order)
-            return f"{source}, {N_PARTS} folds forward in time", given_folds(shuffled, rows)
-        source += ", queries split into five parts"
-        parts = whole.split(N_PARTS, seed=seed)
-    elif by is None:
-        source = f"{data[0].name} ... {data[-1].name}, five partitions in LETOR's rotation"
-        parts = read_parts_of_files(data, named)
-    else:
+    own = folds is not None and not _are_numbers(folds)
+    if by is not None:
         source = f"{', '.join(path.name for path in data)}, one part for each value of {by}"
         parts = _parts_by_value(data, named, by)
-    parts = [_shuffled(part, seed, keep_order) for part in parts]
-    if not forward:
-        return source, rotation(parts)
-    folds = forward_rotation(parts, gap)
-    warn_of_order(folds.data)
-    return f"{source}, forward in time", folds
+    else:
+        source, parts = _read_parts(data, named, seed)
+    order = order_in_words(seed, shuffle)
+    if own or (forward and by is None):
+        whole = RankingData.concat(parts)
+        if own:
+            made = given_folds(whole, folds)
+            source += f", {len(made.positions)} folds as given"
+        else:
+            _check_splits(source, whole)
+            rows = group_folds(whole.group, N_PARTS, forward=True, gap=gap, validation=True)
+            made = given_folds(whole, rows)
+            source += f", {N_PARTS} folds forward in time"
+        made = replace(made, data=_shuffled(whole, seed, shuffle))
+    else:
+        if by is None and len(parts) != N_PARTS:
+            whole = RankingData.concat(parts)
+            _check_splits(source, whole)
+            parts = whole.split(N_PARTS, seed=seed)
+            source += ", queries split into five parts"
+        elif by is None:
+            source += ", five partitions in LETOR's rotation"
+        parts = [_shuffled(part, seed, shuffle) for part in parts]
+        if forward:
+            made = forward_rotation(parts, gap)
+            warn_of_order(made.data)
+            source += ", forward in time"
+        else:
+            made = rotation(parts)
+    numbers = range(1, len(made.positions) + 1) if own or folds is None else folds
+    return replace(made, about=f"{source}; documents {order}"), numbers
+
+
+def _check_splits(source: str, data: RankingData) -> None:
+    if len(data.group) < N_PARTS:
+        raise ValueError(
+            f"{source}: the {N_PARTS} parts of a comparison need at least {N_PARTS} queries, got "
+            f"{len(data.group)}"
+        )
+
+
+def _are_numbers(folds: Any) -> bool:
+    """Tell whether folds are numbers of folds, and not folds themselves."""
+    return isinstance(folds, Sequence | range) and all(isinstance(each, Integral) for each in folds)
+
+
+def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[RankingData]]:
+    """Return a description of the data, and its parts: five files are five, all else is one."""
+    if isinstance(data, str | Path):
+        data = [data]
+    if isinstance(data, RankingData):
+        return "arrays", [data]
+    if hasattr(data, "columns"):
+        return "a data frame", parts_of_frames([data], named)
+    if not isinstance(data, Sequence) or not all(isinstance(one, str | Path) for one in data):
+        raise TypeError(
+            "data must be RankingData, a data frame of pandas or polars, or file paths, got "
+            f"{type(data).__name__}"
+        )
+    paths = [Path(one) for one in data]
+    if len(paths) == N_PARTS:
+        return f"{paths[0].name} ... {paths[-1].name}", read_parts(paths, named)
+    source, whole = read_whole(paths, named, seed, shuffle=False)
+    return source, [whole]
 
 
 def _parts_by_value(data: list[Path], named: Columns, by: str) -> list[RankingData]:
@@ -187,6 +225,6 @@ def _parts_by_value(data: list[Path], named: Columns, by: str) -> list[RankingDa
     return [whole.select(np.flatnonzero(places == place)) for place in range(len(found))]
 
 
-def order_in_words(seed: int, keep_order: bool) -> str:
+def order_in_words(seed: int, shuffle: bool) -> str:
     """Say in which order the documents are."""
-    return "in file order" if keep_order else f"shuffled within queries (seed {seed})"
+    return f"shuffled within queries (seed {seed})" if shuffle else "in the order of the data"

@@ -1,0 +1,260 @@
+"""Trains the learners of a comparison over its folds, for the command and for `boostrank.compare`.
+
+Every learner gets the same data, the same number of trees and the same tree size. Its best number
+of rounds is chosen on the validation part. Its figures come from the test part, which is used for
+nothing else. Nothing is printed here.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from boostrank.choice import settings_of
+from boostrank.datasets import Fold
+from boostrank.lab.environment import kernel_threads, machine
+from boostrank.lab.files import only_user
+from boostrank.lab.learners import Learner
+from boostrank.lab.plan import Plan
+from boostrank.lab.records import CsvFiles, ResultStore
+from boostrank.lab.results import Failure, FoldResult, Row
+from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.settings import Settings, sign_of
+from boostrank.lab.words import one_line
+from boostrank.metrics import evaluate
+from boostrank.objectives import Objective
+from boostrank.objectives.validation import Floats
+
+
+def run_fold(
+    learner: Learner,
+    fold: Fold,
+    number: int,
+    settings: Settings,
+    on_round: Callable[[], object] | None = None,
+) -> FoldResult:
+    """Train a learner on one fold, choose its best round and test it.
+
+    Parameters
+    ----------
+    learner : Learner
+    fold : Fold
+    number : int
+        The fold's number, for the result.
+    settings : Settings
+    on_round : callable, optional
+        Called after each boosting round.
+
+    Returns
+    -------
+    FoldResult
+        Its `seconds_per_round` is the time of training, without evaluation, divided by the rounds.
+    """
+    if isinstance(learner.objective, Objective):
+        # Loads or compiles the kernels, so that the first round does not include that time.
+        for setting in settings_of(learner.objective):
+            setting.grad_hess([0.0, 0.0], [1, 0], [2], round=1)
+    with kernel_threads(settings.threads):
+        model, seconds = TRAINERS[learner.host].train(
+            learner.objective,
+            fold.train,
+            settings,
+            settings.params.get(learner.host),
+            on_round,
+        )
+
+    validation, test = fold.validation, fold.test
+
+    def chosen_metric(scores: Floats) -> float:
+        values = evaluate(
+            scores,
+            validation.y,
+            validation.group,
+            (settings.metric,),
+            **settings.rules,
+        )
+        value: float = values[settings.metric]
+        return value
+
+    curve = np.array([chosen_metric(scores) for scores in model.staged(validation.X)])
+    best_round = (
+        len(curve)
+        if settings.fixed_rounds
+        else int(np.argmax(sign_of(settings.metric) * curve)) + 1
+    )
+    return FoldResult(
+        fold=number,
+        curve=curve,
+        best_round=best_round,
+        qid=test.qid[np.cumsum(test.group) - test.group],
+        figures=evaluate(
+            model.predict(test.X, best_round),
+            test.y,
+            test.group,
+            settings.measured,
+            **settings.rules,
+            per_query=True,
+        ),
+        seconds_per_round=seconds / settings.rounds,
+        importance=model.importance(best_round),
+        chosen=model.choice.objective.signal if model.choice else "",
+    )
+
+
+@dataclass
+class Run:
+    """A comparison on its way: what to train, and the results so far.
+
+    Attributes
+    ----------
+    plan : Plan
+    store : ResultStore or None
+        Where results are kept as soon as they are there; None: nowhere.
+    files : CsvFiles or None
+    known : dict
+        Results by learner and fold; None if still to be trained.
+    rows : list of Row
+        The learners that are done, the baseline first.
+    failures : list of Failure
+    """
+
+    plan: Plan
+    store: ResultStore | None = None
+    files: CsvFiles | None = None
+    known: dict[Learner, dict[int, FoldResult | None]] = field(init=False)
+    rows: list[Row] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.known = {
+            learner: {
+                fold: None if self.store is None else self.store.find(learner, fold)
+                for fold in self.numbers
+            }
+            for learner in self.plan.queue
+        }
+
+    @property
+    def numbers(self) -> list[int]:
+        """Numbers of the folds."""
+        return self.plan.numbers
+
+    @property
+    def n_known(self) -> int:
+        """Number of results so far."""
+        return sum(result is not None for each in self.known.values() for result in each.values())
+
+    @property
+    def n_results(self) -> int:
+        """Number of results at the end."""
+        return len(self.plan.queue) * len(self.numbers)
+
+    def missing(self, learner: Learner) -> list[int]:
+        """Return the folds that the learner has not been trained on."""
+        return [fold for fold, result in self.known[learner].items() if result is None]
+
+    @property
+    def saved(self) -> str:
+        """Say where the results so far are; "" if they are kept nowhere."""
+        if self.store is None or self.files is None:
+            return ""
+        return (
+            f"{self.n_known} of {self.n_results} results are saved in {self.store.path}, and "
+            f"{len(self.rows)} of {len(self.plan.queue)} rows are complete in {self.files.summary}"
+        )
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files that results are written to, the summary first."""
+        if self.store is None or self.files is None:
+            return []
+        return [self.files.summary, self.files.queries, self.store.path]
+
+    @property
+    def stale(self) -> bool:
+        """Whether an earlier run has left results that are not used."""
+        return self.store is not None and bool(self.store.stale)
+
+    @property
+    def resumed(self) -> str:
+        """Say how many results an earlier run has left, and why others are not used."""
+        if self.store is None:
+            return ""
+        said = f"{self.n_known} of {self.n_results} results are in {self.store.path}"
+        stale = self.store.stale
+        if stale:
+            differing = sorted({name for each in stale for name in each})
+            said += f"; {len(stale)} are not used: made with other {', '.join(differing)}"
+        return said
+
+    def train(
+        self,
+        learner: Learner,
+        on_round: Callable[[], object] | None = None,
+        *,
+        strict: bool = False,
+    ) -> Row | Failure:
+        """Train a learner of the queue on the folds that are missing; the baseline comes first.
+
+        Parameters
+        ----------
+        learner : Learner
+        on_round : callable, optional
+            Called after each boosting round.
+        strict : bool, default False
+            Whether to raise the error of a learner that fails. That of the baseline is raised
+            always: without it there is nothing to test against.
+
+        Returns
+        -------
+        Row or Failure
+        """
+        known = self.known[learner]
+        try:
+            for number in self.missing(learner):
+                fold = self.plan.folds.fold(number)
+                result = run_fold(learner, fold, number, self.plan.settings, on_round)
+                if self.store is not None:
+                    self.store.add(learner, result)
+                known[number] = result
+        except Exception as error:
+            if learner is self.plan.queue[0] or strict:
+                raise
+            self.failures.append(Failure(learner, one_line(error)))
+            return self._noted(self.failures[-1])
+        results = tuple(result for result in known.values() if result is not None)
+        baseline = self.rows[0] if self.rows else None
+        self.rows.append(Row.of(learner, results, baseline, self.plan.settings))
+        return self._noted(self.rows[-1])
+
+    def _noted(self, done: Row | Failure) -> Row | Failure:
+        if self.files is not None:
+            self.files.add(done)
+        return done
+
+
+@contextmanager
+def running(plan: Plan, folder: Path | None, *, resume: bool) -> Iterator[Run]:
+    """Begin a comparison, and keep other runs out of its folder.
+
+    Parameters
+    ----------
+    plan : Plan
+    folder : Path or None
+        For results and CSV files; None: they are not kept.
+    resume : bool
+        Whether to use the results in the folder. Otherwise they are replaced.
+
+    Yields
+    ------
+    Run
+    """
+    if folder is None:
+        yield Run(plan)
+        return
+    with only_user(folder):
+        files = CsvFiles(folder, plan.settings.metrics)  # first: on a full disk, old results stay
+        store = ResultStore(folder, plan.folds, plan.settings, machine(), resume=resume)
+        yield Run(plan, store, files)

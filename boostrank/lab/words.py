@@ -1,0 +1,80 @@
+"""What was compared, and how: sentences for tables, reports and files."""
+
+from collections.abc import Iterable, Sequence
+
+from boostrank.lab.environment import machine, versions
+from boostrank.lab.plan import Plan
+from boostrank.lab.results import Row
+from boostrank.lab.settings import Settings
+from boostrank.lab.stats import TESTS
+from boostrank.metrics.conventions import find_convention
+
+#: The subject of what was left out, and why.
+LEFT_OUT = "Left out"
+
+
+def counted(n: int, one: str, many: str) -> str:
+    """Return a number with its noun."""
+    return f"{n:,} {one if n == 1 else many}"
+
+
+def one_line(error: Exception) -> str:
+    """Return an error's message without line breaks."""
+    return " ".join(str(error).split())
+
+
+def versions_in_words(hosts: Iterable[str]) -> str:
+    """Name the versions of what a result depends on."""
+    return ", ".join(f"{name} {version}" for name, version in versions(hosts).items())
+
+
+def training_time(rows: Sequence[Row], settings: Settings) -> str:
+    """Say how long training took, over all rows and folds."""
+    seconds = sum(settings.rounds * fold.seconds_per_round for row in rows for fold in row.folds)
+    return f"{seconds:.1f} s in all" if seconds < 100 else f"{seconds / 60:.1f} min in all"
+
+
+def comparison_in_words(plan: Plan, rows: Sequence[Row]) -> dict[str, str]:
+    """Say what was compared, and how: sentences by subject."""
+    settings, data = plan.settings, plan.folds.data
+    hosts = {row.learner.host for row in rows}
+    limits = {
+        "lightgbm": f"at least {settings.min_docs} documents per leaf on LightGBM",
+        "xgboost": "min_child_weight 1 on XGBoost",
+        "catboost": "CatBoost's own trees of depth 6",
+    }
+    leaves = ", ".join(text for host, text in limits.items() if host in hosts)
+    rules = find_convention(settings.convention, settings.gain)
+    baseline = next(row.learner for row in rows if row.baseline is None)
+    size = ", ".join(
+        (
+            counted(len(data.group), "query", "queries"),
+            counted(len(data.y), "document", "documents"),
+            counted(data.X.shape[1], "feature", "features"),
+        )
+    )
+    folds = ", ".join(str(fold.fold) for fold in rows[0].folds)
+    chosen = "; ".join(row.chosen for row in rows if row.chosen)
+    return {
+        "Data": f"{plan.folds.about}; {size}.",
+        **({LEFT_OUT: " ".join(plan.notes)} if plan.notes else {}),
+        "Figures": f"means over the test queries of folds {folds}, convention "
+        f"{settings.convention}, "
+        + (
+            "all rounds."
+            if settings.fixed_rounds
+            else f"rounds chosen by validation {settings.metric.upper()}."
+        ),
+        **({"Chosen": f"{chosen}."} if chosen else {}),
+        "Trees": f"{settings.rounds} rounds, learning rate {settings.learning_rate:g}, "
+        f"{settings.leaves} leaves, {leaves}, {counted(settings.threads, 'thread', 'threads')}, "
+        f"seed {settings.seed}."
+        + "".join(f" {host}: {dict(own)}." for host, own in settings.params.items()),
+        **({"Convention": f"{rules}."} if settings.graded else {}),
+        "Difference and p": f"{settings.metric.upper()} against {baseline}, ± half a "
+        f"95 % interval, two-sided {TESTS[settings.test]}, over "
+        f"{counted(rows[0].n_tested, 'query', 'queries')}; p (Holm) is corrected for the "
+        f"{len(rows) - 1} comparisons.",
+        "Versions": f"{versions_in_words(dict.fromkeys(row.learner.host for row in rows))}.",
+        "Machine": f"{machine()}. Training took {training_time(rows, settings)}.",
+    }
