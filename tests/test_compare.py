@@ -832,7 +832,9 @@ def test_command_and_function_go_on_alike_after_a_learner_fails(
     for way in WAYS:
         for name in ("report.html", "validation.png", "test.png"):
             assert (tmp_path / way / name).stat().st_size > 0
-        assert "auto@lightgbm chose " in (tmp_path / way / "report.html").read_text(encoding="utf-8")
+        assert "auto@lightgbm chose " in (tmp_path / way / "report.html").read_text(
+            encoding="utf-8"
+        )
 
 
 @pytest.mark.parametrize(("first", "second"), [WAYS, WAYS[::-1]])

@@ -11,7 +11,7 @@ from training import few_values
 
 import boostrank
 
-pytest.importorskip("pyspark", reason='needs pyspark: pip install "boostrank[spark]"')
+pytest.importorskip("pyspark", reason='needs pyspark: pip install ".[spark]"')
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark needs Java", allow_module_level=True)
 
