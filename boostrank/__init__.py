@@ -6,23 +6,27 @@ An objective is one object that both hosts take unchanged::
     lightgbm.train({"objective": objective, "metric": "None"}, dataset)
     xgboost.train({"objective": "rank:pairwise", "base_score": 0}, dmatrix, obj=objective)
 
-objectives the mathematics: losses with their gradients and Hessians
-hosts      how LightGBM and XGBoost call an objective, and what they get from it
-lightgbm   LightGBM's ranker with our objectives and metrics
-xgboost    XGBoost's ranker with our objectives and metrics
-dask       keeps queries whole in Dask's partitions
-registry   objectives by name
-metrics    ranking metrics under the conventions of the field's tools
-export     models in the formats of search engines
-calibration probabilities from the scores of any ranker
-datasets   LETOR files, synthetic data, folds
-plot       figures of comparisons, objectives and benchmarks
-tune       tunes parameters by repeated cross-validation
-lab        the workbench: compares, tunes, times and draws; the command line
-comparison compares objectives over folds, with data frames in and out
-kernels    compiles objectives before the first training
-linear     SmoothRank and the perceptron, for linear scores
-directness how far an objective's value is from a metric's, and what that guarantees
+objectives   the mathematics: losses with their gradients and Hessians
+hosts        how LightGBM and XGBoost call an objective, and what they get from it
+lightgbm     LightGBM's ranker with our objectives and metrics
+xgboost      XGBoost's ranker with our objectives and metrics
+dask         keeps queries whole in Dask's partitions
+registry     objectives by name
+choice       `objective="auto"`: which setting of `Blend` suits the training data
+presets      tree parameters that suit ranking data
+kernels      compiles objectives before the first training
+metrics      ranking metrics under the conventions of the field's tools
+calibration  probabilities from the scores of any ranker
+trees        the trees of both hosts in one form
+export       models in the formats of search engines
+datasets     LETOR files, tables, synthetic data, folds
+comparison   compares objectives over folds, with data frames in and out
+tune         tunes parameters by repeated cross-validation
+plot         figures of comparisons, objectives and benchmarks
+lab          the workbench: compares, tunes, times and draws; the command line
+linear       SmoothRank and the perceptron, for linear scores
+directness   how far an objective's value is from a metric's, and what that guarantees
+optional     what is said where a package is missing that only some functions need
 """
 
 from boostrank.choice import choose_signal

@@ -4,17 +4,23 @@ Installed as ``boostrank.objectives``. One objective is one file, always in the 
 docstring (source, definition, derivatives, Hessians, degenerate queries, numerics, cost),
 parameters, compiled functions for one query or a batch of short ones, public class. Next to them:
 
-base        the `Objective` class
-contract    what an objective claims about itself
-parameters  fields that carry their own check
-schedules   parameters that change with the boosting round
-validation  all checks of what a caller passes, done once at the boundary
-mix         two objectives, one fading into the other
-several     objectives on several labels, combined into one
-unbiased    an objective that learns from clicks
-preferences an objective on given pairs
-registry    every objective, one line each
-engine      compiled code that objectives share: drivers, sums over pairs, sorting, threads
+registry     every objective, one line each
+base         the `Objective` class
+contract     what an objective claims about itself
+parameters   fields that carry their own check
+schedules    parameters that change with the boosting round
+validation   all checks of what a caller passes, done once at the boundary
+gains        the parameters `gain` and `discount`
+targets      the parameter `target`
+mix          two objectives, one fading into the other
+around       what objectives that wrap another one share
+several      objectives on several labels, combined into one
+unbiased     an objective that learns from clicks
+positions    where documents were shown, and how likely users are to look there
+sessions     sessions of clicks, and their pairs
+preferences  an objective on given pairs
+pairs        the pairs, checked
+engine       compiled code that objectives share: loops, sums over pairs, sorting, threads
 
 Vocabulary: a *query* has n documents with scores s and grades y; a document's *gain* is
 g = 2^y - 1; its *rank* is its 1-based position under a stable sort by descending score; the

@@ -1,5 +1,6 @@
 """README and pages: their code runs, their commands exist, their links lead somewhere."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -77,22 +78,36 @@ def test_shell_commands_exist():
     assert set(re.findall(r"^(?:\$ )?make ([\w-]+)", shell, re.MULTILINE)) <= set(targets)
 
 
-ROOMS = ["boostrank/lab", "boostrank/hosts"]  # with a section of their own
-FOLDERS = ["objectives", "boostrank", *ROOMS, "tests", "docs", "notebooks"]
+PACKAGES = [
+    path.parent
+    for folder in ("boostrank", "objectives")
+    for path in sorted(ROOT.glob(f"{folder}/**/__init__.py"))
+]
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_contributing_names_every_file(folder):
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    losses = {f"{cls.__module__.rpartition('.')[2]}.py" for cls in CLASSES}  # all in one row
-    section = re.search(rf"^`{folder}/`.*?(?=^`[\w/]+/`|^## )", text, re.DOTALL | re.MULTILINE)[0]
-    for suffix in ("py", "md", "csv", "html", "png", "css", "json"):
-        for path in ROOT.glob(f"{folder}/**/*.{suffix}"):
-            name = path.relative_to(ROOT / folder).as_posix()
-            elsewhere = any(f"{folder}/{name}".startswith(f"{room}/") for room in ROOMS)
-            named = name.endswith("/__init__.py") or (folder == "objectives" and name in losses)
-            if (folder in ROOMS or not elsewhere) and not named:
-                assert f"`{name}`" in section, name
+@pytest.mark.parametrize("folder", PACKAGES, ids=lambda path: path.name)
+def test_a_packages_docstring_lists_its_modules(folder):
+    lines = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    runs = re.findall(r"(?:^\w+  +\S.*\n?)+", lines, re.MULTILINE)
+    listed = [line.split()[0] for line in max(runs, key=len).splitlines()]
+    modules = {path.stem for path in folder.glob("*.py")} | {
+        path.parent.name for path in folder.glob("*/__init__.py")
+    }
+    if folder.name == "boostrank":
+        modules.add("objectives")  # installed there
+    if folder.name == "objectives":
+        modules -= {cls.__module__.rpartition(".")[2] for cls in CLASSES}  # those of registry.py
+    assert sorted(listed) == sorted(modules - {"__init__"})
+
+
+@pytest.mark.parametrize("folder", ["tests", "notebooks", "docs"])
+def test_the_first_line_of_a_file_says_what_is_there(folder):
+    for path in (ROOT / folder).glob("*.py"):
+        assert re.match(r'r?""".{20,}', path.read_text(encoding="utf-8")), path
+    if folder != "tests":  # the pages and what makes them
+        text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        for path in [*(ROOT / folder).glob("*.md"), *(ROOT / folder).glob("*.py")]:
+            assert f"`{path.name}`" in text, path
 
 
 def anchors(path):

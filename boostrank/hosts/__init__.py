@@ -22,6 +22,7 @@ The path of one gradient::
 
 objective     what a call of an objective does
 data          reads a Dataset or a DMatrix, and refuses what a host would get wrong
+gains         takes over the hosts' own `label_gain` and `ndcg_exp_gain`
 ignored       warns about parameters that only the hosts' own objectives read
 rounds        determines the boosting round
 handover      from scores to the gradients that a host gets
@@ -34,6 +35,7 @@ rankers       what the rankers of both hosts share
 features      a ranker's features on their way to a host
 monitoring    the metrics and the callbacks of a ranker's training
 stopping      early stopping that waits for the second half of a fading mixture
+model_files   looked at before a host parses them, and cut to their best round
 plain         `to_host`: a plain ranker of the host
 undocumented  every undocumented feature of the hosts, Dask or Numba that is relied on
 """

@@ -1,19 +1,30 @@
 """The workbench: compares, tunes, times and draws. No user's gradient passes through it.
 
-settings      the budget that all learners of a comparison share
-environment   hosts, threads, versions and the machine
-models        boosters of both hosts, behind one interface
-learners      objectives on hosts, ours and the hosts' own
-compare       trains learners over folds
-results       of a learner: fold by fold, and as a row of the table
-stats         the paired test and intervals
-records       the files of a comparison
-search_space  which parameters are tuned, and in which ranges
-tune          tunes parameters by repeated cross-validation
-bench         times our objectives against the hosts' own
-plot          figures of comparisons, objectives and benchmarks
-report        a comparison as one HTML file
-cli           the command line
+settings        the budget that all learners of a comparison share, and the metrics
+environment     hosts, threads, versions and the machine
+files           writes files whole or not at all
+reading         reads what is compared, tuned or trained on
+folds           folds of whole queries, from whatever users pass
+learners        objectives on hosts, ours and the hosts' own
+naming          their names in commands and tables
+plan            which learners and metrics the labels allow
+model           a booster of any host, with the same methods
+lightgbm_model  LightGBM's
+xgboost_model   XGBoost's
+rivals          CatBoost's, which does not accept our objectives
+models          the hosts by name, and model files of both
+runner          trains learners over folds, saves and resumes
+results         of a learner: fold by fold, and as a row of the table
+stats           the paired tests and intervals
+words           what was compared, and how, in sentences
+records         the files of a comparison: results to resume from, CSV
+latex           a comparison as a table for LaTeX
+report          a comparison as one HTML file
+plot            figures of comparisons, objectives and benchmarks
+search_space    which parameters are tuned, and in which ranges
+tune            tunes parameters by repeated cross-validation
+bench           times our objectives against the hosts' own
+cli             the command line
 
 The public parts are those that `boostrank.plot`, `boostrank.tune` and `boostrank.compare` name or
 return. Everything else may change at any time.

@@ -11,6 +11,12 @@ Sources
     Xu, Li: AdaRank: a boosting algorithm for information retrieval (2007): `AdaRank`.
     Yue, Finley, Radlinski, Joachims: A support vector method for optimizing average precision
     (2007): `SVMMAP`.
+
+base         what linear rankers share
+smooth_rank  `SmoothRank`
+perceptron   `Perceptron`
+adarank      `AdaRank`
+svm_map      `SVMMAP`
 """
 
 from boostrank.linear.adarank import AdaRank

@@ -68,6 +68,12 @@ Three differences remain. Queries without documents count in no mean here; Light
 (without weights; with weights its mean is NaN), and XGBoost counts them as 1 or fails. XGBoost's
 ``ndcg``, ``map`` and ``pre`` without a cut-off stop at 32 with its default pair method; here that
 is ``ndcg@32``. XGBoost and trec_eval round scores to float32, which can make ties.
+
+conventions    the table above as data
+definitions    metrics of ranked lists, and the names of all metrics
+probabilities  metrics of probabilities
+evaluation     values per query, and means
+host_metric    metrics in the form that the hosts call
 """
 
 from boostrank.metrics.conventions import CONVENTIONS

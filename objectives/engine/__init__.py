@@ -1,4 +1,4 @@
-"""The compiled engine under the losses. CONTRIBUTING.md has a line for each of its files.
+"""The compiled engine under the losses.
 
 Rules of the engine
     Inputs are trusted. Scores, labels and group have been checked (`validation`, `intake`). No
@@ -40,4 +40,31 @@ Rules of the engine
 
     Undocumented parts of Numba are used in `jit` alone. boostrank/hosts/undocumented.py lists them,
     with what happens if one is missing.
+
+jit              how kernels are compiled: one decorator for each use
+cache            their machine code on disk
+pointers         functions of losses as pointers, so that what calls them is compiled once
+sigmoid          the loop of all sigmoid losses
+loops            the loops of other losses
+driver           kernels: loops bound to the functions of a loss
+columns          scratch for the sigmoid losses, in named columns
+pairs            sums over pairs inside a block, each taken once
+far_field        sums over pairs of different blocks, in linear time
+parts            long lists in parts of equal grade, or of a range of grades
+logistic         the pairs of RankNet and LambdaRank
+divided          coefficients of pairs divided by their score difference
+smooth_ranks     what SDCG and SHF-SDCG share
+long_smooth_ap   SmoothAP for long lists
+bisection        divide and conquer over grades
+hinge            the hinges of GBRank and RankSVM
+soft_indicators  the smoothing of SmoothNDCG, SmoothPrecision and SmoothAP
+targets          how much a swap of two documents changes each metric
+gains            gains and the ideal DCG
+curvature        kinds of Hessians, and their floors
+order            sorting by score
+vector           exponentials and logarithms of whole vectors
+draws            random numbers that depend on the query alone
+threads          spreads queries and passes across threads
+intake           what boosters hand over, checked while it is copied
+memory           arrays kept from the last call for the next
 """
