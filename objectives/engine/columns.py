@@ -17,7 +17,7 @@ import numpy as np
 
 from ..validation import Floats, Integers
 from .gains import DISCOUNTS, LOG2, Discount, ideal_of_counts, rank_discount
-from .jit import jit_helper, jit_inline
+from .jit import jit_helper, jit_inline, jit_ordered
 from .order import all_equal, count_small, write_order, write_rising_order
 from .vector import STRIDE, aligned, exponentials, padded, strided
 
@@ -153,6 +153,12 @@ def batch_end(first: int, last: int, boundaries: Integers) -> int:
     return last
 
 
+@jit_ordered
+def _product(scale: float, key: float) -> float:
+    """Return the same for the same key: the compiler must not divide by 1/scale in some of them."""
+    return scale * key
+
+
 @jit_helper
 def pack(
     first: int,
@@ -202,7 +208,7 @@ def pack(
         for i in range(n):
             d, column = by_score[i] if long else by_worth[i], columns + i
             document[column] = a + d
-            score[column], worth[column] = scores[a + d], scale * key[d]
+            score[column], worth[column] = scores[a + d], _product(scale, key[d])
             own[column], counts[column] = 1.0, 1.0
             level[column] = key[d] if long or p.pairs == DIFFERENT else float(i)
             if long or p.sort:
