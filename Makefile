@@ -113,6 +113,14 @@ hosts-own: $(INSTALLED) ## the hosts' own ranking tests with our objectives (LIG
 		-k '(rank or xendcg) and not feature_names and not data_types'
 	cd $(XGBOOST)/tests/python && $(OWN_TESTS) test_ranking.py
 
+# Names that LLVM knows; this processor must have their instructions. Compilers vectorise differently for
+# each, and numbers that hang on a last bit have differed on one of them alone.
+PROCESSORS = generic haswell skylake-avx512 znver4
+processors: $(INSTALLED) ## the mathematics as it is compiled for other processors (PROCESSORS=names, minutes)
+	for name in $(PROCESSORS); do echo "$$name:"; \
+		NUMBA_CPU_NAME=$$name NUMBA_CPU_FEATURES="" $(PYTEST) tests/test_oracle.py \
+			tests/test_derivatives.py tests/test_blocks.py tests/test_determinism.py || exit 1; done
+
 # Six tests, each with fifty times as many cases as in `make test`: 127,500, new ones in every run.
 fuzz: $(INSTALLED) ## over 100,000 random cases: arguments, data files, what hosts accept
 	$(BIN)/python -m pytest -n auto --hypothesis-profile fuzz tests/test_fuzz*.py
