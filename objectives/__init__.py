@@ -13,7 +13,7 @@ validation   all checks of what a caller passes, done once at the boundary
 gains        the parameters `gain` and `discount`
 targets      the parameter `target`
 mix          two objectives, one fading into the other
-around       what objectives that wrap another one share
+composite    what objectives made of others share
 several      objectives on several labels, combined into one
 unbiased     an objective that learns from clicks
 positions    where documents were shown, and how likely users are to look there

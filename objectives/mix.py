@@ -33,58 +33,19 @@ Cost
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .base import HOST_PARAMETERS, Objective
-from .contract import Contract, HessianKind
+from .base import Objective
+from .composite import OF_CHILDREN, Composite, check_part
 from .engine.curvature import HESSIAN_FLOOR
 from .engine.jit import jit_entry, jit_ordered
 from .engine.threads import BLOCK, over_documents
 from .schedules import Schedule
-from .validation import Floats, Integers, check_share, narrowest
-
-# From the strongest claim to the weakest.
-_GRADIENTS = ("exact", "frozen", "subgradient")
-_HESSIANS: tuple[HessianKind, ...] = ("exact", "majorizer", "surrogate", "constant")
-
-
-def _mixed_kind(first: HessianKind, second: HessianKind) -> HessianKind:
-    if first == second:
-        return first
-    return "majorizer" if {first, second} == {"exact", "majorizer"} else "surrogate"
-
-
-def check_inner(name: str, part: object) -> Objective:
-    """Return `part` if another objective may hold it."""
-    if not isinstance(part, Objective):
-        raise TypeError(f"{name} must be an objective such as boostrank.Blend(), got {part!r}")
-    if part.outermost:
-        own = type(part).__name__
-        raise ValueError(
-            f"{name} must not be {own}, which goes around all others: {own}(...) takes mixtures too"
-        )
-    return part
-
-
-def joined(*texts: str) -> str:
-    """Return the texts of several parts as one, each once."""
-    return "; ".join(dict.fromkeys(filter(None, texts)))
-
-
-def check_part(name: str, part: object, whole: str) -> None:
-    """Refuse what cannot be a part, and host parameters, which hosts read only from the whole."""
-    for field in fields(check_inner(name, part)):
-        value = getattr(part, field.name)
-        if field.name in HOST_PARAMETERS and value != field.default:
-            raise ValueError(
-                f"{name} must not have {field.name} of its own, got {value!r}: hosts call the "
-                f"whole {whole}; give it {field.name}="
-            )
-
+from .validation import Floats, Integers, check_share
 
 #: Weight and objective of each part of a sum.
 Parts = tuple[tuple[float, Objective], ...]
@@ -191,39 +152,15 @@ def write_sums(
     np.maximum(hess, HESSIAN_FLOOR, out=hess)
 
 
-class Mixture(Objective):
+class Mixture(Composite):
     """A weighted sum of two objectives."""
 
     @abstractmethod
     def _mixed(self) -> tuple[Any, Objective, Objective]:
         """Return the weight of the first objective (after `_at`, a number), and both objectives."""
 
-    @property
-    def n_draws(self) -> int:
-        """How many uniform numbers a booster draws per document and round, for all parts."""
-        return sum(part.n_draws for part in self._mixed()[1:])
-
-    @property
-    def exponential_gains(self) -> bool:
-        """Whether a part takes a grade y as 2^y."""
-        return any(part.exponential_gains for part in self._mixed()[1:])
-
-    @property
-    def contract(self) -> Contract:
-        """What gradient and Hessian claim to be, the label domain and the cost."""
-        first, second = (objective.contract for objective in self._mixed()[1:])
-        kind = max(first.gradient, second.gradient, key=_GRADIENTS.index)
-        return Contract(
-            gradient=kind,
-            hessian=_mixed_kind(first.hessian, second.hessian),
-            shift_invariant=first.shift_invariant and second.shift_invariant,
-            labels=narrowest(first.labels, second.labels),
-            cost=max(first.cost, second.cost),
-            frozen=joined(first.frozen, second.frozen),
-            kinks=joined(first.kinks, second.kinks),
-            convex=first.convex and second.convex,
-            metric_offset=max(first.metric_offset, second.metric_offset),
-        )
+    def _parts(self) -> list[Objective]:
+        return list(self._mixed()[1:])
 
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         parts = parts_of(self, None)
@@ -285,7 +222,7 @@ class Mix(Mixture):
     """
 
     name: ClassVar[str] = "mix"
-    hessians: ClassVar[Mapping[str, HessianKind]] = {kind: kind for kind in _HESSIANS}
+    hessians = OF_CHILDREN
 
     first: Objective
     second: Objective
@@ -298,35 +235,5 @@ class Mix(Mixture):
             self._set(schedule=check_share("schedule", self.schedule))
         super().__post_init__()
 
-    if not TYPE_CHECKING:  # not a parameter here: it is chosen for each part
-
-        @property
-        def hessian(self) -> str:
-            """What the mixed Hessian claims to be."""
-            return self.contract.hessian
-
     def _mixed(self) -> tuple[Any, Objective, Objective]:
         return self.schedule, self.first, self.second
-
-    def _schedules(self) -> dict[str, Schedule]:
-        nested = {
-            f"{part}.{name}": schedule
-            for part in ("first", "second")
-            for name, schedule in getattr(self, part)._schedules().items()
-        }
-        return super()._schedules() | nested
-
-    @property
-    def counts_gains(self) -> bool:
-        """Whether a part counts gains."""
-        return self.first.counts_gains or self.second.counts_gains
-
-    def with_gain(self, gain: Any) -> Self:
-        """Return a copy with another gain in the parts that count gains."""
-        return self.replace(first=self.first.with_gain(gain), second=self.second.with_gain(gain))
-
-    def _values(self, round: int) -> dict[str, Any]:
-        values = {"first": self.first._at(round), "second": self.second._at(round)}
-        if isinstance(self.schedule, Schedule):
-            return values | {"schedule": self.schedule(round)}
-        return values

@@ -43,13 +43,13 @@ When to use
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .around import Around
 from .base import Objective
+from .composite import Around, Composite
 from .contract import Contract, Cost
 from .engine.curvature import EXACT, HESSIANS
 from .engine.driver import query_kernel
@@ -343,20 +343,6 @@ class Preferences(Around):
         return f"Preferences(objective={self.objective!r}, pairs={self.pairs!r})"
 
     @property
-    def counts_gains(self) -> bool:
-        """Whether the parameter `gain` of the objective makes a difference."""
-        return bool(self.objective.counts_gains)
-
-    def with_gain(self, gain: Any) -> Self:
-        """Return a copy with another gain, if the objective uses gains."""
-        return self.replace(objective=self.objective.with_gain(gain))
-
-    @property
-    def exponential_gains(self) -> bool:
-        """Whether a grade y counts as 2^y."""
-        return bool(self.objective.exponential_gains)
-
-    @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
         inner: Contract = self.objective.contract
@@ -404,7 +390,5 @@ class Preferences(Around):
 
 def has_preferences(objective: Objective) -> bool:
     """Tell whether an objective, or a part of it, learns from pairs of rows."""
-    inside = (getattr(objective, own.name) for own in fields(objective))
-    return isinstance(objective, Preferences) or any(
-        has_preferences(part) for part in inside if isinstance(part, Objective)
-    )
+    inside = objective.children().values() if isinstance(objective, Composite) else ()
+    return isinstance(objective, Preferences) or any(map(has_preferences, inside))

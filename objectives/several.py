@@ -31,25 +31,16 @@ When to use
 """
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .base import Objective
-from .contract import Contract, HessianKind
-from .mix import (
-    _GRADIENTS,
-    _HESSIANS,
-    Parts,
-    add_losses,
-    check_part,
-    joined,
-    parts_of,
-    write_sums,
-)
+from .composite import OF_CHILDREN, Composite, check_part
+from .contract import Contract
+from .mix import Parts, add_losses, parts_of, write_sums
 from .parameters import ArrayParameter, flag
-from .schedules import Schedule
 from .validation import Floats, Integers, check_labels, check_positive, check_share
 
 # A metric is kept to within this of its bound: as wide as a round's change, or it would swing.
@@ -71,7 +62,7 @@ class Labels(ArrayParameter):
 
 
 @dataclass(frozen=True)
-class Several(Objective):
+class Several(Composite):
     """Objectives on several labels of the same documents, as one.
 
     The host's label is for the first objective; the other labels are given here.
@@ -117,7 +108,7 @@ class Several(Objective):
 
     name: ClassVar[str] = "several"
     outermost: ClassVar[bool] = True
-    hessians: ClassVar[Mapping[str, HessianKind]] = {kind: kind for kind in _HESSIANS}
+    hessians = OF_CHILDREN
 
     objectives: Any
     _: KW_ONLY
@@ -126,13 +117,6 @@ class Several(Objective):
     at_least: Any = None
     chebyshev: bool = flag(False)
     metric: Any = "ndcg@10"
-
-    if not TYPE_CHECKING:  # not a parameter here: it is chosen for each part
-
-        @property
-        def hessian(self) -> str:
-            """What the combined Hessian claims to be."""
-            return self.contract.hessian
 
     def __post_init__(self) -> None:
         parts = dict(self.objectives)
@@ -199,45 +183,46 @@ class Several(Objective):
             return "at_least"
         return "chebyshev" if self.chebyshev else "weights"
 
+    def children(self) -> dict[str, Objective]:
+        """Return the objectives by the names of their labels."""
+        return dict(self.objectives)
+
+    def _as_parameters(self, children: Mapping[str, Objective]) -> dict[str, Any]:
+        return {"objectives": children}
+
     @property
-    def n_draws(self) -> int:
-        """How many uniform numbers a booster draws per document and round, for all parts."""
-        return sum(part.n_draws for _, part in self.objectives)
+    def _of_host(self) -> Objective:
+        """The objective for the host's label, which alone takes the host's gain."""
+        first: Objective = self.objectives[0][1]
+        return first
 
     @property
     def exponential_gains(self) -> bool:
         """Whether the first objective takes a grade y as 2^y."""
-        return bool(self.objectives[0][1].exponential_gains)
+        return self._of_host.exponential_gains
+
+    @property
+    def counts_gains(self) -> bool:
+        """Whether the first objective counts gains."""
+        return self._of_host.counts_gains
+
+    def with_gain(self, gain: Any) -> Self:
+        """Return a copy with another gain for the host's label."""
+        first, _ = self.objectives[0]
+        return self.with_children(self.children() | {first: self._of_host.with_gain(gain)})
 
     @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be; the label domain is that of the first label."""
-        parts = [part.contract for _, part in self.objectives]
-        kinds = {part.hessian for part in parts}
-        chooses = self.method != "weights"
-        gradient = max((part.gradient for part in parts), key=_GRADIENTS.index)
-        return Contract(
-            gradient="frozen" if chooses and gradient == "exact" else gradient,
-            hessian=kinds.pop() if len(kinds) == 1 else "surrogate",
-            shift_invariant=all(part.shift_invariant for part in parts),
-            labels=parts[0].labels,
-            cost=max(part.cost for part in parts),
-            frozen=joined(*(part.frozen for part in parts))
-            or ("which labels learn" if chooses else ""),
-            kinks=joined(*(part.kinks for part in parts)),
-            convex=not chooses and all(part.convex for part in parts),
-            metric_offset=max(part.metric_offset for part in parts),
+        found = replace(super().contract, labels=self._of_host.contract.labels)
+        if self.method == "weights":
+            return found
+        return replace(
+            found,
+            gradient="frozen" if found.gradient == "exact" else found.gradient,
+            frozen=found.frozen or "which labels learn",
+            convex=False,
         )
-
-    def _schedules(self) -> dict[str, Schedule]:
-        return {
-            f"{name}.{field}": schedule
-            for name, part in self.objectives
-            for field, schedule in part._schedules().items()
-        }
-
-    def _values(self, round: int) -> dict[str, Any]:
-        return {"objectives": {name: part._at(round) for name, part in self.objectives}}
 
     def all_labels(self, first: Floats, rows: Integers | None = None) -> dict[str, Floats]:
         """Return every label of the documents.

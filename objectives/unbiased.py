@@ -51,12 +51,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .around import Around
 from .base import Objective
+from .composite import Around, check_inner, joined
 from .contract import Contract
 from .engine.curvature import HESSIAN_FLOOR
 from .lambdarank import LambdaRank
-from .mix import check_inner, joined
 from .parameters import checked
 from .positions import Positions, check_amount, check_position, check_propensity
 from .preferences import has_preferences

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,8 @@ import numpy.typing as npt
 
 from boostrank.hosts.collective import mean_over_workers
 from boostrank.hosts.data import Host
-from boostrank.objectives import Objective, Preferences, Several
+from boostrank.objectives import Objective, Several
+from boostrank.objectives.preferences import has_preferences
 
 #: Parameters of the hosts' own ranking objectives, with their equivalents here.
 OF_LIGHTGBM: Mapping[str, str] = {
@@ -187,7 +187,7 @@ def warn_of_equal_labels(
     objective : Objective
     host : {"lightgbm", "xgboost"}
     """
-    if _has_pairs(objective):
+    if has_preferences(objective):
         return
     known = [labels]
     if isinstance(objective, Several):
@@ -205,16 +205,6 @@ def warn_of_equal_labels(
             "from, and the model is constant. Check the labels, and that group or qid puts "
             "documents that compete into one query"
         )
-
-
-def _has_pairs(objective: Objective) -> bool:
-    """Tell whether an objective, or a part of it, learns from given pairs."""
-    if isinstance(objective, Several):
-        return any(_has_pairs(part) for _, part in objective.objectives)
-    parts = (getattr(objective, field.name) for field in fields(objective))
-    return isinstance(objective, Preferences) or any(
-        _has_pairs(part) for part in parts if isinstance(part, Objective)
-    )
 
 
 def warn_of_large_grades(what: str, cure: str) -> None:

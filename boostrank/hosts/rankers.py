@@ -3,9 +3,9 @@
 A ranker extends the host's own: everything that is not defined here is the host's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from boostrank.hosts.ignored import LARGEST_GRADE
 from boostrank.hosts.monitoring import DEFAULT_METRIC
 from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Objective, Preferences, Schedule, Several, Unbiased
+from boostrank.objectives.composite import Composite
 from boostrank.objectives.pairs import Pairs
 from boostrank.objectives.positions import Positions
 from boostrank.objectives.validation import (
@@ -37,8 +38,6 @@ from boostrank.registry import make_objective
 
 #: Objectives that are correlations of whole orders.
 CORRELATIONS = ("spearman", "pearson")
-
-_O = TypeVar("_O", bound=Objective)
 
 
 class Rows(NamedTuple):
@@ -405,7 +404,7 @@ def placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: b
     return _sorted(objective, np.asarray(_column("qid", qid))) if sort else objective
 
 
-def _sorted(objective: _O, qid: Any) -> _O:
+def _sorted(objective: Objective, qid: Any) -> Objective:
     """Return the objective with what it holds per row reordered like the rows: by query."""
     order = np.argsort(qid, kind="stable")
     changes: dict[str, Any] = {}
@@ -416,18 +415,15 @@ def _sorted(objective: _O, qid: Any) -> _O:
             changes[field.name] = value.in_order(order)
         elif isinstance(value, Positions) and len(value.values) == len(qid):
             changes[field.name] = value.values[order]
-        elif isinstance(value, Objective):  # what is inside, or a part of a mixture
-            changes[field.name] = _sorted(value, qid)
     if isinstance(objective, Several):
-        changes["objectives"] = {name: _sorted(part, qid) for name, part in objective.objectives}
         changes["labels"] = {
             name: own.values[order] if len(own.values) == len(qid) else own
             for name, own in objective.labels
         }
-    return objective.replace(**changes) if changes else objective
+    return _changed(objective, changes, lambda child: _sorted(child, qid))
 
 
-def _stretched(objective: _O, total: int) -> _O:
+def _stretched(objective: Objective, total: int) -> Objective:
     """Return the objective with all its schedules ending with round `total`."""
     changes: dict[str, Any] = {}
     for field in fields(objective):
@@ -436,11 +432,19 @@ def _stretched(objective: _O, total: int) -> _O:
             changes[field.name] = total
         elif isinstance(value, Schedule):
             changes[field.name] = replace(value, total_rounds=total)
-        elif isinstance(value, Objective):  # a part of a mixture
-            changes[field.name] = _stretched(value, total)
-        elif isinstance(objective, Several) and field.name == "objectives":
-            changes[field.name] = {name: _stretched(part, total) for name, part in value}
-    return objective.replace(**changes)
+    return _changed(objective, changes, lambda child: _stretched(child, total))
+
+
+def _changed(
+    objective: Objective, changes: dict[str, Any], of_child: Callable[[Objective], Objective]
+) -> Objective:
+    """Return the objective with changed parameters and changed children."""
+    if changes:
+        objective = objective.replace(**changes)
+    if not isinstance(objective, Composite):
+        return objective
+    children = {name: of_child(child) for name, child in objective.children().items()}
+    return objective if children == objective.children() else objective.with_children(children)
 
 
 def score(
