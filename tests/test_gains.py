@@ -293,23 +293,39 @@ def test_the_hosts_gain_is_honoured_wherever_it_is_given(rng):
     for objective in (SHFSDCG(), "shf-sdcg"):
         ranker = LGBMRanker(objective=objective, label_gain=list(TABLE), **plain)
         np.testing.assert_array_equal(ranker.fit(X, labels, group=group).predict(X), want)
-    mixed = Mix(RankNet(), SHFSDCG(), 0.5)
-    own = Mix(RankNet(), SHFSDCG(gain=TABLE), 0.5)
-    data = {"params": {**LIGHTGBM, "label_gain": TABLE}, "num_boost_round": 2}
-    got, want = (
-        lgb.train(
-            train_set=lgb.Dataset(X, labels, group=group),
-            **{**data, "params": {**data["params"], "objective": o}},
-        ).predict(X)
-        for o in (mixed, own)
-    )
-    np.testing.assert_array_equal(got, want)
     plain = {"n_estimators": 3, "n_jobs": 1, "max_depth": 2}
     want = XGBRanker(objective=LambdaRank(gain="linear"), **plain).fit(X, labels, group=group)
     got = XGBRanker(objective=LambdaRank(), ndcg_exp_gain=False, **plain).fit(
         X, labels, group=group
     )
     np.testing.assert_array_equal(got.predict(X), want.predict(X))
+
+
+PLACE = np.arange(60) % 5 + 1
+AROUND = {
+    "Mix": lambda inner: Mix(RankNet(), inner, 0.5),
+    "Several": lambda inner: boostrank.Several(
+        {"a": inner, "b": boostrank.QueryRMSE()}, labels={"b": PLACE}
+    ),
+    "Preferences": lambda inner: boostrank.Preferences(inner, [(0, 1), (2, 1), (25, 21)]),
+    "Unbiased": lambda inner: boostrank.Unbiased(Mix(RankNet(), inner, 0.5), position=PLACE),
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_the_hosts_gain_is_that_of_the_objective_inside(name, rng):
+    table = [1.0, 5.0, 6.0]
+    X, group = rng.normal(size=(60, 3)), [10, 20, 30]
+    labels = rng.integers(0, 2 if name == "Unbiased" else 3, 60)
+
+    def scores(inner, **params):
+        params = {**LIGHTGBM, **params, "objective": AROUND[name](inner)}
+        return lgb.train(params, lgb.Dataset(X, labels, group=group), 2).predict(X)
+
+    inner = LambdaRank(norm=False)
+    want = scores(LambdaRank(norm=False, gain=table), label_gain=table)
+    np.testing.assert_array_equal(scores(inner, label_gain=table), want)
+    assert not np.allclose(scores(inner), want)
 
 
 def test_two_different_gains_are_refused(rng):
