@@ -1,80 +1,61 @@
-r"""SmoothAP: average precision with smooth ranks, or with soft indicators of the ranks.
+r"""SmoothAP: average precision with smooth ranks.
 
 Source
     Chapelle, Wu: Gradient descent optimization of smoothed information retrieval metrics (2009),
-    section 4.2: equation (9) (`form="sigmoid"`, the default) and the two approximations before it
-    (`form="indicator"`). There A is maximised; here -A is minimised.
+    section 4.2, equation (9). There A is maximised; here -A is minimised.
     *Erratum of (9):* as printed, the term j = i is l_i^2 / (2 r^_i), so that A does not tend to AP
     as sigma falls. It stands for 1(rank_j <= rank_i), which is 1 for j = i, and is 1 here.
 
 Definition
     l_i = 1(y_i > 0), R = sum_i l_i
-    sigmoid:   G(x) = 1/(1 + e^{x/sigma})
-               r^_i = 1 + sum_{j != i} G(s_i - s_j)                             (5)
-               N_i  = 1 + sum_{j != i} l_j G(s_i - s_j)
-               A    = 1/R sum_i l_i N_i / r^_i                                  (9)
-    indicator: q_j  = sum_i l_i h_ij, h_ij as in `soft_indicators`              (7)
-               P_j  = 1/j sum_{i <= j} q_i
-               A    = 1/R sum_j P_j q_j
+    G(x) = 1/(1 + e^{x/sigma})
+    r^_i = 1 + sum_{j != i} G(s_i - s_j)                                         (5)
+    N_i  = 1 + sum_{j != i} l_j G(s_i - s_j)
+    A    = 1/R sum_i l_i N_i / r^_i                                              (9)
     loss = -A
 
 Symbols
-    s scores; rho_ij = G (1 - G) at s_i - s_j (symmetric); w_ij = l_i (l_j - N_i/r^_i)/(R r^_i);
-    c_j = dA/dq_j = (P_j + sum_{i >= j} q_i/i)/R.
+    s scores; rho_ij = G (1 - G) at s_i - s_j (symmetric); w_ij = l_i (l_j - N_i/r^_i)/(R r^_i).
 
-Gradient (exact; the indicator's away from ties)
-    sigmoid    d loss / d s_p = sum_j (w_pj - w_jp) rho_pj / sigma
-    indicator  that of `soft_indicators` with b_j = c_j, also for ties
+Gradient (exact)
+    d loss / d s_p = sum_j (w_pj - w_jp) rho_pj / sigma
 
 Hessians
-    gauss-newton  (default) sigmoid: sum_j |lambda_pj| / (2 sigma), lambda_pj the j-th term of the
-                  gradient: the curvature of a logistic loss with the same pull at a tie; a Newton
-                  step is at most 2 sigma. indicator: sum of |lambda| sqrt(2/sigma), at most
-                  sqrt(sigma/2).
+    gauss-newton  (default) sum_j |lambda_pj| / (2 sigma), lambda_pj the j-th term of the gradient:
+                  the curvature of a logistic loss with the same pull at a tie; a Newton step is at
+                  most 2 sigma.
     constant      1
 
 Degenerate queries
     Fewer than two documents, or none or all of them relevant: zero loss and gradient.
 
 Numerics
-    Exponentials get only non-positive arguments; no score overflows. Each pair of the sigmoid takes
-    one division, by exponentials of scores, unless scores are more than 150 sigma from the query's
-    first. Sums over long lists agree with those over pairs to 1e-11 of the query's largest
-    gradient. For the indicator, see `soft_indicators`; as there, no loop both adds up and writes.
+    Exponentials get only non-positive arguments; no score overflows. Each pair takes one division,
+    by exponentials of scores, unless scores are more than 150 sigma from the query's first. Sums
+    over long lists agree with those over pairs to 1e-11 of the query's largest gradient.
 
 Cost
-    sigmoid O(n log n), by `long_smooth_ap`; O(n R), some 2 ns per pair of a relevant document and
-    another one, up to 512 documents or 48 relevant ones. indicator O(n^2), 2 ns per pair of a rank
-    and a document within sqrt(40 sigma) of it in score.
+    O(n log n), by `long_smooth_ap`; O(n R), some 2 ns per pair of a relevant document and another
+    one, up to 512 documents or 48 relevant ones.
 
 When to use
-    When relevance is binary and average precision is the metric. With the sigmoid, lists may have
-    any length. Compare it with RankNet on that metric: a loss that resembles a metric need not be
-    the best for it.
+    When relevance is binary and average precision is the metric; lists may have any length. Compare
+    it with RankNet on that metric: a loss that resembles a metric need not be the best for it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from .base import Objective
 from .contract import Contract, Cost
-from .engine.driver import Kernel, kernels_by_length, query_kernels
+from .engine.driver import kernels_by_length
 from .engine.jit import jit_helper
 from .engine.long_smooth_ap import long_loss, score_powers, write_long, write_shares
-from .engine.order import all_equal, in_order, order_by_score
-from .engine.soft_indicators import (
-    band,
-    check_width,
-    pull_rank,
-    relevance,
-    soft_rank,
-    start_if_tied,
-    steepest,
-    write_ranked,
-)
-from .parameters import checked, choice
+from .engine.order import all_equal
+from .engine.soft_indicators import check_width, relevance
+from .parameters import checked
 from .schedules import Schedule
 from .validation import Floats
 
@@ -85,7 +66,6 @@ class SmoothAPParams(NamedTuple):
     sigma: float
 
 
-FORMS = ("sigmoid", "indicator")
 # Up to SHORT documents, or FEW relevant ones, all pairs are visited one by one. Beyond that,
 # `long_smooth_ap` is twice as fast where 200 of 512 are relevant, but takes seconds to compile.
 SHORT, FEW = 512, 48
@@ -185,59 +165,6 @@ def _long(
         write_long(scores, relevant, p.sigma, grad, hess)
 
 
-@jit_helper
-def _indicator_derivatives(
-    p: SmoothAPParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
-) -> None:
-    relevant, sigma = relevance(labels), p.sigma
-    if all_equal(relevant):
-        return
-    n = len(scores)
-    order = order_by_score(scores)
-    t, a = in_order(scores, order), in_order(relevant, order)
-    total = a.sum()
-    e, q, c = np.empty(n), np.empty(n), np.empty(n)
-    below = 0.0
-    first, stop = 0, 0
-    for j in range(n):
-        first, stop = band(t, j, sigma, first, stop)
-        q[j] = soft_rank(t[first:stop], a[first:stop], t[j], sigma, e)[1]
-        below += q[j]
-        c[j] = below / ((j + 1) * total)
-    above = 0.0
-    for j in range(n - 1, -1, -1):
-        above += q[j] / ((j + 1) * total)
-        c[j] += above
-    ranked_grad, curvature = np.zeros(n), np.zeros(n)
-    first, stop = 0, 0
-    for j in range(n):
-        first, stop = band(t, j, sigma, first, stop)
-        pull_rank(t, a, j, first, stop, c[j], sigma, ranked_grad, curvature, e)
-    steepest(curvature, sigma)
-    start_if_tied(t, a, c.sum(), sigma, ranked_grad, curvature)
-    write_ranked(order, ranked_grad, curvature, grad, hess)
-
-
-@jit_helper
-def _indicator_loss(p: SmoothAPParams, scores: Floats, labels: Floats) -> float:
-    relevant, sigma = relevance(labels), p.sigma
-    if all_equal(relevant):
-        return 0.0
-    n = len(scores)
-    order = order_by_score(scores)
-    t, a = in_order(scores, order), in_order(relevant, order)
-    e = np.empty(n)
-    value, below = 0.0, 0.0
-    first, stop = 0, 0
-    for j in range(n):
-        first, stop = band(t, j, sigma, first, stop)
-        q = soft_rank(t[first:stop], a[first:stop], t[j], sigma, e)[1]
-        below += q
-        value += below / (j + 1) * q
-    total: float = relevant.sum()
-    return -value / total
-
-
 _kernel = kernels_by_length(
     SmoothAPParams,
     SHORT,
@@ -246,34 +173,25 @@ _kernel = kernels_by_length(
     long_loss=_long_loss,
     long_derivatives=_long,
 )
-_indicator_kernel = query_kernels(
-    SmoothAPParams, loss=_indicator_loss, derivatives=_indicator_derivatives
-)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothAP(Objective):
     """Smooth average precision, over the whole list.
 
-    Chapelle, Wu (2009), section 4.2, with ``l = 1(y > 0)``. The form ``"sigmoid"`` is equation (9):
+    Chapelle, Wu (2009), equation (9), with ``l = 1(y > 0)``:
     ``loss = -1/R sum_i l_i N_i / r_i`` with smooth ranks ``r_i = 1 + sum_j G(s_i - s_j)``, smooth
     counts of relevant documents ``N_i = 1 + sum_j l_j G(s_i - s_j)``, sums over j != i,
     ``G(x) = 1/(1 + exp(x/sigma))`` and ``R = sum_i l_i``. (The paper prints 1/2 for the 1 in N,
-    with which the limit would not be average precision.) The form ``"indicator"`` is
-    ``loss = -1/R sum_j q_j/j sum_{i <= j} q_i`` with ``q_j = sum_i l_i h_ij`` and
-    ``h_ij = exp(-(s_i - s_d(j))^2 / sigma)``, normalised to ``sum_i h_ij = 1``, s_d(j) the score at
-    rank j.
+    with which the limit would not be average precision.)
 
     Parameters
     ----------
     sigma : float or Schedule, default 1.0
-        Width of the sigmoid in score units, or squared width of the indicator, positive. Only the
-        scores relative to it matter, and boosting that starts from equal scores is indifferent to
-        it (Newton steps are in the same units) unless the Hessian is constant.
+        Width of the sigmoid in score units, positive. Only the scores relative to it matter, and
+        boosting that starts from equal scores is indifferent to it (Newton steps are in the same
+        units) unless the Hessian is constant.
         ``Schedule("halving", M)`` is the paper's annealing.
-    form : {"sigmoid", "indicator"}, default "sigmoid"
-        Equation (9) on pairs, which also orders scores that are all equal, or the soft indicators
-        of `SmoothNDCG`, which should start from a regression.
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
         Constant is plain gradient boosting. In validation NDCG@10, as in `SmoothNDCG`, the two
         reached .455 and .401 on OHSUMED and .698 and .666 on MQ2008.
@@ -286,11 +204,8 @@ class SmoothAP(Objective):
 
     Notes
     -----
-    The loss tends to minus the average precision as sigma falls. The gradient is exact, for the
-    indicator only where no two scores are equal. Where all scores of a query are equal, that of the
-    indicator vanishes whatever the grades, and a regression on the relevance takes its place.
-
-    O(n log n) time for a query of n documents, O(n) memory; O(n^2) time for the indicator.
+    The loss tends to minus the average precision as sigma falls. O(n log n) time for a query of n
+    documents, O(n) memory.
 
     Examples
     --------
@@ -302,19 +217,7 @@ class SmoothAP(Objective):
 
     name: ClassVar[str] = "smooth-ap"
     kernel = _kernel
-    claims: ClassVar[Contract] = Contract(metric_offset=0.0)
+    claims: ClassVar[Contract] = Contract(cost=Cost.N_LOG_N, metric_offset=0.0)
 
     sigma: float | Schedule = checked(check_width, 1.0)
-    form: str = choice("sigmoid", FORMS)
     hessian: str = "gauss-newton"
-
-    @property
-    def _compiled(self) -> Kernel:
-        return _kernel if self.form == "sigmoid" else _indicator_kernel
-
-    @property
-    def contract(self) -> Contract:
-        """What gradient and Hessian claim to be, the label domain and the cost."""
-        if self.form == "indicator":
-            return replace(super().contract, cost=Cost.QUADRATIC, kinks="tied scores")
-        return replace(super().contract, cost=Cost.N_LOG_N)

@@ -702,10 +702,10 @@ def slam_weights(grades, measure, kind="log2"):
     return [gain(y) * discount(i, kind, n) / z if i <= k else 0.0 for i, y in enumerate(grades, 1)]
 
 
-def slam_terms(scores, grades, measure, margin, ties, discount="log2"):
+def slam_terms(scores, grades, measure, margin, discount="log2"):
     """Return (i, worst rival, v, c) for every document that has a rival."""
     n = len(grades)
-    order = sorted(range(n), key=lambda i: (-grades[i], -scores[i] if ties == "score" else i))
+    order = sorted(range(n), key=lambda i: -grades[i])
     terms = []
     for i, v in zip(
         order, slam_weights([grades[i] for i in order], measure, discount), strict=True
@@ -718,10 +718,10 @@ def slam_terms(scores, grades, measure, margin, ties, discount="log2"):
 
 
 @any_gain
-def slam(scores, grades, *, measure="ndcg", margin=1.0, ties="input", discount="log2", **_):
+def slam(scores, grades, *, measure="ndcg", margin=1.0, discount="log2", **_):
     if nothing_to_rank(grades):
         return 0.0
-    terms = slam_terms(scores, grades, measure, margin, ties, discount)
+    terms = slam_terms(scores, grades, measure, margin, discount)
     return sum(v * c for _, _, v, c in terms)
 
 
@@ -773,25 +773,16 @@ def smooth_precision(scores, grades, *, k=10, sigma=1.0, band=40.0, **_):
     return -_smooth_sum(scores, [float(y > 0) for y in grades], [1.0 / k] * k, sigma, band)
 
 
-def smooth_ap(scores, grades, *, sigma=1.0, form="sigmoid", band=40.0, own=1.0, **_):
-    """Return (9) or the two formulas before it; `own` is the term j = i, printed as 1/2."""
+def smooth_ap(scores, grades, *, sigma=1.0, own=1.0, **_):
+    """Return (9); `own` is the term j = i, printed as 1/2."""
     relevant = [float(y > 0) for y in grades]
     if nothing_to_rank(relevant):
         return 0.0
     n, total = len(grades), 0.0
-    if form == "sigmoid":
-        for i in range(n):
-            above = [own if j == i else G(1.0 / sigma, scores[i] - scores[j]) for j in range(n)]
-            rank = 1.0 + sum(above[:i]) + sum(above[i + 1 :])  # (5)
-            total += sum(relevant[i] * relevant[j] * above[j] / rank for j in range(n))  # (9)
-    else:
-        h = soft_indicators(scores, sigma, band)
-
-        def precision(j):
-            return sum(relevant[i] * h[i, r] for r in range(j) for i in range(n)) / j
-
-        for j in range(1, n + 1):
-            total += precision(j) * sum(relevant[i] * h[i, j - 1] for i in range(n))
+    for i in range(n):
+        above = [own if j == i else G(1.0 / sigma, scores[i] - scores[j]) for j in range(n)]
+        rank = 1.0 + sum(above[:i]) + sum(above[i + 1 :])  # (5)
+        total += sum(relevant[i] * relevant[j] * above[j] / rank for j in range(n))  # (9)
     return -total / sum(relevant)
 
 
@@ -959,13 +950,11 @@ def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, discount="log2", **_):
 
 
 @any_gain
-def slam_gauss_newton(
-    scores, grades, *, measure="ndcg", margin=1.0, ties="input", discount="log2", **_
-):
+def slam_gauss_newton(scores, grades, *, measure="ndcg", margin=1.0, discount="log2", **_):
     """Return the sum of v / margin over the positive hinges that each document is in."""
     hess = np.zeros(len(scores))
     if not nothing_to_rank(grades):
-        for i, worst, v, c in slam_terms(scores, grades, measure, margin, ties, discount):
+        for i, worst, v, c in slam_terms(scores, grades, measure, margin, discount):
             if c > 0:
                 hess[[i, worst]] += v / margin
     return hess
@@ -1010,19 +999,12 @@ def smooth_precision_gauss_newton(scores, grades, *, k=10, sigma=1.0, **_):
     return _indicator_gauss_newton(scores, [float(y > 0) for y in grades], [1.0 / k] * k, sigma)
 
 
-def smooth_ap_gauss_newton(scores, grades, *, sigma=1.0, form="sigmoid", **_):
-    """Return the pulls' magnitudes over 2 sigma; of the indicator, with b_j = dA/dq_j."""
+def smooth_ap_gauss_newton(scores, grades, *, sigma=1.0, **_):
+    """Return the pulls' magnitudes over 2 sigma."""
     relevant = np.array([float(y > 0) for y in grades])
     n, total = len(grades), relevant.sum()
     if nothing_to_rank(relevant):
         return np.zeros(n)
-    if form == "indicator":
-        q = relevant @ soft_indicators(scores, sigma)
-        # A = sum_ij M_ij q_i q_j with M_ij = 1/(R j) for i <= j.
-        m = np.array(
-            [[1.0 / (total * j) * (i <= j) for j in range(1, n + 1)] for i in range(1, n + 1)]
-        )
-        return _indicator_gauss_newton(scores, relevant, (m + m.T) @ q, sigma)
     rank, count = np.ones(n), np.ones(n)
     for i in range(n):
         for j in range(n):
@@ -1421,8 +1403,6 @@ ORACLES = {
         (
             {},
             {"sigma": 0.4},
-            {"form": "indicator"},
-            {"form": "indicator", "sigma": 0.3},
         ),
     ),
     "slam-ndcg": Oracle(
@@ -1431,9 +1411,9 @@ ORACLES = {
         slam_gauss_newton,
         (
             {},
-            {"margin": 0.4, "ties": "score"},
+            {"margin": 0.4},
             {"measure": "ndcg@10"},
-            {"measure": "ndcg@2", "margin": 2.0, "ties": "score"},
+            {"measure": "ndcg@2", "margin": 2.0},
             {"gain": "linear", "discount": "reciprocal"},
         ),
         paths=(0, 3),
@@ -1444,7 +1424,7 @@ ORACLES = {
         slam,
         None,
         slam_gauss_newton,
-        ({"measure": "map"}, {"measure": "map", "margin": 2.0, "ties": "score"}),
+        ({"measure": "map"}, {"measure": "map", "margin": 2.0}),
         kinks=_zero_and_margin,
         curvature_at_kinks=False,
     ),

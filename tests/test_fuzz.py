@@ -46,8 +46,6 @@ PARAMETERS = {
     "yetirank target": st.sampled_from([None, *TARGETS]),
     "variant": st.sampled_from(["lambda", "ndcg-loss2", "ndcg-loss2++"]),
     "gain": st.sampled_from(["exponential", "linear"]),
-    "ties": st.sampled_from(["input", "score"]),
-    "form": st.sampled_from(["sigmoid", "indicator"]),
     "gamma": st.sampled_from([None, 0.0, 0.25, 1.0]),
     "discount": st.sampled_from(["linear", "log2", "reciprocal"]),
     "permutations": st.integers(1, 4),
