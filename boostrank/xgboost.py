@@ -12,8 +12,7 @@ from xgboost.callback import EarlyStopping
 
 from boostrank.choice import choose_for_ranker
 from boostrank.datasets.ranking_data import check_aligned
-from boostrank.hosts import monitoring, plain, rankers, rounds
-from boostrank.hosts.data import read
+from boostrank.hosts import gradient_for_host, monitoring, plain, rankers
 from boostrank.hosts.features import (
     XGBOOST,
     HostRules,
@@ -23,7 +22,6 @@ from boostrank.hosts.features import (
     omits,
     read_features,
 )
-from boostrank.hosts.handover import hand_over
 from boostrank.hosts.model_files import (
     MISSING,
     best_rounds,
@@ -74,8 +72,7 @@ class _DocumentWeights(xgboost.objective.Objective):
     def __call__(
         self, iteration: int, y_pred: Any, dtrain: xgboost.DMatrix
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        data = read(dtrain)._replace(weight=self.weight)
-        return hand_over(self.objective, y_pred, data, rounds.of_xgboost(self.objective, iteration))
+        return gradient_for_host(self.objective, (iteration, y_pred, dtrain), self.weight)
 
 
 class XGBRanker(xgboost.XGBRanker):

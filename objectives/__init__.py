@@ -14,6 +14,7 @@ gains        the parameters `gain` and `discount`
 targets      the parameter `target`
 mix          two objectives, one fading into the other
 composite    what objectives made of others share
+parts        the losses of a round, and what they look at
 several      objectives on several labels, combined into one
 unbiased     an objective that learns from clicks
 positions    where documents were shown, and how likely users are to look there

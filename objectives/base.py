@@ -16,6 +16,7 @@ from .engine.driver import Kernel
 from .engine.intake import added_up, copied
 from .gains import Gain, gains_of
 from .parameters import cutoff, flag, fraction, noise, positive, random_seed
+from .parts import Part, View
 from .schedules import Schedule
 from .validation import (
     AMOUNTS,
@@ -115,6 +116,10 @@ class Objective(ABC):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     #: Whether it acts on a training as a whole, so that it cannot be part of another objective.
     outermost: ClassVar[bool] = False
+    #: Whether it has something for each row of the data, so that it needs all documents of a round.
+    of_rows: ClassVar[bool] = False
+    #: Whether it corrects for the positions at which documents were shown.
+    takes_positions: ClassVar[bool] = False
     #: The choices of `hessian`, and what each of them claims to be.
     hessians: ClassVar[Mapping[str, HessianKind]] = SURROGATE_OR_CONSTANT
     #: What holds for every choice of parameters.
@@ -234,6 +239,22 @@ class Objective(ABC):
                 "pass round=1, 2, ... (inside a host it is counted for you)"
             )
         return replace(self, **self._values(check_count("round", round)))
+
+    def parts(self, view: View, round: int | None) -> list[Part]:
+        """Return the losses of a round, whose weighted sum it is: here, itself.
+
+        Parameters
+        ----------
+        view : View
+            The documents of the round.
+        round : int or None
+            Boosting round, from 1; needed by scheduled objectives.
+
+        Returns
+        -------
+        list of Part
+        """
+        return [Part(1.0, self._at(round), view.labels)]
 
     def _values(self, round: int) -> dict[str, Any]:
         """Return the parameters that a round changes."""

@@ -44,33 +44,19 @@ from .composite import OF_CHILDREN, Composite, check_part
 from .engine.curvature import HESSIAN_FLOOR
 from .engine.jit import jit_entry, jit_ordered
 from .engine.threads import BLOCK, over_documents
+from .parts import Part, View
 from .schedules import Schedule
 from .validation import Floats, Integers, check_share
 
-#: Weight and objective of each part of a sum.
-Parts = tuple[tuple[float, Objective], ...]
-
-
-def parts_of(objective: Objective, round: int | None) -> Parts:
-    """Return the loss of a round as a sum: all parts of a mixture, or the objective itself."""
-    at = objective._at(round)
-    if not isinstance(at, Mixture):
-        return ((1.0, at),)
-    share, first, second = at._mixed()
-    return (
-        *((share * weight, part) for weight, part in parts_of(first, round)),
-        *(((1.0 - share) * weight, part) for weight, part in parts_of(second, round)),
-    )
-
 
 def on_one_scale(
-    parts: Parts, derivatives: Floats, mean_hessians: Sequence[float], *, rescale: bool
+    parts: Sequence[Part], derivatives: Floats, mean_hessians: Sequence[float], *, rescale: bool
 ) -> Floats:
     """Add up the parts of a sum, each with a mean Hessian of 1.
 
     Parameters
     ----------
-    parts : weights and objectives
+    parts : sequence of Part
     derivatives : float64 array (n_parts, 2, n_docs)
         Gradient and Hessian of each part. The sum overwrites the first part.
     mean_hessians : sequence of float
@@ -84,8 +70,8 @@ def on_one_scale(
         Gradient and Hessian of the sum.
     """
     pairs = list(zip(parts, mean_hessians, strict=True))
-    floors = [part.hessian_share * mean for (_, part), mean in pairs]
-    factors = [weight / (mean if rescale else 1.0) for (weight, _), mean in pairs]
+    floors = [part.objective.hessian_share * mean for part, mean in pairs]
+    factors = [part.weight / (mean if rescale else 1.0) for part, mean in pairs]
     n_docs = derivatives.shape[2]
     over_documents(_add_parts, n_docs, derivatives, np.array(floors), np.array(factors))
     total: Floats = derivatives[0]
@@ -121,51 +107,18 @@ def _add_parts(
                 hess[i] += _in_unit(max(own_hess[i], floors[part]), factors[part])
 
 
-# The caller refuses what overflows; a weight of 0 makes NaN of it.
-@np.errstate(invalid="ignore")
-def add_losses(
-    parts: Parts, labels: Sequence[Floats], scores: Floats, boundaries: Integers, loss: Floats
-) -> None:
-    """Add the weighted losses of the parts, each on its own labels, to `loss`."""
-    for (weight, part), own_labels in zip(parts, labels, strict=True):
-        own = np.zeros_like(loss)
-        part._loss(scores, own_labels, boundaries, own)
-        loss += weight * own  # (18)
+class Sum(Composite):
+    """An objective whose loss is the weighted sum of its parts."""
 
-
-@np.errstate(invalid="ignore")
-def write_sums(
-    parts: Parts,
-    labels: Sequence[Floats],
-    scores: Floats,
-    boundaries: Integers,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    """Write the sum of the parts' weighted derivatives as they are, each on its own labels."""
-    grad[:], hess[:] = 0.0, 0.0
-    own_grad, own_hess = np.empty_like(grad), np.empty_like(hess)
-    for (weight, part), own_labels in zip(parts, labels, strict=True):
-        part.write_derivatives(scores, own_labels, boundaries, None, own_grad, own_hess)
-        grad += weight * own_grad  # (18)
-        hess += weight * own_hess
-    np.maximum(hess, HESSIAN_FLOOR, out=hess)
-
-
-class Mixture(Composite):
-    """A weighted sum of two objectives."""
-
-    @abstractmethod
-    def _mixed(self) -> tuple[Any, Objective, Objective]:
-        """Return the weight of the first objective (after `_at`, a number), and both objectives."""
-
-    def _parts(self) -> list[Objective]:
-        return list(self._mixed()[1:])
-
+    # The caller refuses what overflows; a weight of 0 makes NaN of it.
+    @np.errstate(invalid="ignore")
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
-        parts = parts_of(self, None)
-        add_losses(parts, [labels] * len(parts), scores, boundaries, loss)
+        for weight, part, own_labels in self.parts(View(scores, labels, boundaries), None):
+            own = np.zeros_like(loss)
+            part._loss(scores, own_labels, boundaries, own)
+            loss += weight * own  # (18)
 
+    @np.errstate(invalid="ignore")
     def _grad_hess(
         self,
         scores: Floats,
@@ -175,8 +128,37 @@ class Mixture(Composite):
         hess: Floats,
         draws: Floats | None = None,
     ) -> None:
-        parts = parts_of(self, None)
-        write_sums(parts, [labels] * len(parts), scores, boundaries, grad, hess)
+        grad[:], hess[:] = 0.0, 0.0
+        own_grad, own_hess = np.empty_like(grad), np.empty_like(hess)
+        for weight, part, own_labels in self.parts(View(scores, labels, boundaries), None):
+            part.write_derivatives(scores, own_labels, boundaries, None, own_grad, own_hess)
+            grad += weight * own_grad  # (18)
+            hess += weight * own_hess
+        np.maximum(hess, HESSIAN_FLOOR, out=hess)
+
+
+class Mixture(Sum):
+    """A weighted sum of two objectives."""
+
+    @abstractmethod
+    def _mixed(self) -> tuple[Any, Objective, Objective]:
+        """Return the weight of the first objective (after `_at`, a number), and both objectives."""
+
+    def _parts(self) -> list[Objective]:
+        return list(self._mixed()[1:])
+
+    def parts(self, view: View, round: int | None) -> list[Part]:
+        """Return the parts of both objectives; see `Objective.parts`."""
+        share, first, second = self._at(round)._mixed()
+        return [
+            *weighted(share, first.parts(view, round)),
+            *weighted(1.0 - share, second.parts(view, round)),
+        ]
+
+
+def weighted(share: float, parts: Sequence[Part]) -> list[Part]:
+    """Return parts with a share of their weights."""
+    return [part._replace(weight=share * part.weight) for part in parts]
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ from .frank import FRank
 from .gbrank import GBRank
 from .lambdarank import LambdaRank, LambdaRankParams
 from .pairs import Pairs
+from .parts import Part, View
 from .rankboost import WORST_LEAD, RankBoost
 from .ranknet import RankNet
 from .ranksvm import RankSVM
@@ -317,6 +318,7 @@ class Preferences(Around):
     """
 
     name: ClassVar[str] = "preferences"
+    of_rows: ClassVar[bool] = True
 
     objective: Any
     pairs: Any
@@ -348,6 +350,29 @@ class Preferences(Around):
         inner: Contract = self.objective.contract
         # A query of n documents may have any number of pairs.
         return replace(inner, cost=Cost.QUADRATIC)
+
+    def parts(self, view: View, round: int | None) -> list[Part]:
+        """Return the objective with its pairs as rows of the documents; see `Objective.parts`.
+
+        Raises
+        ------
+        ValueError
+            Where it is not known which rows the documents are; for bad pairs, and for documents
+            without pairs.
+        """
+        subset = view.subset(type(self).__name__, "the data")
+        if subset is None:
+            return super().parts(view, round)
+
+        def moved() -> Pairs:
+            self.pairs.check(np.repeat(np.arange(len(subset.group)), subset.group))
+            where = np.full(subset.n_docs, -1, dtype=np.int64)
+            where[subset.rows] = np.arange(len(subset.rows))
+            found: Pairs = self.pairs.moved(where)
+            return found
+
+        pairs = view.once(self.pairs, moved)
+        return super(Preferences, self.replace(pairs=pairs)).parts(view, round)
 
     def _prepared(self, labels: Floats, boundaries: Integers) -> tuple[Any, Any, Floats]:
         """Return the kernel, its parameters and the gains."""

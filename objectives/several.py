@@ -37,10 +37,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .base import Objective
-from .composite import OF_CHILDREN, Composite, check_part
+from .composite import OF_CHILDREN, check_part
 from .contract import Contract
-from .mix import Parts, add_losses, parts_of, write_sums
+from .mix import Sum, weighted
 from .parameters import ArrayParameter, flag
+from .parts import Part, View
 from .validation import Floats, Integers, check_labels, check_positive, check_share
 
 # A metric is kept to within this of its bound: as wide as a round's change, or it would swing.
@@ -62,7 +63,7 @@ class Labels(ArrayParameter):
 
 
 @dataclass(frozen=True)
-class Several(Composite):
+class Several(Sum):
     """Objectives on several labels of the same documents, as one.
 
     The host's label is for the first objective; the other labels are given here.
@@ -302,51 +303,27 @@ class Several(Composite):
         pull /= max(1.0, pull.sum())
         return np.asarray(np.where(np.isnan(wants), 1.0 - pull.sum(), pull))
 
-    def parts(self, shares: Floats, round: int | None) -> tuple[Parts, list[str]]:
-        """Return the parts of a round's loss, and the label of each.
+    def parts(self, view: View, round: int | None) -> list[Part]:
+        """Return the parts of the labels that learn in the round; see `Objective.parts`.
 
-        Parameters
-        ----------
-        shares : float64 array (n_labels,)
-        round : int or None
-
-        Returns
-        -------
-        parts : weights and objectives
-        labels : list of str
+        Raises
+        ------
+        ValueError
+            If there are more or fewer labels than documents, and for several workers.
         """
-        parts: list[tuple[float, Objective]] = []
-        names = []
-        for share, (name, objective) in zip(shares, self.objectives, strict=True):
-            if share > 0.0:
-                for weight, part in parts_of(objective, round):
-                    parts.append((float(share * weight), part))
-                    names.append(name)
-        return tuple(parts), names
-
-    def _now(
-        self, scores: Floats, labels: Floats, boundaries: Integers
-    ) -> tuple[Parts, list[Floats]]:
-        """Return the parts of the loss at these scores, and the labels of each."""
-        known = self.all_labels(labels)
+        subset = view.subset(type(self).__name__, "its labels")
+        rows = None if subset is None else subset.rows
+        if subset and any(len(own.values) != subset.n_docs for _, own in self.labels):
+            rows = None  # `all_labels` refuses them
+        known = self.all_labels(view.labels, rows)
         measured = None
         if self.method != "weights":
-            measured = self.measure(scores, known, np.diff(boundaries))
-        parts, names = self.parts(self.shares(measured), None)
-        return parts, [known[name] for name in names]
-
-    def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
-        parts, own_labels = self._now(scores, labels, boundaries)
-        add_losses(parts, own_labels, scores, boundaries, loss)
-
-    def _grad_hess(
-        self,
-        scores: Floats,
-        labels: Floats,
-        boundaries: Integers,
-        grad: Floats,
-        hess: Floats,
-        draws: Floats | None = None,
-    ) -> None:
-        parts, own_labels = self._now(scores, labels, boundaries)
-        write_sums(parts, own_labels, scores, boundaries, grad, hess)
+            measured = self.measure(view.scores, known, np.diff(view.boundaries))
+        return [
+            part
+            for share, (name, objective) in zip(self.shares(measured), self.objectives, strict=True)
+            if share > 0.0
+            for part in weighted(
+                float(share), objective.parts(view.with_labels(known[name]), round)
+            )
+        ]

@@ -57,6 +57,7 @@ from .contract import Contract
 from .engine.curvature import HESSIAN_FLOOR
 from .lambdarank import LambdaRank
 from .parameters import checked
+from .parts import Part, View
 from .positions import Positions, check_amount, check_position, check_propensity
 from .preferences import has_preferences
 from .ranknet import RankNet
@@ -146,6 +147,7 @@ class Unbiased(Around):
 
     name: ClassVar[str] = "unbiased"
     outermost: ClassVar[bool] = True
+    takes_positions: ClassVar[bool] = True
 
     objective: Objective
     _: KW_ONLY
@@ -217,6 +219,10 @@ class Unbiased(Around):
             row = int(np.argmax(between))
             raise ValueError(f"labels must be clicks, 0 or 1, got {y[row]:g} at row {row}")
         return s, y, check_group(group, len(s))
+
+    def parts(self, view: View, round: int | None) -> list[Part]:
+        """Return those of the objective inside; see `Objective.parts`."""
+        return self.objective.parts(view, round)
 
     # ---- positions and factors -------------------------------------------------------------------
 
@@ -357,7 +363,7 @@ class Unbiased(Around):
         Parameters
         ----------
         part : Objective
-            One that `parts_of` returns.
+            The objective of one of `parts`.
         scores, clicks, boundaries, round, grad, hess, draws
             As in `Objective.write_derivatives`.
         places : int64 array (n_docs,)

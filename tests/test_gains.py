@@ -299,6 +299,15 @@ def test_the_hosts_gain_is_honoured_wherever_it_is_given(rng):
         X, labels, group=group
     )
     np.testing.assert_array_equal(got.predict(X), want.predict(X))
+    weight = rng.uniform(0.5, 2.0, len(X))  # of documents, which a DMatrix cannot hold
+    want, got = (
+        XGBRanker(**own, **plain).fit(X, labels, group=group, sample_weight=weight).predict(X)
+        for own in (
+            {"objective": LambdaRank(gain="linear")},
+            {"objective": LambdaRank(), "ndcg_exp_gain": False},
+        )
+    )
+    np.testing.assert_array_equal(got, want)
 
 
 PLACE = np.arange(60) % 5 + 1

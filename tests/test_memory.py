@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from boostrank.objectives.mix import parts_of
+from boostrank.objectives.parts import View
 
 import boostrank
 from boostrank.registry import make_objective
@@ -88,6 +88,6 @@ def test_one_call_of_a_host(name, dtype):
         tracemalloc.stop()
     assert peak >= 24 * len(labels)  # gradients for us and for the host: they are traced
     # A mixture holds gradient and Hessian of each part until the scales of all are known.
-    parts = parts_of(objective, 1)
+    parts = objective.parts(View(scores, labels, np.append(0, np.cumsum(group))), 1)
     per_document = 48 + 16 * (len(parts) - 1) + 8 * objective.n_draws
     assert peak <= per_document * len(labels) + 40 * len(group) + 50_000

@@ -9,6 +9,7 @@ import xgboost as xgb
 from boostrank.objectives import REGISTRY
 from boostrank.objectives.engine.threads import BLOCK
 from boostrank.objectives.mix import on_one_scale
+from boostrank.objectives.parts import Part
 from oracle import FLOOR, ORACLES, gradient, tau_of_round
 from training import (
     LIGHTGBM,
@@ -124,7 +125,8 @@ def handed_over(objective, d, scores, round=1):
 @pytest.mark.parametrize("rescale", [True, False])
 def test_on_one_scale(rescale):
     """Two parts of a sum, with mean Hessians of 2 and 50, over more documents than one block."""
-    parts = ((0.25, boostrank.Regression()), (0.75, boostrank.SDCG()))
+    labels = np.zeros(0)
+    parts = [Part(0.25, boostrank.Regression(), labels), Part(0.75, boostrank.SDCG(), labels)]
     assert boostrank.SDCG.hessian_share == 0.1
     derivatives = np.array([[[4.0, -4.0], [1.0, 3.0]], [[10.0, 20.0], [2.0, 98.0]]])
     copies = BLOCK

@@ -380,7 +380,7 @@ def _same(one, other):
 def test_kernels_of_one_name_on_disk_are_the_same():
     """Machine code is found on disk by name: another kernel of the same name would be run."""
     found = _on_disk()
-    assert sum(map(len, found.values())) > 2 * len(objectives.CLASSES)
+    assert sum(map(len, found.values())) > 40
     for name, (first, *others) in found.items():
         assert all(_same(first, other) for other in others), name
 

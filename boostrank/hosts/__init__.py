@@ -14,11 +14,22 @@ call                                            made by
 The path of one gradient::
 
     host -> Objective.__call__ -> objective.gradient_for_host
-                                    data.read           labels, queries, weights
-                                    rounds.of_...       the boosting round
-                                    handover.hand_over  sampled queries, noise, parts, one
-                                                        scale, floor, weights, float32
-                                      collective        ... over all workers
+                                    data.read              labels, queries, weights
+                                    training.Training      the Booster, its workers
+                                    rounds.of_...          the boosting round
+                                    gains.with_hosts_gain  found out in the first round
+                                    handover.hand_over
+                                      sampled queries, noise
+                                      objective.parts      its losses in this round; it may ask
+                                                           for the rows of a fold (TrainingView)
+                                      write_derivatives    of each part
+                                      one scale over all workers, floor, weights, float32
+
+For SDCG on LightGBM that is 105 Python calls, and six passes over all documents: copying them,
+gains, the gradient, sums of Hessians (two), float32. Mixtures add up their parts in one more, noise takes
+two. What stays from round to round is in six places: `rounds._calls`, `training._known`, arrays of
+the last call (``engine/memory.py``), threads (``engine/threads.py``), compiled functions, and
+XGBoost's list of classes that are told the iteration.
 
 objective     what a call of an objective does
 data          reads a Dataset or a DMatrix, and refuses what a host would get wrong
@@ -28,9 +39,8 @@ rounds        determines the boosting round
 handover      from scores to the gradients that a host gets
 passes        compiled passes over all documents, in threads where that pays
 clicks        where documents were shown, and position factors learnt from clicks
-collective    what the workers of one distributed training share
-preferences   finds the rows of pairs in the data that a booster trains on
-several       which losses learn in a round, and from which labels
+training      the training that calls: its Booster, its workers, the rows that it trains on
+collective    how workers of one distributed training talk
 rankers       what the rankers of both hosts share
 features      a ranker's features on their way to a host
 monitoring    the metrics and the callbacks of a ranker's training

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boostrank.hosts.collective import is_distributed, mean_over_workers, refuse_workers
-from boostrank.hosts.data import Host, rows_of_fold
-from boostrank.hosts.undocumented import lightgbms_init_model, training_booster
+from boostrank.hosts.training import Training
+from boostrank.hosts.undocumented import lightgbms_init_model
 from boostrank.objectives import Objective, Unbiased
 from boostrank.objectives.validation import Floats, Integers
 
@@ -118,10 +117,9 @@ def _keep(booster: Any, form: str, factors: Floats) -> None:
 class Correction:
     """Corrects the gradients of one round for positions, and learns from them."""
 
-    def __init__(self, objective: Unbiased, host: Host, n_docs: int, shown: Any) -> None:
-        self.objective, self.host = objective, host
-        self.booster = training_booster(host)
-        position, renumbered = _positions(objective, host, self.booster, shown)
+    def __init__(self, objective: Unbiased, training: Training, n_docs: int, shown: Any) -> None:
+        self.objective, self.training = objective, training
+        position, renumbered = _positions(objective, training, shown)
         if renumbered and (objective.last is not None or not objective.learns):
             raise ValueError(
                 "LightGBM renumbers the positions of Dataset(position=) in the order in which they "
@@ -130,7 +128,7 @@ class Correction:
             )
         self.places = objective.places(n_docs, position)
         n = int(self.places.max(initial=-1)) + 1
-        if objective.learns and is_distributed(host):
+        if objective.learns and training.is_distributed:
             if objective.last is None:
                 raise ValueError(
                     "last is missing: the workers of a distributed training learn the same "
@@ -144,13 +142,14 @@ class Correction:
         objective = self.objective
         if not objective.learns:
             return objective.start(n)
-        if self.booster is None:
+        booster = self.training.booster
+        if booster is None:
             raise ValueError(
                 "an objective that learns position factors must be called by a Booster that is "
                 "training, which keeps them"
             )
-        kept = _kept(self.booster)
-        if kept is None and self.host == "lightgbm":
+        kept = _kept(booster)
+        if kept is None and self.training.host == "lightgbm":
             before = lightgbms_init_model()
             kept = None if before is None else _kept(before)
         if kept is None:
@@ -197,23 +196,20 @@ class Correction:
         n = self.factors.shape[1]
         if self.sums is None:
             self.sums = self.objective.additive_sums(self.places, grad / mean, hess / mean, n)
-        shared = mean_over_workers(self.host, self.sums.ravel().tolist())
+        shared = self.training.mean(self.sums.ravel().tolist())
         factors = self.objective.learnt(self.factors, shared.reshape(self.sums.shape))
-        _keep(self.booster, str(self.objective.propensity), factors)
+        _keep(self.training.booster, str(self.objective.propensity), factors)
 
 
-def inside(objective: Objective) -> Objective:
-    """Return the objective that learns: the one inside an Unbiased objective, or itself."""
-    return objective.objective if isinstance(objective, Unbiased) else objective
-
-
-def correction(objective: Objective, host: Host, n_docs: int, shown: Any) -> Correction | None:
+def correction(
+    objective: Objective, training: Training, n_docs: int, shown: Any
+) -> Correction | None:
     """Return the correction of a round, or None unless the objective is Unbiased.
 
     Parameters
     ----------
     objective : Objective
-    host : {"lightgbm", "xgboost"}
+    training : Training
     n_docs : int
     shown : array (n_docs,) or None
         Positions in XGBoost's data, from 1.
@@ -229,25 +225,23 @@ def correction(objective: Objective, host: Host, n_docs: int, shown: Any) -> Cor
     """
     if not isinstance(objective, Unbiased):
         return None
-    return Correction(objective, host, n_docs, shown)
+    return Correction(objective, training, n_docs, shown)
 
 
-def _positions(
-    objective: Unbiased, host: Host, booster: Any, shown: Any
-) -> tuple[Integers | None, bool]:
+def _positions(objective: Unbiased, training: Training, shown: Any) -> tuple[Integers | None, bool]:
     """Return positions from 1 (None: the objective's), and whether LightGBM renumbered them."""
     if objective.position is not None:  # even one worker may have sorted the rows
-        refuse_workers(host, "Unbiased(position=...)", "its positions")
-    if host == "xgboost":
+        training.refuse_workers("Unbiased(position=...)", "its positions")
+    if training.host == "xgboost":
         if shown is not None and objective.position is not None:
             raise ValueError(
                 "positions are given twice: by the objective, and as the DMatrix's "
                 "label_lower_bound; leave one out"
             )
         return (None, False) if shown is None else (_whole(shown), False)
-    if booster is None:
+    rows, whole = training.fold
+    if whole is None:
         return None, False
-    rows, whole = rows_of_fold(booster)
     given = whole.get_position()
     if given is not None and objective.position is not None:
         raise ValueError(

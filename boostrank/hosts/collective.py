@@ -12,8 +12,6 @@ worker shares; one that trains alone shares with itself.
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,7 +23,9 @@ from boostrank.objectives.validation import Floats
 _HEAD_START_OF_THE_CAUSE = 2.0
 
 
-class _Workers(Protocol):
+class Workers(Protocol):
+    """The workers of one training."""
+
     def share_error(self, error: Exception | None) -> None:
         """If there was no error here (`error` is None) but one elsewhere, raise it here too."""
 
@@ -73,7 +73,7 @@ class _LightGBM:
         return np.array([mean_over_lightgbm_workers(each, self.threads) for each in numbers])
 
 
-def _workers(host: str) -> _Workers | None:
+def workers_of(host: str) -> Workers | None:
     """Return the workers that train together with this one, or None if there are none."""
     if host == "xgboost":
         collective = sys.modules.get("xgboost.collective")
@@ -85,78 +85,3 @@ def _workers(host: str) -> _Workers | None:
         return _LightGBM(distributed.get_worker().state.nthreads)
     except ValueError:  # not in a worker
         return None
-
-
-@contextmanager
-def failing_together(host: str) -> Iterator[None]:
-    """Raise an error of one worker on all of them.
-
-    Parameters
-    ----------
-    host : {"lightgbm", "xgboost"}
-
-    Raises
-    ------
-    Exception
-        If another worker raised an error and this one did not: the same error (XGBoost), or a
-        RuntimeError that says so, raised later than its cause (LightGBM).
-    """
-    workers = _workers(host)
-    try:
-        yield
-    except Exception as error:
-        if workers:
-            error.add_note("Row and query numbers refer to the documents of one worker.")
-            workers.share_error(error)
-        raise
-    if workers:
-        workers.share_error(None)
-
-
-def is_distributed(host: str) -> bool:
-    """Tell whether other workers may be training together with this one.
-
-    Parameters
-    ----------
-    host : {"lightgbm", "xgboost"}
-    """
-    return _workers(host) is not None
-
-
-def refuse_workers(host: str, objective: str, rows: str) -> None:
-    """Refuse to train on several workers with values that are given for rows of the whole data.
-
-    Parameters
-    ----------
-    host : {"lightgbm", "xgboost"}
-    objective, rows : str
-        For the message.
-
-    Raises
-    ------
-    ValueError
-        If other workers may be training together with this one.
-    """
-    if is_distributed(host):
-        raise ValueError(
-            f"{objective} does not train on several workers: they do not know which rows of {rows} "
-            "are theirs"
-        )
-
-
-def mean_over_workers(host: str, numbers: Sequence[float]) -> Floats:
-    """Return the mean of each number over the workers; without other workers, the number.
-
-    Parameters
-    ----------
-    host : {"lightgbm", "xgboost"}
-    numbers : sequence of float
-        Equally many on each worker.
-
-    Returns
-    -------
-    float64 array (len(numbers),)
-    """
-    workers = _workers(host)
-    values = np.array(numbers, dtype=np.float64)
-    return workers.mean(values) if workers else values

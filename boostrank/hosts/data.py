@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.undocumented import xgboost_field
-from boostrank.objectives import Objective, Unbiased
+from boostrank.objectives import Objective
 
 Host = Literal["lightgbm", "xgboost"]
 
@@ -74,7 +74,7 @@ def read(data: Any) -> HostData:
         if len(group) == 0 and data.used_indices is not None:
             # A subset of a Dataset from a file: LightGBM looks for the queries of the whole before
             # it has read them.
-            rows, whole = _rows_of(data)
+            rows, whole = rows_of_fold(data)
             sizes = whole.get_group()
             query = np.repeat(np.arange(len(sizes)), sizes)[rows]
             group = np.asarray(np.unique(query, return_counts=True)[1])
@@ -109,7 +109,7 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
             "silently trains on the first document alone. Leave it off and let the objective "
             "sample the queries: objective.replace(query_fraction=0.5)"
         )
-    if booster.train_set.get_position() is not None and not isinstance(objective, Unbiased):
+    if booster.train_set.get_position() is not None and not objective.takes_positions:
         warnings.warn(
             f"the Dataset's position is ignored by {objective.name}: to correct for it, wrap the "
             "objective in boostrank.Unbiased",
@@ -118,26 +118,21 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
     _check_subset(booster.train_set)
 
 
-def rows_of_fold(booster: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
-    """Return which rows of a whole LightGBM Dataset a Booster trains on, and that Dataset.
+def rows_of_fold(data: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
+    """Return which rows of a whole LightGBM Dataset a Dataset has, and the whole one.
 
     Parameters
     ----------
-    booster : lightgbm.Booster, xgboost.Booster or None
+    data : lightgbm.Dataset
 
     Returns
     -------
     rows : int64 array (n_docs,) or None
-        None: all rows, or unknown.
-    whole : lightgbm.Dataset or None
-        None without a LightGBM Booster.
+        None: all rows.
+    whole : lightgbm.Dataset
     """
-    return _rows_of(getattr(booster, "train_set", None))
-
-
-def _rows_of(data: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
     rows = None
-    while data is not None and data.used_indices is not None:
+    while data.used_indices is not None:
         used = np.asarray(data.used_indices, dtype=np.int64)
         rows = used if rows is None else used[rows]
         data = data.reference

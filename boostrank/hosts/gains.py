@@ -1,25 +1,20 @@
 """Gives an objective of ours the gain that the host's own parameters name."""
 
 import json
-import weakref
 from typing import Any
 
 from boostrank.hosts.data import Host
-from boostrank.hosts.undocumented import training_booster
+from boostrank.hosts.training import Training
 from boostrank.objectives import Objective
 
-#: By Booster: the objective of the training, and what it became.
-_known: weakref.WeakKeyDictionary[Any, tuple[Objective, Objective]] = weakref.WeakKeyDictionary()
 
-
-def with_hosts_gain(objective: Objective, host: Host) -> Objective:
+def with_hosts_gain(objective: Objective, training: Training) -> Objective:
     """Return the objective with LightGBM's ``label_gain`` or XGBoost's ``ndcg_exp_gain=False``.
 
     Parameters
     ----------
     objective : Objective
-    host : {"lightgbm", "xgboost"}
-        The host that asks for gradients.
+    training : Training
 
     Returns
     -------
@@ -31,16 +26,14 @@ def with_hosts_gain(objective: Objective, host: Host) -> Objective:
     ValueError
         If the objective has another gain of its own.
     """
-    if not objective.counts_gains:
+    if not objective.counts_gains or training.booster is None:
         return objective
-    booster = training_booster(host)
-    if booster is None:
-        return objective
-    before, after = _known.get(booster, (None, None))
-    if before is not objective or after is None:
-        after = _resolved(objective, booster, host)
-        _known[booster] = objective, after
-    return after
+    # The objective stays alive with what it became, so that no other one gets its number.
+    _, resolved = training.once(
+        ("gain", id(objective)),
+        lambda: (objective, _resolved(objective, training.booster, training.host)),
+    )
+    return resolved
 
 
 def _resolved(objective: Objective, booster: Any, host: Host) -> Objective:

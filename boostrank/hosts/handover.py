@@ -14,13 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.clicks import Correction, correction
-from boostrank.hosts.collective import failing_together, mean_over_workers
-from boostrank.hosts.data import Host, HostData
+from boostrank.hosts.data import HostData
 from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades
 from boostrank.hosts.passes import Float32s, active_sums, spread, to_float32
-from boostrank.hosts.preferences import on_rows_trained
-from boostrank.hosts.several import labelled_parts
-from boostrank.objectives import Objective, Preferences
+from boostrank.hosts.training import Training
+from boostrank.objectives import Objective
 from boostrank.objectives.engine.draws import (
     Keys,
     query_keys,
@@ -29,7 +27,8 @@ from boostrank.objectives.engine.draws import (
     write_uniforms,
 )
 from boostrank.objectives.engine.memory import MEMORY
-from boostrank.objectives.mix import Parts, on_one_scale
+from boostrank.objectives.mix import on_one_scale
+from boostrank.objectives.parts import Part
 from boostrank.objectives.validation import Floats, Integers, check_weight
 
 # Relative to a mean Hessian of 1. Hosts silently stop splitting, or fail, on Hessians of zero. The
@@ -54,7 +53,11 @@ class _Drawn(NamedTuple):
 
 
 def hand_over(
-    objective: Objective, preds: npt.NDArray[Any], data: HostData, round: int
+    objective: Objective,
+    preds: npt.NDArray[Any],
+    data: HostData,
+    training: Training,
+    round: int,
 ) -> tuple[Float32s, Float32s]:
     """Return the gradient and Hessian of a boosting round as a host gets them.
 
@@ -64,6 +67,7 @@ def hand_over(
     preds : array (n_docs,)
         The host's scores.
     data : HostData
+    training : Training
     round : int
 
     Returns
@@ -77,30 +81,30 @@ def hand_over(
     """
     if round == (objective.start_round or 1):
         warn_of_grades(data.labels, objective)
-    with failing_together(data.host):
-        corrected = correction(objective, data.host, np.size(preds), data.position)
+    with training.failing_together():
+        corrected = correction(objective, training, np.size(preds), data.position)
         whole = _read(objective, preds, data, round)
     if round == (objective.start_round or 1):
-        warn_of_equal_labels(whole.labels, np.diff(whole.boundaries), objective, data.host)
+        warn_of_equal_labels(whole.labels, np.diff(whole.boundaries), objective, training)
     drawn = whole
     if objective.query_fraction < 1.0:
-        drawn = _sample(objective, whole, data.host)
+        drawn = _sample(objective, whole, training)
         if corrected is not None:
             corrected.places = corrected.places[drawn.rows]
     rows = drawn.rows
-    with failing_together(data.host):
-        parts, derivatives, room = _evaluated(objective, whole, drawn, data.host, round, corrected)
-    means = _mean_hessians(data.host, derivatives)
-    share = parts[0][1].hessian_share
+    with training.failing_together():
+        parts, derivatives, room = _evaluated(objective, whole, drawn, training, round, corrected)
+    means = _mean_hessians(training, derivatives)
+    share = parts[0].objective.hessian_share
     grad, hess = derivatives[0]
     mean = means[0]
     if len(parts) > 1:
         grad, hess = on_one_scale(parts, derivatives, means, rescale=objective.rescale)
-        (mean,) = _mean_hessians(data.host, derivatives[:1])
+        (mean,) = _mean_hessians(training, derivatives[:1])
         share = 0.0
     # The mean Hessian that the host gets.
     scale = 1.0 if objective.rescale else mean
-    with failing_together(data.host):
+    with training.failing_together():
         weight = _document_weight(data, len(whole.scores))
         if rows is not None and len(weight):
             weight = weight[rows]
@@ -130,13 +134,13 @@ def _read(objective: Objective, preds: npt.NDArray[Any], data: HostData, round: 
     return _Drawn(scores, labels, boundaries, keys, None)
 
 
-def _sample(objective: Objective, whole: _Drawn, host: Host) -> _Drawn:
+def _sample(objective: Objective, whole: _Drawn, training: Training) -> _Drawn:
     """Draw the queries that a round learns from: each independently, and at least one."""
     numbers = query_uniforms(whole.keys, _SAMPLE)
     fraction = objective.query_fraction
     while True:
         taken = numbers < fraction
-        (count,) = mean_over_workers(host, [float(taken.sum())])
+        (count,) = training.mean([float(taken.sum())])
         if count > 0.0 or fraction >= 1.0:
             break
         fraction *= 2.0
@@ -160,10 +164,10 @@ def _evaluated(
     objective: Objective,
     whole: _Drawn,
     drawn: _Drawn,
-    host: Host,
+    training: Training,
     round: int,
     corrected: Correction | None,
-) -> tuple[Parts, Floats, Floats]:
+) -> tuple[list[Part], Floats, Floats]:
     """Return the parts of a round's loss, their gradients and Hessians, and the memory of these."""
     scores, labels, boundaries, keys, rows = drawn
     noisy = noise_room = scores
@@ -173,18 +177,15 @@ def _evaluated(
         noise = objective.perturb, objective.perturb_scale
         write_perturbed(*noise, keys, boundaries, _NOISE, scores, noisy)
     # The metrics that choose among several labels are over all queries.
-    seen = whole.scores, whole.labels, whole.boundaries
-    parts, labels_of = labelled_parts(objective, *seen, round, host)
-    parts = on_rows_trained(parts, host)
+    parts = objective.parts(training.view(whole.scores, whole.labels, whole.boundaries), round)
     draws = _draws(parts, keys, boundaries)
     room = MEMORY.take("derivatives", (2 * len(parts) * len(whole.scores),))
     derivatives = room[: 2 * len(parts) * len(scores)].reshape(len(parts), 2, len(scores))
-    for i, (_, part) in enumerate(parts):
+    for i, (_, part, own) in enumerate(parts):
         # In a mixture, only the parts to which noise makes a difference get it.
         seen_scores = noisy if part.perturbed or len(parts) == 1 else scores
         grad, hess = derivatives[i]
-        own = labels_of[i]
-        if rows is not None and isinstance(part, Preferences):  # pairs are rows of all documents
+        if rows is not None and part.of_rows:
             _write_taken(part, whole, own, seen_scores, rows, round, grad, hess)
             continue
         if rows is not None:
@@ -214,11 +215,11 @@ def _write_taken(
     grad[:], hess[:] = pulls[rows], bends[rows]
 
 
-def _draws(parts: Parts, keys: Keys, boundaries: Integers) -> list[Floats | None]:
+def _draws(parts: Sequence[Part], keys: Keys, boundaries: Integers) -> list[Floats | None]:
     """Draw the uniform numbers that each part asks for."""
     stream = itertools.count(_DRAWS)
     draws: list[Floats | None] = []
-    for _, part in parts:
+    for _, part, _ in parts:
         rows = np.empty((part.n_draws, boundaries[-1])) if part.n_draws else None
         for row in () if rows is None else rows:
             write_uniforms(keys, boundaries, next(stream), row)
@@ -226,7 +227,7 @@ def _draws(parts: Parts, keys: Keys, boundaries: Integers) -> list[Floats | None
     return draws
 
 
-def _mean_hessians(host: Host, derivatives: Floats) -> Sequence[float]:
+def _mean_hessians(training: Training, derivatives: Floats) -> Sequence[float]:
     """Return each part's mean Hessian over the documents of all workers that have a gradient.
 
     A gradient that is only rounding does not count: last bits must not change the mean.
@@ -236,7 +237,7 @@ def _mean_hessians(host: Host, derivatives: Floats) -> Sequence[float]:
         own = [
             n for (g, h), x in zip(derivatives, least, strict=True) for n in active_sums(g, h, x)
         ]
-        sums = mean_over_workers(host, own).reshape(-1, 3).tolist()
+        sums = training.mean(own).reshape(-1, 3).tolist()
         least = [ROUNDING * pulls / bends if bends else 0.0 for pulls, bends, _ in sums]
     return [bends / count if count else 1.0 for _, bends, count in sums]
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.collective import mean_over_workers
-from boostrank.hosts.data import Host
+from boostrank.hosts.training import Training
 from boostrank.objectives import Objective, Several
 from boostrank.objectives.preferences import has_preferences
 
@@ -176,7 +175,7 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
 
 
 def warn_of_equal_labels(
-    labels: npt.NDArray[Any], group: npt.NDArray[Any], objective: Objective, host: Host
+    labels: npt.NDArray[Any], group: npt.NDArray[Any], objective: Objective, training: Training
 ) -> None:
     """Warn if no query has two different labels, on all workers that train together.
 
@@ -185,7 +184,7 @@ def warn_of_equal_labels(
     labels : array (n_docs,)
     group : integer array (n_queries,)
     objective : Objective
-    host : {"lightgbm", "xgboost"}
+    training : Training
     """
     if has_preferences(objective):
         return
@@ -199,7 +198,7 @@ def warn_of_equal_labels(
     else:
         firsts = np.zeros(len(labels), dtype=np.int64)
     differing = sum(np.count_nonzero(own != own[firsts]) for own in known)
-    if mean_over_workers(host, [float(differing)])[0] == 0.0:
+    if training.mean([float(differing)])[0] == 0.0:
         warn(
             f"no query has two different labels: {objective.name} has nothing to learn an order "
             "from, and the model is constant. Check the labels, and that group or qid puts "

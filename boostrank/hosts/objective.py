@@ -9,11 +9,13 @@ from boostrank.hosts import rounds
 from boostrank.hosts.data import HostData, read
 from boostrank.hosts.gains import with_hosts_gain
 from boostrank.hosts.handover import hand_over
+from boostrank.hosts.training import Training
 from boostrank.objectives import Objective
+from boostrank.objectives.validation import Floats
 
 
 def gradient_for_host(
-    objective: Objective, args: tuple[Any, ...]
+    objective: Objective, args: tuple[Any, ...], weight: Floats | None = None
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Return the gradient and Hessian that a host asks for; `boostrank.hosts` lists the calls.
 
@@ -22,6 +24,8 @@ def gradient_for_host(
     objective : Objective
     args : tuple
         What the host passed.
+    weight : float64 array (n_docs,), optional
+        One for each document, in place of those of the data.
 
     Returns
     -------
@@ -35,16 +39,19 @@ def gradient_for_host(
     match args:
         case (preds, dataset_or_matrix):
             data = read(dataset_or_matrix)
+            training = Training(data.host)
             if data.host == "lightgbm":
-                round = rounds.of_lightgbm(objective, preds)
+                round = rounds.of_lightgbm(objective, preds, training)
             else:
-                round = rounds.of_xgboost_untold(objective)
+                round = rounds.of_xgboost_untold(objective, training)
         case (iteration, preds, matrix):
             data = read(matrix)
-            round = rounds.of_xgboost(objective, int(iteration))
-        case (labels, preds, weight, group):
-            data = HostData("lightgbm", labels, group, weight)
-            round = rounds.of_lightgbm(objective, preds)
+            training = Training(data.host)
+            round = rounds.of_xgboost(objective, int(iteration), training)
+        case (labels, preds, weights, group):
+            data = HostData("lightgbm", labels, group, weights)
+            training = Training(data.host)
+            round = rounds.of_lightgbm(objective, preds, training)
         case _:
             raise TypeError(
                 f"{type(objective).__name__} is called by LightGBM with (preds, Dataset) or "
@@ -52,7 +59,9 @@ def gradient_for_host(
                 f"(iteration, preds, DMatrix); got {len(args)} arguments. To evaluate it "
                 "yourself, call .grad_hess(scores, labels, group)"
             )
-    gradients = hand_over(with_hosts_gain(objective, data.host), preds, data, round)
+    if weight is not None:
+        data = data._replace(weight=weight)
+    gradients = hand_over(with_hosts_gain(objective, training), preds, data, training, round)
     if data.host == "lightgbm":
         rounds.lightgbm_done(objective, preds)
     return gradients

@@ -21,7 +21,7 @@ from boostrank.hosts.features import (
 from boostrank.hosts.ignored import LARGEST_GRADE
 from boostrank.hosts.monitoring import DEFAULT_METRIC
 from boostrank.metrics import evaluate, per_query_weight
-from boostrank.objectives import Objective, Preferences, Schedule, Several, Unbiased
+from boostrank.objectives import Objective, Preferences, Schedule, Several
 from boostrank.objectives.composite import Composite
 from boostrank.objectives.pairs import Pairs
 from boostrank.objectives.positions import Positions
@@ -395,7 +395,7 @@ def placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: b
             raise ValueError("pairs are given twice: by the objective, and to fit; leave one out")
         objective = Preferences(objective, pairs)
     if position is not None:
-        if not isinstance(objective, Unbiased):
+        if not objective.takes_positions:
             raise ValueError(
                 f"position is ignored by {objective.name}: to correct for it, wrap the "
                 "objective in boostrank.Unbiased"

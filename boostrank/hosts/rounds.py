@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from boostrank.hosts.data import check_lightgbm, settle_dart
 from boostrank.hosts.ignored import warn_of_lightgbms, warn_of_xgboosts
+from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import (
     lightgbms_update,
     register_with_xgboost,
-    training_booster,
     xgboost_calls_directly,
 )
 from boostrank.objectives import Objective
@@ -97,7 +97,7 @@ class _Calls:
 _calls = _Calls()
 
 
-def of_lightgbm(objective: Objective, preds: npt.NDArray[Any]) -> int:
+def of_lightgbm(objective: Objective, preds: npt.NDArray[Any], training: Training) -> int:
     """Return the round in which LightGBM hands over these predictions, and check its training.
 
     Parameters
@@ -105,6 +105,7 @@ def of_lightgbm(objective: Objective, preds: npt.NDArray[Any]) -> int:
     objective : Objective
     preds : array
         The very object that LightGBM passed.
+    training : Training
 
     Returns
     -------
@@ -118,7 +119,7 @@ def of_lightgbm(objective: Objective, preds: npt.NDArray[Any]) -> int:
     """
 
     def start() -> tuple[weakref.ref[Any] | None, int]:
-        booster = training_booster("lightgbm")
+        booster = training.booster
         if booster is None:
             return None, (objective.start_round or 1) - 1
         check_lightgbm(booster, objective)
@@ -143,13 +144,14 @@ def lightgbm_done(objective: Objective, preds: npt.NDArray[Any]) -> None:
     _calls.done(objective, preds)
 
 
-def of_xgboost(objective: Objective, iteration: int) -> int:
+def of_xgboost(objective: Objective, iteration: int, training: Training) -> int:
     """Return the round of an iteration, which starts at 0 in every training.
 
     Parameters
     ----------
     objective : Objective
     iteration : int
+    training : Training
 
     Returns
     -------
@@ -161,7 +163,7 @@ def of_xgboost(objective: Objective, iteration: int) -> int:
     ValueError
         If the schedule has no round left.
     """
-    booster = training_booster("xgboost")
+    booster = training.booster
     if booster is not None and iteration == 0:
         warn_of_xgboosts(booster, objective)
     if objective.start_round is not None:
@@ -172,7 +174,7 @@ def of_xgboost(objective: Objective, iteration: int) -> int:
     return 1 + (_continued(objective, done) if iteration == 0 else done)
 
 
-def of_xgboost_untold(objective: Objective) -> int:
+def of_xgboost_untold(objective: Objective, training: Training) -> int:
     """Return the round of a call without the iteration.
 
     XGBoost passes the iteration to classes that are registered with it. The first such call
@@ -183,6 +185,7 @@ def of_xgboost_untold(objective: Objective) -> int:
     Parameters
     ----------
     objective : Objective
+    training : Training
 
     Returns
     -------
@@ -208,7 +211,7 @@ def of_xgboost_untold(objective: Objective) -> int:
             "it (or call objective(iteration, preds, dmatrix) in it), with xgboost >= 3.2"
         )
     register_with_xgboost()
-    return of_xgboost(objective, 0)
+    return of_xgboost(objective, 0, training)
 
 
 def _continued(objective: Objective, done: int) -> int:

@@ -1,0 +1,156 @@
+"""The training that asks for gradients: its host and its workers, and what holds for all rounds."""
+
+import weakref
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from boostrank.hosts.collective import workers_of
+from boostrank.hosts.data import Host, rows_of_fold
+from boostrank.hosts.undocumented import training_booster, xgboost_cross_validates
+from boostrank.objectives.parts import Subset, View
+from boostrank.objectives.validation import Floats, Integers
+
+T = TypeVar("T")
+#: By Booster: what has been found out about its training.
+_known: weakref.WeakKeyDictionary[Any, dict[Hashable, Any]] = weakref.WeakKeyDictionary()
+
+
+class Training:
+    """The training from which an objective is called, in one round.
+
+    Parameters
+    ----------
+    host : {"lightgbm", "xgboost"}
+
+    Attributes
+    ----------
+    host
+    """
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self._workers = workers_of(host)
+
+    @cached_property
+    def booster(self) -> Any:
+        """The Booster of the host; None if it is not known."""
+        return training_booster(self.host)
+
+    def once(self, key: Hashable, find: Callable[[], T]) -> T:
+        """Return what `find` returns in the first round of the training that asks for the key."""
+        if self.booster is None:
+            return find()
+        known = _known.setdefault(self.booster, {})
+        if key not in known:
+            known[key] = find()
+        found: T = known[key]
+        return found
+
+    @property
+    def fold(self) -> tuple[Integers | None, Any]:
+        """Which rows of a whole LightGBM Dataset are trained on, and that Dataset.
+
+        The rows are None if they are all, and both are without a LightGBM Booster.
+        """
+        data = getattr(self.booster, "train_set", None)
+        return (None, None) if data is None else self.once(data, lambda: rows_of_fold(data))
+
+    @property
+    def is_distributed(self) -> bool:
+        """Whether other workers may be training together with this one."""
+        return self._workers is not None
+
+    def refuse_workers(self, who: str, what: str) -> None:
+        """Refuse to train on several workers with values that are given for rows of whole data.
+
+        Parameters
+        ----------
+        who, what : str
+            For the message.
+
+        Raises
+        ------
+        ValueError
+            If other workers may be training together with this one.
+        """
+        if self.is_distributed:
+            raise ValueError(
+                f"{who} does not train on several workers: they do not know which rows of {what} "
+                "are theirs"
+            )
+
+    def mean(self, numbers: Sequence[float]) -> Floats:
+        """Return the mean of each number over the workers; without other workers, the number.
+
+        Parameters
+        ----------
+        numbers : sequence of float
+            Equally many on each worker.
+
+        Returns
+        -------
+        float64 array (len(numbers),)
+        """
+        values = np.array(numbers, dtype=np.float64)
+        return self._workers.mean(values) if self._workers else values
+
+    @contextmanager
+    def failing_together(self) -> Iterator[None]:
+        """Raise an error of one worker on all of them.
+
+        Raises
+        ------
+        Exception
+            If another worker raised an error and this one did not: the same error (XGBoost), or a
+            RuntimeError that says so, raised later than its cause (LightGBM).
+        """
+        try:
+            yield
+        except Exception as error:
+            if self._workers:
+                error.add_note("Row and query numbers refer to the documents of one worker.")
+                self._workers.share_error(error)
+            raise
+        if self._workers:
+            self._workers.share_error(None)
+
+    def view(self, scores: Floats, labels: Floats, boundaries: Integers) -> "TrainingView":
+        """Return the documents of the round, as the objective sees them."""
+        return TrainingView(self, scores, labels, boundaries)
+
+
+class TrainingView(View):
+    """The documents of a round, and the rows of the user's data that they are."""
+
+    def __init__(
+        self, training: Training, scores: Floats, labels: Floats, boundaries: Integers
+    ) -> None:
+        super().__init__(scores, labels, boundaries)
+        self._training = training
+
+    def subset(self, who: str, what: str) -> Subset | None:
+        """Return the rows of a fold; see `View.subset`.
+
+        Raises
+        ------
+        ValueError
+            For several workers and XGBoost's cross-validation: it is not known which rows they
+            hold.
+        """
+        self._training.refuse_workers(who, what)
+        if self._training.host == "xgboost" and xgboost_cross_validates():
+            raise ValueError(
+                "xgboost.cv does not tell which rows of the data a fold has, so those of "
+                f"{who} cannot be found in it: train each fold with xgboost.train and what belongs "
+                "to its rows, or cross-validate with lightgbm.cv"
+            )
+        rows, whole = self._training.fold
+        return None if rows is None else Subset(rows, whole.get_group(), whole.num_data())
+
+    def once(self, key: Hashable, find: Callable[[], T]) -> T:
+        """Return what `find` returned in the first round; see `View.once`."""
+        return self._training.once(key, find)
