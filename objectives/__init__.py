@@ -17,6 +17,7 @@ composite    what objectives made of others share
 parts        the losses of a round, and what they look at
 several      objectives on several labels, combined into one
 unbiased     an objective that learns from clicks
+corrections  its three ways to correct them
 positions    where documents were shown, and how likely users are to look there
 sessions     sessions of clicks, and their pairs
 preferences  an objective on given pairs

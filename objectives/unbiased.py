@@ -54,14 +54,13 @@ import numpy as np
 from .base import Objective
 from .composite import Around, check_inner, joined
 from .contract import Contract
-from .engine.curvature import HESSIAN_FLOOR
+from .corrections import Additive, Correction, Given, Pairwise, Shown
 from .lambdarank import LambdaRank
 from .parameters import checked
 from .parts import Part, View
 from .positions import Positions, check_amount, check_position, check_propensity
 from .preferences import has_preferences
 from .ranknet import RankNet
-from .sessions import ClickPairs, Sessions, pairs_of, sessions_of
 from .validation import (
     PROBABILITIES,
     Floats,
@@ -72,23 +71,6 @@ from .validation import (
     check_positive,
     check_scores,
 )
-
-# Share of a Newton step by which a round moves additive factors; trees take about as small steps.
-RATE = 0.05
-# No step at positions without curvature.
-EPS = 1e-3
-
-
-def _weigh(pairs: ClickPairs, sessions: Sessions, pulls: Floats, bends: Floats, n: int) -> Floats:
-    """Weight the derivatives of copies in place; return the sums of (30) and (31)."""
-    (plus, minus), own = pairs.factors, sessions.own
-    weight = np.where(pairs.other, 1.0 / (plus * minus), 0.0)  # (21)
-    for values, sign in ((pulls, -1.0), (bends, 1.0)):
-        values *= weight
-        values[own] = 0.0
-        values[own] = sign * np.bincount(sessions.copy, values, len(own))
-    over_others = np.bincount(pairs.places[0], pairs.loss / minus, n)  # (30)
-    return np.array([over_others, np.bincount(pairs.places[1], pairs.loss / plus, n)])  # (31)
 
 
 @dataclass(frozen=True)
@@ -177,9 +159,10 @@ class Unbiased(Around):
             if not isinstance(self.propensity, str):
                 raise ValueError("initial is where learnt factors start; propensities are given")
             rows = np.atleast_2d(np.asarray(self.initial, dtype=np.float64))
-            if rows.ndim != 2 or len(rows) != self._n_rows or not np.isfinite(rows).all():
+            n_rows = self.correction.n_rows
+            if rows.ndim != 2 or len(rows) != n_rows or not np.isfinite(rows).all():
                 raise ValueError(
-                    f"initial must be {self._n_rows} x n_positions finite numbers, got shape "
+                    f"initial must be {n_rows} x n_positions finite numbers, got shape "
                     f"{np.shape(self.initial)}"
                 )
             self._set(initial=tuple(map(tuple, rows.tolist())))
@@ -194,8 +177,11 @@ class Unbiased(Around):
         return isinstance(self.propensity, str)
 
     @property
-    def _n_rows(self) -> int:
-        return 2 if self.propensity == "pairwise" else 1
+    def correction(self) -> Correction:
+        """How clicks are corrected, with factors of positions."""
+        kinds = {"pairwise": Pairwise, "additive": Additive}
+        kind = kinds[self.propensity] if isinstance(self.propensity, str) else Given
+        return kind(self.clip, self.regularization)
 
     @property
     def contract(self) -> Contract:
@@ -223,8 +209,6 @@ class Unbiased(Around):
     def parts(self, view: View, round: int | None) -> list[Part]:
         """Return those of the objective inside; see `Objective.parts`."""
         return self.objective.parts(view, round)
-
-    # ---- positions and factors -------------------------------------------------------------------
 
     def places(self, n_docs: int, position: Any = None) -> Integers:
         """Return the index of each document's factor, from 0.
@@ -288,7 +272,7 @@ class Unbiased(Around):
         if not self.learns:
             return np.array([self.propensity])
         if self.initial is None:
-            return np.full((self._n_rows, n_positions), float(self.propensity == "pairwise"))
+            return np.full((self.correction.n_rows, n_positions), self.correction.neutral)
         start = np.array(self.initial)
         if start.shape[1] < n_positions:
             raise ValueError(
@@ -297,155 +281,14 @@ class Unbiased(Around):
             )
         return start
 
-    def learnt(self, factors: Floats, sums: Floats) -> Floats:
-        """Return the factors after a round.
-
-        Parameters
-        ----------
-        factors : float64 array (1 or 2, n_positions)
-        sums : float64 array (3 or 2, n_positions)
-            As `write_part` and `additive_sums` return them; means over workers will do.
-
-        Returns
-        -------
-        float64 array, like `factors`
-        """
-        if self.propensity == "pairwise":  # (30), (31)
-            rows = []
-            for old, total in zip(factors, sums, strict=True):
-                if total[0] <= 0.0:
-                    rows.append(old)
-                    continue
-                share = (total / total[0]) ** (1.0 / (1.0 + self.regularization))
-                rows.append(np.where(total > 0.0, share, old))
-            return np.array(rows)
-        pull, curvature, count = sums
-        ridge = self.regularization * count
-        moved = factors[0] - RATE * (pull + ridge * factors[0]) / (curvature + ridge + EPS)
-        return np.asarray((moved - moved[0])[None])
-
-    @staticmethod
-    def additive_sums(places: Integers, grad: Floats, hess: Floats, n: int) -> Floats:
-        """Return the sums of gradients, of Hessians and of documents at each position.
-
-        Parameters
-        ----------
-        places : int64 array (n_docs,)
-        grad, hess : float64 arrays (n_docs,)
-        n : int
-            Number of positions.
-
-        Returns
-        -------
-        float64 array (3, n)
-        """
-        return np.array(
-            [np.bincount(places, values, n) for values in (grad, hess, np.ones(len(places)))]
-        )
-
-    # ---- the loss --------------------------------------------------------------------------------
-
-    def write_part(
-        self,
-        part: Objective,
-        scores: Floats,
-        clicks: Floats,
-        boundaries: Integers,
-        round: int | None,
-        grad: Floats,
-        hess: Floats,
-        draws: Floats | None,
-        places: Integers,
-        factors: Floats,
-    ) -> Floats | None:
-        """Write gradient and Hessian of one part of the objective inside.
-
-        Parameters
-        ----------
-        part : Objective
-            The objective of one of `parts`.
-        scores, clicks, boundaries, round, grad, hess, draws
-            As in `Objective.write_derivatives`.
-        places : int64 array (n_docs,)
-        factors : float64 array (1 or 2, n_positions)
-
-        Returns
-        -------
-        float64 array (2, n_positions) or None
-            For factors of pairs: the sums of (30) and (31).
-        """
-        if self.propensity == "additive":
-            moved = scores + factors[0][places]
-            part.write_derivatives(moved, clicks, boundaries, round, grad, hess, draws)
-            return None
-        sessions = sessions_of(clicks, boundaries)
-        rows, copy = sessions.rows, sessions.copy
-        only = np.zeros(len(rows))
-        only[sessions.own] = 1.0  # e_i
-        pulls, bends = np.empty(len(rows)), np.empty(len(rows))
-        drawn = None if draws is None else np.ascontiguousarray(draws[:, rows])
-        part.write_derivatives(scores[rows], only, sessions.boundaries, round, pulls, bends, drawn)
-        n = len(scores)
-        sums = None
-        if self.propensity == "pairwise":
-            pairs = self._pairs(part, sessions, scores, clicks, places, factors, pulls)
-            sums = _weigh(pairs, sessions, pulls, bends, factors.shape[1])
-            grad[:] = np.bincount(rows, pulls, n)
-            hess[:] = np.bincount(rows, bends, n)
-        else:
-            weight = 1.0 / np.maximum(factors[0][places[sessions.clicked]], self.clip)
-            if part.contract.shift_invariant:
-                grad[:], hess[:] = 0.0, 0.0
-            else:  # L(s; 0)
-                part.write_derivatives(scores, np.zeros(n), boundaries, round, grad, hess, draws)
-                pulls -= grad[rows]
-                bends -= hess[rows]
-            grad += np.bincount(rows, pulls * weight[copy], n)  # (4)
-            hess += np.bincount(rows, bends * weight[copy], n)
-        np.maximum(hess, HESSIAN_FLOOR, out=hess)
-        if part.hessian == "constant":
-            hess[:] = 1.0
-        return sums
-
-    def _pairs(
-        self,
-        part: Objective,
-        sessions: Sessions,
-        scores: Floats,
-        clicks: Floats,
-        places: Integers,
-        factors: Floats,
-        pulls: Floats,
-    ) -> ClickPairs:
-        sigma = part.sigma  # type: ignore[attr-defined]
-        clipped = np.maximum(factors, self.clip)
-        return pairs_of(sessions, scores, clicks, places, clipped, pulls, sigma)
-
-    def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
+    def _shown(self, scores: Floats, clicks: Floats, boundaries: Integers) -> Shown:
         places = self.places(len(scores))
         factors = self.start(int(places.max(initial=0)) + 1)
-        inner = self.objective
-        if self.propensity == "additive":
-            inner._loss(scores + factors[0][places], labels, boundaries, loss)
-            return
-        sessions = sessions_of(labels, boundaries)
-        rows, copy = sessions.rows, sessions.copy
-        query = np.searchsorted(boundaries, sessions.clicked, side="right") - 1
-        only = np.zeros(len(rows))
-        only[sessions.own] = 1.0
-        if self.propensity == "pairwise":
-            pulls, bends = np.empty(len(rows)), np.empty(len(rows))
-            inner.write_derivatives(scores[rows], only, sessions.boundaries, None, pulls, bends)
-            pairs = self._pairs(inner, sessions, scores, labels, places, factors, pulls)
-            of_pair = pairs.loss / (pairs.factors[0] * pairs.factors[1])  # (21)
-            loss += np.bincount(query[copy], of_pair, len(loss))
-            return
-        each, nothing = np.zeros(len(sessions.clicked)), np.zeros(len(loss))
-        inner._loss(scores[rows], only, sessions.boundaries, each)
-        if not inner.contract.shift_invariant:
-            inner._loss(scores, np.zeros(len(scores)), boundaries, nothing)
-        weight = 1.0 / np.maximum(factors[0][places[sessions.clicked]], self.clip)
-        loss += nothing + np.bincount(query, weight * (each - nothing[query]), len(loss))
+        return Shown(scores, clicks, boundaries, places, factors)
+
+    def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
+        shown = self._shown(scores, labels, boundaries)
+        self.correction.add_loss(self.objective, shown, loss)
 
     def _grad_hess(
         self,
@@ -456,8 +299,5 @@ class Unbiased(Around):
         hess: Floats,
         draws: Floats | None = None,
     ) -> None:
-        places = self.places(len(scores))
-        factors = self.start(int(places.max(initial=0)) + 1)
-        self.write_part(
-            self.objective, scores, labels, boundaries, None, grad, hess, draws, places, factors
-        )
+        shown = self._shown(scores, labels, boundaries)
+        self.correction.write_part(self.objective, shown, None, grad, hess, draws)

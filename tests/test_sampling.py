@@ -129,8 +129,8 @@ def test_clicks_of_the_sample(data):
     own = alone(clicks, rows)
     pull, bend = boostrank.RankNet().grad_hess(scores[rows], own.y, own.group)
     mean = bend[pull != 0].mean()
-    sums = learnt.additive_sums(place[rows], pull / mean, bend / mean, 15)
-    factors = learnt.learnt(np.zeros((1, 15)), sums)
+    sums = learnt.correction.sums(None, place[rows], pull / mean, bend / mean, 15)
+    factors = learnt.correction.learnt(np.zeros((1, 15)), sums)
     np.testing.assert_allclose(boostrank.position_bias(model).factors, factors)
 
 

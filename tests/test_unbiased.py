@@ -9,6 +9,7 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from boostrank.objectives.corrections import Shown
 from oracle import gradient, lambdarank_pairs
 from training import LIGHTGBM, XGBOOST, mean_hessian
 
@@ -138,11 +139,10 @@ def test_pairwise_divides_each_pair_by_both_factors_equation_21(objective, sessi
     np.testing.assert_allclose(grad, want, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(hess, np.maximum(bend, 1e-10), rtol=1e-9)
     boundaries = np.append(0, np.cumsum(group))
-    found = unbiased.write_part(
-        objective, scores, clicks, boundaries, None, grad, hess, None, position - 1, factors
-    )
+    shown = Shown(scores, clicks, boundaries, position - 1, factors)
+    found = unbiased.correction.write_part(objective, shown, None, grad, hess, None)
     np.testing.assert_allclose(found, sums, rtol=1e-9)
-    new = unbiased.replace(regularization=1.0).learnt(factors, sums)
+    new = unbiased.replace(regularization=1.0).correction.learnt(factors, sums)
     seen = sums > 0
     np.testing.assert_allclose(new[seen], np.sqrt(sums / sums[:, :1])[seen])
     np.testing.assert_array_equal(new[~seen], factors[~seen])

@@ -13,6 +13,7 @@ import numpy as np
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_init_model
 from boostrank.objectives import Objective, Unbiased
+from boostrank.objectives.corrections import Shown
 from boostrank.objectives.validation import Floats, Integers
 
 _ATTRIBUTE = "boostrank_position_bias"
@@ -114,7 +115,7 @@ def _keep(booster: Any, form: str, factors: Floats) -> None:
         setattr(booster, _ATTRIBUTE, (form, factors))
 
 
-class Correction:
+class CorrectedRound:
     """Corrects the gradients of one round for positions, and learns from them."""
 
     def __init__(self, objective: Unbiased, training: Training, n_docs: int, shown: Any) -> None:
@@ -178,9 +179,8 @@ class Correction:
         draws: Floats | None,
     ) -> None:
         """Write gradient and Hessian of a part, as `Objective.write_derivatives` does."""
-        self.sums = self.objective.write_part(
-            part, scores, clicks, boundaries, round, grad, hess, draws, self.places, self.factors
-        )
+        shown = Shown(scores, clicks, boundaries, self.places, self.factors)
+        self.sums = self.objective.correction.write_part(part, shown, round, grad, hess, draws)
 
     def learn(self, grad: Floats, hess: Floats, mean: float) -> None:
         """Learn from the gradients of all parts together, and keep the factors for the next round.
@@ -193,17 +193,16 @@ class Correction:
         """
         if not self.objective.learns:
             return
-        n = self.factors.shape[1]
-        if self.sums is None:
-            self.sums = self.objective.additive_sums(self.places, grad / mean, hess / mean, n)
-        shared = self.training.mean(self.sums.ravel().tolist())
-        factors = self.objective.learnt(self.factors, shared.reshape(self.sums.shape))
+        correction, n = self.objective.correction, self.factors.shape[1]
+        sums = correction.sums(self.sums, self.places, grad / mean, hess / mean, n)
+        shared = self.training.mean(sums.ravel().tolist())
+        factors = correction.learnt(self.factors, shared.reshape(sums.shape))
         _keep(self.training.booster, str(self.objective.propensity), factors)
 
 
 def correction(
     objective: Objective, training: Training, n_docs: int, shown: Any
-) -> Correction | None:
+) -> CorrectedRound | None:
     """Return the correction of a round, or None unless the objective is Unbiased.
 
     Parameters
@@ -216,7 +215,7 @@ def correction(
 
     Returns
     -------
-    Correction or None
+    CorrectedRound or None
 
     Raises
     ------
@@ -225,7 +224,7 @@ def correction(
     """
     if not isinstance(objective, Unbiased):
         return None
-    return Correction(objective, training, n_docs, shown)
+    return CorrectedRound(objective, training, n_docs, shown)
 
 
 def _positions(objective: Unbiased, training: Training, shown: Any) -> tuple[Integers | None, bool]:

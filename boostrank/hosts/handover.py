@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.clicks import Correction, correction
+from boostrank.hosts.clicks import CorrectedRound, correction
 from boostrank.hosts.data import HostData
 from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades
 from boostrank.hosts.passes import Float32s, active_sums, spread, to_float32
@@ -166,7 +166,7 @@ def _evaluated(
     drawn: _Drawn,
     training: Training,
     round: int,
-    corrected: Correction | None,
+    corrected: CorrectedRound | None,
 ) -> tuple[list[Part], Floats, Floats]:
     """Return the parts of a round's loss, their gradients and Hessians, and the memory of these."""
     scores, labels, boundaries, keys, rows = drawn
