@@ -87,8 +87,8 @@ class Tuning(NamedTuple):
 
     direct: int = 400  # documents of the longest query that is one block
     block: int = 128  # documents per block of the far field
-    part: int = 384  # documents of a part of several grades, or more where that would make
-    parts: int = 64  # over so many parts
+    part: int = 384  # documents of the smallest parts of several grades
+    parts: int = 16  # parts of several grades at a time
     levels: int = 32  # up to so many grades are parts of their own,
     documents: int = 24  # if they have at least so many documents on average
 

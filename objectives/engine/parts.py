@@ -7,6 +7,8 @@ are then split in turn. The smallest have a single block. This takes O(n) time a
 O(n log n) where most grades differ.
 """
 
+import math
+
 import numpy as np
 
 from ..validation import Floats, Integers
@@ -32,6 +34,7 @@ from .columns import (
     WORTH,
     Columns,
     Rules,
+    Tuning,
     write_decays,
     write_padding,
 )
@@ -124,6 +127,19 @@ def _grades(p: Rules, n: int, w: Columns, level: Integers) -> Integers:
 
 
 @jit_helper
+def _size_of_parts(size: int, tuning: Tuning) -> int:
+    """Return how many documents parts of several grades have.
+
+    Time grows with the square of their number, so there are levels of them: as few as `parts` at a
+    time allow, each with about as many parts as the others.
+    """
+    smallest = size / tuning.part
+    levels = max(1.0, math.ceil(math.log(smallest) / math.log(tuning.parts)))
+    # At most half, so that what is divided has several parts.
+    return min(int(size / smallest ** (1.0 / levels)), size // 2)
+
+
+@jit_helper
 def _divide(
     p: Rules,
     direct: int,
@@ -139,8 +155,7 @@ def _divide(
     """
     size, grades = begins[last] - begins[lowest], last - lowest
     few = grades <= p.tuning.levels and size >= p.tuning.documents * grades
-    # At most `direct`, so that what is divided has several parts.
-    most = 0 if few or size <= direct else min(max(size // p.tuning.parts, p.tuning.part), direct)
+    most = 0 if few or size <= direct else _size_of_parts(size, p.tuning)
     part, first = 0, lowest
     grades_in[0] = 0
     for grade in range(lowest, last):
