@@ -15,6 +15,7 @@ from boostrank.objectives.validation import check_group
 
 import boostrank
 from boostrank.hosts import handover, passes
+from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import xgboost_field
 
 MANY = 200_003  # documents: enough for several threads, and not a multiple of a block
@@ -200,10 +201,10 @@ def test_rounding_does_not_move_the_mean_hessian(unit, rng):
     grad[:100] *= 1e-6  # saturated: gradient and Hessian are small together
     hess[:100] *= 1e-6
     grad[100:400] = 0.0
-    (exact,) = handover._mean_hessians("lightgbm", np.stack([grad, hess])[None])
+    (exact,) = handover._mean_hessians(Training("lightgbm"), np.stack([grad, hess])[None])
     assert exact == pytest.approx(hess[grad != 0.0].mean(), rel=1e-12)
     grad[100:300] = rng.normal(size=200) * 1e-16 * unit
-    (rounded,) = handover._mean_hessians("lightgbm", np.stack([grad, hess])[None])
+    (rounded,) = handover._mean_hessians(Training("lightgbm"), np.stack([grad, hess])[None])
     assert rounded == exact
 
 
