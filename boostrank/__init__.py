@@ -26,7 +26,7 @@ plot         figures of comparisons, objectives and benchmarks
 lab          the workbench: compares, tunes, times and draws; the command line
 linear       SmoothRank and the perceptron, for linear scores
 directness   how far an objective's value is from a metric's, and what that guarantees
-optional     what is said where a package is missing that only some functions need
+messages     what is said in several places: warnings, packages that are missing
 """
 
 from boostrank.choice import choose_signal
@@ -34,9 +34,10 @@ from boostrank.comparison import compare
 from boostrank.datasets import group_folds
 from boostrank.directness import directness, soft_ndcg_bound
 from boostrank.export import export
-from boostrank.hosts.clicks import PositionBias, position_bias
+from boostrank.hosts.metric import metric
+from boostrank.hosts.position_bias import PositionBias, position_bias
 from boostrank.kernels import compile
-from boostrank.metrics import evaluate, metric
+from boostrank.metrics import evaluate
 from boostrank.objectives import CLASSES, Mix, Preferences, Schedule, Several, Unbiased
 from boostrank.objectives.registry import *  # noqa: F403
 from boostrank.registry import objective, objective_names

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from boostrank.optional import needs
+from boostrank.messages import needs
 
 try:
     from sklearn.base import BaseEstimator, clone

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boostrank.hosts.ignored import warn
+from boostrank.messages import needs, warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_flag
-from boostrank.optional import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

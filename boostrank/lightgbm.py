@@ -22,9 +22,9 @@ from boostrank.hosts.features import (
     read_features,
 )
 from boostrank.hosts.ignored import EVAL_AT, OTHER_NAMES, cutoffs_are_reported
+from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import read_booster
 from boostrank.hosts.stopping import first_stop, rounds_in, waiting_lightgbm, warn_of_cut
-from boostrank.metrics import Metric
 from boostrank.objectives import Objective
 
 _STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change")

@@ -22,6 +22,7 @@ from boostrank.hosts.features import (
     omits,
     read_features,
 )
+from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import (
     MISSING,
     best_rounds,
@@ -30,7 +31,6 @@ from boostrank.hosts.model_files import (
     to_continue,
 )
 from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
-from boostrank.metrics import Metric
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
 

@@ -14,7 +14,7 @@ gains        the parameters `gain` and `discount`
 targets      the parameter `target`
 mix          two objectives, one fading into the other
 composite    what objectives made of others share
-parts        the losses of a round, and what they look at
+view         the losses of a round, and what they look at
 several      objectives on several labels, combined into one
 unbiased     an objective that learns from clicks
 corrections  its three ways to correct them

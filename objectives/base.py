@@ -16,7 +16,6 @@ from .engine.driver import Kernel
 from .engine.intake import added_up, copied
 from .gains import Gain, gains_of
 from .parameters import cutoff, flag, fraction, noise, positive, random_seed
-from .parts import Part, View
 from .schedules import Schedule
 from .validation import (
     AMOUNTS,
@@ -31,6 +30,7 @@ from .validation import (
     check_scores,
     check_weight,
 )
+from .view import Part, View
 
 
 class ShownSignature:

@@ -71,7 +71,7 @@ from .engine.logistic import (
 )
 from .engine.pairs import Document, pair_loop
 from .engine.sigmoid import SigmoidKernel, Sums, step
-from .engine.targets import NDCG, VARIANTS, add_swapped_pairs
+from .engine.swaps import NDCG, VARIANTS, add_swapped_pairs
 from .gains import Gain, discount_field, gain_field
 from .parameters import checked, choice, cutoff, flag, positive, schedulable
 from .schedules import Schedule

@@ -44,9 +44,9 @@ from .composite import OF_CHILDREN, Composite, check_part
 from .engine.curvature import HESSIAN_FLOOR
 from .engine.jit import jit_entry, jit_ordered
 from .engine.threads import BLOCK, over_documents
-from .parts import Part, View
 from .schedules import Schedule
 from .validation import Floats, Integers, check_share
+from .view import Part, View
 
 
 def on_one_scale(

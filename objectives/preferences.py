@@ -57,17 +57,17 @@ from .engine.gains import rank_discount
 from .engine.hinge import _violation
 from .engine.jit import jit_helper, jit_inline, jit_ordered
 from .engine.order import all_equal, order_by_score
-from .engine.targets import LAMBDA, LOSS2, MU, norm_factor, swap_of, swaps_of
+from .engine.swaps import LAMBDA, LOSS2, MU, norm_factor, swap_of, swaps_of
 from .engine.vector import logistic, logistic_loss
 from .frank import FRank
 from .gbrank import GBRank
 from .lambdarank import LambdaRank, LambdaRankParams
 from .pairs import Pairs
-from .parts import Part, View
 from .rankboost import WORST_LEAD, RankBoost
 from .ranknet import RankNet
 from .ranksvm import RankSVM
 from .validation import Floats, Integers
+from .view import Part, View
 
 #: The objectives that learn from given pairs, by name; below, the kernels' codes for their losses.
 INSIDE: Mapping[str, type[Objective]] = {

@@ -41,8 +41,8 @@ from .composite import OF_CHILDREN, check_part
 from .contract import Contract
 from .mix import Sum, weighted
 from .parameters import ArrayParameter, flag
-from .parts import Part, View
 from .validation import Floats, Integers, check_labels, check_positive, check_share
+from .view import Part, View
 
 # A metric is kept to within this of its bound: as wide as a round's change, or it would swing.
 BAND = 0.002

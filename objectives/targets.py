@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .engine.gains import Discount
-from .engine.targets import DCG, TARGETS
+from .engine.swaps import DCG, TARGETS
 from .gains import Gain, compiled_discount, gains_of
 from .validation import Floats, Integers
 

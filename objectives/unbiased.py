@@ -57,7 +57,6 @@ from .contract import Contract
 from .corrections import Additive, Correction, Given, Pairwise, Shown
 from .lambdarank import LambdaRank
 from .parameters import checked
-from .parts import Part, View
 from .positions import Positions, check_amount, check_position, check_propensity
 from .preferences import has_preferences
 from .ranknet import RankNet
@@ -71,6 +70,7 @@ from .validation import (
     check_positive,
     check_scores,
 )
+from .view import Part, View
 
 
 @dataclass(frozen=True)

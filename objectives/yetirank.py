@@ -13,7 +13,7 @@ Definition
     order t  = documents by descending s_i + noise_it, t = 1..P
     w_ij     = sum over orders t in which i and j are neighbours at the ranks r, r + 1 of
                |y_i - y_j| decay^(r - 1) / P, or with a `target`, of what the swap of the two
-               changes in that metric of the order (`engine.targets`), over P      (1)
+               changes in that metric of the order (`engine.swaps`), over P      (1)
     loss     = sum over pairs y_i > y_j of w_ij ln(1 + e^{-(s_i - s_j)})         (2)
 
 Symbols
@@ -57,7 +57,7 @@ from .engine.driver import query_kernel
 from .engine.gains import Discount
 from .engine.jit import jit_helper, jit_inline
 from .engine.order import all_equal, write_order
-from .engine.targets import swap_of, swaps_of
+from .engine.swaps import swap_of, swaps_of
 from .engine.vector import exponentials, logistic_loss, padded
 from .gains import Gain, discount_field, gain_field
 from .parameters import checked, count

@@ -58,7 +58,9 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "bisection": HINGES,
     "cache": (("gbrank", "machine_code"), ("processes",)),
     "columns": (SIGMOIDS, ("blocks",)),
+    "composite": (("mix", "unbiased", "preferences", "several"), ("mix", "schedules", "gains")),
     "contract": (("lambdarank", "mix", "million", "contract", "costs"), ("mix",)),
+    "corrections": (("unbiased",), ("unbiased",)),
     "curvature": (("frank", "sdcg", "soft-ndcg"), ()),
     "calibrated": (("calibrated",), ("claims",)),
     "divided": (("lambdarank", "divided"), ("blocks",)),
@@ -68,7 +70,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "frank": (("frank",), ("blocks", "pairwise")),
     "draws": (("yetirank", "pl-rank"), ("draws", "perturb", "sampling")),
     "engine/gains": (("sdcg", "lambdarank", "slam"), ("blocks", "gains", "softrank_slam")),
-    "engine/targets": (("lambdarank", "yetirank"), ("claims",)),
+    "swaps": (("lambdarank", "yetirank"), ("claims",)),
     "gains": (("sdcg", "lambdarank"), ("gains", "objective")),
     "gbrank": (("gbrank",), ("pairwise",)),
     "hinge": HINGES,
@@ -118,13 +120,14 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "threads": (("listnet", "passes", "processes"), ("passes", "processes")),
     "unbiased": (("unbiased",), ("unbiased",)),
     "validation": (("gbrank", "slam"), ("objective", "schedules")),
+    "view": (("mix", "several", "preferences"), ("mix", "several", "preferences")),
     "vector": (SIGMOIDS, ("blocks",)),
     "xe_ndcg": (("xe-ndcg",), ("hosts",)),
     "yetirank": (("yetirank",), ("hosts",)),
 }
 # Faults that no test can catch, as this script prints them, and why.
 EQUIVALENT = {
-    "around: kw_only=True => kw_only=False": (
+    "composite: kw_only=True => kw_only=False": (
         "its only argument is declared again where it is used"
     ),
     "bisection.halve: lowest + 1 => lowest - 1 (2)": (
@@ -142,7 +145,7 @@ EQUIVALENT = {
     " else 1": ("without a rest the first grade is in the table"),
     "engine/gains: np.arange(32.0) => np.arange(33.0)": ("no grade above 31 is looked up"),
     "engine/gains: np.arange(4096) => np.arange(4097)": ("the same number, looked up"),
-    "engine/targets.swaps_of: (2, n) => (3, n)": ("a row that nobody reads"),
+    "swaps.swaps_of: (2, n) => (3, n)": ("a row that nobody reads"),
     "jit.__init__: self.state.flags.noalias = True => self.state.flags.noalias = False": (
         "loops check for overlap: they take longer"
     ),

@@ -39,7 +39,7 @@ from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.results import FoldResult
 from boostrank.lab.settings import METRICS, Settings
-from boostrank.optional import CLI
+from boostrank.messages import CLI
 from boostrank.presets import REGULARIZED
 
 pytestmark = pytest.mark.usefixtures("no_figures")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from boostrank.objectives.parts import View
+from boostrank.objectives.view import View
 
 import boostrank
 from boostrank.registry import make_objective

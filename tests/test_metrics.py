@@ -20,7 +20,8 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
 
-from boostrank.metrics import CONVENTIONS, evaluate, metric
+from boostrank.hosts.metric import metric
+from boostrank.metrics import CONVENTIONS, evaluate
 
 FIVE_PARTS = ("S1", "S2", "S3", "S4", "S5")
 EVERY_MEASURE = (

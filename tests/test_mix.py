@@ -9,7 +9,7 @@ import xgboost as xgb
 from boostrank.objectives import REGISTRY
 from boostrank.objectives.engine.threads import BLOCK
 from boostrank.objectives.mix import on_one_scale
-from boostrank.objectives.parts import Part
+from boostrank.objectives.view import Part
 from oracle import FLOOR, ORACLES, gradient, tau_of_round
 from training import (
     LIGHTGBM,

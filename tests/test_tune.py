@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
-from boostrank.lab import reading, search_space, tune
+from boostrank.lab import reading, search, search_space
 from boostrank.lab.cli import tune as command_line
 from boostrank.lab.cli.app import app
 from boostrank.lab.learners import Learner
@@ -57,11 +57,11 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         spread = np.arange(len(job.data.group))[:, None] / 1e3
         return np.minimum(params["learning_rate"], 0.1) + steps + spread
 
-    monkeypatch.setattr(tune, "cross_validate", figures)
+    monkeypatch.setattr(search, "cross_validate", figures)
     return calls
 
 
-def same(a: tune.Trial, b: tune.Trial) -> bool:
+def same(a: search.Trial, b: search.Trial) -> bool:
     return (
         (a.number, a.params, a.pruned, a.rounds) == (b.number, b.params, b.pruned, b.rounds)
     ) and np.array_equal(a.figures, b.figures, equal_nan=True)
@@ -75,13 +75,13 @@ def test_one_standard_error_by_hand() -> None:
     worse = np.array([0.0, 0.0, 0.1, 0.1])  # mean .05; spread .0577, standard error .0289
     noisy = np.array([-0.1, 0.1, 0.2, -0.1])  # mean .025; spread .15, standard error .075
     columns = [best - worse, best - noisy, best, best]
-    assert tune.one_standard_error(np.column_stack(columns)) == 1
-    assert tune.one_standard_error(np.column_stack([columns[0], best])) == 1
+    assert search.one_standard_error(np.column_stack(columns)) == 1
+    assert search.one_standard_error(np.column_stack([columns[0], best])) == 1
     # Every query is behind by the same amount: no error at all.
-    assert tune.one_standard_error(np.column_stack([best - 1e-9, best])) == 1
+    assert search.one_standard_error(np.column_stack([best - 1e-9, best])) == 1
     with_nan = np.vstack([np.column_stack(columns), [np.nan] * 4])
-    assert tune.one_standard_error(with_nan) == 1
-    assert tune.one_standard_error([[0.1, 0.3, 0.2]]) == 1
+    assert search.one_standard_error(with_nan) == 1
+    assert search.one_standard_error([[0.1, 0.3, 0.2]]) == 1
 
 
 # ---- trials --------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def test_one_standard_error_by_hand() -> None:
 def test_the_first_trial_is_plain_cross_validation_of_the_defaults(
     learner: Learner, data: RankingData, tmp_path: Path
 ) -> None:
-    trial = tune.tune(data, learner, tmp_path, **SMALL | {"n_trials": 1}, seed=4).default
+    trial = search.tune(data, learner, tmp_path, **SMALL | {"n_trials": 1}, seed=4).default
     stages = np.zeros((2, 6, 24))
     for repeat in range(2):
         for train, test in boostrank.group_folds(data.group, 3, seed=4 + repeat):
@@ -123,7 +123,7 @@ def test_the_first_trial_is_plain_cross_validation_of_the_defaults(
                     values, data.y[test], data.group[queries], ("ndcg@10",), per_query=True
                 )["ndcg@10"]
     figures = stages.mean(axis=0).T
-    column = tune.one_standard_error(figures)
+    column = search.one_standard_error(figures)
     assert trial.rounds == column + 1
     np.testing.assert_allclose(trial.figures, figures[:, column], rtol=1e-12)
     assert np.isnan(trial.figures[0])
@@ -138,7 +138,7 @@ def test_the_first_trial_is_plain_cross_validation_of_the_defaults(
 
 def test_folds_at_a_time_change_nothing(data: RankingData, tmp_path: Path) -> None:
     one, three = (
-        tune.tune(data, RANKNET, tmp_path / str(n), **SMALL, n_jobs=n).trials for n in (1, 3)
+        search.tune(data, RANKNET, tmp_path / str(n), **SMALL, n_jobs=n).trials for n in (1, 3)
     )
     assert len(one) == 3
     assert all(map(same, one, three))
@@ -153,10 +153,10 @@ def test_what_is_tried_reaches_objective_and_trees(
     learner = Learner("ranknet", host, boostrank.RankNet())
     trees, objective = search_space.TREES[host], search_space.objective_space
     monkeypatch.setitem(search_space.TREES, host, {})
-    first = tune.tune(data, learner, tmp_path / "objective", **SMALL).trials
+    first = search.tune(data, learner, tmp_path / "objective", **SMALL).trials
     monkeypatch.setitem(search_space.TREES, host, trees)
     monkeypatch.setattr(search_space, "objective_space", lambda _: {})
-    second = tune.tune(data, learner, tmp_path / "trees", **SMALL).trials
+    second = search.tune(data, learner, tmp_path / "trees", **SMALL).trials
     for trials, space in ((first, objective(boostrank.RankNet())), (second, trees)):
         assert len({trial.mean for trial in trials}) == 3
         assert all(trial.params.keys() == space.keys() for trial in trials)
@@ -166,7 +166,7 @@ def test_the_seed_decides_what_is_tried(
     data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
 ) -> None:
     runs = [
-        [trial.params for trial in tune.tune(data, RANKNET, tmp_path / f"{i}", seed=seed).trials]
+        [trial.params for trial in search.tune(data, RANKNET, tmp_path / f"{i}", seed=seed).trials]
         for i, seed in enumerate((0, 0, 1))
     ]
     assert runs[0] == runs[1]
@@ -179,7 +179,7 @@ def test_an_interrupted_search_continues(
     prune: bool, data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
 ) -> None:
     settings = {"n_trials": 16, "n_repeats": 3, "prune": prune}
-    whole = tune.tune(data, RANKNET, tmp_path / "whole", **settings).trials
+    whole = search.tune(data, RANKNET, tmp_path / "whole", **settings).trials
     n_calls = len(invented)
     assert (n_calls < 3 * 16) == prune
     assert any(trial.pruned for trial in whole) == prune
@@ -192,27 +192,27 @@ def test_an_interrupted_search_continues(
 
         return interrupted
 
-    real, seen = tune.cross_validate, []
+    real, seen = search.cross_validate, []
     invented.clear()
     with pytest.MonkeyPatch.context() as patch:
         for after in (0, 1, 4, 20):  # in the first trial, within another, ...
-            patch.setattr(tune, "cross_validate", interrupt(real, after))
+            patch.setattr(search, "cross_validate", interrupt(real, after))
             with pytest.raises(KeyboardInterrupt):
-                tune.tune(data, RANKNET, tmp_path, **settings)
-    done = tune.tune(data, RANKNET, tmp_path, **settings, done=seen.append).trials
+                search.tune(data, RANKNET, tmp_path, **settings)
+    done = search.tune(data, RANKNET, tmp_path, **settings, done=seen.append).trials
     assert all(map(same, done, whole))
     assert all(map(same, seen, whole))
     # What was done is not done again, except for repeats of trials that did not end.
     assert n_calls <= len(invented) <= n_calls + 4 * 2
     invented.clear()
-    more = tune.tune(data, RANKNET, tmp_path, **settings | {"n_trials": 17}).trials
+    more = search.tune(data, RANKNET, tmp_path, **settings | {"n_trials": 17}).trials
     assert all(map(same, more, whole))
     assert len(more) == 17
     assert 1 <= len(invented) <= 3
 
 
 def test_pruned_trials(data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]) -> None:
-    tuned = tune.tune(data, RANKNET, tmp_path, n_trials=30, n_repeats=2, prune=True)
+    tuned = search.tune(data, RANKNET, tmp_path, n_trials=30, n_repeats=2, prune=True)
     whole: list[float] = []
     for trial in tuned.trials:
         below = len(whole) >= 5 and trial.mean < np.median(whole)
@@ -231,16 +231,16 @@ def test_learners_share_a_folder(
     data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
 ) -> None:
     for learner in LEARNERS:
-        tune.tune(data, learner, tmp_path, n_trials=2)
+        search.tune(data, learner, tmp_path, n_trials=2)
     for learner in LEARNERS:
-        assert len(tune.tune(data, learner, tmp_path, n_trials=2).trials) == 2
+        assert len(search.tune(data, learner, tmp_path, n_trials=2).trials) == 2
     assert len(invented) == len(LEARNERS) * 2 * 3
 
 
 def test_trials_of_another_search_are_not_reused(
     data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
 ) -> None:
-    tune.tune(data, RANKNET, tmp_path, n_trials=1)
+    search.tune(data, RANKNET, tmp_path, n_trials=1)
     other = data.shuffle_within_queries(1)
     changed = Learner("ranknet", "lightgbm", boostrank.RankNet(sigma=2.0))
     message = "holds trials of ranknet@lightgbm on other data or with other settings: give another"
@@ -255,7 +255,7 @@ def test_trials_of_another_search_are_not_reused(
         ((data, RANKNET), {"convention": "lightgbm"}),
     ):
         with pytest.raises(ValueError, match=message):
-            tune.tune(*args, tmp_path, n_trials=1, **settings)
+            search.tune(*args, tmp_path, n_trials=1, **settings)
 
 
 @pytest.mark.parametrize(
@@ -281,28 +281,28 @@ def test_bad_settings_train_nothing(
     invented: list[dict[str, Any]],
 ) -> None:
     with pytest.raises(error, match=message):
-        tune.tune(data, RANKNET, tmp_path / "new", **settings)
+        search.tune(data, RANKNET, tmp_path / "new", **settings)
     assert not invented
     assert not (tmp_path / "new").exists()
 
 
 def test_data_without_relevant_documents(data: RankingData, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"fewer than two queries that count in NDCG@10, so noth"):
-        tune.tune(RankingData(data.X, 0.0 * data.y, data.qid), RANKNET, tmp_path)
+        search.tune(RankingData(data.X, 0.0 * data.y, data.qid), RANKNET, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_any_numbers_are_tuned_by_spearman(data: RankingData, tmp_path: Path) -> None:
     returns = RankingData(data.X, data.y - data.y.mean(), data.qid)
     learner = Learner("spearman", "lightgbm", boostrank.Spearman())
-    tuned = tune.tune(returns, learner, tmp_path, **SMALL | {"n_trials": 1})
+    tuned = search.tune(returns, learner, tmp_path, **SMALL | {"n_trials": 1})
     assert tuned.metric == "spearman"
     assert np.isfinite(tuned.best.mean)
     for other in (RANKNET, LEARNERS[2]):
         with pytest.raises(ValueError, match=f"{other} cannot be trained: "):
-            tune.tune(returns, other, tmp_path / "other", n_trials=1)
+            search.tune(returns, other, tmp_path / "other", n_trials=1)
     with pytest.raises(ValueError, match="labels must be relevance grades"):
-        tune.tune(returns, learner, tmp_path / "other", n_trials=1, metric="ndcg@10")
+        search.tune(returns, learner, tmp_path / "other", n_trials=1, metric="ndcg@10")
 
 
 def test_folds_of_ones_own_are_those_that_train(
@@ -319,7 +319,7 @@ def test_folds_of_ones_own_are_those_that_train(
         trained.clear()
         settings = SMALL | {"n_trials": 1, "folds": folds}
         out = tmp_path / type(folds).__name__
-        found.append(tune.tune(data, RANKNET, out, **settings).default)
+        found.append(search.tune(data, RANKNET, out, **settings).default)
         assert trained == [
             list(part)
             for train, test in TimeSeriesSplit(3, gap=1).split(np.zeros((24, 1)))
@@ -329,15 +329,15 @@ def test_folds_of_ones_own_are_those_that_train(
     assert np.isnan(found[0].figures).sum() == 6  # the first queries, which no fold tests
     folds = boostrank.group_folds(data.group, 3, validation=True)
     with pytest.raises(ValueError, match=r"must be pairs of \(train, test\), got 3 parts"):
-        tune.tune(data, RANKNET, tmp_path / "new", folds=folds)
+        search.tune(data, RANKNET, tmp_path / "new", folds=folds)
     with pytest.raises(ValueError, match="test each query at most once"):
-        tune.tune(data, RANKNET, tmp_path / "new", folds=[([0], [1, 2]), ([0], [2, 3])])
+        search.tune(data, RANKNET, tmp_path / "new", folds=[([0], [1, 2]), ([0], [2, 3])])
 
 
 def test_without_optuna(data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ImportError, match="pip install optuna"):
-        tune.tune(data, RANKNET, tmp_path)
+        search.tune(data, RANKNET, tmp_path)
 
 
 # ---- what is searched ----------------------------------------------------------------------------
@@ -398,7 +398,7 @@ def trained_by(snippet: str) -> Any:
 def test_the_snippet_trains_the_best_trial(
     learner: Learner, data: RankingData, tmp_path: Path
 ) -> None:
-    tuned = tune.tune(data, learner, tmp_path, **SMALL)
+    tuned = search.tune(data, learner, tmp_path, **SMALL)
     best = tuned.best
     trees = search_space.split_params(learner, best.params)[1]
     names: dict[str, Any] = {"boostrank": boostrank, "lightgbm": lightgbm, "xgboost": xgboost}
@@ -423,13 +423,13 @@ def test_the_snippet_of_a_mixture_is_python() -> None:
         perturb="gumbel",
     )
     for host in ("lightgbm", "xgboost"):
-        trials = (tune.Trial(0, {}, False, 3, np.ones(2)),)
-        assert trained_by(tune.Tuned(Learner("mix", host, mix), trials).snippet) == mix
+        trials = (search.Trial(0, {}, False, 3, np.ones(2)),)
+        assert trained_by(search.Tuned(Learner("mix", host, mix), trials).snippet) == mix
 
 
 def test_the_csv_holds_every_trial(data: RankingData, tmp_path: Path) -> None:
-    tuned = [tune.tune(data, learner, tmp_path, **SMALL) for learner in (RANKNET, LEARNERS[2])]
-    tune.write_trials(tmp_path / "trials.csv", tuned)
+    tuned = [search.tune(data, learner, tmp_path, **SMALL) for learner in (RANKNET, LEARNERS[2])]
+    search.write_trials(tmp_path / "trials.csv", tuned)
     with (tmp_path / "trials.csv").open(newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     trials = [(one, trial) for one in tuned for trial in one.trials]
@@ -454,7 +454,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     command += ["--out", str(tmp_path / "out")]
     monkeypatch.setattr(reading, "EMBEDDED", {"n_queries": 12, "n_docs": 8, "n_features": 3})
     calls: list[str] = []
-    real = tune.cross_validate
+    real = search.cross_validate
 
     def figures(job: Any, *args: Any) -> np.ndarray:
         calls.append(str(job.learner))
@@ -462,7 +462,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             raise KeyboardInterrupt
         return real(job, *args)
 
-    monkeypatch.setattr(tune, "cross_validate", figures)
+    monkeypatch.setattr(search, "cross_validate", figures)
     stopped = CliRunner().invoke(app, command)
     assert stopped.exit_code == 130
     assert "interrupted; 5 of 6 trials are saved in" in stopped.stderr
@@ -490,7 +490,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_command_line_has_the_functions_defaults() -> None:
-    ours, theirs = signature(tune.tune).parameters, signature(command_line.tune).parameters
+    ours, theirs = signature(search.tune).parameters, signature(command_line.tune).parameters
     names = {"n_trials": "trials", "n_folds": "folds", "n_repeats": "repeats"}
     assert theirs["params"].default is None
     for name, parameter in ours.items():
@@ -502,5 +502,5 @@ def test_queries_that_the_metric_leaves_out_are_said_once(
     data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
 ) -> None:
     with pytest.warns(UserWarning, match="^1 of 24 queries has no relevant document") as said:
-        tune.tune(data, RANKNET, tmp_path, **SMALL)
+        search.tune(data, RANKNET, tmp_path, **SMALL)
     assert len([each for each in said if "left out" in str(each.message)]) == 1

@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from boostrank.optional import needs
+from boostrank.messages import needs
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstandard", ".zip": "zip"}
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boostrank.datasets.files import damaged, is_damage, open_bytes, what_it_is
+from boostrank.messages import needs
 from boostrank.objectives.validation import Floats, Integers
-from boostrank.optional import needs
 
 # LETOR's comments: "#docid = GX008-86-4444840 inc = 1 prob = 0.086622".
 _DOC_ID = re.compile(rb"\bdocid\s*=\s*(\S+)")

@@ -18,8 +18,8 @@ from boostrank.datasets.frames import Table, is_unnamed
 from boostrank.datasets.ids import check_ids, is_missing, join_ids
 from boostrank.datasets.letor import check_sizes_next_to, load_letor_parts
 from boostrank.datasets.ranking_data import RankingData, check_feature, check_label
+from boostrank.messages import TABLES, needs
 from boostrank.objectives.validation import Floats, check_choice
-from boostrank.optional import TABLES, needs
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ call                                            made by
 
 The path of one gradient::
 
-    host -> Objective.__call__ -> objective.gradient_for_host
+    host -> Objective.__call__ -> calls.gradient_for_host
                                     data.read              labels, queries, weights
                                     training.Training      the Booster, its workers
                                     rounds.of_...          the boosting round
-                                    gains.with_hosts_gain  found out in the first round
+                                    host_gain              found out in the first round
                                     handover.hand_over
                                       sampled queries, noise
                                       objective.parts      its losses in this round; it may ask
@@ -31,25 +31,26 @@ takes two. What stays from round to round is in six places: `rounds._calls`, `tr
 arrays of the last call (``engine/memory.py``), threads (``engine/threads.py``), compiled functions,
 and XGBoost's list of classes that are told the iteration.
 
-objective     what a call of an objective does
-data          reads a Dataset or a DMatrix, and refuses what a host would get wrong
-gains         takes over the hosts' own `label_gain` and `ndcg_exp_gain`
-ignored       warns about parameters that only the hosts' own objectives read
-rounds        determines the boosting round
-handover      from scores to the gradients that a host gets
-passes        compiled passes over all documents, in threads where that pays
-clicks        where documents were shown, and position factors learnt from clicks
-training      the training that calls: its Booster, its workers, the rows that it trains on
-collective    how workers of one distributed training talk
-rankers       what the rankers of both hosts share
-features      a ranker's features on their way to a host
-monitoring    the metrics and the callbacks of a ranker's training
-stopping      early stopping that waits for the second half of a fading mixture
-model_files   looked at before a host parses them, and cut to their best round
-plain         `to_host`: a plain ranker of the host
-undocumented  every undocumented feature of the hosts, Dask or Numba that is relied on
+calls          what a call of an objective does
+data           reads a Dataset or a DMatrix, and refuses what a host would get wrong
+host_gain      takes over the hosts' own `label_gain` and `ndcg_exp_gain`
+ignored        warns about parameters that only the hosts' own objectives read
+rounds         determines the boosting round
+handover       from scores to the gradients that a host gets
+passes         compiled passes over all documents, in threads where that pays
+position_bias  where documents were shown, and position factors learnt from clicks
+training       the training that calls: its Booster, its workers, the rows that it trains on
+collective     how workers of one distributed training talk
+rankers        what the rankers of both hosts share
+features       a ranker's features on their way to a host
+metric         metrics in the form that the hosts call
+monitoring     the metrics and the callbacks of a ranker's training
+stopping       early stopping that waits for the second half of a fading mixture
+model_files    looked at before a host parses them, and cut to their best round
+plain          `to_host`: a plain ranker of the host
+undocumented   every undocumented feature of the hosts, Dask or Numba that is relied on
 """
 
-from boostrank.hosts.objective import gradient_for_host
+from boostrank.hosts.calls import gradient_for_host
 
 __all__ = ["gradient_for_host"]

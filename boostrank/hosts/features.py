@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from boostrank.datasets.ids import is_missing
 from boostrank.datasets.ranking_data import check_feature, check_label
-from boostrank.hosts.ignored import warn
+from boostrank.messages import warn
 
 # What pandas, polars and Arrow call the columns that both hosts read as numbers.
 _NUMBERS = frozenset(

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.clicks import CorrectedRound, correction
 from boostrank.hosts.data import HostData
 from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades
 from boostrank.hosts.passes import Float32s, active_sums, spread, to_float32
+from boostrank.hosts.position_bias import CorrectedRound, correction
 from boostrank.hosts.training import Training
 from boostrank.objectives import Objective
 from boostrank.objectives.engine.draws import (
@@ -28,8 +28,8 @@ from boostrank.objectives.engine.draws import (
 )
 from boostrank.objectives.engine.memory import MEMORY
 from boostrank.objectives.mix import on_one_scale
-from boostrank.objectives.parts import Part
 from boostrank.objectives.validation import Floats, Integers, check_weight
+from boostrank.objectives.view import Part
 
 # Relative to a mean Hessian of 1. Hosts silently stop splitting, or fail, on Hessians of zero. The
 # floor is too small to change any leaf with documents that have a gradient.

@@ -4,9 +4,7 @@ Such a parameter has no effect: the model is the same to the last bit, and no ho
 training warns once, at the innermost line outside boostrank, the hosts and their tools.
 """
 
-import inspect
 import json
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.training import Training
+from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
 from boostrank.objectives import Objective, Several
 from boostrank.objectives.preferences import has_preferences
 
@@ -69,8 +68,6 @@ _METRICS = ("metric", "metrics", "metric_types")
 _WITH_CUTOFFS = ("ndcg", "map", "mean_average_precision", "lambdarank", "rank", "xendcg", "xe_")
 #: What LightGBM's ranker passes on if no cut-off is given.
 _DEFAULT_CUTOFFS = [1, 2, 3, 4, 5]
-#: LightGBM's default gains end at this grade.
-LARGEST_GRADE = 30
 
 _reporting_cutoffs: ContextVar[bool] = ContextVar("reporting_cutoffs", default=False)
 
@@ -83,18 +80,6 @@ def cutoffs_are_reported() -> Iterator[None]:
         yield
     finally:
         _reporting_cutoffs.reset(token)
-
-
-def warn(message: str) -> None:
-    """Warn at the line that called the hosts or boostrank."""
-    own = ("boostrank", "lightgbm", "xgboost", "sklearn", "distributed")
-    frame, level = inspect.currentframe(), 0
-    while frame is not None:
-        level += 1
-        frame = frame.f_back
-        if frame and frame.f_globals.get("__name__", "").partition(".")[0] not in own:
-            break
-    warnings.warn(message, stacklevel=level + 1)
 
 
 def _warn_of(names: Iterable[str], host: str, cures: Mapping[str, str], what: Objective) -> None:
@@ -204,18 +189,3 @@ def warn_of_equal_labels(
             "from, and the model is constant. Check the labels, and that group or qid puts "
             "documents that compete into one query"
         )
-
-
-def warn_of_large_grades(what: str, cure: str) -> None:
-    """Warn of labels above `LARGEST_GRADE`, next to which no others count.
-
-    Parameters
-    ----------
-    what : str
-        The objective or metric that takes them for grades.
-    cure : str
-    """
-    warn(
-        f"labels above {LARGEST_GRADE} count as gains 2^y - 1 in {what}, so that only the largest "
-        f"of them matter. For amounts, such as prices, probabilities or ranks, {cure}"
-    )

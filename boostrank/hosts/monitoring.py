@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.metrics import Metric, metric
+from boostrank.hosts.metric import Metric, metric
 from boostrank.metrics.definitions import METRICS, parse_name
 
 #: Used for evaluation sets unless `eval_metric` is given, and by `score`, where labels are grades.

@@ -18,8 +18,8 @@ from boostrank.hosts.features import (
     read_features,
     trained_on,
 )
-from boostrank.hosts.ignored import LARGEST_GRADE
 from boostrank.hosts.monitoring import DEFAULT_METRIC
+from boostrank.messages import LARGEST_GRADE
 from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Objective, Preferences, Schedule, Several
 from boostrank.objectives.composite import Composite

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any
 
-from boostrank.hosts.ignored import warn
+from boostrank.messages import warn
 from boostrank.objectives import Objective, Schedule
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from boostrank.hosts.collective import workers_of
 from boostrank.hosts.data import Host, rows_of_fold
 from boostrank.hosts.undocumented import training_booster, xgboost_cross_validates
-from boostrank.objectives.parts import Subset, View
 from boostrank.objectives.validation import Floats, Integers
+from boostrank.objectives.view import Subset, View
 
 T = TypeVar("T")
 #: By Booster: what has been found out about its training.

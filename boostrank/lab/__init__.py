@@ -22,7 +22,7 @@ latex           a comparison as a table for LaTeX
 report          a comparison as one HTML file
 plot            figures of comparisons, objectives and benchmarks
 search_space    which parameters are tuned, and in which ranges
-tune            tunes parameters by repeated cross-validation
+search          tunes parameters by repeated cross-validation
 bench           times our objectives against the hosts' own
 cli             the command line
 

@@ -12,7 +12,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from boostrank.optional import needs
+from boostrank.messages import needs
 
 
 def package_of(host: str) -> str:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from boostrank.datasets import Fold, RankingData
 from boostrank.datasets.ranking_data import query_starts
-from boostrank.hosts.ignored import warn
+from boostrank.messages import warn
 from boostrank.objectives.validation import Integers
 
 #: In a fold without validation part, one training query of this many chooses the rounds.

@@ -10,6 +10,7 @@ import numpy as np
 from boostrank.datasets import RankingData
 from boostrank.hosts.features import nothing_to_split
 from boostrank.hosts.ignored import OTHER_NAMES
+from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import lightgbm_booster
 from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.hosts.undocumented import lightgbms_parameters
@@ -17,7 +18,6 @@ from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
 from boostrank.lab.model import Model, Stopping, features
 from boostrank.lab.settings import Settings
-from boostrank.metrics import metric
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
 from boostrank.objectives.validation import Floats, check_choice

@@ -32,7 +32,7 @@ from boostrank.lab.runner import Run
 from boostrank.lab.settings import CUTOFFS, METRICS, sign_of
 from boostrank.lab.stats import SIGNIFICANT
 from boostrank.lab.words import comparison_in_words
-from boostrank.optional import needs
+from boostrank.messages import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

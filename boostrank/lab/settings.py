@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numba
 
+from boostrank.hosts.metric import metric
 from boostrank.lab.stats import TESTS
-from boostrank.metrics import CONVENTIONS, metric
+from boostrank.metrics import CONVENTIONS
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.definitions import parse_name
 from boostrank.objectives.validation import (

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from boostrank.messages import needs
 from boostrank.objectives.validation import Floats
-from boostrank.optional import needs
 
 RESAMPLES = 10_000
 #: The paired tests, in words.

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
+from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import (
     MISSING,
     best_rounds,
@@ -22,7 +23,6 @@ from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
 from boostrank.lab.model import Model, Stopping, features
 from boostrank.lab.settings import Settings, sign_of
-from boostrank.metrics import metric
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
 from boostrank.objectives.validation import Floats

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from boostrank.optional import needs
+from boostrank.messages import needs
 
 try:
     import scipy  # noqa: F401 - SmoothRank needs it

@@ -73,11 +73,9 @@ conventions    the table above as data
 definitions    metrics of ranked lists, and the names of all metrics
 probabilities  metrics of probabilities
 evaluation     values per query, and means
-host_metric    metrics in the form that the hosts call
 """
 
 from boostrank.metrics.conventions import CONVENTIONS
 from boostrank.metrics.evaluation import evaluate, evaluate_run, per_query_weight
-from boostrank.metrics.host_metric import Metric, metric
 
-__all__ = ["CONVENTIONS", "Metric", "evaluate", "evaluate_run", "metric", "per_query_weight"]
+__all__ = ["CONVENTIONS", "evaluate", "evaluate_run", "per_query_weight"]

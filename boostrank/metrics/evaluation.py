@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from boostrank.datasets.ranking_data import check_aligned, check_queries
 from boostrank.datasets.runs import Qrels, Run, judge
-from boostrank.hosts.ignored import LARGEST_GRADE, warn_of_large_grades
+from boostrank.messages import LARGEST_GRADE, warn_of_large_grades
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.definitions import (
     METRICS,

@@ -58,7 +58,7 @@ long_smooth_ap   SmoothAP for long lists
 bisection        divide and conquer over grades
 hinge            the hinges of GBRank and RankSVM
 soft_indicators  the smoothing of SmoothNDCG, SmoothPrecision and SmoothAP
-targets          how much a swap of two documents changes each metric
+swaps            how much a swap of two documents changes each metric
 gains            gains and the ideal DCG
 curvature        kinds of Hessians, and their floors
 order            sorting by score

@@ -38,7 +38,7 @@ from .far_field import (
 )
 from .pairs import Document
 from .sigmoid import step
-from .targets import norm_factor
+from .swaps import norm_factor
 from .vector import log1p_of
 
 # Sums of divided functions have more terms: all pairs take less time up to this length.

@@ -22,7 +22,7 @@ output          tables, notes, JSON and progress
 
 import sys
 
-from boostrank.optional import CLI, needs
+from boostrank.messages import CLI, needs
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ import typer
 
 from boostrank.datasets import group_folds
 from boostrank.datasets.tables import Columns
-from boostrank.lab import tune as search
+from boostrank.lab import search
 from boostrank.lab.cli.options import (
     Categorical,
     Convention,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boostrank.messages import needs
 from boostrank.objectives.validation import Floats
-from boostrank.optional import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

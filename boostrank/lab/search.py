@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boostrank.datasets import RankingData, group_folds
-from boostrank.hosts.ignored import warn
 from boostrank.lab.environment import import_host, kernel_threads
 from boostrank.lab.files import as_csv, naming, only_user, write_file
 from boostrank.lab.folds import query_positions
@@ -22,11 +21,11 @@ from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.search_space import Space, learner_space, split_params
 from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
+from boostrank.messages import needs, warn
 from boostrank.metrics import evaluate
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.base import listed
 from boostrank.objectives.validation import Floats, Integers, check_count, check_flag
-from boostrank.optional import needs
 
 if TYPE_CHECKING:
     import optuna

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from boostrank.hosts import rounds
 from boostrank.hosts.data import HostData, read
-from boostrank.hosts.gains import with_hosts_gain
 from boostrank.hosts.handover import hand_over
+from boostrank.hosts.host_gain import with_hosts_gain
 from boostrank.hosts.training import Training
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats

@@ -1,0 +1,58 @@
+"""What is said in several places: warnings at the user's line, packages that are missing."""
+
+import inspect
+import warnings
+
+#: What the command line needs: the packages of the extra `cli`.
+CLI = "typer rich jinja2 scikit-learn scipy matplotlib"
+#: What CSV and parquet need: those of the extra `tables`.
+TABLES = "pandas pyarrow"
+
+#: LightGBM's default gains end at this grade.
+LARGEST_GRADE = 30
+
+
+def needs(what: str, packages: str, error: ImportError) -> ImportError:
+    """Return the error that says how to install what is missing.
+
+    Parameters
+    ----------
+    what : str
+        Who needs it: "figures need Matplotlib".
+    packages : str
+        What to install. Not an extra of boostrank: a checkout or a wheel cannot be named so.
+    error : ImportError
+        What Python said.
+
+    Returns
+    -------
+    ImportError
+    """
+    return ImportError(f"{what}: pip install {packages} ({error})")
+
+
+def warn(message: str) -> None:
+    """Warn at the line that called the hosts or boostrank."""
+    own = ("boostrank", "lightgbm", "xgboost", "sklearn", "distributed")
+    frame, level = inspect.currentframe(), 0
+    while frame is not None:
+        level += 1
+        frame = frame.f_back
+        if frame and frame.f_globals.get("__name__", "").partition(".")[0] not in own:
+            break
+    warnings.warn(message, stacklevel=level + 1)
+
+
+def warn_of_large_grades(what: str, cure: str) -> None:
+    """Warn of labels above `LARGEST_GRADE`, next to which no others count.
+
+    Parameters
+    ----------
+    what : str
+        The objective or metric that takes them for grades.
+    cure : str
+    """
+    warn(
+        f"labels above {LARGEST_GRADE} count as gains 2^y - 1 in {what}, so that only the largest "
+        f"of them matter. For amounts, such as prices, probabilities or ranks, {cure}"
+    )
