@@ -308,6 +308,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             if reason:
                 raise ValueError(reason) from error
             raise
+        self._n_docs = len(train.y)
         trained = rounds_in(self.evals_result_, self.n_estimators)
         warn_of_cut(objective, done + trained, done + self.n_estimators)
         return self
@@ -327,5 +328,14 @@ class LGBMRanker(lightgbm.LGBMRanker):
             X = like_training(X, _trained(self.booster_), LIGHTGBM)
         return super().predict(X, *args, **kwargs)
 
+    @staticmethod
+    def _without_stopping(params: dict[str, Any]) -> dict[str, Any]:
+        return params | {name: None for name in _STOPPING if name in params}
+
+    @property
+    def _chosen_rounds(self) -> int:
+        return int(self.best_iteration_ or 0)
+
+    fit_all = rankers.fit_all
     score = rankers.score
     to_host = plain.lightgbm_ranker

@@ -310,6 +310,7 @@ class XGBRanker(xgboost.XGBRanker):
             self._Booster.set_attr(**{MISSING: repr(float(self.missing))})
         warn_of_cut(self.objective_, done + rounds_in(history, rounds), done + rounds)
         self.evals_result_ = history
+        self._n_docs = len(train.y)
         self.sparse_ = omits(train.X)
         return self
 
@@ -379,5 +380,16 @@ class XGBRanker(xgboost.XGBRanker):
             return X
         return like_training(X, _trained(self.get_booster(), self.sparse_), self._rules)
 
+    @staticmethod
+    def _without_stopping(params: dict[str, Any]) -> dict[str, Any]:
+        callbacks = [one for one in params["callbacks"] or () if not isinstance(one, EarlyStopping)]
+        return params | {"early_stopping_rounds": None, "callbacks": callbacks or None}
+
+    @property
+    def _chosen_rounds(self) -> int:
+        stopped = self.get_booster().attr("best_iteration") is not None
+        return self.get_booster().num_boosted_rounds() if stopped else 0
+
+    fit_all = rankers.fit_all
     score = rankers.score
     to_host = plain.xgboost_ranker

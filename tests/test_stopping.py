@@ -135,3 +135,74 @@ def test_the_command_says_that_the_schedule_was_cut(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [*command, "--model", str(tmp_path / "model.txt")])
     assert result.exit_code == 0, result.output
     assert "boostrank: training ended early at round 13 of the 20" in result.stderr
+
+
+RANKERS = {
+    "lightgbm": lambda: boostrank.lightgbm.LGBMRanker(
+        objective="auto", min_child_samples=2, verbosity=-1, **QUICK
+    ),
+    "xgboost": lambda: boostrank.xgboost.XGBRanker(
+        objective="auto",
+        callbacks=[
+            xgboost.callback.EarlyStopping(rounds=3, maximize=True),
+            xgboost.callback.LearningRateScheduler(lambda epoch: 0.1),
+        ],
+        **QUICK,
+    ),
+}
+
+
+@pytest.mark.parametrize("host", RANKERS)
+def test_all_data_is_trained_for_the_rounds_that_were_chosen(host: str) -> None:
+    data = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
+    train, valid = (data.select(np.arange(*ends)) for ends in ((0, 60), (60, 90)))
+    stop = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]} if host == "lightgbm" else {}
+    fitted = RANKERS[host]().fit(
+        train.X, train.y, qid=train.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid], **stop
+    )
+    chosen = fitted.predict(data.X), fitted.n_estimators
+    whole = fitted.fit_all(data.X, data.y, qid=data.qid)
+    best = fitted.best_iteration_ if host == "lightgbm" else 1 + fitted.best_iteration
+    assert 1 <= best < ROUNDS
+    assert whole.n_estimators == round(1.5 * best)  # half as many documents more
+    own = RANKERS[host]().set_params(objective=fitted.objective_, n_estimators=round(1.5 * best))
+    if host == "xgboost":
+        own.set_params(callbacks=own.callbacks[1:])
+    own.fit(data.X, data.y, qid=data.qid)
+    np.testing.assert_array_equal(whole.predict(data.X), own.predict(data.X))
+    np.testing.assert_array_equal(fitted.predict(data.X), chosen[0])  # as it was
+    with pytest.raises(ValueError, match="early stopping has chosen no rounds"):
+        whole.fit_all(data.X, data.y, qid=data.qid)
+
+
+@pytest.mark.parametrize("objective", ["reg-shf-sdcg", "lightgbm:lambdarank"])
+def test_the_command_trains_all_files_again(objective: str, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from boostrank.lab.cli.app import app
+    from boostrank.lab.models import load_model
+
+    data = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
+    for name, ends in (("a", (0, 60)), ("b", (60, 90)), ("whole", (0, 90))):
+        part = data.select(np.arange(*ends))
+        lines = (
+            f"{y:g} qid:{q} " + " ".join(f"{i}:{v!r}" for i, v in enumerate(x.tolist(), 1))
+            for y, q, x in zip(part.y, part.qid, part.X, strict=True)
+        )
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def trained(*args: object) -> Any:
+        command = ["train", "-o", objective, "--min-docs", 2, *args, "--model", tmp_path / "model"]
+        command += ["--keep-order"]
+        result = CliRunner().invoke(app, [str(arg) for arg in command])
+        assert result.exit_code == 0, result.output
+        return load_model(tmp_path / "model")
+
+    stopping = [tmp_path / "a", "--valid", tmp_path / "b", "--patience", 40, "--rounds", 40]
+    kept = trained(*stopping).n_trees
+    again = trained(*stopping, "--refit")
+    assert again.n_trees == round(1.5 * kept)
+    plain = trained(tmp_path / "whole", "--rounds", round(1.5 * kept))
+    np.testing.assert_array_equal(again.predict(data.X), plain.predict(data.X))
+    result = CliRunner().invoke(app, ["train", "x", "-o", "sdcg", "--refit", "--model", "m"])
+    assert "--refit needs --valid, which chooses the rounds" in result.stderr

@@ -1,12 +1,15 @@
 """`boostrank train` writes a model file, and `boostrank predict` the scores of a model."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from boostrank.datasets import RankingData
 from boostrank.datasets.runs import Run
 from boostrank.datasets.tables import Columns
+from boostrank.hosts.rankers import stretched
 from boostrank.lab.cli.options import (
     DATA,
     TREES,
@@ -49,7 +52,7 @@ TRAIN_EXAMPLES = """
     boostrank train train.txt.gz -o shf-sdcg --model model.txt
     boostrank train train.txt.gz -o sdcg -p k=10 -p alpha=2 --model model.txt
     boostrank train train.txt.gz -o gbrank --host xgboost --model model.json
-    boostrank train train.csv --valid valid.csv -o blend --model model.txt
+    boostrank train train.csv --valid valid.csv -o blend --refit --model model.txt
     boostrank train train.txt.gz -o lightgbm:lambdarank --model model.txt
 """
 PREDICT_EXAMPLES = """
@@ -102,6 +105,15 @@ def train(
         int,
         typer.Option(help="With --valid: rounds without improvement.", rich_help_panel=TREES),
     ] = 50,
+    refit: Annotated[
+        bool,
+        typer.Option(
+            "--refit",
+            help="With --valid: train again on all files, for the best number of rounds in "
+            "proportion to the documents.",
+            rich_help_panel=TREES,
+        ),
+    ] = False,
     metric: Metric = None,
     gain: Gain = None,
     label: Label = Columns.label,
@@ -139,6 +151,8 @@ def train(
     if builtin is None:
         made = make_objective(objective, parse_params(param or [], objective), rounds)
     check_count("patience", patience)
+    if refit and valid is None:
+        raise ValueError("--refit needs --valid, which chooses the rounds")
     if not model.parent.is_dir():
         raise FileNotFoundError(f"the folder of --model does not exist: {model.parent}")
     inputs = [one for one in (*data, valid, params) if one is not None]
@@ -167,14 +181,23 @@ def train(
             stopping,
         )
         done = progress.tasks[0].completed
-    trained.save(model)
     if trained.choice is not None:
         made = trained.choice.objective
         typer.echo(f"auto: {trained.choice}")
-    shown = label_of(made) if isinstance(made, Objective) else objective
     kept = counted(trained.n_trees, "tree", "trees")
     if stopping is not None:
         kept += f", up to the best of {done:g} rounds,"
+    if refit and held is not None:
+        whole = RankingData.concat([read, held])
+        again = max(1, round(trained.n_trees * len(whole.y) / len(read.y)))
+        if isinstance(made, Objective):
+            made = stretched(made, again)
+        trained, _ = HOSTS[host].train(
+            made, whole, replace(settings, rounds=again), settings.params.get(host)
+        )
+        kept = counted(trained.n_trees, "tree", "trees") + f" on all files, after {kept}"
+    trained.save(model)
+    shown = label_of(made) if isinstance(made, Objective) else objective
     typer.echo(f"{model}: {kept} of {host} with {shown}, {seconds / max(done, 1):.4f} s per round")
 
 
