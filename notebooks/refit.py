@@ -1,0 +1,66 @@
+"""What a training on all data gains once early stopping has chosen the rounds: docs/accuracy.md.
+
+    python notebooks/refit.py
+
+trains on the training parts of eight sets, chooses the best round on the validation parts, then
+trains on both for rounds in proportion, and prints the gain in NDCG@10 on the test parts.
+"""
+
+import warnings
+
+import numpy as np
+from accuracy import BASE, ROUNDS, curve
+from accuracy_dial import ROWS, SHARED
+from boostrank.objectives import Objective
+from boostrank.objectives.validation import Floats
+from ranking_sets import SETS, folds
+
+import boostrank
+from boostrank.datasets import Fold, RankingData
+from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.settings import Settings
+
+METRIC = "ndcg@10"
+
+
+def gains(row: str, fold: Fold, seed: int) -> Floats:
+    """Return the gain of every test query."""
+    host, objective = ROWS[row]
+    if isinstance(objective, Objective):
+        objective = objective.replace(seed=seed)
+
+    def train(data: RankingData, rounds: int) -> object:
+        settings = Settings(rounds=rounds, learning_rate=0.05, seed=seed)
+        return TRAINERS[host].train(objective, data, settings, SHARED[host])[0]
+
+    stopped = train(fold.train, ROUNDS)
+    of_valid = np.nanmean(curve(stopped, fold.validation), axis=1)
+    place = of_valid.argmax()
+    best = (place + 1) * ROUNDS // len(of_valid)
+    both = RankingData.concat([fold.train, fold.validation])
+    whole = train(both, max(1, round(best * len(both.y) / len(fold.train.y))))
+    scores = whole.predict(fold.test.X)
+    found = boostrank.evaluate(scores, fold.test.y, fold.test.group, (METRIC,), per_query=True)
+    return found[METRIC] - curve(stopped, fold.test)[place]
+
+
+def main() -> None:
+    """Print the gain on each set, and over all queries, with standard errors."""
+    warnings.simplefilter("ignore")
+    for row in ("blend:signal=medium", BASE):
+        pooled = []
+        for name in (name for name in SETS if not name.startswith("synthetic")):
+            found = [gains(row, fold, seed) for seed in (1, 2) for fold in folds(name, seed)]
+            pooled.append(np.concatenate(found))
+            print(row, name, said(pooled[-1]), flush=True)
+        print(row, "all", said(np.concatenate(pooled)))
+
+
+def said(gain: Floats) -> str:
+    """Return a mean with its standard error."""
+    counted = gain[~np.isnan(gain)]
+    return f"{counted.mean():+.4f} ({counted.std(ddof=1) / np.sqrt(len(counted)):.4f})"
+
+
+if __name__ == "__main__":
+    main()
