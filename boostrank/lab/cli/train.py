@@ -52,7 +52,7 @@ TRAIN_EXAMPLES = """
     boostrank train train.txt.gz -o shf-sdcg --model model.txt
     boostrank train train.txt.gz -o sdcg -p k=10 -p alpha=2 --model model.txt
     boostrank train train.txt.gz -o gbrank --host xgboost --model model.json
-    boostrank train train.csv --valid valid.csv -o blend --refit --model model.txt
+    boostrank train a.csv --valid b.csv -o blend --refit --model model.txt
     boostrank train train.txt.gz -o lightgbm:lambdarank --model model.txt
 """
 PREDICT_EXAMPLES = """
