@@ -251,9 +251,9 @@ class LGBMRanker(lightgbm.LGBMRanker):
             cutoffs = next((params[name] for name in EVAL_AT if name in params), None)
         if eval_metric is None and not (alone and (evaluated or cutoffs is not None)):
             return []
-        if eval_metric is None and cutoffs is not None:
-            eval_metric = "ndcg"
         default = rankers.default_metric(self.objective, labels)
+        if eval_metric is None and cutoffs is not None:
+            eval_metric = Metric("ndcg", gain=default.gain)
         metrics = monitoring.read_metrics(eval_metric, default, cutoffs)
         if alone and eval_at is not None:
             monitoring.check_cutoffs(metrics, eval_at)

@@ -310,6 +310,20 @@ def test_the_hosts_gain_is_honoured_wherever_it_is_given(rng):
     np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
+def test_rankers_measure_with_the_gain_of_their_objective(ranker, rng):
+    X, amounts, group = rng.normal(size=(60, 3)), rng.uniform(0, 90, 60), [20, 20, 20]
+    made = ranker(objective=LambdaRank(gain="linear"), n_estimators=3, n_jobs=1)
+    own = {"eval_at": 5} if ranker is LGBMRanker else {}
+    made.fit(X, amounts, group=group, eval_set=[(X, amounts)], eval_group=[group], **own)
+    scores = made.predict(X)
+    for k, value in ((10, made.score(X, amounts, group=group)), (5 if own else 10, None)):
+        want = evaluate(scores, amounts, group, (f"ndcg@{k}",), gain="linear")[f"ndcg@{k}"]
+        (history,) = made.evals_result_.values()
+        got = history[f"ndcg@{k}"][-1] if value is None else value
+        assert got == pytest.approx(want, rel=1e-5)
+
+
 PLACE = np.arange(60) % 5 + 1
 AROUND = {
     "Mix": lambda inner: Mix(RankNet(), inner, 0.5),

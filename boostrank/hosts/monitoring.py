@@ -21,14 +21,14 @@ _LIGHTGBMS = {
 }  # fmt: skip
 
 
-def read_metrics(eval_metric: Any, default: str, cutoffs: Any = None) -> list[Metric]:
+def read_metrics(eval_metric: Any, default: Metric, cutoffs: Any = None) -> list[Metric]:
     """Return metrics by name.
 
     Parameters
     ----------
     eval_metric : str, Metric, sequence of them, or None
         None means `default`.
-    default : str
+    default : Metric
     cutoffs : int or sequence of int, optional
         For each metric that may have one and has none.
 

@@ -18,6 +18,7 @@ from boostrank.hosts.features import (
     read_features,
     trained_on,
 )
+from boostrank.hosts.metric import Metric, metric
 from boostrank.hosts.monitoring import DEFAULT_METRIC
 from boostrank.messages import LARGEST_GRADE
 from boostrank.metrics import evaluate, per_query_weight
@@ -452,6 +453,7 @@ def score(
 ) -> float:
     """Return NDCG@10 of the predictions, as `boostrank.evaluate` computes it.
 
+    Labels count as the objective's `gain` says: 2^y - 1, or the label itself with "linear".
     For an objective that takes any numbers, such as returns, it is Spearman's correlation: always
     for `Spearman` and `Pearson`, otherwise where labels are no grades from 0 to 30.
 
@@ -486,8 +488,16 @@ def score(
         domain=label_domain(self.objective),
         rules=self._rules,
     )
-    name = default_metric(self.objective, rows.y)
-    measured = evaluate(self.predict(rows.X), rows.y, rows.group, (name,), weight=rows.weight)
+    chosen = default_metric(self.objective, rows.y)
+    name = chosen.name
+    measured = evaluate(
+        self.predict(rows.X),
+        rows.y,
+        rows.group,
+        (name,),
+        weight=rows.weight,
+        gain=chosen.gain,
+    )
     if np.isnan(measured[name]):
         lacking = "a relevant document" if name == DEFAULT_METRIC else "two different labels"
         raise ValueError(
@@ -551,11 +561,15 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     return type(self)(**self._without_stopping(params)).fit(X, y, **kwargs)
 
 
-def default_metric(objective: Any, labels: Any) -> str:
-    """Return the metric of evaluation sets and of `score`, unless the user names one."""
+def default_metric(objective: Any, labels: Any) -> Metric:
+    """Return the metric of evaluation sets and of `score`, unless the user names one.
+
+    It counts a label as the objective's own `gain` does.
+    """
     made = _made(objective, {}, rounds=1)
+    usual = metric(DEFAULT_METRIC, gain=getattr(made, "gain", None) if made.counts_gains else None)
     if made.contract.labels != NUMBERS:
-        return DEFAULT_METRIC
+        return usual
     values = np.asarray(labels)
     graded = values.min(initial=0.0) >= 0.0 and values.max(initial=0.0) <= LARGEST_GRADE
-    return DEFAULT_METRIC if graded and made.name not in CORRELATIONS else "spearman"
+    return usual if graded and made.name not in CORRELATIONS else metric("spearman")
