@@ -133,9 +133,10 @@ def choose_signal(
     >>> choice.objective.signal in ("lowest", "low", "medium", "high", "highest")
     True
     """
-    rounds = max(1, round(check_count("rounds", rounds) / SPEED_UP))
+    check_count("rounds", rounds)
     rate = check_positive("learning_rate", learning_rate)
-    rate = max(rate, min(SPEED_UP * rate, LARGEST_RATE))
+    longer = max(1.0, min(SPEED_UP, LARGEST_RATE / rate))
+    rounds, rate = max(1, round(rounds / longer)), rate * longer
     y, sizes = np.asarray(labels, np.float64), np.asarray(group)
     starts = np.cumsum(sizes) - sizes
     differ = np.maximum.reduceat(y, starts) > np.minimum.reduceat(y, starts)

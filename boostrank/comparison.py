@@ -260,8 +260,10 @@ def compare(
     first, *others = [metric] if isinstance(metric, str) else metric or [Settings.metric]
     chosen = Settings(metric=first, other_metrics=others, params=params or {}, **settings)
     named = named_objectives(objectives, chosen.rounds)
-    if out is None and check_flag("resume", resume):
+    if check_flag("resume", resume) and out is None:
         raise ValueError("resume continues from the results in a folder: pass out too")
+    if data is None:  # for which the command makes its own
+        raise TypeError("data is missing: pass RankingData, a data frame or file paths")
     split, numbers = read_folds(
         data,
         Columns(label, qid, drop, categorical),

@@ -50,7 +50,6 @@ HINGES = (("gbrank", "ranksvm", "rankboost"), ("pairwise",))
 # File -> objectives that use it, or other words in tests' names, and test files in addition to
 # `FIRST`. For a loss not listed here, only its own objective.
 KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "around": (("unbiased", "preferences"), ("unbiased", "preferences")),
     "base": (
         ("reg-shf-sdcg", "slam", "beyond_float64", "users_own"),
         ("objective", "schedules", "hosts", "perturb", "sampling"),
@@ -58,7 +57,10 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "bisection": HINGES,
     "cache": (("gbrank", "machine_code"), ("processes",)),
     "columns": (SIGMOIDS, ("blocks",)),
-    "composite": (("mix", "unbiased", "preferences", "several"), ("mix", "schedules", "gains")),
+    "composite": (
+        ("mix", "unbiased", "preferences", "several"),
+        ("mix", "schedules", "gains", "unbiased", "preferences", "several"),
+    ),
     "contract": (("lambdarank", "mix", "million", "contract", "costs"), ("mix",)),
     "corrections": (("unbiased",), ("unbiased",)),
     "curvature": (("frank", "sdcg", "soft-ndcg"), ()),

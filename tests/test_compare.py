@@ -862,6 +862,16 @@ def test_command_and_function_resume_each_other(
     assert _written(tmp_path) == _written(tmp_path / "whole")
 
 
-def test_results_are_resumed_from_a_folder(parts: list[RankingData]) -> None:
-    with pytest.raises(ValueError, match=r"^resume continues from the results"):
-        boostrank.compare(parts[0], resume=True)
+@pytest.mark.parametrize(
+    ("data", "more", "message"),
+    [
+        (None, {"resume": True}, "resume continues from the results in a folder"),
+        (None, {"resume": "yes", "out": "o"}, "resume must be True or False"),
+        (None, {}, "data is missing"),
+        ([], {}, r"data must be RankingData, .*, got \[\]"),
+        ({"a": [1]}, {}, "data must be RankingData, .*, got dict"),
+    ],
+)
+def test_what_the_function_refuses(data: Any, more: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"^{message}"):
+        boostrank.compare(data, **more)

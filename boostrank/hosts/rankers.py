@@ -549,10 +549,10 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     True
     """
     chosen, n_docs = self._chosen_rounds, X.shape[0] if hasattr(X, "shape") else len(X)
-    if not chosen:
+    if not chosen or not hasattr(self, "_n_docs"):  # loaded models do not have it
         raise ValueError(
-            "early stopping has chosen no rounds: fit with an evaluation set and early stopping "
-            "first"
+            "early stopping has chosen no rounds: fit this ranker with an evaluation set and early "
+            "stopping first"
         )
     rounds = max(1, round(chosen * n_docs / self._n_docs))
     params = self.get_params() | {"n_estimators": rounds}

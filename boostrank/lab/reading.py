@@ -115,8 +115,8 @@ def read_folds(
 
     Parameters
     ----------
-    data : paths, RankingData or data frame
-        Five files are five parts, all other data is split into five. No paths: embedded data.
+    data : paths, RankingData, data frame or None
+        Five files are five parts, all other data is split into five. None: embedded data.
     named : Columns
     seed : int
         Of the split and of the order of documents.
@@ -191,10 +191,14 @@ def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[Ranking
         return "arrays", [data]
     if hasattr(data, "columns"):
         return "a data frame", parts_of_frames([data], named)
-    if not isinstance(data, Sequence) or not all(isinstance(one, str | Path) for one in data):
+    if data is None:
+        source, whole = read_whole([], named, seed, shuffle=False)
+        return source, [whole]
+    files = isinstance(data, Sequence) and all(isinstance(one, str | Path) for one in data)
+    if not files or not len(data):
         raise TypeError(
             "data must be RankingData, a data frame of pandas or polars, or file paths, got "
-            f"{type(data).__name__}"
+            f"{data if files else type(data).__name__}"
         )
     paths = [Path(one) for one in data]
     if len(paths) == N_PARTS:

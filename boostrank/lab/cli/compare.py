@@ -243,7 +243,7 @@ def compare(
     )
     named = _named(objective or [], preset, rounds)
     split, numbers = read_folds(
-        data or [],
+        data or None,
         columns(label, qid, drop, categorical),
         seed=seed,
         shuffle=not keep_order,
