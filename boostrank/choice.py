@@ -1,7 +1,7 @@
 """Which setting of `Blend` suits the data: compared on halves of the training queries.
 
-Each half trains a model of a quarter of the rounds with steps four times as long, and the other
-half tests it. The middle and both ends are compared first, and the neighbour of an end only if that
+Each half trains a model of an eighth of the rounds with steps eight times as long, up to a learning
+rate of 0.5, and the other half tests it. The middle and both ends are compared first, and the neighbour of an end only if that
 end is better. What is not ahead of the middle by more than a standard error, over queries, is not
 chosen.
 """
@@ -22,7 +22,7 @@ from boostrank.objectives.validation import Floats, Integers, check_count, check
 #: Fewer queries than this, with something to rank, cannot tell the settings apart.
 LEAST_QUERIES = 50
 MIDDLE, NOISY, CLEAN = "medium", ("lowest", "low"), ("highest", "high")
-SPEED_UP = 4
+SPEED_UP = 8
 LARGEST_RATE = 0.5
 METRIC = "ndcg@10"
 #: XGBoost's, where an estimator has None.

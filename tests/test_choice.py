@@ -25,7 +25,7 @@ def chosen(good, grades=GRADES, group=GROUP):
 
     def fit(objective, train, test, rounds, rate):
         assert not set(train) & set(test)
-        assert (rounds, rate) == (25, 0.2)
+        assert (rounds, rate) == (12, 0.4)
         tried.append(objective.signal)
         query = test // 4
         right = query % 10 < 10 * good[objective.signal]
@@ -62,6 +62,18 @@ def test_too_few_queries_are_not_asked():
     assert choice.objective.signal == "medium"
     assert fitted == []
     assert "20 queries with something to rank are too few" in str(choice)
+
+
+@pytest.mark.parametrize(("rate", "want"), [(0.1, (20, 0.5)), (0.5, (100, 0.5)), (0.7, (100, 0.7))])
+def test_steps_are_as_much_longer_as_there_are_fewer(rate, want):
+    seen = set()
+
+    def fit(objective, train, test, rounds, rate):
+        seen.add((rounds, rate))
+        return np.zeros(len(test))
+
+    choose_signal(boostrank.Blend(), GRADES, GROUP, fit, rounds=100, learning_rate=rate)
+    assert seen == {want}
 
 
 def test_until_it_is_chosen_it_computes_nothing():
