@@ -1,9 +1,9 @@
 """Which setting of `Blend` suits the data: compared on halves of the training queries.
 
 Each half trains a model of an eighth of the rounds with steps eight times as long, up to a learning
-rate of 0.5, and the other half tests it. The middle and both ends are compared first, and the neighbour of an end only if that
-end is better. What is not ahead of the middle by more than a standard error, over queries, is not
-chosen.
+rate of 0.5, and the other half tests it. The middle and both ends are compared first, and the
+neighbour of an end only if that end is better. What is not ahead of the middle by more than a
+standard error, over queries, is not chosen.
 """
 
 from collections.abc import Callable, Mapping
