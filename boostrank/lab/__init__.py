@@ -1,5 +1,18 @@
 """The workbench: compares, tunes, times and draws. No user's gradient passes through it.
 
+The path of one comparison, for the command and the function alike::
+
+    cli.compare, or boostrank.compare
+      naming                 objectives from names
+      reading.read_folds     data, and folds of whole queries
+      plan.make_plan         learners and metrics that the labels allow, what is left out and why
+      runner.running         the folder, with the results of an earlier run
+        Run.train            each learner on each fold: a Row, or a Failure
+          runner.run_fold    trains, chooses the best round, tests
+            Model.train      of `lightgbm_model`, `xgboost_model` or `rivals`
+          records            the result and the row, as soon as they are there
+      report.write_files     figures and report, in the words of `words`
+
 settings        the budget that all learners of a comparison share, and the metrics
 environment     hosts, threads, versions and the machine
 files           writes files whole or not at all
