@@ -230,7 +230,8 @@ def compare(
         For an argument of the wrong type or out of range; for an objective or a metric that cannot
         take the labels, and folds in which no query counts in the metric.
     ImportError
-        If a host that was named, SciPy or pandas is not installed.
+        If a host that was named, SciPy or pandas is not installed; with `out`, also without
+        Matplotlib or Jinja2.
 
     Warns
     -----
@@ -252,7 +253,7 @@ def compare(
     from boostrank.lab.naming import named_objectives
     from boostrank.lab.plan import make_plan
     from boostrank.lab.reading import read_folds
-    from boostrank.lab.report import write_files
+    from boostrank.lab.report import check_packages, write_files
     from boostrank.lab.results import Failure
     from boostrank.lab.runner import running
     from boostrank.lab.settings import Settings
@@ -262,6 +263,8 @@ def compare(
     named = named_objectives(objectives, chosen.rounds)
     if check_flag("resume", resume) and out is None:
         raise ValueError("resume continues from the results in a folder: pass out too")
+    if out is not None:
+        check_packages()
     if data is None:  # for which the command makes its own
         raise TypeError("data is missing: pass RankingData, a data frame or file paths")
     split, numbers = read_folds(

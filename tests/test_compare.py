@@ -875,3 +875,13 @@ def test_command_and_function_resume_each_other(
 def test_what_the_function_refuses(data: Any, more: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=f"^{message}"):
         boostrank.compare(data, **more)
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib.figure"])
+def test_what_the_report_needs_is_asked_for_before_training(
+    package: str, parts: list[RankingData], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(runner, "run_fold", None)
+    with pytest.raises(ImportError, match=f"pip install {package.partition('.')[0]}"):
+        boostrank.compare(parts[0], objectives=[], out=tmp_path)

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from boostrank.lab.files import write_file
 from boostrank.lab.folds import Folds
-from boostrank.lab.plot.axes import COLOURS, GREY
+from boostrank.lab.plot.axes import COLOURS, GREY, load_matplotlib
 from boostrank.lab.plot.comparisons import (
     curve_limits,
     differences,
@@ -49,6 +49,20 @@ class _Figure(NamedTuple):
 
     source: str
     shows: str
+
+
+def _load_jinja() -> Any:
+    try:
+        import jinja2
+    except ImportError as error:
+        raise needs("the report needs Jinja2", "jinja2", error) from error
+    return jinja2
+
+
+def check_packages() -> None:
+    """Raise the error that `write_files` would raise without its packages, before training."""
+    load_matplotlib()
+    _load_jinja()
 
 
 def write_files(folder: Path, run: Run, command: str) -> list[Path]:
@@ -108,10 +122,7 @@ def write_report(
     OSError
         If the file cannot be written.
     """
-    try:
-        import jinja2
-    except ImportError as error:
-        raise needs("the report needs Jinja2", "jinja2", error) from error
+    jinja2 = _load_jinja()
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
