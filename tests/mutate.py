@@ -168,6 +168,9 @@ EQUIVALENT = {
     "loops.losses_of_whole_queries: b - a => b + a (2)": ("zeros that nobody reads"),
     "mix.on_one_scale: strict=True => strict=False": ("as many means as parts"),
     "several.parts: strict=True => strict=False": ("as many shares as objectives"),
+    "parts._write_channels: channels > copies => channels >= copies": (
+        "losses of one channel leave OWN at 1"
+    ),
     "order._order_long: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
         "only when bucket sorting gives up: the other way sorts the same"
     ),
