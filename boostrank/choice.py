@@ -8,7 +8,7 @@ standard error, over queries, is not chosen.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -67,14 +67,14 @@ class Choice:
         )
 
 
-def is_auto(objective: object) -> bool:
+def is_auto(objective: object) -> TypeGuard[Blend]:
     """Tell whether an objective is to be set from the training data."""
     return isinstance(objective, Blend) and objective.signal == AUTO
 
 
 def settings_of(objective: Objective) -> list[Objective]:
     """Return the objectives that may be trained: all settings of "auto", any other itself."""
-    if isinstance(objective, Blend) and is_auto(objective):
+    if is_auto(objective):
         return [objective.replace(signal=signal) for signal in SETTINGS]
     return [objective]
 
@@ -186,7 +186,7 @@ def choose_for_ranker(
     **kwargs
         Further arguments of `fit`.
     """
-    if not (isinstance(objective, Blend) and is_auto(objective)):
+    if not is_auto(objective):
         return objective, None
     params = ranker.get_params()
     query = np.repeat(np.arange(len(rows.group)), rows.group)

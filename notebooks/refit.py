@@ -17,6 +17,7 @@ from ranking_sets import SETS, folds
 
 import boostrank
 from boostrank.datasets import Fold, RankingData
+from boostrank.hosts.stopping import in_proportion
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 
@@ -38,7 +39,7 @@ def gains(row: str, fold: Fold, seed: int) -> Floats:
     place = of_valid.argmax()
     best = (place + 1) * ROUNDS // len(of_valid)
     both = RankingData.concat([fold.train, fold.validation])
-    whole = train(both, max(1, round(best * len(both.y) / len(fold.train.y))))
+    whole = train(both, in_proportion(best, len(fold.train.y), len(both.y)))
     scores = whole.predict(fold.test.X)
     found = boostrank.evaluate(scores, fold.test.y, fold.test.group, (METRIC,), per_query=True)
     return found[METRIC] - curve(stopped, fold.test)[place]

@@ -116,8 +116,6 @@ class Objective(ABC):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     #: Whether it acts on a training as a whole, so that it cannot be part of another objective.
     outermost: ClassVar[bool] = False
-    #: Whether it has something for each row of the data, so that it needs all documents of a round.
-    of_rows: ClassVar[bool] = False
     #: Whether it corrects for the positions at which documents were shown.
     takes_positions: ClassVar[bool] = False
     #: The choices of `hessian`, and what each of them claims to be.
@@ -278,6 +276,11 @@ class Objective(ABC):
     def perturbed(self) -> bool:
         """Whether it gets the noise of a mixture: not where noise teaches nothing or hides ties."""
         return True
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether it has something for rows of the data, so that it needs all of a round's."""
+        return False
 
     @property
     def n_draws(self) -> int:

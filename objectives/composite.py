@@ -49,6 +49,11 @@ class Composite(Objective):
         return sum(part.n_draws for part in self._parts())
 
     @property
+    def of_rows(self) -> bool:
+        """Whether a part has something for rows of the data."""
+        return any(part.of_rows for part in self._parts())
+
+    @property
     def exponential_gains(self) -> bool:
         """Whether a part takes a grade y as 2^y."""
         return any(part.exponential_gains for part in self._parts())

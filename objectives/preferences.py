@@ -318,7 +318,6 @@ class Preferences(Around):
     """
 
     name: ClassVar[str] = "preferences"
-    of_rows: ClassVar[bool] = True
 
     objective: Any
     pairs: Any
@@ -343,6 +342,11 @@ class Preferences(Around):
 
     def __repr__(self) -> str:
         return f"Preferences(objective={self.objective!r}, pairs={self.pairs!r})"
+
+    @property
+    def of_rows(self) -> bool:
+        """True: pairs are rows."""
+        return True
 
     @property
     def contract(self) -> Contract:

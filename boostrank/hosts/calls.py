@@ -36,22 +36,14 @@ def gradient_for_host(
     TypeError, ValueError
         As `Objective.__call__`.
     """
+    iteration = None
     match args:
         case (preds, dataset_or_matrix):
             data = read(dataset_or_matrix)
-            training = Training(data.host)
-            if data.host == "lightgbm":
-                round = rounds.of_lightgbm(objective, preds, training)
-            else:
-                round = rounds.of_xgboost_untold(objective, training)
         case (iteration, preds, matrix):
             data = read(matrix)
-            training = Training(data.host)
-            round = rounds.of_xgboost(objective, int(iteration), training)
         case (labels, preds, weights, group):
             data = HostData("lightgbm", labels, group, weights)
-            training = Training(data.host)
-            round = rounds.of_lightgbm(objective, preds, training)
         case _:
             raise TypeError(
                 f"{type(objective).__name__} is called by LightGBM with (preds, Dataset) or "
@@ -61,6 +53,13 @@ def gradient_for_host(
             )
     if weight is not None:
         data = data._replace(weight=weight)
+    training = Training(data.host)
+    if data.host == "lightgbm":
+        round = rounds.of_lightgbm(objective, preds, training)
+    elif iteration is None:
+        round = rounds.of_xgboost_untold(objective, training)
+    else:
+        round = rounds.of_xgboost(objective, int(iteration), training)
     gradients = hand_over(with_hosts_gain(objective, training), preds, data, training, round)
     if data.host == "lightgbm":
         rounds.lightgbm_done(objective, preds)

@@ -17,7 +17,7 @@ from boostrank.hosts.data import HostData
 from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades
 from boostrank.hosts.passes import Float32s, active_sums, spread, to_float32
 from boostrank.hosts.position_bias import CorrectedRound, correction
-from boostrank.hosts.training import Training
+from boostrank.hosts.training import Training, TrainingView
 from boostrank.objectives import Objective
 from boostrank.objectives.engine.draws import (
     Keys,
@@ -177,7 +177,8 @@ def _evaluated(
         noise = objective.perturb, objective.perturb_scale
         write_perturbed(*noise, keys, boundaries, _NOISE, scores, noisy)
     # The metrics that choose among several labels are over all queries.
-    parts = objective.parts(training.view(whole.scores, whole.labels, whole.boundaries), round)
+    view = TrainingView(training, whole.scores, whole.labels, whole.boundaries)
+    parts = objective.parts(view, round)
     draws = _draws(parts, keys, boundaries)
     room = MEMORY.take("derivatives", (2 * len(parts) * len(whole.scores),))
     derivatives = room[: 2 * len(parts) * len(scores)].reshape(len(parts), 2, len(scores))

@@ -20,6 +20,7 @@ from boostrank.hosts.features import (
 )
 from boostrank.hosts.metric import Metric, metric
 from boostrank.hosts.monitoring import DEFAULT_METRIC
+from boostrank.hosts.stopping import in_proportion
 from boostrank.messages import LARGEST_GRADE
 from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Objective, Preferences, Schedule, Several
@@ -364,7 +365,11 @@ def labels_for(X: Any, y: Any, objective: Any, pairs: Any) -> Any:
         raise ValueError(
             "y is missing: pass the grade of each row of X, or preferences as pairs= to fit"
         )
-    return np.zeros(X.shape[0] if hasattr(X, "shape") else len(X))
+    return np.zeros(_n_rows(X))
+
+
+def _n_rows(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: bool) -> Objective:
@@ -548,13 +553,13 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     >>> whole.n_estimators == round(ranker.best_iteration_ * len(data.y) / len(train.y))
     True
     """
-    chosen, n_docs = self._chosen_rounds, X.shape[0] if hasattr(X, "shape") else len(X)
+    chosen = self._chosen_rounds
     if not chosen or not hasattr(self, "_n_docs"):  # loaded models do not have it
         raise ValueError(
             "early stopping has chosen no rounds: fit this ranker with an evaluation set and early "
             "stopping first"
         )
-    rounds = max(1, round(chosen * n_docs / self._n_docs))
+    rounds = in_proportion(chosen, self._n_docs, _n_rows(X))
     params = self.get_params() | {"n_estimators": rounds}
     if self.auto_ is not None:
         params["objective"] = self.auto_.objective

@@ -57,6 +57,11 @@ def warn_of_cut(objective: Any, rounds: int, planned: int) -> None:
         )
 
 
+def in_proportion(rounds: int, n_docs: int, more: int) -> int:
+    """Return the rounds for `more` documents that do what `rounds` do for `n_docs`."""
+    return max(1, round(rounds * more / n_docs))
+
+
 def rounds_in(history: Mapping[str, Mapping[str, Sequence[Any]]], planned: int) -> int:
     """Return the rounds that a host has recorded, or those planned if it records none.
 

@@ -118,10 +118,6 @@ class Training:
         if self._workers:
             self._workers.share_error(None)
 
-    def view(self, scores: Floats, labels: Floats, boundaries: Integers) -> "TrainingView":
-        """Return the documents of the round, as the objective sees them."""
-        return TrainingView(self, scores, labels, boundaries)
-
 
 class TrainingView(View):
     """The documents of a round, and the rows of the user's data that they are."""

@@ -86,7 +86,7 @@ class Model(ABC):
                 data, own = cls._with_gain(settings.gain, data)
                 params = own | params
         choice = None
-        if isinstance(objective, Blend) and is_auto(objective):
+        if is_auto(objective):
             choice = cls._chosen(objective, data, settings, params)
             objective = choice.objective
         booster, seconds = cls._train(objective, data, params, settings, on_round, stopping)

@@ -131,8 +131,6 @@ def read_folds(
     gap : int
         With `forward`: queries to leave out before each validation and test part.
     """
-    if gap and not forward:
-        raise ValueError("--gap leaves out queries before those that test: give --forward too")
     own = folds is not None and not _are_numbers(folds)
     if by is not None:
         source = f"{', '.join(path.name for path in data)}, one part for each value of {by}"

@@ -131,15 +131,10 @@ class Run:
         self.known = {
             learner: {
                 fold: None if self.store is None else self.store.find(learner, fold)
-                for fold in self.numbers
+                for fold in self.plan.numbers
             }
             for learner in self.plan.queue
         }
-
-    @property
-    def numbers(self) -> list[int]:
-        """Numbers of the folds."""
-        return self.plan.numbers
 
     @property
     def n_known(self) -> int:
@@ -149,7 +144,7 @@ class Run:
     @property
     def n_results(self) -> int:
         """Number of results at the end."""
-        return len(self.plan.queue) * len(self.numbers)
+        return len(self.plan.queue) * len(self.plan.numbers)
 
     def missing(self, learner: Learner) -> list[int]:
         """Return the folds that the learner has not been trained on."""

@@ -52,6 +52,7 @@ from boostrank.lab.cli.parsing import (
     PRESET_ROUNDS,
     PRESETS,
     accuracy_objectives,
+    check_gap,
     columns,
     parse_folds,
     parse_gain,
@@ -242,6 +243,7 @@ def compare(
         params=with_preset(preset, read_params(params, own_hosts or ())),
     )
     named = _named(objective or [], preset, rounds)
+    check_gap(forward, gap)
     split, numbers = read_folds(
         data or None,
         columns(label, qid, drop, categorical),

@@ -100,6 +100,12 @@ def parse_words(text: str) -> list[str]:
     return [piece.strip() for piece in text.split(",")]
 
 
+def check_gap(forward: bool, gap: int) -> None:
+    """Refuse a gap in folds that do not go forward."""
+    if gap and not forward:
+        raise ValueError("--gap leaves out queries before those that test: give --forward too")
+
+
 def columns(
     label: str, qid: str, drop: str, categorical: str, doc_id: str | None = None
 ) -> Columns:

@@ -10,6 +10,7 @@ from boostrank.datasets import RankingData
 from boostrank.datasets.runs import Run
 from boostrank.datasets.tables import Columns
 from boostrank.hosts.rankers import stretched
+from boostrank.hosts.stopping import in_proportion
 from boostrank.lab.cli.options import (
     DATA,
     TREES,
@@ -171,16 +172,7 @@ def train(
         left_out = queries_left_out(held_counted, settings)
         if left_out:
             typer.echo(f"boostrank: {valid}: {left_out}", err=True)
-    with progress_bar("rounds", rounds) as progress:
-        trained, seconds = HOSTS[host].train(
-            made,
-            read,
-            settings,
-            settings.params.get(host),
-            lambda: progress.advance(progress.task_ids[0]),
-            stopping,
-        )
-        done = progress.tasks[0].completed
+    trained, seconds, done = _trained(host, made, read, settings, stopping)
     if trained.choice is not None:
         made = trained.choice.objective
         typer.echo(f"auto: {trained.choice}")
@@ -189,16 +181,34 @@ def train(
         kept += f", up to the best of {done:g} rounds,"
     if refit and held is not None:
         whole = RankingData.concat([read, held])
-        again = max(1, round(trained.n_trees * len(whole.y) / len(read.y)))
+        again = in_proportion(trained.n_trees, len(read.y), len(whole.y))
         if isinstance(made, Objective):
             made = stretched(made, again)
-        trained, _ = HOSTS[host].train(
-            made, whole, replace(settings, rounds=again), settings.params.get(host)
-        )
+        trained, *_ = _trained(host, made, whole, replace(settings, rounds=again))
         kept = counted(trained.n_trees, "tree", "trees") + f" on all files, after {kept}"
     trained.save(model)
     shown = label_of(made) if isinstance(made, Objective) else objective
     typer.echo(f"{model}: {kept} of {host} with {shown}, {seconds / max(done, 1):.4f} s per round")
+
+
+def _trained(
+    host: str,
+    objective: Objective | str,
+    data: RankingData,
+    settings: Settings,
+    stopping: Stopping | None = None,
+) -> tuple[Model, float, float]:
+    """Train with a progress bar; return the model, the seconds and the rounds that were trained."""
+    with progress_bar("rounds", settings.rounds) as progress:
+        model, seconds = HOSTS[host].train(
+            objective,
+            data,
+            settings,
+            settings.params.get(host),
+            lambda: progress.advance(progress.task_ids[0]),
+            stopping,
+        )
+        return model, seconds, progress.tasks[0].completed
 
 
 def _builtins() -> dict[str, type[Model]]:

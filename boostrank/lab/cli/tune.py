@@ -33,6 +33,7 @@ from boostrank.lab.cli.output import (
 )
 from boostrank.lab.cli.parsing import (
     PRESET_ROUNDS,
+    check_gap,
     columns,
     parse_gain,
     parse_words,
@@ -105,8 +106,7 @@ def tune(
     Prints each learner's defaults and best trial, and the best as Python to paste. All trials go
     into a CSV file. An interrupted search continues where it stopped.
     """
-    if gap and not forward:
-        raise ValueError("--gap leaves out queries before those that test: give --forward too")
+    check_gap(forward, gap)
     # One host is enough to tune on: the first that is installed.
     own_hosts = installed(HOSTS)[:1] if hosts is None else parse_words(hosts)
     chosen = _choose_learners(objective or ["shf-sdcg"], own_hosts, rounds)
