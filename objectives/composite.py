@@ -50,8 +50,8 @@ class Composite(Objective):
 
     @property
     def of_rows(self) -> bool:
-        """Whether a part has something for rows of the data."""
-        return any(part.of_rows for part in self._parts())
+        """Whether a child has something for rows of the data."""
+        return any(child.of_rows for child in self.children().values())
 
     @property
     def exponential_gains(self) -> bool:

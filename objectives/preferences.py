@@ -49,7 +49,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .base import Objective
-from .composite import Around, Composite
+from .composite import Around
 from .contract import Contract, Cost
 from .engine.curvature import EXACT, HESSIANS
 from .engine.driver import query_kernel
@@ -415,9 +415,3 @@ class Preferences(Around):
         kernel, p, gains = self._prepared(labels, boundaries)
         code = HESSIANS[self.hessian]
         kernel.derivatives(p, boundaries, scores, gains, code, grad, hess)
-
-
-def has_preferences(objective: Objective) -> bool:
-    """Tell whether an objective, or a part of it, learns from pairs of rows."""
-    inside = objective.children().values() if isinstance(objective, Composite) else ()
-    return isinstance(objective, Preferences) or any(map(has_preferences, inside))

@@ -58,7 +58,6 @@ from .corrections import Additive, Correction, Given, Pairwise, Shown
 from .lambdarank import LambdaRank
 from .parameters import checked
 from .positions import Positions, check_amount, check_position, check_propensity
-from .preferences import has_preferences
 from .ranknet import RankNet
 from .validation import (
     PROBABILITIES,
@@ -142,7 +141,7 @@ class Unbiased(Around):
 
     def __post_init__(self) -> None:
         check_inner("objective", self.objective)
-        if has_preferences(self.objective):
+        if self.objective.of_rows:
             raise ValueError("objective must not be Preferences: pairs of rows are no clicks")
         self._take_over()
         for own in fields(self):

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from boostrank.hosts.training import Training
 from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
 from boostrank.objectives import Objective, Several
-from boostrank.objectives.preferences import has_preferences
 
 #: Parameters of the hosts' own ranking objectives, with their equivalents here.
 OF_LIGHTGBM: Mapping[str, str] = {
@@ -171,7 +170,7 @@ def warn_of_equal_labels(
     objective : Objective
     training : Training
     """
-    if has_preferences(objective):
+    if objective.of_rows:
         return
     known = [labels]
     if isinstance(objective, Several):
