@@ -50,7 +50,7 @@ import numpy as np
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract
 from .engine.driver import query_kernel
-from .engine.jit import jit_helper
+from .engine.jit import jit_allocating, jit_helper
 from .engine.order import all_equal
 from .validation import Floats
 
@@ -72,7 +72,7 @@ def _softmax(values: Floats, p: Floats) -> tuple[int, float]:
     return top, others
 
 
-@jit_helper
+@jit_allocating
 def cross_entropy(scores: Floats, target: Floats, grad: Floats, hess: Floats) -> float:
     """Write gradient and Hessian and return the loss, for a target that adds up to 1."""
     n = len(scores)

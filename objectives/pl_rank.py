@@ -67,7 +67,7 @@ from .base import Objective
 from .contract import Contract, Cost
 from .engine.driver import query_kernel
 from .engine.gains import ideal_dcg, no_discount, rank_discount
-from .engine.jit import jit_helper, jit_inline
+from .engine.jit import jit_allocating, jit_inline
 from .engine.order import all_equal, order_by_score
 from .gains import Gain, gain_field
 from .parameters import count, cutoff
@@ -90,7 +90,7 @@ def _of_query(p: PLRankParams, a: int, b: int) -> PLRankParams:
     return PLRankParams(p.k, p.uniforms, a)
 
 
-@jit_helper
+@jit_allocating
 def _of_ranking(
     scores: Floats,
     gains: Floats,

@@ -55,7 +55,7 @@ from .engine.curvature import EXACT, HESSIANS
 from .engine.driver import query_kernel
 from .engine.gains import rank_discount
 from .engine.hinge import _violation
-from .engine.jit import jit_helper, jit_inline, jit_ordered
+from .engine.jit import jit_allocating, jit_helper, jit_inline, jit_ordered
 from .engine.order import all_equal, order_by_score
 from .engine.swaps import LAMBDA, LOSS2, MU, norm_factor, swap_of, swaps_of
 from .engine.vector import logistic, logistic_loss
@@ -108,7 +108,7 @@ class SwapParams(NamedTuple):
     labels: Floats
 
 
-@jit_helper
+@jit_allocating
 def _pairs_of_query(p: PairParams, a: int, b: int) -> PairParams:
     first, last = p.first[a], p.first[b]
     return PairParams(
@@ -227,7 +227,7 @@ def _kernel(
     return loss
 
 
-@jit_helper
+@jit_allocating
 def _weigh_by_swaps(
     p: SwapParams, gains: Floats, order: Integers, place: Integers, weight: Floats
 ) -> None:
@@ -246,7 +246,7 @@ def _weigh_by_swaps(
         weight[t] *= delta if gap > 0.0 else 0.0
 
 
-@jit_helper
+@jit_allocating
 def _swap_weights(p: SwapParams, scores: Floats, gains: Floats) -> Floats:
     """Return the weights of a query's pairs as in LambdaRank."""
     n, order = len(scores), order_by_score(scores)

@@ -61,7 +61,7 @@ from .contract import MAJORIZER_EXACT_OR_CONSTANT, Contract, Cost
 from .engine.bisection import first_part, grade_levels, halve
 from .engine.curvature import EXACT
 from .engine.driver import query_kernel
-from .engine.jit import jit_helper, jit_ordered
+from .engine.jit import jit_allocating, jit_ordered
 from .engine.order import in_order, order_by_score
 from .parameters import flag
 from .validation import Floats, Integers
@@ -77,7 +77,7 @@ class RankBoostParams(NamedTuple):
 WORST_LEAD = -36.0
 
 
-@jit_helper
+@jit_allocating
 def _factorised(
     scores: Floats, level: Integers, begins: Integers, grad: Floats, hess: Floats
 ) -> float:

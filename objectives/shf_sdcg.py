@@ -74,7 +74,7 @@ from .engine.far_field import (
     linear,
     pair_entry,
 )
-from .engine.jit import jit_helper
+from .engine.jit import jit_allocating, jit_helper
 from .engine.order import in_order, merged_order
 from .engine.pairs import Document, pair_loop
 from .engine.sigmoid import SigmoidKernel, Sums, step
@@ -135,7 +135,7 @@ RANKED_FIT = fit_of(partial(_of_ranked, True), partial(_of_ranked, False))
 _ranks = ranks_by(of_rank, _far_ranks)
 
 
-@jit_helper
+@jit_allocating
 def _worst_rank(w: Columns, a: int, b: int, k: int) -> float:
     """Return s_m of (17) for the query in columns a to b."""
     gains, ranks = w.real[WORTH, a:b], w.real[RANK, a:b]

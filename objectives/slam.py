@@ -59,7 +59,7 @@ from .base import Objective
 from .contract import Contract, Cost
 from .engine.driver import query_kernel
 from .engine.gains import Discount, ideal_dcg, rank_discount
-from .engine.jit import jit_helper
+from .engine.jit import jit_allocating
 from .engine.order import all_equal, order_by_score
 from .gains import Gain, compiled_discount, discount_field, gain_field
 from .parameters import positive
@@ -89,7 +89,7 @@ def _cutoff(measure: Any) -> int | None:
     return int(match["k"]) if match["k"] else None
 
 
-@jit_helper
+@jit_allocating
 def _weights(gains: Floats, p: SLAMParams) -> Floats:
     """Return v of each position, from the gains in descending order."""
     n, k = len(gains), p.k

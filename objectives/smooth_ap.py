@@ -51,7 +51,7 @@ import numpy as np
 from .base import Objective
 from .contract import Contract, Cost
 from .engine.driver import kernels_by_length
-from .engine.jit import jit_helper
+from .engine.jit import jit_allocating
 from .engine.long_smooth_ap import long_loss, score_powers, write_long, write_shares
 from .engine.order import all_equal
 from .engine.soft_indicators import check_width, relevance
@@ -71,7 +71,7 @@ class SmoothAPParams(NamedTuple):
 SHORT, FEW = 512, 48
 
 
-@jit_helper
+@jit_allocating
 def _smooth_ranks(
     scores: Floats, relevant: Floats, sigma: float, ranks: Floats, hits: Floats
 ) -> None:
@@ -92,7 +92,7 @@ def _smooth_ranks(
         hits[i] = hit
 
 
-@jit_helper
+@jit_allocating
 def _pairs(
     p: SmoothAPParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> None:
@@ -132,7 +132,7 @@ def _pairs(
         hess[i] = 0.5 / sigma * size[i]
 
 
-@jit_helper
+@jit_allocating
 def _loss(p: SmoothAPParams, scores: Floats, labels: Floats) -> float:
     relevant = relevance(labels)
     if all_equal(relevant):
@@ -146,7 +146,7 @@ def _loss(p: SmoothAPParams, scores: Floats, labels: Floats) -> float:
     return -value / total
 
 
-@jit_helper
+@jit_allocating
 def _long_loss(p: SmoothAPParams, scores: Floats, labels: Floats) -> float:
     relevant = relevance(labels)
     if relevant.sum() <= FEW or all_equal(relevant):
@@ -154,7 +154,7 @@ def _long_loss(p: SmoothAPParams, scores: Floats, labels: Floats) -> float:
     return long_loss(scores, relevant, p.sigma)
 
 
-@jit_helper
+@jit_allocating
 def _long(
     p: SmoothAPParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> None:

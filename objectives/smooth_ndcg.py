@@ -49,7 +49,7 @@ from .base import Objective
 from .contract import Contract, Cost
 from .engine.driver import query_kernel
 from .engine.gains import Discount, ideal_dcg, rank_discount
-from .engine.jit import jit_helper
+from .engine.jit import jit_allocating
 from .engine.order import all_equal, order_by_score
 from .engine.soft_indicators import check_width, smooth_metric
 from .gains import Gain, discount_field, gain_field
@@ -67,7 +67,7 @@ class SmoothNDCGParams(NamedTuple):
     discount: Discount
 
 
-@jit_helper
+@jit_allocating
 def _weights(gains: Floats, p: SmoothNDCGParams) -> tuple[Floats, Floats]:
     """Return a for documents and b for ranks that count; both empty if all gains are equal."""
     a = gains.copy()

@@ -60,7 +60,7 @@ from .base import Objective
 from .contract import Contract, Cost
 from .engine.driver import query_kernels
 from .engine.gains import Discount, ideal_dcg, rank_discount
-from .engine.jit import jit_helper
+from .engine.jit import jit_allocating, jit_helper
 from .engine.order import all_equal, order_by_score
 from .gains import Gain, discount_field, gain_field
 from .parameters import schedulable
@@ -80,7 +80,7 @@ class SoftNDCGParams(NamedTuple):
 SATURATED = 6.0
 
 
-@jit_helper
+@jit_allocating
 def _discounts(d: Discount, n: int) -> Floats:
     """Return the discounts with r = 0..n - 1 documents ahead."""
     result = np.empty(n)
@@ -124,7 +124,7 @@ def _beaten_by(
         after[m + 1] = before[m] * wins
 
 
-@jit_helper
+@jit_allocating
 def _loss(p: SoftNDCGParams, scores: Floats, gains: Floats) -> float:
     if all_equal(gains):
         return 0.0
@@ -177,7 +177,7 @@ def _slopes(
             a[r] = a[r + 1] * wins + a[r] * loses
 
 
-@jit_helper
+@jit_allocating
 def _derivatives(
     p: SoftNDCGParams, scores: Floats, gains: Floats, hessian: int, grad: Floats, hess: Floats
 ) -> None:

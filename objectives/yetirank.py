@@ -55,7 +55,7 @@ from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine.draws import to_minus_gumbel
 from .engine.driver import query_kernel
 from .engine.gains import Discount
-from .engine.jit import jit_helper, jit_inline
+from .engine.jit import jit_allocating, jit_helper, jit_inline
 from .engine.order import all_equal, write_order
 from .engine.swaps import swap_of, swaps_of
 from .engine.vector import exponentials, logistic_loss, padded
@@ -102,7 +102,7 @@ def _write_noisy(p: YetiRankParams, t: int, scores: Floats, noisy: Floats, room:
         noisy[i] = scores[i] - noisy[i]
 
 
-@jit_helper
+@jit_allocating
 def _write_weights(
     p: YetiRankParams, labels: Floats, order: Integers, ranked: Floats, weights: Floats
 ) -> None:

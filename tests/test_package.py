@@ -22,6 +22,7 @@ from boostrank.objectives.engine.jit import (
     OPTIONS,
     QuickFlags,
     bind,
+    jit_allocating,
     jit_disjoint,
     jit_entry,
     jit_helper,
@@ -328,6 +329,30 @@ def test_loops_over_disjoint_arrays_do_not_ask_whether_they_overlap():
     asks = "vector.memcheck"
     assert asks in code_with(jit_helper(add))
     assert asks not in code_with(jit_disjoint(add))
+
+
+def _compiled_with(helper, given):
+    jit_entry(lambda some: helper(some), borrows=True)(given)
+    return next(iter(helper.overloads.values()))
+
+
+@pytest.mark.compiled
+def test_helpers_count_no_references():
+    numbers = np.arange(5.0)
+    assert _compiled_with(
+        jit_allocating(lambda some: some[1:][0]), numbers
+    ).target_context.enable_nrt
+    helper = _compiled_with(jit_helper(lambda some: some[1:][0]), numbers)
+    assert not helper.target_context.enable_nrt
+
+
+@pytest.mark.compiled
+def test_arrays_that_nobody_would_free_are_refused():
+    ones = jit_allocating(lambda n: np.ones(n))
+    with pytest.raises(TypeError, match="needs jit_allocating"):
+        _compiled_with(jit_helper(lambda n: ones(n)[0]), 3)
+    with pytest.raises(TypeError, match="needs jit_allocating"):
+        _compiled_with(jit_helper(lambda some: (some, 1.0)), np.ones(3))
 
 
 upwards = False  # bound in the test below

@@ -81,6 +81,11 @@ Numba
 - The options ``no_cfunc_wrapper`` and ``no_cpython_wrapper`` of `njit` (``objectives/engine``).
   Without: compiling takes longer. Test: tests/test_package.py,
   test_python_calls_no_helper_of_a_kernel.
+- The option ``_nrt`` of `njit` (``objectives/engine/jit.py``). Without: no gradient.
+  Test: tests/test_package.py, test_helpers_count_no_references.
+- ``type_annotation`` and ``target_context`` of what is compiled (``objectives/engine/jit.py``).
+  Without: a helper that should count references and does not goes unnoticed.
+  Test: tests/test_package.py, test_arrays_that_nobody_would_free_are_refused.
 - ``_cache`` of a compiled function, and the methods of `numba.core.caching.FunctionCache`
   (``objectives/engine/cache.py``). Without: kernels are compiled in every process.
   Test: tests/test_processes.py, test_damaged_machine_code_is_compiled_again_once.

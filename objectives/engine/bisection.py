@@ -10,14 +10,14 @@ than 2 n where most have one of two grades.
 import numpy as np
 
 from ..validation import Floats, Integers
-from .jit import jit_helper
+from .jit import jit_allocating, jit_helper
 from .order import order_by_score
 
 # Integer grades below this (all that people assign) are counted in a table. Others are sorted.
 TABLE = 64
 
 
-@jit_helper
+@jit_allocating
 def grade_levels(labels: Floats, level: Integers) -> Integers:
     """Write each document's level: the place of its grade among the distinct grades, 0 the lowest.
 
@@ -54,7 +54,7 @@ def grade_levels(labels: Floats, level: Integers) -> Integers:
     return begins
 
 
-@jit_helper
+@jit_allocating
 def first_part(levels: int) -> Integers:
     """Return the stack of parts to halve: pairs of lowest and last, at first the whole query."""
     parts = np.empty(2 * levels + 2, dtype=np.int64)

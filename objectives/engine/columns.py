@@ -41,7 +41,7 @@ DIFFERENT, ALL, ONE = range(3)
     WORTH,  # gain / ideal DCG, or grade
     OWN,  # what a document contributes to its pairs
     COUNTS,  # 1 if its pairs count whatever the other document is, else 0
-    LEVEL,  # of a pair, the document of the higher level is the better one
+    LEVEL,  # of a pair, the document of the higher level is the better one; of a long query, 0..
     RANK,  # smooth rank
     POWER,
     PULL,
@@ -51,6 +51,7 @@ DIFFERENT, ALL, ONE = range(3)
     BOTTOM,  # worst score
     TOTAL,  # sum of all pulls
     CUT,  # rank at which the query is cut off
+    PAIRS,  # number of pairs of different worth, if sums are divided by it
     # for one query,
     KEY,  # gain of each document
     # and again per document.
@@ -59,7 +60,7 @@ DIFFERENT, ALL, ONE = range(3)
     SENT,  # four columns
     RECEIVED,  # four columns
     N_REAL,
-) = np.array([*range(16), 22, 26, 30], np.int64)
+) = np.array([*range(17), 23, 27, 31], np.int64)
 # Columns of `Columns.whole`: per document of the batch,
 (
     DOCUMENT,  # its row in the data; in a part of a query, its column in the query
@@ -85,7 +86,7 @@ class Columns(NamedTuple):
 class Tuning(NamedTuple):
     """Where one way of summing takes over from another; all agree."""
 
-    direct: int = 400  # documents of the longest query that is one block
+    direct: int = 512  # documents of the longest query that is one block
     block: int = 128  # documents per block of the far field
     part: int = 384  # documents of the smallest parts of several grades
     parts: int = 16  # parts of several grades at a time
@@ -121,13 +122,13 @@ class Batch(NamedTuple):
     long: bool  # one query, sorted by score, for `parts`
 
 
-def new_columns(longest: int, *, far: bool = True) -> Columns:
+def new_columns(longest: int, far: int = 1) -> Columns:
     """Return scratch wide enough for any batch of queries of up to `longest` documents.
 
     Parameters
     ----------
     longest : int
-    far : bool, default True
+    far : {0, 1}, default 1
         Whether it has the columns of the far field.
     """
     width = -(-max(longest, BATCH) // STRIDE) * STRIDE + STRIDE
@@ -189,7 +190,7 @@ def pack(
         cut = min(p.k, n) if p.k > 0 else n
         if ideal == 0.0 and most >= 0 and p.ideal.kind == LOG2 and n <= len(DISCOUNTS):
             ideal = ideal_of_counts(numbers, most, cut)
-        if ideal == 0.0 or (p.pairs != ONE and not long):
+        if ideal == 0.0 or p.pairs != ONE:
             write_rising_order(key, n, most, by_worth, work, spare)
             for rank in range(cut if ideal == 0.0 else 0):
                 ideal += key[by_worth[n - 1 - rank]] * rank_discount(p.ideal, n, rank + 1)
@@ -205,17 +206,28 @@ def pack(
             write_order(spare, n, by_score, work)
             for rank in range(n):
                 ranks[by_score[rank]] = rank
+        levels = key
+        if long:
+            levels = spare
+            levels[by_worth[0]] = 0.0
+            for i in range(1, n):
+                d, below = by_worth[i], by_worth[i - 1]
+                levels[d] = levels[below] + (1.0 if key[d] > key[below] else 0.0)
         for i in range(n):
             d, column = by_score[i] if long else by_worth[i], columns + i
             document[column] = a + d
             score[column], worth[column] = scores[a + d], _product(scale, key[d])
             own[column], counts[column] = 1.0, 1.0
-            level[column] = key[d] if long or p.pairs == DIFFERENT else float(i)
+            level[column] = levels[d] if long or p.pairs == DIFFERENT else float(i)
             if long or p.sort:
                 place[column] = ranks[d]
                 counts[column] = 1.0 if p.top == 0 or ranks[d] < p.top else 0.0
         w.whole[QUERY, blocks], w.whole[BEGIN, blocks], w.whole[SIZE, blocks] = q, columns, n
-        w.real[TOTAL, blocks] = 0.0
+        pairs, lower = 0, 0
+        for i in range(1, n if p.normalize and not p.by_gain else 0):
+            lower = i if key[by_worth[i]] > key[by_worth[i - 1]] else lower
+            pairs += lower
+        w.real[TOTAL, blocks], w.real[PAIRS, blocks] = 0.0, float(pairs)
         w.real[TOP, blocks] = scores[a]  # any score will do where nothing is sorted
         blocks += 1
         write_padding(columns + n, columns + padded(n), w)

@@ -9,7 +9,7 @@ import numpy as np
 from ..validation import Floats, Integers
 from . import loops
 from .columns import UNLIMITED
-from .jit import OPTIONS, PACKAGE, Function, bind, jit_entry, jit_helper, jit_inline
+from .jit import OPTIONS, PACKAGE, Function, bind, jit_allocating, jit_entry, jit_inline
 from .threads import over_queries
 
 
@@ -158,7 +158,7 @@ def query_kernel(params: type, of_query: Function = _same) -> Callable[[Function
     """
 
     def decorate(function: Function) -> Kernel:
-        query = jit_helper(function)
+        query = jit_allocating(function)
         return LoopKernel(
             params,
             of_all(_bound(loops.losses_of_whole_queries, query=query, of_query=of_query)),

@@ -87,6 +87,31 @@ class Fit(NamedTuple):
     weight: int
 
 
+class Size(NamedTuple):
+    """How much of `Room` a query uses."""
+
+    parts: int
+    channels: int
+    terms: int
+
+
+class Room(NamedTuple):
+    """Scratch for the far field of one query."""
+
+    moments: Floats  # (parts, channels, terms + 1)
+    powers: Floats  # (terms + 8, documents of a block, or terms + 1)
+    weights: Floats  # (parts, parts)
+
+
+def new_room(parts: int, channels: int, terms: int) -> Room:
+    """Return scratch for queries and fits of up to these sizes."""
+    return Room(
+        np.empty((parts, channels, terms + 1)),
+        np.empty((terms + 8, max(WIDEST_BLOCK, terms + 1))),
+        np.empty((parts, parts)),
+    )
+
+
 def series(function: Function, terms: int) -> Floats:
     """Return the coefficients of a polynomial that approximates a function on [0, 1].
 
@@ -206,7 +231,15 @@ def with_gains(numbers: Floats, weight: int) -> Floats:
 
 @jit_helper
 def add_far_pairs(
-    p: Rules, fit: Fit, numbers: Floats, weights: Floats, runs: Integers, cut: int, w: Columns
+    p: Rules,
+    fit: Fit,
+    numbers: Floats,
+    blocks: int,
+    parts: int,
+    runs: Integers,
+    cut: int,
+    w: Columns,
+    room: Room,
 ) -> float:
     """Add the pairs of different blocks to PULL and CURVATURE; return the third sum, if any.
 
@@ -216,59 +249,58 @@ def add_far_pairs(
     ----------
     numbers : float64 array
         Those of the fit, with gains or without.
-    weights : float64 array (parts, parts)
-        T; its diagonal is 0 where pairs of the same part do not count.
-    runs : int64 array (blocks, parts + 1)
-        Columns where the documents of each part begin in each block.
+    runs : int64 array
+        For each block, parts + 1 numbers: the columns where the documents of each part begin.
     cut : int
         Pairs have a document in a block before this one.
+    room : Room
+        Its weights are T; their diagonal is 0 where pairs of the same part do not count.
     """
-    blocks, parts = len(runs), runs.shape[1] - 1
     tops, bottoms, scores = w.real[TOP], w.real[BOTTOM], w.real[SCORE]
     kind = 0
     spread = p.rate * (tops[0] - bottoms[blocks - 1])
     while kind + 1 < len(fit.spreads) and spread > fit.spreads[kind]:
         kind += 1
-    f, rates, terms = numbers[kind], fit.rates[kind], fit.terms[kind]
-    channels = f.shape[3]
+    f, rates = numbers[kind], fit.rates[kind]
+    size = Size(parts, f.shape[3], fit.terms[kind])
     _write_decays(p.rate, rates, blocks, w)
     decays = w.real[DECAY:SENT]
     sent, received = w.real[SENT:RECEIVED], w.real[RECEIVED:]
     pulls, bends = w.real[PULL], w.real[CURVATURE]
-    moments = np.empty((parts, channels, terms + 1))
-    # Sums of moments by relation, and of these times f, and terms of the documents of a block.
-    weighted, sums = np.empty((3, channels, terms + 2)), np.empty((len(f), channels, terms + 2))
-    powers, rows = np.empty((terms, WIDEST_BLOCK)), np.empty((2, max(WIDEST_BLOCK, terms)))
+    # Moments by part, by relation, and the latter times f.
+    moments, weighted, sums = room.moments, room.powers[2:5], room.powers[5:8]
+    x, y, powers = room.powers[0], room.powers[1], room.powers[8:]
     total = 0.0
     for side in range(2):
         near, far = (tops, bottoms) if side == ABOVE else (bottoms, tops)
         for turn in range(blocks):
             m = turn if side == ABOVE else blocks - 1 - turn
-            first, n = runs[m, 0], runs[m, parts] - runs[m, 0]
+            edges = runs[m * (parts + 1) : (m + 1) * (parts + 1)]
+            first, n = edges[0], edges[parts] - edges[0]
             if turn > 0:
                 before = m - 1 if side == ABOVE else m + 1
-                _carry(p.rate, rates, fit.products, abs(far[before] - near[m]), moments, rows[0])
+                _carry(size, p.rate, rates, fit.products, abs(far[before] - near[m]), moments, x)
                 if side == ABOVE or m < cut:
-                    _write_powers(side, first, n, fit.products, decays, powers)
+                    _write_powers(side, first, n, size.terms, fit.products, decays, powers)
                     total += _receive(
-                        side, m, p.rate, near[m], f, weights, runs, moments, weighted, sums,
-                        powers, rows[0], rows[1], scores, received, pulls, bends,
+                        side, size, p.rate, near[m], f, room.weights, edges, moments, weighted,
+                        sums, powers, x, y, scores, received, pulls, bends,
                     )  # fmt: skip
-                _carry(p.rate, rates, fit.products, tops[m] - bottoms[m], moments, rows[0])
+                _carry(size, p.rate, rates, fit.products, tops[m] - bottoms[m], moments, x)
             else:
-                _clear(moments)
+                _clear(size, moments)
             if side == BELOW or m < cut:
-                _write_powers(1 - side, first, n, fit.products, decays, powers)
-                _send(m, p.rate, far[m], runs, moments, powers, scores, sent)
+                _write_powers(1 - side, first, n, size.terms, fit.products, decays, powers)
+                _send(size, p.rate, far[m], edges, moments, powers, scores, sent)
     return total
 
 
 @jit_helper
-def _clear(numbers: Floats) -> None:
-    for i in range(numbers.shape[0]):
-        for j in range(numbers.shape[1]):
-            for k in range(np.uint64(numbers.shape[2])):
-                numbers[i, j, k] = 0.0
+def _clear(size: Size, moments: Floats) -> None:
+    for part in range(size.parts):
+        for c in range(size.channels):
+            for k in range(np.uint64(size.terms + 1)):
+                moments[part, c, k] = 0.0
 
 
 @jit_helper
@@ -289,14 +321,14 @@ def _write_decays(own_rate: float, rates: Floats, blocks: int, w: Columns) -> No
 
 @jit_disjoint
 def _write_powers(
-    side: int, begin: int, n: int, products: Integers, decays: Floats, powers: Floats
+    side: int, begin: int, n: int, terms: int, products: Integers, decays: Floats, powers: Floats
 ) -> None:
     """Write every term for the documents of a block: exponentials of distances to an edge."""
     first, stop = np.uint64(begin), np.uint64(n)
     for i in range(stop):
         powers[0, i] = 1.0
         powers[1, i] = decays[side, first + i]
-    for k in range(2, len(powers)):
+    for k in range(2, terms):
         a, b = products[0, k], products[1, k]
         if a < 0:
             for i in range(stop):
@@ -308,38 +340,44 @@ def _write_powers(
 
 @jit_disjoint
 def _carry(
-    rate: float, rates: Floats, products: Integers, distance: float, moments: Floats, decays: Floats
+    size: Size,
+    rate: float,
+    rates: Floats,
+    products: Integers,
+    distance: float,
+    moments: Floats,
+    decays: Floats,
 ) -> None:
     """Carry the moments of all parts over a distance, away from their documents."""
-    terms = moments.shape[2] - 1
+    terms = size.terms
     decays[0], decays[1] = 1.0, math.exp(-rate * distance)
     for k in range(2, terms):
         a, b = products[0, k], products[1, k]
         decays[k] = math.exp(-rates[-1 - a] * distance) if a < 0 else decays[a] * decays[b]
-    for part in range(moments.shape[0]):
-        for c in range(moments.shape[1]):
+    for part in range(size.parts):
+        for c in range(size.channels):
             moments[part, c, terms] += moments[part, c, 0] * (rate * distance)
             for k in range(np.uint64(terms)):
                 moments[part, c, k] *= decays[k]
 
 
 def _send_block(
-    m: int,
+    size: Size,
     rate: float,
     edge: float,
-    runs: Integers,
+    edges: Integers,
     moments: Floats,
     powers: Floats,
     scores: Floats,
     sent: Floats,
 ) -> None:
     """Add the documents of a block to the moments at one of its edges."""
-    terms, first = moments.shape[2] - 1, np.uint64(runs[m, 0])
-    for part in range(moments.shape[0]):
-        begin, end = np.uint64(runs[m, part]) - first, np.uint64(runs[m, part + 1]) - first
+    terms, first = size.terms, np.uint64(edges[0])
+    for part in range(size.parts):
+        begin, end = np.uint64(edges[part]) - first, np.uint64(edges[part + 1]) - first
         if begin == end:
             continue
-        for c in range(moments.shape[1]):
+        for c in range(size.channels):
             for k in range(0, terms, STEP):
                 of_a, of_b, of_d, of_e = 0.0, 0.0, 0.0, 0.0
                 for i in range(begin, end):
@@ -358,14 +396,23 @@ def _send_block(
             moments[part, c, terms] += rate * distance
 
 
+@jit_helper
+def _mixed(f: Floats, each: int, side: int, c: int, k: int, weighted: Floats, moment: int) -> float:
+    """Return a sum over relations: f or, last, l times the moment."""
+    number: float = f[each, RIGHT, side, c, k] * weighted[RIGHT, moment]
+    number += f[each, WRONG, side, c, k] * weighted[WRONG, moment]
+    number += f[each, SAME, side, c, k] * weighted[SAME, moment]
+    return number
+
+
 def _receive_block(
     side: int,
-    m: int,
+    size: Size,
     rate: float,
     edge: float,
     f: Floats,
     weights: Floats,
-    runs: Integers,
+    edges: Integers,
     moments: Floats,
     weighted: Floats,
     numbers: Floats,
@@ -378,42 +425,34 @@ def _receive_block(
     bends: Floats,
 ) -> float:
     """Add the pairs of a block's documents with the documents in the moments."""
-    terms, first = moments.shape[2] - 1, np.uint64(runs[m, 0])
-    parts, channels, sums = len(moments), moments.shape[1], len(f)
+    first, terms = np.uint64(edges[0]), size.terms
     total = 0.0
-    for part in range(parts):
-        begin, end = np.uint64(runs[m, part]) - first, np.uint64(runs[m, part + 1]) - first
+    for part in range(size.parts):
+        begin, end = np.uint64(edges[part]) - first, np.uint64(edges[part + 1]) - first
         if begin == end:
             continue
-        _clear(weighted)
-        for other in range(parts):
-            weight = weights[part, other]
-            relation = RIGHT if (other > part) == (side == ABOVE) else WRONG
-            relation = SAME if other == part else relation
-            for c in range(channels if weight != 0.0 else 0):
+        for c in range(size.channels):
+            for k in range(np.uint64(terms + 1)):
+                weighted[RIGHT, k], weighted[WRONG, k], weighted[SAME, k] = 0.0, 0.0, 0.0
+            for other in range(size.parts):
+                weight = weights[part, other]
+                relation = RIGHT if (other > part) == (side == ABOVE) else WRONG
+                relation = SAME if other == part else relation
+                for k in range(np.uint64(terms + 1 if weight != 0.0 else 0)):
+                    weighted[relation, k] += weight * moments[other, c, k]
+            for each in range(len(f)):
                 for k in range(np.uint64(terms + 1)):
-                    weighted[relation, c, k] += weight * moments[other, c, k]
-                weighted[relation, c, terms + 1] += weight * moments[other, c, 0]
-        _clear(numbers)
-        for each in range(sums):
-            for relation in range(3):
-                for c in range(channels):
-                    for k in range(np.uint64(terms + 1)):
-                        number = f[each, relation, side, c, k]
-                        numbers[each, c, k] += number * weighted[relation, c, k]
-                    number = f[each, relation, side, c, terms]
-                    numbers[each, c, terms + 1] += number * weighted[relation, c, terms + 1]
-        for c in range(channels):
-            x0, x1 = numbers[PULLS, c, terms], rate * numbers[PULLS, c, terms + 1]
-            y0, y1 = numbers[BENDS, c, terms], rate * numbers[BENDS, c, terms + 1]
+                    numbers[each, k] = _mixed(f, each, side, c, k, weighted, k)
+            x0, x1 = numbers[PULLS, terms], rate * _mixed(f, PULLS, side, c, terms, weighted, 0)
+            y0, y1 = numbers[BENDS, terms], rate * _mixed(f, BENDS, side, c, terms, weighted, 0)
             for i in range(begin, end):  # l rate x: the distance to the edge, and from there
                 distance = abs(scores[first + i] - edge)
                 of_pull[i], of_bend[i] = x0 + x1 * distance, y0 + y1 * distance
             for k in range(0, terms, STEP):
-                x0, x1 = numbers[PULLS, c, k], numbers[PULLS, c, k + 1]
-                x2, x3 = numbers[PULLS, c, k + 2], numbers[PULLS, c, k + 3]
-                y0, y1 = numbers[BENDS, c, k], numbers[BENDS, c, k + 1]
-                y2, y3 = numbers[BENDS, c, k + 2], numbers[BENDS, c, k + 3]
+                x0, x1 = numbers[PULLS, k], numbers[PULLS, k + 1]
+                x2, x3 = numbers[PULLS, k + 2], numbers[PULLS, k + 3]
+                y0, y1 = numbers[BENDS, k], numbers[BENDS, k + 1]
+                y2, y3 = numbers[BENDS, k + 2], numbers[BENDS, k + 3]
                 for i in range(begin, end):
                     a, b, d, e = powers[k, i], powers[k + 1, i], powers[k + 2, i], powers[k + 3, i]
                     of_pull[i] += (a * x0 + b * x1) + (d * x2 + e * x3)
@@ -421,11 +460,11 @@ def _receive_block(
             for i in range(begin, end):
                 pulls[first + i] += received[c, first + i] * of_pull[i]
                 bends[first + i] += received[c, first + i] * of_bend[i]
-            for k in range(terms if sums > SIZES and side == ABOVE else 0):
+            for k in range(terms if len(f) > SIZES and side == ABOVE else 0):
                 of_term = 0.0
                 for i in range(begin, end):
                     of_term += powers[k, i] * received[c, first + i]
-                total += numbers[SIZES, c, k] * of_term
+                total += numbers[SIZES, k] * of_term
     return total
 
 

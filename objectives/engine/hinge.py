@@ -28,7 +28,7 @@ import numpy as np
 from ..validation import Floats
 from .bisection import first_part, grade_levels, halve
 from .driver import query_kernel
-from .jit import jit_helper, jit_ordered
+from .jit import jit_allocating, jit_ordered
 from .order import in_order, order_by_score
 
 # Up to this many documents, vectorised pairs take less time than a sort and its sweeps.
@@ -43,7 +43,7 @@ def _violation(margin: float, better: float, worse: float) -> float:
     return margin - (better - worse)
 
 
-@jit_helper
+@jit_allocating
 def _all_pairs(
     scores: Floats, labels: Floats, margin: float, squared: bool, grad: Floats, hess: Floats
 ) -> tuple[float, float]:

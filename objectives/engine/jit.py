@@ -1,4 +1,4 @@
-"""How kernels are compiled: seven decorators, one for each way in which a function is used.
+"""How kernels are compiled: eight decorators, one for each way in which a function is used.
 
 Kernels do not check for division by zero (``error_model="numpy"``): the check would keep loops from
 vectorising.
@@ -71,10 +71,24 @@ class _Compiler(Compiler):
         collects = gc.isenabled()
         gc.disable()  # one function is compiled at a time, under a lock of Numba's
         try:
-            return super().compile_extra(function)  # type: ignore[no-untyped-call]
+            compiled = super().compile_extra(function)  # type: ignore[no-untyped-call]
         finally:
             if collects:
                 gc.enable()
+        with suppress(AttributeError):  # another version of Numba
+            if not self.state.flags.nrt:
+                _check_borrowing(function, compiled)
+        return compiled
+
+
+def _check_borrowing(function: Function, compiled: Any) -> None:
+    """Raise if a function returns an array, or is returned one, that nobody would free."""
+    calls = compiled.type_annotation.calltypes.items()
+    returned = [each.return_type for call, each in calls if getattr(call, "op", None) == "call"]
+    models = compiled.target_context.data_model_manager
+    for each in (compiled.signature.return_type, *returned):
+        if models[each].contains_nrt_meminfo():
+            raise TypeError(f"{function.__name__} needs jit_allocating: it gets or returns {each}")
 
 
 IN_ORDER = {"contract", "nsz", "arcp"}
@@ -85,7 +99,11 @@ OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,  # nobody calls kernels from C, and the wrapper takes time to compile
     # Sums may be split over vector lanes; NaN and infinity keep their meaning.
     "fastmath": IN_ORDER | {"reassoc"},
+    "_nrt": True,
 }
+# Arrays belong to the caller, so no references to them are counted. Counting takes up to a fifth of
+# the time for a short query, and a tenth of the time to compile.
+BORROWS: dict[str, Any] = {"_nrt": False}
 
 
 def _sources() -> str:
@@ -100,13 +118,15 @@ SOURCES = _sources()
 PACKAGE = __name__.removesuffix("engine.jit")
 
 
-def jit_entry(function: F) -> F:
+def jit_entry(function: F, *, borrows: bool = False) -> F:
     """Compile a function that Python calls, cached on disk if a folder is writable.
+
+    With `borrows`, it makes no array: see `jit_helper`.
 
     Numba looks only at the function's own file when it decides whether machine code on disk is
     still valid. The name on disk therefore has a digest of all files that the code may depend on.
     """
-    return _cached(function, OPTIONS)  # type: ignore[no-any-return]
+    return _cached(function, OPTIONS | (BORROWS if borrows else {}))  # type: ignore[no-any-return]
 
 
 def _cached(function: Any, options: dict[str, Any]) -> Any:
@@ -122,12 +142,12 @@ def _cached(function: Any, options: dict[str, Any]) -> Any:
 
 
 def jit_pointer(function: F) -> F:
-    """Compile like `jit_entry` a function that kernels get as an argument.
+    """Compile like `jit_helper` a function that kernels get as an argument, cached on disk.
 
     Code from outside this package is compiled in every process: the digest leaves its sources out,
     so that code on disk could be outdated.
     """
-    options = {**OPTIONS, "no_cfunc_wrapper": False, "no_cpython_wrapper": True}
+    options = {**OPTIONS, **BORROWS, "no_cfunc_wrapper": False, "no_cpython_wrapper": True}
     if not function.__module__.startswith(PACKAGE):
         return numba.njit(**options)(function)  # type: ignore[no-any-return]
     return _cached(function, options)  # type: ignore[no-any-return]
@@ -190,7 +210,7 @@ HELPER = {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper}
 
 
 def jit_helper(function: F) -> F:
-    """Compile a function that only kernels call.
+    """Compile a function that only kernels call, and that neither makes nor returns an array.
 
     Called from Python, it crashes the process: leaving out the wrapper saves a fifth of the time.
     Nor is it optimised on its own, which would take a tenth more and make hardly a loop faster.
@@ -198,6 +218,11 @@ def jit_helper(function: F) -> F:
     Numba compiles a function again for each literal. So pass a named constant to it as
     ``int(NAME)``, and a variable that starts as a number as ``int(variable)``.
     """
+    return numba.njit(**HELPER | BORROWS)(function)  # type: ignore[no-any-return]
+
+
+def jit_allocating(function: F) -> F:
+    """Compile like `jit_helper` a function that makes arrays, or calls one that returns some."""
     return numba.njit(**HELPER)(function)  # type: ignore[no-any-return]
 
 
@@ -215,7 +240,7 @@ def jit_disjoint(function: F, *, in_order: bool = True) -> F:
     Sums keep their order, unless a loop needs them split over vectors. If splits were allowed where
     no loop needs them, a sum might be split in one copy of a loop but not in another.
     """
-    options = {**HELPER, "pipeline_class": _Disjoint}
+    options = {**HELPER, **BORROWS, "pipeline_class": _Disjoint}
     options |= {"fastmath": IN_ORDER} if in_order else {}
     return numba.njit(**options)(function)  # type: ignore[no-any-return]
 

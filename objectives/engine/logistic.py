@@ -42,7 +42,7 @@ from .swaps import norm_factor
 from .vector import log1p_of
 
 # Sums of divided functions have more terms: all pairs take less time up to this length.
-DIRECT_UP_TO = 1024
+DIRECT_UP_TO = 1536
 
 
 def logistic_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:

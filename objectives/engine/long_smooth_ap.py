@@ -28,7 +28,7 @@ import numpy as np
 from ..validation import Floats, Integers
 from .columns import LARGEST_EXPONENT
 from .far_field import series
-from .jit import jit_helper
+from .jit import jit_allocating, jit_helper
 from .order import in_order, order_by_score
 from .vector import exponentials, logistic, strided
 
@@ -44,7 +44,7 @@ DIRECT = 64
 ABOVE = 0  # the first of two sweeps; the second adds what is below
 
 
-@jit_helper
+@jit_allocating
 def score_powers(scores: Floats, sigma: float) -> tuple[Floats, bool]:
     """Return E = e^{s/sigma} over that of one score, and whether ratios of E are accurate."""
     n = len(scores)
@@ -115,7 +115,7 @@ def _write_rows(steps: Floats, side: int, done: int, rows: Floats) -> int:
     return count
 
 
-@jit_helper
+@jit_allocating
 def _add_counts(
     scores: Floats, relevant: Floats, sigma: float, fit: Floats, hits: Floats, misses: Floats
 ) -> None:
@@ -151,7 +151,7 @@ def _add_counts(
                         of_misses[k] += 1.0
 
 
-@jit_helper
+@jit_allocating
 def _write_across(
     n: int,
     scores: Floats,
@@ -189,7 +189,7 @@ def _write_across(
                     weighted[k] = weighted[k] * rows[row + k] + weight
 
 
-@jit_helper
+@jit_allocating
 def _write_pairs(scores: Floats, worth: Floats, sigma: float, pulls: Floats, sizes: Floats) -> None:
     """Write what `_write_differences` does, from all pairs."""
     n = len(scores)
@@ -205,7 +205,7 @@ def _write_pairs(scores: Floats, worth: Floats, sigma: float, pulls: Floats, siz
         pulls[i], sizes[i] = pull, size
 
 
-@jit_helper
+@jit_allocating
 def _write_differences(
     scores: Floats,
     worth: Floats,
@@ -261,7 +261,7 @@ def _write_differences(
             sizes[documents[start + i]] += sums[i]
 
 
-@jit_helper
+@jit_allocating
 def long_loss(scores: Floats, relevant: Floats, sigma: float) -> float:
     """Return the loss of one query."""
     n = len(scores)
@@ -276,7 +276,7 @@ def long_loss(scores: Floats, relevant: Floats, sigma: float) -> float:
     return -value / total
 
 
-@jit_helper
+@jit_allocating
 def write_long(scores: Floats, relevant: Floats, sigma: float, grad: Floats, hess: Floats) -> None:
     """Write the gradient and the Gauss-Newton curvature of one query."""
     n, total = len(scores), relevant.sum()

@@ -1,11 +1,15 @@
-"""Arrays of a thread's last call, kept for its next one."""
+"""Arrays that a thread keeps from one call for the next: fresh memory takes time."""
 
 import threading
 import weakref
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
 from ..validation import Floats
+
+Arrays = TypeVar("Arrays")
 
 
 class Memory(threading.local):
@@ -33,4 +37,20 @@ class Memory(threading.local):
             self._arrays[name] = array
 
 
+class Scratch(threading.local):
+    """Scratch of this thread: fresh memory takes a third of a call for queries of thousands."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[list[int], object]] = {}
+
+    def take(self, name: str, make: Callable[..., Arrays], *sizes: int) -> Arrays:
+        """Return ``make(*sizes)``, or what it returned before for sizes at least as large."""
+        known, arrays = self._kept.get(name, ([0] * len(sizes), None))
+        if arrays is None or any(map(int.__lt__, known, sizes)):
+            known = [max(pair) for pair in zip(known, sizes, strict=True)]
+            self._kept[name] = known, make(*known)
+        return self._kept[name][1]  # type: ignore[return-value]
+
+
 MEMORY = Memory()
+SCRATCH = Scratch()

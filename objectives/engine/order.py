@@ -203,24 +203,6 @@ def in_order(values: Floats, order: Integers) -> Floats:
 
 
 @jit_helper
-def count_pairs(grades: Floats) -> int:
-    """Return the number of pairs of different grade."""
-    counts = np.empty(MOST_LEVELS, np.int64)
-    most = count_small(grades, len(grades), counts)
-    pairs, seen = 0, 0
-    for grade in range(most + 1):
-        pairs += seen * counts[grade]
-        seen += counts[grade]
-    if most < 0:
-        order = merged_order(grades)
-        for place in range(1, len(grades)):
-            if grades[order[place]] != grades[order[place - 1]]:
-                seen = place
-            pairs += seen
-    return pairs
-
-
-@jit_helper
 def all_equal(values: Floats) -> bool:
     """Return whether all values are the same; true for an empty list."""
     others = 0

@@ -102,33 +102,44 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
             end, stop = begin + n, begin + np.uint64(padded(sizes[m]))
             for j in range(begin, stop):
                 pulls[j], bends[j] = 0.0, 0.0
-            better = begin
+            others = 0
+            for j in range(begin, end if few else begin):
+                others += 1 if counts[j] == 0.0 else 0
+            worse = better = begin
             total = 0.0
             for i in range(begin, end if factorizable[m] != 0 else begin):
-                level = levels[i]
-                while better < end and levels[better] <= level:
-                    better += one
-                if counts[i] == 0.0 if few else better == end:
+                if few and counts[i] == 0.0:
                     continue
+                level = levels[i]
+                while levels[worse] < level:
+                    worse += one
                 own = Document(decays[i], scores[i], worths[i], owns[i], counts[i])
                 pull, bend = 0.0, 0.0
-                for j in range(begin if few else begin + (better - begin) // lanes * lanes, stop):
+                for j in range(begin, begin + (worse - begin + lanes - one) // lanes * lanes):
                     other = Document(decays[j], scores[j], worths[j], owns[j], counts[j])
-                    counted = levels[j] > level
-                    if few:
-                        x, y = of_two(p, own if counted else other, other if counted else own)
-                        x = x if counted else -x
-                        # Of two documents that count, the worse one visits the pair.
-                        counted = counted or (levels[j] < level and counts[j] == 0.0)
-                    else:
-                        x, y = of_two(p, own, other)
-                    x, y = (x, y) if counted else (0.0, 0.0)
+                    x, y = of_two(p, other, own)
+                    x, y = (x, y) if j < worse else (0.0, 0.0)
                     pull += x
                     bend += y
-                    total += abs(x)
-                    pulls[j] += x
+                    pulls[j] -= x
                     bends[j] += y
-                pulls[i] -= pull
+                total += pull
+                if few and others > 0:  # the better documents that do not come here themselves
+                    while better < end and levels[better] <= level:
+                        better += one
+                    lost = 0.0
+                    for j in range(begin + (better - begin) // lanes * lanes, stop):
+                        other = Document(decays[j], scores[j], worths[j], owns[j], counts[j])
+                        x, y = of_two(p, own, other)
+                        counted = levels[j] > level and counts[j] == 0.0
+                        x, y = (x, y) if counted else (0.0, 0.0)
+                        lost += x
+                        bend += y
+                        pulls[j] += x
+                        bends[j] += y
+                    total += lost
+                    pull -= lost
+                pulls[i] += pull
                 bends[i] += bend
             totals[m] = total
 

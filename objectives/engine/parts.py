@@ -12,7 +12,6 @@ import math
 import numpy as np
 
 from ..validation import Floats, Integers
-from .bisection import first_part, grade_levels
 from .columns import (
     BEGIN,
     BOTTOM,
@@ -38,56 +37,61 @@ from .columns import (
     write_decays,
     write_padding,
 )
-from .far_field import DIFFERENCE, NO_WEIGHT, Fit, add_far_pairs
+from .far_field import DIFFERENCE, NO_WEIGHT, SUM, Fit, Room, add_far_pairs
 from .jit import Function, jit_helper
-from .order import MOST_LEVELS, count_small
 from .vector import padded
 
 
-def add_parts(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns) -> None:
+def most_parts(tuning: Tuning) -> int:
+    """Return how many parts there are at most, at a time."""
+    return max(tuning.levels, 2 * tuning.parts + 4)
+
+
+def add_parts(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns, r: Room) -> None:
     """Write the sums over all pairs of a query in columns 0 to n - 1 of `w`, sorted by score.
 
-    `v` is scratch. Writes the sum of all pulls into TOTAL, if the fit has sizes.
+    `v` and `r` are scratch. Writes the sum of all pulls into TOTAL, if the fit has sizes.
     """
     pulls, bends = w.real[PULL], w.real[CURVATURE]
     ranks, rest, level = w.whole[SPARE], w.whole[SPARE + 1], w.whole[SPARE + 2]
+    places, runs = w.whole[SPARE + 3], w.whole[SPARE + 4]
+    begins, part_of, grades_in = v.whole[SPARE], v.whole[SPARE + 1], v.whole[SPARE + 2]
+    # The ranges of levels that are still to be divided.
+    lowests, lasts = v.whole[SPARE + 3], v.whole[SPARE + 4]
     for i in range(n):
-        pulls[i], bends[i], ranks[i], level[i] = 0.0, 0.0, i, 0
-    begins = _grades(p, n, w, level)
+        pulls[i], bends[i], ranks[i] = 0.0, 0.0, i
+    lowests[0], lasts[0] = 0, _grades(p, n, w, level, begins)
     # Where no fit reaches as far as the scores, all pairs are visited.
     spread = p.rate * (w.real[SCORE, 0] - w.real[SCORE, n - 1])
     direct = p.tuning.direct if spread <= fit.spreads[len(fit.spreads) - 1] else n
-    part_of, grades_in = np.empty(len(begins), np.int64), np.empty(len(begins), np.int64)
-    waiting_parts = first_part(len(begins) - 1)
     waiting = 1
     total = 0.0
     while waiting > 0:
         waiting -= 1
-        lowest, last = waiting_parts[2 * waiting], waiting_parts[2 * waiting + 1]
+        lowest, last = lowests[waiting], lasts[waiting]
         start, stop = begins[lowest], begins[last]
         parts = _divide(p, direct, lowest, last, begins, part_of, grades_in)
         members = ranks[start:stop]
-        blocks, runs, cut = _write_blocks(
-            p, direct, members, level, part_of, grades_in[:parts], w, v
+        blocks, columns, cut = _write_blocks(
+            p, direct, members, level, parts, part_of, grades_in, w, v
         )
-        columns = runs[blocks - 1, parts]
         write_decays(blocks, columns, p.rate, v)
         near(0, cut, p, v)
         for m in range(cut):
             total += v.real[TOTAL, m]
-        for column in range(runs[cut, 0] if cut < blocks else columns, columns):
+        for column in range(v.whole[BEGIN, cut] if cut < blocks else columns, columns):
             v.real[PULL, column], v.real[CURVATURE, column] = 0.0, 0.0
         if blocks > 1:
             one_grade = parts == last - lowest
-            weights = _weights(p, fit.weight if one_grade else 0, grades_in, runs, v)
-            if one_grade or fit.weight == NO_WEIGHT:
-                numbers, gained = fit.numbers, False
-            else:
-                numbers, gained = fit.gained, True
+            gained = not one_grade and fit.weight != NO_WEIGHT
+            numbers = fit.gained if gained else fit.numbers
+            weight = fit.weight if one_grade else int(NO_WEIGHT)
+            _write_weights(p, weight, blocks, parts, grades_in, runs, v, r.weights)
             _write_channels(numbers.shape[4], gained, columns, v)
-            total += add_far_pairs(p, fit, numbers, weights, runs, cut, v)
+            total += add_far_pairs(p, fit, numbers, blocks, parts, runs, cut, v, r)
         for m in range(blocks):
-            for column in range(runs[m, 0], runs[m, parts]):
+            begin = v.whole[BEGIN, m]
+            for column in range(begin, begin + v.whole[SIZE, m]):
                 rank = v.whole[DOCUMENT, column]
                 pulls[rank] += v.real[PULL, column]
                 bends[rank] += v.real[CURVATURE, column]
@@ -96,34 +100,27 @@ def add_parts(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns
             for grade in range(lowest + 1, last + 1):
                 if grade == last or part_of[grade] != part_of[first]:
                     if grade - first > 1:
-                        waiting_parts[2 * waiting], waiting_parts[2 * waiting + 1] = first, grade
+                        lowests[waiting], lasts[waiting] = first, grade
                         waiting += 1
                     first = grade
-            _regroup(members, level, part_of, parts, rest)
+            _regroup(members, level, part_of, parts, rest, places)
     w.real[TOTAL, 0] = total
 
 
 @jit_helper
-def _grades(p: Rules, n: int, w: Columns, level: Integers) -> Integers:
-    """Write the place of each document's worth among the distinct ones; see `grade_levels`."""
-    grades, places = w.real[LEVEL], w.whole[SPARE + 3]
-    best = count_small(grades, n, places)
-    if best < 0 and p.pairs != ONE:
-        return grade_levels(grades[:n], level)
-    begins = np.empty(MOST_LEVELS + 1, np.int64)
-    begins[0], begins[1] = 0, n
-    if p.pairs == ONE:
-        return begins[:2]
-    known = 0
-    for grade in range(best + 1):
-        count = places[grade]
-        places[grade] = known
-        if count > 0:
-            begins[known + 1] = begins[known] + count
-            known += 1
+def _grades(p: Rules, n: int, w: Columns, level: Integers, begins: Integers) -> int:
+    """Write each document's level, and where levels begin; return how many there are."""
+    levels = 1
     for i in range(n):
-        level[i] = places[int(grades[i])]
-    return begins[: known + 1]
+        level[i] = 0 if p.pairs == ONE else int(w.real[LEVEL, i])
+        levels = max(levels, level[i] + 1)
+    for place in range(levels + 1):
+        begins[place] = 0
+    for i in range(n):
+        begins[level[i] + 1] += 1
+    for place in range(levels):
+        begins[place + 1] += begins[place]
+    return levels
 
 
 @jit_helper
@@ -173,25 +170,24 @@ def _write_blocks(
     direct: int,
     members: Integers,
     level: Integers,
+    parts: int,
     part_of: Integers,
     grades_in: Integers,
     w: Columns,
     v: Columns,
-) -> tuple[int, Integers, int]:
-    """Write the documents of a part into blocks, grouped by its own parts.
+) -> tuple[int, int, int]:
+    """Write the documents of a part into blocks, grouped by its own parts, and where these begin.
 
-    Returns the number of blocks, the columns where parts begin in each of them, and the first block
-    with documents after the truncation alone.
+    Returns the numbers of blocks and of columns, and the first block with documents after the
+    truncation alone.
     """
-    n, parts = len(members), len(grades_in)
+    n, places, runs = len(members), w.whole[SPARE + 3], w.whole[SPARE + 4]
     width = p.tuning.block if n > direct else n
     cut = n
     if p.top > 0:
         cut = 0
         while cut < n and members[cut] < p.top:
             cut += 1
-    runs = np.empty((n // width + 2, parts + 1), np.int64)
-    places = np.empty(parts + 1, np.int64)
     blocks, leading, done, column = 0, 0, 0, 0
     while done < n:
         end = min(done + width, n)
@@ -205,7 +201,7 @@ def _write_blocks(
         for part in range(parts):
             places[part + 1] += places[part]
         for part in range(parts + 1):
-            runs[blocks, part] = places[part]
+            runs[blocks * (parts + 1) + part] = places[part]
         for i in range(done, end):
             rank = members[i]
             part = part_of[level[rank]]
@@ -226,27 +222,36 @@ def _write_blocks(
         blocks += 1
         leading = blocks if done < cut else leading
         done = end
-    return blocks, runs[:blocks], leading
+    return blocks, column, leading
 
 
 @jit_helper
-def _weights(p: Rules, weight: int, grades_in: Integers, runs: Integers, v: Columns) -> Floats:
-    """Return what a pair of two parts is weighted with, apart from the channels."""
-    parts = runs.shape[1] - 1
-    weights, worth = np.empty((parts, parts)), np.empty(parts)
-    for m in range(len(runs)):
+def _write_weights(
+    p: Rules,
+    weight: int,
+    blocks: int,
+    parts: int,
+    grades_in: Integers,
+    runs: Integers,
+    v: Columns,
+    weights: Floats,
+) -> None:
+    """Write what a pair of two parts is weighted with, apart from the channels."""
+    for m in range(blocks):
         for part in range(parts):
-            if runs[m, part] < runs[m, part + 1]:
-                worth[part] = v.real[WORTH, runs[m, part]]
+            run = m * (parts + 1) + part
+            if runs[run] < runs[run + 1]:
+                weights[part, part] = v.real[WORTH, runs[run]]
+    of_gap, of_sum = 1.0 if weight == DIFFERENCE else 0.0, 1.0 if weight == SUM else 0.0
     for part in range(parts):
-        for other in range(parts):
-            gap, both = abs(worth[part] - worth[other]), worth[part] + worth[other]
-            weights[part, other] = gap if weight == DIFFERENCE else both
-            if weight == NO_WEIGHT:
-                weights[part, other] = 1.0
+        for other in range(part):
+            gap = abs(weights[part, part] - weights[other, other])
+            both = of_gap * gap + of_sum * (weights[part, part] + weights[other, other])
+            both += 1.0 - of_gap - of_sum
+            weights[part, other], weights[other, part] = both, both
+    for part in range(parts):
         alone = p.pairs != DIFFERENT and grades_in[part] == 1
         weights[part, part] = 1.0 if alone else 0.0
-    return weights
 
 
 @jit_helper
@@ -255,24 +260,33 @@ def _write_channels(channels: int, gained: bool, columns: int, v: Columns) -> No
 
     With `gained`, each of them twice: u times the worth, then v times the worth.
     """
-    own, worth = v.real[OWN], v.real[WORTH]
     copies = 2 if gained else 1
     for channel in range(channels):
         base, sends = channel // copies, channel % copies == 1
-        for i in range(np.uint64(columns)):
-            gain = worth[i] if gained else 1.0
-            received = own[i] if base == 0 and channels > copies else 1.0
-            sent = own[i] if base == 1 else 1.0
-            v.real[RECEIVED + channel, i] = received if sends else received * gain
-            v.real[SENT + channel, i] = sent * gain if sends else sent
+        received, sent = v.real[RECEIVED + channel], v.real[SENT + channel]
+        _write_factor(base == 0 and channels > copies, gained and not sends, columns, v, received)
+        _write_factor(base == 1, gained and sends, columns, v, sent)
+
+
+@jit_helper
+def _write_factor(by_own: bool, by_worth: bool, columns: int, v: Columns, out: Floats) -> None:
+    """Write OWN or 1, times the worth or 1; without branches, which take long to compile."""
+    own, worth = v.real[OWN], v.real[WORTH]
+    a, b = 1.0 if by_own else 0.0, 1.0 if by_worth else 0.0
+    for i in range(np.uint64(columns)):
+        out[i] = (a * own[i] + (1.0 - a)) * (b * worth[i] + (1.0 - b))
 
 
 @jit_helper
 def _regroup(
-    members: Integers, level: Integers, part_of: Integers, parts: int, rest: Integers
+    members: Integers,
+    level: Integers,
+    part_of: Integers,
+    parts: int,
+    rest: Integers,
+    places: Integers,
 ) -> None:
     """List the documents by part, lowest first; in each they keep their order."""
-    places = np.empty(parts + 1, np.int64)
     for part in range(parts + 1):
         places[part] = 0
     for i in range(len(members)):

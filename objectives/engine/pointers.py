@@ -45,7 +45,9 @@ class Compiled:
     @cached_property
     def dispatcher(self) -> Any:
         """What Numba makes of the function; nothing is compiled yet."""
-        return jit_entry(self.function) if self.entry else jit_pointer(self.function)
+        if self.entry:
+            return jit_entry(self.function, borrows=True)
+        return jit_pointer(self.function)
 
     def compiled(self) -> Any:
         """Return the compiled function, from the cache on disk if it is there."""

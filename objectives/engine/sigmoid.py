@@ -4,7 +4,6 @@ What is a loss's own comes in as pointers to its functions: its pairs (`pairs.pa
 is done before and after the sums over pairs.
 """
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,11 +14,10 @@ from .columns import (
     BEGIN,
     CURVATURE,
     DOCUMENT,
+    PAIRS,
     PULL,
     RANK,
     SIZE,
-    TOTAL,
-    WORTH,
     Batch,
     Columns,
     Rules,
@@ -29,11 +27,11 @@ from .columns import (
     write_decays,
 )
 from .curvature import CONSTANT, HESSIAN_FLOOR
-from .far_field import Fit, constant, fit_of
+from .far_field import Fit, Room, constant, fit_of, new_room
 from .jit import Function, jit_helper
-from .order import count_pairs
+from .memory import SCRATCH
 from .pairs import NEAR
-from .parts import add_parts
+from .parts import add_parts, most_parts
 from .pointers import Compiled
 from .threads import over_queries
 from .vector import strided
@@ -53,9 +51,8 @@ def step(function: Function) -> Compiled:
 def average_over_pairs(p: Rules, batch: Batch, w: Columns) -> None:
     """Divide each query's sums by its number of pairs of different worth, if `normalize`."""
     for m in range(batch.blocks if p.normalize else 0):
-        a, b = w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]
-        pairs = count_pairs(w.real[WORTH, a:b])
-        for column in range(a, b):
+        begin, pairs = w.whole[BEGIN, m], w.real[PAIRS, m]
+        for column in range(begin, begin + w.whole[SIZE, m]):
             w.real[PULL, column] /= pairs
             w.real[CURVATURE, column] /= pairs
 
@@ -74,23 +71,30 @@ no_pairs = Compiled(no_pairs_, *NEAR)
 
 @jit_helper
 def add_pairs(
-    far: Function, near: Function, p: Rules, fit: Fit, batch: Batch, w: Columns, v: Columns
+    far: Function,
+    near: Function,
+    p: Rules,
+    fit: Fit,
+    batch: Batch,
+    w: Columns,
+    v: Columns,
+    room: Room,
 ) -> None:
     """Write the sums over the pairs of each query of a batch."""
     if batch.long:
-        w.real[TOTAL, 0] = math.nan
-        far(near, p, fit, w.whole[SIZE, 0], w, v)
-        if math.isnan(w.real[TOTAL, 0]):  # a pointer's errors end here
-            raise MemoryError("no memory for the scratch of a long list")
+        far(near, p, fit, w.whole[SIZE, 0], w, v, room)
     else:
         near(0, batch.blocks, p, w)
 
 
-def no_parts_(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns) -> None:
+def no_parts_(
+    near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns, room: Room
+) -> None:
     """Do nothing."""
 
 
-PARTS = NEAR, Rules(), NO_FIT, 0, new_columns(0), new_columns(0)
+NO_ROOM = new_room(0, 0, 0)
+PARTS = NEAR, Rules(), NO_FIT, 0, new_columns(0), new_columns(0), NO_ROOM
 no_parts, parts = Compiled(no_parts_, *PARTS), Compiled(add_parts, *PARTS)
 
 
@@ -108,6 +112,7 @@ def _run(
     fit: Fit,
     w: Columns,
     v: Columns,
+    room: Room,
     scores: Floats,
     labels: Floats,
     hessian: int,
@@ -125,11 +130,11 @@ def _run(
         if not batch.long:
             write_decays(batch.blocks, batch.columns, p.rate, w)
         if p.ranked:
-            add_pairs(far, near_ranks, p, rank_fit, batch, w, v)
+            add_pairs(far, near_ranks, p, rank_fit, batch, w, v, room)
             for i in range(np.uint64(strided(batch.columns))):
                 w.real[RANK, i] = 1.0 + (w.real[PULL, i] + w.real[CURVATURE, i])
         prepare(p, batch, w)
-        add_pairs(far, near, p, fit, batch, w, v)
+        add_pairs(far, near, p, fit, batch, w, v, room)
         finish(p, batch, w)
         for m in range(batch.blocks):
             begin = w.whole[BEGIN, m]
@@ -147,7 +152,7 @@ _run.__qualname__ = "sigmoid_loss"
 _integers, _floats = np.zeros(1, np.int64), np.zeros(1)
 run = Compiled(
     _run, 0, 0, _integers, PARTS, NEAR, STEP, NEAR, STEP, Rules(), NO_FIT, NO_FIT, new_columns(0),
-    new_columns(0), _floats, _floats, 0, _floats, _floats, entry=True,
+    new_columns(0), NO_ROOM, _floats, _floats, 0, _floats, _floats, entry=True,
 )  # fmt: skip
 
 
@@ -181,11 +186,16 @@ class Sums(NamedTuple):
         compiled = run.compiled()
         long = longest > p.tuning.direct
         far = (parts if long else no_parts).compiled()
+        channels, terms = np.max([each.gained.shape[4:] for each in fits], axis=0)
+        sizes = most_parts(p.tuning), int(channels), int(terms) - 1
 
         def run_all(first: int, last: int, boundaries: Integers, *args: Any) -> None:
-            w = new_columns(longest, far=long)
-            v = new_columns(longest) if long else w
-            compiled(first, last, boundaries, far, *own, p, *fits, w, v, *args)
+            w = v = SCRATCH.take("queries", new_columns, longest, int(long))
+            room = NO_ROOM
+            if long:
+                v = SCRATCH.take("blocks", new_columns, longest, 1)
+                room = SCRATCH.take("room", new_room, *sizes)
+            compiled(first, last, boundaries, far, *own, p, *fits, w, v, room, *args)
 
         over_queries(run_all, boundaries, *args)
 

@@ -46,7 +46,7 @@ import numpy as np
 
 from ..schedules import Schedule, check_positive_or_schedule
 from ..validation import Floats, Integers
-from .jit import jit_helper
+from .jit import jit_allocating, jit_helper
 from .order import in_order, order_by_score
 
 # e^-40 = 4e-18: less than a rounding error of E_j, which is at least 1.
@@ -76,7 +76,7 @@ def check_width(name: str, value: Any) -> float | Schedule:
     return sigma
 
 
-@jit_helper
+@jit_allocating
 def relevance(labels: Floats) -> Floats:
     """Return l = 1(y > 0)."""
     relevant = np.zeros(len(labels))
@@ -221,7 +221,7 @@ def write_ranked(
         hess[order[rank]] = curvature[rank]
 
 
-@jit_helper
+@jit_allocating
 def smooth_metric(
     scores: Floats, a: Floats, b: Floats, sigma: float, grad: Floats, hess: Floats
 ) -> float:

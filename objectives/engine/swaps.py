@@ -22,7 +22,7 @@ import numpy as np
 
 from ..validation import Floats, Integers
 from .gains import Discount, ideal_dcg, rank_discount
-from .jit import jit_helper, jit_inline
+from .jit import jit_allocating, jit_helper, jit_inline
 from .order import all_equal, merged_order, order_by_score
 from .vector import logistic, logistic_loss
 
@@ -43,7 +43,7 @@ class Swaps(NamedTuple):
     c: Floats
 
 
-@jit_helper
+@jit_allocating
 def swaps_of(target: int, k: int, d: Discount, gains: Floats, order: Integers) -> Swaps:
     """Return (*) for one query; `order` puts `gains` in ranked order, k (or 0) cuts off Z."""
     n = len(order)
@@ -125,7 +125,7 @@ def norm_factor(total: float) -> float:
     return math.log1p(total) / (math.log(2.0) * total) if total > 0.0 else 1.0
 
 
-@jit_helper
+@jit_allocating
 def add_swapped_pairs(p: Any, scores: Floats, gains: Floats, grad: Floats, hess: Floats) -> float:
     """Add gradient and Hessian of one query to `grad` and `hess`, both zeros; return its loss.
 
