@@ -24,7 +24,6 @@ from .far_field import (
     difference_of_own,
     pair_entry,
     sums_of,
-    with_gains,
 )
 
 # Rates grow by 2^(1/3): each is the square of the third before it.
@@ -96,14 +95,12 @@ def divided_fit(sigma: float, offset: float, weight: int, losses: bool) -> Fit:
         products[:, 2 + 2 * k] = -1 - k if k < STEP else 2 + 2 * (k - STEP)
         products[:, 3 + 2 * k] = 2 + 2 * k, 1
     products[:, 0] = 0
-    stacked = np.stack(numbers)
     return Fit(
         np.asarray(SPREAD * 2.0 ** (OCTAVES * np.arange(SPREADS)), dtype=np.float64),
         np.stack([rates[:STEP] for rates, _ in fits]),
         products,
         np.array([2 + 2 * len(rates) for rates, _ in fits]),
-        stacked,
-        with_gains(stacked, weight),
+        np.stack(numbers),
         weight,
     )
 

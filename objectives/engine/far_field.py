@@ -72,8 +72,6 @@ class Fit(NamedTuple):
         How many of the terms each kind needs, a multiple of `STEP`.
     numbers : float64 array (kinds, sums, 3, 2, channels, terms + 1)
         f and, last, l of (*), by sum, relation, side and channel.
-    gained : float64 array (kinds, sums, 3, 2, 2 channels, terms + 1)
-        The same where parts have several grades, so that worth is among the channels.
     weight : int
         How worth weights a pair: not at all, by the difference of both, or by their sum.
     """
@@ -83,7 +81,6 @@ class Fit(NamedTuple):
     products: Integers
     terms: Integers
     numbers: Floats
-    gained: Floats
     weight: int
 
 
@@ -207,25 +204,7 @@ def fit_of(*entries: Function, weight: int = NO_WEIGHT) -> Fit:
         products,
         np.array([terms], np.int64),
         numbers,
-        with_gains(numbers, weight),
         weight,
-    )
-
-
-def with_gains(numbers: Floats, weight: int) -> Floats:
-    """Return the numbers with two channels for each: times the own worth, times the other's."""
-    signs = np.ones((3, 2, 2))
-    for relation in (RIGHT, WRONG):
-        for side in (ABOVE, BELOW):
-            if weight == DIFFERENCE:
-                sign = better_sign(relation, side)
-                signs[relation, side] = sign, -sign
-    if weight == NO_WEIGHT:
-        return numbers
-    return np.ascontiguousarray(
-        (numbers[..., None, :] * signs[None, None, :, :, None, :, None]).reshape(
-            *numbers.shape[:4], -1, numbers.shape[-1]
-        )
     )
 
 
@@ -233,7 +212,7 @@ def with_gains(numbers: Floats, weight: int) -> Floats:
 def add_far_pairs(
     p: Rules,
     fit: Fit,
-    numbers: Floats,
+    gained: bool,
     blocks: int,
     parts: int,
     runs: Integers,
@@ -247,8 +226,9 @@ def add_far_pairs(
 
     Parameters
     ----------
-    numbers : float64 array
-        Those of the fit, with gains or without.
+    gained : bool
+        Whether parts have several grades, so that worth is among the channels: each is twice
+        there, times the worth of the document that receives and times that of the other.
     runs : int64 array
         For each block, parts + 1 numbers: the columns where the documents of each part begin.
     cut : int
@@ -261,8 +241,9 @@ def add_far_pairs(
     spread = p.rate * (tops[0] - bottoms[blocks - 1])
     while kind + 1 < len(fit.spreads) and spread > fit.spreads[kind]:
         kind += 1
-    f, rates = numbers[kind], fit.rates[kind]
-    size = Size(parts, f.shape[3], fit.terms[kind])
+    f, rates = fit.numbers[kind], fit.rates[kind]
+    size = Size(parts, f.shape[3] * (2 if gained else 1), fit.terms[kind])
+    difference = gained and fit.weight == DIFFERENCE
     _write_decays(p.rate, rates, blocks, w)
     decays = w.real[DECAY:SENT]
     sent, received = w.real[SENT:RECEIVED], w.real[RECEIVED:]
@@ -283,8 +264,8 @@ def add_far_pairs(
                 if side == ABOVE or m < cut:
                     _write_powers(side, first, n, size.terms, fit.products, decays, powers)
                     total += _receive(
-                        side, size, p.rate, near[m], f, room.weights, edges, moments, weighted,
-                        sums, powers, x, y, scores, received, pulls, bends,
+                        side, size, p.rate, near[m], f, difference, room.weights, edges, moments,
+                        weighted, sums, powers, x, y, scores, received, pulls, bends,
                     )  # fmt: skip
                 _carry(size, p.rate, rates, fit.products, tops[m] - bottoms[m], moments, x)
             else:
@@ -411,6 +392,7 @@ def _receive_block(
     rate: float,
     edge: float,
     f: Floats,
+    difference: bool,
     weights: Floats,
     edges: Integers,
     moments: Floats,
@@ -431,15 +413,18 @@ def _receive_block(
         begin, end = np.uint64(edges[part]) - first, np.uint64(edges[part + 1]) - first
         if begin == end:
             continue
-        for c in range(size.channels):
+        for channel in range(size.channels):
+            c = channel * f.shape[3] // size.channels
+            own = channel % 2 == 0  # the worth that a difference begins with
             for k in range(np.uint64(terms + 1)):
                 weighted[RIGHT, k], weighted[WRONG, k], weighted[SAME, k] = 0.0, 0.0, 0.0
             for other in range(size.parts):
                 weight = weights[part, other]
+                weight = -weight if difference and own != (part > other) else weight
                 relation = RIGHT if (other > part) == (side == ABOVE) else WRONG
                 relation = SAME if other == part else relation
                 for k in range(np.uint64(terms + 1 if weight != 0.0 else 0)):
-                    weighted[relation, k] += weight * moments[other, c, k]
+                    weighted[relation, k] += weight * moments[other, channel, k]
             for each in range(len(f)):
                 for k in range(np.uint64(terms + 1)):
                     numbers[each, k] = _mixed(f, each, side, c, k, weighted, k)
@@ -458,12 +443,12 @@ def _receive_block(
                     of_pull[i] += (a * x0 + b * x1) + (d * x2 + e * x3)
                     of_bend[i] += (a * y0 + b * y1) + (d * y2 + e * y3)
             for i in range(begin, end):
-                pulls[first + i] += received[c, first + i] * of_pull[i]
-                bends[first + i] += received[c, first + i] * of_bend[i]
+                pulls[first + i] += received[channel, first + i] * of_pull[i]
+                bends[first + i] += received[channel, first + i] * of_bend[i]
             for k in range(terms if len(f) > SIZES and side == ABOVE else 0):
                 of_term = 0.0
                 for i in range(begin, end):
-                    of_term += powers[k, i] * received[c, first + i]
+                    of_term += powers[k, i] * received[channel, first + i]
                 total += numbers[SIZES, k] * of_term
     return total
 

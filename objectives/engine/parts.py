@@ -84,11 +84,10 @@ def add_parts(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns
         if blocks > 1:
             one_grade = parts == last - lowest
             gained = not one_grade and fit.weight != NO_WEIGHT
-            numbers = fit.gained if gained else fit.numbers
             weight = fit.weight if one_grade else int(NO_WEIGHT)
             _write_weights(p, weight, blocks, parts, grades_in, runs, v, r.weights)
-            _write_channels(numbers.shape[4], gained, columns, v)
-            total += add_far_pairs(p, fit, numbers, blocks, parts, runs, cut, v, r)
+            _write_channels(fit.numbers.shape[4], gained, columns, v)
+            total += add_far_pairs(p, fit, gained, blocks, parts, runs, cut, v, r)
         for m in range(blocks):
             begin = v.whole[BEGIN, m]
             for column in range(begin, begin + v.whole[SIZE, m]):
@@ -261,10 +260,10 @@ def _write_channels(channels: int, gained: bool, columns: int, v: Columns) -> No
     With `gained`, each of them twice: u times the worth, then v times the worth.
     """
     copies = 2 if gained else 1
-    for channel in range(channels):
+    for channel in range(channels * copies):
         base, sends = channel // copies, channel % copies == 1
         received, sent = v.real[RECEIVED + channel], v.real[SENT + channel]
-        _write_factor(base == 0 and channels > copies, gained and not sends, columns, v, received)
+        _write_factor(base == 0 and channels > 1, gained and not sends, columns, v, received)
         _write_factor(base == 1, gained and sends, columns, v, sent)
 
 

@@ -186,8 +186,8 @@ class Sums(NamedTuple):
         compiled = run.compiled()
         long = longest > p.tuning.direct
         far = (parts if long else no_parts).compiled()
-        channels, terms = np.max([each.gained.shape[4:] for each in fits], axis=0)
-        sizes = most_parts(p.tuning), int(channels), int(terms) - 1
+        channels, terms = np.max([each.numbers.shape[4:] for each in fits], axis=0)
+        sizes = most_parts(p.tuning), 2 * int(channels), int(terms) - 1
 
         def run_all(first: int, last: int, boundaries: Integers, *args: Any) -> None:
             w = v = SCRATCH.take("queries", new_columns, longest, int(long))
