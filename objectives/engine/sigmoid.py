@@ -28,7 +28,7 @@ from .columns import (
 )
 from .curvature import CONSTANT, HESSIAN_FLOOR
 from .far_field import Fit, Room, constant, fit_of, new_room
-from .jit import Function, jit_helper
+from .jit import Function
 from .memory import SCRATCH
 from .pairs import NEAR
 from .parts import add_parts, most_parts
@@ -67,24 +67,6 @@ def no_pairs_(first: int, last: int, p: Rules, w: Columns) -> None:
 
 
 no_pairs = Compiled(no_pairs_, *NEAR)
-
-
-@jit_helper
-def add_pairs(
-    far: Function,
-    near: Function,
-    p: Rules,
-    fit: Fit,
-    batch: Batch,
-    w: Columns,
-    v: Columns,
-    room: Room,
-) -> None:
-    """Write the sums over the pairs of each query of a batch."""
-    if batch.long:
-        far(near, p, fit, w.whole[SIZE, 0], w, v, room)
-    else:
-        near(0, batch.blocks, p, w)
 
 
 def no_parts_(
@@ -129,12 +111,16 @@ def _run(
         batch = pack(start, stop, boundaries, scores, labels, p, w)
         if not batch.long:
             write_decays(batch.blocks, batch.columns, p.rate, w)
-        if p.ranked:
-            add_pairs(far, near_ranks, p, rank_fit, batch, w, v, room)
-            for i in range(np.uint64(strided(batch.columns))):
+        for ranked in range(0 if p.ranked else 1, 2):
+            if ranked:
+                prepare(p, batch, w)
+            pairs = near if ranked else near_ranks
+            if batch.long:
+                far(pairs, p, fit if ranked else rank_fit, w.whole[SIZE, 0], w, v, room)
+            else:
+                pairs(0, batch.blocks, p, w)
+            for i in range(np.uint64(0 if ranked else strided(batch.columns))):
                 w.real[RANK, i] = 1.0 + (w.real[PULL, i] + w.real[CURVATURE, i])
-        prepare(p, batch, w)
-        add_pairs(far, near, p, fit, batch, w, v, room)
         finish(p, batch, w)
         for m in range(batch.blocks):
             begin = w.whole[BEGIN, m]
