@@ -1,10 +1,9 @@
-"""How well rows rank on real data: the tables and the figure of docs/accuracy.md.
+"""How well rows rank on real data: tables of docs/accuracy.md.
 
     python notebooks/accuracy.py run search --seeds 1      # validation parts only
     python notebooks/accuracy.py run test --seeds 1 2 3    # opens the test parts
     python notebooks/accuracy.py table search
     python notebooks/accuracy.py table test --seeds 1 2 3
-    python notebooks/accuracy.py figure test --seeds 1 2 3
 
 OHSUMED and MQ2008 come in five partitions; Yandex's queries are split into five, differently for
 each seed. A fold trains on three, validates on the fourth and tests on the fifth. The seed is also
@@ -25,14 +24,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 from boostrank.objectives.validation import Floats
 from scipy.stats import t
 
 import boostrank
-from boostrank import plot
 from boostrank.datasets import Fold, RankingData, letor_folds, load_letor, load_letor_parts
 from boostrank.lab.model import Model
 from boostrank.lab.rivals import TRAINERS
@@ -63,7 +59,6 @@ ROWS = {
     "catboost:RMSE": ("catboost", "RMSE"),
     **{name: ("lightgbm", objective) for name, objective in OURS.items()},
 }
-RIVALS = [row for row, (host, own) in ROWS.items() if isinstance(own, str)]
 #: `boostrank.presets.REGULARIZED`, under the names below.
 PRESET = {"lightgbm": "extra-half", "xgboost": "weight", "catboost": "plain"}
 # What the search tries, the same for every row on a host. "plain" is what docs/accuracy.md calls
@@ -258,56 +253,17 @@ def print_test(seeds: Sequence[int]) -> None:
             print(f"| {row} | {trees_of(row)} | {cells} | {' | '.join(more)} |")
 
 
-@mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "accuracy"})
-def draw(seeds: Sequence[int], path: Path) -> None:
-    """Draw our lead over the rivals, all sets together."""
-    shown = [row for row in RIVALS[::-1] if is_done(row, "plain", seeds)]
-    figure, panels = plt.subplots(
-        1, len(TESTS), figsize=(10.0, 0.4 * len(shown) + 1.6), sharey=True, sharex=True
-    )
-    for panel, (title, (first, trees_of)) in zip(panels, TESTS.items(), strict=True):
-        ours = pooled(first, trees_of(first), SETS, seeds, "test")
-        less = [ours - pooled(row, trees_of(row), SETS, seeds, "test") for row in shown]
-        panel.axvline(0.0, color=plot.GREY, linewidth=1)
-        for k, label in enumerate(("best round", "all 300 rounds")):
-            panel.errorbar(
-                [each[k].mean() for each in less],
-                np.arange(len(shown)) + 0.12 - 0.24 * k,
-                xerr=[half_width(each)[k] for each in less],
-                fmt="o",
-                color=plot.COLOURS[k],
-                markersize=5,
-                label=label,
-            )
-        panel.set_title(f"{title}:\n{first}", fontsize=10, color=plot.GREY)
-        panel.set_yticks(range(len(shown)), shown)
-        panel.set_xticks([-0.01, 0.0, 0.01, 0.02], ["-.01", "0", "+.01", "+.02"])
-        panel.spines[["top", "right", "left"]].set_visible(False)
-        panel.tick_params(axis="y", length=0)
-    panels[0].legend(frameon=False, fontsize=8, loc="lower right")
-    figure.supxlabel(
-        "NDCG@10 of blend less that of the row, 95 % intervals", fontsize=9, color=plot.GREY
-    )
-    figure.tight_layout()
-    figure.savefig(
-        path, transparent=True, metadata={"Date": None} if path.suffix == ".svg" else None
-    )
-
-
 def main() -> None:
-    """Run, print or draw."""
+    """Run or print."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("action", choices=("run", "table", "figure"))
+    parser.add_argument("action", choices=("run", "table"))
     parser.add_argument("kind", choices=("search", "test"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--rows", nargs="+", default=list(ROWS))
     parser.add_argument("--trees", nargs="+", help="entries of the search; all by default")
     given = parser.parse_args()
-    if given.action == "figure":
-        draw(given.seeds, Path("docs/_static/accuracy.svg"))
-        return
     if given.action == "table":
         if given.kind == "search":
             print_search(given.seeds)

@@ -2,11 +2,13 @@
 
     python notebooks/accuracy_dial.py run --seeds 1 2 3    # trains what is not in out/dial yet
     python notebooks/accuracy_dial.py table --seeds 1 2 3
+    python notebooks/accuracy_dial.py figure --seeds 1 2 3
 
-It prints the table of docs/accuracy.md. Sets are those of ``ranking_sets.py``; a seed deals parts
-where the data have none, shuffles documents and is the hosts' own. 300 trees of 15 leaves, each on
-80 % of the features, at least 20 documents per leaf in LightGBM; CatBoost's own trees. NDCG@10 of
-every test query is kept after every tenth tree; the best round is chosen on the validation part.
+They make the tables and the figure on the first page of docs/accuracy.md. Sets are those of
+``ranking_sets.py``; a seed deals parts where the data have none, shuffles documents and is the
+hosts' own. 300 trees of 15 leaves, each on 80 % of the features, at least 20 documents per leaf in
+LightGBM; CatBoost's own trees. NDCG@10 of every test query is kept after every tenth tree; the best
+round is chosen on the validation part.
 """
 
 import argparse
@@ -16,12 +18,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 from accuracy import BASE, ROUNDS, curve
 from boostrank.objectives.validation import Floats
 from ranking_sets import SETS, folds
 
 import boostrank
+from boostrank import plot
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 
@@ -38,6 +43,21 @@ ROWS: dict[str, tuple[str, Any]] = {
     },
     "reg-shf-sdcg": ("lightgbm", boostrank.RegSHFSDCG(total_rounds=ROUNDS)),
     "shf-sdcg": ("lightgbm", boostrank.SHFSDCG()),
+}
+#: The rows and lines of the figure.
+SHOWN = {
+    "auto": '"auto"',
+    "blend:signal=medium": "Blend()",
+    "catboost:QueryRMSE": "CatBoost QueryRMSE",
+    "xgboost:rank:ndcg": "XGBoost rank:ndcg",
+    "lightgbm:rank_xendcg": "LightGBM rank_xendcg",
+}
+REAL = [name for name in SETS if not name.startswith("synthetic")]
+LABELS = {
+    "synthetic0x1500": "synthetic, clean: 1,500 queries",
+    "synthetic1x1500": "synthetic, noisy: 1,500 queries",
+    "synthetic0x10000": "synthetic, clean: 10,000 queries",
+    "synthetic1x10000": "synthetic, noisy: 10,000 queries",
 }
 SHARED = {
     "lightgbm": {"feature_fraction": 0.8},
@@ -112,11 +132,51 @@ def table(names: list[str], rows: list[str], rate: float, seeds: list[int]) -> N
         print(f"| {row} | {' | '.join(cells)} |")
 
 
+@mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "accuracy"})
+def draw(rate: float, seeds: list[int], path: Path) -> None:
+    """Draw the lead of each row over the baseline on every set, all rounds, with intervals."""
+    lines = {"all queries of real sets": list(REAL), **{LABELS.get(n, n): [n] for n in SETS}}
+    figure, axes = plt.subplots(figsize=(7.5, 0.48 * len(lines) + 1.2))
+    axes.axvline(0.0, color=plot.GREY, linewidth=1)
+    heights = np.arange(len(lines))[::-1]
+    for place, (row, label) in enumerate(SHOWN.items()):
+        means, halves = [], []
+        for names in lines.values():
+            less = np.concatenate([difference(name, row, rate, seeds)[1] for name in names])
+            means.append(less.mean())
+            halves.append(1.96 * less.std(ddof=1) / np.sqrt(len(less)))
+        axes.errorbar(
+            means,
+            heights + 0.15 * (2 - place),
+            xerr=halves,
+            fmt="o",
+            color=plot.COLOURS[place],
+            markersize=4,
+            linewidth=1,
+            label=label,
+        )
+    axes.set_yticks(heights, lines)
+    for line in heights[1:] + 0.5:
+        axes.axhline(line, color=plot.GREY, linewidth=0.4, alpha=0.5)
+    axes.set_ylim(-0.5, len(lines) - 0.5)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(
+        f"NDCG@10 less that of LightGBM's lambdarank, all {ROUNDS} rounds, 95 % intervals",
+        fontsize=9,
+        color=plot.GREY,
+    )
+    axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    figure.tight_layout()
+    metadata = {"Date": None} if path.suffix == ".svg" else None
+    figure.savefig(path, transparent=True, metadata=metadata)
+
+
 def main() -> None:
-    """Run or print."""
+    """Run, print or draw."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("action", choices=("run", "table"))
+    parser.add_argument("action", choices=("run", "table", "figure"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--rows", nargs="+", default=list(ROWS))
@@ -124,6 +184,9 @@ def main() -> None:
     given = parser.parse_args()
     if given.action == "table":
         table(given.sets, given.rows, given.rate, given.seeds)
+        return
+    if given.action == "figure":
+        draw(given.rate, given.seeds, Path("docs/_static/accuracy.svg"))
         return
     for seed, name, row in product(given.seeds, given.sets, given.rows):
         run(name, row, given.rate, seed)

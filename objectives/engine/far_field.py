@@ -37,7 +37,6 @@ from .columns import (
     SIZE,
     TOP,
     Columns,
-    Rules,
 )
 from .jit import Function, jit_disjoint, jit_helper
 from .vector import exponentials, strided
@@ -210,7 +209,7 @@ def fit_of(*entries: Function, weight: int = NO_WEIGHT) -> Fit:
 
 @jit_helper
 def add_far_pairs(
-    p: Rules,
+    rate: float,
     fit: Fit,
     gained: bool,
     blocks: int,
@@ -226,6 +225,7 @@ def add_far_pairs(
 
     Parameters
     ----------
+    rate : float
     gained : bool
         Whether parts have several grades, so that worth is among the channels: each is twice
         there, times the worth of the document that receives and times that of the other.
@@ -238,13 +238,13 @@ def add_far_pairs(
     """
     tops, bottoms, scores = w.real[TOP], w.real[BOTTOM], w.real[SCORE]
     kind = 0
-    spread = p.rate * (tops[0] - bottoms[blocks - 1])
+    spread = rate * (tops[0] - bottoms[blocks - 1])
     while kind + 1 < len(fit.spreads) and spread > fit.spreads[kind]:
         kind += 1
     f, rates = fit.numbers[kind], fit.rates[kind]
     size = Size(parts, f.shape[3] * (2 if gained else 1), fit.terms[kind])
     difference = gained and fit.weight == DIFFERENCE
-    _write_decays(p.rate, rates, blocks, w)
+    _write_decays(rate, rates, blocks, w)
     decays = w.real[DECAY:SENT]
     sent, received = w.real[SENT:RECEIVED], w.real[RECEIVED:]
     pulls, bends = w.real[PULL], w.real[CURVATURE]
@@ -260,19 +260,19 @@ def add_far_pairs(
             first, n = edges[0], edges[parts] - edges[0]
             if turn > 0:
                 before = m - 1 if side == ABOVE else m + 1
-                _carry(size, p.rate, rates, fit.products, abs(far[before] - near[m]), moments, x)
+                _carry(size, rate, rates, fit.products, abs(far[before] - near[m]), moments, x)
                 if side == ABOVE or m < cut:
                     _write_powers(side, first, n, size.terms, fit.products, decays, powers)
                     total += _receive(
-                        side, size, p.rate, near[m], f, difference, room.weights, edges, moments,
+                        side, size, rate, near[m], f, difference, room.weights, edges, moments,
                         weighted, sums, powers, x, y, scores, received, pulls, bends,
                     )  # fmt: skip
-                _carry(size, p.rate, rates, fit.products, tops[m] - bottoms[m], moments, x)
+                _carry(size, rate, rates, fit.products, tops[m] - bottoms[m], moments, x)
             else:
                 _clear(size, moments)
             if side == BELOW or m < cut:
                 _write_powers(1 - side, first, n, size.terms, fit.products, decays, powers)
-                _send(size, p.rate, far[m], edges, moments, powers, scores, sent)
+                _send(size, rate, far[m], edges, moments, powers, scores, sent)
     return total
 
 

@@ -60,20 +60,22 @@ def add_parts(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns
     lowests, lasts = v.whole[SPARE + 3], v.whole[SPARE + 4]
     for i in range(n):
         pulls[i], bends[i], ranks[i] = 0.0, 0.0, i
-    lowests[0], lasts[0] = 0, _grades(p, n, w, level, begins)
+    lowests[0], lasts[0] = 0, _grades(p.pairs, n, w, level, begins)
     # Where no fit reaches as far as the scores, all pairs are visited.
     spread = p.rate * (w.real[SCORE, 0] - w.real[SCORE, n - 1])
     direct = p.tuning.direct if spread <= fit.spreads[len(fit.spreads) - 1] else n
+    alike = p.pairs != DIFFERENT  # pairs of one grade count, too
     waiting = 1
     total = 0.0
     while waiting > 0:
         waiting -= 1
         lowest, last = lowests[waiting], lasts[waiting]
         start, stop = begins[lowest], begins[last]
-        parts = _divide(p, direct, lowest, last, begins, part_of, grades_in)
+        parts = _divide(p.tuning, direct, lowest, last, begins, part_of, grades_in)
         members = ranks[start:stop]
+        width = p.tuning.block if stop - start > direct else stop - start
         blocks, columns, cut = _write_blocks(
-            p, direct, members, level, parts, part_of, grades_in, w, v
+            width, p.top, alike, members, level, parts, part_of, grades_in, w, v
         )
         write_decays(blocks, columns, p.rate, v)
         near(0, cut, p, v)
@@ -85,9 +87,9 @@ def add_parts(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns
             one_grade = parts == last - lowest
             gained = not one_grade and fit.weight != NO_WEIGHT
             weight = fit.weight if one_grade else int(NO_WEIGHT)
-            _write_weights(p, weight, blocks, parts, grades_in, runs, v, r.weights)
+            _write_weights(alike, weight, blocks, parts, grades_in, runs, v, r.weights)
             _write_channels(fit.numbers.shape[4], gained, columns, v)
-            total += add_far_pairs(p, fit, gained, blocks, parts, runs, cut, v, r)
+            total += add_far_pairs(p.rate, fit, gained, blocks, parts, runs, cut, v, r)
         for m in range(blocks):
             begin = v.whole[BEGIN, m]
             for column in range(begin, begin + v.whole[SIZE, m]):
@@ -107,11 +109,11 @@ def add_parts(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns
 
 
 @jit_helper
-def _grades(p: Rules, n: int, w: Columns, level: Integers, begins: Integers) -> int:
+def _grades(pairs: int, n: int, w: Columns, level: Integers, begins: Integers) -> int:
     """Write each document's level, and where levels begin; return how many there are."""
     levels = 1
     for i in range(n):
-        level[i] = 0 if p.pairs == ONE else int(w.real[LEVEL, i])
+        level[i] = 0 if pairs == ONE else int(w.real[LEVEL, i])
         levels = max(levels, level[i] + 1)
     for place in range(levels + 1):
         begins[place] = 0
@@ -137,7 +139,7 @@ def _size_of_parts(size: int, tuning: Tuning) -> int:
 
 @jit_helper
 def _divide(
-    p: Rules,
+    tuning: Tuning,
     direct: int,
     lowest: int,
     last: int,
@@ -150,8 +152,8 @@ def _divide(
     Returns the number of parts.
     """
     size, grades = begins[last] - begins[lowest], last - lowest
-    few = grades <= p.tuning.levels and size >= p.tuning.documents * grades
-    most = 0 if few or size <= direct else _size_of_parts(size, p.tuning)
+    few = grades <= tuning.levels and size >= tuning.documents * grades
+    most = 0 if few or size <= direct else _size_of_parts(size, tuning)
     part, first = 0, lowest
     grades_in[0] = 0
     for grade in range(lowest, last):
@@ -165,8 +167,9 @@ def _divide(
 
 @jit_helper
 def _write_blocks(
-    p: Rules,
-    direct: int,
+    width: int,
+    top: int,
+    alike: bool,
     members: Integers,
     level: Integers,
     parts: int,
@@ -181,11 +184,10 @@ def _write_blocks(
     truncation alone.
     """
     n, places, runs = len(members), w.whole[SPARE + 3], w.whole[SPARE + 4]
-    width = p.tuning.block if n > direct else n
     cut = n
-    if p.top > 0:
+    if top > 0:
         cut = 0
-        while cut < n and members[cut] < p.top:
+        while cut < n and members[cut] < top:
             cut += 1
     blocks, leading, done, column = 0, 0, 0, 0
     while done < n:
@@ -211,7 +213,7 @@ def _write_blocks(
             v.real[OWN, at], v.real[COUNTS, at] = w.real[OWN, rank], w.real[COUNTS, rank]
             # Pairs of one part count here if they count and the part has a single grade.
             v.real[LEVEL, at] = float(part)
-            if p.pairs != DIFFERENT and grades_in[part] == 1:
+            if alike and grades_in[part] == 1:
                 v.real[LEVEL, at] += (at - column) / (end - done)
         v.whole[BEGIN, blocks], v.whole[SIZE, blocks] = column, end - done
         v.real[TOP, blocks] = w.real[SCORE, members[done]]
@@ -226,7 +228,7 @@ def _write_blocks(
 
 @jit_helper
 def _write_weights(
-    p: Rules,
+    alike: bool,
     weight: int,
     blocks: int,
     parts: int,
@@ -249,8 +251,7 @@ def _write_weights(
             both += 1.0 - of_gap - of_sum
             weights[part, other], weights[other, part] = both, both
     for part in range(parts):
-        alone = p.pairs != DIFFERENT and grades_in[part] == 1
-        weights[part, part] = 1.0 if alone else 0.0
+        weights[part, part] = 1.0 if alike and grades_in[part] == 1 else 0.0
 
 
 @jit_helper
