@@ -111,6 +111,22 @@ def difference(name: str, row: str, rate: float, seeds: list[int]) -> Floats:
     return joined[:, ~np.isnan(joined).any(axis=0)]
 
 
+def pooled(
+    names: list[str], row: str, base: str, rate: float, seeds: list[int]
+) -> tuple[Floats, Floats]:
+    """Return the lead of a row over another on all queries of some sets, and standard errors.
+
+    Means are over the queries of all seeds; errors are as if there had been one.
+    """
+    less = []
+    for name, seed in product(names, seeds):
+        own, other = (np.load(file_of(name, each, rate, seed))["figures"] for each in (row, base))
+        less.append((own - other)[:, ~np.isnan(own - other).any(axis=0)])
+    every = np.concatenate(less, axis=1)
+    errors = every.std(axis=1, ddof=1) / np.sqrt(every.shape[1] / len(seeds))
+    return every.mean(axis=1), errors
+
+
 def table(names: list[str], rows: list[str], rate: float, seeds: list[int]) -> None:
     """Print differences from the baseline, best round / all rounds, and a standard error."""
     print(f"| | {' | '.join(names)} |\n|{'---|' * (len(names) + 1)}")
@@ -130,6 +146,11 @@ def table(names: list[str], rows: list[str], rate: float, seeds: list[int]) -> N
                 signals = np.concatenate([each["signals"] for each in found])
                 cells[-1] += " " + ", ".join(dict.fromkeys(signals))
         print(f"| {row} | {' | '.join(cells)} |")
+    print('\n"auto" over each on all queries of the real sets, best round and all rounds')
+    for row in (BASE, *SHOWN):
+        if row != "auto" and set(REAL) <= set(names) and row in rows:
+            means, errors = pooled(REAL, "auto", row, rate, seeds)
+            print(f"{row}: {means.round(4)}, standard errors {errors.round(4)}")
 
 
 @mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "accuracy"})
@@ -142,9 +163,9 @@ def draw(rate: float, seeds: list[int], path: Path) -> None:
     for place, (row, label) in enumerate(SHOWN.items()):
         means, halves = [], []
         for names in lines.values():
-            less = np.concatenate([difference(name, row, rate, seeds)[1] for name in names])
-            means.append(less.mean())
-            halves.append(1.96 * less.std(ddof=1) / np.sqrt(len(less)))
+            (_, mean), (_, error) = pooled(names, row, BASE, rate, seeds)
+            means.append(mean)
+            halves.append(1.96 * error)
         axes.errorbar(
             means,
             heights + 0.15 * (2 - place),

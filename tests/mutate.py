@@ -87,7 +87,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
     "long_smooth_ap": (("smooth-ap", "smooth_ap"), ("blocks",)),
     "loops": (("listnet", "frank", "sdcg", "ranknet"), ("blocks", "objective")),
-    "memory": (("gbrank", "taken", "stays_its_own"), ("passes",)),
+    "memory": (("gbrank", "ranknet", "taken", "stays_its_own"), ("passes", "blocks")),
     "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
     "pairs": (("preferences",), ("preferences",)),
     "parts": ((*SIGMOIDS, "frank", "spearman"), ("blocks",)),
@@ -168,7 +168,7 @@ EQUIVALENT = {
     "loops.losses_of_whole_queries: b - a => b + a (2)": ("zeros that nobody reads"),
     "mix.on_one_scale: strict=True => strict=False": ("as many means as parts"),
     "several.parts: strict=True => strict=False": ("as many shares as objectives"),
-    "parts._write_channels: channels > copies => channels >= copies": (
+    "parts._write_channels: channels > 1 => channels >= 1": (
         "losses of one channel leave OWN at 1"
     ),
     "order._order_long: moves -= place - hole => moves = np.float32(moves - (place - hole))": (

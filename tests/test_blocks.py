@@ -4,6 +4,7 @@ The formulas are written out for whole matrices of pairs and import nothing from
 lists lie on both sides of every length at which a kernel changes its way of computing.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numba
@@ -579,6 +580,17 @@ def test_short_and_long_lists_of_one_call_do_not_affect_each_other(objective, rn
         for whole, own in zip(together, alone, strict=True):
             np.testing.assert_array_equal(whole[part], own)
         begin += n
+
+
+@pytest.mark.compiled
+def test_scratch_of_earlier_calls_changes_nothing(rng):
+    """A thread keeps its scratch for the next call; a new thread has none."""
+    for objective, n in ((SDCG(), 1700), (LambdaRank(), 1600), (Spearman(), 40), (RankNet(), 600)):
+        scores, grades = rng.normal(scale=50.0, size=n), some_grades("five", n, rng)
+        with ThreadPoolExecutor(1) as fresh:
+            alone = fresh.submit(objective.grad_hess, scores, grades, [n]).result()
+        for again, own in zip(objective.grad_hess(scores, grades, [n]), alone, strict=True):
+            np.testing.assert_array_equal(again, own)
 
 
 @pytest.mark.parametrize(
