@@ -1,8 +1,9 @@
 r"""Sums over the pairs within a block, each pair taken once.
 
 The documents of a block are sorted by ascending LEVEL (`columns.pack`, `parts`), so the documents
-better than a given one come after the last of its own level. Loops need not test which document of
-a pair is better. With E_i = e^{rate (s_i - s_top)},
+worse than a given one come before the first of its own level. Loops need not test which document of
+a pair is better. The better one visits the other: most documents have a low grade, so there are
+fewer loops. With E_i = e^{rate (s_i - s_top)},
 
     1/(1 + e^{rate (s_i - s_j)}) = E_j / (E_i + E_j):
 
