@@ -243,7 +243,7 @@ def write_padding(begin: int, end: int, w: Columns) -> None:
         w.real[SCORE, column], w.real[POWER, column] = LOWEST, -math.inf
         w.real[WORTH, column], w.real[LEVEL, column] = 0.0, -math.inf
         w.real[OWN, column], w.real[COUNTS, column] = 0.0, 0.0
-        w.real[RANK, column] = 1.0
+        w.real[PULL, column], w.real[CURVATURE, column], w.real[RANK, column] = 0.0, 0.0, 1.0
 
 
 @jit_helper
