@@ -166,6 +166,7 @@ EQUIVALENT = {
     "long_smooth_ap._add_counts: (2, TERMS) => (3, TERMS)": ("a row that nobody reads"),
     "loops.losses_of_whole_queries: b - a => b + a": ("zeros that nobody reads"),
     "loops.losses_of_whole_queries: b - a => b + a (2)": ("zeros that nobody reads"),
+    "memory.take: [0] => [1]": ("scratch is a little larger"),
     "mix.on_one_scale: strict=True => strict=False": ("as many means as parts"),
     "several.parts: strict=True => strict=False": ("as many shares as objectives"),
     "parts._write_channels: channels > 1 => channels >= 1": (
