@@ -172,14 +172,14 @@ class Sums(NamedTuple):
         compiled = run.compiled()
         long = longest > p.tuning.direct
         far = (parts if long else no_parts).compiled()
-        channels, terms = np.max([each.numbers.shape[4:] for each in fits], axis=0)
-        sizes = most_parts(p.tuning), 2 * int(channels), int(terms) - 1
 
         def run_all(first: int, last: int, boundaries: Integers, *args: Any) -> None:
             w = v = SCRATCH.take("queries", new_columns, longest, int(long))
             room = NO_ROOM
             if long:
                 v = SCRATCH.take("blocks", new_columns, longest, 1)
+                channels, terms = (max(each.numbers.shape[k] for each in fits) for k in (4, 5))
+                sizes = most_parts(p.tuning), 2 * channels, terms - 1
                 room = SCRATCH.take("room", new_room, *sizes)
             compiled(first, last, boundaries, far, *own, p, *fits, w, v, room, *args)
 
