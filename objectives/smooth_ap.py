@@ -44,20 +44,21 @@ When to use
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .base import Objective
 from .contract import Contract, Cost
-from .engine.driver import kernels_by_length
+from .engine.curvature import LOSS
+from .engine.driver import Kernel, query_kernel
 from .engine.jit import jit_allocating
-from .engine.long_smooth_ap import long_loss, score_powers, write_long, write_shares
+from .engine.long_smooth_ap import add_long, score_powers, write_shares
 from .engine.order import all_equal
 from .engine.soft_indicators import check_width, relevance
 from .parameters import checked
 from .schedules import Schedule
-from .validation import Floats
+from .validation import Floats, Integers
 
 
 class SmoothAPParams(NamedTuple):
@@ -94,15 +95,17 @@ def _smooth_ranks(
 
 @jit_allocating
 def _pairs(
-    p: SmoothAPParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
-) -> None:
-    relevant, sigma = relevance(labels), p.sigma
-    if all_equal(relevant):
-        return
-    n = len(scores)
+    p: SmoothAPParams, scores: Floats, relevant: Floats, hessian: int, grad: Floats, hess: Floats
+) -> float:
+    n, sigma = len(scores), p.sigma
     total = relevant.sum()
     ranks, hits = np.ones(n), np.ones(n)
     _smooth_ranks(scores, relevant, sigma, ranks, hits)
+    loss = 0.0
+    for i in range(n):
+        loss -= relevant[i] * hits[i] / ranks[i] / total  # (9)
+    if hessian == LOSS:
+        return loss
     above, below = np.empty(n), np.empty(n)
     powers, factorised = score_powers(scores, sigma)
     back = np.empty(n)  # w_ji, the same for every relevant i
@@ -130,49 +133,38 @@ def _pairs(
         size[i] += magnitude
     for i in range(n):
         hess[i] = 0.5 / sigma * size[i]
+    return loss
 
 
-@jit_allocating
-def _loss(p: SmoothAPParams, scores: Floats, labels: Floats) -> float:
+@query_kernel(SmoothAPParams)
+def _short(
+    p: SmoothAPParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
+) -> float:
     relevant = relevance(labels)
     if all_equal(relevant):
         return 0.0
-    ranks, hits = np.ones(len(scores)), np.ones(len(scores))
-    _smooth_ranks(scores, relevant, p.sigma, ranks, hits)
-    value = 0.0
-    for i in range(len(scores)):
-        value += relevant[i] * hits[i] / ranks[i]  # (9)
-    total: float = relevant.sum()
-    return -value / total
+    return _pairs(p, scores, relevant, hessian, grad, hess)
 
 
-@jit_allocating
-def _long_loss(p: SmoothAPParams, scores: Floats, labels: Floats) -> float:
-    relevant = relevance(labels)
-    if relevant.sum() <= FEW or all_equal(relevant):
-        return _loss(p, scores, labels)
-    return long_loss(scores, relevant, p.sigma)
-
-
-@jit_allocating
+@query_kernel(SmoothAPParams)
 def _long(
     p: SmoothAPParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
-) -> None:
+) -> float:
     relevant = relevance(labels)
-    if relevant.sum() <= FEW or all_equal(relevant):
-        _pairs(p, scores, labels, hessian, grad, hess)
-    else:
-        write_long(scores, relevant, p.sigma, grad, hess)
+    if all_equal(relevant):
+        return 0.0
+    if len(scores) <= SHORT or relevant.sum() <= FEW:
+        return _pairs(p, scores, relevant, hessian, grad, hess)
+    return add_long(scores, relevant, p.sigma, hessian, grad, hess)
 
 
-_kernel = kernels_by_length(
-    SmoothAPParams,
-    SHORT,
-    loss=_loss,
-    derivatives=_pairs,
-    long_loss=_long_loss,
-    long_derivatives=_long,
-)
+class SmoothAPKernel(Kernel):
+    """Compiles what long queries need only if there are any."""
+
+    def derivatives(self, p: SmoothAPParams, boundaries: Integers, *args: Any) -> None:
+        """Write gradient and Hessian of every query."""
+        kernel = _long if np.diff(boundaries).max(initial=0) > SHORT else _short
+        kernel.derivatives(p, boundaries, *args)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +208,7 @@ class SmoothAP(Objective):
     """
 
     name: ClassVar[str] = "smooth-ap"
-    kernel = _kernel
+    kernel = SmoothAPKernel(SmoothAPParams)
     claims: ClassVar[Contract] = Contract(cost=Cost.N_LOG_N, metric_offset=0.0)
 
     sigma: float | Schedule = checked(check_width, 1.0)

@@ -58,7 +58,8 @@ import numpy as np
 
 from .base import Objective
 from .contract import Contract, Cost
-from .engine.driver import query_kernels
+from .engine.curvature import LOSS
+from .engine.driver import query_kernel
 from .engine.gains import Discount, ideal_dcg, rank_discount
 from .engine.jit import jit_allocating, jit_helper
 from .engine.order import all_equal, order_by_score
@@ -124,29 +125,6 @@ def _beaten_by(
         after[m + 1] = before[m] * wins
 
 
-@jit_allocating
-def _loss(p: SoftNDCGParams, scores: Floats, gains: Floats) -> float:
-    if all_equal(gains):
-        return 0.0
-    sigma = p.sigma
-    n = len(scores)
-    z = ideal_dcg(gains, order_by_score(gains), n, p.discount)
-    discounts = _discounts(p.discount, n)
-    rivals = np.empty(n, dtype=np.int64)
-    states = np.empty((n, n))
-    value = 0.0
-    for j in range(n):
-        if gains[j] == 0.0:
-            continue
-        undecided, ahead = _rivals(scores, j, sigma, rivals)
-        _beaten_by(scores, j, sigma, rivals, undecided, states)
-        expected = 0.0
-        for r in range(undecided + 1):
-            expected += states[undecided, r] * discounts[ahead + r]
-        value += gains[j] / z * expected
-    return 1.0 - value  # (c)
-
-
 @jit_helper
 def _mean_step(p: Floats, a: Floats, n: int) -> float:
     """Return sum_r p(r) (a(r + 1) - a(r)), in four sums, as one would wait for each addition."""
@@ -177,12 +155,12 @@ def _slopes(
             a[r] = a[r + 1] * wins + a[r] * loses
 
 
-@jit_allocating
-def _derivatives(
+@query_kernel(SoftNDCGParams)
+def _kernel(
     p: SoftNDCGParams, scores: Floats, gains: Floats, hessian: int, grad: Floats, hess: Floats
-) -> None:
+) -> float:
     if all_equal(gains):
-        return
+        return 0.0
     sigma = p.sigma
     n = len(scores)
     z = ideal_dcg(gains, order_by_score(gains), n, p.discount)
@@ -192,11 +170,18 @@ def _derivatives(
     a = np.empty(n)
     e = np.empty(n)
     pulls = np.zeros((n, n))  # row j: -(1/Z) g_j e_kj w_kj for every k
+    value = 0.0
     for j in range(n):
         if gains[j] == 0.0:
             continue
         undecided, ahead = _rivals(scores, j, sigma, rivals)
         _beaten_by(scores, j, sigma, rivals, undecided, states)
+        expected = 0.0
+        for r in range(undecided + 1):
+            expected += states[undecided, r] * discounts[ahead + r]
+        value += gains[j] / z * expected
+        if hessian == LOSS:
+            continue
         # One more sure loser or winner moves p_j by one place.
         of_loser = 0.0
         of_winner = 0.0
@@ -225,8 +210,7 @@ def _derivatives(
             hess[i] += abs(pull) / (sigma * math.sqrt(math.pi))
             hess[j] += abs(pull) / (sigma * math.sqrt(math.pi))
 
-
-_kernel = query_kernels(SoftNDCGParams, loss=_loss, derivatives=_derivatives)
+    return 1.0 - value  # (c)
 
 
 @dataclass(frozen=True, kw_only=True)

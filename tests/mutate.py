@@ -86,7 +86,6 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "logistic": (("lambdarank", "ranknet"), ("blocks",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
     "long_smooth_ap": (("smooth-ap", "smooth_ap"), ("blocks",)),
-    "loops": (("listnet", "frank", "sdcg", "ranknet"), ("blocks", "objective")),
     "memory": (("gbrank", "ranknet", "taken", "stays_its_own"), ("passes", "blocks")),
     "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
     "pairs": (("preferences",), ("preferences",)),
@@ -164,8 +163,6 @@ EQUIVALENT = {
     'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
     ' "no_cpython_wrapper": False, "pipeline_class": _Helper}': ("compiling takes longer"),
     "long_smooth_ap._add_counts: (2, TERMS) => (3, TERMS)": ("a row that nobody reads"),
-    "loops.losses_of_whole_queries: b - a => b + a": ("zeros that nobody reads"),
-    "loops.losses_of_whole_queries: b - a => b + a (2)": ("zeros that nobody reads"),
     "memory.take: [0] => [1]": ("scratch is a little larger"),
     "mix.on_one_scale: strict=True => strict=False": ("as many means as parts"),
     "several.parts: strict=True => strict=False": ("as many shares as objectives"),

@@ -17,8 +17,7 @@ from boostrank.objectives.engine.curvature import HESSIANS
 from boostrank.objectives.engine.divided import SPREAD, coefficients
 from boostrank.objectives.engine.divided import SPREADS as FITS
 from boostrank.objectives.engine.far_field import LOG, LOGISTIC, SLOPE
-from boostrank.objectives.smooth_ap import _long as long_smooth_ap
-from boostrank.objectives.smooth_ap import _long_loss as long_smooth_ap_loss
+from boostrank.objectives.engine.long_smooth_ap import add_long
 from numpy.polynomial.polynomial import polyval
 from scipy.special import expit
 
@@ -317,9 +316,8 @@ def test_smooth_ap_of_long_lists(spread, share, rng):
         grades = rng.integers(1, 4, n) * (rng.random(n) < share).astype(float)
         want_loss, want_grad, want_hess = smooth_ap(scores, grades, 0.7)
         if numba.config.DISABLE_JIT:  # the path of longer lists
-            grad, hess, p = np.zeros(n), np.zeros(n), objective._params()
-            long_smooth_ap(p, scores, grades, int(curvature.GAUSS_NEWTON), grad, hess)
-            loss = long_smooth_ap_loss(p, scores, grades)
+            grad, hess, relevant = np.zeros(n), np.zeros(n), (grades > 0.0).astype(float)
+            loss = add_long(scores, relevant, 0.7, curvature.GAUSS_NEWTON, grad, hess)
         else:
             grad, hess = objective.grad_hess(scores, grades, [n])
             (loss,) = objective.loss(scores, grades, [n])

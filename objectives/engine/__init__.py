@@ -11,8 +11,8 @@ Rules of the engine
 
     Loops over queries are written once. That of the sigmoid losses (`sigmoid`) is compiled once for
     all of them: what is a loss's own is a pointer to a compiled function (`pointers`), or numbers.
-    Other losses have one function for a query, to which `driver` binds the loops of `loops`. A
-    loss's own file holds its mathematics.
+    Other losses have one function for a query, to which `driver` binds its loop. A loss's own file
+    holds its mathematics.
 
     A sum over pairs is written three times: one by one (`pairs`), by sums of exponentials between
     blocks (`far_field`), and by grades (`parts`). A loss brings what a pair adds, and coefficients.
@@ -46,8 +46,7 @@ jit              how kernels are compiled: one decorator for each use
 cache            their machine code on disk
 pointers         functions of losses as pointers, so that what calls them is compiled once
 sigmoid          the loop of all sigmoid losses
-loops            the loops of other losses
-driver           kernels: loops bound to the functions of a loss
+driver           kernels, and the loop of other losses
 columns          scratch for the sigmoid losses, in named columns
 pairs            sums over pairs inside a block, each taken once
 far_field        sums over pairs of different blocks, in linear time
@@ -58,7 +57,7 @@ smooth_ranks     what SDCG and SHF-SDCG share
 long_smooth_ap   SmoothAP for long lists
 bisection        divide and conquer over grades
 hinge            the hinges of GBRank and RankSVM
-soft_indicators  the smoothing of SmoothNDCG, SmoothPrecision and SmoothAP
+soft_indicators  the smoothing of SmoothNDCG and SmoothPrecision
 swaps            how much a swap of two documents changes each metric
 gains            gains and the ideal DCG
 curvature        kinds of Hessians, and their floors

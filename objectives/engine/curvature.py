@@ -16,6 +16,7 @@ floor                 relative to                  applied
 # Hessian choices as the kernels know them.
 CONSTANT, GAUSS_NEWTON, EXACT = 0, 1, 2
 HESSIANS = {"constant": CONSTANT, "gauss-newton": GAUSS_NEWTON, "exact": EXACT}
+LOSS = 3  # in place of a kind of Hessian
 
 # No returned Hessian is below this. It is far below the curvature of any query that still has
 # something to learn (1e-6 per document for lists of 10,000), and far above float32's smallest

@@ -8,7 +8,7 @@ import gc
 import hashlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -121,6 +121,8 @@ PACKAGE = __name__.removesuffix("engine.jit")
 def jit_entry(function: F, *, borrows: bool = False) -> F:
     """Compile a function that Python calls, cached on disk if a folder is writable.
 
+    Code from outside this package is compiled in every process.
+
     With `borrows`, it makes no array: see `jit_helper`.
 
     Numba looks only at the function's own file when it decides whether machine code on disk is
@@ -129,10 +131,15 @@ def jit_entry(function: F, *, borrows: bool = False) -> F:
     return _cached(function, OPTIONS | (BORROWS if borrows else {}))  # type: ignore[no-any-return]
 
 
+def _outside(function: Any) -> bool:
+    return not function.__module__.startswith(PACKAGE)
+
+
 def _cached(function: Any, options: dict[str, Any]) -> Any:
     compiled = numba.njit(**options)(function)
-    if compiled is function:  # Numba is switched off
-        return function
+    # The digest leaves out the sources of other packages, so code on disk could be outdated.
+    if compiled is function or _outside(function):  # the first if Numba is switched off
+        return compiled
     name = function.__qualname__
     function.__qualname__ = f"{name}-{SOURCES}"
     with suppress(RuntimeError, OSError):  # no folder can be written
@@ -142,14 +149,8 @@ def _cached(function: Any, options: dict[str, Any]) -> Any:
 
 
 def jit_pointer(function: F) -> F:
-    """Compile like `jit_helper` a function that kernels get as an argument, cached on disk.
-
-    Code from outside this package is compiled in every process: the digest leaves its sources out,
-    so that code on disk could be outdated.
-    """
+    """Compile like `jit_helper` a function that kernels get as an argument, cached on disk."""
     options = {**OPTIONS, **BORROWS, "no_cfunc_wrapper": False, "no_cpython_wrapper": True}
-    if not function.__module__.startswith(PACKAGE):
-        return numba.njit(**options)(function)  # type: ignore[no-any-return]
     return _cached(function, options)  # type: ignore[no-any-return]
 
 
@@ -260,11 +261,15 @@ def jit_inline(function: F) -> F:
     return numba.njit(inline="always", **OPTIONS)(function)  # type: ignore[no-any-return]
 
 
-def bind(function: Any, **globals: Any) -> Any:
-    """Return a function with some globals replaced; its name lists those that are True."""
-    scope = {**function.__globals__, **globals}
-    # Machine code is cached on disk by name.
-    name = "_".join([function.__name__, *(key for key in globals if globals[key] is True)])
-    bound = FunctionType(function.__code__, scope, name, function.__defaults__)
-    bound.__qualname__ = name
+def bind(function: Any, losses: Sequence[Function], label: str = "", **globals: Any) -> Any:
+    """Return a function with some globals replaced by a loss's own functions.
+
+    Machine code is found on disk by name: `losses`, the functions that make the difference, and
+    `label` become part of it.
+    """
+    bound: Any = FunctionType(function.__code__, {**function.__globals__, **globals})
+    names = [f"{each.__module__}.{each.__qualname__}".removeprefix(PACKAGE) for each in losses]
+    # Names are limited to 255 characters.
+    bound.__qualname__ = "-".join([function.__qualname__, *names, *([label] if label else [])])
+    bound.__module__ = next((each.__module__ for each in losses if _outside(each)), __name__)
     return bound

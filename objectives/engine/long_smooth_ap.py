@@ -27,6 +27,7 @@ import numpy as np
 
 from ..validation import Floats, Integers
 from .columns import LARGEST_EXPONENT
+from .curvature import LOSS
 from .far_field import series
 from .jit import jit_allocating, jit_helper
 from .order import in_order, order_by_score
@@ -262,23 +263,10 @@ def _write_differences(
 
 
 @jit_allocating
-def long_loss(scores: Floats, relevant: Floats, sigma: float) -> float:
-    """Return the loss of one query."""
-    n = len(scores)
-    order = order_by_score(scores)
-    hits, misses = np.ones(n), np.zeros(n)
-    ranked = in_order(relevant, order)
-    _add_counts(in_order(scores, order), ranked, sigma, SHARE, hits, misses)
-    value, total = 0.0, 0.0
-    for i in range(n):
-        total += ranked[i]
-        value += ranked[i] * hits[i] / (hits[i] + misses[i])  # (9)
-    return -value / total
-
-
-@jit_allocating
-def write_long(scores: Floats, relevant: Floats, sigma: float, grad: Floats, hess: Floats) -> None:
-    """Write the gradient and the Gauss-Newton curvature of one query."""
+def add_long(
+    scores: Floats, relevant: Floats, sigma: float, hessian: int, grad: Floats, hess: Floats
+) -> float:
+    """Write the gradient and the Gauss-Newton curvature of one query; return its loss."""
     n, total = len(scores), relevant.sum()
     order = order_by_score(scores)
     ranked, hit = in_order(scores, order), in_order(relevant, order)
@@ -286,13 +274,18 @@ def write_long(scores: Floats, relevant: Floats, sigma: float, grad: Floats, hes
     _add_counts(ranked, hit, sigma, SHARE, hits, misses)
     b, sizes = np.zeros(n), np.empty(n)
     some, a = np.empty(int(total)), np.empty(int(total))  # of the relevant ones alone, by rank
+    loss = 0.0
     found = 0
     for i in range(n):
         if hit[i] != 0.0:
-            unit = 1.0 / (total * (hits[i] + misses[i]) ** 2)
+            rank = hits[i] + misses[i]
+            loss -= hits[i] / rank / total  # (9)
+            unit = 1.0 / (total * rank**2)
             b[i] = unit * hits[i]
             some[found], a[found] = ranked[i], unit * misses[i]
             found += 1
+    if hessian == LOSS:
+        return loss
     _write_across(n, ranked, hit, b, sigma, SLOPE, sizes)
     among, size_among = np.empty(found), np.empty(found)
     _write_differences(some, a, order_by_score(a), sigma, SLOPE, among, size_among)
@@ -304,3 +297,4 @@ def write_long(scores: Floats, relevant: Floats, sigma: float, grad: Floats, hes
             found += 1
         grad[order[i]] = pull / sigma
         hess[order[i]] = 0.5 / sigma * (size / sigma)
+    return loss

@@ -33,7 +33,7 @@ from .columns import (
     Rules,
     new_columns,
 )
-from .jit import PACKAGE, Function, bind, jit_disjoint, jit_helper
+from .jit import Function, bind, jit_disjoint, jit_helper
 from .pointers import Compiled
 from .vector import LANES, padded
 
@@ -174,10 +174,8 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
 
     # Numba never finds a closure again on disk.
     by_ratios = jit_disjoint(add_blocks, in_order=False)
-    near = bind(_near, by_ratios=by_ratios, one_by_one=one_by_one)
-    name = f"{of_pair.__module__.removeprefix(PACKAGE)}.{of_pair.__qualname__}"
-    near.__qualname__ = f"near-{name}{'-few' if few else ''}"
-    near.__module__ = of_pair.__module__
+    label = "few" if few else ""
+    near = bind(_near, (of_pair,), label, by_ratios=by_ratios, one_by_one=one_by_one)
     return Compiled(near, *NEAR)
 
 

@@ -5,6 +5,7 @@ is done before and after the sums over pairs.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,8 @@ from .columns import (
     pack,
     write_decays,
 )
-from .curvature import CONSTANT, HESSIAN_FLOOR
+from .curvature import CONSTANT, HESSIAN_FLOOR, LOSS
+from .driver import Kernel
 from .far_field import Fit, Room, constant, fit_of, new_room
 from .jit import Function
 from .memory import SCRATCH
@@ -36,7 +38,6 @@ from .pointers import Compiled
 from .threads import over_queries
 from .vector import strided
 
-LOSS = 3  # in place of a kind of Hessian
 #: The arguments of a step: rules, batch, columns.
 STEP = Rules(), Batch(0, 0, False), new_columns(0)
 NO_FIT = fit_of(*[lambda relation, side: [constant(0.0)]] * 2)
@@ -186,21 +187,19 @@ class Sums(NamedTuple):
         over_queries(run_all, boundaries, *args)
 
 
-class SigmoidKernel(NamedTuple):
-    """A sigmoid loss in compiled form: a `driver.Kernel`."""
+@dataclass(frozen=True)
+class SigmoidKernel(Kernel):
+    """A sigmoid loss in compiled form.
 
+    Attributes
+    ----------
+    of_derivatives, of_losses : Sums
+        The latter write each document's share of the loss into CURVATURE.
+    """
+
+    params: type = field(default=Rules, init=False)
     of_derivatives: Sums
     of_losses: Sums
-    params: type = Rules
-
-    def losses(
-        self, p: Rules, boundaries: Integers, scores: Floats, labels: Floats, loss: Floats
-    ) -> None:
-        """Write the loss of every query."""
-        unused, shares = np.empty(len(scores)), np.empty(len(scores))
-        self.of_losses.over(p, boundaries, scores, labels, LOSS, unused, shares)
-        n_docs = np.diff(boundaries)
-        loss[:] = np.bincount(np.repeat(np.arange(len(loss)), n_docs), shares, len(loss))
 
     def derivatives(
         self,
@@ -213,4 +212,5 @@ class SigmoidKernel(NamedTuple):
         hess: Floats,
     ) -> None:
         """Write gradient and Hessian of every query."""
-        self.of_derivatives.over(p, boundaries, scores, labels, hessian, grad, hess)
+        sums = self.of_losses if hessian == LOSS else self.of_derivatives
+        sums.over(p, boundaries, scores, labels, hessian, grad, hess)

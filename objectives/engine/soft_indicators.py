@@ -1,4 +1,4 @@
-r"""Soft indicators "is document i at rank j?", for SmoothNDCG, SmoothPrecision and SmoothAP.
+r"""Soft indicators "is document i at rank j?", for SmoothNDCG and SmoothPrecision.
 
 Source
     Chapelle, Wu: Gradient descent optimization of smoothed information retrieval metrics (2009),
