@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .contract import SURROGATE_OR_CONSTANT, Contract, HessianKind
 from .engine.curvature import HESSIAN_FLOOR, HESSIANS
 from .engine.driver import Kernel
-from .engine.intake import added_up, copied
+from .engine.intake import copied
 from .gains import Gain, gains_of
 from .parameters import cutoff, flag, fraction, noise, positive, random_seed
 from .schedules import Schedule
@@ -454,8 +454,7 @@ class Objective(ABC):
         if found is None:  # not a booster's arrays, or values to refuse
             s = check_scores(scores)
             found = s, check_labels(labels, len(s), domain)
-        boundaries = added_up(group, len(found[0]))
-        return *found, check_group(group, len(found[0])) if boundaries is None else boundaries
+        return *found, check_group(group, len(found[0]))
 
     #: The compiled loss.
     kernel: ClassVar[Kernel]
@@ -485,7 +484,7 @@ class Objective(ABC):
     @property
     def _gain(self) -> Gain:
         """What the loss makes of grades: gains, or the grades themselves."""
-        gain: Gain = getattr(self, "gain", "linear")
+        gain: Gain = getattr(self, "gain", "linear") if self.counts_gains else "linear"
         return gain
 
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:

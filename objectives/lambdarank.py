@@ -226,10 +226,6 @@ class LambdaRank(Objective):
         return self.target in targets.WITH_GAIN
 
     @property
-    def _gain(self) -> Gain:
-        return self.gain if self.counts_gains else "linear"
-
-    @property
     def _by_pairs(self) -> bool:
         return self.variant != "lambda" or self.target in ("map", "mrr", "err")
 

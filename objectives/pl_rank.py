@@ -65,16 +65,15 @@ import numpy as np
 
 from .base import Objective
 from .contract import Contract, Cost
+from .engine.draws import write_noisy
 from .engine.driver import query_kernel
 from .engine.gains import ideal_dcg, no_discount, rank_discount
 from .engine.jit import jit_allocating, jit_inline
 from .engine.order import all_equal, order_by_score
+from .engine.vector import padded
 from .gains import Gain, gain_field
 from .parameters import count, cutoff
 from .validation import Floats, Integers
-
-# A generator may draw 0, for which the noise would be infinite.
-TINY = float(np.finfo(np.float64).tiny)
 
 
 class PLRankParams(NamedTuple):
@@ -165,13 +164,12 @@ def _kernel(
     if all_equal(gains):
         return 0.0
     ranks = min(p.k, n) if p.k > 0 else n
-    ideal = ideal_dcg(gains, order_by_score(gains), ranks, no_discount())
-    noisy = scores.copy()
+    ideal = ideal_dcg(gains, p.k, no_discount())
+    noisy, room = scores.copy(), np.empty(padded(n))
     value = 0.0
     for t in range(rankings):
-        for i in range(n if p.uniforms.size > 1 else 0):
-            u = max(p.uniforms[t, p.begin + i], TINY)
-            noisy[i] = scores[i] - math.log(-math.log(u))
+        if p.uniforms.size > 1:
+            write_noisy(p.uniforms[t, p.begin :], scores, noisy, room)
         order = order_by_score(noisy)
         unit = 1.0 / ideal / rankings
         value += _of_ranking(scores, gains, order, ranks, unit, grad, hess)

@@ -53,11 +53,10 @@ from .composite import Around
 from .contract import Contract, Cost
 from .engine.curvature import EXACT, HESSIANS
 from .engine.driver import query_kernel
-from .engine.gains import rank_discount
 from .engine.hinge import _violation
 from .engine.jit import jit_allocating, jit_helper, jit_inline, jit_ordered
 from .engine.order import all_equal, order_by_score
-from .engine.swaps import LAMBDA, LOSS2, MU, norm_factor, swap_of, swaps_of
+from .engine.swaps import norm_factor, swap_weight, swaps_of
 from .engine.vector import logistic, logistic_loss
 from .frank import FRank
 from .gbrank import GBRank
@@ -232,18 +231,12 @@ def _weigh_by_swaps(
     p: SwapParams, gains: Floats, order: Integers, place: Integers, weight: Floats
 ) -> None:
     """Multiply the weights of a query's pairs by how much their swaps change the metric."""
-    swaps, n = p.swaps, len(order)
+    swaps = p.swaps
     change = swaps_of(swaps.target, swaps.truncation, swaps.discount, gains, order)
     for t in range(len(weight)):
         i, j = p.pairs.winner[t] - p.pairs.begin, p.pairs.loser[t] - p.pairs.begin
         a, b = min(place[i], place[j]), max(place[i], place[j])
-        gap = abs(change.x[a] - change.x[b])
-        delta = swap_of(change, a, b) if swaps.variant != LOSS2 else 0.0
-        if swaps.variant != LAMBDA:
-            fall = rank_discount(swaps.discount, n, b - a)
-            fall = gap * (fall - rank_discount(swaps.discount, n, b - a + 1))
-            delta += fall if swaps.variant == LOSS2 else MU * fall
-        weight[t] *= delta if gap > 0.0 else 0.0
+        weight[t] *= swap_weight(swaps, change, a, b)
 
 
 @jit_allocating

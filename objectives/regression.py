@@ -100,10 +100,6 @@ class Regression(Objective):
         """Whether the parameter `gain` makes a difference."""
         return self.target == "gain"
 
-    @property
-    def _gain(self) -> Gain:
-        return self.gain if self.target == "gain" else "linear"
-
     def _residuals(self, scores: Floats, labels: Floats) -> Floats:
         return scores - gains_of(self._gain, labels)
 

@@ -68,13 +68,13 @@ from .engine.columns import DIFFERENT, ONE, Rules
 from .engine.driver import Kernel
 from .engine.far_field import DIFFERENCE, SAME, SLOPE, fit_of, pair_entry
 from .engine.pairs import Document, pair_loop
-from .engine.sigmoid import SigmoidKernel, Sums
+from .engine.sigmoid import SigmoidKernel, Sums, step
 from .engine.smooth_ranks import (
     DISCOUNTS,
     SMOOTH_RANKS,
     ideal_discount,
-    sdcg_costs,
-    sdcg_slopes,
+    write_costs,
+    write_slopes,
 )
 from .gains import Gain, compiled_discount, discount_field, gain_field
 from .parameters import cutoff, flag, schedulable
@@ -105,7 +105,7 @@ def _of_ranked(other: float, relation: int, side: int) -> list[Floats]:
 
 
 RANKED_FIT = fit_of(partial(_of_ranked, -1.0), partial(_of_ranked, 1.0))
-_losses = Sums(**SMOOTH_RANKS, finish=sdcg_costs)
+_losses = Sums(**SMOOTH_RANKS, finish=step(write_costs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +161,8 @@ class SDCG(Objective):
     name: ClassVar[str] = "sdcg"
     kernel = SigmoidKernel(Sums(pair_loop(of_pair), FIT), _losses)
     kernel_by_rank = SigmoidKernel(
-        Sums(pair_loop(of_ranked_pair), RANKED_FIT, **SMOOTH_RANKS, prepare=sdcg_slopes), _losses
+        Sums(pair_loop(of_ranked_pair), RANKED_FIT, **SMOOTH_RANKS, prepare=step(write_slopes)),
+        _losses,
     )
     _pairs: ClassVar[int] = ONE  # which pairs count where c depends on the rank
     # The surrogate curvature is near zero where sigmoids saturate, which is no reason for long

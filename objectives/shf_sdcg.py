@@ -75,7 +75,7 @@ from .engine.far_field import (
     pair_entry,
 )
 from .engine.jit import jit_allocating, jit_helper
-from .engine.order import in_order, merged_order
+from .engine.order import in_order, order_by_score
 from .engine.pairs import Document, pair_loop
 from .engine.sigmoid import SigmoidKernel, Sums, step
 from .engine.smooth_ranks import ranks_by, write_costs, write_slopes
@@ -135,12 +135,15 @@ RANKED_FIT = fit_of(partial(_of_ranked, True), partial(_of_ranked, False))
 _ranks = ranks_by(of_rank, _far_ranks)
 
 
+_write_slopes, _write_costs = jit_helper(write_slopes), jit_helper(write_costs)
+
+
 @jit_allocating
 def _worst_rank(w: Columns, a: int, b: int, k: int) -> float:
     """Return s_m of (17) for the query in columns a to b."""
     gains, ranks = w.real[WORTH, a:b], w.real[RANK, a:b]
-    by_rank = merged_order(-ranks)
-    by_gain = merged_order(in_order(gains, by_rank))  # stable: smallest r^ first within a grade
+    by_rank = order_by_score(-ranks)
+    by_gain = order_by_score(in_order(gains, by_rank))  # stable: smallest r^ first within a grade
     cut = float(k)
     for position in range(min(k, b - a)):
         cut = max(cut, ranks[by_rank[by_gain[position]]])
@@ -158,14 +161,14 @@ def _write_cuts(p: Rules, batch: Batch, w: Columns) -> None:
 def shf_slopes(p: Rules, batch: Batch, w: Columns) -> None:
     """Write c."""
     _write_cuts(p, batch, w)
-    write_slopes(p, batch, w)
+    _write_slopes(p, batch, w)
 
 
 @step
 def shf_costs(p: Rules, batch: Batch, w: Columns) -> None:
     """Write what a document costs."""
     _write_cuts(p, batch, w)
-    write_costs(p, batch, w)
+    _write_costs(p, batch, w)
 
 
 _losses = Sums(**_ranks, finish=shf_costs)

@@ -100,7 +100,7 @@ def _weights(gains: Floats, p: SLAMParams) -> Floats:
             v[i] = (1.0 - (i + 1.0) / (n - n_relevant + i + 1.0)) / n_relevant  # (6)
         return v
     top = min(k, n) if k > 0 else n
-    z = ideal_dcg(gains, order_by_score(gains), top, p.discount)
+    z = ideal_dcg(gains, k, p.discount)
     for i in range(top):
         if k > 0:
             v[i] = gains[i] / z * rank_discount(p.discount, n, i + 1)  # (31)
@@ -220,10 +220,6 @@ class SLAM(Objective):
     def counts_gains(self) -> bool:
         """Whether the parameter `gain` makes a difference."""
         return self.measure != "map"
-
-    @property
-    def _gain(self) -> Gain:
-        return "linear" if self.measure == "map" else self.gain
 
     def _params(self, draws: Floats | None = None) -> SLAMParams:
         k = _cutoff(self.measure) or 0

@@ -21,22 +21,22 @@ Gradient (exact)
     d loss / d s_p = sum_j (w_pj - w_jp) rho_pj / sigma
 
 Hessians
-    gauss-newton  (default) sum_j |lambda_pj| / (2 sigma), lambda_pj the j-th term of the gradient:
-                  the curvature of a logistic loss with the same pull at a tie; a Newton step is at
-                  most 2 sigma.
+    gauss-newton  (default) each of a pair's two terms in absolute value, over 2 sigma: the
+                  curvature of two logistic losses with these pulls at a tie. With
+                  a_i = l_i (r^_i - N_i)/(R r^_i^2) and b_i = l_i N_i/(R r^_i^2), the gradient has
+                  (a_p - a_j) rho_pj for two relevant documents, b_i rho_ij for a relevant i and
+                  another j; the curvature a_p + a_j and b_i.
     constant      1
 
 Degenerate queries
     Fewer than two documents, or none or all of them relevant: zero loss and gradient.
 
 Numerics
-    Exponentials get only non-positive arguments; no score overflows. Each pair takes one division,
-    by exponentials of scores, unless scores are more than 150 sigma from the query's first. Sums
-    over long lists agree with those over pairs to 1e-11 of the query's largest gradient.
+    Exponentials get only non-positive arguments; no score overflows. Sums between blocks, beyond
+    512 documents, agree with those over pairs to 1e-10 of the query's largest gradient.
 
 Cost
-    O(n log n), by `long_smooth_ap`; O(n R), some 2 ns per pair of a relevant document and another
-    one, up to 512 documents or 48 relevant ones.
+    O(n) after a sort; up to 512 documents, all pairs with a relevant one are visited.
 
 When to use
     When relevance is binary and average precision is the metric; lists may have any length. Compare
@@ -44,127 +44,107 @@ When to use
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from functools import partial
+from typing import Any, ClassVar
 
 from .base import Objective
-from .contract import Contract, Cost
-from .engine.curvature import LOSS
-from .engine.driver import Kernel, query_kernel
-from .engine.jit import jit_allocating
-from .engine.long_smooth_ap import add_long, score_powers, write_shares
-from .engine.order import all_equal
-from .engine.soft_indicators import check_width, relevance
+from .contract import Contract
+from .engine.columns import (
+    BEGIN,
+    CURVATURE,
+    OWN,
+    PULL,
+    SIZE,
+    TO_HIGHER,
+    WORTH,
+    Batch,
+    Columns,
+    Rules,
+)
+from .engine.far_field import (
+    ABOVE,
+    LOGISTIC,
+    SAME,
+    SLOPE,
+    better_sign,
+    constant,
+    fit_of,
+    pair_entry,
+)
+from .engine.pairs import Document, pair_loop
+from .engine.sigmoid import SigmoidKernel, Sums, step
+from .engine.soft_indicators import check_width
 from .parameters import checked
 from .schedules import Schedule
 from .validation import Floats, Integers
 
 
-class SmoothAPParams(NamedTuple):
-    """The kernels' parameters."""
-
-    sigma: float
-
-
-# Up to SHORT documents, or FEW relevant ones, all pairs are visited one by one. Beyond that,
-# `long_smooth_ap` is twice as fast where 200 of 512 are relevant, but takes seconds to compile.
-SHORT, FEW = 512, 48
+def of_counts(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return what a pair adds to N, 1/2 more at one document than at the other, and to r^ - N."""
+    share = worse.decay / (worse.decay + better.decay)
+    same = worse.worth == better.worth
+    return (share - 0.5 if same else 0.0), (0.0 if same else share)
 
 
-@jit_allocating
-def _smooth_ranks(
-    scores: Floats, relevant: Floats, sigma: float, ranks: Floats, hits: Floats
-) -> None:
-    """Write r^_i and N_i of the relevant documents."""
-    n = len(scores)
-    above, below = np.empty(n), np.empty(n)
-    powers, factorised = score_powers(scores, sigma)
-    for i in range(n):
-        if relevant[i] == 0.0:
-            continue
-        write_shares(scores, sigma, powers, factorised, i, above, below)
-        rank = 1.0
-        hit = 1.0  # not 1/2, as (9) prints it
-        for j in range(n):
-            rank += above[j]  # (5)
-            hit += relevant[j] * above[j]
-        ranks[i] = rank
-        hits[i] = hit
+def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
+    """Return (a_i - a_j) rho_ij of two relevant documents, b_i rho_ij of one; and absolute values.
+
+    OWN is a, WORTH is b.
+    """
+    share = 1.0 / (worse.decay + better.decay)
+    rho = worse.decay * better.decay * share * share
+    both = worse.worth > 0.0
+    pull = (worse.own - better.own) * rho if both else better.worth * rho
+    return pull, (worse.own + better.own) * rho if both else better.worth * rho
 
 
-@jit_allocating
-def _pairs(
-    p: SmoothAPParams, scores: Floats, relevant: Floats, hessian: int, grad: Floats, hess: Floats
-) -> float:
-    n, sigma = len(scores), p.sigma
-    total = relevant.sum()
-    ranks, hits = np.ones(n), np.ones(n)
-    _smooth_ranks(scores, relevant, sigma, ranks, hits)
-    loss = 0.0
-    for i in range(n):
-        loss -= relevant[i] * hits[i] / ranks[i] / total  # (9)
-    if hessian == LOSS:
-        return loss
-    above, below = np.empty(n), np.empty(n)
-    powers, factorised = score_powers(scores, sigma)
-    back = np.empty(n)  # w_ji, the same for every relevant i
-    for j in range(n):
-        back[j] = relevant[j] * (1.0 - hits[j] / ranks[j]) / (total * ranks[j])
-    size = np.zeros(n)
-    for i in range(n):
-        if relevant[i] == 0.0:
-            continue
-        write_shares(scores, sigma, powers, factorised, i, above, below)
-        fraction = hits[i] / ranks[i]
-        scale = 1.0 / (total * ranks[i])  # w_ij = scale (l_j - fraction)
-        # The pulls on i itself, then on documents that are not relevant: no pair is visited twice.
-        own = 0.0
-        magnitude = 0.0
-        for j in range(n):
-            pull = (scale * (relevant[j] - fraction) - back[j]) * above[j] * below[j] / sigma
-            own += pull
-            magnitude += abs(pull)
-        for j in range(n):
-            pull = (1.0 - relevant[j]) * scale * fraction * above[j] * below[j] / sigma
-            grad[j] += pull
-            size[j] += pull
-        grad[i] += own
-        size[i] += magnitude
-    for i in range(n):
-        hess[i] = 0.5 / sigma * size[i]
-    return loss
+def _far_hits(relation: int, side: int) -> list[Floats]:
+    if relation != SAME:
+        return [constant(0.0)]
+    return [constant(0.5) - LOGISTIC if side == ABOVE else LOGISTIC - constant(0.5)]
 
 
-@query_kernel(SmoothAPParams)
-def _short(
-    p: SmoothAPParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
-) -> float:
-    relevant = relevance(labels)
-    if all_equal(relevant):
-        return 0.0
-    return _pairs(p, scores, relevant, hessian, grad, hess)
+def _far(odd: bool, relation: int, side: int) -> list[Floats]:
+    """Return the numbers of pulls, or of curvatures unless `odd`, by channel."""
+    if relation == SAME:
+        return [-SLOPE if odd else SLOPE, SLOPE, 0.0 * SLOPE, 0.0 * SLOPE]
+    value = better_sign(relation, side) * SLOPE if odd else SLOPE
+    return [0.0 * SLOPE, 0.0 * SLOPE, value, value]
 
 
-@query_kernel(SmoothAPParams)
-def _long(
-    p: SmoothAPParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
-) -> float:
-    relevant = relevance(labels)
-    if all_equal(relevant):
-        return 0.0
-    if len(scores) <= SHORT or relevant.sum() <= FEW:
-        return _pairs(p, scores, relevant, hessian, grad, hess)
-    return add_long(scores, relevant, p.sigma, hessian, grad, hess)
+@step
+def write_terms(p: Rules, batch: Batch, w: Columns) -> None:
+    """Write a into OWN and b into WORTH."""
+    for m in range(batch.blocks):
+        begin, end = w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]
+        total = 0.0
+        for i in range(begin, end):
+            total += w.real[WORTH, i]
+        for i in range(begin, end):
+            hits = 0.5 * (total + 1.0) + w.real[PULL, i]
+            rank = hits + w.real[CURVATURE, i]
+            unit = w.real[WORTH, i] / (total * rank * rank)
+            w.real[OWN, i], w.real[WORTH, i] = unit * w.real[CURVATURE, i], unit * hits
 
 
-class SmoothAPKernel(Kernel):
-    """Compiles what long queries need only if there are any."""
+@step
+def write_losses(p: Rules, batch: Batch, w: Columns) -> None:
+    """Write each document's share of -A into CURVATURE."""
+    for m in range(batch.blocks):
+        begin, end = w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]
+        total = 0.0
+        for i in range(begin, end):
+            total += w.real[WORTH, i]
+        for i in range(begin, end):
+            hits = 0.5 * (total + 1.0) + w.real[PULL, i]
+            rank = hits + w.real[CURVATURE, i]
+            w.real[CURVATURE, i] = -w.real[WORTH, i] * hits / (total * rank)  # (9)
 
-    def derivatives(self, p: SmoothAPParams, boundaries: Integers, *args: Any) -> None:
-        """Write gradient and Hessian of every query."""
-        kernel = _long if np.diff(boundaries).max(initial=0) > SHORT else _short
-        kernel.derivatives(p, boundaries, *args)
+
+_counts: dict[str, Any] = {
+    "near_ranks": pair_loop(of_counts),
+    "rank_fit": fit_of(_far_hits, pair_entry(LOGISTIC, constant(1.0) - LOGISTIC)),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,8 +176,8 @@ class SmoothAP(Objective):
 
     Notes
     -----
-    The loss tends to minus the average precision as sigma falls. O(n log n) time for a query of n
-    documents, O(n) memory.
+    The loss tends to minus the average precision as sigma falls. O(n) time and memory for a query
+    of n documents after sorting them.
 
     Examples
     --------
@@ -208,8 +188,25 @@ class SmoothAP(Objective):
     """
 
     name: ClassVar[str] = "smooth-ap"
-    kernel = SmoothAPKernel(SmoothAPParams)
-    claims: ClassVar[Contract] = Contract(cost=Cost.N_LOG_N, metric_offset=0.0)
+    kernel = SigmoidKernel(
+        Sums(
+            pair_loop(of_pair),
+            fit_of(partial(_far, True), partial(_far, False)),
+            **_counts,
+            prepare=write_terms,
+        ),
+        Sums(**_counts, finish=write_losses),
+    )
+    claims: ClassVar[Contract] = Contract(metric_offset=0.0)
 
     sigma: float | Schedule = checked(check_width, 1.0)
     hessian: str = "gauss-newton"
+
+    def _params(self, draws: Any = None) -> Rules:
+        sigma: Any = self.sigma  # a number by now
+        rate = 1.0 / sigma
+        return Rules(rate, -rate, 0.5 * rate * rate, pairs=TO_HIGHER, ranked=True)
+
+    def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
+        """Return l."""
+        return (labels > 0.0).astype(float)

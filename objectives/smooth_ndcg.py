@@ -50,7 +50,7 @@ from .contract import Contract, Cost
 from .engine.driver import query_kernel
 from .engine.gains import Discount, ideal_dcg, rank_discount
 from .engine.jit import jit_allocating
-from .engine.order import all_equal, order_by_score
+from .engine.order import all_equal
 from .engine.soft_indicators import check_width, smooth_metric
 from .gains import Gain, discount_field, gain_field
 from .parameters import checked, flag
@@ -75,7 +75,7 @@ def _weights(gains: Floats, p: SmoothNDCGParams) -> tuple[Floats, Floats]:
         return np.empty(0), np.empty(0)
     top = min(p.k, len(a)) if p.k > 0 else len(a)
     if p.normalize:
-        z = ideal_dcg(a, order_by_score(a), top, p.discount)
+        z = ideal_dcg(a, p.k, p.discount)
         for i in range(len(a)):
             a[i] /= z
     b = np.empty(top)

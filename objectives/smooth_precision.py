@@ -47,10 +47,10 @@ from .base import Objective
 from .contract import Contract, Cost
 from .engine.driver import query_kernel
 from .engine.order import all_equal
-from .engine.soft_indicators import check_width, relevance, smooth_metric
+from .engine.soft_indicators import check_width, smooth_metric
 from .parameters import checked, count
 from .schedules import Schedule
-from .validation import Floats
+from .validation import Floats, Integers
 
 
 class SmoothPrecisionParams(NamedTuple):
@@ -64,12 +64,11 @@ class SmoothPrecisionParams(NamedTuple):
 def _kernel(
     p: SmoothPrecisionParams,
     scores: Floats,
-    labels: Floats,
+    relevant: Floats,
     hessian: int,
     grad: Floats,
     hess: Floats,
 ) -> float:
-    relevant = relevance(labels)
     if all_equal(relevant):
         return 0.0
     b = np.full(min(p.k, len(scores)), 1.0 / p.k)
@@ -129,3 +128,7 @@ class SmoothPrecision(Objective):
     k: int = count(10)
     sigma: float | Schedule = checked(check_width, 1.0)
     hessian: str = "gauss-newton"
+
+    def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
+        """Return what the kernel gets in place of the labels."""
+        return (labels > 0.0).astype(float)

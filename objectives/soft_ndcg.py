@@ -62,7 +62,7 @@ from .engine.curvature import LOSS
 from .engine.driver import query_kernel
 from .engine.gains import Discount, ideal_dcg, rank_discount
 from .engine.jit import jit_allocating, jit_helper
-from .engine.order import all_equal, order_by_score
+from .engine.order import all_equal
 from .gains import Gain, discount_field, gain_field
 from .parameters import schedulable
 from .schedules import Schedule
@@ -163,7 +163,7 @@ def _kernel(
         return 0.0
     sigma = p.sigma
     n = len(scores)
-    z = ideal_dcg(gains, order_by_score(gains), n, p.discount)
+    z = ideal_dcg(gains, 0, p.discount)
     discounts = _discounts(p.discount, n)
     rivals = np.empty(n, dtype=np.int64)
     states = np.empty((n, n))

@@ -116,11 +116,11 @@ def _write_label_ranks(batch: Batch, w: Columns) -> None:
 
 @step
 def write_differences(p: Rules, batch: Batch, w: Columns) -> None:
-    """Write c into OWN."""
+    """Write c into OWN, and 1 into WORTH."""
     _write_label_ranks(batch, w)
     for m in range(batch.blocks):
         for i in range(w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]):
-            w.real[OWN, i] = w.real[RANK, i] - w.real[WORTH, i]
+            w.real[OWN, i], w.real[WORTH, i] = w.real[RANK, i] - w.real[WORTH, i], 1.0
 
 
 @step

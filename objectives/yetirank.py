@@ -52,7 +52,7 @@ import numpy as np
 
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract, Cost
-from .engine.draws import to_minus_gumbel
+from .engine.draws import write_noisy
 from .engine.driver import query_kernel
 from .engine.gains import Discount
 from .engine.jit import jit_allocating, jit_helper, jit_inline
@@ -70,8 +70,6 @@ from .targets import (
 )
 from .validation import Floats, Integers, check_share
 
-# A generator may draw 0, for which the noise would be infinite.
-TINY = float(np.finfo(np.float64).tiny)
 # Rows of a query's scratch, by rank: loops over them have no jumps and become vectors.
 LABEL, LEAD, WEIGHT, POWER, ROOM, N_ROWS = range(6)
 
@@ -89,17 +87,6 @@ class YetiRankParams(NamedTuple):
 @jit_inline
 def _of_query(p: YetiRankParams, a: int, b: int) -> YetiRankParams:
     return YetiRankParams(p.decay, p.uniforms, a, p.target, p.discount)
-
-
-@jit_helper
-def _write_noisy(p: YetiRankParams, t: int, scores: Floats, noisy: Floats, room: Floats) -> None:
-    """Write the scores with the noise of order t."""
-    n = len(scores)
-    for i in range(n):
-        noisy[i] = max(p.uniforms[t, p.begin + i], TINY)
-    to_minus_gumbel(noisy, room, n)
-    for i in range(n):
-        noisy[i] = scores[i] - noisy[i]
 
 
 @jit_allocating
@@ -155,7 +142,7 @@ def _kernel(
     for t in range(orders):
         noisy = w[ROOM]
         if drawn:
-            _write_noisy(p, t, scores, noisy, w[POWER])
+            write_noisy(p.uniforms[t, p.begin :], scores, noisy, w[POWER])
         else:
             for i in range(n):
                 noisy[i] = scores[i]
@@ -240,10 +227,6 @@ class YetiRank(Objective):
     def counts_gains(self) -> bool:
         """Whether the parameter `gain` makes a difference."""
         return self.target in WITH_GAIN
-
-    @property
-    def _gain(self) -> Gain:
-        return self.gain if self.counts_gains else "linear"
 
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
         return gains_of_target(self.target or "", self._gain, labels, boundaries)

@@ -85,7 +85,6 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "listmle": (("listmle",), ("orders",)),
     "logistic": (("lambdarank", "ranknet"), ("blocks",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
-    "long_smooth_ap": (("smooth-ap", "smooth_ap"), ("blocks",)),
     "memory": (("gbrank", "ranknet", "taken", "stays_its_own"), ("passes", "blocks")),
     "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
     "pairs": (("preferences",), ("preferences",)),
@@ -137,6 +136,14 @@ EQUIVALENT = {
     "columns.batch_end: n > BLOCK => n >= BLOCK (2)": (
         "only where a batch ends, and queries of a batch do not interact"
     ),
+    "columns.batch_end: columns > BATCH => columns >= BATCH": (
+        "only where a batch ends, and queries of a batch do not interact"
+    ),
+    "columns.write_decays: outside += 1 if abs(x) > LARGEST_EXPONENT else 0 => outside -= 1 if"
+    " abs(x) > LARGEST_EXPONENT else 0": ("only whether it is 0 counts"),
+    "columns.write_decays: 1 if abs(x) > LARGEST_EXPONENT else 0 => 2 if abs(x) >"
+    " LARGEST_EXPONENT else 0": ("only whether it is 0 counts"),
+    "columns.write_padding: 0.0, 0.0, 1.0 => 0.0, 0.0, 2.0": ("any rank will do for padding"),
     "curvature: 0, 1, 2 => 0, 1, 3": ("any three numbers"),
     "draws._batch_end: stop + 1 => stop - 1": (
         "only how many queries a batch has: any number will do"
@@ -151,9 +158,6 @@ EQUIVALENT = {
         "loops check for overlap: they take longer"
     ),
     "jit._sources: :16 => :17": ("a longer name"),
-    "jit.bind: globals[key] is True => globals[key] is False": (
-        "other names, which differ in the same places"
-    ),
     "jit.finalize_copy: strict=True => strict=False": (
         "a module and its clone have the same functions"
     ),
@@ -162,10 +166,15 @@ EQUIVALENT = {
     ),
     'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
     ' "no_cpython_wrapper": False, "pipeline_class": _Helper}': ("compiling takes longer"),
-    "long_smooth_ap._add_counts: (2, TERMS) => (3, TERMS)": ("a row that nobody reads"),
     "memory.take: [0] => [1]": ("scratch is a little larger"),
     "mix.on_one_scale: strict=True => strict=False": ("as many means as parts"),
     "several.parts: strict=True => strict=False": ("as many shares as objectives"),
+    "parts._divide: few or size <= direct => few and size <= direct": (
+        "levels of parts where one would do, and the same sums"
+    ),
+    "engine/pairs.add_blocks: counts[j] == 0.0 => counts[j] == 1.0 (2)": (
+        "a loop runs that finds nothing"
+    ),
     "parts._write_channels: channels > 1 => channels >= 1": (
         "losses of one channel leave OWN at 1"
     ),

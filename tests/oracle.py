@@ -1000,7 +1000,7 @@ def smooth_precision_gauss_newton(scores, grades, *, k=10, sigma=1.0, **_):
 
 
 def smooth_ap_gauss_newton(scores, grades, *, sigma=1.0, **_):
-    """Return the pulls' magnitudes over 2 sigma."""
+    """Return the magnitudes of each pull's two terms, over 2 sigma."""
     relevant = np.array([float(y > 0) for y in grades])
     n, total = len(grades), relevant.sum()
     if nothing_to_rank(relevant):
@@ -1020,8 +1020,8 @@ def smooth_ap_gauss_newton(scores, grades, *, sigma=1.0, **_):
     for p in range(n):
         for j in range(n):
             if j != p:
-                pull = (slope(p, j) - slope(j, p)) * dG(1.0 / sigma, scores[p] - scores[j])
-                hess[p] += abs(pull) / (2.0 * sigma)
+                size = abs(slope(p, j)) + abs(slope(j, p))
+                hess[p] -= size * dG(1.0 / sigma, scores[p] - scores[j]) / (2.0 * sigma)
     return hess
 
 

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from boostrank.objectives.engine.intake import added_up, copied
+from boostrank.objectives.engine.intake import copied
 from boostrank.objectives.engine.memory import Memory
 from boostrank.objectives.engine.threads import BLOCK, over_documents
-from boostrank.objectives.validation import check_group
 
 import boostrank
 from boostrank.hosts import handover, passes
@@ -138,24 +137,9 @@ def test_other_arrays_are_not_for_the_pass(arrays):
     assert copied(scores, labels, 0.0, 4.0) is not None
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.int8])
-def test_sizes_are_added_up(dtype):
-    sizes = np.array([3, 0, 5, 1], dtype)
-    got = added_up(sizes, 9)
-    assert got.dtype == np.int64
-    assert got.tolist() == check_group(sizes, 9).tolist() == [0, 3, 3, 8, 9]
-    assert added_up(sizes[:0], 0).tolist() == [0]
-    minus = np.array([3, -1, 7])
-    for wrong in (sizes[:3], np.append(sizes, 1), np.append(sizes, -1), minus, sizes[None]):
-        assert added_up(wrong.astype(dtype), 9) is None
-    assert added_up(sizes.astype(float), 9) is None
-    assert added_up(sizes.tolist(), 9) is None
-
-
 def test_sizes_that_wrap_around_to_the_right_sum():
     sizes = np.array([2**62, 2**62, 2**62, 2**62, 9])
     assert int(sizes.sum()) == 9
-    assert added_up(sizes, 9) is None
     with pytest.raises(ValueError, match="group must add up"):
         boostrank.QueryRMSE()(np.zeros(9, np.float32), np.zeros(9), None, sizes)
 

@@ -222,6 +222,7 @@ def test_a_read_only_installation_without_a_home(alone, tmp_path):
 def cached(monkeypatch, tmp_path):
     """Return a function that compiles a kernel with a cache of its own, and says from where."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(_twice, "__module__", jit.__name__)  # code of others is not kept
 
     def compiled():
         kernel = jit.jit_entry(_twice)

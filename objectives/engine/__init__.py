@@ -54,7 +54,6 @@ parts            long lists in parts of equal grade, or of a range of grades
 logistic         the pairs of RankNet and LambdaRank
 divided          coefficients of pairs divided by their score difference
 smooth_ranks     what SDCG and SHF-SDCG share
-long_smooth_ap   SmoothAP for long lists
 bisection        divide and conquer over grades
 hinge            the hinges of GBRank and RankSVM
 soft_indicators  the smoothing of SmoothNDCG and SmoothPrecision

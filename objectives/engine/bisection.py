@@ -11,10 +11,8 @@ import numpy as np
 
 from ..validation import Floats, Integers
 from .jit import jit_allocating, jit_helper
-from .order import order_by_score
-
-# Integer grades below this (all that people assign) are counted in a table. Others are sorted.
-TABLE = 64
+from .order import MOST_LEVELS, count_small, write_rising_order
+from .vector import padded
 
 
 @jit_allocating
@@ -24,34 +22,18 @@ def grade_levels(labels: Floats, level: Integers) -> Integers:
     Return where each level begins when documents are listed by grade, then the number of documents.
     """
     n = len(labels)
-    highest = 0.0
-    whole = True
-    for i in range(n):
-        highest = max(highest, labels[i])
-        whole &= labels[i] == np.floor(labels[i])
-    counts = np.zeros(max(n, TABLE), dtype=np.int64)
+    order, room = np.empty(n, dtype=np.int64), np.empty(padded(n))
+    work = np.empty((2, max(padded(n), MOST_LEVELS) + 1), dtype=np.int64)
+    write_rising_order(labels, n, count_small(labels, n, work[0]), order, work, room)
+    begins = np.zeros(n + 1, dtype=np.int64)
     levels = 0
-    if whole and highest < TABLE:
-        for i in range(n):
-            counts[int(labels[i])] += 1
-        names = np.empty(int(highest) + 1, dtype=np.int64)
-        for grade in range(len(names)):
-            names[grade] = levels
-            counts[levels] = counts[grade]
-            levels += 1 if counts[grade] > 0 else 0
-        for i in range(n):
-            level[i] = names[int(labels[i])]
-    else:
-        order = order_by_score(labels)
-        for rank in range(n - 1, -1, -1):
-            if rank == n - 1 or labels[order[rank]] != labels[order[rank + 1]]:
-                levels += 1
-            level[order[rank]] = levels - 1
-            counts[levels - 1] += 1
-    begins = np.zeros(levels + 1, dtype=np.int64)
-    for below in range(levels):
-        begins[below + 1] = begins[below] + counts[below]
-    return begins
+    for place in range(n):
+        if place == 0 or labels[order[place]] > labels[order[place - 1]]:
+            begins[levels] = place
+            levels += 1
+        level[order[place]] = levels - 1
+    begins[levels] = n
+    return begins[: levels + 1]
 
 
 @jit_allocating

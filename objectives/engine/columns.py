@@ -32,8 +32,9 @@ LOWEST = -1e200
 # More documents than a query can have.
 UNLIMITED = 1 << 62
 
-# Which pairs count: those of documents of different worth, or all; `ONE` ignores worth.
-DIFFERENT, ALL, ONE = range(3)
+# Which pairs count: those of documents of different worth; also those of equal worth, unless it is
+# the query's lowest; or all. `ONE` ignores worth.
+DIFFERENT, TO_HIGHER, ALL, ONE = range(4)
 
 # Columns of `Columns.real`: per document of the batch,
 (
@@ -218,11 +219,14 @@ def pack(
             document[column] = a + d
             score[column], worth[column] = scores[a + d], _product(scale, key[d])
             own[column], counts[column] = 1.0, 1.0
-            level[column] = levels[d] if long or p.pairs == DIFFERENT else float(i)
+            lowest = p.pairs == TO_HIGHER and key[d] == key[by_worth[0]]
+            by_level = long or lowest or p.pairs == DIFFERENT
+            level[column] = levels[d] if by_level else float(i)
             if long or p.sort:
                 place[column] = ranks[d]
                 counts[column] = 1.0 if p.top == 0 or ranks[d] < p.top else 0.0
         w.whole[QUERY, blocks], w.whole[BEGIN, blocks], w.whole[SIZE, blocks] = q, columns, n
+        w.real[CUT, blocks] = float(p.k)
         pairs, lower = 0, 0
         for i in range(1, n if p.normalize and not p.by_gain else 0):
             lower = i if key[by_worth[i]] > key[by_worth[i - 1]] else lower

@@ -31,12 +31,13 @@ Noise
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..validation import Floats, Integers
-from .jit import jit_entry, jit_helper, jit_ordered
+from .jit import bind, jit_entry, jit_helper, jit_ordered
 from .threads import over_queries
 from .vector import logarithms
 
@@ -64,6 +65,8 @@ SINE_TERMS = np.array(
     [(-1.0) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(11)]
 )
 
+# A generator of others may draw 0, for which the noise would be infinite.
+TINY = float(np.finfo(np.float64).tiny)
 # Numbers turned into noise at a time: they stay in the fastest cache.
 BLOCK = 512
 
@@ -138,6 +141,15 @@ def _write_bits(
             out[i] = _mix(state + np.uint64(i - a + 1) * GAMMA)
 
 
+@jit_helper
+def _to_uniform(numbers: Floats, bits: Keys, n: int) -> None:
+    """Replace the first n numbers, random `bits`, by uniform ones on (0, 1)."""
+    for i in range(n):
+        bits[i] = (bits[i] >> _S12) | ONE
+    for i in range(n):
+        numbers[i] -= BELOW_ONE
+
+
 @jit_entry
 def _write_uniforms(
     first: int, last: int, boundaries: Integers, keys: Keys, stream: int, out: Floats
@@ -146,15 +158,13 @@ def _write_uniforms(
     while first < last:
         stop = _batch_end(first, last, boundaries)
         _write_bits(first, stop, boundaries, keys, stream, bits)
-        for i in range(boundaries[first], boundaries[stop]):
-            bits[i] = (bits[i] >> _S12) | ONE
-        for i in range(boundaries[first], boundaries[stop]):
-            out[i] -= BELOW_ONE
+        start, end = boundaries[first], boundaries[stop]
+        _to_uniform(out[start:end], bits[start:end], end - start)
         first = stop
 
 
 @jit_helper
-def to_minus_gumbel(uniforms: Floats, room: Floats, n: int) -> None:
+def _to_minus_gumbel(uniforms: Floats, room: Floats, n: int) -> None:
     """Replace the first n uniform numbers u by ln(-ln u), which is minus Gumbel noise."""
     logarithms(uniforms, room, n)
     for i in range(n):
@@ -162,8 +172,44 @@ def to_minus_gumbel(uniforms: Floats, room: Floats, n: int) -> None:
     logarithms(room, uniforms, n)
 
 
-@jit_entry
-def _write_gumbel(
+@jit_helper
+def write_noisy(uniforms: Floats, scores: Floats, noisy: Floats, room: Floats) -> None:
+    """Write scores with the Gumbel noise that uniform numbers stand for."""
+    n = len(scores)
+    for i in range(n):
+        noisy[i] = max(uniforms[i], TINY)
+    _to_minus_gumbel(noisy, room, n)
+    for i in range(n):
+        noisy[i] = scores[i] - noisy[i]
+
+
+# Noise in place of a block's random bits, with two rows of scratch; `room_bits` are views of one.
+@jit_helper
+def _gumbel(block: Floats, bits: Keys, room: Floats, room_bits: Keys, logs: Floats, n: int) -> None:
+    _to_uniform(block, bits, n)
+    _to_minus_gumbel(block, room, n)
+    for i in range(n):
+        block[i] = -block[i]
+
+
+@jit_helper
+def _gaussian(
+    block: Floats, bits: Keys, turn: Floats, turn_bits: Keys, logs: Floats, n: int
+) -> None:
+    for i in range(n):
+        turn_bits[i] = (bits[i] << _S32 >> _S12) | ONE
+        bits[i] = (bits[i] >> _S32 << _S20) | ONE
+    for i in range(n):
+        block[i] -= BELOW_ONE_32
+    logarithms(block, logs, n)
+    for i in range(n):
+        block[i] = math.sqrt(-2.0 * logs[i]) * _cosine(turn[i] - 1.5)
+
+
+noise: Any = None  # bound below
+
+
+def _write_perturbed(
     first: int,
     last: int,
     boundaries: Integers,
@@ -173,51 +219,25 @@ def _write_gumbel(
     scores: Floats,
     out: Floats,
 ) -> None:
-    exponential = np.empty(BLOCK)
+    room, logs = np.empty(BLOCK), np.empty(BLOCK)
+    bits, room_bits = out.view(np.uint64), room.view(np.uint64)
     while first < last:
         stop = _batch_end(first, last, boundaries)
-        _write_uniforms(first, stop, boundaries, keys, stream, out)
+        _write_bits(first, stop, boundaries, keys, stream, bits)
         end = boundaries[stop]
         for start in range(boundaries[first], end, BLOCK):
             n = min(BLOCK, end - start)
             block = out[start : start + n]
-            to_minus_gumbel(block, exponential, n)
+            noise(block, bits[start : start + n], room, room_bits, logs, n)
             for i in range(n):
-                block[i] = _perturbed(scores[start + i], -scale, block[i])
+                block[i] = _perturbed(scores[start + i], scale, block[i])
         first = stop
 
 
-@jit_entry
-def _write_gaussian(
-    first: int,
-    last: int,
-    boundaries: Integers,
-    keys: Keys,
-    stream: int,
-    scale: float,
-    scores: Floats,
-    out: Floats,
-) -> None:
-    turn, logs = np.empty(BLOCK), np.empty(BLOCK)
-    turn_bits = turn.view(np.uint64)
-    while first < last:
-        stop = _batch_end(first, last, boundaries)
-        _write_bits(first, stop, boundaries, keys, stream, out.view(np.uint64))
-        end = boundaries[stop]
-        for start in range(boundaries[first], end, BLOCK):
-            n = min(BLOCK, end - start)
-            block = out[start : start + n]
-            bits = block.view(np.uint64)
-            for i in range(n):
-                turn_bits[i] = (bits[i] << _S32 >> _S12) | ONE
-                bits[i] = (bits[i] >> _S32 << _S20) | ONE
-            for i in range(n):
-                block[i] -= BELOW_ONE_32
-            logarithms(block, logs, n)
-            for i in range(n):
-                normal = math.sqrt(-2.0 * logs[i]) * _cosine(turn[i] - 1.5)
-                block[i] = _perturbed(scores[start + i], scale, normal)
-        first = stop
+NOISES = {
+    kind: jit_entry(bind(_write_perturbed, (), kind, noise=write))
+    for kind, write in (("gumbel", _gumbel), ("gaussian", _gaussian))
+}
 
 
 def query_keys(seed: int, round: int, scores: Floats, labels: Floats, boundaries: Integers) -> Keys:
@@ -276,8 +296,7 @@ def write_perturbed(
     stream : int
     scores, out : float64 arrays (n_docs,)
     """
-    write = _write_gaussian if kind == "gaussian" else _write_gumbel
-    over_queries(write, boundaries, keys, stream, scale, scores, out)
+    over_queries(NOISES[kind], boundaries, keys, stream, scale, scores, out)
 
 
 def query_uniforms(keys: Keys, stream: int) -> Floats:

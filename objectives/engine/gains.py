@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..validation import Floats, Integers
-from .jit import jit_entry, jit_helper, jit_inline
+from .jit import jit_allocating, jit_entry, jit_helper, jit_inline
+from .order import order_by_score
 from .threads import BLOCK
 from .vector import LN_2
 
@@ -74,12 +75,13 @@ def rank_discount(d: Discount, n: int, rank: int) -> float:
     return d.table[rank - 1] if rank <= len(d.table) else 0.0
 
 
-@jit_inline
-def ideal_dcg(gains: Floats, order: Integers, k: int, d: Discount) -> float:
-    """Z_k: the sum of the k largest gains, which `order` lists first, times their discounts."""
+@jit_allocating
+def ideal_dcg(gains: Floats, k: int, d: Discount) -> float:
+    """Z_k: the sum of the k largest gains, or of all for 0, times the discounts of their ranks."""
+    n, order = len(gains), order_by_score(gains)
     total = 0.0
-    for position in range(min(k, len(gains))):
-        total += gains[order[position]] * rank_discount(d, len(gains), position + 1)
+    for position in range(min(k, n) if k > 0 else n):
+        total += gains[order[position]] * rank_discount(d, n, position + 1)
     return total
 
 

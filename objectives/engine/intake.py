@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from ..validation import Floats, Integers
+from ..validation import Floats
 from .jit import jit_entry
 from .memory import MEMORY
 from .threads import BLOCK, over_documents
@@ -42,27 +42,6 @@ def copied(scores: Any, labels: Any, least: float, most: float) -> tuple[Floats,
     if refused:
         return None
     return own if scores.dtype == np.float32 else scores, copy
-
-
-def added_up(group: object, n_docs: int) -> Integers | None:
-    """Return query boundaries (n_queries + 1,) from the sizes of consecutive queries.
-
-    Parameters
-    ----------
-    group : object
-    n_docs : int
-
-    Returns
-    -------
-    int64 array (n_queries + 1,) or None
-    """
-    if type(group) is not np.ndarray or group.dtype.kind != "i" or group.ndim != 1:
-        return None
-    if group.min(initial=0) < 0 or group.max(initial=0) > n_docs:  # so that sums do not overflow
-        return None
-    boundaries = np.zeros(len(group) + 1, np.int64)
-    np.cumsum(group, out=boundaries[1:])
-    return boundaries if boundaries[-1] == n_docs else None
 
 
 def _plain(array: Any, types: str) -> TypeGuard[npt.NDArray[Any]]:

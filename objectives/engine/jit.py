@@ -132,7 +132,7 @@ def jit_entry(function: F, *, borrows: bool = False) -> F:
 
 
 def _outside(function: Any) -> bool:
-    return not function.__module__.startswith(PACKAGE)
+    return not function.__module__.startswith(PACKAGE.partition(".")[0] + ".")
 
 
 def _cached(function: Any, options: dict[str, Any]) -> Any:

@@ -110,13 +110,6 @@ def _order_any(scores: Floats, n: int, order: Integers, work: Integers) -> None:
         width *= 2
 
 
-@jit_inline
-def write_long_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
-    """Do what `write_order` does, for lists longer than `SHORT_LIST`."""
-    if not _order_long(scores[:n], order, work[0], work[1]):
-        _order_any(scores, n, order, work[0])
-
-
 @jit_helper
 def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None:
     """Write the order of the first n documents, best first; ties keep input order.
@@ -125,8 +118,8 @@ def write_order(scores: Floats, n: int, order: Integers, work: Integers) -> None
     """
     if n <= SHORT_LIST:
         _order_short(scores, n, order, work)
-    else:
-        write_long_order(scores, n, order, work)
+    elif not _order_long(scores[:n], order, work[0], work[1]):
+        _order_any(scores, n, order, work[0])
 
 
 @jit_helper
@@ -170,15 +163,6 @@ def write_rising_order(
         level = int(values[i])
         order[places[level]] = i
         places[level] += 1
-
-
-@jit_inline
-def merged_order(scores: Floats) -> Integers:
-    """Return what `order_by_score` does: quicker to compile but slower, for rare cases."""
-    n = len(scores)
-    order, work = np.empty(n, np.int64), np.empty(n, np.int64)
-    _order_any(scores, n, order, work)
-    return order
 
 
 @jit_shared

@@ -60,7 +60,7 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
         ``of_pair(p, worse, better) -> (pull, bend)`` for two documents, of which `better` has the
         higher level. Finite for any two documents.
     few : bool, default False
-        Whether pairs count only with a document whose COUNTS is 1, and these are few.
+        Whether pairs add something only with a document whose COUNTS is 1, and these are few.
 
     Returns
     -------
@@ -72,12 +72,10 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
     of_two = jit_helper(of_pair)
 
     @jit_helper
-    def document(i: Any, w: Columns) -> Document:
+    def document(i: Any, decay: float, w: Columns) -> Document:
         """Return the document of column i."""
         real = w.real
-        return Document(
-            real[DECAY, i], real[SCORE, i], real[WORTH, i], real[OWN, i], real[COUNTS, i]
-        )
+        return Document(decay, real[SCORE, i], real[WORTH, i], real[OWN, i], real[COUNTS, i])
 
     def add_blocks(
         first: int,
@@ -149,27 +147,17 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
         """Do what `by_ratios` does where ratios are not accurate: exponentials for each pair."""
         total = 0.0
         for i in range(begin, end):
-            if few and w.real[COUNTS, i] == 0.0:
-                continue
-            for j in range(begin if few else i + 1, end):
-                up = w.real[LEVEL, j] > w.real[LEVEL, i]
-                down = few and w.real[LEVEL, j] < w.real[LEVEL, i] and w.real[COUNTS, j] == 0.0
-                if not up and not down:
+            for j in range(i + 1, end):
+                if w.real[LEVEL, j] == w.real[LEVEL, i]:
                     continue
-                a, b = (i, j) if up else (j, i)
-                worse, better = document(a, w), document(b, w)
-                x = p.rate * (worse.score - better.score)
-                lower, upper = math.exp(min(x, 0.0)), math.exp(min(-x, 0.0))
-                pull, bend = of_two(
-                    p,
-                    Document(lower, worse.score, worse.worth, worse.own, worse.counts),
-                    Document(upper, better.score, better.worth, better.own, better.counts),
-                )
+                x = p.rate * (w.real[SCORE, i] - w.real[SCORE, j])
+                worse = document(i, math.exp(min(x, 0.0)), w)
+                pull, bend = of_two(p, worse, document(j, math.exp(min(-x, 0.0)), w))
                 total += pull
-                w.real[PULL, a] -= pull
-                w.real[PULL, b] += pull
-                w.real[CURVATURE, a] += bend
-                w.real[CURVATURE, b] += bend
+                w.real[PULL, i] -= pull
+                w.real[PULL, j] += pull
+                w.real[CURVATURE, i] += bend
+                w.real[CURVATURE, j] += bend
         return total
 
     # Numba never finds a closure again on disk.

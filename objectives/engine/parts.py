@@ -28,8 +28,10 @@ from .columns import (
     SENT,
     SIZE,
     SPARE,
+    TO_HIGHER,
     TOP,
     TOTAL,
+    UNLIMITED,
     WORTH,
     Columns,
     Rules,
@@ -64,12 +66,14 @@ def add_parts(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns
     # Where no fit reaches as far as the scores, all pairs are visited.
     spread = p.rate * (w.real[SCORE, 0] - w.real[SCORE, n - 1])
     direct = p.tuning.direct if spread <= fit.spreads[len(fit.spreads) - 1] else n
-    alike = p.pairs != DIFFERENT  # pairs of one grade count, too
     waiting = 1
     total = 0.0
     while waiting > 0:
         waiting -= 1
         lowest, last = lowests[waiting], lasts[waiting]
+        # The first part in which pairs of one grade count, too.
+        alike = 1 if p.pairs == TO_HIGHER and lowest == 0 else 0
+        alike = UNLIMITED if p.pairs == DIFFERENT else alike
         start, stop = begins[lowest], begins[last]
         parts = _divide(p.tuning, direct, lowest, last, begins, part_of, grades_in)
         members = ranks[start:stop]
@@ -169,7 +173,7 @@ def _divide(
 def _write_blocks(
     width: int,
     top: int,
-    alike: bool,
+    alike: int,
     members: Integers,
     level: Integers,
     parts: int,
@@ -213,7 +217,7 @@ def _write_blocks(
             v.real[OWN, at], v.real[COUNTS, at] = w.real[OWN, rank], w.real[COUNTS, rank]
             # Pairs of one part count here if they count and the part has a single grade.
             v.real[LEVEL, at] = float(part)
-            if alike and grades_in[part] == 1:
+            if part >= alike and grades_in[part] == 1:
                 v.real[LEVEL, at] += (at - column) / (end - done)
         v.whole[BEGIN, blocks], v.whole[SIZE, blocks] = column, end - done
         v.real[TOP, blocks] = w.real[SCORE, members[done]]
@@ -228,7 +232,7 @@ def _write_blocks(
 
 @jit_helper
 def _write_weights(
-    alike: bool,
+    alike: int,
     weight: int,
     blocks: int,
     parts: int,
@@ -251,12 +255,12 @@ def _write_weights(
             both += 1.0 - of_gap - of_sum
             weights[part, other], weights[other, part] = both, both
     for part in range(parts):
-        weights[part, part] = 1.0 if alike and grades_in[part] == 1 else 0.0
+        weights[part, part] = 1.0 if part >= alike and grades_in[part] == 1 else 0.0
 
 
 @jit_helper
 def _write_channels(channels: int, gained: bool, columns: int, v: Columns) -> None:
-    """Write u and v: (1) and (1), (OWN, 1) and (1, OWN), or (OWN, 1, 1) and (1, OWN, 1).
+    """Write u and v: (1) and (1), or as many as needed of (OWN, 1, WORTH, 1), (1, OWN, 1, WORTH).
 
     With `gained`, each of them twice: u times the worth, then v times the worth.
     """
@@ -264,8 +268,9 @@ def _write_channels(channels: int, gained: bool, columns: int, v: Columns) -> No
     for channel in range(channels * copies):
         base, sends = channel // copies, channel % copies == 1
         received, sent = v.real[RECEIVED + channel], v.real[SENT + channel]
-        _write_factor(base == 0 and channels > 1, gained and not sends, columns, v, received)
-        _write_factor(base == 1, gained and sends, columns, v, sent)
+        by_worth = base == 2 or (gained and not sends)
+        _write_factor(base == 0 and channels > 1, by_worth, columns, v, received)
+        _write_factor(base == 1, base == 3 or (gained and sends), columns, v, sent)
 
 
 @jit_helper

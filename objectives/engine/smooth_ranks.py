@@ -23,7 +23,6 @@ from .far_field import ABOVE, LOGISTIC, SAME, constant, fit_of
 from .gains import LINEAR, LOG2, RECIPROCAL, SQRT, TABLE, Discount
 from .jit import Function, jit_helper
 from .pairs import Document, pair_loop
-from .sigmoid import step
 from .vector import LN_2, logarithms, logistic, strided
 
 DISCOUNTS = ("linear", "sqrt", "log2", "reciprocal")
@@ -108,7 +107,6 @@ def _cost(rank: float, cut: float, p: Rules) -> float:
     return -value * logistic(p.beta * (rank - cut))[0] if p.k > 0 else -value  # (7)
 
 
-@jit_helper
 def write_slopes(p: Rules, batch: Batch, w: Columns) -> None:
     """Write c of every column into OWN, from ranks and cut-offs."""
     width = strided(batch.columns)
@@ -140,30 +138,8 @@ def write_slopes(p: Rules, batch: Batch, w: Columns) -> None:
         slopes[i] *= w.real[WORTH, i]
 
 
-@jit_helper
 def write_costs(p: Rules, batch: Batch, w: Columns) -> None:
     """Write what every document costs into CURVATURE, from ranks and cut-offs."""
     for m in range(batch.blocks):
         for i in range(w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]):
             w.real[CURVATURE, i] = w.real[WORTH, i] * _cost(w.real[RANK, i], w.real[CUT, m], p)
-
-
-@jit_helper
-def write_cuts(p: Rules, batch: Batch, w: Columns) -> None:
-    """Write k as the rank at which each query is cut off."""
-    for m in range(batch.blocks):
-        w.real[CUT, m] = float(p.k)
-
-
-@step
-def sdcg_slopes(p: Rules, batch: Batch, w: Columns) -> None:
-    """Write c of SDCG."""
-    write_cuts(p, batch, w)
-    write_slopes(p, batch, w)
-
-
-@step
-def sdcg_costs(p: Rules, batch: Batch, w: Columns) -> None:
-    """Write what a document costs in SDCG."""
-    write_cuts(p, batch, w)
-    write_costs(p, batch, w)

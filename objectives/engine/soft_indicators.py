@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 
 from ..schedules import Schedule, check_positive_or_schedule
-from ..validation import Floats, Integers
+from ..validation import Floats
 from .jit import jit_allocating, jit_helper
 from .order import in_order, order_by_score
 
@@ -76,16 +76,6 @@ def check_width(name: str, value: Any) -> float | Schedule:
     return sigma
 
 
-@jit_allocating
-def relevance(labels: Floats) -> Floats:
-    """Return l = 1(y > 0)."""
-    relevant = np.zeros(len(labels))
-    for i in range(len(labels)):
-        if labels[i] > 0.0:
-            relevant[i] = 1.0
-    return relevant
-
-
 @jit_helper
 def _gaussian(x: float) -> float:
     """e^-x for 0 <= x <= BAND, in vectorisable operations: a table times a series."""
@@ -109,116 +99,53 @@ def band(t: Floats, j: int, sigma: float, first: int, stop: int) -> tuple[int, i
 
 
 @jit_helper
-def soft_rank(t: Floats, a: Floats, own: float, sigma: float, e: Floats) -> tuple[float, float]:
-    """Write e_ij of one rank, whose score is `own`, for the i of its band; return E_j and m_j."""
+def _add_rank(
+    t: Floats,
+    a: Floats,
+    own: float,
+    weight: float,
+    sigma: float,
+    e: Floats,
+    grad: Floats,
+    size: Floats,
+) -> tuple[float, float, float]:
+    """Add the gradient of -b_j m_j, b_j = `weight`, at the documents of rank j's band.
+
+    The sums of |lambda|, of which the Gauss-Newton curvature is a multiple, are added to `size`.
+    Returns m_j, and the sums of lambda and of |lambda|, which belong to rank j itself.
+    """
     scale = 1.0 / sigma
     for i in range(len(t)):
         u = t[i] - own
         e[i] = _gaussian(u * u * scale)  # (11)
-    total = 0.0
-    weighted = 0.0
+    total, weighted = 0.0, 0.0
     for i in range(len(t)):
         total += e[i]
         weighted += a[i] * e[i]
-    return total, weighted / total
-
-
-@jit_helper
-def _pull(
-    t: Floats,
-    a: Floats,
-    own: float,
-    mean: float,
-    weight: float,
-    e: Floats,
-    grad: Floats,
-    size: Floats,
-) -> tuple[float, float]:
-    """Add the pulls on the documents of a band, and their magnitudes; return the sums of both."""
-    total = 0.0
-    magnitude = 0.0
+    mean = weighted / total
+    weight = 2.0 / sigma * weight / total
+    pulls, magnitude = 0.0, 0.0
     for i in range(len(t)):
         pull = weight * (a[i] - mean) * e[i] * (t[i] - own)  # (10)
-        total += pull
+        pulls += pull
         magnitude += abs(pull)
     for i in range(len(t)):
         pull = weight * (a[i] - mean) * e[i] * (t[i] - own)
         grad[i] += pull
         size[i] += abs(pull)
-    return total, magnitude
+    return mean, pulls, magnitude
 
 
 @jit_helper
-def pull_rank(
-    t: Floats,
-    a: Floats,
-    j: int,
-    first: int,
-    stop: int,
-    weight: float,
-    sigma: float,
-    grad: Floats,
-    size: Floats,
-    e: Floats,
-) -> float:
-    """Add the gradient of -b_j m_j, b_j = `weight`, in its band; return m_j.
-
-    The band is `first` to `stop` - 1. The sums of |lambda|, of which the Gauss-Newton curvature is
-    a multiple, are added to `size`.
-    """
-    own = t[j]
-    t, a, e = t[first:stop], a[first:stop], e[first:stop]
-    total, mean = soft_rank(t, a, own, sigma, e)
-    pull, magnitude = _pull(
-        t, a, own, mean, 2.0 / sigma * weight / total, e, grad[first:stop], size[first:stop]
-    )
-    grad[j] -= pull
-    size[j] += magnitude
-    return mean
-
-
-@jit_helper
-def steepest(curvature: Floats, sigma: float) -> None:
-    """Turn sums of |lambda| into the Gauss-Newton curvature, in place."""
-    for i in range(len(curvature)):
-        curvature[i] *= math.sqrt(2.0 / sigma)
-
-
-@jit_helper
-def start_if_tied(
-    t: Floats,
-    a: Floats,
-    weights: float,
-    sigma: float,
-    grad: Floats,
-    curvature: Floats,
-) -> None:
-    """If all scores are equal, write a regression's gradient and Hessian; `weights` is sum b."""
-    if t[0] != t[-1]:
-        return
-    n = len(a)
-    mean = a.mean()
-    reach = 0.0
-    for i in range(n):
+def _start(a: Floats, weights: float, sigma: float, grad: Floats, hess: Floats) -> None:
+    """Write a regression's gradient and Hessian; `weights` is sum b."""
+    mean, reach = a.mean(), 0.0
+    for i in range(len(a)):
         reach = max(reach, abs(a[i] - mean))
-    scale = math.sqrt(2.0 / sigma) * math.exp(-0.5) * weights / n
-    for i in range(n):
+    scale = math.sqrt(2.0 / sigma) * math.exp(-0.5) * weights / len(a)
+    for i in range(len(a)):
         grad[i] = scale * (mean - a[i])
-        curvature[i] = scale * reach / (START * math.sqrt(sigma))
-
-
-@jit_helper
-def write_ranked(
-    order: Integers,
-    ranked_grad: Floats,
-    curvature: Floats,
-    grad: Floats,
-    hess: Floats,
-) -> None:
-    """Bring gradient and Hessian from ranked order to document order."""
-    for rank in range(len(order)):
-        grad[order[rank]] = ranked_grad[rank]
-        hess[order[rank]] = curvature[rank]
+        hess[i] = scale * reach / (START * math.sqrt(sigma))
 
 
 @jit_allocating
@@ -232,15 +159,21 @@ def smooth_metric(
     n = len(scores)
     order = order_by_score(scores)
     t, ranked_a = in_order(scores, order), in_order(a, order)
-    ranked_grad, curvature, e = np.zeros(n), np.zeros(n), np.empty(n)
+    ranked_grad, size, e = np.zeros(n), np.zeros(n), np.empty(n)
     value = 0.0
     first, stop = 0, 0
     for j in range(len(b)):
         first, stop = band(t, j, sigma, int(first), int(stop))
-        value += b[j] * pull_rank(  # (8)
-            t, ranked_a, j, first, stop, b[j], sigma, ranked_grad, curvature, e
-        )
-    steepest(curvature, sigma)
-    start_if_tied(t, ranked_a, b.sum(), sigma, ranked_grad, curvature)
-    write_ranked(order, ranked_grad, curvature, grad, hess)
+        mean, pulls, magnitude = _add_rank(
+            t[first:stop], ranked_a[first:stop], t[j], b[j], sigma, e[first:stop],
+            ranked_grad[first:stop], size[first:stop],
+        )  # fmt: skip
+        ranked_grad[j] -= pulls
+        size[j] += magnitude
+        value += b[j] * mean  # (8)
+    for rank in range(n):
+        grad[order[rank]] = ranked_grad[rank]
+        hess[order[rank]] = size[rank] * math.sqrt(2.0 / sigma)
+    if t[0] == t[-1]:
+        _start(a, b.sum(), sigma, grad, hess)
     return -value

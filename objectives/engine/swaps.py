@@ -23,7 +23,7 @@ import numpy as np
 from ..validation import Floats, Integers
 from .gains import Discount, ideal_dcg, rank_discount
 from .jit import jit_allocating, jit_helper, jit_inline
-from .order import all_equal, merged_order, order_by_score
+from .order import all_equal, order_by_score
 from .vector import logistic, logistic_loss
 
 TARGETS = ("ndcg", "dcg", "map", "mrr", "err")
@@ -60,8 +60,7 @@ def swaps_of(target: int, k: int, d: Discount, gains: Floats, order: Integers) -
     if target <= DCG:
         unit = 1.0
         if target == NDCG:
-            top = min(k, n) if k > 0 else n
-            unit = ideal_dcg(gains, merged_order(gains), top, d)
+            unit = ideal_dcg(gains, k, d)
         for a in range(n):
             x[a] /= unit
             counts = rank_discount(d, n, a + 1)
@@ -120,6 +119,17 @@ def swap_of(s: Swaps, a: int, b: int) -> float:
 
 
 @jit_helper
+def swap_weight(p: Any, s: Swaps, a: int, b: int) -> float:
+    """Return the weight of a pair at the ranks a + 1 < b + 1, by the variant of LambdaRank."""
+    gap, n = abs(s.x[a] - s.x[b]), len(s.x)
+    weight = swap_of(s, a, b) if p.variant != LOSS2 else 0.0
+    if p.variant != LAMBDA:
+        fall = rank_discount(p.discount, n, b - a) - rank_discount(p.discount, n, b - a + 1)
+        weight += gap * fall if p.variant == LOSS2 else MU * gap * fall
+    return weight if gap > 0.0 else 0.0  # of gains that are all zero, x is not a number
+
+
+@jit_helper
 def norm_factor(total: float) -> float:
     """log2(1 + L)/L, also for a tiny L."""
     return math.log1p(total) / (math.log(2.0) * total) if total > 0.0 else 1.0
@@ -146,11 +156,7 @@ def add_swapped_pairs(p: Any, scores: Floats, gains: Floats, grad: Floats, hess:
             j = order[b]
             if swaps.x[a] == swaps.x[b]:
                 continue
-            weight = swap_of(swaps, a, b) if p.variant != LOSS2 else 0.0
-            if p.variant != LAMBDA:
-                fall = rank_discount(p.discount, n, b - a) - rank_discount(p.discount, n, b - a + 1)
-                fall *= abs(swaps.x[a] - swaps.x[b])
-                weight += fall if p.variant == LOSS2 else MU * fall
+            weight = swap_weight(p, swaps, a, b)
             lead = abs(scores[i] - scores[j])
             # Without abs(), 0.01 + s_i - s_j may be summed in an order that loses the 0.01.
             weight = weight / (p.offset + lead) if spread else weight

@@ -22,7 +22,6 @@ import numba
 import numpy as np
 
 from ..validation import Floats, Integers
-from .jit import jit_entry
 
 # A query's cost is quadratic in its length. In most kernels it is linear beyond this length.
 _LINEAR_FROM = 500.0
@@ -90,8 +89,9 @@ def over_queries(driver: Callable[..., None], boundaries: Integers, *args: Any) 
     arrays until their chunk is finished: do not use these arrays again.
     """
     n_queries = len(boundaries) - 1
-    costs = np.empty(n_queries)
-    total = _write_costs(boundaries, costs)
+    sizes = np.diff(boundaries).astype(float)
+    costs = np.cumsum(sizes * np.minimum(sizes, _LINEAR_FROM))
+    total = costs[-1] if n_queries else 0.0
     threads = numba.get_num_threads() if total >= 2 * _COST_WORTH_A_THREAD else 1
     n_chunks = math.ceil(total / _COST_DEAF_TO_SIGNALS)
     if threads > 1:
@@ -137,17 +137,6 @@ def over_documents(driver: Callable[..., None], n_docs: int, *args: Any, n_sums:
         cuts = [n_blocks * chunk // n_chunks for chunk in range(n_chunks + 1)]
         _over_chunks(driver, cuts, threads, n_docs, *args, sums)
     total: Floats = sums.sum(axis=0)
-    return total
-
-
-@jit_entry
-def _write_costs(boundaries: Integers, costs: Floats) -> float:
-    """Write the cumulative costs of the queries; return the total."""
-    total = 0.0
-    for q in range(len(boundaries) - 1):
-        size = float(boundaries[q + 1] - boundaries[q])
-        total += size * min(size, _LINEAR_FROM)
-        costs[q] = total
     return total
 
 
