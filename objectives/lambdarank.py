@@ -77,9 +77,6 @@ from .parameters import checked, choice, cutoff, flag, positive, schedulable
 from .schedules import Schedule
 from .validation import Floats, Integers
 
-# Up to this truncation, all pairs with one of the first documents take less time than other ways.
-TOP = 128
-
 
 class LambdaRankParams(NamedTuple):
     """The parameters of the kernel for other targets and variants."""
@@ -230,14 +227,10 @@ class LambdaRank(Objective):
         return self.variant != "lambda" or self.target in ("map", "mrr", "err")
 
     @property
-    def _near_top(self) -> bool:
-        return 0 < (self.truncation or 0) <= TOP
-
-    @property
     def _compiled(self) -> Kernel:
         if self._by_pairs:
             return _swap_kernel
-        return self.kernel_of_top if self._near_top else self.kernel
+        return self.kernel_of_top if self.truncation else self.kernel
 
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
         return targets.gains_of_target(self.target, self.gain, labels, boundaries)
@@ -254,7 +247,7 @@ class LambdaRank(Objective):
         if self._by_pairs:
             return p
         logistic = norm_rules(self.sigma, self.offset, self.norm)
-        if self._near_top:
+        if self.truncation:  # all pairs with one of the first documents
             logistic["tuning"] = Tuning(direct=UNLIMITED)
         return Rules(
             **logistic,

@@ -104,7 +104,7 @@ class Rules(NamedTuple):
     by_gain: bool = False  # whether WORTH is the gain; else it is the grade
     normalize: bool = False  # by the ideal DCG, or by the number of pairs
     k: int = 0  # cut-off of the ideal DCG and of smooth ranks, 0 for none
-    top: int = 0  # truncation: pairs with a document at this rank or above count, 0 for all
+    top: int = 0  # truncation: documents at this rank or above have COUNTS 1, 0 for all
     sort: bool = False  # whether PLACE is used
     pairs: int = DIFFERENT
     ranked: bool = False  # whether smooth ranks come first

@@ -20,8 +20,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.polynomial.chebyshev import Chebyshev
-from numpy.polynomial.polynomial import Polynomial
 
 from ..validation import Floats, Integers
 from .columns import (
@@ -39,7 +37,7 @@ from .columns import (
     Columns,
 )
 from .jit import Function, jit_disjoint, jit_helper
-from .vector import exponentials, strided
+from .vector import exponentials, series, strided
 
 ABOVE, BELOW = range(2)  # the side from which a document receives
 # Relations of a document to another one: of different parts and in the right order of scores or
@@ -106,19 +104,6 @@ def new_room(parts: int, channels: int, terms: int) -> Room:
         np.empty((terms + 8, max(WIDEST_BLOCK, terms + 1))),
         np.empty((parts, parts)),
     )
-
-
-def series(function: Function, terms: int) -> Floats:
-    """Return the coefficients of a polynomial that approximates a function on [0, 1].
-
-    Parameters
-    ----------
-    function : callable
-        Takes an array.
-    terms : int
-    """
-    fit = Chebyshev.interpolate(function, terms - 1, domain=[0.0, 1.0])
-    return np.asarray(fit.convert(kind=Polynomial).coef)
 
 
 def powers_of_z(function: Function, *, first: int = 1, step: int = 1, terms: int = TERMS) -> Floats:
@@ -215,7 +200,6 @@ def add_far_pairs(
     blocks: int,
     parts: int,
     runs: Integers,
-    cut: int,
     w: Columns,
     room: Room,
 ) -> float:
@@ -231,8 +215,6 @@ def add_far_pairs(
         there, times the worth of the document that receives and times that of the other.
     runs : int64 array
         For each block, parts + 1 numbers: the columns where the documents of each part begin.
-    cut : int
-        Pairs have a document in a block before this one.
     room : Room
         Its weights are T; their diagonal is 0 where pairs of the same part do not count.
     """
@@ -261,18 +243,16 @@ def add_far_pairs(
             if turn > 0:
                 before = m - 1 if side == ABOVE else m + 1
                 _carry(size, rate, rates, fit.products, abs(far[before] - near[m]), moments, x)
-                if side == ABOVE or m < cut:
-                    _write_powers(side, first, n, size.terms, fit.products, decays, powers)
-                    total += _receive(
-                        side, size, rate, near[m], f, difference, room.weights, edges, moments,
-                        weighted, sums, powers, x, y, scores, received, pulls, bends,
-                    )  # fmt: skip
+                _write_powers(side, first, n, size.terms, fit.products, decays, powers)
+                total += _receive(
+                    side, size, rate, near[m], f, difference, room.weights, edges, moments,
+                    weighted, sums, powers, x, y, scores, received, pulls, bends,
+                )  # fmt: skip
                 _carry(size, rate, rates, fit.products, tops[m] - bottoms[m], moments, x)
             else:
                 _clear(size, moments)
-            if side == BELOW or m < cut:
-                _write_powers(1 - side, first, n, size.terms, fit.products, decays, powers)
-                _send(size, rate, far[m], edges, moments, powers, scores, sent)
+            _write_powers(1 - side, first, n, size.terms, fit.products, decays, powers)
+            _send(size, rate, far[m], edges, moments, powers, scores, sent)
     return total
 
 

@@ -78,22 +78,20 @@ def add_parts(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns
         parts = _divide(p.tuning, direct, lowest, last, begins, part_of, grades_in)
         members = ranks[start:stop]
         width = p.tuning.block if stop - start > direct else stop - start
-        blocks, columns, cut = _write_blocks(
-            width, p.top, alike, members, level, parts, part_of, grades_in, w, v
+        blocks, columns = _write_blocks(
+            width, alike, members, level, parts, part_of, grades_in, w, v
         )
         write_decays(blocks, columns, p.rate, v)
-        near(0, cut, p, v)
-        for m in range(cut):
+        near(0, blocks, p, v)
+        for m in range(blocks):
             total += v.real[TOTAL, m]
-        for column in range(v.whole[BEGIN, cut] if cut < blocks else columns, columns):
-            v.real[PULL, column], v.real[CURVATURE, column] = 0.0, 0.0
         if blocks > 1:
             one_grade = parts == last - lowest
             gained = not one_grade and fit.weight != NO_WEIGHT
             weight = fit.weight if one_grade else int(NO_WEIGHT)
             _write_weights(alike, weight, blocks, parts, grades_in, runs, v, r.weights)
             _write_channels(fit.numbers.shape[4], gained, columns, v)
-            total += add_far_pairs(p.rate, fit, gained, blocks, parts, runs, cut, v, r)
+            total += add_far_pairs(p.rate, fit, gained, blocks, parts, runs, v, r)
         for m in range(blocks):
             begin = v.whole[BEGIN, m]
             for column in range(begin, begin + v.whole[SIZE, m]):
@@ -172,7 +170,6 @@ def _divide(
 @jit_helper
 def _write_blocks(
     width: int,
-    top: int,
     alike: int,
     members: Integers,
     level: Integers,
@@ -181,23 +178,15 @@ def _write_blocks(
     grades_in: Integers,
     w: Columns,
     v: Columns,
-) -> tuple[int, int, int]:
+) -> tuple[int, int]:
     """Write the documents of a part into blocks, grouped by its own parts, and where these begin.
 
-    Returns the numbers of blocks and of columns, and the first block with documents after the
-    truncation alone.
+    Returns the numbers of blocks and of columns.
     """
     n, places, runs = len(members), w.whole[SPARE + 3], w.whole[SPARE + 4]
-    cut = n
-    if top > 0:
-        cut = 0
-        while cut < n and members[cut] < top:
-            cut += 1
-    blocks, leading, done, column = 0, 0, 0, 0
+    blocks, done, column = 0, 0, 0
     while done < n:
         end = min(done + width, n)
-        if width < n and done < cut < end:
-            end = cut
         for part in range(parts + 1):
             places[part] = 0
         for i in range(done, end):
@@ -225,9 +214,8 @@ def _write_blocks(
         write_padding(column + end - done, column + padded(end - done), v)
         column += padded(end - done)
         blocks += 1
-        leading = blocks if done < cut else leading
         done = end
-    return blocks, column, leading
+    return blocks, column
 
 
 @jit_helper
@@ -264,22 +252,17 @@ def _write_channels(channels: int, gained: bool, columns: int, v: Columns) -> No
 
     With `gained`, each of them twice: u times the worth, then v times the worth.
     """
-    copies = 2 if gained else 1
+    own, worth, copies = v.real[OWN], v.real[WORTH], 2 if gained else 1
     for channel in range(channels * copies):
-        base, sends = channel // copies, channel % copies == 1
-        received, sent = v.real[RECEIVED + channel], v.real[SENT + channel]
-        by_worth = base == 2 or (gained and not sends)
-        _write_factor(base == 0 and channels > 1, by_worth, columns, v, received)
-        _write_factor(base == 1, base == 3 or (gained and sends), columns, v, sent)
-
-
-@jit_helper
-def _write_factor(by_own: bool, by_worth: bool, columns: int, v: Columns, out: Floats) -> None:
-    """Write OWN or 1, times the worth or 1; without branches, which take long to compile."""
-    own, worth = v.real[OWN], v.real[WORTH]
-    a, b = 1.0 if by_own else 0.0, 1.0 if by_worth else 0.0
-    for i in range(np.uint64(columns)):
-        out[i] = (a * own[i] + (1.0 - a)) * (b * worth[i] + (1.0 - b))
+        base, by_sent = channel // copies, channel % copies
+        for sends in range(2):
+            by_own = base == sends and channels > 1
+            by_worth = base == 2 + sends or (gained and by_sent == sends)
+            # Without branches, which take long to compile.
+            a, b = 1.0 if by_own else 0.0, 1.0 if by_worth else 0.0
+            out = v.real[SENT + channel if sends else RECEIVED + channel]
+            for i in range(np.uint64(columns)):
+                out[i] = (a * own[i] + (1.0 - a)) * (b * worth[i] + (1.0 - b))
 
 
 @jit_helper

@@ -11,7 +11,7 @@ from numpy.polynomial.chebyshev import Chebyshev
 from numpy.polynomial.polynomial import Polynomial
 
 from ..validation import Floats
-from .jit import jit_helper, jit_ordered, jit_shared
+from .jit import Function, jit_helper, jit_ordered, jit_shared
 
 # Loops inside a list run over a multiple of the machine's vector width, and loops over whole
 # columns of scratch over a multiple of that, unrolled: no remainder is left to do one by one.
@@ -77,12 +77,20 @@ def logarithms(x: Floats, out: Floats, n: int) -> None:
         out[i] = _logarithm(out[i], power) if x[i] < math.inf else math.inf
 
 
-# ln(1 + z)/z as a polynomial, from its Chebyshev interpolation on [0, 1].
-LOG_TERMS = np.asarray(
-    Chebyshev.interpolate(lambda z: np.log1p(z) / z, 17, domain=[0.0, 1.0])
-    .convert(kind=Polynomial)
-    .coef
-)
+def series(function: Function, terms: int) -> Floats:
+    """Return the coefficients of a polynomial that approximates a function on [0, 1].
+
+    Parameters
+    ----------
+    function : callable
+        Takes an array.
+    terms : int
+    """
+    fit = Chebyshev.interpolate(function, terms - 1, domain=[0.0, 1.0])
+    return np.asarray(fit.convert(kind=Polynomial).coef)
+
+
+LOG_TERMS = series(lambda z: np.log1p(z) / z, 18)
 
 
 @jit_helper
