@@ -33,7 +33,7 @@ Numerics
 Cost
     O(n) after a sort, by blocks (`far_field`) with sums for every distinct grade, and O(n log n) if
     the query has over 32 distinct grades or fewer than 24 documents per grade (`parts`). O(n T)
-    with a truncation T of at most 128. With `norm` O(n^2) for sigma c outside 0.00125..1 and where
+    with a truncation T. With `norm` O(n^2) for sigma c outside 0.00125..1 and where
     scores span over 12288/sigma.
 
 When to use
