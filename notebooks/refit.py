@@ -9,19 +9,15 @@ trains on both for rounds in proportion, and prints the gain in NDCG@10 on the t
 import warnings
 
 import numpy as np
-from accuracy import BASE, ROUNDS, curve
-from accuracy_dial import ROWS, SHARED
+from accuracy_dial import REAL, ROWS
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
-from ranking_sets import SETS, folds
+from ranking_sets import BASE, ROUNDS, SHARED, curve, folds, ndcg
 
-import boostrank
 from boostrank.datasets import Fold, RankingData
 from boostrank.hosts.stopping import in_proportion
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
-
-METRIC = "ndcg@10"
 
 
 def gains(row: str, fold: Fold, seed: int) -> Floats:
@@ -40,9 +36,7 @@ def gains(row: str, fold: Fold, seed: int) -> Floats:
     best = (place + 1) * ROUNDS // len(of_valid)
     both = RankingData.concat([fold.train, fold.validation])
     whole = train(both, in_proportion(best, len(fold.train.y), len(both.y)))
-    scores = whole.predict(fold.test.X)
-    found = boostrank.evaluate(scores, fold.test.y, fold.test.group, (METRIC,), per_query=True)
-    return found[METRIC] - curve(stopped, fold.test)[place]
+    return ndcg(whole.predict(fold.test.X), fold.test) - curve(stopped, fold.test)[place]
 
 
 def main() -> None:
@@ -50,7 +44,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for row in ("blend:signal=medium", BASE):
         pooled = []
-        for name in (name for name in SETS if not name.startswith("synthetic")):
+        for name in REAL:
             found = [gains(row, fold, seed) for seed in (1, 2) for fold in folds(name, seed)]
             pooled.append(np.concatenate(found))
             print(row, name, said(pooled[-1]), flush=True)

@@ -119,6 +119,14 @@ def test_ids_are_checked_as_the_rankers_do(
         from_frame(make(frame.assign(**{name: values})))
 
 
+@pytest.mark.parametrize(
+    ("ids", "error"), [(["a", float("nan")], ValueError), ([1, "1"], TypeError)]
+)
+def test_a_list_of_ids_is_not_read_as_text(ids: list[Any], error: type[Exception]) -> None:
+    with pytest.raises(error, match="qid must"):
+        RankingData([[0.0], [1.0]], [1, 0], ids)
+
+
 def test_whole_floats_are_ids_and_ids_of_two_kinds_are_refused() -> None:
     one = pd.DataFrame({"qid": [1.0, 1.0], "label": [1, 0], "a": [0.0, 1.0]})
     assert from_frame(one).qid.tolist() == [1, 1]

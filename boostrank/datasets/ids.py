@@ -16,6 +16,8 @@ def check_ids(name: str, ids: Any, n_docs: int) -> npt.NDArray[Any]:
     uint64 where one is larger; dates become strings.
     """
     array = np.asarray(ids)
+    if array.dtype.kind == "U" and not isinstance(ids, np.ndarray) and np.ndim(ids) == 1:
+        array = np.array([*ids], dtype=object)  # NumPy has turned numbers and missing ids into text
     if array.dtype.kind == "f" and np.all(np.abs(array) < 2**53) and _all_whole(array):
         array = array.astype(np.int64)
     if array.ndim == 1 and array.dtype.kind in "fOM":
