@@ -126,6 +126,8 @@ def host_gradients(objective, scores, y, group, round, weight=1.0):
             grad = grad + g * (factor / mean)
             hess = hess + np.maximum(h, part.hessian_share * mean) * (factor / mean)
     mean = mean_hessian(grad, hess)
+    if np.ndim(weight):  # 1 on average
+        weight = weight * (np.count_nonzero(weight) / np.sum(weight, dtype=np.float64))
     hess = np.maximum(hess / mean, share) * weight
     hess = np.maximum(hess, HOST_HESSIAN_FLOOR)
     return (grad / mean * weight).astype(np.float32), hess.astype(np.float32)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from boostrank.hosts.undocumented import xgboost_field
 from boostrank.objectives import Objective
+from boostrank.objectives.validation import Floats, Integers
 
 Host = Literal["lightgbm", "xgboost"]
 
@@ -171,3 +172,45 @@ def _check_subset(data: Any) -> None:
                 "queries: lightgbm.cv(..., folds=boostrank.group_folds(group))"
             )
         data = data.reference
+
+
+def check_kept(labels: Floats, group: Integers) -> None:
+    """Check that labels stay different in the hosts, which keep them as float32.
+
+    A few labels of long lists may become equal, as real numbers do; they say next to nothing about
+    the order.
+
+    Parameters
+    ----------
+    labels : float64 array (n_docs,)
+    group : int64 array (n_queries,)
+        Documents per query.
+
+    Raises
+    ------
+    ValueError
+        If labels are beyond float32, or more than one of ten differences is lost.
+    """
+    with np.errstate(over="ignore"):
+        kept = labels.astype(np.float32)
+    if np.array_equal(kept, labels):
+        return
+    if not np.isfinite(kept).all():
+        row = int(np.argmin(np.isfinite(kept)))
+        raise ValueError(
+            f"labels must be finite as float32, in which LightGBM and XGBoost keep them, got "
+            f"{labels[row]:g} in row {row}: divide all labels by a constant"
+        )
+    query = np.repeat(np.arange(len(group)), group)
+    order = np.lexsort((labels, query))
+    above, below = order[1:], order[:-1]
+    differ = (query[above] == query[below]) & (labels[above] != labels[below])
+    lost = differ & (kept[above] == kept[below])
+    if lost.sum() > 0.1 * differ.sum():
+        at = int(np.argmax(lost))
+        raise ValueError(
+            "labels must differ as float32, with 7 digits, in which LightGBM and XGBoost keep "
+            f"them, but {lost.sum()} of {differ.sum()} differences within queries are lost, such "
+            f"as {labels[below[at]]!s} and {labels[above[at]]!s} in rows {below[at]} and "
+            f"{above[at]}: subtract a constant from all labels, such as their smallest"
+        )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.data import HostData
-from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades
+from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades, warn_of_small_gradients
 from boostrank.hosts.passes import Float32s, active_sums, spread, to_float32
 from boostrank.hosts.position_bias import CorrectedRound, correction
 from boostrank.hosts.training import Training, TrainingView
@@ -84,6 +84,7 @@ def hand_over(
     with training.failing_together():
         corrected = correction(objective, training, np.size(preds), data.position)
         whole = _read(objective, preds, data, round)
+        weight = _document_weight(data, len(whole.scores))
     if round == (objective.start_round or 1):
         warn_of_equal_labels(whole.labels, np.diff(whole.boundaries), objective, training)
     drawn = whole
@@ -104,8 +105,9 @@ def hand_over(
         share = 0.0
     # The mean Hessian that the host gets.
     scale = 1.0 if objective.rescale else mean
+    if objective.rescale:
+        weight = _on_average_1(training, weight, len(whole.scores))
     with training.failing_together():
-        weight = _document_weight(data, len(whole.scores))
         if rows is not None and len(weight):
             weight = weight[rows]
         floors = share * scale, HOST_HESSIAN_FLOOR * scale
@@ -115,6 +117,8 @@ def hand_over(
         if row >= 0:
             row = row if rows is None else int(rows[row])
             raise objective._gradient_not_finite(row, whole.boundaries)
+    if round == (objective.start_round or 1):
+        warn_of_small_gradients(grad32, hess32, objective, training)
     if corrected is not None:  # a round that fails teaches nothing
         corrected.learn(grad, hess, mean)
     MEMORY.give_back("derivatives", room)
@@ -249,3 +253,13 @@ def _document_weight(data: HostData, n_docs: int) -> Floats:
         return np.empty(0)
     weight = check_weight(data.weight, n_docs, len(data.group))
     return weight if len(weight) == n_docs else spread(weight, data.group)
+
+
+def _on_average_1(training: Training, weight: Floats, n_docs: int) -> Floats:
+    """Return weights that are 1 on average, over the documents of all workers that have one.
+
+    Weights that sum to 1 would otherwise shrink all Hessians below the hosts' least one for a leaf.
+    """
+    own = [weight.sum(), float(np.count_nonzero(weight))] if len(weight) else [float(n_docs)] * 2
+    total, count = training.mean(own)
+    return weight * (count / total) if 0.0 < total < np.inf and total != count else weight

@@ -81,6 +81,11 @@ def cutoffs_are_reported() -> Iterator[None]:
         _reporting_cutoffs.reset(token)
 
 
+# What all gradients together may gain, at most; the last thousandth is then lost to XGBoost's own
+# bound, several splits deep.
+LEAST_GAIN = 1e-2
+
+
 def _warn_of(names: Iterable[str], host: str, cures: Mapping[str, str], what: Objective) -> None:
     said = [f"{name} ({cures[name]} here)" if cures.get(name) else name for name in names]
     if said:
@@ -187,4 +192,29 @@ def warn_of_equal_labels(
             f"no query has two different labels: {objective.name} has nothing to learn an order "
             "from, and the model is constant. Check the labels, and that group or qid puts "
             "documents that compete into one query"
+        )
+
+
+def warn_of_small_gradients(
+    grad: npt.NDArray[np.float32],
+    hess: npt.NDArray[np.float32],
+    objective: Objective,
+    training: Training,
+) -> None:
+    """Warn if XGBoost, which makes no split that gains less than 1e-6, will hardly learn.
+
+    Parameters
+    ----------
+    grad, hess : float32 arrays (n_docs,)
+    objective : Objective
+    training : Training
+    """
+    if training.host != "xgboost":
+        return
+    (gain,) = training.mean([float(np.sum(grad * (grad / hess), dtype=np.float64))])
+    if 0.0 < gain < LEAST_GAIN:
+        warn(
+            f"gradients of {objective.name} are so small that XGBoost, which makes no split that "
+            "gains less than 1e-6, hardly learns: if labels are small amounts, such as returns, "
+            "multiply them by a constant"
         )

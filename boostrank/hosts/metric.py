@@ -8,6 +8,7 @@ import numpy as np
 
 from boostrank.hosts.data import read
 from boostrank.hosts.undocumented import xgboost_callbacks
+from boostrank.messages import warn
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.definitions import parse_name
 from boostrank.metrics.evaluation import evaluate
@@ -126,6 +127,12 @@ class Metric:
             discount=self.discount,
             weight=weight,
         )
+        if np.isnan(values[self.name]):
+            warn(
+                f"{self.name} is not defined for an evaluation set: none of its {len(group)} "
+                "queries has what it measures, such as a relevant document. Early stopping would "
+                "keep the first tree"
+            )
         return values[self.name]
 
 

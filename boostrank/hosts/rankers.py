@@ -11,6 +11,7 @@ import numpy as np
 
 from boostrank.datasets.ids import check_ids
 from boostrank.datasets.ranking_data import check_aligned, check_either, sizes_of_ids
+from boostrank.hosts.data import check_kept
 from boostrank.hosts.features import (
     HostRules,
     Trained,
@@ -235,6 +236,7 @@ def read_sets(
     X, y, group, qid, weight, offset = train
     same: dict[str, Any] = {"sort": sort, "domain": domain, "rules": rules}
     rows = read_rows(X, y, group=group, qid=qid, weight=weight, offset=offset, **same)
+    check_kept(rows.y, rows.group)
     if rows.weight is not None and not rows.weight.any():
         raise ValueError(
             "sample_weight must have a weight above 0, got none, so that nothing would be learnt"
@@ -261,6 +263,7 @@ def read_sets(
     evaluated = []
     for (set_X, set_y), g, q, w, o in zip(sets, *columns, strict=True):
         read = read_rows(set_X, set_y, group=g, qid=q, weight=w, offset=o, prefix="eval_", **same)
+        check_kept(read.y, read.group)
         if set_X is X and set_y is y and not sort:
             # LightGBM tells by the objects that this is the training set.
             evaluated.append(read._replace(X=rows.X, y=rows.y))

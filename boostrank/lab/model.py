@@ -10,6 +10,7 @@ import numpy as np
 
 from boostrank.choice import Choice, choose_signal, is_auto
 from boostrank.datasets import RankingData
+from boostrank.hosts.data import check_kept
 from boostrank.hosts.ignored import OTHER_NAMES
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Blend, Objective
@@ -77,6 +78,7 @@ class Model(ABC):
         )
         if refusal:
             raise ValueError(f"{cls.host} cannot train {objective}: it takes {refusal}")
+        check_kept(data.y, data.group)
         params = {**cls.shared(settings), **cls._by_usual_names(more or {})}
         if settings.gain is not None:
             if isinstance(objective, Objective):
