@@ -69,10 +69,10 @@ class Objective(ABC):
     Parameters
     ----------
     rescale : bool, default True
-        Divide gradients and Hessians by the mean Hessian, so that a booster's thresholds
-        (``min_sum_hessian_in_leaf``, ``min_child_weight``, ``lambda_l2``) mean the same for every
-        objective, and the parts of a mixture are on one scale. False passes on what `grad_hess`
-        returns.
+        Divide gradients and Hessians by the mean Hessian, and weights by the mean of those above
+        0, so that a booster's thresholds (``min_sum_hessian_in_leaf``, ``min_child_weight``,
+        ``lambda_l2``) mean the same for every objective and unit of weights, and the parts of a
+        mixture are on one scale. False passes on what `grad_hess` returns.
     perturb : {"gumbel", "gaussian"}, optional
         Noise that is added to a booster's scores before gradients are computed, drawn again in
         every round, so that the model learns from many rankings near its own. For losses that are
