@@ -526,26 +526,6 @@ def test_bad_parameters_are_refused(data, parameters, error, message):
         SmoothRank(**parameters).fit(data.X, data.y, group=data.group)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"eval_set": ([[1.0], [2.0]], [0, 1])}, ValueError, "pass either eval_group.*eval_qid"),
-        ({"eval_set": [[1.0], [2.0]], "eval_group": [2]}, TypeError, "eval_set must be a pair"),
-        ({"eval_group": [2]}, ValueError, "eval_group and eval_qid give the queries of eval_set"),
-    ],
-)
-def test_bad_validation_data_is_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        SmoothRank(reg_lambda=[1.0, 2.0]).fit([[1.0], [2.0]], [0, 1], group=[2], **arguments)
-
-
-def test_validation_data_without_a_choice_is_refused(data):
-    with pytest.raises(ValueError, match="eval_set has nothing to choose"):
-        SmoothRank().fit(
-            data.X, data.y, group=data.group, eval_set=(data.X, data.y), eval_group=data.group
-        )
-
-
 def test_a_wrong_measure_of_the_perceptron_is_refused():
     with pytest.raises(ValueError, match=r"got .ndcg@0."):
         Perceptron("ndcg@0").fit([[1.0], [2.0]], [0, 1], group=[2])
