@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import oracle
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
@@ -241,28 +242,11 @@ def test_ohsumed_a_linear_ranksvm_reaches_table_2(folds):
 # ---- Perceptron ----------------------------------------------------------------------------------
 
 
-def weights(y, measure):
-    """Return v of the documents in descending order of grade: (6), (9), (31)."""
-    y = np.sort(y)[::-1]
-    n, gains = len(y), 2.0**y - 1.0
-    d = 1.0 / np.log2(1.0 + np.arange(1, n + 1))
-    if measure == "map":
-        r = int((y > 0).sum())
-        i = np.arange(1, r + 1)
-        return 1 / r - i / (r * (n - r + i)) if r else np.zeros(0)
-    if gains[0] == 0.0:
-        return np.zeros(0)
-    if measure == "ndcg":
-        return (gains - gains[-1]) * (d - d[-1]) / (gains @ d)
-    k = int(measure.removeprefix("ndcg@"))
-    return (gains * d)[:k] / (gains[:k] @ d[:k])
-
-
 def bound_factor(data, measure):
     """Return 4 m R^2 v_max, with k in place of m for NDCG@k (corollary 7)."""
     v_max = 1.0
     for y in np.split(data.y, np.cumsum(data.group)[:-1]):
-        v = weights(y, measure)
+        v = np.array(oracle.slam_weights(sorted(y, reverse=True), measure) if y.any() else [])
         v = v[v > 1e-15]
         v_max = max(v_max, v.max() / v.min()) if len(v) else v_max
     m = int(measure.removeprefix("ndcg@")) if "@" in measure else data.group.max()
@@ -403,29 +387,28 @@ def test_queries_with_nothing_to_learn_are_skipped(measure):
 # ---- scikit-learn's rules, and what is refused ---------------------------------------------------
 
 
-class SmoothRankOfOneQuery(SmoothRank):
+class OneQuery:
     """All rows are one query, for checks that know nothing of queries."""
 
     def fit(self, X, y):
         return super().fit(X, y, qid=np.zeros(np.shape(y)[:1], int))
 
 
-class PerceptronOfOneQuery(Perceptron):
-    def fit(self, X, y):
-        return super().fit(X, y, qid=np.zeros(np.shape(y)[:1], int))
+class SmoothRankOfOneQuery(OneQuery, SmoothRank):
+    pass
 
+
+class PerceptronOfOneQuery(OneQuery, Perceptron):
     def partial_fit(self, X, y):
         return super().partial_fit(X, y, qid=np.zeros(np.shape(y)[:1], int))
 
 
-class AdaRankOfOneQuery(AdaRank):
-    def fit(self, X, y):
-        return super().fit(X, y, qid=np.zeros(np.shape(y)[:1], int))
+class AdaRankOfOneQuery(OneQuery, AdaRank):
+    pass
 
 
-class SVMMAPOfOneQuery(SVMMAP):
-    def fit(self, X, y):
-        return super().fit(X, y, qid=np.zeros(np.shape(y)[:1], int))
+class SVMMAPOfOneQuery(OneQuery, SVMMAP):
+    pass
 
 
 @pytest.mark.parametrize(
