@@ -64,7 +64,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "contract": (("lambdarank", "mix", "million", "contract", "costs"), ("mix",)),
     "corrections": (("unbiased",), ("unbiased",)),
     "curvature": (("frank", "sdcg", "soft-ndcg"), ()),
-    "calibrated": (("calibrated",), ("claims",)),
+    "calibrated": (("calibrated",), ()),
     "divided": (("lambdarank", "divided"), ("blocks",)),
     "driver": (("listnet", "frank", "sdcg", "ranknet"), ("blocks", "objective")),
     "engine/pairs": (SIGMOIDS, ("blocks",)),
@@ -72,7 +72,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "frank": (("frank",), ("blocks", "pairwise")),
     "draws": (("yetirank", "pl-rank"), ("draws", "perturb", "sampling")),
     "engine/gains": (("sdcg", "lambdarank", "slam"), ("blocks", "gains", "softrank_slam")),
-    "swaps": (("lambdarank", "yetirank"), ("claims",)),
+    "swaps": (("lambdarank", "yetirank"), ()),
     "gains": (("sdcg", "lambdarank"), ("gains", "objective")),
     "gbrank": (("gbrank",), ("pairwise",)),
     "hinge": HINGES,
@@ -81,7 +81,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("gbrank", "ranknet", "anew", "helper", "compiles", "collected", "one_call"),
         ("blocks", "package", "pairwise", "processes"),
     ),
-    "lambdarank": (("lambdarank",), ("blocks", "claims", "pairwise")),
+    "lambdarank": (("lambdarank",), ("blocks",)),
     "listmle": (("listmle",), ("orders",)),
     "logistic": (("lambdarank", "ranknet"), ("blocks",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
@@ -101,8 +101,8 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ranksvm": (("ranksvm",), ("pairwise",)),
     "registry": (("gbrank",), ("objective",)),
     "reg_shf_sdcg": (("reg-shf-sdcg",), ("objective", "claims")),
-    "regression": (("reg",), ("claims",)),
-    "schedules": (("reg-shf-sdcg",), ("schedules", "objective", "claims")),
+    "regression": (("reg",), ()),
+    "schedules": (("reg-shf-sdcg",), ("schedules", "objective")),
     "sdcg": (("sdcg",), ("blocks", "claims")),
     "shf_sdcg": (("shf-sdcg",), ("blocks", "claims", "perturb")),
     "sessions": (("unbiased",), ("unbiased",)),
@@ -116,7 +116,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "soft_indicators": (("smooth",), ("smoothrank",)),
     "soft_ndcg": (("soft-ndcg",), ("softrank_slam",)),
     "spearman": (("spearman",), ("orders",)),
-    "targets": (("lambdarank", "yetirank"), ("claims", "objective")),
+    "targets": (("lambdarank", "yetirank"), ("objective",)),
     "threads": (("listnet", "passes", "processes"), ("passes", "processes")),
     "unbiased": (("unbiased",), ("unbiased",)),
     "validation": (("gbrank", "slam"), ("objective", "schedules")),
@@ -151,24 +151,17 @@ EQUIVALENT = {
     "draws._cosine: range(9, -1, -1) => range(10, -1, -1)": ("one more term, of 6e-17 at most"),
     "engine/gains.write_exponential_gains: len(y) if rest > 0 else 0 => len(y) if rest > 0"
     " else 1": ("without a rest the first grade is in the table"),
-    "engine/gains: np.arange(32.0) => np.arange(33.0)": ("no grade above 31 is looked up"),
-    "engine/gains: np.arange(4096) => np.arange(4097)": ("the same number, looked up"),
     "swaps.swaps_of: (2, n) => (3, n)": ("a row that nobody reads"),
     "jit.__init__: self.state.flags.noalias = True => self.state.flags.noalias = False": (
         "loops check for overlap: they take longer"
     ),
     "jit._sources: :16 => :17": ("a longer name"),
-    "jit.finalize_copy: strict=True => strict=False": (
-        "a module and its clone have the same functions"
-    ),
     'jit.jit_disjoint: options |= {"fastmath": IN_ORDER} if in_order else {} => pass': (
         "the last bits of sums, where a processor's vectors split two copies of a loop differently"
     ),
     'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
     ' "no_cpython_wrapper": False, "pipeline_class": _Helper}': ("compiling takes longer"),
     "memory.take: [0] => [1]": ("scratch is a little larger"),
-    "mix.on_one_scale: strict=True => strict=False": ("as many means as parts"),
-    "several.parts: strict=True => strict=False": ("as many shares as objectives"),
     "parts._divide: few or size <= direct => few and size <= direct": (
         "levels of parts where one would do, and the same sums"
     ),
@@ -225,21 +218,24 @@ ALIKE = {
     ),
     r"total > 2 \* _COST_WORTH_A_THREAD|3 \* _COST_WORTH_A_THREAD": "another threshold",
     r"(SMALL|MOST_STEPS|TOP) = .*": "another threshold",
+    r"strict=False": "both have as many",
+    r"np\.arange\((33\.0|4097)\)": "a table with one number more, which is the same if looked up",
 }
 
-SWAPS: dict[type[ast.AST], tuple[str, ...]] = {
-    ast.Add: ("-",),
-    ast.Sub: ("+",),
-    ast.Mult: ("/",),
-    ast.Div: ("*",),
-    ast.Lt: ("<=", ">="),
-    ast.LtE: ("<", ">"),
-    ast.Gt: (">=", "<"),
-    ast.GtE: (">", "<="),
-    ast.Eq: ("!=",),
-    ast.NotEq: ("==",),
-    ast.And: ("or",),
-    ast.Or: ("and",),
+# How an operator is written, and what takes its place.
+OPERATORS: dict[type[ast.AST], tuple[str, ...]] = {
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "/"),
+    ast.Div: ("/", "*"),
+    ast.Lt: ("<", "<=", ">="),
+    ast.LtE: ("<=", "<", ">"),
+    ast.Gt: (">", ">=", "<"),
+    ast.GtE: (">=", ">", "<="),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.And: ("and", "or"),
+    ast.Or: ("or", "and"),
 }
 
 
@@ -307,23 +303,18 @@ def faults_of(name: str, source: str) -> Iterator[Fault]:
         offset = source.index(old, start, end)
         return fault(node, new, (offset, offset + len(old)))
 
-    symbols = {
-        ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Lt: "<", ast.LtE: "<=",
-        ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.And: "and", ast.Or: "or",
-    }  # fmt: skip
     for node in places:
         match node:
-            case ast.BinOp(left, op, right) if type(op) in SWAPS:
-                for new in SWAPS[type(op)]:
-                    yield between(left, right, symbols[type(op)], new, node)
+            case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]) if (
+                type(op) in OPERATORS
+            ):
+                old, *others = OPERATORS[type(op)]
+                for new in others:
+                    yield between(left, right, old, new, node)
                 if isinstance(op, ast.Sub):
                     yield fault(node, f"(({text(right)}) - ({text(left)}))")
-            case ast.Compare(left, [op], [right]) if type(op) in SWAPS:
-                for new in SWAPS[type(op)]:
-                    yield between(left, right, symbols[type(op)], new, node)
             case ast.BoolOp(op, values):
-                (new,) = SWAPS[type(op)]
-                yield between(values[0], values[1], symbols[type(op)], new, node)
+                yield between(values[0], values[1], *OPERATORS[type(op)], node)
             case ast.UnaryOp(ast.USub(), operand):
                 yield fault(node, f"({text(operand)})")
             case ast.Constant(value) if type(value) in (int, float):
@@ -333,11 +324,11 @@ def faults_of(name: str, source: str) -> Iterator[Fault]:
             case ast.AugAssign(target, op, value):
                 yield fault(node, "pass")
                 if isinstance(op, ast.Add | ast.Sub):
-                    new = "-=" if isinstance(op, ast.Add) else "+="
-                    yield between(target, value, symbols[type(op)] + "=", new, node)
+                    old, new = OPERATORS[type(op)]
+                    yield between(target, value, f"{old}=", f"{new}=", node)
                     if not isinstance(value, ast.Constant | ast.IfExp):
-                        single = f"{text(target)} = np.float32({text(target)} {symbols[type(op)]} "
-                        yield fault(node, f"{single}({text(value)}))")
+                        single = f"np.float32({text(target)} {old} ({text(value)}))"
+                        yield fault(node, f"{text(target)} = {single}")
             case ast.Expr(ast.Call()) | ast.Assign([ast.Subscript()]) | ast.Continue():
                 yield fault(node, "pass")
 
@@ -561,12 +552,14 @@ def waited(child: int, seconds: float) -> str | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="*", help="in objectives/; all by default")
+    parser.add_argument("files", nargs="*", help="in objectives/, or their names; all by default")
     parser.add_argument("--sample", type=int, help="faults per file; all by default")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     of_path = {path.resolve(): name for name, path in FILES.items()}
-    names = [of_path[Path(file).resolve()] for file in options.files] or list(FILES)
+    names = [
+        file if file in FILES else of_path[Path(file).resolve()] for file in options.files
+    ] or list(FILES)
     stale = outdated()
     for entry in stale:
         print(f"listed in mutate.py, but not in objectives/: {entry}")

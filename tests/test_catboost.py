@@ -4,10 +4,34 @@ import catboost
 import catboost.utils
 import numpy as np
 import pytest
+from test_preferences import drawn
 
 import boostrank
 
 GROUP = np.array([5, 7, 3, 9, 12])
+
+
+def leaves(loss, feature, **pool):
+    """Return each document's leaf value after one Newton step on a feature with two values."""
+    query = np.repeat(np.arange(len(GROUP)), GROUP)
+    model = catboost.CatBoost(
+        {
+            "loss_function": loss,
+            "iterations": 1,
+            "depth": 1,
+            "learning_rate": 1.0,
+            "l2_leaf_reg": 1e-12,
+            "leaf_estimation_method": "Newton",
+            "leaf_estimation_iterations": 1,
+            "bootstrap_type": "No",
+            "boost_from_average": False,
+            "random_strength": 0,
+            "verbose": False,
+            "allow_writing_files": False,
+        }
+    )
+    model.fit(catboost.Pool(feature[:, None], group_id=query, **pool))
+    return model.predict(catboost.Pool(feature[:, None], group_id=query))
 
 
 @pytest.mark.parametrize(
@@ -22,31 +46,30 @@ def test_leaves_are_catboosts(theirs, ours, summed, rng):
     """`summed`: CatBoost multiplies a query's loss by the sum of its labels."""
     n = GROUP.sum()
     feature, labels, scores = rng.integers(0, 2, n), rng.integers(0, 4, n), rng.normal(size=n)
-    query = np.repeat(np.arange(len(GROUP)), GROUP)
-    pool = catboost.Pool(feature[:, None], labels, group_id=query, baseline=scores)
-    model = catboost.CatBoost(
-        {
-            "loss_function": theirs,
-            "iterations": 1,
-            "depth": 1,
-            "learning_rate": 1.0,
-            "l2_leaf_reg": 1e-12,
-            "leaf_estimation_method": "Newton",
-            "leaf_estimation_iterations": 1,
-            "bootstrap_type": "No",
-            "boost_from_average": False,
-            "random_strength": 0,
-            "verbose": False,
-            "allow_writing_files": False,
-        }
-    )
-    values = model.fit(pool).predict(catboost.Pool(feature[:, None], group_id=query))
-    weight = np.bincount(query, labels) if summed else None
+    values = leaves(theirs, feature, label=labels, baseline=scores)
+    weight = np.add.reduceat(labels, np.cumsum(GROUP) - GROUP) if summed else None
     grad, hess = ours.grad_hess(scores, labels, GROUP, weight=weight)
     for side in (0, 1):
         rows = feature == side
         step = -grad[rows].sum() / hess[rows].sum()
         np.testing.assert_allclose(values[rows], step, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leaves_are_those_of_catboosts_pairlogit(weighted, rng):
+    """For the same pairs, weights and scores."""
+    n = GROUP.sum()
+    feature, scores = rng.integers(0, 2, n), rng.normal(size=n)
+    pairs = np.unique(drawn(rng, GROUP)[:, :2].astype(int), axis=0)
+    weight = rng.uniform(0.5, 2.0, len(pairs)) if weighted else np.ones(len(pairs))
+    values = leaves(
+        "PairLogit", feature, label=np.zeros(n), baseline=scores, pairs=pairs, pairs_weight=weight
+    )
+    objective = boostrank.Preferences("ranknet", np.column_stack([pairs, weight]))
+    grad, hess = objective.grad_hess(scores, np.zeros(n), GROUP)
+    steps = (-np.bincount(feature, grad) / np.bincount(feature, hess))[feature]
+    # The loss ignores a shift. CatBoost takes the one that makes the steps add up to 0.
+    np.testing.assert_allclose(values, steps - steps.mean(), rtol=1e-5, atol=1e-7)
 
 
 RULES = {

@@ -1,6 +1,6 @@
 """What the papers claim about the objectives holds, for the formulas and for the compiled code."""
 
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import oracle
@@ -8,7 +8,6 @@ import pytest
 from boostrank.objectives import (
     SDCG,
     SHFSDCG,
-    LambdaRank,
     QueryRMSE,
     Regression,
     RegSHFSDCG,
@@ -102,34 +101,6 @@ def test_the_hinge_is_smooth_at_zero_with_the_minus_sign_only(alpha):
     np.testing.assert_allclose(gradients[0], gradients[1], rtol=1e-7)
     np.testing.assert_allclose(gradients[2], gradients[1], rtol=1e-7)
     assert gradients[1][0] < 0
-
-
-def steps_to_repair(objective, scores, grades, step, at_most):
-    """Return how many steps of plain gradient descent put the better document first."""
-    scores = np.array(scores)
-    for taken in range(at_most + 1):
-        if scores[0] > scores[1]:
-            return taken
-        scores -= step * objective.grad_hess(scores, grades, [2])[0]
-    return None
-
-
-def test_gradient_steps_repair_a_wrong_pair():
-    grades = [2.0, 0.0]
-    for lead in (-1.0, -5.0, -12.0):
-        grad = two(SHFSDCG(), lead, grades)
-        assert grad[0] < 0 < grad[1]  # a step lifts the better document and lowers the other
-        before = SHFSDCG().loss([lead, 0.0], grades, [2])
-        after = SHFSDCG().loss(np.array([lead, 0.0]) - 0.1 * grad, grades, [2])
-        assert after < before
-    assert steps_to_repair(SHFSDCG(), [-12.0, 0.0], grades, 10.0, 100) is not None
-    assert steps_to_repair(SDCG(), [-12.0, 0.0], grades, 10.0, 100) is None
-
-
-def test_the_printed_sign_would_push_a_wrong_pair_apart(monkeypatch):
-    monkeypatch.setattr(oracle, "A", lambda a, x: oracle.G(a, x) if x >= 0 else 0.5 + a / 4 * x)
-    grad = oracle.gradient(lambda s: oracle.shf_sdcg(s, [2.0, 1.0]), [-1.0, 0.0])
-    assert grad[0] > 0 > grad[1]
 
 
 # ---- limits --------------------------------------------------------------------------------------
@@ -230,19 +201,6 @@ def test_the_cut_rank_is_the_integral_of_the_weight():
 # ---- section 3.2: the cut-off --------------------------------------------------------------------
 
 
-def test_the_top_documents_keep_at_least_half_their_weight(rng):
-    for _ in range(50):
-        n, k = int(rng.integers(2, 15)), int(rng.integers(1, 8))
-        scores, grades = rng.normal(0, 4, n), np.sort(rng.integers(0, 4, n))[::-1]
-        s_m = oracle.shf_width(scores, grades, 1.0, k)
-        r = oracle.shf_ranks(scores, grades, 1.0)
-        assert s_m >= k
-        # Every document that no selection of the k best could leave out.
-        sure = [i for i in range(n) if sum(grades >= grades[i]) <= k]
-        assert all(oracle.G(1.0, r[i] - s_m) >= 0.5 for i in sure)
-        assert sum(oracle.G(1.0, rank - s_m) >= 0.5 for rank in r) >= min(k, n)
-
-
 def test_sdcgs_cutoff_ignores_a_document_far_below_it_and_shfs_does_not():
     """Section 3.2: the weight of a relevant document far below rank k."""
     scores = np.concatenate(([-3.0], np.linspace(0.0, 3.0, 60)))
@@ -293,61 +251,6 @@ def test_ties_of_grade_at_the_cutoff_take_the_best_ranked():
 # ---- section 3.3: the schedule -------------------------------------------------------------------
 
 
-def tau_of_the_loss(M, m):
-    """Return tau_m as the public losses show it."""
-    query = [1e4, 0.0], [1.0, 0.0], [2]
-    square, shf = Regression().loss(*query)[0], SHFSDCG().loss(*query)[0]
-    mixed = RegSHFSDCG(total_rounds=M, center=False).loss(*query, round=m)[0]
-    return (mixed - shf) / (square - shf)
-
-
-@pytest.mark.parametrize("M", [4, 10, 100, 600])
-def test_tau_falls_from_almost_one_through_a_half(M):
-    assert tau_of_the_loss(M, 1) == pytest.approx(0.999999, abs=1e-13)
-    assert tau_of_the_loss(M, M // 2) == pytest.approx(0.5, rel=1e-12)
-    taus = [tau_of_the_loss(M, m) for m in range(1, M + 1)]
-    assert all(a > b for a, b in pairwise(taus))
-    # (19) is symmetric about M/2.
-    for m in range(1, M // 2):
-        assert taus[m - 1] + taus[M - m - 1] == pytest.approx(1.0, rel=1e-12)
-    for beyond in (M + 1, 2 * M, 10**9):
-        assert tau_of_the_loss(M, beyond) == taus[-1]
-
-
-def test_tau_of_odd_totals():
-    assert tau_of_the_loss(5, 1) == pytest.approx(0.999999, abs=1e-13)
-    # Half-way between rounds 2 and 3.
-    assert tau_of_the_loss(5, 2) + tau_of_the_loss(5, 3) == pytest.approx(1.0, rel=1e-12)
-
-
-def test_tau_of_one_and_two_rounds():
-    assert tau_of_the_loss(1, 1) == pytest.approx(0.999999, abs=1e-13)
-    assert tau_of_the_loss(1, 2) == pytest.approx(0.999999, abs=1e-13)  # counts as round 1
-    assert tau_of_the_loss(2, 1) == pytest.approx(0.999999, abs=1e-13)
-    assert tau_of_the_loss(2, 2) == pytest.approx(0.000001, rel=1e-9)
-    assert tau_of_the_loss(2, 3) == tau_of_the_loss(2, 2)
-
-
-@pytest.mark.parametrize("k", [None, 3])
-@pytest.mark.parametrize("target", ["grade", "gain"])
-@pytest.mark.parametrize("hessian", ["gauss-newton", "constant"])
-def test_the_mixture_goes_from_regression_to_shf(k, target, hessian, rng):
-    scores, grades, group = rng.normal(size=30), rng.integers(0, 4, 30), [10, 1, 19]
-    both = RegSHFSDCG(total_rounds=8, k=k, alpha=1.3, target=target, center=False, hessian=hessian)
-    square = Regression(target=target, hessian=hessian).grad_hess(scores, grades, group)
-    shf = SHFSDCG(k=k, alpha=1.3, hessian=hessian).grad_hess(scores, grades, group)
-    for m in range(1, 10):
-        tau = oracle.tau_of_round(m, 8)
-        for got, one, other in zip(
-            both.grad_hess(scores, grades, group, round=m), square, shf, strict=True
-        ):
-            np.testing.assert_allclose(got, tau * one + (1 - tau) * other, rtol=1e-9, atol=1e-12)
-    first, last = (both.grad_hess(scores, grades, group, round=m) for m in (1, 8))
-    np.testing.assert_allclose(first[0], square[0], atol=1e-4)
-    np.testing.assert_allclose(last[0], shf[0], atol=1e-4)
-    assert np.abs(first[0] - last[0]).max() > 0.1
-
-
 @pytest.mark.parametrize("k", [None, 3])
 def test_the_ends_of_the_mixture(k, rng):
     """Without a schedule: tau = 1 is a regression and tau = 0 is SHF-SDCG, bit for bit."""
@@ -362,108 +265,3 @@ def test_the_ends_of_the_mixture(k, rng):
         assert not mixed.scheduled
         np.testing.assert_array_equal(mixed.loss(*query), alone.loss(*query))
         np.testing.assert_array_equal(mixed.grad_hess(*query), alone.grad_hess(*query))
-
-
-# ---- LambdaRank ----------------------------------------------------------------------------------
-
-
-def delta_ndcg(scores, grades, i, j):
-    """Return |change of NDCG| when documents i and j swap scores, by swapping them."""
-    swapped = list(scores)
-    swapped[i], swapped[j] = swapped[j], swapped[i]
-    change = oracle.dcg(swapped, grades) - oracle.dcg(scores, grades)
-    return abs(change) / oracle.ideal_dcg(grades)
-
-
-def lambdas(scores, grades, weight, sigma=1.0):
-    """Return the gradient that weighs the RankNet gradient of each pair with weight(i, j)."""
-    grad = np.zeros(len(scores))
-    for i in range(len(scores)):
-        for j in range(len(scores)):
-            if grades[i] > grades[j]:
-                pull = sigma * weight(i, j) / (1.0 + np.exp(sigma * (scores[i] - scores[j])))
-                grad[i] -= pull
-                grad[j] += pull
-    return grad
-
-
-@pytest.mark.parametrize("sigma", [1.0, 2.5])
-def test_lambdaranks_weight_is_what_the_swap_changes(sigma, rng):
-    objective = LambdaRank(norm=False, sigma=sigma)
-    for _ in range(10):
-        n = int(rng.integers(2, 9))
-        scores, grades = rng.permutation(n) / 3.0, rng.integers(0, 4, n).astype(float)
-        grades[0] = 4.0
-        grad, hess = objective.grad_hess(scores, grades, [n])
-        want = lambdas(
-            scores,
-            grades,
-            lambda i, j: delta_ndcg(scores, grades, i, j),  # noqa: B023
-            sigma,
-        )
-        np.testing.assert_allclose(grad, want, rtol=1e-10, atol=1e-14)
-        assert (hess > 0).all()
-
-
-def test_tied_scores_are_ranked_in_input_order():
-    grad, _ = LambdaRank(norm=False).grad_hess([0.0, 0.0, 0.0], [0, 0, 1], [3])
-    half = 0.5  # rho of a tie
-    first, second = (abs(1 / np.log2(4) - 1 / np.log2(1 + rank)) * half for rank in (1, 2))
-    np.testing.assert_allclose(grad, [first, second, -first - second], rtol=1e-12)
-
-
-@pytest.mark.parametrize("T", [1, 2, 3, 7])
-def test_truncation_keeps_pairs_whose_better_ranked_document_is_at_or_above_it(T):
-    scores, grades = [0.5, 2.0, 1.0, -1.0, 0.0], [3.0, 0.0, 1.0, 4.0, 2.0]
-    rank = oracle.ranks(scores)
-    z = oracle.ideal_dcg(grades, T)
-
-    def weight(i, j):
-        if min(rank[i], rank[j]) > T:
-            return 0.0
-        change = oracle.discount(rank[i]) - oracle.discount(rank[j])
-        return abs(oracle.gain(grades[i]) - oracle.gain(grades[j])) * abs(change) / z
-
-    grad, _ = LambdaRank(truncation=T, norm=False).grad_hess(scores, grades, [5])
-    np.testing.assert_allclose(grad, lambdas(scores, grades, weight), rtol=1e-12, atol=1e-15)
-    if T == 1:  # only pairs with the document at rank 1
-        np.testing.assert_array_equal(np.sign(grad), [-1, 1, -1, -1, -1])
-    if T == 7:
-        whole, _ = LambdaRank(norm=False).grad_hess(scores, grades, [5])
-        np.testing.assert_allclose(grad, whole, rtol=1e-12)
-
-
-def test_norm_of_one_pair():
-    """One pair: S = 2 lambda, so that the scaled lambda is log2(1 + S)/2."""
-    for lead in (-2.0, 0.3, 4.0):
-        swap = (1.0 - 1.0 / np.log2(3)) * (3.0 - 1.0) / (3.0 + 1.0 / np.log2(3))
-        pull = swap / (0.01 + abs(lead)) / (1.0 + np.exp(lead))
-        want = np.log2(1.0 + 2.0 * pull) / 2.0
-        grad, hess = LambdaRank(norm=True).grad_hess([lead, 0.0], [2, 1], [2])
-        np.testing.assert_allclose(grad, [-want, want], rtol=1e-12)
-        curvature = want * (1.0 - 1.0 / (1.0 + np.exp(lead)))  # sigma w rho (1 - rho)
-        np.testing.assert_allclose(hess, curvature, rtol=1e-12)
-    # All scores equal: no division by the difference.
-    tied = np.log2(1.0 + 2.0 * swap / 2.0) / 2.0
-    grad, _ = LambdaRank(norm=True).grad_hess([1.0, 1.0], [2, 1], [2])
-    np.testing.assert_allclose(grad, [-tied, tied], rtol=1e-12)
-
-
-def test_norm_of_a_list_scales_all_its_pairs_alike(rng):
-    near, grades = rng.normal(size=9), np.array([0, 1, 2, 3, 0, 1, 2, 0, 0.0])
-    # At 300 times the distance, ratios of exponentials cannot be used.
-    for T, scores in product((None, 2), (near, 300.0 * near)):
-        divided = oracle.lambdarank_pairs(scores, grades, truncation=T, norm=False)
-        pulls = {
-            (i, j): w / (0.01 + abs(scores[i] - scores[j])) * oracle.G(1.0, scores[i] - scores[j])
-            for i, j, w in divided
-        }
-        total = 2.0 * sum(pulls.values())
-        want = np.zeros(9)
-        for (i, j), pull in pulls.items():
-            want[i] -= pull * np.log2(1.0 + total) / total
-            want[j] += pull * np.log2(1.0 + total) / total
-        grad, _ = LambdaRank(norm=True, truncation=T).grad_hess(scores, grades, [9])
-        np.testing.assert_allclose(grad, want, rtol=1e-11)
-        # S counts both documents of every pair; scaling makes it log2(1 + S).
-        assert np.abs(grad).sum() <= np.log2(1.0 + total) + 1e-12

@@ -93,22 +93,6 @@ def test_nothing_to_rank(case):
                 np.testing.assert_allclose(loss, [case.loss(scores, labels, m)], err_msg=what)
 
 
-WITH_CONSTANT = [name for name in NAMES if "constant" in REGISTRY[name].hessians]
-
-
-@pytest.mark.parametrize("name", WITH_CONSTANT)
-def test_a_constant_hessian_is_constant(name, rng):
-    """Also where there is nothing to rank, in queries of any length."""
-    case = example(name)
-    objective = dataclasses.replace(case.objective, hessian="constant")
-    group = [3, 4, 70, 70]
-    labels = rng.integers(0, 4, sum(group)).astype(float)
-    labels[3:77] = 2.0
-    scores = rng.normal(size=sum(group))
-    _, hess = objective.grad_hess(scores, labels, group, round=case.rounds[-1])
-    np.testing.assert_array_equal(hess, hess[0])
-
-
 # ---- extreme numbers -----------------------------------------------------------------------------
 
 

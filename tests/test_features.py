@@ -151,7 +151,6 @@ def test_names_that_one_host_takes(data):
     assert np.array_equal(fitted.predict(spaces[spaces.columns[::-1]]), fitted.predict(spaces))
 
 
-WORDS = ["x", "y"]
 #: What hosts misread, refuse in many words, or die of.
 NOT_NUMBERS = {
     "complex": lambda X: X.astype(complex),

@@ -12,17 +12,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from test_fuzz import fuzzed
 
 from boostrank.datasets import load_letor
-
-fuzzed = settings(
-    max_examples=5 * settings.default.max_examples,
-    derandomize=settings.get_current_profile_name() == "default",
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
 
 LABELS = st.sampled_from(["0", "1", "2", "4", "0.5", "1e2", "31", "+1"])
 VALUES = st.one_of(

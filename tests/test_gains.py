@@ -54,11 +54,9 @@ def test_every_form_of_a_gain_is_the_same_number(name, rng):
     )
 
 
-@pytest.mark.parametrize("name", WITH_DISCOUNT)
+@pytest.mark.parametrize("name", [name for name in WITH_DISCOUNT if "sdcg" not in name])
 def test_a_table_of_discounts_is_the_word(name, rng):
     """Where ranks are integers: at smooth ranks a table is interpolated linearly."""
-    if "sdcg" in name:
-        return
     scores, labels, group = lists(rng)
     words = {"log2": 1 / np.log2(np.arange(2, 102)), "reciprocal": 1 / np.arange(1, 101)}
     for word, table in words.items():
@@ -246,8 +244,7 @@ def test_conventions_that_fix_their_own(rng):
     evaluate(*query, convention="trec", gain="linear")  # trec's own
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
-def test_a_hosts_metric_has_the_gain(host, rng):
+def test_a_hosts_metric_has_the_gain(rng):
     scores, labels, group = lists(rng)
     chosen = metric("ndcg@5", gain=list(TABLE))
     assert pickle.loads(pickle.dumps(chosen)) == chosen

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from boostrank import evaluate
 from boostrank.datasets import RankingData, letor_folds, load_letor_parts, make_ranking
-from boostrank.linear import SVMMAP, AdaRank
+from boostrank.linear import SVMMAP, AdaRank, SmoothRank
 from boostrank.linear.adarank import boost
 from boostrank.linear.svm_map import cutting_planes, most_violated
 
@@ -389,7 +389,9 @@ def test_bad_parameters_are_refused(data, model, error, message):
         model.fit(data.X, data.y, group=data.group)
 
 
-@pytest.mark.parametrize("model", [AdaRank(), SVMMAP(C=[1.0, 2.0])])
+@pytest.mark.parametrize(
+    "model", [AdaRank(), SVMMAP(C=[1.0, 2.0]), SmoothRank(reg_lambda=[1.0, 2.0])]
+)
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -413,8 +415,9 @@ def test_bad_validation_data_is_refused(model, arguments, error, message):
         model.fit([[1.0], [2.0]], [0, 1], group=[2], **arguments)
 
 
-def test_validation_data_without_a_choice_is_refused(data):
-    with pytest.raises(ValueError, match=r"eval_set has nothing to choose.*values of C"):
-        SVMMAP().fit(
+@pytest.mark.parametrize(("model", "parameter"), [(SVMMAP(), "C"), (SmoothRank(), "reg_lambda")])
+def test_validation_data_without_a_choice_is_refused(data, model, parameter):
+    with pytest.raises(ValueError, match=rf"eval_set has nothing to choose.*values of {parameter}"):
+        model.fit(
             data.X, data.y, group=data.group, eval_set=(data.X, data.y), eval_group=data.group
         )

@@ -1,28 +1,19 @@
 """Mixtures of two objectives: the sum itself, and its parts on one scale in the hosts."""
 
-import pickle
-
 import lightgbm as lgb
 import numpy as np
 import pytest
-import xgboost as xgb
-from boostrank.objectives import REGISTRY
 from boostrank.objectives.engine.threads import BLOCK
 from boostrank.objectives.mix import on_one_scale
 from boostrank.objectives.view import Part
-from oracle import FLOOR, ORACLES, gradient, tau_of_round
+from oracle import tau_of_round
 from training import (
     LIGHTGBM,
     ROUNDS,
-    XGBOOST,
     dataset,
-    host_gradients,
-    loop_lightgbm,
-    loop_xgboost,
     make_data,
     matrix,
     mean_hessian,
-    trees,
 )
 
 import boostrank
@@ -46,46 +37,6 @@ M = 6
 @pytest.fixture(scope="module")
 def data():
     return make_data()
-
-
-def made(part):
-    return REGISTRY[part[0]](**part[1])
-
-
-def mixed_oracle(scores, grades, first, second, tau, what, **frozen):
-    one, other = (
-        np.asarray(getattr(ORACLES[name], what)(scores, grades, **frozen, **parameters))
-        for name, parameters in (first, second)
-    )
-    if what != "loss":
-        one, other = np.maximum(one, FLOOR), np.maximum(other, FLOOR)
-    return tau * one + (1.0 - tau) * other
-
-
-@every_pair
-@pytest.mark.parametrize("m", [1, 2, 5, 9])
-def test_oracle(first, second, m):
-    """Loss, derivative of the frozen loss, and Hessian are those of equation (18)."""
-    objective = Mix(made(first), made(second), Schedule("logistic", M))
-    tau = tau_of_round(m, M)
-    scores, grades = np.concatenate(SCORES), np.concatenate(GRADES)
-    group = [len(query) for query in SCORES]
-    loss = objective.loss(scores, grades, group, round=m)
-    grad, hess = objective.grad_hess(scores, grades, group, round=m)
-    want_loss, want_grad, want_hess = [], [], []
-    for s, y in zip(SCORES, GRADES, strict=True):
-        want_loss.append(mixed_oracle(s, y, first, second, tau, "loss", frozen_at=s))
-        want_grad.append(
-            gradient(
-                lambda moved: mixed_oracle(moved, y, first, second, tau, "loss", frozen_at=s),  # noqa: B023
-                s,
-            )
-        )
-        what = "exact" if "regression" in first else "gauss_newton"
-        want_hess.append(mixed_oracle(s, y, first, second, tau, what))
-    np.testing.assert_allclose(loss, want_loss, rtol=1e-10, atol=1e-15)
-    np.testing.assert_allclose(grad, np.concatenate(want_grad), rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(hess, np.concatenate(want_hess), rtol=1e-8)
 
 
 def test_a_mixture_of_mixtures_weighs_every_part():
@@ -189,23 +140,6 @@ def test_reg_shf_sdcg_is_a_mix(center, regression, data):
         np.testing.assert_array_equal(
             handed_over(named, data, scores, m), handed_over(mix, data, scores, m)
         )
-
-
-MIX = Mix(boostrank.LambdaRank(), boostrank.SHFSDCG(), Schedule("logistic", ROUNDS))
-
-
-def test_training(data):
-    expected = loop_lightgbm(MIX, dataset(data), data.y, data.group)
-    booster = lgb.train({**LIGHTGBM, "objective": MIX}, dataset(data), ROUNDS)
-    assert trees(booster) == trees(expected)
-    again = pickle.loads(pickle.dumps(MIX))
-    model = xgb.train(XGBOOST, matrix(data), ROUNDS, obj=again)
-    assert trees(model) == trees(loop_xgboost(MIX, matrix(data), data.y, data.group))
-    # Weights of documents apply after the scale is set, as for every objective.
-    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(data.y)).astype(np.float32)
-    got = MIX.replace(start_round=3)(data.y, np.zeros(len(data.y)), weight, data.group)
-    want = host_gradients(MIX, np.zeros(len(data.y)), data.y, data.group, 3, weight)
-    np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
 @pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])

@@ -13,7 +13,6 @@ import pytest
 import xgboost
 from typer.testing import CliRunner
 
-import boostrank
 from boostrank.datasets import make_ranking
 from boostrank.hosts.model_files import host_of
 from boostrank.lab.cli.app import app
@@ -357,12 +356,3 @@ def test_other_writers_of_models_are_read(tmp_path: Path) -> None:
         path.write_bytes(content)
         assert host_of(path, content) == host
         assert load_model(path).n_trees == 3
-
-
-def test_boostrank_objectives_are_not_needed_to_read(tmp_path: Path) -> None:
-    data = lightgbm.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group)
-    params = {"objective": boostrank.QueryRMSE(), "metric": "None", "verbosity": -1}
-    booster = lightgbm.train(params, data, 1)
-    path = tmp_path / "model.txt"
-    booster.save_model(path)
-    np.testing.assert_array_equal(load_model(path).predict(TEST.X), booster.predict(TEST.X))

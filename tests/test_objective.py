@@ -373,22 +373,21 @@ def test_bad_parameters_are_refused(name):
                 cls(**{**good, parameter.name: value})
 
 
-@every_name
+@pytest.mark.parametrize("name", [n for n in NAMES if "exact" not in REGISTRY[n].hessians])
 def test_hessians_that_are_not_offered_name_those_that_are(name):
     cls = REGISTRY[name]
-    if "exact" not in cls.hessians:
-        known = re.escape(", ".join(cls.hessians))
-        with pytest.raises(ValueError, match=f"unknown hessian 'exact' .known: {known}.$"):
-            cls(**{**ORACLES[name].parameters[-1], "hessian": "exact"})
+    known = re.escape(", ".join(cls.hessians))
+    with pytest.raises(ValueError, match=f"unknown hessian 'exact' .known: {known}.$"):
+        cls(**{**ORACLES[name].parameters[-1], "hessian": "exact"})
 
 
 # ---- the domain of labels ------------------------------------------------------------------------
 
 OUTSIDE = {
-    PROBABILITIES: {"a number above 1": 1.5, "a negative one": -0.5},
-    GRADES: {"a number above 1000": 1000.5, "a negative one": -0.5},
-    AMOUNTS: {"infinity": float("inf"), "a negative one": -0.5},
-    NUMBERS: {"no number": float("nan"), "infinity": float("inf")},
+    PROBABILITIES: (1.5, -0.5),
+    GRADES: (1000.5, -0.5),
+    AMOUNTS: (float("inf"), -0.5),
+    NUMBERS: (float("nan"), float("inf")),
 }
 INSIDE = {
     PROBABILITIES: (0.0, 0.25, 1.0),
@@ -406,10 +405,9 @@ def test_labels_are_taken_from_the_domain_that_the_contract_names(name):
     grad, hess = objective.grad_hess([0.1, 0.2, 0.3], INSIDE[domain], [3], round=m)
     assert np.isfinite(grad).all()
     assert np.isfinite(hess).all()
-    for what, label in OUTSIDE[domain].items():
+    for label in OUTSIDE[domain]:
         with pytest.raises(ValueError, match=f"labels must be .*got {label} at row 1"):
             objective.grad_hess([0.1, 0.2, 0.3], [0.5, label, 1.0], [3], round=m)
-        assert what
 
 
 def test_a_mixture_takes_the_labels_that_both_parts_take():

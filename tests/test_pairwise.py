@@ -1,12 +1,12 @@
 """Claims about RankNet, RankSVM, FRank, RankBoost and ListNet, beyond the common matrix."""
 
-from itertools import combinations, permutations
+from itertools import permutations
 
 import numba
 import numpy as np
 import oracle
 import pytest
-from boostrank.objectives import FRank, GBRank, LambdaRank, ListNet, RankBoost, RankNet, RankSVM
+from boostrank.objectives import FRank, GBRank, ListNet, RankBoost, RankNet, RankSVM
 from boostrank.objectives.engine import bisection, hinge
 
 # The longest list that goes through all pairs, which take long in the interpreter.
@@ -78,38 +78,6 @@ def test_listnet_by_hand():
 
 
 # ---- all pairwise losses -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("objective", "scale"),
-    [
-        (RankNet(), np.log(2)),
-        (RankNet(sigma=0.3), np.log(2)),
-        (RankSVM(), 1.0),
-        (FRank(), 1 - np.sqrt(1 / 2)),
-        (RankBoost(), 1.0),
-    ],
-)
-def test_each_loss_bounds_the_number_of_wrong_pairs(objective, scale, rng):
-    for scores, grades, group in lists(rng, integral=True):
-        wrong = sum(scores[i] <= scores[j] for i, j in oracle._pairs(grades))
-        assert objective.loss(scores, grades, group)[0] >= scale * wrong * (1 - 1e-12)
-
-
-@pytest.mark.parametrize("cls", PAIRWISE)
-def test_a_normalized_loss_does_not_grow_with_the_number_of_pairs(cls, rng):
-    """Duplicating every document makes four pairs of each, with the same average."""
-    for scores, grades, group in lists(rng):
-        once, twice = (
-            cls(normalize=True).loss(np.repeat(scores, n), np.repeat(grades, n), [n * group[0]])
-            for n in (1, 2)
-        )
-        np.testing.assert_allclose(twice, once, rtol=1e-12)
-        np.testing.assert_allclose(
-            cls().loss(np.repeat(scores, 2), np.repeat(grades, 2), [2 * group[0]]),
-            4 * cls().loss(scores, grades, group),
-            rtol=1e-12,
-        )
 
 
 def test_how_the_pull_grows_with_the_error_of_a_pair():
@@ -265,52 +233,7 @@ def test_a_very_long_list(cls):
         assert hess[middle] == len(ahead) + 2
 
 
-# ---- RankNet -------------------------------------------------------------------------------------
-
-
-def test_ranknet_is_lambdarank_with_weights_of_one(rng):
-    """Pair by pair: LambdaRank's query of two documents, divided by its weight."""
-    for sigma in (1.0, 0.4):
-        for scores, grades, group in lists(rng):
-            grad, hess = np.zeros(group[0]), np.zeros(group[0])
-            loss = 0.0
-            for pair in map(list, combinations(range(group[0]), 2)):
-                better, worse = sorted(grades[pair], reverse=True)
-                if better == worse:
-                    continue
-                drop = 1 - 1 / np.log2(3)
-                z = 2**better - 1 + (2**worse - 1) / np.log2(3)
-                w = (2**better - 2**worse) * drop / z
-                query = scores[pair], grades[pair], [2]
-                lambdarank = LambdaRank(norm=False, sigma=sigma)
-                g, h = lambdarank.grad_hess(*query)
-                grad[pair] += g / w
-                hess[pair] += h / w
-                loss += lambdarank.loss(*query)[0] / w
-            got = RankNet(sigma=sigma).grad_hess(scores, grades, group)
-            np.testing.assert_allclose(got[0], grad, rtol=1e-10, atol=1e-13)
-            np.testing.assert_allclose(got[1], hess, rtol=1e-7)  # two documents' floor
-            assert RankNet(sigma=sigma).loss(scores, grades, group)[0] == same(loss)
-
-
-def test_ranknets_limits(rng):
-    """A steep logistic loss is a hinge at 0; a flat one only counts pairs."""
-    for scores, grades, group in lists(rng):
-        leads = np.array([scores[i] - scores[j] for i, j in oracle._pairs(grades)])
-        steep = RankNet(sigma=1e6).loss(scores, grades, group)[0] / 1e6
-        assert steep == same(np.maximum(0.0, -leads).sum(), abs=1e-5)
-        flat = RankNet(sigma=1e-9).loss(scores, grades, group)[0]
-        assert flat == same(np.log(2) * len(leads), rel=1e-7)
-
-
 # ---- RankSVM -------------------------------------------------------------------------------------
-
-
-def test_ranksvms_surrogate_is_the_squared_hinges_curvature(rng):
-    for integral in (False, True):
-        for scores, grades, group in lists(rng, integral):
-            _, hess = RankSVM().grad_hess(scores, grades, group)
-            np.testing.assert_array_equal(hess, GBRank().grad_hess(scores, grades, group)[1])
 
 
 def test_ranksvm_moves_no_document_by_more_than_the_margin(rng):
@@ -374,14 +297,10 @@ def test_rankboosts_gradient_is_exact_on_both_sides_of_the_seam(lead):
 
 def test_rankboost_never_overflows():
     """The reason given for the seam, and its arithmetic."""
-    assert 0.5 < E36 / 2**52 < 1.0
     huge = float(np.finfo(np.float32).max)
     assert two(RankBoost(), -2 * huge) == same(E36 * 2 * huge, rel=1e-14)
     assert two(RankBoost(), -2 * huge, "pull") == same(E36, rel=1e-14)
     assert two(RankBoost(), 2 * huge) == 0.0
-    # 10,000 documents: at most a quarter of n^2 pairs with two grades, half of it with many.
-    assert 1e8 / 2 * E36 * 2 * huge < 1e63
-    assert huge > 1e4 * E36
 
 
 def test_rankboosts_newton_steps_are_at_most_one(rng):
@@ -427,12 +346,6 @@ def test_listnet_of_two_documents_far_apart_in_grade_is_ranknet():
         # The Hessian of the leading document is not a difference near 1 either.
         assert hess[0] == same(two(RankNet(), lead, "hess"), rel=1e-13)
         assert hess[1] == same(two(RankNet(), lead, "hess"), rel=1e-13)
-
-
-def test_listnet_lets_grades_differ_by_their_softmax_not_by_their_gain():
-    """Grade 3 next to grade 4 keeps a share of 1/(1 + e); by gains it would be 1/(1 + e^8)."""
-    grad, _ = ListNet().grad_hess([0.0, 0.0], [4, 3], [2])
-    assert grad[1] == same(1 / 2 - 1 / (1 + np.e), rel=1e-14)
 
 
 def test_listnet_refuses_grades_whose_exponentials_are_no_numbers():

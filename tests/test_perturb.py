@@ -10,7 +10,16 @@ import xgboost as xgb
 from boostrank.objectives import Contract, Objective
 from boostrank.objectives.validation import NUMBERS
 from scipy.stats import gumbel_r, kstest, norm
-from training import LIGHTGBM, ROUNDS, XGBOOST, dataset, host_gradients, make_data, matrix, trees
+from training import (
+    LIGHTGBM,
+    ROUNDS,
+    XGBOOST,
+    dataset,
+    loop_lightgbm,
+    loop_xgboost,
+    make_data,
+    matrix,
+)
 
 import boostrank
 from boostrank import registry
@@ -41,30 +50,13 @@ def noise_of(objective, n, round):
     return regression(round - 1, zeros, d)[0].astype(float)
 
 
-def test_gumbel():
-    objective = boostrank.SDCG(perturb="gumbel", perturb_scale=2.0, seed=3)
-    draw = noise_of(objective, 200_000, 1)
-    assert draw.mean() == pytest.approx(2.0 * np.euler_gamma, abs=0.02)  # 3.5 standard errors
-    assert draw.var() == pytest.approx(4.0 * np.pi**2 / 6.0, rel=0.02)
-    assert kstest(draw, gumbel_r(scale=2.0).cdf).pvalue > 0.01
-
-
-def test_gaussian():
-    objective = boostrank.SDCG(perturb="gaussian", perturb_scale=2.0, seed=3)
-    assert kstest(noise_of(objective, 200_000, 1), norm(scale=2.0).cdf).pvalue > 0.01
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_noise(kind):
     objective = boostrank.SDCG(perturb=kind, perturb_scale=2.0, seed=5)
-    n = 40_000
+    n = 200_000
     first = noise_of(objective, n, 1)
-    mean, sd = {"gumbel": (np.euler_gamma, np.pi / 6**0.5), "gaussian": (0.0, 1.0)}[kind]
-    assert first.mean() == pytest.approx(2.0 * mean, abs=4 * 2.0 * sd / n**0.5)
-    assert first.std() == pytest.approx(2.0 * sd, rel=0.03)
-    # A share e^{-e^{-x}} of Gumbel values lies below x.
-    share = {"gumbel": np.exp(-1.0), "gaussian": 0.5}[kind]
-    assert (first < 0.0).mean() == pytest.approx(share, abs=0.01)
+    distribution = {"gumbel": gumbel_r, "gaussian": norm}[kind](scale=2.0)
+    assert kstest(first, distribution.cdf).pvalue > 0.01
     assert np.array_equal(noise_of(objective, n, 1), first)
     for other in (noise_of(objective, n, 2), noise_of(objective.replace(seed=6), n, 1)):
         assert abs(np.corrcoef(first, other)[0, 1]) < 0.02
@@ -79,25 +71,18 @@ def test_training(data, name, kind):
     objective = make_objective(name, perturb=kind, perturb_scale=0.5, seed=3)
     plain = make_objective(name, perturb=None)
 
-    def by_hand(scores, m):
-        return host_gradients(objective, scores, data.y, data.group, m)
-
     first = lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), 2)
     booster = lgb.train(
         {**LIGHTGBM, "objective": objective}, dataset(data), ROUNDS - 2, init_model=first
     )
-    expected = lgb.Booster({**LIGHTGBM, "objective": "none"}, dataset(data))
-    for m in range(1, ROUNDS + 1):
-        expected.update(fobj=lambda preds, _, m=m: by_hand(preds, m))
+    expected = loop_lightgbm(objective, dataset(data), data.y, data.group)
     np.testing.assert_allclose(booster.predict(data.X), expected.predict(data.X), rtol=1e-4)
     without = lgb.train({**LIGHTGBM, "objective": plain}, dataset(data), ROUNDS)
     assert np.abs(without.predict(data.X) - expected.predict(data.X)).max() > 1e-3
 
     model = xgb.train(XGBOOST, matrix(data), 2, obj=objective)
     model = xgb.train(XGBOOST, matrix(data), ROUNDS - 2, obj=objective, xgb_model=model)
-    expected = xgb.Booster(XGBOOST, [rows := matrix(data)])
-    for m in range(1, ROUNDS + 1):
-        expected.update(rows, m - 1, fobj=lambda preds, _, m=m: by_hand(preds, m))
+    expected = loop_xgboost(objective, rows := matrix(data), data.y, data.group)
     np.testing.assert_allclose(model.predict(rows), expected.predict(rows), rtol=1e-4, atol=1e-5)
 
 
@@ -177,27 +162,3 @@ def test_a_call_that_fails_keeps_its_noise(data):
     first, second, failed, after = Watching.seen
     assert np.shares_memory(first, second)  # memory is reused otherwise
     assert not np.shares_memory(failed, after)
-
-
-def test_one_object_trains_the_same_twice(data):
-    objective = boostrank.SHFSDCG()
-    one, two = (
-        lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), ROUNDS) for _ in range(2)
-    )
-    assert trees(one) == trees(two)
-
-
-@pytest.mark.parametrize(
-    ("params", "error", "message"),
-    [
-        ({"perturb": "uniform"}, ValueError, "unknown perturb 'uniform'"),
-        ({"perturb": 0.5}, ValueError, "unknown perturb 0.5"),
-        ({"perturb_scale": 0.0}, ValueError, "perturb_scale must be a positive finite number"),
-        ({"perturb_scale": "1"}, TypeError, "perturb_scale must be a positive number"),
-        ({"rescale": 1}, TypeError, "rescale must be True or False"),
-    ],
-    ids=str,
-)
-def test_bad_parameters(params, error, message):
-    with pytest.raises(error, match=message):
-        boostrank.SHFSDCG(**params)

@@ -243,21 +243,3 @@ def test_a_tree_is_that_of_the_sampled_queries_alone(data, name):
     sampled = xgb.train(params, everything, 1, obj=objective).predict(xgb.DMatrix(X))
     assert len(np.unique(alone)) >= 7
     np.testing.assert_allclose(sampled, alone, rtol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("params", "error", "message"),
-    [
-        ({"query_fraction": 0.0}, ValueError, "query_fraction must be above 0"),
-        ({"query_fraction": 1.5}, ValueError, "query_fraction must be from 0 to 1"),
-        ({"query_fraction": "half"}, TypeError, "query_fraction must be a number"),
-        ({"seed": -1}, ValueError, "seed must not be negative"),
-        ({"seed": 0.5}, TypeError, "seed must be a whole number"),
-        ({"start_round": 0}, ValueError, "start_round must be at least 1"),
-        ({"start_round": 1.5}, TypeError, "start_round must be a whole number"),
-    ],
-    ids=str,
-)
-def test_bad_parameters(params, error, message):
-    with pytest.raises(error, match=message):
-        boostrank.SHFSDCG(**params)

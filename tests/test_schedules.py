@@ -2,7 +2,6 @@
 
 import pickle
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 
@@ -73,21 +72,6 @@ def test_every_shape(schedule):
         np.testing.assert_array_equal(objective.grad_hess(*query, round=m), fixed.grad_hess(*query))
     with pytest.raises(ValueError, match="round is missing"):
         objective.grad_hess(*query)
-
-
-def test_a_host_counts_the_rounds_of_a_scheduled_parameter():
-    rng = np.random.default_rng(0)
-    X, group = rng.normal(size=(200, 3)), [20] * 10
-    y = (X[:, 0] > 0.5).astype(int)
-    schedule = Schedule("geometric", 4, first=0.5, last=4.0)
-    params = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 5}
-    booster = lgb.train(
-        {**params, "objective": boostrank.SDCG(alpha=schedule)}, lgb.Dataset(X, y, group=group), 4
-    )
-    by_hand = lgb.Booster(params, lgb.Dataset(X, y, group=group))
-    for m in range(1, 5):
-        by_hand.update(fobj=boostrank.SDCG(alpha=schedule(m)))
-    np.testing.assert_array_equal(booster.predict(X), by_hand.predict(X))
 
 
 @pytest.mark.parametrize(

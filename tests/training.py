@@ -33,8 +33,6 @@ def parts_of(objective, round):
         names = {boostrank.QueryRMSE: ("hessian",)}
         names[boostrank.SHFSDCG] = ("k", "alpha", "beta", "normalize", "discount", "hessian")
         first, second = (cls(**{n: getattr(objective, n) for n in names[cls]}) for cls in names)
-    elif isinstance(objective, boostrank.Mix):
-        tau, first, second = objective.schedule, objective.first, objective.second
     elif isinstance(objective, boostrank.Blend):
         pairs, top = boostrank.RankNet(norm=True, offset=0.1), boostrank.SHFSDCG(alpha=2.0)
         return [(0.25, boostrank.QueryRMSE()), (0.4, pairs), (0.35, top)]
