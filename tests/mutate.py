@@ -66,7 +66,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "curvature": (("frank", "sdcg", "soft-ndcg"), ()),
     "calibrated": (("calibrated",), ()),
     "divided": (("lambdarank", "divided"), ("blocks",)),
-    "driver": (("listnet", "frank", "sdcg", "ranknet"), ("blocks", "objective")),
+    "driver": (("listnet", "yetirank", "ranknet"), ("blocks", "objective")),
     "engine/pairs": (SIGMOIDS, ("blocks",)),
     "far_field": (SIGMOIDS, ("blocks",)),
     "frank": (("frank",), ("blocks", "pairwise")),

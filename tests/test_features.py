@@ -146,6 +146,9 @@ def test_names_that_one_host_takes(data):
         assert np.array_equal(fitted.predict(moved), fitted.predict(good))
         with pytest.raises(ValueError, match="rename"):
             make(host).fit(bad, data.y, qid=data.qid)
+    for bad, message in (("", "empty name"), ("a\nb", "rename"), ("b\r", "rename")):
+        with pytest.raises(ValueError, match=message):
+            make("lightgbm").fit(frame(data.X, [bad, "b", "c", "d", "e"]), data.y, qid=data.qid)
     spaces = frame(data.X, ["a b", "b c", "c", "d", "e"])
     fitted = make("lightgbm").fit(spaces, data.y, qid=data.qid)
     assert np.array_equal(fitted.predict(spaces[spaces.columns[::-1]]), fitted.predict(spaces))

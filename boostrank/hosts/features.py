@@ -53,7 +53,7 @@ class HostRules(NamedTuple):
 
 
 LIGHTGBM = HostRules(
-    "LightGBM", "init_score", '",:[]{}', "_", True, False, omitted_is_missing=False
+    "LightGBM", "init_score", '",:[]{}\n\r', "_", True, False, omitted_is_missing=False
 )
 XGBOOST = HostRules("XGBoost", "base_margin", "[]<", " ", True, True, omitted_is_missing=True)
 
@@ -387,6 +387,8 @@ def _check_names(X: Any, rules: HostRules) -> None:
                 f"the column {name!r} of X has {bad[0]!r} in its name, which {rules.host} does not "
                 "take: rename it"
             )
+        if not written and rules is LIGHTGBM:
+            raise ValueError("a column of X has an empty name, which LightGBM does not take")
         if written in first:
             both = f"{first[written]!r} and {name!r}"
             same = "two columns of X are called" if first[written] == name else "X has the columns"
