@@ -18,8 +18,8 @@ PYTEST = $(BIN)/python -m pytest -q -n auto
 # Kernels run as Python functions: nothing to compile, but too slow for long lists.
 INTERPRETED = NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not compiled' -W ignore::RuntimeWarning
 
-.PHONY: help demo quick test compiled check examples oldest test-min test-max install-check lint type coverage boundscheck fuzz \
-	mutate hosts-own bench notebooks docs release-check clean
+.PHONY: help demo quick test compiled check examples oldest test-min test-max install-check lint type coverage boundscheck processors \
+	fuzz mutate hosts-own bench notebooks docs release-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this list

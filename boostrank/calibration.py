@@ -27,7 +27,7 @@ except ImportError as error:
     raise needs("calibrators need scikit-learn", "scikit-learn", error) from error
 
 from boostrank.datasets import group_folds
-from boostrank.hosts.rankers import read_rows
+from boostrank.hosts.rankers import read_rows, take
 from boostrank.metrics.probabilities import probabilities, targets
 from boostrank.objectives.validation import (
     Floats,
@@ -261,12 +261,14 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
         rows = read_rows(X, y, group=group, qid=qid)
         if check_count("folds", self.folds) < 2:
             raise ValueError("folds must be at least 2: scores of training queries are too good")
-        X, y = rows.X if hasattr(rows.X, "iloc") else np.asarray(rows.X), np.asarray(rows.y)
+        X, y = rows.X if hasattr(rows.X, "shape") else np.asarray(rows.X), rows.y
+        if hasattr(X, "tocsr"):
+            X = X.tocsr()  # not every sparse format gives rows
         ids = np.repeat(np.arange(len(rows.group)), rows.group)
         scores = np.empty(len(y))
         for train, test in group_folds(rows.group, self.folds, seed=check_seed(self.seed)):
-            ranker = clone(self.ranker).fit(_taken(X, train), y[train], qid=ids[train])
-            scores[test] = ranker.predict(_taken(X, test))
+            ranker = clone(self.ranker).fit(take(X, train), y[train], qid=ids[train])
+            scores[test] = ranker.predict(take(X, test))
         calibrator = Platt() if self.calibrator is None else clone(self.calibrator)
         self.calibrator_ = calibrator.fit(scores, y)
         self.ranker_ = clone(self.ranker).fit(X, y, qid=ids)
@@ -299,7 +301,3 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
         """
         probability: Floats = self.calibrator_.predict(self.predict(X))
         return probability
-
-
-def _taken(X: Any, rows: Any) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

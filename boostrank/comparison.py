@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boostrank.messages import needs, warn
+from boostrank.messages import load, warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_flag
 
@@ -142,17 +142,13 @@ class Comparison:
         ----------
         path : path
         """
-        from boostrank.lab.report import write_report_of
+        from boostrank.lab.report import write_report
 
-        write_report_of(self._run, Path(path), _COMMAND)
+        write_report(Path(path), self._run, _COMMAND)
 
 
 def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise needs("these tables need pandas", "pandas", error) from error
-    return pandas
+    return load("pandas", "these tables need pandas", "pandas")
 
 
 def compare(

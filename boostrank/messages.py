@@ -2,6 +2,8 @@
 
 import inspect
 import warnings
+from importlib import import_module
+from typing import Any
 
 #: What the command line needs: the packages of the extra `cli`.
 CLI = "typer rich jinja2 scikit-learn scipy matplotlib"
@@ -29,6 +31,14 @@ def needs(what: str, packages: str, error: ImportError) -> ImportError:
     ImportError
     """
     return ImportError(f"{what}: pip install {packages} ({error})")
+
+
+def load(module: str, what: str, packages: str) -> Any:
+    """Return a module of a package that may be missing, or raise the error of `needs`."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise needs(what, packages, error) from error
 
 
 def warn(message: str) -> None:

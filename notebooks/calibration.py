@@ -3,8 +3,8 @@
     python notebooks/calibration.py --seeds 1 2 3
 
 Folds and data are those of accuracy.py, trees those of each host's preset. A fold's best of 100,
-200 and 300 rounds is chosen by NDCG@10 on its validation part, where Platt's map and the isotonic
-one are learnt too. Results are over the documents of all five test parts.
+200 and 300 rounds is chosen by NDCG@10 on its validation part, where Platt's map of blend's scores
+is learnt too. Results are over the documents of all five test parts.
 """
 
 import argparse
@@ -18,7 +18,8 @@ from matplotlib import pyplot as plt
 
 import boostrank
 from boostrank import plot
-from boostrank.calibration import Isotonic, Platt
+from boostrank.calibration import Platt
+from boostrank.datasets import RankingData
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.metrics.probabilities import probabilities
@@ -34,37 +35,35 @@ def log_odds(p: Floats) -> Floats:
     return scores
 
 
+def ndcg(part: RankingData, scores: Floats) -> Floats:
+    """Return NDCG@10 of every query."""
+    return Settings().measure(scores, part, ("ndcg@10",))["ndcg@10"]
+
+
 def run(name: str, host: str, seed: int) -> dict[str, list[tuple[Floats, ...]]]:
     """Return scores, labels, sizes and NDCG@10 of each fold's test part, by row."""
     top = TOP[name]
     objectives = {
-        "blend": boostrank.Blend(perturb=None),
+        "blend, Platt": boostrank.Blend(signal="low", perturb=None),
         "calibrated": boostrank.Calibrated(top=top, seed=seed),
     }
     found: dict[str, list[tuple[Floats, ...]]] = {}
     for fold in folds(name, seed):
-        for label, objective in objectives.items():
+        for row, objective in objectives.items():
             settings = Settings(rounds=300, learning_rate=0.05, seed=seed)
             chosen = SHARED[host] | TREES[host][PRESET[host]]
             model, _ = TRAINERS[host].train(objective, fold.train, settings, chosen)
             held, test = fold.validation, fold.test
-
-            def ndcg(part, scores):
-                values = boostrank.evaluate(
-                    scores, part.y, part.group, ("ndcg@10",), per_query=True
-                )
-                return values["ndcg@10"]
-
-            marks = (100, 200, 300)
-            best = max(marks, key=lambda n: np.nanmean(ndcg(held, model.predict(held.X, n))))
-            on_held, on_test = model.predict(held.X, best), model.predict(test.X, best)
-            rows = {label: on_test}
-            for calibrator in (Platt(top=top), Isotonic(top=top)):
-                p = calibrator.fit(on_held, held.y).predict(on_test)
-                rows[f"{label}, {type(calibrator).__name__}"] = log_odds(p)
-            for row, scores in rows.items():
-                kept = scores, test.y / top, test.group, ndcg(test, on_test)
-                found.setdefault(row, []).append(kept)
+            on_held = {rounds: model.predict(held.X, rounds) for rounds in (100, 200, 300)}
+            means = {rounds: np.nanmean(ndcg(held, s)) for rounds, s in on_held.items()}
+            best = max(means, key=means.__getitem__)
+            on_test = model.predict(test.X, best)
+            scores = on_test
+            if row != "calibrated":
+                platt = Platt(top=top).fit(on_held[best], held.y)
+                scores = log_odds(platt.predict(on_test))
+            kept = scores, test.y / top, test.group, ndcg(test, on_test)
+            found.setdefault(row, []).append(kept)
     return found
 
 
@@ -84,14 +83,13 @@ def main() -> None:
             for seed in given.seeds:
                 curves = {}
                 for row, parts in run(name, host, seed).items():
-                    scores, targets, group, ndcg = (
+                    scores, targets, group, of_queries = (
                         np.concatenate(x) for x in zip(*parts, strict=True)
                     )
                     values = boostrank.evaluate(scores, targets, group, MEASURES)
-                    means = [float(np.nanmean(ndcg)), *(values[m] for m in MEASURES)]
+                    means = [float(np.nanmean(of_queries)), *(values[m] for m in MEASURES)]
                     lines.setdefault(row, []).append(means)
-                    if row in ("calibrated", "blend, Platt"):
-                        curves[row] = probabilities(scores), targets
+                    curves[row] = probabilities(scores), targets
                 if host == given.hosts[0] and seed == given.seeds[0]:
                     with mpl.rc_context(settings):
                         plot.reliability(curves, ax=panel)

@@ -10,6 +10,7 @@ is 0.1. Sessions without clicks are left out, because none of these losses learn
 row gets 150 trees with the same parameters, except that LightGBM's skyline may have smaller leaves,
 and is measured after the last one, by NDCG@10 against the true grades of the test part: clicks
 cannot choose a round well. Results are kept in ``out/clicks``.
+`blend` is ``Blend(signal="low")``.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from scipy.stats import t
 import boostrank
 from boostrank import Unbiased, plot
 from boostrank.datasets import ClickLog, Fold, RankingData, simulate_clicks
+from boostrank.lab.settings import Settings
 
 OUT = Path("out/clicks")
 SETS = ("mq2008", "yandex", "ohsumed")
@@ -92,7 +94,7 @@ def predictions(
     row: str, train: RankingData, log: ClickLog, seed: int, judged: RankingData
 ) -> Floats:
     """Train a row and score judged documents."""
-    kind: Any = boostrank.Blend(seed=seed)
+    kind: Any = boostrank.Blend(signal="low", seed=seed)
     if row.startswith("ranknet"):
         kind = boostrank.RankNet()
     if "true" in row:
@@ -145,9 +147,7 @@ def run(seeds: list[int], rows: list[str], sets: list[str]) -> None:
                         continue
                     test = fold.test
                     scores = predictions(row, fold.train, log, seed, test)
-                    values = boostrank.evaluate(
-                        scores, test.y, test.group, ("ndcg@10",), per_query=True
-                    )["ndcg@10"]
+                    values = Settings().measure(scores, test, ("ndcg@10",))["ndcg@10"]
                     np.save(path, values[~np.isnan(values)])
                 print(f"{name} {model} {eta:g} seed {seed}: {log}", flush=True)
 

@@ -22,9 +22,9 @@ CUTOFFS = tuple(range(1, 21))
 SEEDS = range(5)
 TREES = {"learning_rate": 0.05, "num_leaves": 15, "verbosity": -1, "num_threads": 1}
 LEARNERS = {
-    "blend, linear gain": boostrank.Blend(gain="linear"),
+    "blend, linear gain": boostrank.Blend(signal="low", gain="linear"),
     "lambdarank, linear gain": boostrank.LambdaRank(gain="linear"),
-    "blend, default": boostrank.Blend(),
+    "blend, default": boostrank.Blend(signal="low"),
     "lambdarank, default": boostrank.LambdaRank(),
     "regression": boostrank.Regression(),
 }

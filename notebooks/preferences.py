@@ -18,7 +18,6 @@ import numpy as np
 from accuracy import SHARED, folds, half_width
 from boostrank.objectives.validation import Floats, Integers
 
-import boostrank
 from boostrank import LambdaRank, Preferences
 from boostrank.datasets import RankingData
 from boostrank.lab.model import Model
@@ -72,10 +71,7 @@ def best(model: Model, validation: RankingData, test: RankingData) -> Floats:
 
     def measured(part: RankingData, rounds: int) -> Floats:
         scores = model.predict(part.X, rounds)
-        found: Floats = boostrank.evaluate(
-            scores, part.y, part.group, ("ndcg@10",), per_query=True
-        )["ndcg@10"]
-        return found
+        return Settings().measure(scores, part, ("ndcg@10",))["ndcg@10"]
 
     marks = range(STEP, ROUNDS + 1, STEP)
     values = [np.nanmean(measured(validation, min(mark, model.n_trees))) for mark in marks]

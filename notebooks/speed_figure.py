@@ -1,4 +1,4 @@
-"""The figure of README and docs/speed.md, from the output of ``boostrank bench``.
+"""The figure of docs/speed.md, from the output of ``boostrank bench``.
 
     python notebooks/speed_figure.py
 

@@ -70,10 +70,11 @@ def main():
     warnings.simplefilter("ignore", UserWarning)  # RankLib's, of missing values
     engine_names = list(engines.ENGINES)
     print(
-        f"| host | objective | {' | '.join(engine_names)} |\n|---|---|{'---|' * len(engine_names)}"
+        f"| host | objectives | {' | '.join(engine_names)} |\n|---|---|{'---|' * len(engine_names)}"
     )
     unequal = 0
     for host in ("lightgbm", "xgboost"):
+        rows = {}
         for name, (objective, labels) in OBJECTIVES.items():
             cells = []
             boosters = [(train(host, objective, part, labels), part) for part in (X, GAPS)]
@@ -81,7 +82,9 @@ def main():
                 found = [differing(booster, to, part) for booster, part in boosters]
                 unequal += sum(n for n in found if n != "refused")
                 cells.append(", ".join("equal" if n == 0 else str(n) for n in found))
-            print(f"| {host} | {name} | {' | '.join(cells)} |", flush=True)
+            rows.setdefault(" | ".join(cells), []).append(name)
+        for cells, names in rows.items():
+            print(f"| {host} | {', '.join(names)} | {cells} |", flush=True)
     print(f"\n{unequal} rows differ")
     sys.exit(unequal > 0)
 

@@ -3,9 +3,12 @@
 import lightgbm as lgb
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow as pa
 import pytest
 import xgboost as xgb
 from matplotlib import pyplot as plt
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
@@ -271,6 +274,32 @@ def test_a_calibrated_ranker_learns_from_scores_of_unseen_queries():
     assert losses[0] < losses[1]
     with pytest.raises(ValueError, match=r"^folds must be at least 2"):
         CalibratedRanker(ranker, folds=1).fit(train.X, train.y, group=train.group)
+
+
+FORMS = {
+    "list": np.ndarray.tolist,
+    "pandas": pd.DataFrame,
+    "polars": polars.DataFrame,
+    "arrow": lambda X: pa.table({f"f{j}": column for j, column in enumerate(X.T)}),
+    "csr": sparse.csr_matrix,
+    "coo": sparse.coo_array,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_calibrated_ranker_takes_every_form_of_features(form):
+    ranker = XGBRanker(n_estimators=5, n_jobs=1)
+    both = CalibratedRanker(ranker, Platt(top=4), folds=2)
+    X = DATA.X + 1.0  # no zeros, which XGBoost takes for missing in sparse matrices
+    plain = clone(both).fit(X, DATA.y, group=DATA.group)
+    made = FORMS[form](X)
+    both.fit(made, DATA.y, group=DATA.group)
+    np.testing.assert_array_equal(
+        both.predict_probability(made), plain.predict_probability(X), strict=True
+    )
+    if hasattr(made, "columns"):
+        names = getattr(made, "column_names", None) or [str(name) for name in made.columns]
+        assert both.ranker_.get_booster().feature_names == names
 
 
 def test_the_reliability_figure_holds_the_bins(lists):

@@ -29,14 +29,10 @@ from boostrank.datasets import RankingData, letor_folds, load_letor, make_rankin
 from boostrank.lab import cli, reading, runner
 from boostrank.lab.cli import objectives as objectives_command
 from boostrank.lab.cli.app import app
-from boostrank.lab.cli.parsing import (
-    accuracy_objectives,
-    parse_objectives,
-    read_params,
-    with_preset,
-)
+from boostrank.lab.cli.parsing import read_params, with_preset
 from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS, load_model
+from boostrank.lab.naming import parse_objectives
 from boostrank.lab.results import FoldResult
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.messages import CLI
@@ -472,26 +468,6 @@ def test_objectives_with_parameters() -> None:
     assert parse_objectives([], 40) is None
 
 
-def test_the_preset_names_objectives_and_rounds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = []
-
-    def run_fold(learner: Learner, fold: Any, number: int, settings: Any, on_round: Any) -> None:
-        seen.append((learner, settings.rounds, settings.fixed_rounds))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(runner, "run_fold", run_fold)
-    for extra, rounds, fixed in (([], 300, False), (["--rounds", "7", "--fixed-rounds"], 7, True)):
-        args = "compare", "--preset", "accuracy", "--baseline", "reg-shf-sdcg@xgboost", *extra
-        assert _run(*args, "--out", tmp_path).exit_code == 130
-        learner, *budget = seen.pop()
-        assert learner.objective == boostrank.RegSHFSDCG(total_rounds=rounds)
-        assert budget == [rounds, fixed]
-    made = accuracy_objectives(300)
-    assert made["shf-sdcg:perturb=None"] == boostrank.SHFSDCG(perturb=None)
-
-
 def test_the_regularized_preset_gives_way_to_params(tmp_path: Path) -> None:
     given = tmp_path / "host.json"
     given.write_text('{"lightgbm": {"feature_fraction": 0.3}}', encoding="utf-8")
@@ -522,8 +498,7 @@ def test_the_regularized_preset_gives_way_to_params(tmp_path: Path) -> None:
         (["--folds", "1,6"], "folds must lie in 1..5, got 6"),
         (["--folds", "all"], "folds are comma-separated numbers, such as 1,2; got 'all'"),
         (["--rounds", "0"], "rounds must be at least 1, got 0"),
-        (["--preset", "acuracy"], "unknown preset 'acuracy'; did you mean 'accuracy'?"),
-        (["--preset", "accuracy", "-o", "sdcg"], "pass either --preset accuracy or --objective"),
+        (["--preset", "regularised"], "unknown preset 'regularised'; did you mean 'regularized'?"),
         (["nowhere.txt"], "boostrank: nowhere.txt: no such file or directory"),
         (["--metric", "ndgc@5"], "unknown metric 'ndgc@5'; did you mean 'ndcg@5'?"),
         (["--params", "nowhere.json"], "boostrank: nowhere.json: no such file or directory"),
@@ -802,7 +777,7 @@ def test_a_progress_bar_shows_the_time_left(files: list[Path], tmp_path: Path) -
         ("train -o rankn", ["ranknet"]),
         ("compare --hosts xg", ["xgboost"]),
         ("tune --hosts xg", ["xgboost"]),
-        ("compare --preset a", ["accuracy"]),
+        ("compare --preset r", ["regularized"]),
         ("evaluate --convention letor", ["letor3", "letor4"]),
     ],
     ids=lambda value: value.split()[-1] if isinstance(value, str) else "",

@@ -171,6 +171,11 @@ def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter
     )
     assert fixed.best_round == SETTINGS.rounds != plain.best_round
     assert np.nanmean(fixed.figures["ndcg@10"]) == pytest.approx(plain.curve[-1], rel=1e-12)
+    # The curve is a mean over queries, even of what is a mean over documents elsewhere.
+    settings, held = replace(SETTINGS, metric="logloss", fixed_rounds=True), fold.validation
+    part = RankingData(held.X[3:], held.y[3:], held.qid[3:])  # one query is shorter
+    odds = runner.run_fold(learner, fold._replace(validation=part, test=part), 1, settings)
+    assert odds.figures["logloss"].mean() == pytest.approx(odds.curve[-1], rel=1e-12)
     # Nothing to learn: every tree scores all documents alike, and the first round is kept.
     flat = RankingData(np.zeros_like(fold.train.X), fold.train.y, fold.train.qid)
     constant = runner.run_fold(LEARNERS[4], fold._replace(train=flat), 1, SETTINGS)

@@ -529,9 +529,6 @@ def _(make, d, tmp_path):
 
 
 def test_the_pages_table_is_these_tests():
-    rows = re.findall(r"^\| (.+?) \|(.+)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    header, *rows = [(title, [cell.strip() for cell in cells.split("|")]) for title, cells in rows]
-    assert header[1] == ["SHF-SDCG", "REG-SHF-SDCG", "LambdaRank"]
     hosts = {}
     for host, title in WAYS:
         hosts.setdefault(title, []).append(host)
@@ -540,4 +537,10 @@ def test_the_pages_table_is_these_tests():
     for host in ("LightGBM", "XGBoost"):
         assert callable(getattr(test_dask, f"test_{host.lower()}_trains_as_on_one_worker"))
         hosts.setdefault("Dask, on two workers", []).append(host)
-    assert rows == [(title, [", ".join(names)] * len(NAMES)) for title, names in hosts.items()]
+    ways = {}
+    for title, names in hosts.items():
+        ways.setdefault(", ".join(names), []).append(title)
+    text = PAGE.read_text(encoding="utf-8")
+    assert "SHF-SDCG, REG-SHF-SDCG and LambdaRank" in text
+    _, _, *rows = re.findall(r"^\| (.+?) \| (.+) \|$|^\|---", text, re.MULTILINE)
+    assert rows == [(names, "; ".join(titles)) for names, titles in ways.items()]

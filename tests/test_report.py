@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,13 +16,14 @@ import boostrank
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.lab.folds import rotation
 from boostrank.lab.learners import Learner
+from boostrank.lab.plan import Plan
 from boostrank.lab.report import write_report
 from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
-from boostrank.lab.settings import CUTOFFS, METRICS
+from boostrank.lab.runner import Run
+from boostrank.lab.settings import CUTOFFS, METRICS, Settings
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;$^$"
 LONG = "sdcg:k=10,alpha=2.5,beta=0.75,hessian=exact,perturb=gumbel,seed=12345"
-ABOUT = {"Data": f"{EVIL}.txt; 20 queries.", "Convention": "gain 2^y - 1.", "Trees": "seed 0."}
 COMMAND = f"boostrank compare '{EVIL}.txt' --seed 0 --out {'folder/' * 40}"
 
 
@@ -65,13 +66,20 @@ def rows() -> list[Row]:
     ]
 
 
+def _run(parts: list[RankingData], rows: list[Row], failures: Sequence[Failure] = ()) -> Run:
+    folds = replace(rotation(parts), about=f"{EVIL}.txt")
+    numbers = [fold.fold for fold in rows[0].folds]
+    plan = Plan([row.learner for row in rows], folds, numbers, Settings(), [], "")
+    return Run(plan, rows=rows, failures=list(failures))
+
+
 @pytest.fixture(scope="module")
 def path(
     rows: list[Row], parts: list[RankingData], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
     failures = [Failure(Learner(f"gbrank:{EVIL}", "xgboost", boostrank.GBRank()), f"no {EVIL}")]
-    write_report(path, rows, failures, folds=rotation(parts), about=ABOUT, command=COMMAND)
+    write_report(path, _run(parts, rows, failures), COMMAND)
     return path
 
 
@@ -182,7 +190,7 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(
         for shift, folds in clear
     ]
     assert [row.verdict for row in named] == ["better", "better", "worse"]
-    write_report(tmp_path / "r.html", [base, *named], folds=rotation(parts), about={}, command="c")
+    write_report(tmp_path / "r.html", _run(parts, [base, *named]), "c")
     text = " ".join(
         "".join(_Reader((tmp_path / "r.html").read_text(encoding="utf-8")).texts).split()
     )
@@ -208,7 +216,7 @@ def test_features_are_shares_of_the_gain(
     assert f"{LONG}@lightgbm: feature 2, feature 1 feature 2 75.0 % feature 1 25.0 %" in text
     assert f"{EVIL}@xgboost: feature" not in text
     named = [replace(part, names=("bm25", EVIL)) for part in parts]
-    write_report(tmp_path / "r.html", rows, folds=rotation(named), about={}, command="c")
+    write_report(tmp_path / "r.html", _run(named, rows), "c")
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
     tables = _Reader(html).tables[1:-1]
     assert len(tables) == 3
@@ -253,9 +261,7 @@ def test_a_baseline_alone_and_a_test_part_of_one_query(
         seconds_per_round=0.001,
     )
     row = Row(Learner("regression", "xgboost", boostrank.Regression()), (one,), None, 0)
-    write_report(
-        tmp_path / "r.html", [row], folds=rotation(parts), about={}, command="boostrank compare"
-    )
+    write_report(tmp_path / "r.html", _run(parts, [row]), "boostrank compare")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "the baseline itself" in text
     assert "There are no rows other than the baseline" in text

@@ -218,10 +218,27 @@ def test_scores_of_every_form_are_those_of_the_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.csv", "qid,doc_id,score\n1,a,2\n1,b,1\n2,a,1\n1,a,.5\n", 5),
+        ("a.trec", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 a 1 1 x\n1 Q0 a 3 .5 x\n", 4),
+        ("a.txt", "1 0 2\n1 1 1\n2 0 1\n1 00 .5\n", 4),
+    ],
+)
+def test_a_document_that_a_query_has_twice_is_refused(
+    tmp_path: Path, name: str, text: str, line: int
+) -> None:
+    path = _write(tmp_path / name, text)
+    qrels = _write(tmp_path / "qrels", "1 0 a 1\n1 0 b 0\n")
+    document = "0" if name == "a.txt" else "a"
+    expected = f"{path}, line {line}: document {document} of query 1 is there twice"
+    assert expected in _fails(path, qrels)
+
+
+@pytest.mark.parametrize(
     ("scores", "data", "message"),
     [
         ("7 0 1\n7 1 1\n7 2 1\n8 0 1\n", LETOR, "no score for document 1 (from 0) of query 8"),
-        ("7 0 1\n7 0 1\n", LETOR, "line 2: document 0 of query 7 is there twice"),
         ("7 x 1\n", LETOR, "line 1: expected 'query place score'"),
         ("1\n" * 4, LETOR, "has 4 scores, but the data has 5 documents"),
         ("1\n2 3\n", LETOR, "line 2: expected one score, got '2 3'"),

@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from boostrank.messages import needs
+from boostrank.messages import load
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstandard", ".zip": "zip"}
 
@@ -73,10 +73,7 @@ def open_bytes(path: Path) -> BinaryIO:
 
         return cast(BinaryIO, lzma.open(path, "rb"))
     if kind == "zstandard":
-        try:
-            import pyarrow  # type: ignore[import-untyped]
-        except ImportError as error:
-            raise needs(f"{path}: .zst files need pyarrow", "pyarrow", error) from error
+        pyarrow = load("pyarrow", f"{path}: .zst files need pyarrow", "pyarrow")
         stream = pyarrow.input_stream(os.fspath(path), compression="zstd")
         return io.BufferedReader(stream)  # it has no lines of its own
     return _open_member(path) if kind == "zip" else open(path, "rb")

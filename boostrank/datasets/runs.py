@@ -1,7 +1,7 @@
 """Runs and judgements of documents by their ids, as TREC writes them."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,11 +70,10 @@ class Run(NamedTuple):
                     )
         if not all(map(math.isfinite, scores)):
             raise ValueError("scores must be finite")
+        _refuse_twice(qids, docs, lambda _: "")
         rows: dict[str, dict[str, float]] = {}
         for own, doc, score in zip(qids, docs, scores, strict=True):
-            if doc in rows.setdefault(own, {}):
-                raise ValueError(f"document {doc} of query {own} is there twice")
-            rows[own][doc] = score
+            rows.setdefault(own, {})[doc] = score
         return "".join(
             f"{own} Q0 {doc} {rank} {score!r} {tag}\n"
             for own, found in rows.items()
@@ -142,36 +141,62 @@ def number_of_text(where: str, what: str, text: str) -> float:
     return number
 
 
-def _grade(where: str, text: str) -> float:
-    grade = number_of_text(where, "a grade", text)
-    if not grade.is_integer():
-        raise ValueError(f"{where}: expected a whole number as grade, got {text[:40]!r}")
-    return grade
-
-
-def _score(where: str, text: str) -> float:
-    return number_of_text(where, "a score", text)
-
-
-def _read(
-    path: str | Path, form: str, doc: int, value: int, parse: Callable[[str, str], float]
-) -> tuple[Strings, Strings, Floats]:
-    """Read lines of as many fields as `form` names; refuse a document that comes twice."""
-    qid, doc_id, values = [], [], []
+def _refuse_twice(qid: Sequence[str], doc_id: Sequence[str], where: Callable[[int], str]) -> None:
+    """Refuse a document that a query has twice; `where` begins the error on an entry."""
     seen: set[tuple[str, str]] = set()
+    for entry, key in enumerate(zip(qid, doc_id, strict=True)):
+        if key in seen:
+            raise ValueError(f"{where(entry)}document {key[1]} of query {key[0]} is there twice")
+        seen.add(key)
+
+
+def read_lines(
+    path: str | Path, form: str, parse: Callable[[str, list[str]], tuple[str, float]]
+) -> tuple[Strings, Strings, Floats]:
+    """Read lines of as many fields as `form` names, the first of which is the query.
+
+    Parameters
+    ----------
+    path : path
+    form : str
+    parse : callable
+        ``parse(where, fields)`` returns the document and the number of a line; `where` is the place
+        that an error names.
+
+    Returns
+    -------
+    qid, doc_id, values : str arrays and float64 array (n_docs,)
+
+    Raises
+    ------
+    ValueError
+        For a malformed line, with its number, a document that a query has twice, and no documents.
+    """
+    numbers, qid, doc_id, values = [], [], [], []
     for number, fields in rows_of_text(path):
         where = f"{path}, line {number}"
         if len(fields) != len(form.split()):
             raise ValueError(f"{where}: expected '{form}', got {len(fields)} fields")
-        if (key := (fields[0], fields[doc])) in seen:
-            raise ValueError(f"{where}: document {key[1]} of query {key[0]} is there twice")
-        seen.add(key)
-        qid.append(key[0])
-        doc_id.append(key[1])
-        values.append(parse(where, fields[value]))
+        doc, value = parse(where, fields)
+        numbers.append(number)
+        qid.append(fields[0])
+        doc_id.append(doc)
+        values.append(value)
     if not values:
         raise ValueError(f"{path} holds no documents")
+    _refuse_twice(qid, doc_id, lambda entry: f"{path}, line {numbers[entry]}: ")
     return np.array(qid), np.array(doc_id), np.array(values)
+
+
+def _scored(where: str, fields: list[str]) -> tuple[str, float]:
+    return fields[2], number_of_text(where, "a score", fields[4])
+
+
+def _judged(where: str, fields: list[str]) -> tuple[str, float]:
+    grade = number_of_text(where, "a grade", fields[3])
+    if not grade.is_integer():
+        raise ValueError(f"{where}: expected a whole number as grade, got {fields[3][:40]!r}")
+    return fields[2], grade
 
 
 def load_run(path: str | Path) -> Run:
@@ -206,7 +231,7 @@ def load_run(path: str | Path) -> Run:
     >>> run.doc_id.tolist(), run.scores.tolist()
     (['FT911-3', 'LA012-1'], [2.5, 1.5])
     """
-    return Run(*_read(path, "query Q0 document rank score tag", 2, 4, _score))
+    return Run(*read_lines(path, "query Q0 document rank score tag", _scored))
 
 
 def load_qrels(path: str | Path) -> Qrels:
@@ -239,7 +264,7 @@ def load_qrels(path: str | Path) -> Qrels:
     >>> qrels.doc_id.tolist(), qrels.y.tolist()
     (['FT911-3', 'LA012-1'], [1.0, 0.0])
     """
-    return Qrels(*_read(path, "query 0 document grade", 2, 3, _grade))
+    return Qrels(*read_lines(path, "query 0 document grade", _judged))
 
 
 class Judged(NamedTuple):
@@ -318,4 +343,6 @@ def run_of_table(table: Any, qid: str, doc_id: str, score: str) -> Run:
     if not np.isfinite(scores).all():
         row = int(np.argmin(np.isfinite(scores)))
         raise ValueError(f"{table.where(row)}column {score!r} must be finite, got {scores[row]}")
-    return Run(ids[0].astype(str), ids[1].astype(str), scores)
+    queries, documents = (values.astype(str) for values in ids)
+    _refuse_twice(queries.tolist(), documents.tolist(), table.where)
+    return Run(queries, documents, scores)

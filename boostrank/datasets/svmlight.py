@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boostrank.datasets.files import damaged, is_damage, open_bytes, what_it_is
-from boostrank.messages import needs
+from boostrank.messages import load
 from boostrank.objectives.validation import Floats, Integers
 
 # LETOR's comments: "#docid = GX008-86-4444840 inc = 1 prob = 0.086622".
@@ -158,14 +158,10 @@ class SvmlightFile(NamedTuple):
 
 def read_features(path: Path, *, labelled: bool) -> tuple[Any, Floats, Lines]:
     """Read one file into sparse features and labels; features and their values are checked."""
-    try:
-        from sklearn.datasets import load_svmlight_file
-    except ImportError as error:
-        raise needs("reading LETOR files needs scikit-learn", "scikit-learn", error) from error
-
+    reader = load("sklearn.datasets", "reading LETOR files needs scikit-learn", "scikit-learn")
     lines = Lines(path, labelled=labelled)
     try:
-        X, y = load_svmlight_file(lines, zero_based=True)
+        X, y = reader.load_svmlight_file(lines, zero_based=True)
     except (ValueError, OverflowError) as error:
         if not lines.rows and not lines.body:  # a bad path, or an empty file and an old reader
             raise

@@ -121,32 +121,6 @@ def pairs(docs: int) -> tuple[Pair, ...]:
 
 
 @dataclass(frozen=True)
-class Timing:
-    """One line of the table.
-
-    Attributes
-    ----------
-    docs : int
-        Documents per query.
-    label, host : str
-    ours, builtin : float
-        Nanoseconds per document, medians; `builtin` is NaN beyond `LONGEST_BUILTIN`.
-    ratio : float
-        The built-in's time divided by ours, median of paired runs.
-    speedup : float
-        Our time divided by our time with all cores, median of paired runs.
-    """
-
-    docs: int
-    label: str
-    host: str
-    ours: float
-    builtin: float
-    ratio: float
-    speedup: float
-
-
-@dataclass(frozen=True)
 class Training:
     """Time of whole boosting rounds.
 
@@ -167,6 +141,25 @@ class Training:
     ours: float
     builtin: float
     ratio: float
+
+
+@dataclass(frozen=True)
+class Timing(Training):
+    """Time of the gradients alone.
+
+    Attributes
+    ----------
+    docs, label, host
+        As in `Training`.
+    ours, builtin : float
+        Nanoseconds per document, medians; `builtin` is NaN beyond `LONGEST_BUILTIN`.
+    ratio : float
+        The built-in's time divided by ours, median of paired runs.
+    speedup : float
+        Our time divided by our time with all cores, median of paired runs.
+    """
+
+    speedup: float
 
 
 @dataclass(frozen=True)
@@ -195,16 +188,24 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def _lightgbm_rounds(
-    pair: Pair, X: Any, y: Any, scores: Any, group: Any, threads: int
-) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
+def _lightgbm_booster(
+    X: Any, y: Any, group: Any, threads: int, scores: Any = None, **common: Any
+) -> Callable[..., Any]:
+    """Return what makes a booster from its own parameters."""
     lightgbm = import_host("lightgbm")
-    common = {"num_leaves": 2, "verbosity": -1, "num_threads": threads, "metric": "None"}
+    common |= {"verbosity": -1, "num_threads": threads, "metric": "None"}
 
     def booster(**params: Any) -> Any:
         data = lightgbm.Dataset(X, y, group=group, init_score=scores, params=common).construct()
         return lightgbm.Booster(common | params, data)
 
+    return booster
+
+
+def _lightgbm_rounds(
+    pair: Pair, X: Any, y: Any, scores: Any, group: Any, threads: int
+) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
+    booster = _lightgbm_booster(X, y, group, threads, scores, num_leaves=2)
     builtin = booster(objective=pair.builtin, **dict(pair.params))
     plain = booster(objective="regression", boost_from_average=False)
     data = plain.train_set
@@ -212,26 +213,55 @@ def _lightgbm_rounds(
     return builtin.update, plain.update, lambda: pair.objective(preds, data)
 
 
-def _xgboost_rounds(
-    pair: Pair, X: Any, y: Any, scores: Any, group: Any, threads: int
-) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
+def _lightgbm_training(
+    pair: Pair, X: Any, y: Any, group: Any, n_leaves: int, threads: int
+) -> tuple[Callable[[], object], Callable[[], object]]:
+    booster = _lightgbm_booster(X, y, group, threads, num_leaves=n_leaves, force_col_wise=True)
+    builtin = booster(objective=pair.builtin, **dict(pair.params))
+    ours = booster(objective="none")
+    return builtin.update, lambda: ours.update(fobj=pair.objective)
+
+
+def _xgboost_update(
+    X: Any, y: Any, group: Any, threads: int, scores: Any = None, **common: Any
+) -> tuple[Any, Callable[..., Callable[[], object]]]:
+    """Return the data, and what makes the next round of a booster from its own parameters."""
     xgboost = import_host("xgboost")
     matrix = xgboost.QuantileDMatrix(
         X, y, group=group, base_margin=scores, nthread=threads, max_bin=256
     )
-    common = {"max_depth": 1, "nthread": threads, "base_score": 0, "disable_default_eval_metric": 1}
+    common |= {"nthread": threads, "base_score": 0, "disable_default_eval_metric": 1}
 
-    def update(**params: Any) -> Callable[[], object]:
+    def update(fobj: Objective | None = None, **params: Any) -> Callable[[], object]:
         booster = xgboost.Booster(common | params, [matrix])
-        rounds = iter(range(1_000_000))
-        return lambda: booster.update(matrix, next(rounds))
+        rounds = count()
+        return lambda: booster.update(matrix, next(rounds), fobj=fobj)
 
+    return matrix, update
+
+
+def _xgboost_rounds(
+    pair: Pair, X: Any, y: Any, scores: Any, group: Any, threads: int
+) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
+    matrix, update = _xgboost_update(X, y, group, threads, scores, max_depth=1)
     preds = scores.astype(np.float32)
     ours = count()  # only the first iteration looks for labels that are not grades
     return (
         update(objective=pair.builtin, **dict(pair.params)),
         update(objective="reg:squarederror"),
         lambda: pair.objective(next(ours), preds, matrix),
+    )
+
+
+def _xgboost_training(
+    pair: Pair, X: Any, y: Any, group: Any, n_leaves: int, threads: int
+) -> tuple[Callable[[], object], Callable[[], object]]:
+    _, update = _xgboost_update(
+        X, y, group, threads, max_leaves=n_leaves, max_depth=0, grow_policy="lossguide"
+    )
+    return (
+        update(objective=pair.builtin, **dict(pair.params)),
+        update(pair.objective, objective="rank:pairwise"),
     )
 
 
@@ -461,46 +491,3 @@ def measure_huge(
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
         yield HugeCall(objective=name, n_docs=total, seconds=seconds, bytes=peak / total)
-
-
-def _lightgbm_training(
-    pair: Pair, X: Any, y: Any, group: Any, n_leaves: int, threads: int
-) -> tuple[Callable[[], object], Callable[[], object]]:
-    lightgbm = import_host("lightgbm")
-    common = {
-        "num_leaves": n_leaves,
-        "verbosity": -1,
-        "num_threads": threads,
-        "metric": "None",
-        "force_col_wise": True,
-    }
-
-    def booster(**params: Any) -> Any:
-        data = lightgbm.Dataset(X, y, group=group, params=common)
-        return lightgbm.Booster(common | params, data)
-
-    builtin = booster(objective=pair.builtin, **dict(pair.params))
-    ours = booster(objective="none")
-    return builtin.update, lambda: ours.update(fobj=pair.objective)
-
-
-def _xgboost_training(
-    pair: Pair, X: Any, y: Any, group: Any, n_leaves: int, threads: int
-) -> tuple[Callable[[], object], Callable[[], object]]:
-    xgboost = import_host("xgboost")
-    matrix = xgboost.QuantileDMatrix(X, y, group=group, nthread=threads, max_bin=256)
-    common = {
-        "max_leaves": n_leaves,
-        "max_depth": 0,
-        "grow_policy": "lossguide",
-        "nthread": threads,
-        "base_score": 0,
-        "disable_default_eval_metric": 1,
-    }
-    builtin = xgboost.Booster(common | {"objective": pair.builtin} | dict(pair.params), [matrix])
-    ours = xgboost.Booster(common | {"objective": "rank:pairwise"}, [matrix])
-    rounds, our_rounds = count(), count()
-    return (
-        lambda: builtin.update(matrix, next(rounds)),
-        lambda: ours.update(matrix, next(our_rounds), fobj=pair.objective),
-    )

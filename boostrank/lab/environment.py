@@ -3,7 +3,6 @@
 import platform
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from boostrank.messages import needs
+from boostrank.messages import load
 
 
 def package_of(host: str) -> str:
@@ -23,10 +22,7 @@ def package_of(host: str) -> str:
 
 def import_host(name: str) -> Any:
     """Return a host's module, or say how to install it."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise needs(f"{name} is not installed", package_of(name), error) from error
+    return load(name, f"{name} is not installed", package_of(name))
 
 
 def installed(hosts: Iterable[str]) -> list[str]:

@@ -60,7 +60,6 @@ class LightGBMModel(Model):
 
     @staticmethod
     def shared(settings: Settings) -> dict[str, Any]:
-        """Return the settings; see `Model.shared`."""
         return {
             "metric": "None",
             "learning_rate": settings.learning_rate,
@@ -134,30 +133,25 @@ class LightGBMModel(Model):
 
     @classmethod
     def load(cls, path: Path, content: bytes, threads: int) -> Self:
-        """Read a model; see `Model.load`."""
         import_host("lightgbm")
         booster = lightgbm_booster(path, content)
         cls._check_outputs(path, booster.num_model_per_iteration())
         return cls(booster, threads)
 
     def save(self, path: Path) -> None:
-        """Write the model; see `Model.save`."""
         write_file(path, self.booster.model_to_string().encode())  # LightGBM ignores a full disk
 
     @property
     def n_features(self) -> int:
-        """Features; see `Model.n_features`."""
         return int(self.booster.num_feature())
 
     @property
     def feature_names(self) -> list[str]:
-        """Names; see `Model.feature_names`."""
         names: list[str] = self.booster.feature_name()
         return [] if names[:1] == ["Column_0"] else names
 
     @property
     def categories(self) -> dict[str, list[str]]:
-        """Words; see `Model.categories`."""
         columns = self.booster.params.get("categorical_feature", ())
         lists = self.booster.pandas_categorical or ()
         if len(columns) != len(lists):
@@ -167,7 +161,6 @@ class LightGBMModel(Model):
 
     @property
     def n_trees(self) -> int:
-        """Trees; see `Model.n_trees`."""
         best = int(self.booster.best_iteration)  # after early stopping
         return best if best > 0 else int(self.booster.num_trees())
 
@@ -181,17 +174,14 @@ class LightGBMModel(Model):
         return scores
 
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
-        """Scores; see `Model.predict`."""
         return self._predict(X, 0, self.n_trees if rounds is None else rounds)
 
     def staged(self, X: Floats) -> Iterator[Floats]:
-        """Scores after each tree; see `Model.staged`."""
         scores = np.zeros(len(X))
         for tree in range(self.n_trees):
             scores = scores + self._predict(X, tree, 1)
             yield scores
 
     def importance(self, rounds: int) -> Floats:
-        """Gains; see `Model.importance`."""
         gains = self.booster.feature_importance("gain", iteration=rounds)
         return np.asarray(gains, dtype=np.float64)

@@ -13,7 +13,6 @@ from boostrank.lab.folds import Folds, note_on_time
 from boostrank.lab.learners import Learner, baseline_first, learners, refusal
 from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
-from boostrank.metrics import evaluate
 from boostrank.metrics.definitions import METRICS, parse_name
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import FOR_NUMBERS, Floats
@@ -161,14 +160,7 @@ def counted_queries(data: RankingData, settings: Settings) -> Counted:
     """Tell for each query whether it counts in the metric: whether its value is not NaN."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of labels, which the evaluation of scores repeats
-        values = evaluate(
-            np.zeros(len(data.y)),
-            data.y,
-            data.group,
-            (settings.metric,),
-            **settings.rules,
-            per_query=True,
-        )
+        values = settings.measure(np.zeros(len(data.y)), data, (settings.metric,))
     return ~np.isnan(values[settings.metric])
 
 

@@ -6,7 +6,7 @@ The page inverts them for readers who prefer a dark one.
 
 import base64
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -27,12 +27,12 @@ from boostrank.lab.plot.comparisons import (
     row_styles,
 )
 from boostrank.lab.plot.files import draw_rounds, draw_test
-from boostrank.lab.results import Failure, Row, best_first, holm_p_values
+from boostrank.lab.results import Row, best_first, holm_p_values
 from boostrank.lab.runner import Run
-from boostrank.lab.settings import CUTOFFS, METRICS, sign_of
+from boostrank.lab.settings import CUTOFFS, sign_of
 from boostrank.lab.stats import SIGNIFICANT
 from boostrank.lab.words import comparison_in_words
-from boostrank.messages import needs
+from boostrank.messages import load
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,11 +52,7 @@ class _Figure(NamedTuple):
 
 
 def _load_jinja() -> Any:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise needs("the report needs Jinja2", "jinja2", error) from error
-    return jinja2
+    return load("jinja2", "the report needs Jinja2", "jinja2")
 
 
 def check_packages() -> None:
@@ -70,48 +66,18 @@ def write_files(folder: Path, run: Run, command: str) -> list[Path]:
     rounds, test, report = (folder / name for name in ("validation.png", "test.png", "report.html"))
     draw_rounds(run.rows, rounds)
     draw_test(run.rows, test)
-    write_report_of(run, report, command)
+    write_report(report, run, command)
     return [rounds, test, report]
 
 
-def write_report_of(run: Run, path: Path, command: str) -> None:
-    """Write the report of a comparison that has run; see `write_report`."""
-    write_report(
-        path,
-        run.rows,
-        run.failures,
-        metrics=run.plan.settings.metrics,
-        folds=run.plan.folds,
-        about=comparison_in_words(run.plan, run.rows),
-        command=command,
-    )
-
-
-def write_report(
-    path: Path,
-    rows: Sequence[Row],
-    failures: Sequence[Failure] = (),
-    *,
-    metrics: Sequence[str] = METRICS,
-    folds: Folds,
-    about: Mapping[str, str],
-    command: str,
-) -> None:
-    """Write the report of a comparison.
+def write_report(path: Path, run: Run, command: str) -> None:
+    """Write the report of a comparison that has run.
 
     Parameters
     ----------
     path : Path
         Where to write the HTML file.
-    rows : sequence of Row
-        The baseline and the rows tested against it, over the same folds.
-    failures : sequence of Failure, default ()
-    metrics : sequence of str, default `METRICS`
-        Shown in the table, next to the metric that rows are compared by.
-    folds : Folds
-        What the rows were trained and tested on.
-    about : mapping of str to str
-        What was compared, and how: sentences by subject.
+    run : Run
     command : str
         The command that repeats the comparison.
 
@@ -122,6 +88,7 @@ def write_report(
     OSError
         If the file cannot be written.
     """
+    rows, folds = run.rows, run.plan.folds
     jinja2 = _load_jinja()
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -134,10 +101,10 @@ def write_report(
     html = template.render(
         rows=ranked,
         baseline=baseline,
-        failures=failures,
+        failures=run.failures,
         orders={
             name: "descending" if sign_of(name) > 0 else "ascending"
-            for name in (baseline.metric, *metrics)
+            for name in (baseline.metric, *run.plan.settings.metrics)
         },
         chosen_by=baseline.metric,
         verdict=_verdict(ranked, baseline),
@@ -148,7 +115,7 @@ def write_report(
         differences=[(row, _differences(row), _most(row)) for row in ranked if row is not baseline],
         features=_features(ranked, folds.data.names),
         folds=_splits(folds, [fold.fold for fold in baseline.folds]),
-        about=about,
+        about=comparison_in_words(run.plan, rows),
         command=command,
     )
     write_file(path, html.encode("utf-8", "surrogateescape"))  # it may name a path

@@ -29,7 +29,6 @@ class CatBoostModel(Model):
 
     @staticmethod
     def shared(settings: Settings) -> dict[str, Any]:
-        """Return the settings; see `Model.shared`."""
         return {
             "learning_rate": settings.learning_rate,
             "thread_count": settings.threads,
@@ -67,7 +66,6 @@ class CatBoostModel(Model):
 
     @classmethod
     def load(cls, path: Path, content: bytes, threads: int) -> "CatBoostModel":
-        """Read a model; see `Model.load`."""
         catboost = import_host("catboost")
         booster = catboost.CatBoost()
         try:
@@ -77,26 +75,21 @@ class CatBoostModel(Model):
         return cls(booster, threads)
 
     def save(self, path: Path) -> None:
-        """Write the model; see `Model.save`."""
         self.booster.save_model(str(path))
 
     @property
     def n_features(self) -> int:
-        """Features; see `Model.n_features`."""
         return len(self.booster.feature_names_)
 
     @property
     def feature_names(self) -> list[str]:
-        """Names; see `Model.feature_names`."""
         return []  # the data is handed over without names
 
     @property
     def n_trees(self) -> int:
-        """Trees; see `Model.n_trees`."""
         return int(self.booster.tree_count_)
 
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
-        """Scores; see `Model.predict`."""
         last = self.n_trees if rounds is None else rounds
         if last == 0:  # to CatBoost, an end of 0 means all trees
             return np.zeros(len(X))
@@ -104,7 +97,6 @@ class CatBoostModel(Model):
         return scores
 
     def staged(self, X: Floats) -> Iterator[Floats]:
-        """Scores after each tree; see `Model.staged`."""
         yield from self.booster.staged_predict(X, thread_count=self.threads)
 
 

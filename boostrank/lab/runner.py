@@ -23,7 +23,6 @@ from boostrank.lab.results import Failure, FoldResult, Row
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings, sign_of
 from boostrank.lab.words import one_line
-from boostrank.metrics import evaluate
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats
 
@@ -65,38 +64,23 @@ def run_fold(
             on_round,
         )
 
-    validation, test = fold.validation, fold.test
-
     def chosen_metric(scores: Floats) -> float:
-        values = evaluate(
-            scores,
-            validation.y,
-            validation.group,
-            (settings.metric,),
-            **settings.rules,
-        )
-        value: float = values[settings.metric]
-        return value
+        values = settings.measure(scores, fold.validation, (settings.metric,))
+        return float(np.nanmean(values[settings.metric]))
 
-    curve = np.array([chosen_metric(scores) for scores in model.staged(validation.X)])
+    curve = np.array([chosen_metric(scores) for scores in model.staged(fold.validation.X)])
     best_round = (
         len(curve)
         if settings.fixed_rounds
         else int(np.argmax(sign_of(settings.metric) * curve)) + 1
     )
+    test = fold.test
     return FoldResult(
         fold=number,
         curve=curve,
         best_round=best_round,
         qid=test.qid[np.cumsum(test.group) - test.group],
-        figures=evaluate(
-            model.predict(test.X, best_round),
-            test.y,
-            test.group,
-            settings.measured,
-            **settings.rules,
-            per_query=True,
-        ),
+        figures=settings.measure(model.predict(test.X, best_round), test, settings.measured),
         seconds_per_round=seconds / settings.rounds,
         importance=model.importance(best_round),
         chosen=model.choice.objective.signal if model.choice else "",

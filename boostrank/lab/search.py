@@ -21,8 +21,7 @@ from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.search_space import Space, learner_space, split_params
 from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
-from boostrank.messages import needs, warn
-from boostrank.metrics import evaluate
+from boostrank.messages import load, warn
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.base import listed
 from boostrank.objectives.validation import Floats, Integers, check_count, check_flag
@@ -227,14 +226,7 @@ def cross_validate(
         for m in range(1, settings.rounds + 1):
             scores = next(stages, scores)  # LightGBM stops when nothing can be split
             if m in marks:
-                values = evaluate(
-                    scores,
-                    part.y,
-                    part.group,
-                    (settings.metric,),
-                    **settings.rules,
-                    per_query=True,
-                )
+                values = settings.measure(scores, part, (settings.metric,))
                 result[test, marks.index(m)] = values[settings.metric]
 
     with ThreadPoolExecutor(job.n_jobs) as pool:
@@ -251,14 +243,6 @@ def _quiet(optuna: Any) -> Iterator[None]:
         yield
     finally:
         optuna.logging.set_verbosity(before)
-
-
-def _import_optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise needs("tuning needs Optuna", "optuna", error) from error
-    return optuna
 
 
 def tune(
@@ -329,7 +313,7 @@ def tune(
     ImportError
         Without Optuna or the learner's host.
     """
-    optuna = _import_optuna()
+    optuna = load("optuna", "tuning needs Optuna", "optuna")
     import_host(learner.host)
     check_count("n_trials", n_trials)
     settings = Settings(

@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numba
 
+from boostrank.datasets import RankingData
 from boostrank.hosts.metric import metric
 from boostrank.lab.stats import TESTS
-from boostrank.metrics import CONVENTIONS
+from boostrank.metrics import CONVENTIONS, evaluate
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.definitions import parse_name
 from boostrank.objectives.validation import (
@@ -136,6 +137,15 @@ class Settings:
         """The metrics of every test query: `metrics`, and NDCG at all `CUTOFFS` for the figures."""
         ndcg = [f"ndcg@{k}" for k in CUTOFFS] if self.graded else []
         return tuple(dict.fromkeys((*self.metrics, *ndcg)))
+
+    def measure(
+        self, scores: Floats, data: RankingData, metrics: Sequence[str]
+    ) -> dict[str, Floats]:
+        """Return metrics of every query, by the rules; NaN where one does not count.
+
+        Their mean over queries is what a comparison or a search goes by.
+        """
+        return evaluate(scores, data.y, data.group, metrics, **self.rules, per_query=True)
 
     def for_labels(self, labels: Floats, *, chosen: bool) -> Self:
         """Return the settings with the metrics that these labels allow.

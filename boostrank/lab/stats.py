@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from boostrank.messages import needs
+from boostrank.messages import load
 from boostrank.objectives.validation import Floats
 
 RESAMPLES = 10_000
@@ -45,22 +45,19 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisatio
     ImportError
         Without SciPy.
     """
-    try:
-        from scipy.stats import binomtest, permutation_test, ttest_1samp
-    except ImportError as error:
-        raise needs("the paired test needs SciPy", "scipy", error) from error
+    stats = load("scipy.stats", "the paired test needs SciPy", "scipy")
     pairs = ~(np.isnan(a) | np.isnan(b))
     difference = (a - b)[pairs]
     if len(difference) < 2 or not difference.any():
         return 1.0
     if test == "sign":
         differing = np.count_nonzero(difference)
-        return float(binomtest(np.count_nonzero(difference > 0.0), differing).pvalue)
+        return float(stats.binomtest(np.count_nonzero(difference > 0.0), differing).pvalue)
     if test == "t":
         with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of equal differences
-            return float(ttest_1samp(difference, 0.0).pvalue)
-    found = permutation_test(
+            return float(stats.ttest_1samp(difference, 0.0).pvalue)
+    found = stats.permutation_test(
         (difference,),
         np.mean,
         permutation_type="samples",  # one sample of differences: every sign may change

@@ -61,7 +61,6 @@ class XGBoostModel(Model):
 
     @staticmethod
     def shared(settings: Settings) -> dict[str, Any]:
-        """Return the settings; see `Model.shared`."""
         return {
             "base_score": 0,
             "learning_rate": settings.learning_rate,
@@ -143,29 +142,24 @@ class XGBoostModel(Model):
 
     @classmethod
     def load(cls, path: Path, content: bytes, threads: int) -> Self:
-        """Read a model; see `Model.load`."""
         import_host("xgboost")
         booster = xgboost_booster(path, content, {"nthread": threads})
         cls._check_outputs(path, outputs_of_xgboost(json.loads(booster.save_config())["learner"]))
         return cls(booster, threads)
 
     def save(self, path: Path) -> None:
-        """Write the model; see `Model.save`."""
         write_file(path, self.booster.save_raw("json" if path.suffix == ".json" else "ubj"))
 
     @property
     def n_features(self) -> int:
-        """Features; see `Model.n_features`."""
         return int(self.booster.num_features())
 
     @property
     def feature_names(self) -> list[str]:
-        """Names; see `Model.feature_names`."""
         return list(self.booster.feature_names or ())
 
     @property
     def categories(self) -> dict[str, list[str]]:
-        """Words; see `Model.categories`."""
         if "c" not in (self.booster.feature_types or ()):
             return {}
         # Without Arrow, XGBoost hands over an object that only XGBoost can read.
@@ -175,7 +169,6 @@ class XGBoostModel(Model):
 
     @property
     def n_trees(self) -> int:
-        """Trees; see `Model.n_trees`."""
         return int(self.booster.num_boosted_rounds())
 
     def _matrix(self, X: Floats) -> Any:
@@ -191,19 +184,16 @@ class XGBoostModel(Model):
         )
 
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
-        """Scores; see `Model.predict`."""
         rounds = rounds or 0  # 0 is all of them, also in a linear model, which has no rounds
         scores = self.booster.predict(self._matrix(X), iteration_range=(0, rounds))
         return np.asarray(scores, dtype=np.float64)
 
     def importance(self, rounds: int) -> Floats:
-        """Gains; see `Model.importance`."""
         gains = self.booster[:rounds].get_score(importance_type="total_gain")
         names = self.feature_names or [f"f{i}" for i in range(self.n_features)]
         return np.array([gains.get(name, 0.0) for name in names], dtype=np.float64)
 
     def staged(self, X: Floats) -> Iterator[Floats]:
-        """Scores after each tree; see `Model.staged`."""
         # XGBoost sums in float32, and so does this: the sums and their ties are the same.
         matrix = self._matrix(X)
         scores = np.zeros(len(X), dtype=np.float32)

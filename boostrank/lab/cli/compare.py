@@ -35,6 +35,7 @@ from boostrank.lab.cli.options import (
     MinDocs,
     Params,
     Qid,
+    Rounds,
     Seed,
     Threads,
     completion,
@@ -49,9 +50,7 @@ from boostrank.lab.cli.output import (
     progress_bar,
 )
 from boostrank.lab.cli.parsing import (
-    PRESET_ROUNDS,
     PRESETS,
-    accuracy_objectives,
     check_gap,
     columns,
     parse_folds,
@@ -70,7 +69,6 @@ from boostrank.lab.runner import Run, running
 from boostrank.lab.settings import Settings
 from boostrank.lab.stats import TESTS
 from boostrank.lab.words import LEFT_OUT, comparison_in_words
-from boostrank.objectives import Objective
 from boostrank.registry import objective_names
 
 EXAMPLES = """
@@ -125,8 +123,7 @@ def compare(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="regularized: tree parameters of boostrank.presets for every row. accuracy: the "
-            "objectives of docs/accuracy.md, 300 rounds.",
+            help="regularized: tree parameters of boostrank.presets for every row.",
             autocompletion=completion(lambda: PRESETS),
             rich_help_panel=LEARNERS,
         ),
@@ -145,12 +142,7 @@ def compare(
     ] = None,
     forward: Forward = False,
     gap: Gap = 0,
-    rounds: Annotated[
-        int | None,
-        typer.Option(
-            help=f"Number of trees; {Settings.rounds}, or the preset's.", rich_help_panel=TREES
-        ),
-    ] = None,
+    rounds: Rounds = Settings.rounds,
     fixed_rounds: Annotated[
         bool,
         typer.Option(
@@ -223,8 +215,6 @@ def compare(
     """
     if json_ and latex:
         raise ValueError("pass either --json or --latex, not both")
-    if rounds is None:
-        rounds = PRESET_ROUNDS if preset == "accuracy" else Settings.rounds
     first, *others = parse_words(metric or Settings.metric)
     own_hosts = None if hosts is None else parse_words(hosts)
     settings = Settings(
@@ -242,7 +232,7 @@ def compare(
         test=test,
         params=with_preset(preset, read_params(params, own_hosts or ())),
     )
-    named = _named(objective or [], preset, rounds)
+    named = parse_objectives(objective or [], rounds)
     check_gap(forward, gap)
     split, numbers = read_folds(
         data or None,
@@ -279,9 +269,7 @@ def compare(
         raise typer.Exit(INTERRUPTED) from None
 
     trained_on = ",".join(dict.fromkeys(learner.host for learner in plan.queue))
-    command = command_line(
-        context, rounds=rounds, hosts=trained_on, metric=metric or plan.settings.metric
-    )
+    command = command_line(context, hosts=trained_on, metric=metric or plan.settings.metric)
     written = write_files(out, run, command)
     if json_:
         _print_as_json(run, command)
@@ -291,16 +279,6 @@ def compare(
         _print(run, written)
     if run.failures:
         raise typer.Exit(FAILED)
-
-
-def _named(objective: list[str], preset: str | None, rounds: int) -> dict[str, Objective] | None:
-    """Return what the user has named, or None."""
-    named = parse_objectives(objective, rounds)
-    if preset == "accuracy":
-        if named:
-            raise ValueError("pass either --preset accuracy or --objective, not both")
-        return accuracy_objectives(rounds)
-    return named
 
 
 def _train(run: Run, *, debug: bool) -> None:

@@ -95,7 +95,8 @@ Hosts = Annotated[
     str | None,
     typer.Option(
         help="Hosts, comma-separated. By default those of lightgbm and xgboost that are "
-        "installed; compare also takes catboost, for CatBoost's own objectives.",
+        "installed, for tune only the first of them; compare also takes catboost, for CatBoost's "
+        "own objectives.",
         autocompletion=completion(lambda: TRAINERS),
         rich_help_panel=LEARNERS,
     ),

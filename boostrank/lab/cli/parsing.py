@@ -7,25 +7,11 @@ from typing import Any
 
 from boostrank import presets
 from boostrank.datasets.tables import Columns
-from boostrank.lab.naming import parse_objectives
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
-from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice
 
-PRESETS = ("regularized", "accuracy")
-#: As many as in the published comparisons; enough to see which objectives overfit.
-PRESET_ROUNDS = 300
-
-
-def accuracy_objectives(rounds: int) -> dict[str, Objective]:
-    """Return what ``--preset accuracy`` compares: defaults, and SHF-SDCG without noise."""
-    made = parse_objectives(
-        ["blend,sdcg,shf-sdcg,shf-sdcg:perturb=None,reg-shf-sdcg,lambdarank,ranknet,gbrank"],
-        rounds,
-    )
-    assert made is not None
-    return made
+PRESETS = ("regularized",)
 
 
 def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -62,10 +48,9 @@ def with_preset(preset: str | None, params: dict[str, dict[str, Any]]) -> dict[s
 
     Parameters of the preset that have an option of their own, such as ``--leaves``, are left out.
     """
-    if preset is not None:
-        check_choice("preset", preset, PRESETS)
-    if preset != "regularized":
+    if preset is None:
         return params
+    check_choice("preset", preset, PRESETS)
     chosen = {}
     for host, model in TRAINERS.items():
         options = model.shared(Settings())

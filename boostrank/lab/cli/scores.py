@@ -8,7 +8,7 @@ import numpy as np
 
 from boostrank.datasets import Qrels, RankingData, Run, load_qrels, load_run
 from boostrank.datasets.letor import load_letor
-from boostrank.datasets.runs import number_of_text, rows_of_text, run_of_table
+from boostrank.datasets.runs import number_of_text, read_lines, rows_of_text, run_of_table
 from boostrank.datasets.tables import Columns, are_tables, is_table, judgements, read_tables
 from boostrank.objectives.validation import Floats
 
@@ -16,7 +16,7 @@ from boostrank.objectives.validation import Floats
 class Places(NamedTuple):
     """Scores of RankLib: by the query, and the document's place in it, from 0."""
 
-    scores: dict[tuple[str, int], float]
+    scores: dict[tuple[str, str], float]
 
 
 def read_scores(path: Path, columns: Columns, score: str) -> Floats | Places | Run:
@@ -47,19 +47,19 @@ def _fields(path: Path) -> int:
 
 
 def _read_places(path: Path) -> Places:
-    scores: dict[tuple[str, int], float] = {}
-    for number, fields in rows_of_text(path):
-        where = f"{path}, line {number}"
-        if len(fields) != 3 or not fields[1].isdecimal():
-            raise ValueError(
-                f"{where}: expected 'query place score' as RankLib writes it, the place from 0, "
-                f"got {' '.join(fields)[:40]!r}"
-            )
-        key = (fields[0], int(fields[1]))
-        if key in scores:
-            raise ValueError(f"{where}: document {key[1]} of query {key[0]} is there twice")
-        scores[key] = number_of_text(where, "a score", fields[2])
-    return Places(scores)
+    qid, place, scores = read_lines(path, "query place score", _placed)
+    return Places(
+        dict(zip(zip(qid.tolist(), place.tolist(), strict=True), scores.tolist(), strict=True))
+    )
+
+
+def _placed(where: str, fields: list[str]) -> tuple[str, float]:
+    if not fields[1].isdecimal():
+        raise ValueError(
+            f"{where}: expected 'query place score' as RankLib writes it, the place from 0, "
+            f"got {' '.join(fields)[:40]!r}"
+        )
+    return str(int(fields[1])), number_of_text(where, "a score", fields[2])
 
 
 def read_qrels(data: Sequence[Path], columns: Columns) -> Qrels:
@@ -105,7 +105,7 @@ def with_data(
 def _in_places(path: Path, places: Places, data: RankingData) -> Floats:
     ends = np.cumsum(data.group)
     place = np.arange(len(data.y)) - np.repeat(ends - data.group, data.group)
-    keys = list(zip(data.qid.astype(str).tolist(), place.tolist(), strict=True))
+    keys = list(zip(data.qid.astype(str).tolist(), place.astype(str).tolist(), strict=True))
     for key in keys:
         if key not in places.scores:
             raise ValueError(

@@ -32,7 +32,6 @@ from boostrank.lab.cli.output import (
     progress_bar,
 )
 from boostrank.lab.cli.parsing import (
-    PRESET_ROUNDS,
     check_gap,
     columns,
     parse_gain,
@@ -78,7 +77,7 @@ def tune(
     ] = None,
     hosts: Hosts = None,
     trials: Annotated[int, typer.Option(help="Parameter sets to try, the defaults first.")] = 50,
-    rounds: Annotated[int, typer.Option(help="Number of trees to choose from.")] = PRESET_ROUNDS,
+    rounds: Annotated[int, typer.Option(help="Number of trees to choose from.")] = 300,
     folds: Annotated[int, typer.Option(help="Folds of whole queries.")] = N_PARTS,
     repeats: Annotated[int, typer.Option(help="Cross-validation repeats, with other folds.")] = 3,
     forward: Forward = False,

@@ -4,11 +4,12 @@ Matplotlib is imported when something is drawn, pyplot only when a figure is mad
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boostrank.messages import needs
+from boostrank.messages import load
 from boostrank.objectives.validation import Floats
 
 if TYPE_CHECKING:
@@ -35,11 +36,8 @@ ANY_BACKGROUND: Mapping[str, Any] = {
 
 def load_matplotlib() -> Any:
     """Return Matplotlib, or say how to install it."""
-    try:
-        import matplotlib.figure
-    except ImportError as error:
-        raise needs("figures need Matplotlib", "matplotlib", error) from error
-    return matplotlib
+    load("matplotlib.figure", "figures need Matplotlib", "matplotlib")  # brings `axes` too
+    return import_module("matplotlib")
 
 
 def start_axes(ax: "Axes | None") -> "Axes":
