@@ -572,7 +572,7 @@ def default_metric(objective: Any, labels: Any) -> Metric:
     It counts a label as the objective's own `gain` does.
     """
     made = _made(objective, {}, rounds=1)
-    usual = metric(DEFAULT_METRIC, gain=getattr(made, "gain", None) if made.counts_gains else None)
+    usual = metric(DEFAULT_METRIC, gain=made._gain if made.counts_gains else None)
     if made.contract.labels != NUMBERS:
         return usual
     values = np.asarray(labels)
