@@ -147,6 +147,14 @@ def check_group(group: Any, n_docs: int) -> Integers:
     return boundaries
 
 
+def differ(labels: Floats, boundaries: Integers) -> npt.NDArray[np.bool_]:
+    """Tell for each query, from `check_group`, whether it has two different labels."""
+    n_queries = len(boundaries) - 1
+    query = np.repeat(np.arange(n_queries), np.diff(boundaries))
+    changes = (labels[1:] != labels[:-1]) & (query[1:] == query[:-1])
+    return np.asarray(np.bincount(query[1:][changes], minlength=n_queries) > 0)
+
+
 def check_weight(weight: Any, n_docs: int, n_queries: int) -> Floats:
     """Return weights as float64, finite and not negative, one per query or per document."""
     array = _contiguous(_vector("weight", weight))
