@@ -132,12 +132,13 @@ class Platt(_Calibrator):
         centre, unit = scores.mean(), scores.std() or 1.0
         column = ((scores - centre) / unit)[:, None]
         classes = np.repeat([1, 0], len(t))
-        shares = np.concatenate([t * weight, (1.0 - t) * weight])
         if not (t * weight).any() or not ((1.0 - t) * weight).any():
             raise ValueError(
                 "y must hold relevant documents and others: if all are alike, they cannot show "
                 "how probability depends on scores"
             )
+        weight = weight / weight.mean()  # so that the penalty does not depend on their unit
+        shares = np.concatenate([t * weight, (1.0 - t) * weight])
         model = LogisticRegression(C=1e6)
         model.fit(np.concatenate([column, column]), classes, sample_weight=shares)
         slope = float(model.coef_[0, 0]) / unit

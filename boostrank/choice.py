@@ -17,7 +17,15 @@ from boostrank.hosts.rankers import Rows, take
 from boostrank.metrics import evaluate
 from boostrank.objectives import Blend, Objective
 from boostrank.objectives.blend import AUTO, SETTINGS
-from boostrank.objectives.validation import Floats, Integers, check_count, check_positive
+from boostrank.objectives.validation import (
+    Floats,
+    Integers,
+    check_count,
+    check_group,
+    check_labels,
+    check_positive,
+    differ,
+)
 
 #: Fewer queries than this, with something to rank, cannot tell the settings apart.
 LEAST_QUERIES = 50
@@ -138,12 +146,12 @@ def choose_signal(
     rate = check_positive("learning_rate", learning_rate)
     longer = max(1.0, min(SPEED_UP, LARGEST_RATE / rate))
     rounds, rate = max(1, round(WAY * rounds / longer)), rate * longer
-    y, sizes = np.asarray(labels, np.float64), np.asarray(group)
-    starts = np.cumsum(sizes) - sizes
-    differ = np.maximum.reduceat(y, starts) > np.minimum.reduceat(y, starts)
+    y = check_labels(labels, np.size(labels), objective.contract.labels)
+    boundaries = check_group(group, len(y))
+    sizes, counted = np.diff(boundaries), differ(y, boundaries)
     middle = objective.replace(signal=MIDDLE)
-    if differ.sum() < LEAST_QUERIES:
-        return Choice(middle, {}, int(differ.sum()))
+    if counted.sum() < LEAST_QUERIES:
+        return Choice(middle, {}, int(counted.sum()))
     halves = group_folds(sizes, 2, seed=objective.seed)
 
     def figures(signal: str) -> Floats:
@@ -151,7 +159,7 @@ def choose_signal(
         for train, test in halves:
             scores[test] = fit(objective.replace(signal=signal), train, test, rounds, rate)
         found = evaluate(scores, y, sizes, (METRIC,), gain=objective.gain, per_query=True)
-        return found[METRIC][differ]
+        return found[METRIC][counted]
 
     base = figures(MIDDLE)
     ahead: dict[str, tuple[float, float]] = {}
@@ -168,7 +176,7 @@ def choose_signal(
         end, near = max(better, key=lambda side: ahead[side[0]][0])
         is_better(near)
         chosen = max((near, end), key=lambda signal: ahead[signal][0])
-    return Choice(objective.replace(signal=chosen), ahead, int(differ.sum()))
+    return Choice(objective.replace(signal=chosen), ahead, int(counted.sum()))
 
 
 def choose_for_ranker(
@@ -198,8 +206,9 @@ def choose_for_ranker(
         setting: Objective, train: Integers, test: Integers, rounds: int, rate: float
     ) -> Floats:
         own = {"objective": setting, "n_estimators": rounds, "learning_rate": rate}
-        without = [name for name in ("early_stopping_rounds", "callbacks") if name in params]
-        inner = type(ranker)(**{**params, **own, **dict.fromkeys(without)})
+        if "callbacks" in params:  # they are for the training itself
+            own["callbacks"] = None
+        inner = type(ranker)(**{**ranker._without_stopping(params), **own})
         inner.fit(
             take(rows.X, train),
             take(rows.y, train),

@@ -23,7 +23,6 @@ Theorem 2
     alone is already enough.
 """
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +38,7 @@ from boostrank.objectives.validation import (
     check_labels,
     check_positive,
     check_scores,
+    differ,
 )
 
 
@@ -142,9 +142,7 @@ def directness(
     differences = np.abs(surrogate - value)
     s = check_scores(scores)
     y = check_labels(labels, len(s))
-    for q, (a, b) in enumerate(itertools.pairwise(check_group(group, len(s)))):
-        if len(set(y[a:b])) < 2:
-            differences[q] = np.nan
+    differences[~differ(y, check_group(group, len(s)))] = np.nan
     counted = differences[~np.isnan(differences)]
     epsilon = float(counted.max()) if len(counted) else math.nan
     return Directness(surrogate, value, differences, epsilon)

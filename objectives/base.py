@@ -487,6 +487,11 @@ class Objective(ABC):
         gain: Gain = getattr(self, "gain", "linear") if self.counts_gains else "linear"
         return gain
 
+    @property
+    def _gains(self) -> tuple[Gain, ...]:
+        """The gains that `with_gain` replaces: its own, or those of the parts that count gains."""
+        return (self._gain,) if self.counts_gains else ()
+
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
         """Return what the kernel gets in place of the labels."""
         return gains_of(self._gain, labels)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .base import HOST_PARAMETERS, Objective
 from .contract import Contract, HessianKind
+from .gains import Gain
 from .schedules import Schedule
 from .validation import narrowest
 
@@ -62,6 +63,17 @@ class Composite(Objective):
     def counts_gains(self) -> bool:
         """Whether the parameter `gain`, its own or that of a child, makes a difference."""
         return super().counts_gains or any(each.counts_gains for each in self.children().values())
+
+    @property
+    def _gain(self) -> Gain:
+        """Its own gain, or that of the first child that counts gains."""
+        return super()._gain if super().counts_gains else next(iter(self._gains), "linear")
+
+    @property
+    def _gains(self) -> tuple[Gain, ...]:
+        if super().counts_gains:
+            return super()._gains
+        return tuple(gain for each in self.children().values() for gain in each._gains)
 
     def with_gain(self, gain: Any) -> Self:
         """Return a copy with another gain, its own or that of the children that count gains."""

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .validation import Floats, Integers, _vector
+from .validation import Floats, Integers, _vector, check_unmasked, check_whole
 
 COLUMNS = ("winner", "loser", "weight", "margin")
 
@@ -37,7 +37,7 @@ class Pairs:
         n = len(given["winner"])
         if n == 0:
             raise ValueError("pairs must have at least one row, got none")
-        winner, loser = (_rows(name, given[name]) for name in COLUMNS[:2])
+        winner, loser = (check_whole(f"{name} of pairs", given[name], 0) for name in COLUMNS[:2])
         same = winner == loser
         if same.any():
             row = int(np.argmax(same))
@@ -202,6 +202,7 @@ def _columns(values: Any) -> dict[str, Any]:
         if set(found) - set(COLUMNS) or not {"winner", "loser"} <= set(found):
             raise ValueError(f"{expected}; got columns {', '.join(found) or 'none'}")
         return {name: values[name] for name in found}
+    check_unmasked("pairs", values)
     try:
         array = np.asarray(values)
     except ValueError as error:  # rows of different lengths
@@ -211,21 +212,6 @@ def _columns(values: Any) -> dict[str, Any]:
     if array.ndim != 2 or not 2 <= array.shape[1] <= 4:
         raise ValueError(f"{expected}; got shape {array.shape}")
     return dict(zip(COLUMNS, array.T, strict=False))
-
-
-def _rows(name: str, values: Any) -> Integers:
-    array = _vector(name, values)
-    if array.dtype.kind == "b":
-        raise TypeError(f"{name} must hold rows of documents, got booleans")
-    # Whole numbers up to here are exact in float64.
-    bad = ~((array >= 0) & (array == np.floor(array)) & (array <= 2**53))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"{name} must be a row of the data, whole and from 0, got {array[row]:g} at row {row} "
-            "of pairs"
-        )
-    return array.astype(np.int64)
 
 
 def _amounts(name: str, values: Any) -> Floats:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .parameters import ArrayParameter
-from .validation import check_positive
+from .validation import check_unmasked, check_whole
 
 FORMS = ("pairwise", "additive")
 
@@ -16,20 +16,10 @@ class Positions(ArrayParameter):
     __slots__ = ()
 
     def __init__(self, values: Any) -> None:
-        array = np.array(values)
-        if array.ndim != 1 or not len(array):
-            raise ValueError(
-                f"position must have one rank for each document, got shape {array.shape}"
-            )
-        whole = array.dtype.kind in "iuf" and bool((array == np.floor(array)).all())
-        if not whole:
-            raise TypeError(f"position must hold whole numbers, got dtype {array.dtype}")
-        if array.min() < 1:
-            raise ValueError(
-                f"position must be ranks from 1, got {array.min():g} at row {array.argmin()}; add "
-                "1 where they are counted from 0"
-            )
-        super().__init__(array.astype(np.int64))
+        array = check_whole("position", values, 1)
+        if not len(array):
+            raise ValueError("position must have one rank for each document, got none")
+        super().__init__(array)
 
 
 def check_position(name: str, value: Any) -> Positions | None:
@@ -39,6 +29,7 @@ def check_position(name: str, value: Any) -> Positions | None:
 
 def check_factors(name: str, values: Any) -> tuple[float, ...]:
     """Return one positive finite number for each position."""
+    check_unmasked(name, values)
     array = np.asarray(values)
     if array.ndim != 1 or not len(array) or array.dtype.kind not in "iuf":
         raise TypeError(
@@ -65,8 +56,3 @@ def check_propensity(name: str, value: Any) -> str | tuple[float, ...]:
             )
         return value
     return check_factors(name, value)
-
-
-def check_amount(name: str, value: Any) -> float:
-    """Return a number that is not negative."""
-    return 0.0 if isinstance(value, int | float) and value == 0 else check_positive(name, value)

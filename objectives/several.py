@@ -39,6 +39,7 @@ import numpy as np
 from .base import Objective
 from .composite import OF_CHILDREN, check_part
 from .contract import Contract
+from .gains import Gain
 from .mix import Sum, weighted
 from .parameters import ArrayParameter, flag
 from .validation import Floats, Integers, check_labels, check_positive, check_share
@@ -206,6 +207,10 @@ class Several(Sum):
     def counts_gains(self) -> bool:
         """Whether the first objective counts gains."""
         return self._of_host.counts_gains
+
+    @property
+    def _gains(self) -> tuple[Gain, ...]:
+        return self._of_host._gains
 
     def with_gain(self, gain: Any) -> Self:
         """Return a copy with another gain for the host's label."""

@@ -57,17 +57,19 @@ from .contract import Contract
 from .corrections import Additive, Correction, Given, Pairwise, Shown
 from .lambdarank import LambdaRank
 from .parameters import checked
-from .positions import Positions, check_amount, check_position, check_propensity
+from .positions import Positions, check_position, check_propensity
 from .ranknet import RankNet
 from .validation import (
     PROBABILITIES,
     Floats,
     Integers,
+    check_amount,
     check_cutoff,
     check_group,
     check_labels,
     check_positive,
     check_scores,
+    check_unmasked,
 )
 from .view import Part, View
 
@@ -157,6 +159,7 @@ class Unbiased(Around):
         if self.initial is not None:
             if not isinstance(self.propensity, str):
                 raise ValueError("initial is where learnt factors start; propensities are given")
+            check_unmasked("initial", self.initial)
             rows = np.atleast_2d(np.asarray(self.initial, dtype=np.float64))
             n_rows = self.correction.n_rows
             if rows.ndim != 2 or len(rows) != n_rows or not np.isfinite(rows).all():

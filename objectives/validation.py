@@ -37,10 +37,15 @@ FOR_NUMBERS = "the objectives spearman, listmle, pearson or query-rmse, and the 
 MAX_COUNT = 2**53
 
 
-def _vector(name: str, values: Any) -> npt.NDArray[Any]:
-    """Return `values` as a 1-D numeric array with the dtype they have."""
+def check_unmasked(name: str, values: Any) -> None:
+    """Refuse masked values, which NumPy would take for what lies below the mask."""
     if np.ma.is_masked(values):
         raise ValueError(f"{name} must have no masked values; fill them or drop their rows")
+
+
+def _vector(name: str, values: Any) -> npt.NDArray[Any]:
+    """Return `values` as a 1-D numeric array with the dtype they have."""
+    check_unmasked(name, values)
     try:
         array = np.asarray(values)
     except ValueError as error:  # lists of different lengths
@@ -102,18 +107,33 @@ def check_labels(labels: Any, n_docs: int, domain: str = GRADES) -> Floats:
         )
     if not _within(array, least, most):
         bad = ~((array >= least) & (array <= most))  # NaN too
-        cure = "map missing judgements to 0 or drop their rows"
-        if (array[bad] < least).any():
-            cure += f"; if they are numbers such as returns, use {FOR_NUMBERS}"
-        if (array[bad] > most).all():
+        cure, wrong = "drop their rows", array[bad]
+        if domain in (GRADES, AMOUNTS):
+            cure = f"map missing judgements to 0 or {cure}"
+            if (wrong < least).any():
+                cure += f"; if they are numbers such as returns, use {FOR_NUMBERS}"
+        if domain == GRADES and (wrong > most).all() and np.isfinite(wrong).all():
             cure = (
                 'amounts, such as prices, need gain="linear" or, where an objective has no gain, '
                 "one such as RankNet"
             )
-        elif domain not in (GRADES, AMOUNTS):
-            cure = "drop their rows"
         raise ValueError(f"labels must be {expected}, got {_first(bad, array)}; {cure}")
     return array
+
+
+def check_whole(name: str, values: Any, least: int) -> Integers:
+    """Return whole numbers, not below `least`, as int64."""
+    array = _vector(name, values)
+    if array.dtype.kind == "b":
+        raise TypeError(f"{name} must hold whole numbers, got booleans")
+    bad = ~((array >= least) & (array == np.floor(array)) & (array <= MAX_COUNT))
+    if bad.any():
+        shifted = least == 1 and bool((array == 0).any())
+        cure = "; add 1 where they are counted from 0" if shifted else ""
+        raise ValueError(
+            f"{name} must hold whole numbers from {least}, got {_first(bad, array)}{cure}"
+        )
+    return array.astype(np.int64)
 
 
 def check_group(group: Any, n_docs: int) -> Integers:
@@ -147,6 +167,14 @@ def check_group(group: Any, n_docs: int) -> Integers:
     return boundaries
 
 
+def differ(labels: Floats, boundaries: Integers) -> npt.NDArray[np.bool_]:
+    """Tell for each query, from `check_group`, whether it has two different labels."""
+    n_queries = len(boundaries) - 1
+    query = np.repeat(np.arange(n_queries), np.diff(boundaries))
+    changes = (labels[1:] != labels[:-1]) & (query[1:] == query[:-1])
+    return np.asarray(np.bincount(query[1:][changes], minlength=n_queries) > 0)
+
+
 def check_weight(weight: Any, n_docs: int, n_queries: int) -> Floats:
     """Return weights as float64, finite and not negative, one per query or per document."""
     array = _contiguous(_vector("weight", weight))
@@ -175,6 +203,14 @@ def check_positive(name: str, value: Any) -> float:
     number = _number(name, "a positive number", value)
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be a positive finite number, got {value!r}")
+    return number
+
+
+def check_amount(name: str, value: Any) -> float:
+    """Return a parameter that must be a finite number, not negative."""
+    number = _number(name, "a number of at least 0", value)
+    if not (math.isfinite(number) and number >= 0):
+        raise ValueError(f"{name} must be finite and not negative, got {value!r}")
     return number
 
 

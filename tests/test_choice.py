@@ -85,14 +85,35 @@ def test_until_it_is_chosen_it_computes_nothing():
         objective.grad_hess([0.0, 1.0], [1, 0], [2])
 
 
-@pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
-def test_rankers_choose_and_say_what(ranker):
+def test_what_is_chosen_from_is_checked():
+    with pytest.raises(ValueError, match="labels must be relevance grades, finite"):
+        chosen({}, np.where(GRADES > 0.0, np.nan, GRADES))
+    with pytest.raises(ValueError, match="group must add up to the number of documents"):
+        chosen({}, GRADES[1:])
+
+
+@pytest.mark.parametrize(
+    ("ranker", "stopping"),
+    [
+        (LGBMRanker, "early_stopping_rounds"),
+        (LGBMRanker, "early_stopping_round"),
+        (LGBMRanker, "n_iter_no_change"),
+        (XGBRanker, "early_stopping_rounds"),
+    ],
+)
+def test_rankers_choose_and_say_what(ranker, stopping):
     data = make_ranking(80, 6, 5, seed=1)
-    auto = ranker(objective="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
+    rows = {
+        "group": [*data.group, 0],
+        "eval_set": [(data.X[:60], data.y[:60])],
+        "eval_group": [data.group[:10]],
+    }
+    params = {**SMALL, stopping: 9}
+    auto = ranker(objective="auto", **params).fit(data.X, data.y, **rows)
     assert auto.objective == "auto"
     assert auto.auto_.objective == auto.objective_
     assert auto.objective_.signal in ("lowest", "low", "medium", "high", "highest")
-    own = ranker(objective=auto.objective_, **SMALL).fit(data.X, data.y, qid=data.qid)
+    own = ranker(objective=auto.objective_, **params).fit(data.X, data.y, **rows)
     assert own.auto_ is None
     np.testing.assert_array_equal(auto.predict(data.X), own.predict(data.X))
 

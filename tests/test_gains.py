@@ -307,10 +307,11 @@ def test_the_hosts_gain_is_honoured_wherever_it_is_given(rng):
     np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("around", [lambda inner: inner, lambda inner: Mix(RankNet(), inner, 0.5)])
 @pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
-def test_rankers_measure_with_the_gain_of_their_objective(ranker, rng):
+def test_rankers_measure_with_the_gain_of_their_objective(ranker, around, rng):
     X, amounts, group = rng.normal(size=(60, 3)), rng.uniform(0, 90, 60), [20, 20, 20]
-    made = ranker(objective=LambdaRank(gain="linear"), n_estimators=3, n_jobs=1)
+    made = ranker(objective=around(LambdaRank(gain="linear")), n_estimators=3, n_jobs=1)
     own = {"eval_at": 5} if ranker is LGBMRanker else {}
     made.fit(X, amounts, group=group, eval_set=[(X, amounts)], eval_group=[group], **own)
     scores = made.predict(X)
@@ -348,10 +349,11 @@ def test_the_hosts_gain_is_that_of_the_objective_inside(name, rng):
     assert not np.allclose(scores(inner), want)
 
 
-def test_two_different_gains_are_refused(rng):
+@pytest.mark.parametrize("around", [lambda inner: inner, lambda inner: Mix(SHFSDCG(), inner, 0.5)])
+def test_two_different_gains_are_refused(around, rng):
     X, labels, group = training_data(rng)
-    params = {**LIGHTGBM, "label_gain": TABLE, "objective": LambdaRank(gain="linear")}
-    with pytest.raises(ValueError, match=r"label_gain=.* is not the gain of LambdaRank"):
+    params = {**LIGHTGBM, "label_gain": TABLE, "objective": around(LambdaRank(gain="linear"))}
+    with pytest.raises(ValueError, match=r"label_gain=.* is not the gain of .*LambdaRank"):
         lgb.train(params, lgb.Dataset(X, labels, group=group), 1)
 
 

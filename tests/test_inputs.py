@@ -260,6 +260,7 @@ def test_booleans(host, data):
     want = Want(host, data, X)
     for kind in (
         lambda X: X.astype(bool),
+        lambda X: np.array([list(map(np.bool_, row)) for row in X], dtype=object),
         lambda X: frame(X).astype(bool),
         lambda X: frame(X).astype("boolean"),
         lambda X: frame(X).astype("bool[pyarrow]"),

@@ -121,6 +121,9 @@ def test_compare_of_returns_makes_tables_figures_and_a_report(tmp_path: Any) -> 
 
 
 def test_what_a_refusal_recommends_takes_any_numbers() -> None:
+    for objective in (boostrank.Spearman(), boostrank.RankNet()):
+        with pytest.raises(ValueError, match=r"got inf at row 0 .*drop their rows$"):
+            objective.grad_hess([0.0, 0.0], [np.inf, 1.0], [2])
     with pytest.raises(ValueError, match="if they are numbers such as returns, use the obj"):
         boostrank.Blend().grad_hess([0.0, 0.0], [-0.1, 0.2], [2])
     words = FOR_NUMBERS.replace(",", "").split()

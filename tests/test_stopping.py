@@ -103,7 +103,14 @@ def test_lightgbms_parameter_which_cannot_wait_is_refused() -> None:
 def test_the_first_round_that_may_be_the_best() -> None:
     fading = boostrank.Schedule("logistic", 250)
     mix = boostrank.Mix(boostrank.Regression(), boostrank.SDCG(), fading)
-    assert first_stop(mix) == first_stop(boostrank.RegSHFSDCG(total_rounds=250)) == 125
+    regression_first = boostrank.RegSHFSDCG(total_rounds=250)
+    for waiting in (
+        mix,
+        regression_first,
+        boostrank.Mix(boostrank.RankNet(), regression_first, 0.5),
+        boostrank.Unbiased(mix, propensity=[1.0, 0.5]),
+    ):
+        assert first_stop(waiting) == 125
     for other in (
         boostrank.Blend(),
         boostrank.RegSHFSDCG(total_rounds=250, tau=0.9),

@@ -172,6 +172,7 @@ def test_it_is_one_object_with_what_is_inside():
     unbiased = Unbiased(boostrank.Blend(seed=4), position=[1, 2])
     assert unbiased.perturb == "gumbel"
     assert unbiased.seed == 4
+    assert unbiased.replace(regularization=np.float32(0.0)) == unbiased
     assert unbiased.replace(seed=5).objective.seed == unbiased.replace(seed=5).seed == 5
     assert unbiased == pickle.loads(pickle.dumps(unbiased)) == copy.deepcopy(unbiased)
     assert hash(unbiased) == hash(pickle.loads(pickle.dumps(unbiased)))
@@ -181,6 +182,9 @@ def test_it_is_one_object_with_what_is_inside():
     assert scheduled._at(4).objective.alpha == 2.0
     assert unbiased.contract.gradient == "frozen"
     assert unbiased.contract.frozen == "w, the pairs' normalisation; factors"
+
+
+MASKED = np.ma.masked_equal([1, 2], 2)
 
 
 @pytest.mark.parametrize(
@@ -196,10 +200,16 @@ def test_it_is_one_object_with_what_is_inside():
         (lambda: Unbiased(RankNet(), propensity=[1, -1]), "^propensity must be above 0 and finite"),
         (lambda: Unbiased(RankNet(), propensity=[np.nan]), "^propensity must be above 0"),
         (lambda: Unbiased(boostrank.Blend(), propensity="pairwise"), "is for logistic losses on"),
-        (lambda: Unbiased(RankNet(), position=[0, 1]), "^position must be ranks from 1, got 0"),
+        (lambda: Unbiased(RankNet(), position=[0, 1]), "numbers from 1, got 0 at row 0 .* add 1"),
+        (lambda: Unbiased(RankNet(), position=[1, np.inf]), "^position must hold .* got inf at"),
+        (lambda: Unbiased(RankNet(), position=[True]), "^position must hold .* got booleans"),
+        (lambda: Unbiased(RankNet(), position=MASKED), "^position must have no masked values"),
+        (lambda: Unbiased(RankNet(), propensity=MASKED), "^propensity must have no masked values"),
+        (lambda: Unbiased(RankNet(), initial=MASKED), "^initial must have no masked values"),
         (lambda: Unbiased(RankNet(), position=[1.5]), "^position must hold whole numbers"),
         (lambda: Unbiased(RankNet(), clip=0), "^clip must be a positive"),
-        (lambda: Unbiased(RankNet(), regularization=-1), "^regularization must be a positive"),
+        (lambda: Unbiased(RankNet(), regularization=-1), "^regularization must be finite and"),
+        (lambda: Unbiased(RankNet(), regularization=False), "^regularization must be a number"),
         (lambda: Unbiased(RankNet(), initial=[[1], [2], [3]]), "^initial must be 1 x n_positions"),
         (lambda: Unbiased(RankNet(), propensity=[1], initial=[0]), "^initial is where learnt"),
     ],
@@ -225,7 +235,7 @@ def test_bad_sessions_are_refused():
     given = Unbiased(RankNet(), position=[1, 2], propensity=[1.0])
     for objective, scores, clicks, message in (
         (given, [0.0, 0.0], [1, 0.5], "^labels must be clicks, 0 or 1, got 0.5 at row 1"),
-        (given, [0.0, 0.0], [1, 2], "^labels must be probabilities"),
+        (given, [0.0, 0.0], [1, 2], r"^labels must be probabilities.* of 2\); drop their rows$"),
         (given, [0.0], [1], "^position must have one rank for each of the 1 documents, got 2"),
         (given, [0.0, 0.0], [1, 0], "^propensity has numbers for 1 positions.* up to 2"),
         (given.replace(position=None), [0.0], [1], "^position is missing"),
@@ -397,7 +407,7 @@ def test_xgboosts_matrices_bring_positions(log):
     xgb.cv(XGBOOST, data, 2, nfold=2, obj=learnt("additive"), custom_metric=boostrank.metric("map"))
     with pytest.raises(ValueError, match="positions are given twice"):
         of_xgboost(learnt("additive", position=log.position), log, 1, position=log.position)
-    with pytest.raises(ValueError, match=r"label_lower_bound must hold positions"):
+    with pytest.raises(ValueError, match=r"label_lower_bound, of positions, must hold whole"):
         of_xgboost(learnt("additive"), log, 1, position=log.position - 1)
     with pytest.raises(ValueError, match=r"^position is missing"):
         of_xgboost(learnt("additive"), log, 1)

@@ -307,12 +307,13 @@ def _float(dtype: npt.DTypeLike) -> np.dtype[Any]:
 def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     numbers = np.empty(array.shape)
     for (row, column), value in np.ndenumerate(array):
-        if not isinstance(value, Real) and not is_missing(value):
+        known = isinstance(value, Real | np.bool_)
+        if not known and not is_missing(value):
             raise TypeError(
                 f"X must hold numbers, got {value!r} in row {row}, column {column}; text and "
                 "dates belong into a pandas DataFrame, as categories or as numbers"
             )
-        numbers[row, column] = value if isinstance(value, Real) else np.nan
+        numbers[row, column] = value if known else np.nan
     return numbers
 
 

@@ -24,7 +24,7 @@ def with_hosts_gain(objective: Objective, training: Training) -> Objective:
     Raises
     ------
     ValueError
-        If the objective has another gain of its own.
+        If the objective, or a part of it, has another gain of its own.
     """
     if not objective.counts_gains or training.booster is None:
         return objective
@@ -49,7 +49,8 @@ def _resolved(objective: Objective, booster: Any, host: Host) -> Objective:
             return objective
         gain, said = "linear", "ndcg_exp_gain=False"
     resolved = objective.with_gain(gain)
-    if resolved != objective and not objective.exponential_gains:
+    changed = zip(objective._gains, resolved._gains, strict=True)
+    if any(own not in ("exponential", new) for own, new in changed):
         raise ValueError(
             f"{said} is not the gain of {objective!r}: set only the objective's gain= or only "
             "the host's parameter"

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from boostrank.hosts.training import Training
 from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
 from boostrank.objectives import Objective, Several
+from boostrank.objectives.validation import differ
 
 #: Parameters of the hosts' own ranking objectives, with their equivalents here.
 OF_LIGHTGBM: Mapping[str, str] = {
@@ -182,11 +183,10 @@ def warn_of_equal_labels(
         known += [own.values for _, own in objective.labels if len(own.values) == len(labels)]
     # Losses that are not invariant to shifts also learn from labels of different queries.
     if objective.contract.shift_invariant:
-        first = np.append(0, np.cumsum(group))[:-1][group > 0]
-        firsts = np.repeat(first, group[group > 0])
+        boundaries = np.append(0, np.cumsum(group))
     else:
-        firsts = np.zeros(len(labels), dtype=np.int64)
-    differing = sum(np.count_nonzero(own != own[firsts]) for own in known)
+        boundaries = np.array([0, len(labels)])
+    differing = sum(np.count_nonzero(differ(own, boundaries)) for own in known)
     if training.mean([float(differing)])[0] == 0.0:
         warn(
             f"no query has two different labels: {objective.name} has nothing to learn an order "

@@ -14,7 +14,7 @@ from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_init_model
 from boostrank.objectives import Objective, Unbiased
 from boostrank.objectives.corrections import Shown
-from boostrank.objectives.validation import Floats, Integers
+from boostrank.objectives.validation import Floats, Integers, check_whole
 
 _ATTRIBUTE = "boostrank_position_bias"
 
@@ -237,7 +237,9 @@ def _positions(objective: Unbiased, training: Training, shown: Any) -> tuple[Int
                 "positions are given twice: by the objective, and as the DMatrix's "
                 "label_lower_bound; leave one out"
             )
-        return (None, False) if shown is None else (_whole(shown), False)
+        if shown is None:
+            return None, False
+        return check_whole("the DMatrix's label_lower_bound, of positions,", shown, 1), False
     rows, whole = training.fold
     if whole is None:
         return None, False
@@ -255,13 +257,3 @@ def _positions(objective: Unbiased, training: Training, shown: Any) -> tuple[Int
         if len(values) == whole.num_data():
             return values[rows], False
     return None, False
-
-
-def _whole(shown: Any) -> Integers:
-    array = np.asarray(shown, dtype=np.float64)
-    if len(array) and not ((array >= 1) & (array == np.floor(array)) & (array < 2**31)).all():
-        raise ValueError(
-            "the DMatrix's label_lower_bound must hold positions, whole numbers from 1, got "
-            f"{array.min():g} to {array.max():g}"
-        )
-    return array.astype(np.int64)

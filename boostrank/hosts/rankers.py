@@ -35,6 +35,7 @@ from boostrank.objectives.validation import (
     Integers,
     check_group,
     check_labels,
+    check_unmasked,
     check_weight,
 )
 from boostrank.registry import make_objective
@@ -89,8 +90,7 @@ def _column(name: str, values: Any) -> Any:
     """Return one number per row: frames, tables and arrays may hold them in a single column."""
     if isinstance(values, Sequence) or values is None:
         return values
-    if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
-        raise ValueError(f"{name} must have no masked values; fill them or drop their rows")
+    check_unmasked(name, values)
     array = np.asarray(values)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
@@ -575,7 +575,7 @@ def default_metric(objective: Any, labels: Any) -> Metric:
     It counts a label as the objective's own `gain` does.
     """
     made = _made(objective, {}, rounds=1)
-    usual = metric(DEFAULT_METRIC, gain=getattr(made, "gain", None) if made.counts_gains else None)
+    usual = metric(DEFAULT_METRIC, gain=made._gain if made.counts_gains else None)
     if made.contract.labels != NUMBERS:
         return usual
     values = np.asarray(labels)

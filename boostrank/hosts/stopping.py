@@ -12,6 +12,9 @@ from typing import Any
 from boostrank.messages import warn
 from boostrank.objectives import Objective, Schedule
 
+#: The parameters that are the weight of a mixture's first part.
+_WEIGHTS = ("tau", "schedule")
+
 
 def first_stop(objective: Any) -> int:
     """Return the first round that may be the best one.
@@ -23,20 +26,17 @@ def first_stop(objective: Any) -> int:
     Returns
     -------
     int
-        From 1: the round in which the first part of a fading mixture has half the weight. 1 for all
-        other objectives and for the hosts' own.
+        From 1: the round in which the first part of a fading mixture, also of one inside another
+        objective, has half the weight. 1 for all other objectives and for the hosts' own.
     """
-    tau = _fading(objective)
-    if tau is None or tau(1) <= 0.5:
-        return 1
+    schedules = objective._schedules() if isinstance(objective, Objective) else {}
+    fading = (tau for key, tau in schedules.items() if key.rpartition(".")[2] in _WEIGHTS)
+    return max(map(_half_way, fading), default=1)
+
+
+def _half_way(tau: Schedule) -> int:
     rounds = range(1, tau.total_rounds + 1)
     return next((m for m in rounds if tau(m) <= 0.5), tau.total_rounds)
-
-
-def _fading(objective: Any) -> Schedule | None:
-    schedules = objective._schedules() if isinstance(objective, Objective) else {}
-    tau = schedules.get("tau", schedules.get("schedule"))
-    return tau if isinstance(tau, Schedule) else None
 
 
 def warn_of_cut(objective: Any, rounds: int, planned: int) -> None:

@@ -15,7 +15,15 @@ from boostrank.metrics.probabilities import OfDocuments, brier, calibration_erro
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.engine.order import order_by_score
 from boostrank.objectives.gains import gains_of
-from boostrank.objectives.validation import AMOUNTS, GRADES, NUMBERS, Floats, Integers, nearest
+from boostrank.objectives.validation import (
+    AMOUNTS,
+    GRADES,
+    NUMBERS,
+    Floats,
+    Integers,
+    differ,
+    nearest,
+)
 
 
 @jit_entry
@@ -189,9 +197,7 @@ class Ranking:
     @cached_property
     def equal_labels(self) -> npt.NDArray[np.bool_]:
         """Whether a query has nothing to rank: all its labels are the same."""
-        changes = (self.grades[1:] != self.grades[:-1]) & (self.query[1:] == self.query[:-1])
-        equal: npt.NDArray[np.bool_] = self.total(np.append(0.0, changes)[: len(self.grades)]) == 0
-        return equal
+        return ~differ(self.grades, self.boundaries)
 
     def centred(self, values: Floats) -> Floats:
         """Values minus their query's mean, in units of their range; exactly 0 if all are equal."""
