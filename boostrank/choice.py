@@ -14,6 +14,7 @@ import numpy as np
 
 from boostrank.datasets.folds import group_folds
 from boostrank.hosts.rankers import Rows, take
+from boostrank.messages import warn
 from boostrank.metrics import evaluate
 from boostrank.objectives import Blend, Objective
 from boostrank.objectives.blend import AUTO, SETTINGS
@@ -52,7 +53,8 @@ class Choice:
         With the chosen setting.
     ahead : mapping of str to (float, float)
         For each setting that was compared: its mean lead in NDCG@10 over "medium" per query, and
-        the standard error of that. Empty if there were too few queries.
+        the standard error of that. Empty if there were too few queries, or the host does not train
+        on half of them.
     n_queries : int
         How many queries were compared: those with something to rank.
     """
@@ -63,6 +65,8 @@ class Choice:
 
     def __str__(self) -> str:
         signal = self.objective.signal
+        if not self.ahead and self.n_queries >= LEAST_QUERIES:
+            return f"signal={signal!r}, the default: halves of the queries cannot be trained on"
         if not self.ahead:
             return (
                 f"signal={signal!r}, the default: {self.n_queries} queries with something to rank "
@@ -161,7 +165,14 @@ def choose_signal(
         found = evaluate(scores, y, sizes, (METRIC,), gain=objective.gain, per_query=True)
         return found[METRIC][counted]
 
-    base = figures(MIDDLE)
+    try:
+        base = figures(MIDDLE)
+    except ValueError as error:
+        warn(
+            f'objective="auto" compares settings on halves of the training queries, on which the '
+            f'host does not train ({error}); it takes signal="{MIDDLE}"'
+        )
+        return Choice(middle, {}, int(counted.sum()))
     ahead: dict[str, tuple[float, float]] = {}
 
     def is_better(signal: str) -> bool:

@@ -78,6 +78,16 @@ def test_models_go_half_way_in_longer_steps(rate, want):
     assert seen == {want}
 
 
+def test_halves_that_cannot_be_trained_on():
+    def fit(objective, train, test, rounds, rate):
+        raise ValueError("nothing to split")
+
+    with pytest.warns(UserWarning, match=r"does not train \(nothing to split\); it takes"):
+        choice = choose_signal(boostrank.Blend(), GRADES, GROUP, fit, rounds=100, learning_rate=0.1)
+    assert choice.objective == boostrank.Blend()
+    assert "cannot be trained on" in str(choice)
+
+
 def test_until_it_is_chosen_it_computes_nothing():
     objective = pickle.loads(pickle.dumps(boostrank.objective("auto", seed=2)))
     assert objective == boostrank.Blend(signal="auto", seed=2)

@@ -427,6 +427,15 @@ def test_the_snippet_of_a_mixture_is_python() -> None:
         assert trained_by(search.Tuned(Learner("mix", host, mix), trials).snippet) == mix
 
 
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+def test_the_snippet_of_auto_chooses(host: str, data: RankingData) -> None:
+    learner = Learner("auto", host, boostrank.objective("auto"))
+    trials = (search.Trial(0, {}, False, 3, np.ones(2)),)
+    names = {"boostrank": boostrank, "X": data.X, "y": data.y, "qid": data.qid}
+    exec(search.Tuned(learner, trials).snippet, names)
+    assert names["booster"].auto_ is not None
+
+
 def test_the_csv_holds_every_trial(data: RankingData, tmp_path: Path) -> None:
     tuned = [search.tune(data, learner, tmp_path, **SMALL) for learner in (RANKNET, LEARNERS[2])]
     search.write_trials(tmp_path / "trials.csv", tuned)

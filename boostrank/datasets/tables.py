@@ -250,12 +250,8 @@ def _check_names(tables: Sequence[Table], columns: Columns) -> None:
     for table in tables:
         if table.path is not None:
             check_companions(table.path)
-        texts = list(map(str, table.names))
         for name in (*columns.own, *columns.categorical):
-            try:
-                check_choice("column", name, texts)
-            except ValueError as error:
-                raise ValueError(f"{table.where()}{error}") from None
+            _column(table, name)
         if not len(table):
             raise ValueError(f"{table.where()}the table holds no documents")
     if columns.label in columns.ids:
@@ -316,6 +312,10 @@ def _numbers(tables: Sequence[Table], name: Any, cure: str) -> Floats:
 
 def _column(table: Table, text: Any) -> Any:
     """Return the name of a column, which need not be a string."""
+    try:
+        check_choice("column", str(text), list(map(str, table.names)))
+    except ValueError as error:
+        raise ValueError(f"{table.where()}{error}") from None
     return next(name for name in table.names if name == text or str(name) == text)
 
 

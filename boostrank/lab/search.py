@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boostrank.choice import is_auto
 from boostrank.datasets import RankingData, group_folds
 from boostrank.lab.environment import import_host, kernel_threads
 from boostrank.lab.files import as_csv, naming, only_user, write_file
@@ -112,8 +113,14 @@ class Tuned:
         """Python code that trains on all of the data with the best trial's parameters."""
         best, objective = self.best, self.learner.objective
         ours, trees = split_params(self.learner, best.params)
+        first = ""
         name = _code(objective if isinstance(objective, str) else objective.replace(**ours))
-        if self.learner.host == "lightgbm":
+        if is_auto(objective):  # the rankers choose
+            ranker = "LGBMRanker" if self.learner.host == "lightgbm" else "XGBRanker"
+            params = {"objective": name, "n_estimators": repr(best.rounds)}
+            call = f"boostrank.{self.learner.host}.{ranker}(**params).fit(X, y, qid=qid)"
+            first = f"import boostrank.{self.learner.host}"
+        elif self.learner.host == "lightgbm":
             params = {"objective": name, "metric": "'None'"}
             call = f"lightgbm.train(params, dataset, {best.rounds})"
         elif self.learner.host == "catboost":
@@ -126,7 +133,8 @@ class Tuned:
             call = f"xgboost.train(params, dmatrix, {best.rounds}{obj})"
         params |= {key: repr(value) for key, value in {**self.params, **trees}.items()}
         lines = (f"    {key!r}: {value},".replace("'", '"') for key, value in params.items())
-        return "\n".join(["params = {", *lines, "}", f"booster = {call}".replace("'", '"')])
+        text = "\n".join(["params = {", *lines, "}", f"booster = {call}".replace("'", '"')])
+        return f"{first}\n{text}".lstrip()
 
 
 def _code(value: Any) -> str:
