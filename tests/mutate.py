@@ -188,6 +188,7 @@ EQUIVALENT = {
     "query_cross_entropy._shift: 1e-15 * n => 1e-15 / n": ("one step more, of no length"),
     "query_softmax._kernel: scores[0] => scores[1]": ("the best of all is looked for in any case"),
     "reg_shf_sdcg.__post_init__: super().__post_init__() => pass": ("its parts check the Hessian"),
+    "soft_indicators: BAND = 40.0 => BAND = 41.0": ("terms less than a rounding error"),
     "smooth_ndcg._weights: np.empty(0) => np.empty(1)": (
         "the second is not read where the first is empty"
     ),
