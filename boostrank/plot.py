@@ -1,9 +1,9 @@
 """Figures of comparisons, objectives and benchmarks, drawn with Matplotlib.
 
-Every function draws into the Axes it is given, or into a new figure with a legend, and returns the
-Axes. Use Matplotlib itself for your own titles, legends and limits. The colours of text and
-background are left to Matplotlib's settings; `ANY_BACKGROUND` has settings for pictures that are
-shown on pages of any colour.
+Every function draws into the Axes `ax` that it is given, or by default into a new figure with a
+legend, and returns the Axes. Without Matplotlib it raises ImportError. Use Matplotlib itself for
+your own titles, legends and limits. The colours of text and background are left to Matplotlib's
+settings; `ANY_BACKGROUND` has settings for pictures that are shown on pages of any colour.
 
 Matplotlib is imported when something is drawn, and pyplot only when a figure is created for you.
 """

@@ -24,7 +24,8 @@ import pytest
 from typer.testing import CliRunner
 
 from boostrank.datasets import RankingData, from_frame, load_letor, load_letor_parts, make_ranking
-from boostrank.datasets.tables import Columns, features_of_frame, read_parts
+from boostrank.datasets.frames import Table
+from boostrank.datasets.tables import Columns, features_of_table, read_parts
 from boostrank.lab.cli.app import app
 
 HEADER = "label,qid,a,b"
@@ -396,7 +397,7 @@ def test_a_kept_index_is_no_feature(
     assert data.names == ("a", "b")
     assert from_frame(kept, drop=[name]).names == ("a", "b")
     with pytest.warns(UserWarning, match="column 1 has no name"):
-        X = features_of_frame(kept, Columns(), [])
+        X = features_of_table(Table(kept), Columns(), [])
     np.testing.assert_array_equal(X, data.X)
 
 
@@ -439,9 +440,9 @@ def test_features_are_taken_by_name(names: list[str], message: str) -> None:
     frame = pd.DataFrame({name: [float(ord(name))] for name in names})
     if message:
         with pytest.raises(ValueError, match=message.replace("?", r"\?")):
-            features_of_frame(frame, Columns(), list("abcd"))
+            features_of_table(Table(frame), Columns(), list("abcd"))
     else:
-        X = features_of_frame(frame, Columns(), list("abcd"))
+        X = features_of_table(Table(frame), Columns(), list("abcd"))
         assert X.tolist() == [[97, 98, 99, 100]]
 
 
@@ -449,19 +450,19 @@ def test_a_feature_that_is_lacking_is_no_misspelling_of_another() -> None:
     names = [f"feat_{i}" for i in range(40)]
     frame = pd.DataFrame({name: [1.0] for name in (*names, "feat_390") if name != "feat_3"})
     with pytest.raises(ValueError, match=r"lack the model's feature 'feat_3'; add it$"):
-        features_of_frame(frame, Columns(), names)
+        features_of_table(Table(frame), Columns(), names)
     known = pd.DataFrame({"a b": [1.0], "a_b": [2.0]})
     with pytest.raises(ValueError, match="'a b' and 'a_b' may both be the model's feature 'a_b'"):
-        features_of_frame(known, Columns(), ["a_b"])
+        features_of_table(Table(known), Columns(), ["a_b"])
 
 
 def test_columns_go_by_position_only_if_no_name_is_known() -> None:
     frame = pd.DataFrame({"x": [1.0], "y": [2.0]})
     with pytest.warns(UserWarning, match="no column has the name of a feature of the model"):
-        assert features_of_frame(frame, Columns(), ["a", "b"]).tolist() == [[1, 2]]
+        assert features_of_table(Table(frame), Columns(), ["a", "b"]).tolist() == [[1, 2]]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert features_of_frame(frame, Columns(), []).tolist() == [[1, 2]]
+        assert features_of_table(Table(frame), Columns(), []).tolist() == [[1, 2]]
 
 
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import RankingData, from_frame, make_ranking
-from boostrank.datasets.tables import Columns, features_of_frame, parts_of_frames
+from boostrank.datasets.frames import Table
+from boostrank.datasets.tables import Columns, features_of_table, parts_of_tables
 from boostrank.lab.cli.app import app
 
 DATA = make_ranking(30, 10, 4, seed=1)
@@ -133,7 +134,7 @@ def test_whole_floats_are_ids_and_ids_of_two_kinds_are_refused() -> None:
     with pytest.raises(
         TypeError, match=r"integers or strings, not both: row 0 has 1.*row 2 has 'a'"
     ):
-        parts_of_frames([one.astype({"qid": int}), one.assign(qid="a")], Columns())
+        parts_of_tables([Table(one.astype({"qid": int})), Table(one.assign(qid="a"))], Columns())
     arrays = RankingData([[0.0]], [1], [1]), RankingData([[0.0]], [1], ["a"])
     with pytest.raises(TypeError, match="qid must hold integers or strings, not both"):
         RankingData.concat(arrays)
@@ -160,14 +161,16 @@ def test_frames_that_are_refused(changes: dict[str, Any], message: str) -> None:
         from_frame(_frame(), **COLUMNS | changes)
     other = _frame().rename(columns={"len": "length"})
     with pytest.raises(ValueError, match="must have the same columns"):
-        parts_of_frames([_frame(), other], Columns(**COLUMNS))
+        parts_of_tables([Table(_frame()), Table(other)], Columns(**COLUMNS))
 
 
 def test_features_go_by_name_where_a_model_knows_them() -> None:
     frame = _frame()[["len", "x", "page rank", "bm25", "url"]]
-    named = features_of_frame(frame, Columns(drop=["url"]), ["bm25", "page_rank", "len", "x"])
+    named = features_of_table(
+        Table(frame), Columns(drop=["url"]), ["bm25", "page_rank", "len", "x"]
+    )
     np.testing.assert_array_equal(named, DATA.X)
-    placed = features_of_frame(frame, Columns(drop=["url"]), [])
+    placed = features_of_table(Table(frame), Columns(drop=["url"]), [])
     np.testing.assert_array_equal(placed[:, 3], DATA.X[:, 0])
 
 
@@ -290,7 +293,9 @@ def test_early_stopping_keeps_the_best_round(
     assert kept < 197
     # The same trees as without early stopping: they are the first of a longer training.
     assert _run("train", files["csv"], *args, "--model", short, "--rounds", kept).exit_code == 0
-    X = features_of_frame(_frame(), Columns(**COLUMNS | {"drop": ["url", "brand", "shop"]}), [])
+    X = features_of_table(
+        Table(_frame()), Columns(**COLUMNS | {"drop": ["url", "brand", "shop"]}), []
+    )
     predict = {
         "lightgbm": lambda path: lightgbm.Booster(model_file=path).predict(X),
         "xgboost": lambda path: xgboost.Booster(model_file=path).inplace_predict(

@@ -5,14 +5,13 @@ a position is the probability that it is looked at, relative to position 1: a do
 looked at is not clicked, however good it is.
 """
 
-import math
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from boostrank.datasets.ranking_data import RankingData
+from boostrank.datasets.synthetic import check_amount
 from boostrank.objectives.validation import (
     Floats,
     Integers,
@@ -63,15 +62,6 @@ class ClickLog:
             f"ClickLog({len(self.data.group)} sessions, {len(self.position)} documents, "
             f"{int(self.data.y.sum())} clicks)"
         )
-
-
-def _check_amount(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    amount = float(value)
-    if not (math.isfinite(amount) and amount >= 0.0):
-        raise ValueError(f"{name} must be finite and not negative, got {value!r}")
-    return amount
 
 
 def _weak_scores(data: RankingData, rng: np.random.Generator) -> Floats:
@@ -137,35 +127,6 @@ def _clicked(
         np.minimum.at(top, session[clicked], rank[clicked])
         clicked &= rank == top[session]
     return clicked
-
-
-def _simulated(
-    data: RankingData,
-    model: str,
-    eta: float,
-    noise: float,
-    sessions: int,
-    rankers: Floats,
-    randomized: float,
-    rng: np.random.Generator,
-) -> ClickLog:
-    """Do what `simulate_clicks` does, with checked arguments."""
-    query = np.repeat(np.arange(len(data.group)), data.group)
-    row = np.tile(np.arange(len(data.y)), sessions)
-    session = np.concatenate([query + len(data.group) * n for n in range(sessions)])
-    n_sessions = sessions * len(data.group)
-    ranker = rng.integers(len(rankers), size=n_sessions)[session]
-    shuffled = (rng.random(n_sessions) < randomized)[session]
-    rank = _ranks(np.where(shuffled, 0.0, rankers[ranker, row]), session, n_sessions, rng)
-
-    propensity = (1.0 / np.arange(1, int(data.group.max()) + 1)) ** eta
-    worth = (np.exp2(data.y) - 1.0) / max(1.0, float(np.exp2(data.y.max()) - 1.0))
-    likely = (noise + (1.0 - noise) * worth)[row]
-    clicked = _clicked(model, likely, rank, propensity, session, n_sessions, rng)
-    logged = RankingData(
-        data.X[row], clicked.astype(np.float64), session, data.names, data.categorical
-    )
-    return ClickLog(logged, rank, row, shuffled, propensity)
 
 
 def simulate_clicks(
@@ -239,12 +200,28 @@ def simulate_clicks(
     if not isinstance(data, RankingData):
         raise TypeError(f"data must be a RankingData, got {type(data).__name__}")
     check_choice("model", model, MODELS)
-    eta, noise = _check_amount("eta", eta), check_share("noise", noise)
+    eta, noise = check_amount("eta", eta), check_share("noise", noise)
     randomized = check_share("randomized", randomized)
     check_count("sessions", sessions)
     rng = np.random.default_rng(check_seed(seed))
     rankers = _weak_scores(data, rng)[None] if scores is None else _check_rankers(scores, data)
-    return _simulated(data, model, eta, noise, sessions, rankers, randomized, rng)
+
+    query = np.repeat(np.arange(len(data.group)), data.group)
+    row = np.tile(np.arange(len(data.y)), sessions)
+    session = np.concatenate([query + len(data.group) * n for n in range(sessions)])
+    n_sessions = sessions * len(data.group)
+    ranker = rng.integers(len(rankers), size=n_sessions)[session]
+    shuffled = (rng.random(n_sessions) < randomized)[session]
+    rank = _ranks(np.where(shuffled, 0.0, rankers[ranker, row]), session, n_sessions, rng)
+
+    propensity = (1.0 / np.arange(1, int(data.group.max()) + 1)) ** eta
+    worth = (np.exp2(data.y) - 1.0) / max(1.0, float(np.exp2(data.y.max()) - 1.0))
+    likely = (noise + (1.0 - noise) * worth)[row]
+    clicked = _clicked(model, likely, rank, propensity, session, n_sessions, rng)
+    logged = RankingData(
+        data.X[row], clicked.astype(np.float64), session, data.names, data.categorical
+    )
+    return ClickLog(logged, rank, row, shuffled, propensity)
 
 
 def _read_log(clicks: Any, position: Any, last: int | None) -> tuple[Floats, Integers]:

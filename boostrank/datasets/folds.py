@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from boostrank.objectives.validation import (
     check_group,
     check_seed,
 )
+
+T = TypeVar("T")
 
 
 class Fold(NamedTuple):
@@ -27,6 +29,11 @@ class Fold(NamedTuple):
     train: RankingData
     validation: RankingData
     test: RankingData
+
+
+def rotations(parts: list[T]) -> list[list[T]]:
+    """Return the parts in each order of LETOR's rotation: the first ones move to the end."""
+    return [parts[first:] + parts[:first] for first in range(len(parts))]
 
 
 def letor_folds(parts: Sequence[RankingData]) -> Iterator[Fold]:
@@ -65,8 +72,7 @@ def letor_folds(parts: Sequence[RankingData]) -> Iterator[Fold]:
             "parts must be at least three partitions (to train, validate and test), got "
             f"{len(parts)}; split one data set into five with data.split(5, seed=...)"
         )
-    turns = (parts[first:] + parts[:first] for first in range(len(parts)))
-    return (Fold(RankingData.concat(turn[:-2]), turn[-2], turn[-1]) for turn in turns)
+    return (Fold(RankingData.concat(turn[:-2]), *turn[-2:]) for turn in rotations(parts))
 
 
 @overload
@@ -193,7 +199,7 @@ def group_folds(
         order = np.random.default_rng(check_seed(seed)).permutation(n_queries)
     query = np.repeat(np.arange(n_queries), np.diff(boundaries))
     parts = [np.flatnonzero(np.isin(query, part)) for part in np.array_split(order, n_folds)]
-    turns = [parts[first:] + parts[:first] for first in range(n_folds)]
+    turns = rotations(parts)
     if validation:
         return [(np.sort(np.concatenate(turn[:-2])), turn[-2], turn[-1]) for turn in turns]
     return [(np.sort(np.concatenate(turn[:-1])), turn[-1]) for turn in turns]

@@ -13,6 +13,16 @@ from boostrank.objectives.validation import Floats, Integers, check_count, check
 GRADE_SHARES = (0.52, 0.32, 0.13, 0.022, 0.008)
 
 
+def check_amount(name: str, value: Any) -> float:
+    """Return a finite number that is not negative."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    amount = float(value)
+    if not (math.isfinite(amount) and amount >= 0.0):
+        raise ValueError(f"{name} must be finite and not negative, got {value!r}")
+    return amount
+
+
 def _standardise(values: Floats) -> Floats:
     """Scale to zero mean and unit variance; if all values are equal, they become 0."""
     centred = values - values.mean()
@@ -101,10 +111,7 @@ def make_ranking(
     """
     check_count("n_queries", n_queries)
     check_count("n_features", n_features)
-    if isinstance(noise, bool) or not isinstance(noise, numbers.Real):
-        raise TypeError(f"noise must be a number, got {noise!r}")
-    if not (math.isfinite(noise) and noise >= 0):
-        raise ValueError(f"noise must be finite and not negative, got {noise!r}")
+    noise = check_amount("noise", noise)
     group = _check_sizes(n_queries, n_docs)
 
     # Noise is always drawn, and last, so X and the polynomial are the same at every noise level.

@@ -196,12 +196,7 @@ def from_frame(
     >>> data, data.names, data.qid.tolist()
     (RankingData(2 queries, 3 documents, 1 feature), ('bm25',), ['b', 'b', 'a'])
     """
-    return parts_of_frames([frame], Columns(label, qid, drop, categorical, doc_id))[0]
-
-
-def parts_of_frames(frames: Sequence[Any], columns: Columns) -> list[RankingData]:
-    """Make one data set from each frame, with strings numbered the same way in all of them."""
-    return parts_of_tables([Table(frame) for frame in frames], columns)
+    return parts_of_tables([Table(frame)], Columns(label, qid, drop, categorical, doc_id))[0]
 
 
 def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingData]:
@@ -368,16 +363,6 @@ def _place(tables: Sequence[Table], row: int) -> tuple[int, Table]:
             break
         row -= len(table)
     return row, table
-
-
-def features_of_frame(
-    frame: Any,
-    columns: Columns,
-    names: Sequence[str],
-    categories: Mapping[str, Sequence[str]] | None = None,
-) -> Floats:
-    """Return the features of documents to be scored, as numbers; see `features_of_table`."""
-    return features_of_table(Table(frame), columns, names, categories)
 
 
 def features_of_table(

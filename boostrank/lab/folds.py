@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets import Fold, RankingData
+from boostrank.datasets.folds import rotations
 from boostrank.datasets.ranking_data import query_starts
 from boostrank.messages import warn
 from boostrank.objectives.validation import Integers
@@ -47,8 +48,7 @@ def rotation(parts: Sequence[RankingData]) -> Folds:
         )
     ends = np.cumsum([len(part.group) for part in parts])
     queries = np.split(np.arange(ends[-1]), ends[:-1])
-    turns = (queries[first:] + queries[:first] for first in range(len(parts)))
-    positions = [(np.concatenate(turn[:-2]), turn[-2], turn[-1]) for turn in turns]
+    positions = [(np.concatenate(turn[:-2]), turn[-2], turn[-1]) for turn in rotations(queries)]
     return Folds(RankingData.concat(parts), positions)
 
 

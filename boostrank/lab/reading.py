@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from boostrank.datasets import Qrels, RankingData, group_folds, make_ranking
+from boostrank.datasets.frames import Table
 from boostrank.datasets.ids import join_ids
 from boostrank.datasets.letor import load_letor, load_letor_features, load_letor_with_valid
 from boostrank.datasets.tables import (
@@ -17,7 +18,6 @@ from boostrank.datasets.tables import (
     are_tables,
     features_of_table,
     ids_of,
-    parts_of_frames,
     parts_of_tables,
     read_parts,
     read_tables,
@@ -34,13 +34,6 @@ EMBEDDED = {"n_queries": 120, "n_docs": 20, "n_features": 10}
 
 def _shuffled(data: RankingData, seed: int, shuffle: bool) -> RankingData:
     return data.shuffle_within_queries(seed) if shuffle else data
-
-
-def load_files(data: list[Path], named: Columns) -> RankingData:
-    """Read files as one data set, in their order."""
-    if not are_tables(data):
-        return load_letor(data)
-    return RankingData.concat(read_parts(data, named))
 
 
 def load_features(data: list[Path], named: Columns, model: Model) -> tuple[Floats, Ids | None]:
@@ -72,8 +65,10 @@ def load_features(data: list[Path], named: Columns, model: Model) -> tuple[Float
 
 
 def read_files(data: list[Path], named: Columns, seed: int, shuffle: bool) -> RankingData:
-    """Read files as one data set."""
-    return _shuffled(load_files(data, named), seed, shuffle)
+    """Read files as one data set, in their order."""
+    tables = are_tables(data)
+    read = RankingData.concat(read_parts(data, named)) if tables else load_letor(data)
+    return _shuffled(read, seed, shuffle)
 
 
 def read_with_valid(
@@ -188,7 +183,7 @@ def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[Ranking
     if isinstance(data, RankingData):
         return "arrays", [data]
     if hasattr(data, "columns"):
-        return "a data frame", parts_of_frames([data], named)
+        return "a data frame", parts_of_tables([Table(data)], named)
     if data is None:
         source, whole = read_whole([], named, seed, shuffle=False)
         return source, [whole]

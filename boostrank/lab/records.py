@@ -117,18 +117,7 @@ class ResultStore:
         """Append a result."""
         line = {
             "key": self._key(learner, result.fold),
-            "result": {
-                "curve": result.curve.tolist(),
-                "best_round": result.best_round,
-                "qid": result.qid.tolist(),
-                "figures": {
-                    name: [None if np.isnan(value) else value for value in values.tolist()]
-                    for name, values in result.figures.items()
-                },
-                "seconds_per_round": result.seconds_per_round,
-                "importance": result.importance.tolist(),
-                "chosen": result.chosen,
-            },
+            "result": _stored({k: v for k, v in vars(result).items() if k != "fold"}),
         }
         append(self.path, _line(line))
 
@@ -150,19 +139,20 @@ def _sources() -> list[Path]:
     return sorted({path for folder in folders for path in folder.rglob("*.py")})
 
 
+def _stored(value: Any) -> Any:
+    """Return a value as JSON takes it: arrays as lists, NaN as None."""
+    if isinstance(value, dict):
+        return {name: _stored(own) for name, own in value.items()}
+    if isinstance(value, np.ndarray):
+        return [None if each != each else each for each in value.tolist()]
+    return value
+
+
 def _fold_result(fold: int, stored: dict[str, Any]) -> FoldResult:
-    return FoldResult(
-        fold=fold,
-        curve=np.array(stored["curve"], dtype=np.float64),
-        best_round=stored["best_round"],
-        qid=np.array(stored["qid"]),
-        figures={
-            name: np.array(values, dtype=np.float64) for name, values in stored["figures"].items()
-        },
-        seconds_per_round=stored["seconds_per_round"],
-        importance=np.array(stored["importance"], dtype=np.float64),
-        chosen=stored["chosen"],
-    )
+    arrays = {name: np.array(stored[name], np.float64) for name in ("curve", "importance")}
+    figures = {name: np.array(values, np.float64) for name, values in stored["figures"].items()}
+    read = {**stored, **arrays, "figures": figures, "qid": np.array(stored["qid"])}
+    return FoldResult(fold=fold, **read)
 
 
 class CsvFiles:

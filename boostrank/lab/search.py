@@ -22,6 +22,7 @@ from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.search_space import Space, learner_space, split_params
 from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
+from boostrank.lab.stats import half_width
 from boostrank.messages import load, warn
 from boostrank.objectives import Objective, Schedule
 from boostrank.objectives.base import listed
@@ -69,9 +70,7 @@ class Trial:
     def interval(self, baseline: "Trial | None" = None) -> tuple[float, float, float]:
         """Return mean and ends of the normal 95 % interval; with a baseline, of the difference."""
         values = self.figures if baseline is None else self.figures - baseline.figures
-        known = values[~np.isnan(values)]
-        spread = float(np.std(known, ddof=1)) if len(known) > 1 else math.nan
-        mean, half = float(np.mean(known)), 1.96 * spread / math.sqrt(len(known))
+        mean, half = float(np.nanmean(values)), half_width(values)
         return mean, mean - half, mean + half
 
 

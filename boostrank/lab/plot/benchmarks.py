@@ -22,7 +22,6 @@ def time_per_document(timings: Sequence[Timing], *, ax: "Axes | None" = None) ->
         From `boostrank.lab.bench.measure`. If an objective is timed twice at a length, the faster
         time is drawn.
     ax : matplotlib Axes, optional
-        Where to draw. Default None: a new figure, with a legend.
 
     Returns
     -------
@@ -33,8 +32,6 @@ def time_per_document(timings: Sequence[Timing], *, ax: "Axes | None" = None) ->
     ------
     TypeError, ValueError
         For anything but timings; the message names the argument.
-    ImportError
-        Without Matplotlib.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """Figures of comparisons: curves by round, metrics by cut-off, single queries, the ranking."""
 
-import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from boostrank.lab.plot.axes import (
     start_axes,
 )
 from boostrank.lab.results import Row, best_first
-from boostrank.lab.stats import SIGNIFICANT
+from boostrank.lab.stats import SIGNIFICANT, half_width
 from boostrank.objectives.validation import Floats, Integers, check_choice, check_flag
 
 if TYPE_CHECKING:
@@ -55,7 +54,6 @@ def learning_curves(
     mark_best : bool, default False
         Put a dot on the first maximum of each curve.
     ax : matplotlib Axes, optional
-        Where to draw. Default None: a new figure, with a legend.
 
     Returns
     -------
@@ -66,8 +64,6 @@ def learning_curves(
     ------
     TypeError, ValueError
         For an argument of the wrong kind or an empty one; the message names it.
-    ImportError
-        Without Matplotlib.
 
     Examples
     --------
@@ -98,7 +94,7 @@ def learning_curves(
 
 
 def draw_host_curves(
-    rows: Sequence[Row], ax: "Axes", styles: Mapping[str, Mapping[str, Any]] | None = None
+    rows: Sequence[Row], ax: "Axes", styles: Mapping[str, Mapping[str, Any]]
 ) -> None:
     """Draw the learning curves of one host's rows, under the host's name."""
     learning_curves(
@@ -107,7 +103,7 @@ def draw_host_curves(
         ax=ax,
     )
     for line in ax.get_lines():
-        line.set(**(styles or {}).get(str(line.get_label()), {}))
+        line.set(**styles.get(str(line.get_label()), {}))
     ax.set_title(rows[0].learner.host)
 
 
@@ -139,7 +135,6 @@ def metric_by_cutoff(
         differences, which say far more than two overlapping intervals. Default None: subtract
         nothing.
     ax : matplotlib Axes, optional
-        Where to draw. Default None: a new figure, with a legend.
 
     Returns
     -------
@@ -152,8 +147,6 @@ def metric_by_cutoff(
     TypeError, ValueError
         For an argument of the wrong kind, metrics that are missing or differ between learners,
         or fewer than two queries with a value; the message names the argument.
-    ImportError
-        Without Matplotlib.
 
     Examples
     --------
@@ -241,14 +234,13 @@ def _intervals(
     means, halves = np.empty((2, len(values)))
     for i, (k, each) in enumerate(values.items()):
         counted = each - (0.0 if baseline is None else baseline[k])
-        counted = counted[~np.isnan(counted)]
-        if len(counted) < 2:
+        n_counted = np.count_nonzero(~np.isnan(counted))
+        if n_counted < 2:
             raise ValueError(
                 f"figures[{label!r}] must have at least two queries with a value at {k}, got "
-                f"{len(counted)}: a single one has no interval"
+                f"{n_counted}: a single one has no interval"
             )
-        means[i] = counted.mean()
-        halves[i] = 1.96 * counted.std(ddof=1) / math.sqrt(len(counted))
+        means[i], halves[i] = np.nanmean(counted), half_width(counted)
     return means, halves
 
 
@@ -261,7 +253,6 @@ def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -
         A metric of the same queries for two learners, as ``boostrank.evaluate(...,
         per_query=True)`` returns it. Queries with a NaN in either are left out.
     ax : matplotlib Axes, optional
-        Where to draw. Default None: a new figure.
 
     Returns
     -------
@@ -274,8 +265,6 @@ def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -
     TypeError, ValueError
         For anything but arrays of the same length with a query that has both values; the message
         names the argument.
-    ImportError
-        Without Matplotlib.
 
     Examples
     --------
@@ -314,6 +303,41 @@ def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -
     return finish_axes(axes, ax)
 
 
+class _Dot(NamedTuple):
+    """A row's figure with its interval; filled if it differs from the baseline beyond chance."""
+
+    row: Row
+    value: float
+    interval: tuple[float, float]
+    filled: bool
+
+
+def _by_row(
+    axes: "Axes",
+    dots: Sequence[_Dot],
+    names: Sequence[str],
+    styles: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """Draw figures one above the other, each with its interval and its name."""
+    for height, dot in enumerate(dots):
+        learner = dot.row.learner
+        colour = styles[learner.label]["color"]
+        axes.plot(dot.interval, (height, height), color=colour, linewidth=1.2)
+        axes.plot(
+            dot.value,
+            height,
+            marker=_MARKERS.get(learner.host, "^"),
+            markersize=7,
+            color=colour,
+            fillstyle="full" if dot.filled else "none",
+            linestyle="none",
+        )
+    axes.set_yticks(range(len(dots)), names)
+    axes.grid(visible=False, axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+
+
 def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     """Draw the test metric of the learners of a comparison, best on top, with 95 % intervals.
 
@@ -325,7 +349,6 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     rows : sequence of Row
         The rows of a comparison, as `boostrank compare` makes them.
     ax : matplotlib Axes, optional
-        Where to draw. Default None: a new figure, with a legend.
 
     Returns
     -------
@@ -336,8 +359,6 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     ------
     TypeError, ValueError
         For anything but rows; the message names the argument.
-    ImportError
-        Without Matplotlib.
 
     Examples
     --------
@@ -352,36 +373,26 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     """
     check_sequence("rows", rows, Row)
     ranked = best_first(rows)[::-1]
-    styles = row_styles(rows)
     axes = start_axes(ax)
-    for height, row in enumerate(ranked):
-        marker, colour = _MARKERS.get(row.learner.host, "^"), styles[row.learner.label]["color"]
-        mean = row.mean(row.metric)
-        axes.plot(row.interval(row.metric), (height, height), color=colour, linewidth=1.2)
-        axes.plot(
-            mean,
-            height,
-            marker=marker,
-            markersize=7,
-            color=colour,
-            fillstyle="full" if row.p_value < SIGNIFICANT else "none",
-            linestyle="none",
-        )
-        if row.baseline is None:
-            axes.axvline(mean, color=GREY, linestyle="--", linewidth=1.0, zorder=0)
-    axes.set_yticks(range(len(ranked)), [row.learner.label for row in ranked])
-    metric = rows[0].metric.upper()
-    axes.set_xlabel(f"test {metric} with 95 % interval over queries")
-    axes.grid(visible=False, axis="y")
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="y", length=0)
+    _by_row(
+        axes,
+        [
+            _Dot(row, row.mean(row.metric), row.interval(row.metric), row.p_value < SIGNIFICANT)
+            for row in ranked
+        ],
+        [row.learner.label for row in ranked],
+        row_styles(rows),
+    )
+    axes.set_xlabel(f"test {rows[0].metric.upper()} with 95 % interval over queries")
     for host in dict.fromkeys(row.learner.host for row in rows):
         marker = _MARKERS.get(host, "^")
         axes.plot([], [], marker, color=GREY, fillstyle="none", label=host)
     axes.plot([], [], "D", color=GREY, label=f"filled: p < {SIGNIFICANT:g} (paired test)")
-    baseline = next((row.learner.label for row in rows if row.baseline is None), None)
+    baseline = next((row for row in rows if row.baseline is None), None)
     if baseline is not None:
-        axes.plot([], [], "--", color=GREY, linewidth=1.0, label=f"baseline {baseline}")
+        mean, label = baseline.mean(baseline.metric), f"baseline {baseline.learner.label}"
+        axes.axvline(mean, color=GREY, linestyle="--", linewidth=1.0, zorder=0)
+        axes.plot([], [], "--", color=GREY, linewidth=1.0, label=label)
     return finish_axes(axes, ax)
 
 
@@ -396,7 +407,6 @@ def differences(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     rows : sequence of Row
         The rows of a comparison, as `boostrank.compare` makes them.
     ax : matplotlib Axes, optional
-        Where to draw. Default None: a new figure.
 
     Returns
     -------
@@ -407,8 +417,6 @@ def differences(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     ------
     TypeError, ValueError
         For anything but rows with a baseline and another learner; the message names the argument.
-    ImportError
-        Without Matplotlib.
 
     Examples
     --------
@@ -425,26 +433,18 @@ def differences(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     tested = best_first(row for row in rows if row.baseline)[::-1]
     if not tested:
         raise ValueError("rows must hold a learner other than the baseline, got none")
-    styles = row_styles(rows)
     axes = start_axes(ax)
     axes.axvline(0.0, color=GREY, linewidth=1.2, zorder=0)
-    for height, row in enumerate(tested):
-        colour = styles[row.learner.label]["color"]
-        axes.plot(row.difference_interval, (height, height), color=colour, linewidth=1.6)
-        axes.plot(
-            row.difference,
-            height,
-            marker=_MARKERS.get(row.learner.host, "^"),
-            markersize=7,
-            color=colour,
-            fillstyle="none" if row.verdict == "level" else "full",
-            linestyle="none",
-        )
-    axes.set_yticks(range(len(tested)), [str(row.learner) for row in tested])
+    _by_row(
+        axes,
+        [
+            _Dot(row, row.difference, row.difference_interval, row.verdict != "level")
+            for row in tested
+        ],
+        [str(row.learner) for row in tested],
+        row_styles(rows),
+    )
     baseline = tested[0].baseline
     assert baseline is not None
     axes.set_xlabel(f"{baseline.metric.upper()} minus that of {baseline.learner}, 95 % interval")
-    axes.grid(visible=False, axis="y")
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="y", length=0)
     return finish_axes(axes, ax)

@@ -44,7 +44,6 @@ def gradient_by_difference(
     scaled : bool, default False
         Divide each line by its largest absolute value, to compare shapes only.
     ax : matplotlib Axes, optional
-        Where to draw. Default None: a new figure, with a legend.
 
     Returns
     -------
@@ -57,8 +56,6 @@ def gradient_by_difference(
     TypeError, ValueError
         For an argument of the wrong kind or out of range, as for ``objective.grad_hess``; the
         message names it.
-    ImportError
-        Without Matplotlib.
 
     Examples
     --------
@@ -108,7 +105,6 @@ def gradient_by_rank(
     scaled : bool, default False
         Divide each line by its largest absolute value, to compare shapes only.
     ax : matplotlib Axes, optional
-        Where to draw. Default None: a new figure, with a legend.
 
     Returns
     -------
@@ -120,8 +116,6 @@ def gradient_by_rank(
     TypeError, ValueError
         For an argument of the wrong kind or out of range, as for ``objective.grad_hess``; the
         message names it.
-    ImportError
-        Without Matplotlib.
 
     Examples
     --------
@@ -201,7 +195,6 @@ def surrogate_against_measure(
     stages : mapping of label to sequence of Directness
         For each objective, what `boostrank.directness` returns at the scores after rounds 1, 2, ...
     ax : matplotlib Axes, optional
-        Where to draw. Default None: a new figure, with a legend.
 
     Returns
     -------
@@ -214,8 +207,6 @@ def surrogate_against_measure(
     TypeError, ValueError
         For an argument of the wrong kind or an empty one, or a stage without any query; the message
         names the argument.
-    ImportError
-        Without Matplotlib.
 
     Examples
     --------

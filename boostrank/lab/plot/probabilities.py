@@ -33,7 +33,6 @@ def reliability(
     bins : int, default 10
         Bins of equal width, as in the metric ``ece``; those without documents are left out.
     ax : matplotlib Axes, optional
-        Where to draw. Default None: a new figure, with a legend.
 
     Returns
     -------
@@ -45,8 +44,6 @@ def reliability(
     ------
     TypeError, ValueError
         For an argument of the wrong kind or out of range; the message names it.
-    ImportError
-        Without Matplotlib.
 
     Examples
     --------

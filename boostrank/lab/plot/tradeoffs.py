@@ -23,7 +23,6 @@ def pareto(
     metrics : pair of str, optional
         Names for the axes.
     ax : matplotlib Axes, optional
-        Where to draw. Default None: a new figure, with a legend.
 
     Returns
     -------
@@ -35,8 +34,6 @@ def pareto(
     ------
     TypeError, ValueError
         For an argument of the wrong kind or shape; the message names it.
-    ImportError
-        Without Matplotlib.
 
     Examples
     --------
