@@ -160,13 +160,15 @@ class XGBRanker(xgboost.XGBRanker):
         Raises
         ------
         ValueError
-            For a file that is not a complete model of XGBoost.
+            For what is not a complete model of XGBoost.
         """
         objective = self.objective
-        if isinstance(fname, str | Path):
+        if isinstance(fname, str | Path | bytearray):
             fname = read_booster(fname, "xgboost").save_raw("ubj")
         super().load_model(fname)
         self.objective = objective
+        for of_training in ("auto_", "evals_result_", "objective_", "_n_docs"):
+            self.__dict__.pop(of_training, None)
         missing = self.get_booster().attr(MISSING)
         if missing is not None:
             self.missing = float(missing)

@@ -156,9 +156,12 @@ MATRIX = [
 ]
 
 
-def _warnings(train: Callable[[], object]) -> list[warnings.WarningMessage]:
+def _warnings(
+    train: Callable[[], object], *, repeated: bool = False
+) -> list[warnings.WarningMessage]:
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")  # the user's default: a line warns once
+        # The user's default: a line warns once.
+        warnings.simplefilter("always" if repeated else "default")
         train()
     return [each for each in caught if not str(each.message).startswith(LIGHTGBMS_OWN)]
 
@@ -269,6 +272,9 @@ def _trainings(objective: Any, y: Any, group: Any) -> dict[str, Callable[[], Any
         "xgboost.train": lambda: xgb.train(
             linear, xgb.DMatrix(DATA.X, y, group=group, nthread=1), 2, obj=objective
         ),
+        "function": lambda: xgb.train(
+            linear, xgb.DMatrix(DATA.X, y, group=group, nthread=1), 2, obj=lambda *a: objective(*a)
+        ),
         "LGBMRanker": lambda: LGBMRanker(objective=objective, verbosity=-1, **few).fit(
             DATA.X, y, group=group
         ),
@@ -276,13 +282,16 @@ def _trainings(objective: Any, y: Any, group: Any) -> dict[str, Callable[[], Any
     }
 
 
-@pytest.mark.parametrize("way", ["lightgbm.train", "xgboost.train", "LGBMRanker", "XGBRanker"])
+@pytest.mark.parametrize(
+    "way", ["lightgbm.train", "xgboost.train", "function", "LGBMRanker", "XGBRanker"]
+)
 @pytest.mark.parametrize(
     ("objective", "y", "group", "warned"),
     [
         (OURS, DATA.y, DATA.group, False),
         (OURS, DATA.y, ALONE, True),
         (OURS, EQUAL, DATA.group, True),
+        (OURS.replace(start_round=1), EQUAL, DATA.group, True),
         (OURS, WITHIN, DATA.group, True),
         (boostrank.QueryRMSE(), WITHIN, DATA.group, True),
         (boostrank.ListMLE(), WITHIN, DATA.group, True),
@@ -294,18 +303,31 @@ def _trainings(objective: Any, y: Any, group: Any) -> dict[str, Callable[[], Any
         (boostrank.Several({"a": OURS, "b": OURS}, labels={"b": DATA.y}), EQUAL, DATA.group, False),
         (boostrank.Several({"a": OURS, "b": OURS}, labels={"b": WITHIN}), EQUAL, DATA.group, True),
     ],
-    ids=range(13),
+    ids=range(14),
 )  # fmt: skip
 def test_a_training_without_two_labels_to_order_warns_once(
     way: str, objective: Any, y: Any, group: Any, warned: bool
 ) -> None:
-    texts = [str(each.message) for each in _warnings(_trainings(objective, y, group)[way])]
+    caught = _warnings(_trainings(objective, y, group)[way], repeated=True)
+    texts = [str(each.message) for each in caught]
     said = [text for text in texts if "no query" in text]
     assert len(said) == warned
     if warned:
         assert said[0].startswith(
             f"no query has two different labels: {objective.name} has nothing"
         )
+
+
+def test_a_function_around_an_objective_warns_once_of_parameters_and_grades() -> None:
+    objective = boostrank.LambdaRank()
+    params = {"objective": "rank:pairwise", "nthread": 1, "lambdarank_unbiased": True}
+    data = xgb.DMatrix(DATA.X, DATA.y * 10, group=DATA.group, nthread=1)
+    caught = _warnings(
+        lambda: xgb.train(params, data, 3, obj=lambda *args: objective(*args)), repeated=True
+    )
+    ours = [str(each.message) for each in caught if "lambdarank" in str(each.message)]
+    assert len([text for text in ours if "ignored by boostrank" in text]) == 1
+    assert len([text for text in ours if "labels above 30" in text]) == 1
 
 
 def test_all_parameters_of_xgboosts_own_objectives_are_known() -> None:

@@ -103,11 +103,16 @@ def test_a_file_of_xgboost_itself_is_read_up_to_its_best_round(
     path = tmp_path / f"model.{suffix}"
     theirs.save_model(path)
     np.testing.assert_array_equal(predicted(path, tmp_path).astype(np.float32), want)
-    ours = XGBRanker()
-    ours.load_model(path)
-    np.testing.assert_array_equal(ours.predict(TEST.X), want)
-    assert ours.best_iteration == theirs.best_iteration
-    np.testing.assert_array_equal(ours.get_booster().predict(xgboost.DMatrix(TEST.X)), want)
+    for source in (path, bytearray(path.read_bytes())):
+        ours = XGBRanker(n_estimators=1, n_jobs=1)
+        fit_from(ours)
+        ours.load_model(source)
+        np.testing.assert_array_equal(ours.predict(TEST.X), want)
+        assert ours.best_iteration == theirs.best_iteration
+        np.testing.assert_array_equal(ours.get_booster().predict(xgboost.DMatrix(TEST.X)), want)
+        assert not hasattr(ours, "objective_")  # it was another model's
+        with pytest.raises(ValueError, match="early stopping has chosen no rounds"):
+            ours.fit_all(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
 
 
 @pytest.mark.parametrize("boosting", ["gbdt", "dart"])

@@ -79,14 +79,21 @@ def hand_over(
     TypeError, ValueError
         For invalid scores, labels, queries or weights; for gradients that are not finite.
     """
-    if round == (objective.start_round or 1):
-        warn_of_grades(data.labels, objective)
+    # Without a Booster, only the round tells whether it has warned before.
+    warns = training.booster is not None or round == (objective.start_round or 1)
+    if warns:
+        training.once("warned of grades", lambda: warn_of_grades(data.labels, objective))
     with training.failing_together():
         corrected = correction(objective, training, np.size(preds), data.position)
         whole = _read(objective, preds, data, round)
         weight = _document_weight(data, len(whole.scores))
-    if round == (objective.start_round or 1):
-        warn_of_equal_labels(whole.labels, np.diff(whole.boundaries), objective, training)
+    if warns:
+        training.once(
+            "warned of equal labels",
+            lambda: warn_of_equal_labels(
+                whole.labels, np.diff(whole.boundaries), objective, training
+            ),
+        )
     drawn = whole
     if objective.query_fraction < 1.0:
         drawn = _sample(objective, whole, training)
@@ -117,8 +124,11 @@ def hand_over(
         if row >= 0:
             row = row if rows is None else int(rows[row])
             raise objective._gradient_not_finite(row, whole.boundaries)
-    if round == (objective.start_round or 1):
-        warn_of_small_gradients(grad32, hess32, objective, training)
+    if warns:
+        training.once(
+            "warned of small gradients",
+            lambda: warn_of_small_gradients(grad32, hess32, objective, training),
+        )
     if corrected is not None:  # a round that fails teaches nothing
         corrected.learn(grad, hess, mean)
     MEMORY.give_back("derivatives", room)

@@ -153,12 +153,13 @@ def _end_of_ubjson(content: bytes) -> int:
     return at
 
 
-def read_booster(path: "str | Path", host: str) -> Any:
+def read_booster(path: "str | Path | bytearray", host: str) -> Any:
     """Read a model file of one host, up to the best round.
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path or bytearray
+        A bytearray holds what would be in the file.
     host : {"lightgbm", "xgboost"}
 
     Returns
@@ -172,8 +173,11 @@ def read_booster(path: "str | Path", host: str) -> Any:
     OSError
         If it cannot be read.
     """
-    path = Path(path)
-    content = path.read_bytes()
+    if isinstance(path, bytearray):
+        path, content = Path("the bytearray"), bytes(path)
+    else:
+        path = Path(path)
+        content = path.read_bytes()
     found = host_of(path, content)
     if found != host:
         raise ValueError(f"{path} is a model of {NAMES[found]}, not of {NAMES[host]}")

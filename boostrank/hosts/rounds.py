@@ -164,8 +164,8 @@ def of_xgboost(objective: Objective, iteration: int, training: Training) -> int:
         If the schedule has no round left.
     """
     booster = training.booster
-    if booster is not None and iteration == 0:
-        warn_of_xgboosts(booster, objective)
+    if booster is not None:
+        training.once("warned of parameters", lambda: warn_of_xgboosts(booster, objective))
     if objective.start_round is not None:
         return objective.start_round + iteration
     if booster is None:
