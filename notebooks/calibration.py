@@ -2,9 +2,9 @@
 
     python notebooks/calibration.py --seeds 1 2 3
 
-Folds and data are those of accuracy.py, trees those of each host's preset. A fold's best of 100,
-200 and 300 rounds is chosen by NDCG@10 on its validation part, where Platt's map of blend's scores
-is learnt too. Results are over the documents of all five test parts.
+Folds and data are those of ranking_sets.py, trees those of each host's preset. A fold's best of
+100, 200 and 300 rounds is chosen by NDCG@10 on its validation part, where Platt's map of blend's
+scores is learnt too. Results are over the documents of all five test parts.
 """
 
 import argparse
@@ -12,14 +12,14 @@ import warnings
 
 import matplotlib as mpl
 import numpy as np
-from accuracy import PRESET, SHARED, TREES, folds
+from accuracy_dial import Trees
 from boostrank.objectives.validation import Floats
 from matplotlib import pyplot as plt
+from ranking_sets import folds, ndcg
 
 import boostrank
 from boostrank import plot
 from boostrank.calibration import Platt
-from boostrank.datasets import RankingData
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.metrics.probabilities import probabilities
@@ -35,11 +35,6 @@ def log_odds(p: Floats) -> Floats:
     return scores
 
 
-def ndcg(part: RankingData, scores: Floats) -> Floats:
-    """Return NDCG@10 of every query."""
-    return Settings().measure(scores, part, ("ndcg@10",))["ndcg@10"]
-
-
 def run(name: str, host: str, seed: int) -> dict[str, list[tuple[Floats, ...]]]:
     """Return scores, labels, sizes and NDCG@10 of each fold's test part, by row."""
     top = TOP[name]
@@ -51,18 +46,18 @@ def run(name: str, host: str, seed: int) -> dict[str, list[tuple[Floats, ...]]]:
     for fold in folds(name, seed):
         for row, objective in objectives.items():
             settings = Settings(rounds=300, learning_rate=0.05, seed=seed)
-            chosen = SHARED[host] | TREES[host][PRESET[host]]
+            chosen = Trees(0.05, regularized=True).of(host)
             model, _ = TRAINERS[host].train(objective, fold.train, settings, chosen)
             held, test = fold.validation, fold.test
             on_held = {rounds: model.predict(held.X, rounds) for rounds in (100, 200, 300)}
-            means = {rounds: np.nanmean(ndcg(held, s)) for rounds, s in on_held.items()}
+            means = {rounds: np.nanmean(ndcg(s, held)) for rounds, s in on_held.items()}
             best = max(means, key=means.__getitem__)
             on_test = model.predict(test.X, best)
             scores = on_test
             if row != "calibrated":
                 platt = Platt(top=top).fit(on_held[best], held.y)
                 scores = log_odds(platt.predict(on_test))
-            kept = scores, test.y / top, test.group, ndcg(test, on_test)
+            kept = scores, test.y / top, test.group, ndcg(on_test, test)
             found.setdefault(row, []).append(kept)
     return found
 

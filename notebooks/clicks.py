@@ -5,11 +5,11 @@
     python notebooks/clicks.py figure
 
 Clicks are simulated on the training part of one fold for each seed. Folds are those of
-`accuracy.py`, lists are ranked by a ridge regression on one percent of the queries, and the noise
-is 0.1. Sessions without clicks are left out, because none of these losses learns from them. Every
-row gets 150 trees with the same parameters, except that LightGBM's skyline may have smaller leaves,
-and is measured after the last one, by NDCG@10 against the true grades of the test part: clicks
-cannot choose a round well. Results are kept in ``out/clicks``.
+`ranking_sets.py`, lists are ranked by a ridge regression on one percent of the queries, and the
+noise is 0.1. Sessions without clicks are left out, because none of these losses learns from them.
+Every row gets 150 trees with the same parameters, except that LightGBM's skyline may have smaller
+leaves, and is measured after the last one, by NDCG@10 against the true grades of the test part:
+clicks cannot choose a round well. Results are kept in ``out/clicks``.
 `blend` is ``Blend(signal="low")``.
 """
 
@@ -22,15 +22,14 @@ import lightgbm as lgb
 import matplotlib as mpl
 import numpy as np
 import xgboost as xgb
-from accuracy import folds
 from boostrank.objectives.validation import Floats
 from matplotlib import pyplot as plt
+from ranking_sets import folds, ndcg
 from scipy.stats import t
 
 import boostrank
 from boostrank import Unbiased, plot
 from boostrank.datasets import ClickLog, Fold, RankingData, simulate_clicks
-from boostrank.lab.settings import Settings
 
 OUT = Path("out/clicks")
 SETS = ("mq2008", "yandex", "ohsumed")
@@ -85,7 +84,7 @@ def clicked(log: ClickLog) -> ClickLog:
 
 def clicks_of(name: str, model: str, eta: float, seed: int) -> tuple[Fold, ClickLog]:
     """Return a fold, and clicks on its training part."""
-    fold = list(folds(name, seed))[(seed - 1) % 5]
+    fold = folds(name, seed)[(seed - 1) % 5]
     log = simulate_clicks(fold.train, model=model, eta=eta, sessions=SESSIONS[name], seed=seed)
     return fold, clicked(log)
 
@@ -147,7 +146,7 @@ def run(seeds: list[int], rows: list[str], sets: list[str]) -> None:
                         continue
                     test = fold.test
                     scores = predictions(row, fold.train, log, seed, test)
-                    values = Settings().measure(scores, test, ("ndcg@10",))["ndcg@10"]
+                    values = ndcg(scores, test)
                     np.save(path, values[~np.isnan(values)])
                 print(f"{name} {model} {eta:g} seed {seed}: {log}", flush=True)
 
@@ -186,7 +185,7 @@ def draw() -> None:
     settings = {**plot.ANY_BACKGROUND, "svg.hashsalt": "clicks"}
     with mpl.rc_context(settings):
         figure, panels = plt.subplots(1, 3, figsize=(10.0, 3.2), sharey=True, layout="constrained")
-        fold = next(folds("mq2008", 1))
+        fold = folds("mq2008", 1)[0]
         for panel, eta in zip(panels, (0.5, 1.0, 2.0), strict=True):
             log = clicked(simulate_clicks(fold.train, eta=eta, sessions=SESSIONS["mq2008"], seed=1))
             ranks = np.arange(1, 11)

@@ -3,9 +3,9 @@
     python notebooks/preferences.py --seeds 1 2 3
 
 Pairs are made from the grades: all pairs of different grade, a tenth of them, and a tenth of which
-a fifth is reversed. Folds are the five of `accuracy.py`, with 200 trees; the best of every tenth
-round is chosen on the validation part. The seed is used by the host and for drawing the pairs. All
-rows of one seed get the same pairs.
+a fifth is reversed. Folds are the five of `ranking_sets.py`, with 200 trees; the best of every
+tenth round is chosen on the validation part. The seed is used by the host and for drawing the
+pairs. All rows of one seed get the same pairs.
 """
 
 import argparse
@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import catboost
 import numpy as np
-from accuracy import SHARED, folds, half_width
 from boostrank.objectives.validation import Floats, Integers
+from ranking_sets import SHARED, folds, half_width, ndcg
 
 from boostrank import LambdaRank, Preferences
 from boostrank.datasets import RankingData
@@ -70,8 +70,7 @@ def best(model: Model, validation: RankingData, test: RankingData) -> Floats:
     """Return NDCG@10 of the test queries after the round that is best on the validation part."""
 
     def measured(part: RankingData, rounds: int) -> Floats:
-        scores = model.predict(part.X, rounds)
-        return Settings().measure(scores, part, ("ndcg@10",))["ndcg@10"]
+        return ndcg(model.predict(part.X, rounds), part)
 
     marks = range(STEP, ROUNDS + 1, STEP)
     values = [np.nanmean(measured(validation, min(mark, model.n_trees))) for mark in marks]

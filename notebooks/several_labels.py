@@ -3,7 +3,8 @@
     python notebooks/several_labels.py
 
 The price of a document is a random linear function of its features, with noise, in five grades; it
-has little to do with relevance. Trains 300 trees of LightGBM on the first fold of `accuracy.py`.
+has little to do with relevance. Trains 300 trees of LightGBM on the first fold of
+`ranking_sets.py`.
 """
 
 import warnings
@@ -11,8 +12,8 @@ import warnings
 import lightgbm as lgb
 import matplotlib as mpl
 import numpy as np
-from accuracy import folds
 from boostrank.objectives.validation import Floats
+from ranking_sets import folds
 
 import boostrank
 from boostrank import QueryRMSE, Several, plot
@@ -38,7 +39,7 @@ def prices(part: RankingData, train: RankingData) -> Floats:
 def main() -> None:
     """Train, print and draw."""
     warnings.simplefilter("ignore")
-    fold = next(folds("yandex", 1))
+    fold = folds("yandex", 1)[0]
     train, test = fold.train, fold.test
     steps = np.quantile(prices(train, train), [0.5, 0.8, 0.93, 0.99])
     of_train, of_test = (
