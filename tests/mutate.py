@@ -161,6 +161,8 @@ EQUIVALENT = {
     ),
     'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
     ' "no_cpython_wrapper": False, "pipeline_class": _Helper}': ("compiling takes longer"),
+    "lambdarank._near_top: 0 < (self.truncation or 0) <= TOP => 1 < (self.truncation or 0) <="
+    " TOP": ("where one kernel takes over from another: both agree"),
     "memory.take: [0] => [1]": ("scratch is a little larger"),
     "parts._divide: few or size <= direct => few and size <= direct": (
         "levels of parts where one would do, and the same sums"
