@@ -1,16 +1,15 @@
 """Tree parameters that suit ranking data, as each host takes them.
 
 `REGULARIZED` grows small trees, in LightGBM with random splits instead of searched ones. On judged
-data they overfit less than the hosts' defaults. It is meant for about 300 rounds. Noise on the
-scores has the same effect, and one of the two is enough: with this preset, `Blend` is no worse
-without noise. `boostrank compare --preset regularized` trains every row with it; docs/accuracy.md
-shows what it was chosen from.
+data they overfit less than the hosts' defaults. It is meant for about 300 rounds.
+``boostrank compare --preset regularized`` trains every row with it; docs/accuracy.md shows what it
+is worth.
 
 Examples
 --------
 >>> import boostrank
 >>> from boostrank import presets
->>> objective = boostrank.Blend(perturb=None)
+>>> objective = boostrank.Blend()
 >>> params = presets.REGULARIZED["lightgbm"] | {"objective": objective, "metric": "None"}
 >>> params["extra_trees"]
 True

@@ -161,8 +161,6 @@ EQUIVALENT = {
     ),
     'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
     ' "no_cpython_wrapper": False, "pipeline_class": _Helper}': ("compiling takes longer"),
-    "lambdarank._near_top: 0 < (self.truncation or 0) <= TOP => 1 < (self.truncation or 0) <="
-    " TOP": ("where one kernel takes over from another: both agree"),
     "memory.take: [0] => [1]": ("scratch is a little larger"),
     "parts._divide: few or size <= direct => few and size <= direct": (
         "levels of parts where one would do, and the same sums"
@@ -197,7 +195,7 @@ EQUIVALENT = {
     "threads.over_queries: n_chunks <= 1 => n_chunks < 1": ("one chunk is all there is"),
     "threads.over_queries: np.linspace(0.0, total, n_chunks + 1) => np.linspace(1.0, total,"
     " n_chunks + 1)": ("a cut one pair further on"),
-    "validation.check_labels: array[bad] > most => array[bad] >= most": (
+    "validation.check_labels: wrong > most => wrong >= most": (
         "the largest value allowed is not among them"
     ),
     "vector.padded: n > STRIDE => n >= STRIDE": ("n = STRIDE needs no padding in either case"),
