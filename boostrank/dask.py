@@ -40,7 +40,7 @@ def by_query(frame: Any, qid: str) -> Any:
     Raises
     ------
     ValueError
-        If there is no such column, or a row has no query.
+        If there is no such column, if a row has no query, or if there are no rows.
 
     Examples
     --------
@@ -55,6 +55,8 @@ def by_query(frame: Any, qid: str) -> Any:
         raise ValueError(f"qid must name a column of the frame, got {qid!r}")
     sizes = frame[qid].value_counts(dropna=False).compute().sort_index()
     _check_present(pandas.isna(sizes.index), sizes.to_numpy())
+    if sizes.empty:
+        raise ValueError("frame must have at least one row, got none")
     ends = sizes.cumsum().to_numpy()
     shares = ends[-1] * np.arange(frame.npartitions) / frame.npartitions
     first = np.unique(np.searchsorted(ends, shares, side="right"))

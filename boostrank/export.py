@@ -14,13 +14,13 @@ A file's scores are the host's, summed in float32: the objective adds nothing to
 import difflib
 import json
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from boostrank.messages import warn
 from boostrank.objectives.validation import check_choice
 from boostrank.trees import Forest, Singles, Tree, named, neighbours, read_forest
 
@@ -234,11 +234,9 @@ def _ranklib(forest: Forest, name: str) -> str:
             "which Elasticsearch reads too"
         )
     if forest.missing:
-        warnings.warn(
+        warn(
             f"RankLib takes missing values for 0, the model does not: scores are the same only "
-            f"where {named(forest.names, list(forest.missing))} are never missing",
-            UserWarning,
-            stacklevel=3,
+            f"where {named(forest.names, list(forest.missing))} are never missing"
         )
 
     def written(tree: Tree) -> str:

@@ -41,7 +41,7 @@ def load(module: str, what: str, packages: str) -> Any:
         raise needs(what, packages, error) from error
 
 
-def warn(message: str) -> None:
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line that called the hosts or boostrank."""
     own = ("boostrank", "lightgbm", "xgboost", "sklearn", "distributed")
     frame, level = inspect.currentframe(), 0
@@ -50,7 +50,7 @@ def warn(message: str) -> None:
         frame = frame.f_back
         if frame and frame.f_globals.get("__name__", "").partition(".")[0] not in own:
             break
-    warnings.warn(message, stacklevel=level + 1)
+    warnings.warn(message, category, stacklevel=level + 1)
 
 
 def warn_of_large_grades(what: str, cure: str) -> None:

@@ -37,6 +37,10 @@ from boostrank.objectives.validation import Floats
 
 def _direct(stopping: list[EarlyStopping], metrics: Sequence[Metric]) -> None:
     """Tell early stopping, which guesses from the name, in which direction its metric is better."""
+    if stopping and not metrics:
+        raise ValueError(
+            "eval_metric must name a metric for early stopping, got none: leave it out for NDCG@10"
+        )
     for stop in stopping:
         named = (each for each in metrics if each.name == stop.metric_name)
         next(named, metrics[-1]).direct(stop)

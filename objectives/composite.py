@@ -141,7 +141,7 @@ class Around(Composite):
             self._set(**{name: getattr(self.objective, name)})
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with other parameters; host parameters go to the objective inside.
+        """Return a copy with other parameters; those of hosts and `hessian` go to the one inside.
 
         Parameters
         ----------
@@ -151,7 +151,8 @@ class Around(Composite):
         -------
         Objective
         """
-        inner = {name: changes.pop(name) for name in HOST_PARAMETERS if name in changes}
+        taken = (*HOST_PARAMETERS, "hessian")
+        inner = {name: changes.pop(name) for name in taken if name in changes}
         if inner:
             changes["objective"] = changes.get("objective", self.objective).replace(**inner)
         return super().replace(**changes)

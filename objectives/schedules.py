@@ -103,7 +103,7 @@ class Schedule:
                     f"shape must be callable as f(round, total_rounds), got {self.shape!r}"
                 ) from None
             return
-        if self.shape not in _SHAPES:
+        if not isinstance(self.shape, str) or self.shape not in _SHAPES:
             raise ValueError(
                 f"shape must be one of {', '.join(map(repr, _SHAPES))} or a callable "
                 f"f(round, total_rounds); got {self.shape!r}"

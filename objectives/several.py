@@ -150,9 +150,15 @@ class Several(Sum):
                 )
             if self.weights is not None or self.chebyshev:
                 raise ValueError("at_least goes with neither weights nor chebyshev")
+        # Imported here, as in `Objective.__call__`: no other mathematics needs metrics.
+        from ..metrics.definitions import parse_name
+
         metric = self.metric
         if isinstance(metric, str):
             metric = dict.fromkeys(names, metric)
+        metric = self._named("metric", metric, names)
+        for each in metric.values():
+            parse_name(each, "standard")
         self._set(
             objectives=tuple(parts.items()),
             labels=tuple(kept.items()),
@@ -164,7 +170,7 @@ class Several(Sum):
                 for name in names
                 if name in asked
             ),
-            metric=tuple(self._named("metric", metric, names).items()),
+            metric=tuple(metric.items()),
         )
         super().__post_init__()
 
@@ -275,7 +281,6 @@ class Several(Sum):
         float64 array (n_labels,)
             NaN where no query counts.
         """
-        # Imported here, as in `Objective.__call__`: no other mathematics needs metrics.
         from ..metrics import evaluate
 
         return np.array([evaluate(scores, labels[name], group, (m,))[m] for name, m in self.metric])

@@ -392,6 +392,8 @@ def test_by_query_refuses(client):
         by_query(frame, "query")
     with pytest.raises(ValueError, match="missing in 1 rows"):
         by_query(frame, "qid")
+    with pytest.raises(ValueError, match="frame must have at least one row"):
+        by_query(frame[frame["qid"] > 9], "qid")
     with pytest.raises(ValueError, match="missing in 1 rows"):
         group_sizes(frame["qid"])
 

@@ -447,6 +447,11 @@ def test_early_stopping_maximises(host, data, metric):
     np.testing.assert_allclose(ranker.predict(data.X), expected.predict(data.X), rtol=1e-6)
 
 
+def test_early_stopping_without_a_metric_is_refused(data):
+    with pytest.raises(ValueError, match=r"^eval_metric must name a metric for early"):
+        fit_with_metrics("xgboost", data, [], stop=2)
+
+
 def test_callbacks(host, data):
     rates = [0.5, 0.1, 0.1, 0.01]
     if host == "lightgbm":

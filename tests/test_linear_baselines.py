@@ -303,8 +303,10 @@ def test_validation_queries_choose_c(data):
 
 
 def test_too_few_planes_are_warned_of(data):
-    with pytest.warns(ConvergenceWarning, match=r"stopped after 2 planes.*raise max_iter or tol"):
+    message = r"stopped after 2 planes.*raise max_iter or tol"
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
         model = SVMMAP(C=100.0, max_iter=2).fit(data.X, data.y, group=data.group)
+    assert caught[0].filename == __file__
     assert model.n_iter_ == 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")

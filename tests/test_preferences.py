@@ -379,7 +379,9 @@ def test_it_is_one_object_with_what_is_inside(rng):
     pairs = drawn(rng)
     objective = Preferences(RankNet(seed=4, query_fraction=0.5), pairs)
     assert (objective.seed, objective.query_fraction) == (4, 0.5)
-    assert objective.replace(seed=5).objective.seed == objective.replace(seed=5).seed == 5
+    changed = objective.replace(seed=5, hessian="constant")
+    assert changed.objective.seed == changed.seed == 5
+    assert changed.objective.hessian == changed.hessian == "constant"
     scores, labels = ragged(rng)
     objective.grad_hess(scores, labels, GROUP)
     copied = pickle.loads(pickle.dumps(objective))

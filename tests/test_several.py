@@ -198,6 +198,8 @@ def test_labels_of_another_length_are_refused(host, data, price):
             "must not have seed of its own",
         ),
         ({"chebyshev": 1}, "^chebyshev must be True or False"),
+        ({"metric": "nope"}, "^unknown metric 'nope'"),
+        ({"metric": {"relevance": "map", "price": 3}}, "^a metric's name must be a string"),
     ],
 )
 def test_bad_parameters_are_refused(changes, message):

@@ -1,12 +1,12 @@
 """Reads a LightGBM Dataset or an XGBoost DMatrix, and refuses what LightGBM would get wrong."""
 
-import warnings
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.undocumented import xgboost_field
+from boostrank.messages import warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, Integers
 
@@ -111,10 +111,9 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
             "sample the queries: objective.replace(query_fraction=0.5)"
         )
     if booster.train_set.get_position() is not None and not objective.takes_positions:
-        warnings.warn(
+        warn(
             f"the Dataset's position is ignored by {objective.name}: to correct for it, wrap the "
-            "objective in boostrank.Unbiased",
-            stacklevel=7,  # the line of LightGBM that called the objective
+            "objective in boostrank.Unbiased"
         )
     _check_subset(booster.train_set)
 

@@ -90,7 +90,8 @@ def _column(name: str, values: Any) -> Any:
     """Return one number per row: frames, tables and arrays may hold them in a single column."""
     if isinstance(values, Sequence) or values is None:
         return values
-    check_unmasked(name, values)
+    if np.ma.isMaskedArray(values):  # pandas' own masks are seen as missing values
+        check_unmasked(name, values)
     array = np.asarray(values)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 

@@ -21,7 +21,6 @@ Definition
         mean_q w . (Psi(best_q) - Psi(y_q)) >= mean_q Delta(y_q) - xi                  1-slack form
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,6 +29,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from boostrank.datasets import RankingData
 from boostrank.linear.base import BatchRanker, check_grid, check_validation, goodness_on
+from boostrank.messages import warn
 from boostrank.objectives.engine.jit import jit_entry
 from boostrank.objectives.validation import Floats, Integers, check_count, check_positive
 
@@ -208,11 +208,10 @@ def cutting_planes(data: RankingData, C: float, *, tol: float, max_iter: int) ->
         alpha, v = np.append(alpha, 0.0), np.empty(len(b))
         _solve(K, b, alpha, v, 0.5 * C * tol)
         w = alpha @ G
-    warnings.warn(
+    warn(
         f"SVMMAP stopped after {max_iter} planes, not within tol={tol} of the optimum; raise "
         "max_iter or tol, or lower C",
         ConvergenceWarning,
-        stacklevel=3,
     )
     return w, max_iter
 

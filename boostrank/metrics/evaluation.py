@@ -1,6 +1,5 @@
 """Values of metrics, per query and as means."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
@@ -9,7 +8,7 @@ import numpy.typing as npt
 
 from boostrank.datasets.ranking_data import check_aligned, check_queries
 from boostrank.datasets.runs import Qrels, Run, judge
-from boostrank.messages import LARGEST_GRADE, warn_of_large_grades
+from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.definitions import (
     METRICS,
@@ -266,10 +265,9 @@ def evaluate_run(
             raise ValueError(f"{text} needs a score of every document, but a run has not all")
     judged = judge(run, qrels)
     if judged.left_out:
-        warnings.warn(
+        warn(
             f"{judged.left_out} queries have only scores or only judgements: they are left out, "
-            "as in trec_eval",
-            stacklevel=2,
+            "as in trec_eval"
         )
     labels = check_labels(judged.labels, len(judged.labels))
     boundaries = np.append(0, np.cumsum(judged.group))
