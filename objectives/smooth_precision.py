@@ -39,28 +39,40 @@ When to use
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from .base import Objective
 from .contract import Contract, Cost
-from .engine.soft_indicators import check_width
-from .gains import compiled_discount
-from .parameters import checked
+from .engine.driver import query_kernel
+from .engine.order import all_equal
+from .engine.soft_indicators import check_width, smooth_metric
+from .parameters import checked, count
 from .schedules import Schedule
-from .smooth_ndcg import SmoothNDCG, SmoothNDCGParams
-from .validation import Floats, Integers, check_count
-
-#: A rank has its own weight in a table.
-LARGEST_K = 10**6
+from .validation import Floats, Integers
 
 
-def _check_k(name: str, value: Any) -> int:
-    k = check_count(name, value)
-    if k > LARGEST_K:
-        raise ValueError(f"{name} must be at most {LARGEST_K}, got {value!r}")
-    return k
+class SmoothPrecisionParams(NamedTuple):
+    """The kernel's parameters."""
+
+    k: int
+    sigma: float
+
+
+@query_kernel(SmoothPrecisionParams)
+def _kernel(
+    p: SmoothPrecisionParams,
+    scores: Floats,
+    relevant: Floats,
+    hessian: int,
+    grad: Floats,
+    hess: Floats,
+) -> float:
+    if all_equal(relevant):
+        return 0.0
+    b = np.full(min(p.k, len(scores)), 1.0 / p.k)
+    return smooth_metric(scores, relevant, b, p.sigma, grad, hess)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +86,8 @@ class SmoothPrecision(Objective):
     Parameters
     ----------
     k : int, default 10
-        Rank cut-off, from 1 to a million. Ten is where precision is usually reported; a larger k
-        learns from more documents, and was better for NDCG in the paper's table 3.
+        Rank cut-off, at least 1. Ten is where precision is usually reported; a larger k learns from
+        more documents, and was better for NDCG in the paper's table 3.
     sigma : float or Schedule, default 1.0
         Squared width of the indicator in score units, positive. Boosting from equal scores is
         indifferent to it (Newton steps are in units of sqrt(sigma)), unless the Hessian is
@@ -108,20 +120,14 @@ class SmoothPrecision(Objective):
     """
 
     name: ClassVar[str] = "smooth-precision"
-    kernel = SmoothNDCG.kernel
+    kernel = _kernel
     claims: ClassVar[Contract] = Contract(
         cost=Cost.N_TIMES_CUTOFF, kinks="tied scores", metric_offset=0.0
     )
 
-    k: int = checked(_check_k, 10)
+    k: int = count(10)
     sigma: float | Schedule = checked(check_width, 1.0)
     hessian: str = "gauss-newton"
-
-    def _params(self, draws: Floats | None = None) -> SmoothNDCGParams:
-        """Return SmoothNDCG's, with the same weight for each of the first k ranks."""
-        sigma: Any = self.sigma
-        shares = compiled_discount(np.full(self.k, 1.0 / self.k))
-        return SmoothNDCGParams(self.k, sigma, normalize=False, discount=shares)
 
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
         """Return what the kernel gets in place of the labels."""

@@ -274,7 +274,7 @@ def test_only_the_first_k_ranks_count(rng):
 
 def test_a_cutoff_beyond_the_list_changes_nothing(rng):
     scores, grades = example(rng, 12)
-    for k in (12, 13, 50, 10**6):
+    for k in (12, 13, 50, 10**9):
         np.testing.assert_array_equal(
             SmoothNDCG(k=k).grad_hess(scores, grades, [12]),
             SmoothNDCG(k=None).grad_hess(scores, grades, [12]),
@@ -287,8 +287,6 @@ def test_a_cutoff_beyond_the_list_changes_nothing(rng):
         )
     with pytest.raises(TypeError, match="k must be a whole number of at least 1, got None"):
         SmoothPrecision(k=None)
-    with pytest.raises(ValueError, match="k must be at most 1000000, got 1000001"):
-        SmoothPrecision(k=10**6 + 1)
 
 
 def test_smooth_ndcg_without_z_is_a_smooth_dcg(rng):
