@@ -11,7 +11,6 @@ ranklib     RankLib's XML, for RankLib and the same plug-ins (``model/ranklib``)
 A file's scores are the host's, summed in float32: the objective adds nothing to a trained model.
 """
 
-import difflib
 import json
 import re
 from collections import Counter
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from boostrank.messages import warn
-from boostrank.objectives.validation import check_choice
+from boostrank.objectives.validation import check_choice, hint
 from boostrank.trees import Forest, Singles, Tree, named, neighbours, read_forest
 
 # Solr adds this to every threshold.
@@ -111,9 +110,8 @@ def _with_features(forest: Forest, features: Sequence[str] | None) -> Forest:
     place = {}
     for i in forest.used:
         if forest.names[i] not in names:
-            close = difflib.get_close_matches(forest.names[i], names, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"features must have the model's {forest.names[i]!r}{hint}")
+            name = forest.names[i]
+            raise ValueError(f"features must have the model's {name!r}{hint(name, names)}")
         place[i] = names.index(forest.names[i])
     trees = [
         tree._replace(feature=np.array([place[i] for i in tree.feature.tolist()], dtype=np.int64))

@@ -1,6 +1,5 @@
 """Objectives by name."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -9,7 +8,7 @@ from boostrank.metrics.definitions import METRICS
 from boostrank.objectives import REGISTRY, Objective
 from boostrank.objectives.base import listed
 from boostrank.objectives.blend import AUTO
-from boostrank.objectives.validation import check_choice
+from boostrank.objectives.validation import check_choice, hint
 
 #: Names of the hosts' own ranking objectives that are not ours, with what ours are called.
 OF_HOSTS: Mapping[str, tuple[str, str]] = {
@@ -105,10 +104,9 @@ def objective(name: str, /, **params: Any) -> Objective:
     known = [field.name for field in listed(cls)]
     for param in params:
         if param not in known:
-            near = difflib.get_close_matches(param, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
             raise TypeError(
-                f"{name!r} has no parameter {param!r}{hint} (it has: {', '.join(known)})"
+                f"{name!r} has no parameter {param!r}{hint(param, known)} "
+                f"(it has: {', '.join(known)})"
             )
     made = cls(**{**cls.presets.get(name, {}), **params})
     if made.name != name:

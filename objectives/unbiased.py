@@ -65,10 +65,7 @@ from .validation import (
     Integers,
     check_amount,
     check_cutoff,
-    check_group,
-    check_labels,
     check_positive,
-    check_scores,
     check_unmasked,
 )
 from .view import Part, View
@@ -200,13 +197,12 @@ class Unbiased(Around):
         )
 
     def _checked(self, scores: Any, labels: Any, group: Any) -> tuple[Floats, Floats, Integers]:
-        s = check_scores(scores)
-        y = check_labels(labels, len(s), PROBABILITIES)
+        s, y, boundaries = super()._checked(scores, labels, group)
         between = (y != 0.0) & (y != 1.0)
         if between.any():
             row = int(np.argmax(between))
             raise ValueError(f"labels must be clicks, 0 or 1, got {y[row]:g} at row {row}")
-        return s, y, check_group(group, len(s))
+        return s, y, boundaries
 
     def parts(self, view: View, round: int | None) -> list[Part]:
         """Return those of the objective inside; see `Objective.parts`."""

@@ -259,10 +259,15 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     """Return a word that must be one of `choices`."""
     words = tuple(choices)
     if not isinstance(value, str) or value not in words:
-        near = difflib.get_close_matches(str(value).lower().replace("_", "-"), words, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"unknown {name} {value!r}{hint} ({nearest(value, words)})")
+        meant = hint(str(value).lower().replace("_", "-"), words)
+        raise ValueError(f"unknown {name} {value!r}{meant} ({nearest(value, words)})")
     return value
+
+
+def hint(value: str, words: Iterable[str]) -> str:
+    """Return what a message asks about a word that is close to a known one, or nothing."""
+    near = difflib.get_close_matches(value, list(words), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def nearest(value: Any, words: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ The path of one gradient::
 
 For SDCG on LightGBM that is 105 Python calls, and six passes over all documents: copying them,
 gains, the gradient, sums of Hessians (two), float32. Mixtures add up their parts in one more, noise
-takes two. What stays from round to round is in six places: `rounds._calls`, `training._known`,
+takes two. What stays from round to round is in six places: `rounds.CALLS`, `training._known`,
 arrays of the last call (``engine/memory.py``), threads (``engine/threads.py``), compiled functions,
 and XGBoost's list of classes that are told the iteration.
 

@@ -62,5 +62,5 @@ def gradient_for_host(
         round = rounds.of_xgboost(objective, int(iteration), training)
     gradients = hand_over(with_hosts_gain(objective, training), preds, data, training, round)
     if data.host == "lightgbm":
-        rounds.lightgbm_done(objective, preds)
+        rounds.CALLS.done(objective, preds)
     return gradients

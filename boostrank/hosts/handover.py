@@ -16,9 +16,9 @@ import numpy.typing as npt
 from boostrank.hosts.data import HostData
 from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades, warn_of_small_gradients
 from boostrank.hosts.passes import Float32s, active_sums, spread, to_float32
-from boostrank.hosts.position_bias import CorrectedRound, correction
+from boostrank.hosts.position_bias import CorrectedRound
 from boostrank.hosts.training import Training, TrainingView
-from boostrank.objectives import Objective
+from boostrank.objectives import Objective, Unbiased
 from boostrank.objectives.engine.draws import (
     Keys,
     query_keys,
@@ -84,7 +84,9 @@ def hand_over(
     if warns:
         training.once("warned of grades", lambda: warn_of_grades(data.labels, objective))
     with training.failing_together():
-        corrected = correction(objective, training, np.size(preds), data.position)
+        corrected = None
+        if isinstance(objective, Unbiased):
+            corrected = CorrectedRound(objective, training, np.size(preds), data.position)
         whole = _read(objective, preds, data, round)
         weight = _document_weight(data, len(whole.scores))
     if warns:

@@ -116,7 +116,21 @@ def _keep(booster: Any, form: str, factors: Floats) -> None:
 
 
 class CorrectedRound:
-    """Corrects the gradients of one round for positions, and learns from them."""
+    """Corrects the gradients of one round for positions, and learns from them.
+
+    Parameters
+    ----------
+    objective : Unbiased
+    training : Training
+    n_docs : int
+    shown : array (n_docs,) or None
+        Positions in XGBoost's data, from 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `Unbiased.places`; for positions that LightGBM has renumbered if ranks are needed.
+    """
 
     def __init__(self, objective: Unbiased, training: Training, n_docs: int, shown: Any) -> None:
         self.objective, self.training = objective, training
@@ -198,33 +212,6 @@ class CorrectedRound:
         shared = self.training.mean(sums.ravel().tolist())
         factors = correction.learnt(self.factors, shared.reshape(sums.shape))
         _keep(self.training.booster, str(self.objective.propensity), factors)
-
-
-def correction(
-    objective: Objective, training: Training, n_docs: int, shown: Any
-) -> CorrectedRound | None:
-    """Return the correction of a round, or None unless the objective is Unbiased.
-
-    Parameters
-    ----------
-    objective : Objective
-    training : Training
-    n_docs : int
-    shown : array (n_docs,) or None
-        Positions in XGBoost's data, from 1.
-
-    Returns
-    -------
-    CorrectedRound or None
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `Unbiased.places`; for positions that LightGBM has renumbered if ranks are needed.
-    """
-    if not isinstance(objective, Unbiased):
-        return None
-    return CorrectedRound(objective, training, n_docs, shown)
 
 
 def _positions(objective: Unbiased, training: Training, shown: Any) -> tuple[Integers | None, bool]:

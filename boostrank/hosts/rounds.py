@@ -94,7 +94,8 @@ class _Calls:
                 del self._known[key]
 
 
-_calls = _Calls()
+#: The rounds of LightGBM's trainings, to which a round is to be told that is done.
+CALLS = _Calls()
 
 
 def of_lightgbm(objective: Objective, preds: npt.NDArray[Any], training: Training) -> int:
@@ -129,19 +130,7 @@ def of_lightgbm(objective: Objective, preds: npt.NDArray[Any], training: Trainin
             return weakref.ref(booster), objective.start_round - 1
         return weakref.ref(booster), _continued(objective, booster.current_iteration())
 
-    return _calls.next(objective, preds, start)
-
-
-def lightgbm_done(objective: Objective, preds: npt.NDArray[Any]) -> None:
-    """Count the round of these predictions, so that one that failed is done again.
-
-    Parameters
-    ----------
-    objective : Objective
-    preds : array
-        As in `of_lightgbm`.
-    """
-    _calls.done(objective, preds)
+    return CALLS.next(objective, preds, start)
 
 
 def of_xgboost(objective: Objective, iteration: int, training: Training) -> int:

@@ -103,6 +103,7 @@ Numba
 import ctypes
 import inspect
 import sys
+import traceback
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -115,16 +116,24 @@ from boostrank.objectives import Objective
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
-def _booster_frames(host: str) -> Iterator[FrameType]:
-    """Yield the frames of the callers that are methods of the host's Booster, innermost first."""
-    booster = getattr(sys.modules.get(host), "Booster", ())
-    frame = inspect.currentframe()
-    while frame is not None:
+def _callers() -> Iterator[FrameType]:
+    """Yield the frames of the callers, innermost first."""
+    return (frame for frame, _ in traceback.walk_stack(inspect.currentframe()))
+
+
+def _methods_of(module: str, name: str) -> Iterator[FrameType]:
+    """Yield the frames of the callers that are methods of a class, innermost first."""
+    kind = getattr(sys.modules.get(module), name, ())
+    for frame in _callers():
         # Only methods are inspected: that keeps all locals of a frame alive until it returns.
         method = frame.f_code.co_varnames[:1] == ("self",)
-        if method and isinstance(frame.f_locals.get("self"), booster):
+        if method and isinstance(frame.f_locals.get("self"), kind):
             yield frame
-        frame = frame.f_back
+
+
+def _self(methods: Iterator[FrameType]) -> Any:
+    frame = next(methods, None)
+    return None if frame is None else frame.f_locals["self"]
 
 
 def training_booster(host: str) -> Any:
@@ -141,8 +150,7 @@ def training_booster(host: str) -> Any:
     -------
     lightgbm.Booster, xgboost.Booster or None
     """
-    frame = next(_booster_frames(host), None)
-    return None if frame is None else frame.f_locals["self"]
+    return _self(_methods_of(host, "Booster"))
 
 
 def xgboost_callbacks() -> Any:
@@ -152,14 +160,7 @@ def xgboost_callbacks() -> Any:
     -------
     xgboost.callback.CallbackContainer or None
     """
-    container = getattr(sys.modules.get("xgboost.callback"), "CallbackContainer", ())
-    frame = inspect.currentframe()
-    while frame is not None:
-        method = frame.f_code.co_varnames[:1] == ("self",)
-        if method and isinstance(frame.f_locals.get("self"), container):
-            return frame.f_locals["self"]
-        frame = frame.f_back
-    return None
+    return _self(_methods_of("xgboost.callback", "CallbackContainer"))
 
 
 def lightgbms_update(booster: Any) -> Any:
@@ -203,12 +204,10 @@ def lightgbms_init_model() -> Any:
     lightgbm.Booster or None
     """
     engine = sys.modules.get("lightgbm.engine")
-    frame = inspect.currentframe()
-    while frame is not None:
+    for frame in _callers():
         if engine is not None and frame.f_code is engine.train.__code__:
             model = frame.f_locals.get("init_model")
             return model if isinstance(model, sys.modules["lightgbm"].Booster) else None
-        frame = frame.f_back
     return None
 
 
@@ -272,7 +271,8 @@ def xgboost_calls_directly(objective: Objective) -> bool:
     -------
     bool
     """
-    return any(frame.f_locals.get("fobj") is objective for frame in _booster_frames("xgboost"))
+    methods = _methods_of("xgboost", "Booster")
+    return any(frame.f_locals.get("fobj") is objective for frame in methods)
 
 
 def xgboost_cross_validates() -> bool:
@@ -282,12 +282,10 @@ def xgboost_cross_validates() -> bool:
     -------
     bool
     """
-    frame = inspect.currentframe()
-    while frame is not None:
-        if frame.f_code.co_name == "cv" and frame.f_globals.get("__name__") == "xgboost.training":
-            return True
-        frame = frame.f_back
-    return False
+    return any(
+        frame.f_code.co_name == "cv" and frame.f_globals.get("__name__") == "xgboost.training"
+        for frame in _callers()
+    )
 
 
 def register_with_xgboost() -> None:
