@@ -30,7 +30,7 @@ When to use
     says what you want, such as relevance times margin, train on that instead.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -61,6 +61,14 @@ class Labels(ArrayParameter):
             super().__init__(check_labels(values, np.size(values), domain))
         except (TypeError, ValueError) as error:
             raise type(error)(f"labels[{name!r}]: {error}") from None
+
+
+def _metrics() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return what parses a metric's name and what measures it."""
+    # Imported here, as in `Objective.__call__`: no other mathematics needs metrics.
+    from ..metrics import definitions, evaluate
+
+    return definitions.parse_name, evaluate
 
 
 @dataclass(frozen=True)
@@ -150,15 +158,12 @@ class Several(Sum):
                 )
             if self.weights is not None or self.chebyshev:
                 raise ValueError("at_least goes with neither weights nor chebyshev")
-        # Imported here, as in `Objective.__call__`: no other mathematics needs metrics.
-        from ..metrics.definitions import parse_name
-
         metric = self.metric
         if isinstance(metric, str):
             metric = dict.fromkeys(names, metric)
         metric = self._named("metric", metric, names)
         for each in metric.values():
-            parse_name(each, "standard")
+            _metrics()[0](each, "standard")
         self._set(
             objectives=tuple(parts.items()),
             labels=tuple(kept.items()),
@@ -281,8 +286,7 @@ class Several(Sum):
         float64 array (n_labels,)
             NaN where no query counts.
         """
-        from ..metrics import evaluate
-
+        _, evaluate = _metrics()
         return np.array([evaluate(scores, labels[name], group, (m,))[m] for name, m in self.metric])
 
     def shares(self, measured: Floats | None) -> Floats:
