@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from boostrank.datasets.ranking_data import RankingData
-from boostrank.datasets.synthetic import check_amount
 from boostrank.objectives.validation import (
     Floats,
     Integers,
+    check_amount,
     check_choice,
     check_count,
     check_cutoff,

@@ -1,26 +1,20 @@
 """Data made by the recipe of the RankNet and LambdaRank papers."""
 
-import math
-import numbers
 from typing import Any
 
 import numpy as np
 
 from boostrank.datasets.ranking_data import RankingData
-from boostrank.objectives.validation import Floats, Integers, check_count, check_seed
+from boostrank.objectives.validation import (
+    Floats,
+    Integers,
+    check_amount,
+    check_count,
+    check_seed,
+)
 
 # Shares of the grades 0..4 among the judgements of MSLR-WEB30K, a web search engine's.
 GRADE_SHARES = (0.52, 0.32, 0.13, 0.022, 0.008)
-
-
-def check_amount(name: str, value: Any) -> float:
-    """Return a finite number that is not negative."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    amount = float(value)
-    if not (math.isfinite(amount) and amount >= 0.0):
-        raise ValueError(f"{name} must be finite and not negative, got {value!r}")
-    return amount
 
 
 def _standardise(values: Floats) -> Floats:
