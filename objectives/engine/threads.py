@@ -89,8 +89,9 @@ def over_queries(driver: Callable[..., None], boundaries: Integers, *args: Any) 
     arrays until their chunk is finished: do not use these arrays again.
     """
     n_queries = len(boundaries) - 1
-    sizes = np.diff(boundaries).astype(float)
-    costs = np.cumsum(sizes * np.minimum(sizes, _LINEAR_FROM))
+    costs = np.diff(boundaries).astype(float)
+    costs *= np.minimum(costs, _LINEAR_FROM)
+    np.cumsum(costs, out=costs)
     total = costs[-1] if n_queries else 0.0
     threads = numba.get_num_threads() if total >= 2 * _COST_WORTH_A_THREAD else 1
     n_chunks = math.ceil(total / _COST_DEAF_TO_SIGNALS)
