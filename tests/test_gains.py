@@ -15,6 +15,7 @@ from sklearn.metrics import dcg_score
 
 import boostrank
 from boostrank import SHFSDCG, LambdaRank, Mix, RankNet, evaluate, metric
+from boostrank.lab.settings import Settings
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
@@ -360,3 +361,12 @@ def test_two_different_gains_are_refused(around, rng):
 def test_gains_of_linear_are_the_labels():
     labels = np.array([0.0, 2.5])
     assert gains_of("linear", labels) is labels
+
+
+def test_a_comparisons_gain_replaces_none_of_an_objectives_own():
+    settings = Settings(gain="linear")
+    own = boostrank.LambdaRank(gain=(0.0, 1.0, 3.0))
+    for kept in (own, boostrank.Mix(boostrank.SDCG(), own, 0.5), boostrank.RankNet()):
+        assert settings.gained(kept) == kept
+    both = boostrank.Mix(boostrank.SDCG(), boostrank.RankNet(), 0.5)
+    assert settings.gained(both) == both.replace(first=boostrank.SDCG(gain="linear"))

@@ -93,9 +93,7 @@ def refusal(learner: Learner, labels: Floats, settings: Settings) -> str:
     """Say why a learner cannot be trained on these labels; "" if it can."""
     if isinstance(learner.objective, str):
         return TRAINERS[learner.host].refusal(learner.objective, labels, settings)
-    objective = learner.objective
-    if settings.gain is not None and objective.exponential_gains:
-        objective = objective.with_gain(settings.gain)
+    objective = settings.gained(learner.objective)
     try:
         check_labels(labels, len(labels), objective.contract.labels)
     except ValueError as error:

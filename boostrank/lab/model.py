@@ -80,13 +80,11 @@ class Model(ABC):
             raise ValueError(f"{cls.host} cannot train {objective}: it takes {refusal}")
         check_kept(data.y, data.group)
         params = {**cls.shared(settings), **cls._by_usual_names(more or {})}
-        if settings.gain is not None:
-            if isinstance(objective, Objective):
-                if objective.exponential_gains:  # otherwise it has its own gain
-                    objective = objective.with_gain(settings.gain)
-            else:
-                data, own = cls._with_gain(settings.gain, data)
-                params = own | params
+        if isinstance(objective, Objective):
+            objective = settings.gained(objective)
+        elif settings.gain is not None:
+            data, own = cls._with_gain(settings.gain, data)
+            params = own | params
         choice = None
         if is_auto(objective):
             choice = cls._chosen(objective, data, settings, params)

@@ -12,6 +12,7 @@ from boostrank.lab.stats import TESTS
 from boostrank.metrics import CONVENTIONS, evaluate
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.definitions import parse_name
+from boostrank.objectives import Objective
 from boostrank.objectives.validation import (
     AMOUNTS,
     GRADES,
@@ -137,6 +138,12 @@ class Settings:
         """The metrics of every test query: `metrics`, and NDCG at all `CUTOFFS` for the figures."""
         ndcg = [f"ndcg@{k}" for k in CUTOFFS] if self.graded else []
         return tuple(dict.fromkeys((*self.metrics, *ndcg)))
+
+    def gained(self, objective: Objective) -> Objective:
+        """Return an objective with the gain of these settings, unless it has one of its own."""
+        if self.gain is None or any(own != "exponential" for own in objective._gains):
+            return objective
+        return objective.with_gain(self.gain)
 
     def measure(
         self, scores: Floats, data: RankingData, metrics: Sequence[str]
