@@ -78,7 +78,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "hinge": HINGES,
     "intake": (("gbrank", "copied", "refused_wherever", "pass"), ("passes",)),
     "jit": (
-        ("gbrank", "ranknet", "anew", "helper", "compiles", "collected", "one_call"),
+        ("gbrank", "ranknet", "anew", "helper", "compiles", "collected", "one_call", "nobody"),
         ("blocks", "package", "pairwise", "processes"),
     ),
     "lambdarank": (("lambdarank",), ("blocks",)),
