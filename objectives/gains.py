@@ -103,6 +103,11 @@ def compiled_discount(value: Any) -> Discount:
     return Discount(TABLE, np.array(value))
 
 
+def relevance(labels: Floats) -> Floats:
+    """Return l = 1(y > 0)."""
+    return (labels > 0.0).astype(np.float64)
+
+
 def gains_of(gain: Gain, labels: Floats) -> Floats:
     """Return the gain of every document.
 

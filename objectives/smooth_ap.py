@@ -47,6 +47,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .base import Objective
 from .contract import Contract
 from .engine.columns import (
@@ -54,6 +56,7 @@ from .engine.columns import (
     CURVATURE,
     OWN,
     PULL,
+    RANK,
     SIZE,
     TO_HIGHER,
     WORTH,
@@ -71,9 +74,11 @@ from .engine.far_field import (
     fit_of,
     pair_entry,
 )
+from .engine.jit import jit_helper
 from .engine.pairs import Document, pair_loop
 from .engine.sigmoid import SigmoidKernel, Sums, step
 from .engine.soft_indicators import check_width
+from .gains import relevance
 from .parameters import checked
 from .schedules import Schedule
 from .validation import Floats, Integers
@@ -112,33 +117,35 @@ def _far(odd: bool, relation: int, side: int) -> list[Floats]:
     return [0.0 * SLOPE, 0.0 * SLOPE, value, value]
 
 
-@step
-def write_terms(p: Rules, batch: Batch, w: Columns) -> None:
-    """Write a into OWN and b into WORTH."""
+@jit_helper
+def _write_counts(batch: Batch, w: Columns) -> None:
+    """Write N into OWN, r^ into RANK and l/R into WORTH."""
     for m in range(batch.blocks):
         begin, end = w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]
         total = 0.0
         for i in range(begin, end):
             total += w.real[WORTH, i]
         for i in range(begin, end):
-            hits = 0.5 * (total + 1.0) + w.real[PULL, i]
-            rank = hits + w.real[CURVATURE, i]
-            unit = w.real[WORTH, i] / (total * rank * rank)
-            w.real[OWN, i], w.real[WORTH, i] = unit * w.real[CURVATURE, i], unit * hits
+            w.real[OWN, i] = 0.5 * (total + 1.0) + w.real[PULL, i]
+            w.real[RANK, i] = w.real[OWN, i] + w.real[CURVATURE, i]
+            w.real[WORTH, i] /= total
+
+
+@step
+def write_terms(p: Rules, batch: Batch, w: Columns) -> None:
+    """Write a into OWN and b into WORTH."""
+    _write_counts(batch, w)
+    for i in range(np.uint64(batch.columns)):
+        unit = w.real[WORTH, i] / (w.real[RANK, i] * w.real[RANK, i])
+        w.real[OWN, i], w.real[WORTH, i] = unit * w.real[CURVATURE, i], unit * w.real[OWN, i]
 
 
 @step
 def write_losses(p: Rules, batch: Batch, w: Columns) -> None:
     """Write each document's share of -A into CURVATURE."""
-    for m in range(batch.blocks):
-        begin, end = w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]
-        total = 0.0
-        for i in range(begin, end):
-            total += w.real[WORTH, i]
-        for i in range(begin, end):
-            hits = 0.5 * (total + 1.0) + w.real[PULL, i]
-            rank = hits + w.real[CURVATURE, i]
-            w.real[CURVATURE, i] = -w.real[WORTH, i] * hits / (total * rank)  # (9)
+    _write_counts(batch, w)
+    for i in range(np.uint64(batch.columns)):
+        w.real[CURVATURE, i] = -w.real[WORTH, i] * w.real[OWN, i] / w.real[RANK, i]  # (9)
 
 
 _counts: dict[str, Any] = {
@@ -209,4 +216,4 @@ class SmoothAP(Objective):
 
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
         """Return l."""
-        return (labels > 0.0).astype(float)
+        return relevance(labels)

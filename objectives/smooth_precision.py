@@ -48,6 +48,7 @@ from .contract import Contract, Cost
 from .engine.driver import query_kernel
 from .engine.order import all_equal
 from .engine.soft_indicators import check_width, smooth_metric
+from .gains import relevance
 from .parameters import checked, count
 from .schedules import Schedule
 from .validation import Floats, Integers
@@ -131,4 +132,4 @@ class SmoothPrecision(Objective):
 
     def _kernel_gains(self, labels: Floats, boundaries: Integers) -> Floats:
         """Return what the kernel gets in place of the labels."""
-        return (labels > 0.0).astype(float)
+        return relevance(labels)

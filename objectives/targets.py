@@ -11,7 +11,7 @@ import numpy as np
 
 from .engine.gains import Discount
 from .engine.swaps import DCG, TARGETS
-from .gains import Gain, compiled_discount, gains_of
+from .gains import Gain, compiled_discount, gains_of, relevance
 from .validation import Floats, Integers
 
 _TARGET = re.compile(
@@ -65,9 +65,9 @@ def gains_of_target(target: str, gain: Gain, labels: Floats, boundaries: Integer
     if target == "arp":
         return _shares(labels, boundaries)
     if target.startswith("recall"):
-        return _shares((labels > 0.0).astype(np.float64), boundaries)
+        return _shares(relevance(labels), boundaries)
     if target.startswith("precision"):
-        return (labels > 0.0).astype(np.float64)
+        return relevance(labels)
     return gains_of(gain if target in WITH_GAIN else "linear", labels)
 
 

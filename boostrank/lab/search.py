@@ -112,13 +112,13 @@ class Tuned:
         """Python code that trains on all of the data with the best trial's parameters."""
         best, objective = self.best, self.learner.objective
         ours, trees = split_params(self.learner, best.params)
-        first = ""
         name = _code(objective if isinstance(objective, str) else objective.replace(**ours))
+        head = []
         if is_auto(objective):  # the rankers choose
             ranker = "LGBMRanker" if self.learner.host == "lightgbm" else "XGBRanker"
             params = {"objective": name, "n_estimators": repr(best.rounds)}
             call = f"boostrank.{self.learner.host}.{ranker}(**params).fit(X, y, qid=qid)"
-            first = f"import boostrank.{self.learner.host}"
+            head = [f"import boostrank.{self.learner.host}"]
         elif self.learner.host == "lightgbm":
             params = {"objective": name, "metric": "'None'"}
             call = f"lightgbm.train(params, dataset, {best.rounds})"
@@ -132,8 +132,7 @@ class Tuned:
             call = f"xgboost.train(params, dmatrix, {best.rounds}{obj})"
         params |= {key: repr(value) for key, value in {**self.params, **trees}.items()}
         lines = (f"    {key!r}: {value},".replace("'", '"') for key, value in params.items())
-        text = "\n".join(["params = {", *lines, "}", f"booster = {call}".replace("'", '"')])
-        return f"{first}\n{text}".lstrip()
+        return "\n".join([*head, "params = {", *lines, "}", f"booster = {call}".replace("'", '"')])
 
 
 def _code(value: Any) -> str:
