@@ -154,7 +154,7 @@ def _pandas() -> Any:
 def compare(
     data: Any,
     *,
-    objectives: Sequence[str | Objective] = ("blend",),
+    objectives: str | Objective | Sequence[str | Objective] = ("blend",),
     label: str = "label",
     qid: str = "qid",
     drop: Sequence[str] = (),
@@ -180,7 +180,7 @@ def compare(
     data : RankingData, data frame of pandas or polars, path, or sequence of paths
         Files are svmlight with qid (LETOR), CSV or parquet. Five files are taken as the five parts;
         all other data is split into five at random.
-    objectives : sequence of str or objective, default ("blend",)
+    objectives : str, objective or a sequence of them, default ("blend",)
         Names may have parameters: ``"sdcg:k=10,alpha=2"``.
     label, qid, drop, categorical
         For data frames, CSV and parquet: as in `boostrank.datasets.from_frame`.
@@ -256,7 +256,8 @@ def compare(
 
     first, *others = [metric] if isinstance(metric, str) else metric or [Settings.metric]
     chosen = Settings(metric=first, other_metrics=others, params=params or {}, **settings)
-    named = named_objectives(objectives, chosen.rounds)
+    asked = [objectives] if isinstance(objectives, str | Objective) else objectives
+    named = named_objectives(asked, chosen.rounds)
     if check_flag("resume", resume) and out is None:
         raise ValueError("resume continues from the results in a folder: pass out too")
     if out is not None:

@@ -64,6 +64,14 @@ def test_group_and_qid_agree(host, data):
         assert trees(booster(ranker)) == trees(booster(expected))
 
 
+def test_an_empty_query_changes_nothing(host, data):
+    weight = np.linspace(0.5, 2.0, len(data.group))
+    expected = make_ranker(host).fit(data.X, data.y, group=data.group, sample_weight=weight)
+    group, weight = np.insert(data.group, 1, 0), np.insert(weight, 1, 9.0)
+    ranker = make_ranker(host).fit(data.X, data.y, group=group, sample_weight=weight)
+    assert trees(booster(ranker)) == trees(booster(expected))
+
+
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix], ids=["dense", "sparse"])
 def test_sort(host, data, kind):
     order = np.random.default_rng(0).permutation(len(data.y))

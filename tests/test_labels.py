@@ -202,7 +202,7 @@ def test_dates_are_compared_forward_in_time() -> None:
         "rounds": 2,
         "min_docs": 2,
     }
-    found = boostrank.compare(frame, objectives=["spearman"], hosts=["lightgbm"], **common)
+    found = boostrank.compare(frame, objectives="spearman", hosts=["lightgbm"], **common)
     assert found.queries.qid.unique().tolist() == days[12:].tolist()
     assert not [note for note in found.notes if "dates" in note]
     mixed = boostrank.compare(frame, objectives=[], **{**common, "folds": [1]})

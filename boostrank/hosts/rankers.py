@@ -53,6 +53,7 @@ class Rows(NamedTuple):
         In the order of the queries, as `read_features` returns it.
     y : float64 array (n_docs,)
     group : int64 array (n_queries,)
+        Without empty queries.
     weight : float64 array (n_queries,) or (n_docs,), or None
     offset : float64 array (n_docs,) or None
         The scores that training starts from.
@@ -171,9 +172,11 @@ def read_rows(
                 for values in (weight, offset)
             )
         sizes = sizes_of_ids(f"{prefix}qid", ids, "pass sort=True to fit, or ")
+    filled = sizes > 0  # behind an empty query, XGBoost gives weights to other queries' documents
     if weight is not None:
         weight = check_weight(weight, n_docs, len(sizes))
-    return Rows(X, y, sizes, weight, offset)
+        weight = weight[filled] if len(weight) == len(sizes) else weight
+    return Rows(X, y, sizes[filled], weight, offset)
 
 
 def check_start(name: str, scores: Any, n_docs: int) -> Floats:
