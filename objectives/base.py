@@ -13,14 +13,12 @@ import numpy.typing as npt
 from .contract import SURROGATE_OR_CONSTANT, Contract, HessianKind
 from .engine.curvature import HESSIAN_FLOOR, HESSIANS
 from .engine.driver import Kernel
-from .engine.intake import copied
 from .gains import Gain, gains_of
 from .parameters import cutoff, flag, fraction, noise, positive, random_seed
 from .schedules import Schedule
 from .validation import (
     AMOUNTS,
     GRADES,
-    LABEL_DOMAINS,
     Floats,
     Integers,
     check_choice,
@@ -448,13 +446,8 @@ class Objective(ABC):
         return self.contract.labels
 
     def _checked(self, scores: Any, labels: Any, group: Any) -> tuple[Floats, Floats, Integers]:
-        domain = self._label_domain
-        least, most, _ = LABEL_DOMAINS[domain]
-        found = copied(scores, labels, least, most)
-        if found is None:  # not a booster's arrays, or values to refuse
-            s = check_scores(scores)
-            found = s, check_labels(labels, len(s), domain)
-        return *found, check_group(group, len(found[0]))
+        s = check_scores(scores)
+        return s, check_labels(labels, len(s), self._label_domain), check_group(group, len(s))
 
     #: The compiled loss.
     kernel: ClassVar[Kernel]

@@ -76,7 +76,6 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "gains": (("sdcg", "lambdarank"), ("gains", "objective")),
     "gbrank": (("gbrank",), ("pairwise",)),
     "hinge": HINGES,
-    "intake": (("gbrank", "copied", "refused_wherever", "pass"), ("passes",)),
     "jit": (
         ("gbrank", "ranknet", "anew", "helper", "compiles", "collected", "one_call", "nobody"),
         ("blocks", "package", "pairwise", "processes"),

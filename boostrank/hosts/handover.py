@@ -134,8 +134,6 @@ def hand_over(
     if corrected is not None:  # a round that fails teaches nothing
         corrected.learn(grad, hess, mean)
     MEMORY.give_back("derivatives", room)
-    MEMORY.give_back("labels", whole.labels)
-    MEMORY.give_back("scores", whole.scores)
     return (grad32, hess32) if rows is None else _scattered(whole, rows, grad32, hess32, floors[1])
 
 

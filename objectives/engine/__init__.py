@@ -1,7 +1,7 @@
 """The compiled engine under the losses.
 
 Rules of the engine
-    Inputs are trusted. Scores, labels and group have been checked (`validation`, `intake`). No
+    Inputs are trusted. Scores, labels and group have been checked (`validation`). No
     kernel checks an argument, raises or warns.
 
     Queries are independent. What a kernel writes for a query depends, to the last bit, only on its
@@ -64,6 +64,5 @@ order            sorting by score
 vector           exponentials and logarithms of whole vectors
 draws            random numbers that depend on the query alone
 threads          spreads queries and passes across threads
-intake           what boosters hand over, checked while it is copied
 memory           arrays kept from the last call for the next, and scratch
 """
