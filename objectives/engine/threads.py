@@ -13,9 +13,8 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from queue import SimpleQueue
 from typing import Any
 
 import numba
@@ -49,7 +48,7 @@ def _forget_pools() -> None:
     _pools.clear()
 
 
-def _ask_for_help(threads: int, task: Callable[[], None]) -> None:
+def _ask_for_help(threads: int, task: Callable[[], None]) -> list[Future[None]]:
     """Hand a task to this many other threads, which may start it late or never."""
     global _watching_forks
     with _lock:
@@ -60,12 +59,11 @@ def _ask_for_help(threads: int, task: Callable[[], None]) -> None:
             _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="boostrank")
         pool = _pools[threads]
     try:
-        for _ in range(threads):
-            pool.submit(task)
+        return [pool.submit(task) for _ in range(threads)]
     except RuntimeError:
         # The system has no more threads, or the main thread has ended before this one, and the
         # pools with it: the caller does the work.
-        return
+        return []
 
 
 def over_queries(driver: Callable[..., None], boundaries: Integers, *args: Any) -> None:
@@ -146,32 +144,20 @@ def _over_chunks(driver: Callable[..., None], cuts: list[int], threads: int, *ar
     chunks: deque[Callable[[], None]] = deque(
         partial(driver, first, last, *args) for first, last in itertools.pairwise(cuts)
     )
-    unfinished = len(chunks)
-    finished: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def work() -> None:
+        while True:
+            try:
+                chunk = chunks.popleft()
+            except IndexError:
+                return
+            chunk()
+
     try:
-        if threads > 1:
-            _ask_for_help(threads - 1, partial(_take_chunks, chunks, finished))
-        _take_chunks(chunks, finished)  # the calling thread works too: it need not be woken
-        for _ in range(unfinished):
-            error = finished.get()
-            if error is not None:
-                raise error
+        helpers = _ask_for_help(threads - 1, work) if threads > 1 else []
+        work()  # the calling thread works too: it need not be woken
+        for helper in helpers:
+            if not helper.cancel():  # it has begun
+                helper.result()
     finally:
         chunks.clear()
-
-
-def _take_chunks(
-    chunks: deque[Callable[[], None]], finished: SimpleQueue[BaseException | None]
-) -> None:
-    """Run chunks until none are left, and report each."""
-    while True:
-        try:
-            chunk = chunks.popleft()
-        except IndexError:
-            return
-        try:
-            chunk()
-        except BaseException as error:
-            finished.put(error)
-            raise
-        finished.put(None)
