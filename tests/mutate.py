@@ -144,9 +144,6 @@ EQUIVALENT = {
     " LARGEST_EXPONENT else 0": ("only whether it is 0 counts"),
     "columns.write_padding: 0.0, 0.0, 1.0 => 0.0, 0.0, 2.0": ("any rank will do for padding"),
     "curvature: 0, 1, 2 => 0, 1, 3": ("any three numbers"),
-    "draws._batch_end: stop + 1 => stop - 1": (
-        "only how many queries a batch has: any number will do"
-    ),
     "draws._cosine: range(9, -1, -1) => range(10, -1, -1)": ("one more term, of 6e-17 at most"),
     "engine/gains.write_exponential_gains: len(y) if rest > 0 else 0 => len(y) if rest > 0"
     " else 1": ("without a rest the first grade is in the table"),

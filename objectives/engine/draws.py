@@ -94,15 +94,6 @@ def _cosine(turn: float) -> float:
     return 2.0 * sine * sine - 1.0
 
 
-@jit_helper
-def _batch_end(first: int, last: int, boundaries: Integers) -> int:
-    """Return where the batch of whole queries that starts with `first` ends."""
-    stop = first + 1
-    while stop < last and boundaries[stop + 1] - boundaries[first] <= BLOCK:
-        stop += 1
-    return stop
-
-
 @jit_entry
 def _write_keys(
     first: int,
@@ -155,12 +146,9 @@ def _write_uniforms(
     first: int, last: int, boundaries: Integers, keys: Keys, stream: int, out: Floats
 ) -> None:
     bits = out.view(np.uint64)
-    while first < last:
-        stop = _batch_end(first, last, boundaries)
-        _write_bits(first, stop, boundaries, keys, stream, bits)
-        start, end = boundaries[first], boundaries[stop]
-        _to_uniform(out[start:end], bits[start:end], end - start)
-        first = stop
+    _write_bits(first, last, boundaries, keys, stream, bits)
+    begin, end = boundaries[first], boundaries[last]
+    _to_uniform(out[begin:end], bits[begin:end], end - begin)
 
 
 @jit_helper
@@ -221,17 +209,13 @@ def _write_perturbed(
 ) -> None:
     room, logs = np.empty(BLOCK), np.empty(BLOCK)
     bits, room_bits = out.view(np.uint64), room.view(np.uint64)
-    while first < last:
-        stop = _batch_end(first, last, boundaries)
-        _write_bits(first, stop, boundaries, keys, stream, bits)
-        end = boundaries[stop]
-        for start in range(boundaries[first], end, BLOCK):
-            n = min(BLOCK, end - start)
-            block = out[start : start + n]
-            noise(block, bits[start : start + n], room, room_bits, logs, n)
-            for i in range(n):
-                block[i] = _perturbed(scores[start + i], scale, block[i])
-        first = stop
+    _write_bits(first, last, boundaries, keys, stream, bits)
+    for start in range(boundaries[first], boundaries[last], BLOCK):
+        n = min(BLOCK, boundaries[last] - start)
+        block = out[start : start + n]
+        noise(block, bits[start : start + n], room, room_bits, logs, n)
+        for i in range(n):
+            block[i] = _perturbed(scores[start + i], scale, block[i])
 
 
 NOISES = {
