@@ -55,8 +55,7 @@ def add_parts(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns
     `v` and `r` are scratch. Writes the sum of all pulls into TOTAL, if the fit has sizes.
     """
     pulls, bends = w.real[PULL], w.real[CURVATURE]
-    ranks, rest, level = w.whole[SPARE], w.whole[SPARE + 1], w.whole[SPARE + 2]
-    places, runs = w.whole[SPARE + 3], w.whole[SPARE + 4]
+    ranks, level, runs = w.whole[SPARE], w.whole[SPARE + 1], w.whole[SPARE + 3]
     begins, part_of, grades_in = v.whole[SPARE], v.whole[SPARE + 1], v.whole[SPARE + 2]
     # The ranges of levels that are still to be divided.
     lowests, lasts = v.whole[SPARE + 3], v.whole[SPARE + 4]
@@ -106,7 +105,10 @@ def add_parts(near: Function, p: Rules, fit: Fit, n: int, w: Columns, v: Columns
                         lowests[waiting], lasts[waiting] = first, grade
                         waiting += 1
                     first = grade
-            _regroup(members, level, part_of, parts, rest, places)
+            # As one block, they come out grouped by part.
+            _write_blocks(len(members), alike, members, level, parts, part_of, grades_in, w, v)
+            for i in range(len(members)):
+                members[i] = v.whole[DOCUMENT, i]
     w.real[TOTAL, 0] = total
 
 
@@ -183,7 +185,7 @@ def _write_blocks(
 
     Returns the numbers of blocks and of columns.
     """
-    n, places, runs = len(members), w.whole[SPARE + 3], w.whole[SPARE + 4]
+    n, places, runs = len(members), w.whole[SPARE + 2], w.whole[SPARE + 3]
     blocks, done, column = 0, 0, 0
     while done < n:
         end = min(done + width, n)
@@ -263,26 +265,3 @@ def _write_channels(channels: int, gained: bool, columns: int, v: Columns) -> No
             out = v.real[SENT + channel if sends else RECEIVED + channel]
             for i in range(np.uint64(columns)):
                 out[i] = (a * own[i] + (1.0 - a)) * (b * worth[i] + (1.0 - b))
-
-
-@jit_helper
-def _regroup(
-    members: Integers,
-    level: Integers,
-    part_of: Integers,
-    parts: int,
-    rest: Integers,
-    places: Integers,
-) -> None:
-    """List the documents by part, lowest first; in each they keep their order."""
-    for part in range(parts + 1):
-        places[part] = 0
-    for i in range(len(members)):
-        rest[i] = members[i]
-        places[part_of[level[members[i]]] + 1] += 1
-    for part in range(parts):
-        places[part + 1] += places[part]
-    for i in range(len(members)):
-        part = part_of[level[rest[i]]]
-        members[places[part]] = rest[i]
-        places[part] += 1
