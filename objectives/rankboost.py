@@ -58,7 +58,7 @@ import numpy as np
 
 from .base import Objective
 from .contract import MAJORIZER_EXACT_OR_CONSTANT, Contract, Cost
-from .engine.bisection import first_part, grade_levels, halve
+from .engine.bisection import grade_levels, halve
 from .engine.curvature import EXACT
 from .engine.driver import query_kernel
 from .engine.jit import jit_allocating, jit_ordered
@@ -123,7 +123,8 @@ def _sweeps(
     t, y = in_order(scores, order), in_order(labels, order)
     level = np.empty(n, dtype=np.int64)
     begins = grade_levels(y, level)
-    parts = first_part(len(begins) - 1)
+    parts = np.zeros(2 * len(begins), np.int64)
+    parts[1] = len(begins) - 1
     ranks, scratch = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for rank in range(n):
         ranks[rank] = rank

@@ -128,13 +128,11 @@ def splits(grades):
     """Return where levels begin, and every split: its bounds and the documents between them."""
     n = len(grades)
     level, documents, scratch = np.empty(n, np.int64), np.arange(n), np.empty(n, np.int64)
-    # Python cannot call helpers of kernels: two are taken as Python functions.
-    first_part, halve = (
-        getattr(function, "py_func", function)
-        for function in (bisection.first_part, bisection.halve)
-    )
+    # Python cannot call a helper of kernels, so it is taken as a Python function.
+    halve = getattr(bisection.halve, "py_func", bisection.halve)
     begins = grade_levels(grades, level)
-    parts, waiting, found = first_part(len(begins) - 1), 1, []
+    parts, waiting, found = np.zeros(2 * len(begins), np.int64), 1, []
+    parts[1] = len(begins) - 1
     while waiting > 0:
         waiting, start, cut, stop = halve(parts, waiting, begins, level, documents, scratch)
         found.append((start, cut, stop, documents[start:stop].copy()))

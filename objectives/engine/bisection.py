@@ -36,15 +36,6 @@ def grade_levels(labels: Floats, level: Integers) -> Integers:
     return begins[: levels + 1]
 
 
-@jit_allocating
-def first_part(levels: int) -> Integers:
-    """Return the stack of parts to halve: pairs of lowest and last, at first the whole query."""
-    parts = np.empty(2 * levels + 2, dtype=np.int64)
-    parts[0] = 0
-    parts[1] = levels
-    return parts
-
-
 @jit_helper
 def halve(
     parts: Integers,
@@ -59,7 +50,8 @@ def halve(
     Parameters
     ----------
     parts, waiting
-        The stack and its height. If the part has more than one grade, its halves are pushed.
+        The stack and its height: pairs of lowest and last level, at first 0 and the number of
+        levels. If the part has more than one grade, its halves are pushed.
     begins, level
         From `grade_levels`.
     documents

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..validation import Floats
-from .bisection import first_part, grade_levels, halve
+from .bisection import grade_levels, halve
 from .driver import query_kernel
 from .jit import jit_allocating, jit_ordered
 from .order import in_order, order_by_score
@@ -87,7 +87,8 @@ def _sweeps(
     begins = grade_levels(ranked_y, level)
     s, y = np.empty(DIRECT), np.empty(DIRECT)
     part_grad, part_hess = np.empty(DIRECT), np.empty(DIRECT)
-    parts = first_part(len(begins) - 1)
+    parts = np.zeros(2 * len(begins), np.int64)
+    parts[1] = len(begins) - 1
     ranks, scratch = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for rank in range(n):
         ranks[rank] = rank
