@@ -15,15 +15,13 @@ Definition
 import math
 from typing import Any
 
-import numpy as np
-
 from ..validation import Floats
-from .columns import BEGIN, CURVATURE, CUT, OWN, POWER, RANK, SIZE, WORTH, Batch, Columns, Rules
+from .columns import BEGIN, CURVATURE, CUT, OWN, RANK, SIZE, WORTH, Batch, Columns, Rules
 from .far_field import ABOVE, LOGISTIC, SAME, constant, fit_of
 from .gains import LINEAR, LOG2, RECIPROCAL, SQRT, TABLE, Discount
 from .jit import Function, jit_helper
 from .pairs import Document, pair_loop
-from .vector import LN_2, logarithms, logistic, strided
+from .vector import LN_2, logistic
 
 DISCOUNTS = ("linear", "sqrt", "log2", "reciprocal")
 # Ranks this close to a whole one are whole: documents with equal scores have a whole rank, or one
@@ -98,48 +96,29 @@ def _falling(rank: float, discount: Discount) -> tuple[float, float]:
 
 
 @jit_helper
-def _cost(rank: float, cut: float, p: Rules) -> float:
-    """-D(r)."""
-    if p.discount.kind == LINEAR or p.discount.kind == SQRT:
-        within = _cut_rank(rank, cut, p.beta) if p.k > 0 else rank
-        return within if p.discount.kind == LINEAR else 2.0 * math.sqrt(1.0 + within)
-    value, _ = _falling(rank, p.discount)
-    return -value * logistic(p.beta * (rank - cut))[0] if p.k > 0 else -value  # (7)
+def _cost(rank: float, cut: float, p: Rules) -> tuple[float, float]:
+    """-D(r) and its slope."""
+    within, (inside, rho) = rank, (1.0, 0.0)
+    if p.k > 0:
+        within, (inside, rho) = _cut_rank(rank, cut, p.beta), logistic(p.beta * (rank - cut))  # (7)
+    if p.discount.kind == LINEAR:
+        return within, inside
+    if p.discount.kind == SQRT:
+        root = math.sqrt(1.0 + within)
+        return 2.0 * root, inside / root
+    value, slope = _falling(rank, p.discount)
+    return -value * inside, value * p.beta * rho - slope * inside
 
 
 def write_slopes(p: Rules, batch: Batch, w: Columns) -> None:
-    """Write c of every column into OWN, from ranks and cut-offs."""
-    width = strided(batch.columns)
-    slopes, ranks, logs = w.real[OWN], w.real[RANK], w.real[POWER]
-    kind = p.discount.kind
-    if kind == LOG2:
-        for i in range(np.uint64(width)):
-            slopes[i] = 1.0 + ranks[i]
-        logarithms(slopes, logs, width)
-        for i in range(np.uint64(width)):
-            slopes[i] = LN_2 / (logs[i] * logs[i] * slopes[i])
-    else:
-        for i in range(np.uint64(width)):
-            root = math.sqrt(1.0 + ranks[i])
-            slopes[i] = 1.0 if kind == LINEAR else 1.0 / root
-        for i in range(width if kind in (RECIPROCAL, TABLE) else 0):
-            slopes[i] = -_falling(ranks[i], p.discount)[1]
-    for m in range(batch.blocks if p.k > 0 else 0):
-        cut = w.real[CUT, m]
+    """Write c of every document into OWN, from ranks and cut-offs."""
+    for m in range(batch.blocks):
         for i in range(w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]):
-            w0, rho = logistic(p.beta * (ranks[i] - cut))  # (7)
-            if kind == LINEAR:
-                slopes[i] = w0
-            elif kind == SQRT:
-                slopes[i] = w0 / math.sqrt(1.0 + _cut_rank(ranks[i], cut, p.beta))
-            else:
-                slopes[i] = slopes[i] * w0 + _falling(ranks[i], p.discount)[0] * p.beta * rho
-    for i in range(np.uint64(width)):
-        slopes[i] *= w.real[WORTH, i]
+            w.real[OWN, i] = w.real[WORTH, i] * _cost(w.real[RANK, i], w.real[CUT, m], p)[1]
 
 
 def write_costs(p: Rules, batch: Batch, w: Columns) -> None:
     """Write what every document costs into CURVATURE, from ranks and cut-offs."""
     for m in range(batch.blocks):
         for i in range(w.whole[BEGIN, m], w.whole[BEGIN, m] + w.whole[SIZE, m]):
-            w.real[CURVATURE, i] = w.real[WORTH, i] * _cost(w.real[RANK, i], w.real[CUT, m], p)
+            w.real[CURVATURE, i] = w.real[WORTH, i] * _cost(w.real[RANK, i], w.real[CUT, m], p)[0]
