@@ -57,8 +57,9 @@ from .base import Objective
 from .contract import MAJORIZER_OR_CONSTANT, Contract, Cost
 from .engine.columns import Rules
 from .engine.far_field import constant, fit_of, pair_entry, powers_of_z
+from .engine.logistic import scale_sums
 from .engine.pairs import Document, pair_loop
-from .engine.sigmoid import SigmoidKernel, Sums, average_over_pairs
+from .engine.sigmoid import SigmoidKernel, Sums
 from .parameters import flag
 from .validation import Floats
 
@@ -134,8 +135,8 @@ class FRank(Objective):
 
     name: ClassVar[str] = "frank"
     kernel = SigmoidKernel(
-        Sums(pair_loop(of_pair), FIT, finish=average_over_pairs),
-        Sums(pair_loop(of_loss), LOSS_FIT, finish=average_over_pairs),
+        Sums(pair_loop(of_pair), FIT, finish=scale_sums),
+        Sums(pair_loop(of_loss), LOSS_FIT, finish=scale_sums),
     )
     claims: ClassVar[Contract] = Contract(cost=Cost.N_LOG_N)
     hessians = MAJORIZER_OR_CONSTANT

@@ -63,11 +63,11 @@ from .engine.driver import Kernel, query_kernel
 from .engine.gains import Discount, rank_discount
 from .engine.jit import jit_helper
 from .engine.logistic import (
-    apply_norm,
     logistic_fit,
     logistic_loss_pair,
     logistic_pair,
     norm_rules,
+    scale_sums,
 )
 from .engine.pairs import Document, pair_loop
 from .engine.sigmoid import SigmoidKernel, Sums, step
@@ -124,7 +124,7 @@ def write_discounts(p: Rules, batch: Batch, w: Columns) -> None:
 
 
 def _kernel(few: bool) -> SigmoidKernel:
-    steps: dict[str, Any] = {"prepare": write_discounts, "finish": apply_norm}
+    steps: dict[str, Any] = {"prepare": write_discounts, "finish": scale_sums}
     fit, loss_fit = (partial(logistic_fit, weighted=True, losses=each) for each in (False, True))
     return SigmoidKernel(
         Sums(pair_loop(of_pair, few=few), fit, **steps),

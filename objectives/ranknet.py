@@ -44,26 +44,17 @@ from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract
 from .engine.columns import Rules
 from .engine.divided import OFFSET
-from .engine.driver import Kernel
 from .engine.logistic import (
-    apply_norm,
     logistic_fit,
     logistic_loss_pair,
     logistic_pair,
     norm_rules,
+    scale_sums,
 )
 from .engine.pairs import pair_loop
-from .engine.pointers import Compiled
-from .engine.sigmoid import SigmoidKernel, Sums, average_over_pairs
+from .engine.sigmoid import SigmoidKernel, Sums
 from .parameters import flag, positive, schedulable
 from .schedules import Schedule
-
-_pairs, _loss_pairs = pair_loop(logistic_pair), pair_loop(logistic_loss_pair)
-
-
-def _kernel(finish: Compiled) -> SigmoidKernel:
-    losses = Sums(_loss_pairs, partial(logistic_fit, losses=True), finish=finish)
-    return SigmoidKernel(Sums(_pairs, logistic_fit, finish=finish), losses)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,8 +102,10 @@ class RankNet(Objective):
     """
 
     name: ClassVar[str] = "ranknet"
-    kernel = _kernel(average_over_pairs)
-    normed_kernel = _kernel(apply_norm)
+    kernel = SigmoidKernel(
+        Sums(pair_loop(logistic_pair), logistic_fit, finish=scale_sums),
+        Sums(pair_loop(logistic_loss_pair), partial(logistic_fit, losses=True), finish=scale_sums),
+    )
     claims: ClassVar[Contract] = Contract(convex=True)
     hessians = EXACT_OR_CONSTANT
 
@@ -143,10 +136,6 @@ class RankNet(Objective):
             return whole
         frozen = "w, the pairs' normalisation"
         return replace(whole, gradient="frozen", frozen=frozen, convex=False)
-
-    @property
-    def _compiled(self) -> Kernel:
-        return self.normed_kernel if self.norm else self.kernel
 
     def _params(self, draws: Any = None) -> Rules:
         return Rules(**norm_rules(self.sigma, self.offset, self.norm), normalize=self.normalize)

@@ -15,7 +15,6 @@ from .columns import (
     BEGIN,
     CURVATURE,
     DOCUMENT,
-    PAIRS,
     PULL,
     RANK,
     SIZE,
@@ -46,16 +45,6 @@ NO_FIT = fit_of(*[lambda relation, side: [constant(0.0)]] * 2)
 def step(function: Function) -> Compiled:
     """Compile what a loss does for a batch before or after its sums: ``(p, batch, w)``."""
     return Compiled(function, *STEP)
-
-
-@step
-def average_over_pairs(p: Rules, batch: Batch, w: Columns) -> None:
-    """Divide each query's sums by its number of pairs of different worth, if `normalize`."""
-    for m in range(batch.blocks if p.normalize else 0):
-        begin, pairs = w.whole[BEGIN, m], w.real[PAIRS, m]
-        for column in range(begin, begin + w.whole[SIZE, m]):
-            w.real[PULL, column] /= pairs
-            w.real[CURVATURE, column] /= pairs
 
 
 @step
