@@ -68,7 +68,7 @@ from .contract import Contract, Cost
 from .engine.draws import write_noisy
 from .engine.driver import query_kernel
 from .engine.gains import ideal_dcg, no_discount, rank_discount
-from .engine.jit import jit_allocating, jit_inline
+from .engine.jit import jit_allocating
 from .engine.order import all_equal, order_by_score
 from .engine.vector import padded
 from .gains import Gain, gain_field
@@ -84,7 +84,7 @@ class PLRankParams(NamedTuple):
     begin: int  # the query's first document
 
 
-@jit_inline
+@jit_allocating
 def _of_query(p: PLRankParams, a: int, b: int) -> PLRankParams:
     return PLRankParams(p.k, p.uniforms, a)
 

@@ -54,7 +54,7 @@ from .contract import Contract, Cost
 from .engine.curvature import EXACT, HESSIANS
 from .engine.driver import query_kernel
 from .engine.hinge import _violation
-from .engine.jit import jit_allocating, jit_helper, jit_inline, jit_ordered
+from .engine.jit import jit_allocating, jit_helper, jit_ordered
 from .engine.order import all_equal, order_by_score
 from .engine.swaps import norm_factor, swap_weight, swaps_of
 from .engine.vector import logistic, logistic_loss
@@ -125,7 +125,7 @@ def _pairs_of_query(p: PairParams, a: int, b: int) -> PairParams:
     )
 
 
-@jit_inline
+@jit_allocating
 def _swaps_of_query(p: SwapParams, a: int, b: int) -> SwapParams:
     return SwapParams(_pairs_of_query(p.pairs, a, b), p.swaps, p.labels[a:b])
 

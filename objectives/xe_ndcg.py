@@ -61,7 +61,7 @@ import numpy as np
 from .base import Objective
 from .contract import EXACT_OR_CONSTANT, Contract
 from .engine.driver import query_kernel
-from .engine.jit import jit_inline
+from .engine.jit import jit_allocating
 from .engine.order import all_equal
 from .gains import Gain, gain_field
 from .listnet import cross_entropy
@@ -76,7 +76,7 @@ class XENDCGParams(NamedTuple):
     gammas: Floats
 
 
-@jit_inline
+@jit_allocating
 def _of_query(p: XENDCGParams, a: int, b: int) -> XENDCGParams:
     return XENDCGParams(p.gammas[a:b] if len(p.gammas) > 1 else p.gammas)
 

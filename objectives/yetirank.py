@@ -55,7 +55,7 @@ from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine.draws import write_noisy
 from .engine.driver import query_kernel
 from .engine.gains import Discount
-from .engine.jit import jit_allocating, jit_helper, jit_inline
+from .engine.jit import jit_allocating, jit_helper
 from .engine.order import all_equal, write_order
 from .engine.swaps import swap_of, swaps_of
 from .engine.vector import exponentials, logistic_loss, padded
@@ -84,7 +84,7 @@ class YetiRankParams(NamedTuple):
     discount: Discount
 
 
-@jit_inline
+@jit_allocating
 def _of_query(p: YetiRankParams, a: int, b: int) -> YetiRankParams:
     return YetiRankParams(p.decay, p.uniforms, a, p.target, p.discount)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..validation import Floats, Integers
 from .gains import DISCOUNTS, LOG2, Discount, ideal_of_counts, rank_discount
-from .jit import jit_helper, jit_inline, jit_ordered
+from .jit import jit_helper, jit_ordered
 from .order import all_equal, count_small, write_order, write_rising_order
 from .vector import STRIDE, aligned, exponentials, padded, strided
 
@@ -141,7 +141,7 @@ def new_columns(longest: int, far: int = 1) -> Columns:
     return Columns(real, whole)
 
 
-@jit_inline
+@jit_helper
 def batch_end(first: int, last: int, boundaries: Integers) -> int:
     """Return where the batch from `first` on ends: one long query, or short ones that fit."""
     columns = 0

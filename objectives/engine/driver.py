@@ -8,7 +8,7 @@ import numpy as np
 
 from ..validation import Floats, Integers
 from .curvature import CONSTANT, HESSIAN_FLOOR, LOSS
-from .jit import Function, bind, jit_allocating, jit_entry, jit_inline
+from .jit import Function, bind, jit_allocating, jit_entry
 from .threads import over_queries
 
 
@@ -111,7 +111,7 @@ def derivatives_of_queries(
                 hess[i] = 1.0 if hessian == CONSTANT else max(hess[i], HESSIAN_FLOOR)
 
 
-@jit_inline
+@jit_allocating
 def _same(p: Any, a: int, b: int) -> Any:
     return p
 

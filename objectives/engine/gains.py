@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..validation import Floats, Integers
-from .jit import jit_allocating, jit_entry, jit_helper, jit_inline
+from .jit import jit_allocating, jit_entry, jit_helper
 from .order import order_by_score
 from .threads import BLOCK
 from .vector import LN_2
@@ -32,7 +32,7 @@ class Discount(NamedTuple):
     table: Floats  # discounts of the ranks from 1; 0 beyond its end
 
 
-@jit_inline
+@jit_allocating
 def no_discount() -> Discount:
     """Return a placeholder where nothing is discounted."""
     return Discount(LOG2, np.zeros(1))

@@ -1,4 +1,4 @@
-"""How kernels are compiled: eight decorators, one for each way in which a function is used.
+"""How kernels are compiled: seven decorators, one for each way in which a function is used.
 
 Kernels do not check for division by zero (``error_model="numpy"``): the check would keep loops from
 vectorising.
@@ -254,11 +254,6 @@ def jit_ordered(function: F) -> F:
     """
     # Fastmath is switched off explicitly: left out, it is inherited from the calling kernel.
     return numba.njit(**{**HELPER, "fastmath": False})(function)  # type: ignore[no-any-return]
-
-
-def jit_inline(function: F) -> F:
-    """Make a function part of the kernels that call it: compiled there, not also on its own."""
-    return numba.njit(inline="always", **OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 def bind(function: Any, losses: Sequence[Function], label: str = "", **globals: Any) -> Any:

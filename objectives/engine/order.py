@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from ..validation import Floats, Integers
-from .jit import jit_helper, jit_inline, jit_shared
-from .vector import LANES, padded
+from .jit import jit_allocating, jit_helper, jit_shared
+from .vector import padded
 
 # Up to this many documents, counting the better ones is faster than sorting.
 SHORT_LIST = 64
@@ -16,33 +16,18 @@ MOST_LEVELS = 32
 MOVES_PER_DOCUMENT = 8
 
 
-@jit_inline
+@jit_helper
 def _order_short(scores: Floats, n: int, order: Integers, work: Integers) -> None:
     """Do what `write_order` does, by counting the better ones: fastest for short lists."""
     better, free = work[0], work[1]
-    width, step = np.uint64(padded(n)), np.uint64(LANES)
+    width = np.uint64(padded(n))
     for i in range(n, padded(n)):
         scores[i] = -math.inf
-    for i in range(width):
-        better[i], free[i] = 0, i
-    for group in range(width // step):
-        # Eight at once, so that counts are written once for them. Padding is not better than any.
-        j = group * step
-        a, b = scores[j], scores[j + np.uint64(1)]
-        c, d = scores[j + np.uint64(2)], scores[j + np.uint64(3)]
-        e, f = scores[j + np.uint64(4)], scores[j + np.uint64(5)]
-        g, h = scores[j + np.uint64(6)], scores[j + np.uint64(7)]
-        for i in range(width):
-            own, count = scores[i], better[i]
-            count = count + 1 if a > own else count
-            count = count + 1 if b > own else count
-            count = count + 1 if c > own else count
-            count = count + 1 if d > own else count
-            count = count + 1 if e > own else count
-            count = count + 1 if f > own else count
-            count = count + 1 if g > own else count
-            count = count + 1 if h > own else count
-            better[i] = count
+    for i in range(np.uint64(n)):
+        own, count = scores[i], 0
+        for j in range(width):  # padding is not better than any
+            count += 1 if scores[j] > own else 0
+        better[i], free[i] = count, i
     for i in range(n):
         order[free[better[i]]] = i  # ties: each takes the next place
         free[better[i]] += 1
@@ -177,7 +162,7 @@ def order_by_score(scores: Floats) -> Integers:
     return order
 
 
-@jit_inline
+@jit_allocating
 def in_order(values: Floats, order: Integers) -> Floats:
     """Return values by rank. A loop, because indexing by an array takes a second to compile."""
     ranked = np.empty(len(values))

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..validation import Floats, Integers
 from .gains import Discount, ideal_dcg, rank_discount
-from .jit import jit_allocating, jit_helper, jit_inline
+from .jit import jit_allocating, jit_helper
 from .order import all_equal, order_by_score
 from .vector import logistic, logistic_loss
 
@@ -109,7 +109,7 @@ def _write_err(x: Floats, upper: Floats, lower: Floats, c: Floats) -> None:
         lower[0, a] = lower[1, a] = alone - below
 
 
-@jit_inline
+@jit_helper
 def swap_of(s: Swaps, a: int, b: int) -> float:
     """(*) for the ranks a + 1 < b + 1."""
     t = 1 if s.x[a] < s.x[b] else 0
