@@ -51,13 +51,11 @@ import numpy as np
 from .base import Objective
 from .composite import Around
 from .contract import Contract, Cost
-from .engine.curvature import EXACT, HESSIANS
-from .engine.driver import query_kernel
-from .engine.hinge import _violation
-from .engine.jit import jit_allocating, jit_helper, jit_ordered
+from .engine.curvature import HESSIAN_FLOOR
+from .engine.jit import jit_entry
 from .engine.order import all_equal, order_by_score
-from .engine.swaps import norm_factor, swap_weight, swaps_of
-from .engine.vector import logistic, logistic_loss
+from .engine.swaps import swap_weight, swaps_of
+from .engine.threads import over_queries
 from .frank import FRank
 from .gbrank import GBRank
 from .lambdarank import LambdaRank, LambdaRankParams
@@ -65,209 +63,79 @@ from .pairs import Pairs
 from .rankboost import WORST_LEAD, RankBoost
 from .ranknet import RankNet
 from .ranksvm import RankSVM
-from .validation import Floats, Integers
+from .validation import Floats, Integers, differ
 from .view import Part, View
 
-#: The objectives that learn from given pairs, by name; below, the kernels' codes for their losses.
+#: The objectives that learn from given pairs, by name.
 INSIDE: Mapping[str, type[Objective]] = {
     cls.name: cls for cls in (RankNet, RankSVM, GBRank, RankBoost, FRank, LambdaRank)
 }
-LOGISTIC, HINGE, SQUARED, EXPONENTIAL, FIDELITY = range(5)
-LOSSES = {
-    "ranknet": LOGISTIC,
-    "ranksvm": HINGE,
-    "gbrank": SQUARED,
-    "rankboost": EXPONENTIAL,
-    "frank": FIDELITY,
-    "lambdarank": LOGISTIC,
-}
 
 
-class PairParams(NamedTuple):
-    """The kernels' parameters; for one query, only its own pairs."""
-
-    loss: int  # one of `LOSSES`
-    sigma: float
-    margin: float  # for pairs without one
-    normalize: bool
-    offset: float  # with norm, else 0
-    begin: int  # row of the query's first document
-    first: Integers
-    winner: Integers
-    loser: Integers
-    weight: Floats
-    margins: Floats  # empty if none were given
+def _logistic(x: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return ln(1 + e^{-x}), G = 1/(1 + e^x) and G (1 - G), none by a cancelling difference."""
+    e = np.exp(-np.abs(x))
+    below = 1.0 / (1.0 + e)
+    above = e * below
+    return np.maximum(-x, 0.0) + np.log1p(e), np.where(x >= 0.0, above, below), above * below
 
 
-class SwapParams(NamedTuple):
-    """The parameters of LambdaRank's kernel."""
-
-    pairs: PairParams
-    swaps: LambdaRankParams
-    labels: Floats
-
-
-@jit_allocating
-def _pairs_of_query(p: PairParams, a: int, b: int) -> PairParams:
-    first, last = p.first[a], p.first[b]
-    return PairParams(
-        p.loss,
-        p.sigma,
-        p.margin,
-        p.normalize,
-        p.offset,
-        a,
-        p.first,
-        p.winner[first:last],
-        p.loser[first:last],
-        p.weight[first:last],
-        p.margins[first:last],
-    )
-
-
-@jit_allocating
-def _swaps_of_query(p: SwapParams, a: int, b: int) -> SwapParams:
-    return SwapParams(_pairs_of_query(p.pairs, a, b), p.swaps, p.labels[a:b])
-
-
-@jit_ordered
-def _of_pair(
-    p: PairParams, t: int, better: float, worse: float, hessian: int
-) -> tuple[float, float, float]:
-    """Return f, -f' and the curvature of a pair, before its weight."""
-    if p.loss == LOGISTIC:
-        x = p.sigma * (better - worse)
-        rho, slope = logistic(x)
-        return logistic_loss(x), p.sigma * rho, p.sigma * p.sigma * slope
-    if p.loss == HINGE or p.loss == SQUARED:
-        margin = p.margins[t] if len(p.margins) > 0 else p.margin
-        lacking = max(0.0, _violation(margin, better, worse))
-        within = 1.0 if lacking > 0.0 else 0.0
-        if p.loss == HINGE:
-            return lacking, within, within
-        return 0.5 * lacking * lacking, lacking, within
-    x = better - worse
-    if p.loss == EXPONENTIAL:
-        seam = max(x, WORST_LEAD)
-        pull = math.exp(-seam)
-        straight = hessian == EXACT and x < WORST_LEAD
-        return pull * (1.0 + (seam - x)), pull, 0.0 if straight else pull
-    right, slope = logistic(-x)  # P and P (1 - P)
-    wrong, _ = logistic(x)  # 1 - P
-    root = math.sqrt(right)
+def _of_pairs(inner: Any, margins: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return f, -f' and the curvature of every pair, before weights."""
+    if isinstance(inner, RankNet | LambdaRank):
+        loss, rho, slope = _logistic(inner.sigma * x)
+        return loss, inner.sigma * rho, inner.sigma**2 * slope
+    if isinstance(inner, GBRank | RankSVM):
+        lacking = np.maximum((margins if len(margins) else inner.margin) - x, 0.0)
+        within = (lacking > 0.0).astype(np.float64)
+        return (0.5 * lacking**2, lacking, within) if inner.squared else (lacking, within, within)
+    if isinstance(inner, RankBoost):
+        seam = np.maximum(x, WORST_LEAD)
+        pull = np.exp(-seam)
+        straight = (x < WORST_LEAD) & (inner.hessian == "exact")
+        return pull * (1.0 + (seam - x)), pull, np.where(straight, 0.0, pull)
+    _, right, slope = _logistic(-x)  # P and P (1 - P)
+    _, wrong, _ = _logistic(x)  # 1 - P
+    root = np.sqrt(right)
     pull = 0.5 * root * wrong
     return wrong / (1.0 + root), pull, 0.5 * root * slope
 
 
-@jit_helper
-def _add_pairs(
-    p: PairParams, weight: Floats, scores: Floats, hessian: int, grad: Floats, hess: Floats
-) -> tuple[float, float]:
-    """Add gradient and curvature of one query; return its loss and the sum of all pulls."""
-    loss = 0.0
-    pulls = 0.0
-    for t in range(len(weight)):
-        w = weight[t]
-        if w == 0.0:
-            continue
-        i, j = p.winner[t] - p.begin, p.loser[t] - p.begin
-        of_pair, pull, curvature = _of_pair(p, t, scores[i], scores[j], hessian)
-        grad[i] -= w * pull
-        grad[j] += w * pull
-        hess[i] += w * curvature
-        hess[j] += w * curvature
-        loss += w * of_pair
-        pulls += w * pull
-    return loss, pulls
+class SwapParams(NamedTuple):
+    """The parameters of `_write_swaps`."""
+
+    swaps: LambdaRankParams
+    labels: Floats
+    winner: Integers
+    loser: Integers
 
 
-@jit_helper
-def _divide(p: PairParams, scores: Floats, weight: Floats) -> None:
-    """Divide the weights of a query's pairs as `norm` does, unless all scores are equal."""
-    lowest = highest = scores[0]
-    for score in scores:
-        lowest, highest = min(lowest, score), max(highest, score)
-    for t in range(len(weight) if highest > lowest else 0):
-        lead = scores[p.winner[t] - p.begin] - scores[p.loser[t] - p.begin]
-        weight[t] /= p.offset + abs(lead)
-
-
-@jit_helper
-def _scale(pulls: float, grad: Floats, hess: Floats) -> float:
-    """Multiply gradient and curvature by the factor of `norm`, and return it."""
-    factor: float = norm_factor(2.0 * pulls)  # from L
-    for i in range(len(grad)):
-        grad[i] *= factor
-        hess[i] *= factor
-    return factor
-
-
-@query_kernel(PairParams, _pairs_of_query)
-def _kernel(
-    p: PairParams, scores: Floats, labels: Floats, hessian: int, grad: Floats, hess: Floats
-) -> float:
-    if len(p.weight) == 0:
-        return 0.0
-    weight = p.weight
-    if p.offset > 0.0:
-        weight = weight.copy()
-        _divide(p, scores, weight)
-    loss, pulls = _add_pairs(p, weight, scores, hessian, grad, hess)
-    if p.offset > 0.0:
-        return loss * _scale(pulls, grad, hess)
-    if p.normalize:
-        total = 0.0
-        for w in p.weight:
-            total += w
-        for i in range(len(scores)):
-            grad[i] /= total
-            hess[i] /= total
-        loss /= total
-    return loss
-
-
-@jit_allocating
-def _weigh_by_swaps(
-    p: SwapParams, gains: Floats, order: Integers, place: Integers, weight: Floats
+@jit_entry
+def _write_swaps(
+    first: int,
+    last: int,
+    boundaries: Integers,
+    p: SwapParams,
+    scores: Floats,
+    gains: Floats,
+    pairs: Integers,
+    weight: Floats,
 ) -> None:
-    """Multiply the weights of a query's pairs by how much their swaps change the metric."""
-    swaps = p.swaps
-    change = swaps_of(swaps.target, swaps.truncation, swaps.discount, gains, order)
-    for t in range(len(weight)):
-        i, j = p.pairs.winner[t] - p.pairs.begin, p.pairs.loser[t] - p.pairs.begin
-        a, b = min(place[i], place[j]), max(place[i], place[j])
-        weight[t] *= swap_weight(swaps, change, a, b)
-
-
-@jit_allocating
-def _swap_weights(p: SwapParams, scores: Floats, gains: Floats) -> Floats:
-    """Return the weights of a query's pairs as in LambdaRank."""
-    n, order = len(scores), order_by_score(scores)
-    place = np.empty(n, dtype=np.int64)
-    for a in range(n):
-        place[order[a]] = a
-    weight = p.pairs.weight.copy()
-    if not all_equal(p.labels):
-        _weigh_by_swaps(p, gains, order, place, weight)
-    top = p.swaps.truncation if p.swaps.truncation > 0 else n
-    for t in range(len(weight)):
-        i, j = p.pairs.winner[t] - p.pairs.begin, p.pairs.loser[t] - p.pairs.begin
-        if min(place[i], place[j]) >= top:
-            weight[t] = 0.0
-    if p.pairs.offset > 0.0:
-        _divide(p.pairs, scores, weight)
-    return weight
-
-
-@query_kernel(SwapParams, _swaps_of_query)
-def _swap_kernel(
-    p: SwapParams, scores: Floats, gains: Floats, hessian: int, grad: Floats, hess: Floats
-) -> float:
-    if len(p.pairs.weight) == 0:
-        return 0.0
-    weight = _swap_weights(p, scores, gains)
-    loss, pulls = _add_pairs(p.pairs, weight, scores, hessian, grad, hess)
-    return loss * _scale(pulls, grad, hess) if p.pairs.offset > 0.0 else loss
+    """Multiply the weights of pairs as in LambdaRank; those of query q begin at pairs[q]."""
+    for q in range(first, last):
+        a, b = boundaries[q], boundaries[q + 1]
+        order = order_by_score(scores[a:b])
+        place = np.empty(b - a, dtype=np.int64)
+        for rank in range(b - a):
+            place[order[rank]] = rank
+        swaps, equal = p.swaps, all_equal(p.labels[a:b])
+        change = swaps_of(swaps.target, swaps.truncation, swaps.discount, gains[a:b], order)
+        for t in range(pairs[q], pairs[q + 1]):
+            i, j = place[p.winner[t] - a], place[p.loser[t] - a]
+            if 0 < swaps.truncation <= min(i, j):
+                weight[t] = 0.0
+            elif not equal:
+                weight[t] *= swap_weight(swaps, change, min(i, j), max(i, j))
 
 
 @dataclass(frozen=True)
@@ -371,30 +239,38 @@ class Preferences(Around):
         pairs = view.once(self.pairs, moved)
         return super(Preferences, self.replace(pairs=pairs)).parts(view, round)
 
-    def _prepared(self, labels: Floats, boundaries: Integers) -> tuple[Any, Any, Floats]:
-        """Return the kernel, its parameters and the gains."""
+    # The caller refuses what overflows.
+    @np.errstate(over="ignore", invalid="ignore")
+    def _of_pairs(
+        self, scores: Floats, labels: Floats, boundaries: Integers
+    ) -> tuple[Floats, Floats, Floats, Integers]:
+        """Return loss, pull and curvature of every pair, with weights, and its query."""
         inner, pairs = self.objective, self.pairs
-        p = PairParams(
-            loss=LOSSES[inner.name],
-            sigma=getattr(inner, "sigma", 1.0),
-            margin=getattr(inner, "margin", 1.0),
-            normalize=getattr(inner, "normalize", False),
-            offset=inner.offset if getattr(inner, "norm", False) else 0.0,
-            begin=0,
-            first=pairs.first(boundaries),
-            winner=pairs.winner,
-            loser=pairs.loser,
-            weight=pairs.weight,
-            margins=pairs.margin,
-        )
-        if not isinstance(inner, LambdaRank):
-            return _kernel, p, labels
-        gains = inner._kernel_gains(labels, boundaries)
-        return _swap_kernel, SwapParams(p, inner.swap_params(), labels), gains
+        first = pairs.first(boundaries)[boundaries]
+        query = np.repeat(np.arange(len(boundaries) - 1), np.diff(first))
+        x = scores[pairs.winner] - scores[pairs.loser]
+        weight = pairs.weight
+        if isinstance(inner, LambdaRank):
+            weight = weight.copy()
+            p = SwapParams(inner.swap_params(), labels, pairs.winner, pairs.loser)
+            gains = inner._kernel_gains(labels, boundaries)
+            over_queries(_write_swaps, boundaries, p, scores, gains, first, weight)
+        normed, n = getattr(inner, "norm", False), len(boundaries) - 1
+        if normed:
+            tied = ~differ(scores, boundaries)
+            weight = weight / np.where(tied[query], 1.0, inner.offset + np.abs(x))
+        values = np.array([weight * each for each in _of_pairs(inner, pairs.margin, x)])
+        if normed:
+            total = 2.0 * np.bincount(query, values[1], n)  # L
+            share = np.log1p(total) / np.where(total > 0.0, math.log(2.0) * total, 1.0)
+            values *= np.where(total > 0.0, share, 1.0)[query]
+        if getattr(inner, "normalize", False):
+            values /= np.bincount(query, pairs.weight, n)[query]
+        return *values, query
 
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
-        kernel, p, gains = self._prepared(labels, boundaries)
-        kernel.losses(p, boundaries, scores, gains, loss)
+        of_pair, _, _, query = self._of_pairs(scores, labels, boundaries)
+        loss += np.bincount(query, of_pair, len(loss))
 
     def _grad_hess(
         self,
@@ -405,6 +281,9 @@ class Preferences(Around):
         hess: Floats,
         draws: Floats | None = None,
     ) -> None:
-        kernel, p, gains = self._prepared(labels, boundaries)
-        code = HESSIANS[self.hessian]
-        kernel.derivatives(p, boundaries, scores, gains, code, grad, hess)
+        _, pull, bend, _ = self._of_pairs(scores, labels, boundaries)
+        winner, loser, n = self.pairs.winner, self.pairs.loser, len(grad)
+        grad += np.bincount(loser, pull, n) - np.bincount(winner, pull, n)
+        if self.hessian != "constant":
+            bends = np.bincount(winner, bend, n) + np.bincount(loser, bend, n)
+            np.maximum(bends, HESSIAN_FLOOR, out=hess)
