@@ -10,7 +10,7 @@ import numpy as np
 
 from .base import Objective
 from .engine.curvature import HESSIAN_FLOOR
-from .sessions import ClickPairs, Sessions, pairs_of, sessions_of
+from .sessions import ClickPairs, Sessions, loss_of_gradient, sessions_of
 from .validation import Floats, Integers
 
 # Share of a Newton step by which a round moves additive factors; trees take about as small steps.
@@ -237,8 +237,13 @@ class Pairwise(_PerClick):
         self, part: Objective, shown: Shown, sessions: Sessions, pulls: Floats
     ) -> ClickPairs:
         sigma: Any = part.sigma  # type: ignore[attr-defined]
-        clipped = np.maximum(shown.factors, self.clip)
-        return pairs_of(sessions, shown.scores, shown.clicks, shown.places, clipped, pulls, sigma)
+        rows, of_click = sessions.rows, sessions.clicked[sessions.copy]
+        x = sigma * (shown.scores[of_click] - shown.scores[rows])
+        other = shown.clicks[rows] == 0.0
+        loss = np.where(other, np.maximum(pulls, 0.0) / sigma * loss_of_gradient(x), 0.0)
+        places = shown.places[of_click], shown.places[rows]
+        plus, minus = np.maximum(shown.factors, self.clip)
+        return ClickPairs(other, places, (plus[places[0]], minus[places[1]]), loss)
 
     def _weigh(
         self, part: Objective, shown: Shown, sessions: Sessions, pulls: Floats, bends: Floats

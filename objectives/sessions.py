@@ -68,37 +68,3 @@ class ClickPairs(NamedTuple):
     places: tuple[Integers, Integers]
     factors: tuple[Floats, Floats]
     loss: Floats
-
-
-def pairs_of(
-    sessions: Sessions,
-    scores: Floats,
-    clicks: Floats,
-    places: Integers,
-    factors: Floats,
-    pulls: Floats,
-    sigma: float,
-) -> ClickPairs:
-    """Return the pairs of clicked and other documents, for a logistic loss with these gradients.
-
-    Parameters
-    ----------
-    sessions : Sessions
-    scores, clicks : float64 arrays (n_docs,)
-    places : int64 array (n_docs,)
-    factors : float64 array (2, n_positions)
-        t+ and t-, clipped.
-    pulls : float64 array (n_copied,)
-        Gradient at each copied document.
-    sigma : float
-
-    Returns
-    -------
-    ClickPairs
-    """
-    rows, of_click = sessions.rows, sessions.clicked[sessions.copy]
-    other = clicks[rows] == 0.0
-    at = places[of_click], places[rows]
-    x = sigma * (scores[of_click] - scores[rows])
-    loss = np.where(other, np.maximum(pulls, 0.0) / sigma * loss_of_gradient(x), 0.0)
-    return ClickPairs(other, at, (factors[0][at[0]], factors[1][at[1]]), loss)
