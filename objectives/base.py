@@ -518,5 +518,6 @@ HOST_PARAMETERS = tuple(field.name for field in fields(Objective))
 
 
 def listed(objective: Objective | type[Objective]) -> list[Field[Any]]:
-    """Return the fields of an objective or its class: its own first, then those for hosts."""
-    return sorted(fields(objective), key=lambda field: field.name in HOST_PARAMETERS)
+    """Return the parameters of an objective or its class: its own first, then those for hosts."""
+    given = (field for field in fields(objective) if field.init)
+    return sorted(given, key=lambda field: field.name in HOST_PARAMETERS)

@@ -201,9 +201,6 @@ class Preferences(Around):
         self._set(objective=inner, pairs=pairs)
         self._take_over()
 
-    def __repr__(self) -> str:
-        return f"Preferences(objective={self.objective!r}, pairs={self.pairs!r})"
-
     @property
     def of_rows(self) -> bool:
         """True: pairs are rows."""

@@ -166,10 +166,6 @@ class Unbiased(Around):
                 )
             self._set(initial=tuple(map(tuple, rows.tolist())))
 
-    def __repr__(self) -> str:
-        own = (each for each in fields(self) if each.init)
-        return f"Unbiased({', '.join(f'{each.name}={getattr(self, each.name)!r}' for each in own)})"
-
     @property
     def learns(self) -> bool:
         """Whether factors are learnt in training."""
