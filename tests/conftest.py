@@ -39,6 +39,7 @@ os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / _kernels.hexdige
 # and training would take up to ten times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import numba  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
@@ -133,3 +134,9 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 def rng() -> np.random.Generator:
     """Return a seeded source of random numbers."""
     return np.random.default_rng(20091102)
+
+
+@pytest.fixture(params=[1, 3], ids=["one-thread", "three-threads"])
+def n_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(numba, "get_num_threads", lambda: request.param)
+    return request.param

@@ -20,6 +20,7 @@ from numpy.polynomial.polynomial import polyval
 from scipy.special import expit
 
 from boostrank import SDCG, SHFSDCG, FRank, LambdaRank, RankNet, SmoothAP, Spearman
+from boostrank.lab.naming import label_of
 
 SHARES = [0.52, 0.32, 0.13, 0.022, 0.008]
 LENGTHS = (64, 65, 81, 129, 300, 600, 1030)
@@ -94,18 +95,7 @@ def loss_of(objective, scores, grades, tuning=TUNING):
         SmoothAP(),
         Spearman(),
     ],
-    ids=[
-        "sdcg",
-        "sdcg-log2",
-        "shf-sdcg",
-        "lambdarank",
-        "lambdarank-plain",
-        "lambdarank-dcg",
-        "ranknet",
-        "frank",
-        "smooth-ap",
-        "spearman",
-    ],
+    ids=label_of,
 )
 def test_short_and_long_lists_of_one_call_do_not_affect_each_other(objective, rng):
     scores, grades = rng.normal(size=sum(MIXED)), some_grades("five", sum(MIXED), rng)
@@ -431,20 +421,7 @@ def test_smooth_dcg_of_long_lists(kind, spread, discount, cls, rng):
         SDCG(alpha=0.7, discount="log2"),
         SHFSDCG(alpha=0.7, discount="log2"),
     ],
-    ids=[
-        "lambdarank",
-        "truncated-30",
-        "truncated-250",
-        "normalised",
-        "normalised-180",
-        "ranknet",
-        "normalised-ranknet",
-        "frank",
-        "sdcg",
-        "shf-sdcg",
-        "sdcg-log2",
-        "shf-sdcg-log2",
-    ],
+    ids=label_of,
 )
 def test_lists_of_every_length(objective, rng):
     """The remainders of blocks and vectors, and the padding, depend on the length."""

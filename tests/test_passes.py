@@ -20,12 +20,6 @@ MANY = 200_003  # documents: enough for several threads, and not a multiple of a
 LIMIT = 120  # seconds
 
 
-@pytest.fixture(params=[1, 3], ids=["one-thread", "three-threads"])
-def n_threads(request, monkeypatch):
-    monkeypatch.setattr(numba, "get_num_threads", lambda: request.param)
-    return request.param
-
-
 # ---- blocks --------------------------------------------------------------------------------------
 
 
@@ -47,15 +41,6 @@ def test_every_block_is_passed_once(n_docs, n_threads):
     assert (seen == 1).all()
     n_blocks = -(-n_docs // BLOCK)
     assert total.tolist() == [n_docs, n_blocks * (n_blocks - 1) / 2]
-
-
-def test_an_error_in_a_block_is_raised(n_threads):
-    def driver(first, last, n, sums):
-        if last * BLOCK >= n:
-            raise MemoryError("the last block")
-
-    with pytest.raises(MemoryError, match="the last block"):
-        over_documents(driver, MANY)
 
 
 @pytest.mark.compiled

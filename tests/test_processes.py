@@ -408,12 +408,6 @@ QUERIES = 60
 BOUNDARIES = np.arange(QUERIES + 1) * 4000  # enough for several chunks, on one thread too
 
 
-@pytest.fixture(params=[1, 3], ids=["one-thread", "three-threads"])
-def n_threads(request, monkeypatch):
-    monkeypatch.setattr(numba, "get_num_threads", lambda: request.param)
-    return request.param
-
-
 def test_every_query_is_computed_once(n_threads):
     seen = np.zeros(QUERIES)
     barrier = threading.Barrier(n_threads, timeout=TIME_LIMIT)
