@@ -83,8 +83,9 @@ def _logistic(x: Floats) -> tuple[Floats, Floats, Floats]:
 def _of_pairs(inner: Any, margins: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
     """Return f, -f' and the curvature of every pair, before weights."""
     if isinstance(inner, RankNet | LambdaRank):
-        loss, rho, slope = _logistic(inner.sigma * x)
-        return loss, inner.sigma * rho, inner.sigma**2 * slope
+        sigma: Any = inner.sigma  # in a round, a schedule has become a number
+        loss, rho, slope = _logistic(sigma * x)
+        return loss, sigma * rho, sigma**2 * slope
     if isinstance(inner, GBRank | RankSVM):
         lacking = np.maximum((margins if len(margins) else inner.margin) - x, 0.0)
         within = (lacking > 0.0).astype(np.float64)

@@ -138,5 +138,6 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture(params=[1, 3], ids=["one-thread", "three-threads"])
 def n_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(numba, "get_num_threads", lambda: request.param)
-    return request.param
+    threads: int = request.param
+    monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
+    return threads
