@@ -16,6 +16,7 @@ from boostrank.hosts.features import (
     LIGHTGBM,
     HostRules,
     Trained,
+    category_columns,
     check_renaming,
     like_training,
     nothing_to_split,
@@ -23,7 +24,7 @@ from boostrank.hosts.features import (
 )
 from boostrank.hosts.ignored import EVAL_AT, OTHER_NAMES, cutoffs_are_reported
 from boostrank.hosts.metric import Metric
-from boostrank.hosts.model_files import read_booster
+from boostrank.hosts.model_files import lightgbm_categories, read_booster
 from boostrank.hosts.stopping import first_stop, rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.objectives import Objective
 
@@ -70,8 +71,10 @@ def _booster(model: Any) -> lightgbm.Booster | None:
     return booster
 
 
-def _trained(booster: lightgbm.Booster) -> Trained:
-    return Trained(tuple(booster.feature_name()), booster.num_feature())
+def _trained(booster: lightgbm.Booster, model: Any = None) -> Trained:
+    """Describe the features of a booster, and of the ranker that may know more of it."""
+    categories = lightgbm_categories(booster, getattr(model, "_category_columns", None))
+    return Trained(tuple(booster.feature_name()), booster.num_feature(), categories=categories)
 
 
 class LGBMRanker(lightgbm.LGBMRanker):
@@ -207,7 +210,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         """
         self._check_params()
         y = rankers.labels_for(X, y, self.objective, pairs)
-        init_model = _booster(init_model)
+        start = _booster(init_model)
         train, evals = rankers.read_sets(
             (X, y, group, qid, sample_weight, init_score),
             _evaluation_sets(
@@ -216,7 +219,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             sort=sort,
             domain=rankers.label_domain(self.objective),
             rules=self._rules,
-            continued=None if init_model is None else _trained(init_model),
+            continued=None if start is None else _trained(start, init_model),
         )
         check_renaming(train.X, kwargs.get("feature_name"), self._rules)
         check_aligned("X", X, position=position)
@@ -224,7 +227,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         metrics = self._metrics_of_fit(eval_metric, eval_at, train.y, evaluated=bool(evals))
         if eval_at is not None:
             kwargs["eval_at"] = np.ravel(eval_at).tolist()
-        return self._fit(train, evals, metrics, callbacks, init_model, where, kwargs)
+        return self._fit(train, evals, metrics, callbacks, start, where, kwargs)
 
     def _check_params(self) -> None:
         """Refuse names of parameters that LightGBM would take for others, or for none."""
@@ -309,6 +312,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 raise ValueError(reason) from error
             raise
         self._n_docs = len(train.y)
+        self._category_columns = category_columns(train.X)
         trained = rounds_in(self.evals_result_, self.n_estimators)
         warn_of_cut(objective, done + trained, done + self.n_estimators)
         return self
@@ -325,7 +329,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         """
         X = read_features(X, LIGHTGBM)
         if self.__sklearn_is_fitted__():  # LightGBM says that it is not
-            X = like_training(X, _trained(self.booster_), LIGHTGBM)
+            X = like_training(X, _trained(self.booster_, self), LIGHTGBM)
         return super().predict(X, *args, **kwargs)
 
     @staticmethod

@@ -1,6 +1,6 @@
 """XGBoost's ranker with boostrank's objectives and metrics."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -21,14 +21,17 @@ from boostrank.hosts.features import (
     like_training,
     omits,
     read_features,
+    trained_on,
 )
 from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import (
     MISSING,
+    SPARSE,
     best_rounds,
     check_stopping,
     read_booster,
     to_continue,
+    xgboost_categories,
 )
 from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
 from boostrank.objectives import Objective
@@ -46,13 +49,21 @@ def _direct(stopping: list[EarlyStopping], metrics: Sequence[Metric]) -> None:
         next(named, metrics[-1]).direct(stop)
 
 
-def _trained(booster: xgboost.Booster, sparse: bool | None = None) -> Trained:
-    names, width = booster.feature_names, booster.num_features()
-    if names is None:
-        return Trained(None, width, sparse)
-    types = booster.feature_types or [""] * width
-    categories = frozenset(name for name, kind in zip(names, types, strict=True) if kind == "c")
-    return Trained(tuple(names), width, sparse, categories)
+def _trained(booster: xgboost.Booster, model: Any = None) -> Trained:
+    """Describe the features of a booster, and of the ranker that may know more of it."""
+    names = booster.feature_names
+    categories = getattr(model, "_categories", None)  # a booster takes long to tell
+    return Trained(
+        None if names is None else tuple(names),
+        booster.num_features(),
+        _left_out(booster),
+        xgboost_categories(booster) if categories is None else categories,
+    )
+
+
+def _left_out(booster: xgboost.Booster) -> bool | None:
+    kept = booster.attr(SPARSE)
+    return None if kept is None else kept == "1"
 
 
 def _to_continue(model: Any) -> xgboost.Booster | None:
@@ -100,12 +111,6 @@ class XGBRanker(xgboost.XGBRanker):
         `eval_metric` is one or several of boostrank's metrics, by default NDCG@10;
         `early_stopping_rounds` uses the last of them on the last evaluation set.
         `base_score` is 0 by default.
-
-    Attributes
-    ----------
-    sparse_ : bool or None
-        Whether training was on a sparse matrix that left values out, which XGBoost takes for
-        missing. None: not known, as the model was loaded.
 
     Examples
     --------
@@ -176,7 +181,15 @@ class XGBRanker(xgboost.XGBRanker):
         missing = self.get_booster().attr(MISSING)
         if missing is not None:
             self.missing = float(missing)
-        self.sparse_: bool | None = None
+        self._categories: Mapping[str, Any] | None = xgboost_categories(self.get_booster())
+
+    @property
+    def sparse_(self) -> bool | None:
+        """Whether training was on a sparse matrix that left values out, which were missing.
+
+        None: not known, as the model was not trained by boostrank.
+        """
+        return _left_out(self.get_booster())
 
     def fit(
         self,
@@ -252,9 +265,7 @@ class XGBRanker(xgboost.XGBRanker):
             sort=sort,
             domain=rankers.label_domain(self.objective),
             rules=self._rules,
-            continued=None
-            if start is None
-            else _trained(start, getattr(xgb_model, "sparse_", None)),
+            continued=None if start is None else _trained(start, xgb_model),
         )
         check_aligned("X", X, position=position)
         where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
@@ -314,10 +325,11 @@ class XGBRanker(xgboost.XGBRanker):
         self._Booster = best_rounds(self._Booster)  # so that every reader predicts the same
         if not np.isnan(self.missing):
             self._Booster.set_attr(**{MISSING: repr(float(self.missing))})
+        self._Booster.set_attr(**{SPARSE: str(int(omits(train.X)))})
         warn_of_cut(self.objective_, done + rounds_in(history, rounds), done + rounds)
         self.evals_result_ = history
         self._n_docs = len(train.y)
-        self.sparse_ = omits(train.X)
+        self._categories = trained_on(train.X, self._rules).categories
         return self
 
     @property
@@ -384,7 +396,7 @@ class XGBRanker(xgboost.XGBRanker):
         X = read_features(X, self._rules)
         if not self.__sklearn_is_fitted__():  # XGBoost says that it is not
             return X
-        return like_training(X, _trained(self.get_booster(), self.sparse_), self._rules)
+        return like_training(X, _trained(self.get_booster(), self), self._rules)
 
     @staticmethod
     def _without_stopping(params: dict[str, Any]) -> dict[str, Any]:

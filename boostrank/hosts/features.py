@@ -5,8 +5,8 @@ passes through `read_features`; `like_training` then compares it with what the m
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from numbers import Real
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from boostrank.datasets.ids import is_missing
 from boostrank.datasets.ranking_data import check_feature, check_label
-from boostrank.messages import warn
+from boostrank.messages import TABLES, needs, warn
 
 # What pandas, polars and Arrow call the columns that both hosts read as numbers.
 _NUMBERS = frozenset(
@@ -39,6 +39,8 @@ class HostRules(NamedTuple):
         Whether it takes categories of pandas, and why not.
     arrow_categories : bool
         Whether it also takes those of polars and Arrow.
+    category_kinds : set of str
+        What categories of pandas may be: what the host can write into a model.
     omitted_is_missing : bool
         Whether a sparse matrix leaves out missing values, rather than zeros.
     """
@@ -49,13 +51,20 @@ class HostRules(NamedTuple):
     space: str
     categories: bool
     arrow_categories: bool
+    category_kinds: frozenset[str]
     omitted_is_missing: bool
 
 
 LIGHTGBM = HostRules(
-    "LightGBM", "init_score", '",:[]{}\n\r', "_", True, False, omitted_is_missing=False
+    *("LightGBM", "init_score", '",:[]{}\n\r', "_", True, False),
+    category_kinds=frozenset({"text", "bool", "integer", "number"}),
+    omitted_is_missing=False,
 )
-XGBOOST = HostRules("XGBoost", "base_margin", "[]<", " ", True, True, omitted_is_missing=True)
+XGBOOST = HostRules(
+    *("XGBoost", "base_margin", "[]<", " ", True, True),
+    category_kinds=frozenset({"text", "integer"}),
+    omitted_is_missing=True,
+)
 
 
 class Trained(NamedTuple):
@@ -68,14 +77,15 @@ class Trained(NamedTuple):
     width : int
     sparse : bool or None
         Whether a sparse matrix left out values. None: not known, or without effect.
-    categories : set of str or None
-        The columns that are categories. None: not known.
+    categories : mapping of str to sequence, or None
+        The columns that are categories: their values, in the order of the codes that the model
+        splits on. None: not known.
     """
 
     names: tuple[str, ...] | None
     width: int
     sparse: bool | None = None
-    categories: frozenset[str] | None = None
+    categories: Mapping[str, Sequence[Any]] | None = None
 
 
 def trained_on(X: Any, rules: HostRules) -> Trained:
@@ -158,8 +168,8 @@ def _without(name: Any) -> str:
     return f"Take it out, for example with {pandas} or {polars}"
 
 
-def like_training(X: Any, trained: Trained, rules: HostRules) -> Any:
-    """Return features with the columns that a model was trained on, in their order.
+def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = False) -> Any:
+    """Return features with the columns and the codes of categories that a model was trained on.
 
     Parameters
     ----------
@@ -167,18 +177,23 @@ def like_training(X: Any, trained: Trained, rules: HostRules) -> Any:
         As `read_features` returns it.
     trained : Trained
     rules : HostRules
+    learns : bool
+        Whether the model goes on to be trained on `X`. Default False: it predicts.
 
     Returns
     -------
     as `X`
-        Columns are matched by name if both have names, and by position otherwise.
+        Columns are matched by name if both have names, and by position otherwise. Categories are
+        matched by value: those that training did not have are missing, as in LightGBM.
 
     Raises
     ------
     ValueError
         For missing or unknown columns, another number of features, and a sparse matrix after an
         array or an array after a sparse matrix if the host would take a zero of one for a missing
-        value of the other.
+        value of the other. For a column that is a category in one and a number in the other, or a
+        category of text in one and of numbers in the other, and for a model that goes on with
+        categories that it does not know.
     """
     _check_zeros(X, trained, rules)
     names = _names(X, rules)
@@ -188,6 +203,7 @@ def like_training(X: Any, trained: Trained, rules: HostRules) -> Any:
             raise ValueError(
                 f"X must have the {trained.width} features of training, got {X.shape[1]}"
             )
+        _check_nameless(X, trained, rules)
         return X
     missing = [name for name in expected if name not in names]
     unknown = [name for name in names if name not in expected]
@@ -198,13 +214,18 @@ def like_training(X: Any, trained: Trained, rules: HostRules) -> Any:
             f"X must have the columns of training, but it {' and '.join(said)}; select those of "
             "training, or pass an array in their order"
         )
+    if names != expected:
+        columns = dict(zip(names, _columns(X) or (), strict=True))
+        chosen = [columns[name] for name in expected]
+        X = X.select(chosen) if _has(X, "select") and not _has(X, "iloc") else X[chosen]
     if trained.categories is not None:
-        _check_kinds(trained.categories, X, rules)
-    if names == expected:
-        return X
-    columns = dict(zip(names, _columns(X) or (), strict=True))
-    chosen = [columns[name] for name in expected]
-    return X.select(chosen) if _has(X, "select") and not _has(X, "iloc") else X[chosen]
+        return _coded(X, trained.categories, rules, learns=learns)
+    if learns:
+        raise ValueError(
+            "the model to continue has categories and does not name their columns, as LightGBM "
+            "does not where they are ordered: pass the ranker that was trained, not its booster"
+        )
+    return X
 
 
 def check_renaming(X: Any, names: Any, rules: HostRules) -> None:
@@ -232,6 +253,12 @@ def check_renaming(X: Any, names: Any, rules: HostRules) -> None:
             "feature_name has the names of the columns of X in another order, so that a model "
             "would take one column for another: leave it out, or rename the columns of X"
         )
+
+
+def category_columns(X: Any) -> list[int]:
+    """Return the places of the columns of a frame of pandas that are categories."""
+    types = X.dtypes if _has(X, "iloc") else ()
+    return [place for place, dtype in enumerate(types) if _is_category(dtype, pandas=True)]
 
 
 def omits(X: Any) -> bool:
@@ -359,13 +386,26 @@ def _types(X: Any) -> Any:
     return X.schema.types if _has(X, "column_names") else X.dtypes
 
 
-def _categories(X: Any, rules: HostRules) -> frozenset[str] | None:
-    names = _names(X, rules)
-    if names is None:
-        return None
+def _categories(X: Any, rules: HostRules) -> dict[str, Any]:
+    """Return the values of the columns that are categories, by the names that the host writes."""
+    return {
+        name: X[column].cat.categories if _has(X, "iloc") else _dictionary(X, column)
+        for name, column in _category_columns(X, rules).items()
+    }
+
+
+def _category_columns(X: Any, rules: HostRules) -> dict[str, Any]:
+    """Return the columns that are categories, by the names that the host writes."""
     pandas = _has(X, "iloc")
-    typed = zip(names, _types(X), strict=True)
-    return frozenset(name for name, dtype in typed if _is_category(dtype, pandas=pandas))
+    typed = zip(_columns(X) or (), _types(X) if _columns(X) else (), strict=True)
+    found = [column for column, dtype in typed if _is_category(dtype, pandas=pandas)]
+    return dict(zip(_written(found, rules), found, strict=True))
+
+
+def _dictionary(table: Any, column: Any) -> list[str]:
+    """Return the categories of a column of Arrow."""
+    words: list[str] = _one_piece(table[column]).dictionary.to_pylist()
+    return words
 
 
 def _is_category(dtype: Any, *, pandas: bool) -> bool:
@@ -402,6 +442,7 @@ def _check_names(X: Any, rules: HostRules) -> None:
 def _frame(X: Any, rules: HostRules) -> Any:
     pandas = _has(X, "iloc")
     changed = {}
+    words = []
     for name, dtype in zip(_columns(X) or (), _types(X), strict=True):
         kind = str(dtype).lower()
         if pandas and isinstance(dtype, np.dtype) and dtype.kind in "biuf":
@@ -414,13 +455,71 @@ def _frame(X: Any, rules: HostRules) -> Any:
             changed[name] = X[name].sparse.to_dense()
         elif kind not in _NUMBERS:
             _check_category(name, dtype, rules, pandas=pandas)
+            words.append(name)
+            if pandas:
+                changed[name] = _check_values(name, X[name], rules)
+    if not pandas and words:
+        X = X.to_arrow() if _has(X, "to_arrow") else X  # as XGBoost does with frames of polars
+        for name in words:
+            X = X.set_column(X.column_names.index(name), name, _one_piece(X[name]))
     if pandas and type(X) is not sys.modules["pandas"].DataFrame:
         X = sys.modules["pandas"].DataFrame(X)  # XGBoost takes no class derived from it
-    if changed:
-        X = X.copy(deep=False)
-        for name, column in changed.items():
-            X[name] = column
+    return in_utf8(_with_columns(X, changed), rules)
+
+
+def _with_columns(X: Any, changed: Mapping[Any, Any]) -> Any:
+    """Return a frame of pandas with other columns in place of those of the same names."""
+    if not changed:
+        return X
+    X = X.copy(deep=False)
+    for name, column in changed.items():
+        X[name] = column
     return X
+
+
+def _one_piece(column: Any) -> Any:
+    """Return a column of categories of Arrow in one piece, with the only text XGBoost reads."""
+    import pyarrow
+
+    whole = column.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pyarrow.ChunkedArray):  # of no rows, in old versions
+        whole = whole.chunk(0)
+    words = pyarrow.array(whole.dictionary.to_pylist(), pyarrow.string())
+    return pyarrow.DictionaryArray.from_arrays(whole.indices, words)
+
+
+def in_utf8(X: Any, rules: HostRules) -> Any:
+    """Return a frame of pandas as a table of Arrow if XGBoost would cut its words within letters.
+
+    XGBoost 3.2 counts the letters of pandas' categories where it needs their bytes.
+    """
+    if not _has(X, "iloc") or not rules.arrow_categories:
+        return X
+    kinds = {name: X[name].cat.categories for name in _category_columns(X, rules).values()}
+    beyond = [name for name, words in kinds.items() if not all(map(_is_ascii, words))]
+    if not beyond:
+        return X
+    numbers = [name for name, words in kinds.items() if words.dtype.kind == "i"]
+    if numbers:
+        raise TypeError(
+            f"the column {beyond[0]!r} of X has categories with letters beyond ASCII, which "
+            f"{rules.host} reads in a table of Arrow only, but not next to categories that are "
+            f"numbers, as those of {numbers[0]!r}: make these text too, for example with "
+            f"X[{numbers[0]!r}].cat.rename_categories(str)"
+        )
+    try:
+        import pyarrow
+    except ImportError as error:
+        what = f"the column {beyond[0]!r} of X has categories with letters beyond ASCII, for which "
+        raise needs(f"{what}{rules.host} needs pyarrow", TABLES, error) from error
+    columns = {str(name): pyarrow.array(X[name], from_pandas=True) for name in X.columns}
+    for name in kinds:
+        columns[str(name)] = _one_piece(pyarrow.chunked_array([columns[str(name)]]))
+    return pyarrow.table(columns)
+
+
+def _is_ascii(word: Any) -> bool:
+    return not isinstance(word, str) or word.isascii()
 
 
 def _check_category(name: Any, dtype: Any, rules: HostRules, *, pandas: bool) -> None:
@@ -442,14 +541,124 @@ def _check_category(name: Any, dtype: Any, rules: HostRules, *, pandas: bool) ->
     )
 
 
-def _check_kinds(categories: frozenset[str], X: Any, rules: HostRules) -> None:
-    """Refuse a column that was a category in training and is a number now, or the reverse."""
-    now = _categories(X, rules) or frozenset()
-    for name in sorted(categories ^ now):
-        was, is_now = ("a number", "a category") if name in now else ("a category", "a number")
-        raise ValueError(
-            f"the column {name!r} of X was {was} in training and is {is_now}: make it {was} again"
+def _check_values(name: Any, column: Any, rules: HostRules) -> Any:
+    """Return a column of pandas whose categories the host can write into a model."""
+    words = column.cat.categories
+    kinds = set(map(_kind, words))
+    if not kinds <= rules.category_kinds or (rules.arrow_categories and len(kinds) > 1):
+        shown = _plain(next((each for each in words if not isinstance(each, str)), words[0]))
+        known = "text, or all integers" if rules.arrow_categories else "text or numbers"
+        raise TypeError(
+            f"the column {name!r} of X has the category {shown}, but for {rules.host} the "
+            f"categories of a column must all be {known}: make them text, for example with "
+            f"X[{name!r}].cat.rename_categories(str)"
         )
+    # XGBoost cannot read others, or write them, or compare them with those of training.
+    if rules.arrow_categories and "text" not in kinds and words.dtype != np.int64:
+        return column.cat.rename_categories(words.astype(np.int64))
+    return column
+
+
+def _check_nameless(X: Any, trained: Trained, rules: HostRules) -> None:
+    """Refuse categories where columns are matched by position: an array has none."""
+    now = _category_columns(X, rules)
+    if trained.categories:
+        raise ValueError(
+            "X must be a frame with the columns of training, of which "
+            f"{_few(list(trained.categories))} held categories, got an array, which has none: pass "
+            "a frame with these columns as categories"
+        )
+    if now and trained.categories is not None:
+        _refuse_kind(next(iter(now.values())), is_category=True)
+
+
+def _refuse_kind(name: Any, *, is_category: bool) -> None:
+    was, is_now = ("a number", "a category") if is_category else ("a category", "a number")
+    raise ValueError(
+        f"the column {name!r} of X was {was} in training and is {is_now}: make it {was} again"
+    )
+
+
+def _coded(
+    X: Any, categories: Mapping[str, Sequence[Any]], rules: HostRules, *, learns: bool
+) -> Any:
+    """Return a frame whose categories have the codes of training."""
+    found = _category_columns(X, rules)
+    now = _categories(X, rules)
+    for name in (*found, *categories):
+        # A column of missing values only is a category without any, or whatever it was.
+        if (name in now) != (name in categories) and len(now.get(name, (0,))):
+            _refuse_kind(name, is_category=name in now)
+    changed = {}
+    for name, column in found.items():
+        known = categories.get(name, ())
+        if not _same(known, now[name]):
+            _check_like(column, known, now[name])
+            code = _coded_pandas if _has(X, "iloc") else _coded_arrow
+            changed[column], lost = code(X[column], known)
+            if learns and lost is not None:
+                raise ValueError(
+                    f"the column {column!r} of X has the category {_plain(lost)}, which the model "
+                    "to continue does not know: train a new model, or leave its rows out"
+                )
+    if not _has(X, "iloc"):
+        for name, column in changed.items():
+            X = X.set_column(X.column_names.index(name), name, column)
+        return X
+    return in_utf8(_with_columns(X, changed), rules)
+
+
+def _same(known: Any, now: Any) -> bool:
+    """Tell whether categories are the same, in the same order, and of the same type if numbers."""
+    dtype = getattr(known, "dtype", None)
+    whole = isinstance(dtype, np.dtype) and dtype.kind in "iu"
+    return list(known) == list(now) and (not whole or dtype == now.dtype)
+
+
+def _plain(value: Any) -> str:
+    """Return a value as Python writes it, without NumPy's type."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _coded_pandas(column: Any, known: Any) -> tuple[Any, Any]:
+    """Return a column with the categories of training, and a value that is not one of them."""
+    made = column.cat.set_categories(known)
+    lost = column[(made.isna() & column.notna()).to_numpy()]
+    return made, lost.iloc[0] if len(lost) else None
+
+
+def _coded_arrow(column: Any, known: Any) -> tuple[Any, Any]:
+    """Return a column with the categories of training, and a value that is not one of them."""
+    import pyarrow
+    import pyarrow.compute
+
+    whole = _one_piece(column)
+    words = pyarrow.array(list(known), pyarrow.string())
+    codes = pyarrow.compute.index_in(whole.dictionary, value_set=words).take(whole.indices)
+    made = pyarrow.DictionaryArray.from_arrays(codes, words)
+    if made.null_count == whole.null_count:
+        return made, None
+    return made, whole.filter(made.is_null()).drop_null()[0].as_py()
+
+
+def _check_like(name: Any, known: Sequence[Any], now: Sequence[Any]) -> None:
+    """Refuse categories that cannot equal those of training, as text and numbers cannot."""
+    was, is_now = (
+        {"number" if kind == "integer" else kind for kind in map(_kind, values)}
+        for values in (known, now)
+    )
+    if len(was) == len(is_now) == 1 and was != is_now:
+        (old,), (new,) = was, is_now
+        raise ValueError(
+            f"the column {name!r} of X had categories of type {old} in training, such as "
+            f"{_plain(known[0])}, and has those of type {new}, such as {_plain(now[0])}: make them "
+            f"{old} again"
+        )
+
+
+def _kind(value: Any) -> str:
+    kinds = {str: "text", bool | np.bool_: "bool", Integral: "integer", Real: "number"}
+    return next((name for kind, name in kinds.items() if isinstance(value, kind)), "other")
 
 
 def _unnamed(expected: Sequence[str], names: Sequence[str]) -> bool:

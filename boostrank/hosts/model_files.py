@@ -4,7 +4,9 @@ LightGBM's parser ends the process on a file that is cut off, or reads fewer tre
 so on UBJSON that is cut off and on deep JSON.
 """
 
+import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,11 @@ import numpy as np
 NAMES = {"lightgbm": "LightGBM", "xgboost": "XGBoost"}
 #: The attribute of an XGBoost model that holds `missing` of the ranker that trained it.
 MISSING = "boostrank_missing"
+
+#: The attribute of an XGBoost model that says whether what a sparse matrix left out was missing.
+SPARSE = "boostrank_sparse"
+# XGBoost's numbers of the types of categories that are integers.
+_INTEGER_TYPES = {9: "i1", 10: "u1", 11: "i2", 12: "u2", 13: "i4", 14: "u4", 15: "i8", 16: "u8"}
 
 _BEST = ("best_iteration", "best_score")
 _MOST_NESTED = 500  # a model has less than ten levels
@@ -274,6 +281,74 @@ def to_continue(booster: Any) -> Any:
     fresh = best_rounds(booster).copy()
     fresh.set_attr(**dict.fromkeys(_BEST))
     return fresh
+
+
+def lightgbm_categories(
+    booster: Any, columns: Sequence[int] | None = None
+) -> dict[str, list[Any]] | None:
+    """Return the values of the categories of pandas that a model of LightGBM was trained on.
+
+    Parameters
+    ----------
+    booster : lightgbm.Booster
+    columns : sequence of int, optional
+        The columns that are categories. Default None: those that the model names, which leave out
+        ordered ones.
+
+    Returns
+    -------
+    dict of str to list, or None
+        By feature, in the order of their codes. None: the model does not tell of which columns.
+    """
+    lists = booster.pandas_categorical or ()
+    if columns is None:
+        params = booster.params
+        columns = params.get("categorical_column") or params.get("categorical_feature") or ()
+        # A file does not say which of several columns are of pandas.
+        if lists and (len(columns) != len(lists) or not all(isinstance(i, int) for i in columns)):
+            return None
+    names = booster.feature_name()
+    return {names[i]: words for i, words in zip(columns, lists, strict=False)}
+
+
+def xgboost_categories(booster: Any) -> dict[str, Any]:
+    """Return the values of the categories that a model of XGBoost was trained on.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+
+    Returns
+    -------
+    dict of str to list of str or integer array
+        By feature, in the order of their codes, without features that were codes in training.
+
+    Raises
+    ------
+    ValueError
+        If XGBoost has cut them within letters.
+    """
+    if "c" not in (booster.feature_types or ()):
+        return {}
+    kept = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]
+    kept = kept.get("gbtree", kept)["model"].get("cats", {}).get("enc", ())  # dart wraps a gbtree
+    names = booster.feature_names or [f"f{i}" for i in range(len(kept))]
+    found: dict[str, Any] = {}
+    for name, each in zip(names, kept, strict=False):
+        if "type" in each:
+            found[name] = np.array(each["values"], _INTEGER_TYPES[each["type"]])
+        elif each["values"]:
+            text = np.array(each["values"], np.int8).tobytes()
+            ends = each["offsets"]
+            try:
+                found[name] = [text[i:j].decode() for i, j in itertools.pairwise(ends)]
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"the categories of {name!r} in this model are cut within letters, as XGBoost "
+                    "3.2 does with those of pandas that have letters beyond ASCII: train it again, "
+                    "with boostrank's XGBRanker or on a table of Arrow"
+                ) from error
+    return found
 
 
 def check_stopping(params: Any) -> None:

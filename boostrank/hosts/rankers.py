@@ -246,7 +246,7 @@ def read_sets(
             "sample_weight must have a weight above 0, got none, so that nothing would be learnt"
         )
     if continued is not None:
-        rows = rows._replace(X=like_training(rows.X, continued, rules))
+        rows = rows._replace(X=like_training(rows.X, continued, rules, learns=True))
     trained = trained_on(rows.X, rules)
     sets = evals[0]
     names = ("eval_group", "eval_qid", "weights", "start scores")
