@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 import xgboost
+from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 import boostrank
@@ -17,6 +19,8 @@ from boostrank.datasets import RankingData, from_frame, make_ranking
 from boostrank.datasets.frames import Table
 from boostrank.datasets.tables import Columns, features_of_table, parts_of_tables
 from boostrank.lab.cli.app import app
+from boostrank.lightgbm import LGBMRanker
+from boostrank.xgboost import XGBRanker
 
 DATA = make_ranking(30, 10, 4, seed=1)
 NAMES = ["bm25", "page rank", "len", "x"]
@@ -248,6 +252,76 @@ def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) ->
     assert "the data lack the model's feature 'brand'; did you mean 'brnad'?" in _fails(
         "predict", model, new, "--out", tmp_path / "scores"
     )
+
+
+VALUES = {
+    "integers": [40, 10, 30, 20],
+    "text of digits": ["7", "007", "1.0", "10"],
+    "letters": ["ああ", "ä", "いい", "b"],
+    "numbers": [0.5, 2.0, -1.0, 1e10],
+    "bool": [True, False, True, False],
+}
+
+
+@pytest.mark.parametrize(
+    ("host", "kind"),
+    [*(("lightgbm", kind) for kind in VALUES), *(("xgboost", kind) for kind in [*VALUES][:3])],
+)
+def test_categories_of_any_type_are_found_by_value(host: str, kind: str, tmp_path: Path) -> None:
+    """The values of a file were taken for codes, unless all of them were strings."""
+    model, new, scores = (tmp_path / name for name in ("m.json", "new.csv", "scores"))
+    frame = pd.DataFrame(DATA.X, columns=list("wxyz"))
+    frame["k"] = pd.Series(VALUES[kind])[DATA.y.astype(int) % 4].to_numpy()
+    params = {"n_estimators": 5, "n_jobs": 1}
+    if host == "lightgbm":
+        ranker: Any = LGBMRanker(**params, verbosity=-1, min_data_per_group=5)
+    else:
+        ranker = XGBRanker(**params, enable_categorical=True)
+    X = frame.astype({"k": "category"})
+    ranker.fit(X, DATA.y, qid=DATA.qid)
+    (ranker.booster_ if host == "lightgbm" else ranker).save_model(model)
+    lacking = frame.assign(k=frame["k"].astype(object).where(frame.index > 1, None))
+    for some in (frame, lacking):
+        some.to_csv(new, index=False)
+        assert _run("predict", model, new, "--out", scores).exit_code == 0
+        expected = ranker.predict(some.astype({"k": X["k"].dtype}))
+        np.testing.assert_array_equal(np.loadtxt(scores).astype(expected.dtype), expected)
+    svmlight = tmp_path / "new.txt"
+    svmlight.write_text("1 qid:1 1:0.5 5:1\n")
+    assert "model was trained on categories, such as those of 'k', which svmlight" in _fails(
+        "predict", model, svmlight, "--out", scores
+    )
+
+
+def test_ordered_categories_have_no_names_in_a_file(tmp_path: Path) -> None:
+    model, new = tmp_path / "model.txt", tmp_path / "new.csv"
+    words = pd.Categorical(DATA.y.astype(int).astype(str), ordered=True)
+    frame = pd.DataFrame(DATA.X, columns=list("wxyz")).assign(k=words)
+    ranker = LGBMRanker(n_estimators=2, n_jobs=1, verbosity=-1).fit(frame, DATA.y, qid=DATA.qid)
+    ranker.booster_.save_model(model)
+    frame.to_csv(new, index=False)
+    message = "the model has 1 columns of categories and does not name them"
+    assert message in _fails("predict", model, new, "--out", tmp_path / "scores")
+
+
+def test_a_model_of_a_sparse_matrix_reads_svmlight_as_such(tmp_path: Path) -> None:
+    """XGBoost took for missing what the matrix left out; `predict` made zeros of it."""
+    model, new, scores = (tmp_path / name for name in ("m.json", "new.txt", "scores"))
+    X = scipy.sparse.csr_matrix(np.where(np.abs(DATA.X) < 0.5, 0.0, DATA.X))
+    ranker = XGBRanker(n_estimators=5, n_jobs=1).fit(X, DATA.y, qid=DATA.qid)
+    ranker.save_model(model)
+    dump_svmlight_file(X, DATA.y, str(new), query_id=DATA.qid, zero_based=False)
+    assert _run("predict", model, new, "--out", scores).exit_code == 0
+    want = ranker.predict(X)
+    np.testing.assert_array_equal(np.loadtxt(scores).astype(want.dtype), want)
+    table = tmp_path / "new.csv"
+    pd.DataFrame(X.toarray()).to_csv(table, index=False)
+    assert "a table has zeros, but the model was trained on a sparse" in _fails(
+        "predict", model, table, "--out", scores
+    )
+    pd.DataFrame(X.toarray()).replace(0.0, np.nan).to_csv(table, index=False)
+    assert _run("predict", model, table, "--out", scores).exit_code == 0
+    np.testing.assert_array_equal(np.loadtxt(scores).astype(want.dtype), want)
 
 
 def _scores_of(

@@ -5,7 +5,7 @@ import io
 import itertools
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,15 @@ from boostrank.datasets.ids import is_missing
 _WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))(?:\.0*)?\s*")
 
 
-def read_csv(path: Path, ids: Sequence[str]) -> Any:
+def read_csv(path: Path, is_text: Callable[[str], bool]) -> Any:
     """Read a CSV file as a data frame of pandas.
 
     Parameters
     ----------
     path : Path
         In UTF-8, with commas; compressed if its suffix says so.
-    ids : sequence of str
-        Columns that stay text, if they are there: 007 and 7 are two queries.
+    is_text : callable
+        Tells by its name whether a column stays text, in which 007 and 7 are two queries.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def read_csv(path: Path, ids: Sequence[str]) -> Any:
             return pandas.read_csv(
                 file,
                 encoding="utf-8-sig",
-                dtype={name: str for name in ids if name in header},
+                dtype={name: str for name in header if is_text(name)},
                 low_memory=False,  # otherwise it guesses a type for each chunk of rows
             )
     except UnicodeDecodeError as error:

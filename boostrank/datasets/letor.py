@@ -159,16 +159,17 @@ def _width(files: Sequence[SvmlightFile], first: int) -> int:
     return width
 
 
-def _dense(matrices: Sequence[Any], first: int, width: int) -> Floats:
-    """Return features as one matrix; those that a file lacks stay 0, as svmlight defines."""
-    dense = np.zeros((sum(X.shape[0] for X in matrices), width))
+def _dense(matrices: Sequence[Any], first: int, width: int, absent: float = 0.0) -> Floats:
+    """Return features as one matrix; those that a file lacks are 0, as svmlight defines."""
+    dense = np.full((sum(X.shape[0] for X in matrices), width), absent)
     end = 0
     for X in matrices:
         start, end = end, end + X.shape[0]
         if X.nnz:
             X.indices -= first
-            X.resize((X.shape[0], width))
-            X.toarray(out=dense[start:end])
+            X.sum_duplicates()
+            rows = np.repeat(np.arange(start, end), np.diff(X.indptr))
+            dense[rows, X.indices] = X.data
     return dense
 
 
@@ -307,16 +308,20 @@ def load_letor_with_valid(paths: Sequence[Any], valid: Any) -> tuple[RankingData
     return _as_data(files, first, width), _as_data(held, first, width)
 
 
-def load_letor_features(paths: Sequence[Any], width: int, *, first: int) -> Floats:
+def load_letor_features(
+    paths: Sequence[Any], width: int, *, first: int, absent: float = 0.0
+) -> Floats:
     """Read the features of documents to be scored, in which labels and queries may be absent.
 
     Parameters
     ----------
     paths : sequence of path
     width : int
-        The number of features of the model. Those that the files lack are 0.
+        The number of features of the model.
     first : int
         The number of the model's first feature: 0 or 1.
+    absent : float
+        The value of those that the files lack. Default 0.
     """
     matrices = []
     for path in map(Path, paths):
@@ -328,7 +333,7 @@ def load_letor_features(paths: Sequence[Any], width: int, *, first: int) -> Floa
             )
         _check_last(file, first, width, "model")
         matrices.append(X)
-    return _dense(matrices, first, width)
+    return _dense(matrices, first, width, absent)
 
 
 def _check_last(file: SvmlightFile, first: int, width: int, what: str) -> None:

@@ -4,7 +4,7 @@ import difflib
 import os
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ from boostrank.datasets.letor import check_sizes_next_to, load_letor_parts
 from boostrank.datasets.ranking_data import RankingData, check_feature, check_label
 from boostrank.messages import TABLES, needs
 from boostrank.objectives.validation import Floats, check_choice
+
+# A number as programs write it: 007 is a name.
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -61,19 +64,30 @@ def is_table(path: str | os.PathLike[str]) -> bool:
     return without_compression(Path(path)).suffix.lower() in (".csv", ".parquet")
 
 
-def read_tables(paths: Sequence[Any], columns: Columns) -> list[Table]:
+def read_tables(paths: Sequence[Any], columns: Columns, words: Collection[str] = ()) -> list[Table]:
     """Read CSV and parquet files.
+
+    Parameters
+    ----------
+    paths : sequence of path
+    columns : Columns
+    words : collection of str
+        Features of a model that are text also where CSV has numbers only.
 
     Raises
     ------
     ImportError
         Without pandas, or pyarrow for parquet.
     """
+
+    def is_text(name: str) -> bool:
+        return name in columns.ids or feature_name(name) in words
+
     tables = []
     for path in map(Path, paths):
         try:
             csv = without_compression(path).suffix.lower() == ".csv"
-            frame = read_csv(path, columns.ids) if csv else _read_parquet(path, columns)
+            frame = read_csv(path, is_text) if csv else _read_parquet(path, columns)
         except ImportError as error:
             raise needs(
                 f"{path}: CSV and parquet files need pandas and pyarrow", TABLES, error
@@ -369,7 +383,7 @@ def features_of_table(
     table: Table,
     columns: Columns,
     names: Sequence[str],
-    categories: Mapping[str, Sequence[str]] | None = None,
+    categories: Mapping[str, Sequence[Any]] | None = None,
 ) -> Floats:
     """Return the features of documents to be scored, as numbers.
 
@@ -381,8 +395,8 @@ def features_of_table(
     names : sequence of str
         Names of the model's features. If the table has them, they are taken by name, if it has none
         of them, all of its features in their order, with a warning.
-    categories : mapping of str to sequence of str, optional
-        The strings of the model's categories, by feature. Others become missing values.
+    categories : mapping of str to sequence, optional
+        The values of the model's categories, by feature. Others become missing values.
 
     Raises
     ------
@@ -448,11 +462,12 @@ def _named(
 
 
 def _codes(
-    values: npt.NDArray[Any], words: Sequence[str] | None = None
+    values: npt.NDArray[Any], words: Sequence[Any] | None = None
 ) -> tuple[Floats, tuple[str, ...]]:
     """Return categories as numbers, and their strings: whole numbers from 0 stay, and have none.
 
-    If `words` are given, a category is its place among them, or missing if it is not there.
+    If `words` are given, strings, numbers or truth values, a category is its place among them, or
+    missing if it is not there. Text is itself first, then the number that it writes.
     """
     values = values.astype(object)
     missing = np.array([is_missing(value) for value in values], dtype=bool)
@@ -467,14 +482,19 @@ def _codes(
         except (TypeError, ValueError):
             pass  # strings
     written = [_written(value) for value in known]
-    found = tuple(sorted(set(written)) if words is None else words)
+    found = tuple(sorted(set(written)) if words is None else map(_written, words))
     places = {word: float(place) for place, word in enumerate(found)}
+    for word in set(written) - places.keys():
+        if _NUMBER.fullmatch(word):  # 2.0 is the category 2
+            places[word] = places.get(_written(float(word)), np.nan)
     codes[~missing] = [places.get(word, np.nan) for word in written]
     return codes, found
 
 
 def _written(value: Any) -> str:
     """Return a category as a string: "12" also if a file with missing values made it 12.0."""
+    if isinstance(value, np.floating):
+        value = float(value)  # NumPy writes float32 in fewer digits
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

@@ -11,7 +11,7 @@ from boostrank.datasets import RankingData
 from boostrank.hosts.features import nothing_to_split
 from boostrank.hosts.ignored import OTHER_NAMES
 from boostrank.hosts.metric import metric
-from boostrank.hosts.model_files import lightgbm_booster
+from boostrank.hosts.model_files import lightgbm_booster, lightgbm_categories
 from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.hosts.undocumented import lightgbms_parameters
 from boostrank.lab.environment import import_host
@@ -151,13 +151,15 @@ class LightGBMModel(Model):
         return [] if names[:1] == ["Column_0"] else names
 
     @property
-    def categories(self) -> dict[str, list[str]]:
-        columns = self.booster.params.get("categorical_feature", ())
-        lists = self.booster.pandas_categorical or ()
-        if len(columns) != len(lists):
-            return {}
-        named = zip((self.booster.feature_name()[i] for i in columns), lists, strict=True)
-        return {name: words for name, words in named if all(isinstance(w, str) for w in words)}
+    def categories(self) -> dict[str, list[Any]]:
+        found = lightgbm_categories(self.booster)
+        if found is None:
+            raise ValueError(
+                f"the model has {len(self.booster.pandas_categorical)} columns of categories and "
+                "does not name them, as LightGBM does not where they are ordered: predict in "
+                "Python, with the ranker that was trained"
+            )
+        return found
 
     @property
     def n_trees(self) -> int:

@@ -1,7 +1,7 @@
 """A booster as the workbench sees it: the same settings and the same methods on all hosts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -202,9 +202,14 @@ class Model(ABC):
         """The names of the features; empty if the data had none."""
 
     @property
-    def categories(self) -> dict[str, list[str]]:
-        """The categories in training as words, by feature; a code is an index into its list."""
+    def categories(self) -> Mapping[str, Sequence[Any]]:
+        """The categories in training, by feature; a code is an index into its list."""
         return {}
+
+    @property
+    def absent_is_missing(self) -> bool:
+        """Whether the model was trained on a sparse matrix of which zeros were missing."""
+        return False
 
     @property
     @abstractmethod

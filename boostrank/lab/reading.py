@@ -43,12 +43,25 @@ def load_features(data: list[Path], named: Columns, model: Model) -> tuple[Float
     """
     names = model.feature_names
     if are_tables(data):
-        tables = read_tables(data, named)
-        X = [features_of_table(table, named, names, model.categories) for table in tables]
+        known = model.categories
+        text = [name for name, words in known.items() if all(isinstance(w, str) for w in words)]
+        tables = read_tables(data, named, text)
+        X = [features_of_table(table, named, names, known) for table in tables]
+        if model.absent_is_missing and any((one == 0.0).any() for one in X):
+            raise ValueError(
+                f"{data[0]}: a table has zeros, but the model was trained on a sparse matrix, and "
+                "took for missing what that left out: leave these values empty"
+            )
         ids = None
         if named.doc_id is not None:
             ids = ids_of(tables, named.qid), ids_of(tables, named.doc_id)
         return np.concatenate(X), ids
+    if model.categories:
+        raise ValueError(
+            f"{data[0]}: the model was trained on categories, such as those of "
+            f"{next(iter(model.categories))!r}, which svmlight files cannot hold: pass CSV or "
+            "parquet, with a column for each feature"
+        )
     ids = None
     if named.doc_id is not None:
         read = Qrels.of_data(load_letor(data))
@@ -61,7 +74,9 @@ def load_features(data: list[Path], named: Columns, model: Model) -> tuple[Float
             "taken in their order",
             stacklevel=2,
         )
-    return load_letor_features(data, model.n_features, first=0 if from_0 else 1), ids
+    absent = np.nan if model.absent_is_missing else 0.0
+    first = 0 if from_0 else 1
+    return load_letor_features(data, model.n_features, first=first, absent=absent), ids
 
 
 def read_files(data: list[Path], named: Columns, seed: int, shuffle: bool) -> RankingData:

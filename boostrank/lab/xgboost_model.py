@@ -10,13 +10,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
+from boostrank.hosts.features import XGBOOST, in_utf8
 from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import (
     MISSING,
+    SPARSE,
     best_rounds,
     check_stopping,
     outputs_of_xgboost,
     xgboost_booster,
+    xgboost_categories,
 )
 from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
 from boostrank.lab.environment import import_host
@@ -85,7 +88,7 @@ class XGBoostModel(Model):
         ours = isinstance(objective, Objective)
         # This bins the data; a plain DMatrix would do so in the first round.
         dataset = xgboost.QuantileDMatrix(
-            features(data),
+            in_utf8(features(data), XGBOOST),
             label=data.y,
             group=data.group,
             nthread=settings.threads,
@@ -105,7 +108,7 @@ class XGBoostModel(Model):
             )
             held = stopping.data
             matrix = xgboost.QuantileDMatrix(
-                features(held),
+                in_utf8(features(held), XGBOOST),
                 label=held.y,
                 group=held.group,
                 ref=dataset,
@@ -159,13 +162,14 @@ class XGBoostModel(Model):
         return list(self.booster.feature_names or ())
 
     @property
-    def categories(self) -> dict[str, list[str]]:
-        if "c" not in (self.booster.feature_types or ()):
-            return {}
-        # Without Arrow, XGBoost hands over an object that only XGBoost can read.
-        kept = self.booster.get_categories(export_to_arrow=True).to_arrow()
-        lists = {name: words.to_pylist() for name, words in kept if words is not None}
-        return {name: words for name, words in lists.items() if isinstance(words[0], str)}
+    def categories(self) -> dict[str, Any]:
+        return xgboost_categories(self.booster)
+
+    @property
+    def absent_is_missing(self) -> bool:
+        linear = json.loads(self.booster.save_config())["learner"]["gradient_booster"]["name"]
+        zeros_count = linear != "gblinear" and self.booster.attr(MISSING) not in ("0.0", "-0.0")
+        return zeros_count and self.booster.attr(SPARSE) == "1"
 
     @property
     def n_trees(self) -> int:
