@@ -287,7 +287,7 @@ def test_categories_of_any_type_are_found_by_value(host: str, kind: str, tmp_pat
         expected = ranker.predict(some.astype({"k": X["k"].dtype}))
         np.testing.assert_array_equal(np.loadtxt(scores).astype(expected.dtype), expected)
     svmlight = tmp_path / "new.txt"
-    svmlight.write_text("1 qid:1 1:0.5 5:1\n")
+    svmlight.write_text("1 qid:1 1:0.5 5:1\n", encoding="utf-8")
     assert "model was trained on categories, such as those of 'k', which svmlight" in _fails(
         "predict", model, svmlight, "--out", scores
     )
