@@ -596,6 +596,40 @@ def test_score(host, data):
         assert score == expected["ndcg@10"]
 
 
+@pytest.mark.parametrize("ids", ["text", "descending"])
+def test_weights_of_queries_are_in_the_order_of_rows(host, ids, data):
+    """Of "0", "1", "10", ..., and of -0, -1, -2: what `fit` and `evaluate` read, `score` reads."""
+    ranker = make_ranker(host).fit(data.X, data.y, group=data.group)
+    weight = np.random.default_rng(3).exponential(size=len(data.group)) ** 2
+    qid = data.qid.astype(str) if ids == "text" else -data.qid
+    expected = boostrank.evaluate(ranker.predict(data.X), data.y, qid=qid, weight=weight)
+    score = ranker.score(data.X, data.y, qid=qid, sample_weight=weight)
+    assert score == expected["ndcg@10"]
+
+    order = np.random.default_rng(4).permutation(len(qid))
+    shuffled = [values[order] for values in (data.X, data.y)]
+    with pytest.raises(ValueError, match=r"one weight per document where qid scatters"):
+        ranker.score(*shuffled, qid=qid[order], sample_weight=weight)
+    back = order[np.argsort(qid[order], kind="stable")]
+    of_rows = np.repeat(weight, data.group)
+    scores, rows = ranker.predict(data.X[back]), {"qid": qid[back], "weight": of_rows[back]}
+    expected = boostrank.evaluate(scores, data.y[back], **rows)
+    assert (
+        ranker.score(*shuffled, qid=qid[order], sample_weight=of_rows[order]) == expected["ndcg@10"]
+    )
+
+
+def test_weights_of_scattered_queries_whose_ids_ascend(host, data):
+    ranker = make_ranker(host).fit(data.X, data.y, group=data.group)
+    weight = np.random.default_rng(3).exponential(size=len(data.group)) ** 2
+    place = np.arange(len(data.qid)) - np.repeat(np.cumsum(data.group) - data.group, data.group)
+    order = np.argsort(place > 0, kind="stable")  # the first document of each query, then others
+    back = order[np.argsort(data.qid[order], kind="stable")]
+    score = ranker.score(data.X[order], data.y[order], qid=data.qid[order], sample_weight=weight)
+    of_back = ranker.predict(data.X[back]), data.y[back], data.group
+    assert score == boostrank.evaluate(*of_back, weight=weight)["ndcg@10"]
+
+
 def test_lists_and_other_containers(host, data):
     expected = make_ranker(host).fit(data.X, data.y, group=data.group)
     lists = [data.X.tolist(), data.y.tolist()]

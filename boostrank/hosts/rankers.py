@@ -10,7 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boostrank.datasets.ids import check_ids
-from boostrank.datasets.ranking_data import check_aligned, check_either, sizes_of_ids
+from boostrank.datasets.ranking_data import (
+    check_aligned,
+    check_either,
+    query_starts,
+    sizes_of_ids,
+)
 from boostrank.hosts.data import check_kept
 from boostrank.hosts.features import (
     HostRules,
@@ -105,7 +110,7 @@ def read_rows(
     qid: Any,
     weight: Any = None,
     offset: Any = None,
-    sort: bool = False,
+    sort: bool | None = False,
     prefix: str = "",
     domain: str = GRADES,
     rules: HostRules | None = None,
@@ -119,8 +124,9 @@ def read_rows(
         One of them: sizes of consecutive queries, or one id per document.
     weight : array_like (n_queries,) or (n_docs,), optional
     offset : array_like (n_docs,), optional
-    sort : bool
-        Bring the documents of each `qid` together, with queries in ascending order of ids.
+    sort : bool or None
+        Bring the documents of each `qid` together, with queries in ascending order of ids. None:
+        only if they are not together.
     prefix : str
         ``"eval_"`` if the arguments are those of an evaluation set.
     domain : str
@@ -161,6 +167,10 @@ def read_rows(
         sizes = np.diff(check_group(group, n_docs))
     else:
         ids = check_ids(f"{prefix}qid", qid, n_docs)
+        if sort is None:
+            sort = query_starts(ids)[1] is not None
+            if sort and weight is not None and np.size(weight) != n_docs:
+                _check_ascending(ids)
         if sort:
             order = np.argsort(ids, kind="stable")
             ids = ids[order]
@@ -177,6 +187,18 @@ def read_rows(
         weight = check_weight(weight, n_docs, len(sizes))
         weight = weight[filled] if len(weight) == len(sizes) else weight
     return Rows(X, y, sizes[filled], weight, offset)
+
+
+def _check_ascending(ids: Any) -> None:
+    """Refuse weights per query of which nobody can tell whose they are."""
+    _, first = np.unique(ids, return_index=True)
+    if np.any(np.diff(first) < 0):
+        raise ValueError(
+            "sample_weight must have one weight per document where qid scatters the documents of a "
+            "query and its ids do not ascend: one per query may be in the order of ids or of rows. "
+            'Or sort all row-aligned arrays by np.argsort(qid, kind="stable"), and the weights by '
+            "id"
+        )
 
 
 def check_start(name: str, scores: Any, n_docs: int) -> Floats:
@@ -472,7 +494,8 @@ def score(
     Parameters
     ----------
     X, y, group, qid, sample_weight
-        As in `fit`; with `qid`, rows may come in any order.
+        As in `fit`; with `qid`, rows may come in any order. Weights per query are in the order in
+        which queries first appear.
 
     Returns
     -------
@@ -482,7 +505,8 @@ def score(
     ------
     ValueError
         If the metric is not defined because no query has a relevant document, or two different
-        labels. A search that went on would choose its first candidate.
+        labels. A search that went on would choose its first candidate. For weights per query if
+        documents of a query are scattered and ids do not ascend.
     """
     if group is None and qid is None:
         raise ValueError(
@@ -496,7 +520,7 @@ def score(
         group=group,
         qid=qid,
         weight=sample_weight,
-        sort=qid is not None,
+        sort=None,
         domain=label_domain(self.objective),
         rules=self._rules,
     )
