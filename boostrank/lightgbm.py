@@ -169,7 +169,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         qid : array_like (n_docs,), optional
             Instead of `group`: each document's query id; a query's documents must be contiguous.
         sample_weight : array_like (n_queries,) or (n_docs,), optional
-            Weights per query or per document.
+            Weights per query or per document; if both lengths are the same, per document.
         init_score : array_like (n_docs,), optional
             Scores to start from.
         eval_set : sequence of (X, y), optional

@@ -225,7 +225,7 @@ class XGBRanker(xgboost.XGBRanker):
             Instead of `group`: each document's query id. A query's documents must be contiguous;
             ids need not ascend.
         sample_weight : array_like (n_queries,) or (n_docs,), optional
-            Weights per query or per document.
+            Weights per query or per document; if both lengths are the same, per document.
         base_margin : array_like (n_docs,), optional
             Scores to start from.
         eval_set : sequence of (X, y), optional

@@ -72,6 +72,20 @@ def test_an_empty_query_changes_nothing(host, data):
     assert trees(booster(ranker)) == trees(booster(expected))
 
 
+def test_weights_are_per_document_if_there_are_as_many_queries(host, data):
+    """Some of them empty: `fit` and `score` read the weights as `evaluate` does."""
+    n = len(data.y)
+    group = np.concatenate([data.group, np.zeros(n - len(data.group), int)])
+    weight = np.random.default_rng(2).exponential(size=n)
+    of_rows = {"sample_weight": weight}
+    expected = make_ranker(host).fit(data.X, data.y, group=data.group, **of_rows)
+    ranker = make_ranker(host).fit(data.X, data.y, group=group, **of_rows)
+    assert trees(booster(ranker)) == trees(booster(expected))
+    measured = boostrank.evaluate(ranker.predict(data.X), data.y, group, weight=weight)
+    score = ranker.score(data.X, data.y, group=group, **of_rows)
+    assert score == pytest.approx(measured["ndcg@10"], rel=1e-12)
+
+
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix], ids=["dense", "sparse"])
 def test_sort(host, data, kind):
     order = np.random.default_rng(0).permutation(len(data.y))

@@ -621,3 +621,13 @@ def test_a_round_that_fails_after_its_gradients_is_done_again(where, data, monke
         assert not fails
         models.append(trees(booster))
     assert models[0] == models[1]
+
+
+def test_xgboosts_weights_are_per_query_also_if_there_are_as_many_documents():
+    y, scores = np.array([0.0, 1, 0, 2]), np.array([0.3, 0.1, 0.2, 0.0])
+    full, with_empty = (
+        xgb.DMatrix(np.zeros((4, 1)), y, group=group, weight=weight)
+        for group, weight in (([2, 2], [1, 3]), ([2, 0, 0, 2], [1, 7, 8, 3]))
+    )
+    objective = boostrank.RankNet()
+    np.testing.assert_array_equal(objective(scores, with_empty), objective(scores, full))

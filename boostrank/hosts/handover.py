@@ -261,8 +261,11 @@ def _document_weight(data: HostData, n_docs: int) -> Floats:
     """Return one weight per document, or none at all."""
     if data.weight is None:
         return np.empty(0)
-    weight = check_weight(data.weight, n_docs, len(data.group))
-    return weight if len(weight) == n_docs else spread(weight, data.group)
+    n_queries = len(data.group)
+    weight = check_weight(data.weight, n_docs, n_queries)
+    # With empty queries there may be as many queries as documents.
+    of_queries = len(weight) != n_docs or (data.host == "xgboost" and n_queries == n_docs)
+    return spread(weight, data.group) if of_queries else weight
 
 
 def _on_average_1(training: Training, weight: Floats, n_docs: int) -> Floats:

@@ -123,6 +123,7 @@ def read_rows(
     group, qid : array_like
         One of them: sizes of consecutive queries, or one id per document.
     weight : array_like (n_queries,) or (n_docs,), optional
+        Per document if both lengths are the same, as in `evaluate`.
     offset : array_like (n_docs,), optional
     sort : bool or None
         Bring the documents of each `qid` together, with queries in ascending order of ids. None:
@@ -185,7 +186,7 @@ def read_rows(
     filled = sizes > 0  # behind an empty query, XGBoost gives weights to other queries' documents
     if weight is not None:
         weight = check_weight(weight, n_docs, len(sizes))
-        weight = weight[filled] if len(weight) == len(sizes) else weight
+        weight = weight if len(weight) == n_docs else weight[filled]
     return Rows(X, y, sizes[filled], weight, offset)
 
 
