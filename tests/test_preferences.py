@@ -667,6 +667,36 @@ def test_rankers_refuse(kind, data, pairs):
 
 
 @every_ranker
+@pytest.mark.parametrize("inside", [True, False])
+def test_all_data_is_trained_with_pairs_of_all_rows(kind, inside, data, pairs):
+    """The old ones name other rows there; without any, labels would be learnt."""
+    n = int(np.cumsum(data.group)[39])
+    known = pairs[(pairs[:, :2] < n).all(axis=1)]
+    stop = {} if kind is LGBMRanker else {"early_stopping_rounds": 3}
+    of_fit = {"callbacks": [lgb.early_stopping(3, verbose=False)]} if kind is LGBMRanker else {}
+    of_fit |= {"eval_set": [(data.X[n:], data.y[n:])], "eval_qid": [data.qid[n:]]}
+    of_fit |= {} if inside else {"pairs": known}
+    objective = Preferences("ranknet", known) if inside else "ranknet"
+    fitted = ranker(kind, objective, **stop)
+    fitted.fit(data.X[:n], data.y[:n], qid=data.qid[:n], **of_fit)
+    # All rows in another order: the former rows lie elsewhere.
+    order = np.argsort(-data.qid, kind="stable")
+    where = np.argsort(order)
+    moved = np.column_stack([where[pairs[:, :2].astype(int)], pairs[:, 2]])
+    rows = {"X": data.X[order], "y": data.y[order], "qid": data.qid[order]}
+    with pytest.raises(ValueError, match=r"^pairs are missing: .* pass pairs= with rows of this X"):
+        fitted.fit_all(**rows)
+    found = fitted.fit_all(**rows, pairs=moved)
+    assert found.objective_ == Preferences("ranknet", moved)
+    own = ranker(kind, n_estimators=found.n_estimators).fit(**rows, pairs=moved)
+    np.testing.assert_array_equal(found.predict(data.X), own.predict(data.X))
+    mixed = ranker(kind, Mix(QueryRMSE(), Preferences("ranknet", known), 0.5), **stop)
+    mixed.fit(data.X[:n], data.y[:n], qid=data.qid[:n], **{**of_fit, "pairs": None})
+    with pytest.raises(ValueError, match=r"^mix has pairs of the rows .* fit a new ranker"):
+        mixed.fit_all(**rows, pairs=moved)
+
+
+@every_ranker
 def test_schedules_take_their_length_from_the_ranker(kind, data, pairs):
     steeper = RankNet(sigma=boostrank.Schedule("linear", 1, first=1.0, last=2.0))
     fitted = ranker(kind, steeper).fit(data.X, qid=data.qid, pairs=pairs)

@@ -556,7 +556,8 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     X, y : array_like or data frame (n_docs, n_features), array_like (n_docs,)
         All rows: those of `fit`, and those of its evaluation set.
     **kwargs
-        Other arguments of `fit`, such as `group` or `qid`, but no evaluation sets.
+        Other arguments of `fit`, such as `group` or `qid`, but no evaluation sets. A ranker that
+        learnt from pairs needs `pairs` of all rows, also if its objective had them.
 
     Returns
     -------
@@ -567,7 +568,7 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     Raises
     ------
     ValueError
-        If the ranker was not stopped early.
+        If the ranker was not stopped early, and for pairs of the former rows alone.
 
     Examples
     --------
@@ -595,7 +596,26 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     params = self.get_params() | {"n_estimators": rounds}
     if self.auto_ is not None:
         params["objective"] = self.auto_.objective
+    if self.objective_.of_rows:
+        params["objective"] = _without_pairs(self, kwargs.get("pairs"), rounds)
     return type(self)(**self._without_stopping(params)).fit(X, y, **kwargs)
+
+
+def _without_pairs(ranker: Any, pairs: Any, rounds: int) -> Any:
+    """Return the objective that learns from other pairs than those of the rows of `fit`."""
+    if not isinstance(ranker.objective_, Preferences):
+        raise ValueError(
+            f"{ranker.objective_.name} has pairs of the rows that were passed to fit, which are "
+            f"others in fit_all: fit a new ranker, with pairs of all rows in its objective and "
+            f"n_estimators={rounds}"
+        )
+    if pairs is None:
+        raise ValueError(
+            "pairs are missing: this ranker learnt from pairs of the rows that were passed to fit, "
+            "which are others in fit_all; pass pairs= with rows of this X"
+        )
+    objective = ranker.objective
+    return objective.objective if isinstance(objective, Preferences) else objective
 
 
 def default_metric(objective: Any, labels: Any) -> Metric:
