@@ -311,7 +311,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             if reason:
                 raise ValueError(reason) from error
             raise
-        self._n_docs = len(train.y)
+        self._n_docs, self._done = len(train.y), done
         self._category_columns = category_columns(train.X)
         trained = rounds_in(self.evals_result_, self.n_estimators)
         warn_of_cut(objective, done + trained, done + self.n_estimators)
@@ -340,6 +340,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
     def _chosen_rounds(self) -> int:
         return int(self.best_iteration_ or 0)
 
+    _continued = "init_model"
     fit_all = rankers.fit_all
     score = rankers.score
     to_host = plain.lightgbm_ranker

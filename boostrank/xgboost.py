@@ -176,7 +176,7 @@ class XGBRanker(xgboost.XGBRanker):
             fname = read_booster(fname, "xgboost").save_raw("ubj")
         super().load_model(fname)
         self.objective = objective
-        for of_training in ("auto_", "evals_result_", "objective_", "_n_docs"):
+        for of_training in ("auto_", "evals_result_", "objective_", "_n_docs", "_done"):
             self.__dict__.pop(of_training, None)
         missing = self.get_booster().attr(MISSING)
         if missing is not None:
@@ -328,7 +328,7 @@ class XGBRanker(xgboost.XGBRanker):
         self._Booster.set_attr(**{SPARSE: str(int(omits(train.X)))})
         warn_of_cut(self.objective_, done + rounds_in(history, rounds), done + rounds)
         self.evals_result_ = history
-        self._n_docs = len(train.y)
+        self._n_docs, self._done = len(train.y), done
         self._categories = trained_on(train.X, self._rules).categories
         return self
 
@@ -408,6 +408,7 @@ class XGBRanker(xgboost.XGBRanker):
         stopped = self.get_booster().attr("best_iteration") is not None
         return self.get_booster().num_boosted_rounds() if stopped else 0
 
+    _continued = "xgb_model"
     fit_all = rankers.fit_all
     score = rankers.score
     to_host = plain.xgboost_ranker

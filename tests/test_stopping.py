@@ -182,6 +182,29 @@ def test_all_data_is_trained_for_the_rounds_that_were_chosen(host: str) -> None:
         whole.fit_all(data.X, data.y, qid=data.qid)
 
 
+@pytest.mark.parametrize("host", RANKERS)
+def test_of_a_continued_ranker_the_added_rounds_are_scaled(host: str) -> None:
+    data = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
+    train, valid = (data.select(np.arange(*ends)) for ends in ((0, 60), (60, 90)))
+    stop = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]} if host == "lightgbm" else {}
+    stop |= {"eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid]}
+    name = "init_model" if host == "lightgbm" else "xgb_model"
+    first = RANKERS[host]().set_params(objective="regression", callbacks=None, n_estimators=4)
+    first.fit(train.X, train.y, qid=train.qid)
+    fitted = RANKERS[host]().set_params(objective="regression")
+    fitted.fit(train.X, train.y, qid=train.qid, **stop, **{name: first})
+    best = fitted.best_iteration_ if host == "lightgbm" else 1 + fitted.best_iteration
+    assert best > 4
+    whole = fitted.fit_all(data.X, data.y, qid=data.qid, **{name: first})
+    assert whole.n_estimators == round(1.5 * (best - 4))
+    with pytest.raises(ValueError, match=f"^{name} must be given .* 4 of another: pass it"):
+        fitted.fit_all(data.X, data.y, qid=data.qid)
+    alone = RANKERS[host]().set_params(objective="regression")
+    alone.fit(train.X, train.y, qid=train.qid, **stop)
+    with pytest.raises(ValueError, match=f"^{name} must be given .* after none: leave it out"):
+        alone.fit_all(data.X, data.y, qid=data.qid, **{name: first})
+
+
 @pytest.mark.parametrize("objective", ["reg-shf-sdcg", "lightgbm:lambdarank"])
 def test_the_command_trains_all_files_again(objective: str, tmp_path: Path) -> None:
     from typer.testing import CliRunner

@@ -557,18 +557,20 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
         All rows: those of `fit`, and those of its evaluation set.
     **kwargs
         Other arguments of `fit`, such as `group` or `qid`, but no evaluation sets. A ranker that
-        learnt from pairs needs `pairs` of all rows, also if its objective had them.
+        learnt from pairs needs `pairs` of all rows, also if its objective had them. One that
+        continued a model continues it again: its `init_model` (XGBoost: `xgb_model`) is needed too.
 
     Returns
     -------
     ranker
-        A new one, with `n_estimators` as they were scaled. It trains the setting that "auto" has
-        chosen, without choosing again.
+        A new one, with `n_estimators` as they were scaled: those after a model that is continued.
+        It trains the setting that "auto" has chosen, without choosing again.
 
     Raises
     ------
     ValueError
-        If the ranker was not stopped early, and for pairs of the former rows alone.
+        If the ranker was not stopped early, for pairs of the former rows alone, and if only one of
+        the two trainings continues a model.
 
     Examples
     --------
@@ -592,7 +594,16 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
             "early stopping has chosen no rounds: fit this ranker with an evaluation set and early "
             "stopping first"
         )
-    rounds = in_proportion(chosen, self._n_docs, _n_rows(X))
+    name = self._continued
+    continues = kwargs.get(name) is not None
+    if continues != (self._done > 0):
+        before = f"after {self._done} of another" if self._done else "after none"
+        cure = "leave it out" if continues else "pass it to fit_all too"
+        raise ValueError(
+            f"{name} must be given to fit_all if it was to fit, which has chosen the rounds "
+            f"{before}: {cure}"
+        )
+    rounds = in_proportion(chosen - self._done, self._n_docs, _n_rows(X))
     params = self.get_params() | {"n_estimators": rounds}
     if self.auto_ is not None:
         params["objective"] = self.auto_.objective
