@@ -217,7 +217,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 eval_set, eval_X, eval_y, eval_group, eval_qid, eval_sample_weight, eval_init_score
             ),
             sort=sort,
-            domain=rankers.label_domain(self.objective),
+            domain=rankers.label_domain(rankers.objective_of(self)),
             rules=self._rules,
             continued=None if start is None else _trained(start, init_model),
         )
@@ -254,7 +254,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             cutoffs = next((params[name] for name in EVAL_AT if name in params), None)
         if eval_metric is None and not (alone and (evaluated or cutoffs is not None)):
             return []
-        default = rankers.default_metric(self.objective, labels)
+        default = rankers.default_metric(rankers.objective_of(self), labels)
         if eval_metric is None and cutoffs is not None:
             eval_metric = Metric("ndcg", gain=default.gain)
         metrics = monitoring.read_metrics(eval_metric, default, cutoffs)
@@ -277,7 +277,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         params = self.get_params()
         done = 0 if init_model is None else init_model.current_iteration()
         # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
-        objective = rankers.objective_for_fit(self.objective, self.n_estimators, done)
+        objective = rankers.objective_for_fit(rankers.objective_of(self), self.n_estimators, done)
         stopping = next((name for name in _STOPPING if params.get(name)), None)
         if stopping is not None and first_stop(objective) > 1:
             raise ValueError(

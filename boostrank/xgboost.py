@@ -263,7 +263,7 @@ class XGBRanker(xgboost.XGBRanker):
             (X, y, group, qid, sample_weight, base_margin),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
             sort=sort,
-            domain=rankers.label_domain(self.objective),
+            domain=rankers.label_domain(rankers.objective_of(self)),
             rules=self._rules,
             continued=None if start is None else _trained(start, xgb_model),
         )
@@ -280,7 +280,7 @@ class XGBRanker(xgboost.XGBRanker):
         where: Callable[[Objective], Objective],
     ) -> Self:
         metrics = monitoring.read_metrics(
-            self.eval_metric, rankers.default_metric(self.objective, train.y)
+            self.eval_metric, rankers.default_metric(rankers.objective_of(self), train.y)
         )
         callbacks = monitoring.fresh(self.callbacks) or []
         # What `xgboost.train` makes of early_stopping_rounds.
@@ -290,7 +290,7 @@ class XGBRanker(xgboost.XGBRanker):
         _direct(stopping, metrics)
         rounds = self.get_num_boosting_rounds()
         done = 0 if xgb_model is None else xgb_model.num_boosted_rounds()
-        objective = rankers.objective_for_fit(self.objective, rounds, done)
+        objective = rankers.objective_for_fit(rankers.objective_of(self), rounds, done)
         objective, self.auto_ = choose_for_ranker(self, objective, train, "base_margin")
         self.objective_ = where(objective)
         obj: Objective | _DocumentWeights = self.objective_

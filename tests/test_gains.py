@@ -14,7 +14,9 @@ from boostrank.objectives.gains import gains_of
 from sklearn.metrics import dcg_score
 
 import boostrank
-from boostrank import SHFSDCG, LambdaRank, Mix, RankNet, evaluate, metric
+from boostrank import SHFSDCG, Blend, LambdaRank, Mix, RankNet, evaluate, metric
+from boostrank.datasets import make_ranking
+from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
@@ -321,6 +323,50 @@ def test_rankers_measure_with_the_gain_of_their_objective(ranker, around, rng):
         (history,) = made.evals_result_.values()
         got = history[f"ndcg@{k}"][-1] if value is None else value
         assert got == pytest.approx(want, rel=1e-5)
+
+
+@pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
+def test_the_hosts_gain_is_that_of_every_measurement(ranker, rng):
+    """Of the choice of "auto", of early stopping and of `score`, as with the objective's own."""
+    X, group = rng.normal(size=(1000, 3)), np.full(100, 10)
+    labels = np.clip(np.round(2 + X[:, 0] + rng.normal(size=len(X))), 0, 4)
+    gain, hosts, params = list(TABLE), {"label_gain": list(TABLE)}, {"verbosity": -1}
+    stop = {"callbacks": [lgb.early_stopping(3, verbose=False)]}
+    if ranker is XGBRanker:
+        gain, hosts = "linear", {"ndcg_exp_gain": False}
+        stop, params = {}, {"early_stopping_rounds": 3}
+
+    def fitted(objective, **more):
+        made = ranker(objective=objective, n_estimators=40, n_jobs=1, **params, **more)
+        valid = {"eval_set": [(X[700:], labels[700:])], "eval_group": [group[70:]]}
+        return made.fit(X[:700], labels[:700], group=group[:70], **valid, **stop)
+
+    gained = {"lambdarank": LambdaRank(gain=gain), "auto": Blend(signal="auto", gain=gain)}
+    for name, objective in gained.items():
+        want, got = fitted(objective), fitted(name, **hosts)
+        assert got.objective_ == want.objective_
+        assert got.auto_ == want.auto_
+        assert got.evals_result_ == want.evals_result_
+        np.testing.assert_array_equal(got.predict(X), want.predict(X))
+        score = got.score(X, labels, group=group)
+        assert score == want.score(X, labels, group=group)
+        measured = evaluate(got.predict(X), labels, group, ["ndcg@10"], gain=gain)
+        assert score == pytest.approx(measured["ndcg@10"], rel=1e-12)
+    with pytest.raises(ValueError, match=r"is not the gain of LambdaRank.*set only"):
+        fitted(LambdaRank(gain=[0, 1]), **hosts)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_auto_in_the_workbench_chooses_by_the_hosts_gain(host):
+    data = make_ranking(100, 8, n_features=3, seed=2, noise=1.0)
+    gain, own = "linear", {"ndcg_exp_gain": False}
+    if host == "lightgbm":
+        gain, own = TABLE, {"label_gain": list(TABLE)}
+    want, got = (
+        HOSTS[host].train(Blend(signal="auto", **of_ours), data, Settings(rounds=8), of_host)[0]
+        for of_ours, of_host in (({"gain": gain}, {}), ({}, own))
+    )
+    assert got.choice == want.choice
 
 
 PLACE = np.arange(60) % 5 + 1

@@ -1,6 +1,7 @@
 """Gives an objective of ours the gain that the host's own parameters name."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from boostrank.hosts.data import Host
@@ -31,21 +32,37 @@ def with_hosts_gain(objective: Objective, training: Training) -> Objective:
     # The objective stays alive with what it became, so that no other one gets its number.
     _, resolved = training.once(
         ("gain", id(objective)),
-        lambda: (objective, _resolved(objective, training.booster, training.host)),
+        lambda: (
+            objective,
+            with_gain_of(objective, _params(training.booster, training.host), training.host),
+        ),
     )
     return resolved
 
 
-def _resolved(objective: Objective, booster: Any, host: Host) -> Objective:
+def with_gain_of(objective: Objective, params: Mapping[str, Any], host: str) -> Objective:
+    """Return the objective with the gain that parameters of a host name; see `with_hosts_gain`.
+
+    Parameters
+    ----------
+    objective : Objective
+    params : mapping
+    host : {"lightgbm", "xgboost"}
+
+    Returns
+    -------
+    Objective
+    """
+    if not objective.counts_gains:
+        return objective
     gain: Any
     if host == "lightgbm":
-        table = booster.params.get("label_gain")
+        table = params.get("label_gain")
         if table is None:
             return objective
         gain, said = _numbers(table), f"label_gain={table!r}"
     else:
-        config = json.loads(booster.save_config())["learner"]["objective"]
-        if config.get("lambdarank_param", {}).get("ndcg_exp_gain", "1") != "0":
+        if str(params.get("ndcg_exp_gain", True)).lower() not in ("0", "false"):
             return objective
         gain, said = "linear", "ndcg_exp_gain=False"
     resolved = objective.with_gain(gain)
@@ -56,6 +73,13 @@ def _resolved(objective: Objective, booster: Any, host: Host) -> Objective:
             "the host's parameter"
         )
     return resolved
+
+
+def _params(booster: Any, host: Host) -> Mapping[str, Any]:
+    if host == "lightgbm":
+        return dict(booster.params)
+    config = json.loads(booster.save_config())["learner"]["objective"]
+    return dict(config.get("lambdarank_param", {}))
 
 
 def _numbers(value: Any) -> list[float]:

@@ -24,6 +24,7 @@ from boostrank.hosts.features import (
     read_features,
     trained_on,
 )
+from boostrank.hosts.host_gain import with_gain_of
 from boostrank.hosts.metric import Metric, metric
 from boostrank.hosts.monitoring import DEFAULT_METRIC
 from boostrank.hosts.stopping import in_proportion
@@ -339,6 +340,20 @@ def _made(objective: Any, changes: dict[str, Any], rounds: int) -> Objective:
     return objective.replace(**changes)
 
 
+def objective_of(ranker: Any) -> Objective:
+    """Return a ranker's objective with the gain that the host's own parameter names, if it does.
+
+    Training, evaluation sets, `score` and "auto" all start from it, so that all count alike.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no objective; for two different gains.
+    """
+    made = _made(ranker.objective, {}, rounds=1)
+    return with_gain_of(made, ranker.get_params(), ranker._rules.host.lower())
+
+
 def label_domain(objective: Any) -> str:
     """Return the domain of the labels that a ranker's objective, or its name, takes."""
     return _made(objective, {}, rounds=1).contract.labels
@@ -488,7 +503,8 @@ def score(
 ) -> float:
     """Return NDCG@10 of the predictions, as `boostrank.evaluate` computes it.
 
-    Labels count as the objective's `gain` says: 2^y - 1, or the label itself with "linear".
+    Labels count as the objective's `gain` says, or the host's own `label_gain` or
+    `ndcg_exp_gain`: 2^y - 1, or the label itself with "linear".
     For an objective that takes any numbers, such as returns, it is Spearman's correlation: always
     for `Spearman` and `Pearson`, otherwise where labels are no grades from 0 to 30.
 
@@ -515,6 +531,7 @@ def score(
             "per document. For GridSearchCV and the like, call ranker.set_score_request(qid=True) "
             "after sklearn.set_config(enable_metadata_routing=True)"
         )
+    objective = objective_of(self)
     rows = read_rows(
         X,
         y,
@@ -522,10 +539,10 @@ def score(
         qid=qid,
         weight=sample_weight,
         sort=None,
-        domain=label_domain(self.objective),
+        domain=label_domain(objective),
         rules=self._rules,
     )
-    chosen = default_metric(self.objective, rows.y)
+    chosen = default_metric(objective, rows.y)
     name = chosen.name
     measured = evaluate(
         self.predict(rows.X),

@@ -11,6 +11,7 @@ import numpy as np
 from boostrank.choice import Choice, choose_signal, is_auto
 from boostrank.datasets import RankingData
 from boostrank.hosts.data import check_kept
+from boostrank.hosts.host_gain import with_gain_of
 from boostrank.hosts.ignored import OTHER_NAMES
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Blend, Objective
@@ -81,7 +82,7 @@ class Model(ABC):
         check_kept(data.y, data.group)
         params = {**cls.shared(settings), **cls._by_usual_names(more or {})}
         if isinstance(objective, Objective):
-            objective = settings.gained(objective)
+            objective = with_gain_of(settings.gained(objective), params, cls.host)
         elif settings.gain is not None:
             data, own = cls._with_gain(settings.gain, data)
             params = own | params
