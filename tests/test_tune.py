@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from boostrank.lab.cli.app import app
 from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS
 from boostrank.lab.rivals import TRAINERS
+from boostrank.lab.settings import Settings
 from boostrank.registry import make_objective
 
 SMALL: dict[str, Any] = {"n_trials": 3, "rounds": 6, "n_folds": 3, "n_repeats": 2}
@@ -413,6 +415,61 @@ def test_the_snippet_trains_the_best_trial(
         assert names["booster"].current_iteration() == best.rounds
     else:
         assert names["booster"].num_boosted_rounds() == best.rounds
+
+
+OF_SNIPPETS = {
+    "ranknet": boostrank.RankNet(),
+    "lambdarank": boostrank.LambdaRank(),
+    "auto": boostrank.objective("auto"),
+    "built-in": None,
+}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize(
+    ("name", "gain"),
+    [
+        ("ranknet", None),
+        ("lambdarank", None),
+        ("lambdarank", (0.0, 1.0, 1.5, 2.0, 7.0)),
+        ("auto", "linear"),
+        *(("built-in", gain) for gain in ("linear", "exponential", (0.0, 1.0, 1.5, 2.0, 7.0))),
+    ],
+)
+def test_the_snippet_trains_what_was_tuned(name: str, host: str, gain: Any, tmp_path: Path) -> None:
+    """Gain, leaves and seeds of a trial, for all of the data: the same scores."""
+    data = make_ranking(60, 8, 4, seed=3, noise=0.5)
+    label = {"lightgbm": "lightgbm:lambdarank", "xgboost": "xgboost:rank:ndcg"}[host]
+    learner = Learner(name, host, OF_SNIPPETS[name])
+    if name == "built-in":
+        learner = Learner(label, host, label.partition(":")[2])
+    more: dict[str, Any] = {"bagging_fraction": 0.5, "bagging_freq": 1}
+    more = {"subsample": 0.5} if host == "xgboost" else more
+    budget = {**SMALL, "n_trials": 1, "n_repeats": 1, "params": more}
+    tuned = search.tune(data, learner, tmp_path, gain=gain, **budget)
+    params: dict[str, Any] = {"min_data_in_leaf": 3, "feature_fraction": 0.6}
+    params = {"colsample_bytree": 0.6} if host == "xgboost" else params
+    trial = replace(tuned.default, params={**tuned.default.params, **params})
+    tuned = replace(tuned, trials=(trial,))
+    names = {"boostrank": boostrank, "lightgbm": lightgbm, "xgboost": xgboost}
+    names |= {"X": data.X, "y": data.y, "qid": data.qid, "group": data.group}
+    names["dataset"] = lightgbm.Dataset(data.X, data.y, group=data.group)
+    names["dmatrix"] = xgboost.DMatrix(data.X, data.y, group=data.group)
+    exec(tuned.snippet, names)
+
+    settings = Settings(rounds=trial.rounds, gain=gain)
+    trees = search_space.split_params(learner, trial.params)[1]
+    model, _ = TRAINERS[host].train(learner.objective, data, settings, {**more, **trees})
+    pasted = names["booster"]
+    if name == "auto":
+        assert pasted.auto_ == model.choice
+        pasted = booster_of(pasted)
+    scores = TRAINERS[host](pasted, 1).predict(data.X)
+    np.testing.assert_allclose(scores, model.predict(data.X), rtol=1e-6, atol=1e-9)
+
+
+def booster_of(ranker: Any) -> Any:
+    return ranker.booster_ if hasattr(ranker, "booster_") else ranker.get_booster()
 
 
 def test_the_snippet_of_a_mixture_is_python() -> None:

@@ -126,10 +126,10 @@ class LightGBMModel(Model):
         return booster, time.perf_counter() - started
 
     @staticmethod
-    def _with_gain(gain: Gain, data: RankingData) -> tuple[RankingData, dict[str, Any]]:
+    def _with_gain(gain: Gain, labels: Floats) -> tuple[Floats, dict[str, Any]]:
         """Return `label_gain`, for whole labels; see `Model._with_gain`."""
-        grades = np.arange(np.floor(data.y.max(initial=0.0)) + 1.0)
-        return data, {"label_gain": gains_of(gain, grades).tolist()}
+        grades = np.arange(np.floor(labels.max(initial=0.0)) + 1.0)
+        return labels, {"label_gain": gains_of(gain, grades).tolist()}
 
     @classmethod
     def load(cls, path: Path, content: bytes, threads: int) -> Self:

@@ -80,12 +80,9 @@ class Model(ABC):
         if refusal:
             raise ValueError(f"{cls.host} cannot train {objective}: it takes {refusal}")
         check_kept(data.y, data.group)
-        params = {**cls.shared(settings), **cls._by_usual_names(more or {})}
-        if isinstance(objective, Objective):
-            objective = with_gain_of(settings.gained(objective), params, cls.host)
-        elif settings.gain is not None:
-            data, own = cls._with_gain(settings.gain, data)
-            params = own | params
+        objective, y, params = cls.arguments(objective, data.y, settings, more or {})
+        if y is not data.y:
+            data = replace(data, y=y)
         choice = None
         if is_auto(objective):
             choice = cls._chosen(objective, data, settings, params)
@@ -94,6 +91,32 @@ class Model(ABC):
         model = cls(booster, settings.threads)
         model.choice = choice
         return model, seconds
+
+    @classmethod
+    def arguments(
+        cls,
+        objective: Objective | str,
+        labels: Floats,
+        settings: Settings,
+        more: Mapping[str, Any],
+    ) -> tuple[Objective | str, Floats, dict[str, Any]]:
+        """Return what the host trains on: the objective and the labels with their gain; parameters.
+
+        Parameters
+        ----------
+        objective : Objective or str
+        labels : float64 array (n_docs,)
+        settings : Settings
+        more : mapping
+            As for `train`.
+        """
+        params = {**cls.shared(settings), **cls._by_usual_names(more)}
+        if isinstance(objective, Objective):
+            return with_gain_of(settings.gained(objective), params, cls.host), labels, params
+        if settings.gain is None:
+            return objective, labels, params
+        labels, own = cls._with_gain(settings.gain, labels)
+        return objective, labels, own | params
 
     @classmethod
     def _by_usual_names(cls, more: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,12 +191,12 @@ class Model(ABC):
         """Return the booster and the seconds of `train`."""
 
     @staticmethod
-    def _with_gain(gain: Gain, data: RankingData) -> tuple[RankingData, dict[str, Any]]:
-        """Return data and parameters that give the host's own objectives this gain.
+    def _with_gain(gain: Gain, labels: Floats) -> tuple[Floats, dict[str, Any]]:
+        """Return labels and parameters that give the host's own objectives this gain.
 
         The default is for a host whose objectives have no gains.
         """
-        return data, {}
+        return labels, {}
 
     @classmethod
     @abstractmethod

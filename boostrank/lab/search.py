@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 STUDIES = "studies.log"
 TRIALS = "trials.csv"
+#: Parameters that change no tree, by any host's name.
+SAME_TREES = (
+    "num_threads", "nthread", "thread_count", "verbosity", "logging_level", "allow_writing_files",
+)  # fmt: skip
 # How often the metric is measured during training, at equal intervals.
 MARKS = 50
 
@@ -83,15 +87,26 @@ class Tuned:
     learner : Learner
     trials : tuple of Trial
         In the order in which they were run.
-    params : mapping, default {}
-        The host's own parameters, for all trials.
-    metric : str, default "ndcg@10"
+    settings : Settings
+        With the host's own parameters for all trials.
+    labels : float64 array (n_docs,)
+        Those of the data.
     """
 
     learner: Learner
     trials: tuple[Trial, ...]
-    params: Mapping[str, Any] = field(default_factory=dict)
-    metric: str = CHOSEN_BY
+    settings: Settings = field(default_factory=Settings)
+    labels: Floats = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """The host's own parameters, for all trials."""
+        return self.settings.params.get(self.learner.host, {})
+
+    @property
+    def metric(self) -> str:
+        """The metric that chooses rounds and trials."""
+        return self.settings.metric
 
     @property
     def default(self) -> Trial:
@@ -110,29 +125,41 @@ class Tuned:
     @property
     def snippet(self) -> str:
         """Python code that trains on all of the data with the best trial's parameters."""
-        best, objective = self.best, self.learner.objective
-        ours, trees = split_params(self.learner, best.params)
-        name = _code(objective if isinstance(objective, str) else objective.replace(**ours))
-        head = []
-        if is_auto(objective):  # the rankers choose
-            ranker = "LGBMRanker" if self.learner.host == "lightgbm" else "XGBRanker"
-            params = {"objective": name, "n_estimators": repr(best.rounds)}
-            call = f"boostrank.{self.learner.host}.{ranker}(**params).fit(X, y, qid=qid)"
-            head = [f"import boostrank.{self.learner.host}"]
-        elif self.learner.host == "lightgbm":
-            params = {"objective": name, "metric": "'None'"}
+        best, host, builtin = self.best, self.learner.host, self.learner.builtin
+        objective, more = _tried(self.learner, self.settings, best.params)
+        trained, labels, given = TRAINERS[host].arguments(
+            objective, self.labels, self.settings, more
+        )
+        name, head = _code(trained), []
+        params = {key: repr(value) for key, value in given.items() if key not in SAME_TREES}
+        if is_auto(trained):  # the rankers choose
+            ranker = "LGBMRanker" if host == "lightgbm" else "XGBRanker"
+            params = {"objective": name, "n_estimators": repr(best.rounds), **params}
+            call = f"boostrank.{host}.{ranker}(**params).fit(X, y, qid=qid)"
+            head = [f"import boostrank.{host}"]
+        elif host == "lightgbm":
+            params = {"objective": name, **params}
             call = f"lightgbm.train(params, dataset, {best.rounds})"
-        elif self.learner.host == "catboost":
-            params = {"loss_function": name}
+        elif host == "catboost":
+            params = {"loss_function": name, **params}
             call = f"catboost.train(pool, params, iterations={best.rounds})"
         else:
-            params = {"objective": name if self.learner.builtin else "'rank:pairwise'"}
-            params |= {"base_score": "0", "grow_policy": "'lossguide'", "max_depth": "0"}
-            obj = "" if self.learner.builtin else f", obj={name}"
+            params = {"objective": name if builtin else "'rank:pairwise'", **params}
+            obj = "" if builtin else f", obj={name}"
             call = f"xgboost.train(params, dmatrix, {best.rounds}{obj})"
-        params |= {key: repr(value) for key, value in {**self.params, **trees}.items()}
+            if labels is not self.labels:
+                head = _with_gains(self.settings.gain)
         lines = (f"    {key!r}: {value},".replace("'", '"') for key, value in params.items())
         return "\n".join([*head, "params = {", *lines, "}", f"booster = {call}".replace("'", '"')])
+
+
+def _with_gains(gain: Any) -> list[str]:
+    """Return code that gives an objective of XGBoost its gain: as labels."""
+    gains = f"numpy.array({gain!r})[y.astype(int)]" if isinstance(gain, tuple) else "2.0**y - 1.0"
+    if callable(gain):
+        gains = f"{_code(gain)}(y)"
+    imports = ["import numpy"] if isinstance(gain, tuple) else []
+    return [*imports, f"dmatrix = xgboost.DMatrix(X, {gains}, group=group)  # labels are the gains"]
 
 
 def _code(value: Any) -> str:
@@ -140,13 +167,24 @@ def _code(value: Any) -> str:
     if isinstance(value, Schedule):
         return f"boostrank.{value!r}"
     if not isinstance(value, Objective):
-        return repr(value)
+        return str(getattr(value, "__name__", repr(value)))  # the name of a function
     changed = (
         f"{entry.name}={_code(getattr(value, entry.name))}"
         for entry in listed(value)
         if getattr(value, entry.name) != entry.default
     )
     return f"boostrank.{type(value).__name__}({', '.join(changed)})"
+
+
+def _tried(
+    learner: Learner, settings: Settings, params: Mapping[str, Any]
+) -> tuple[Objective | str, dict[str, Any]]:
+    """Return the objective and the host's own parameters that a trial trains with."""
+    ours, trees = split_params(learner, params)
+    objective = learner.objective
+    if not isinstance(objective, str):
+        objective = objective.replace(**ours)
+    return objective, {**settings.params.get(learner.host, {}), **trees}
 
 
 def one_standard_error(figures: Floats) -> int:
@@ -216,11 +254,7 @@ def cross_validate(
     It is NaN for a query that no fold tests.
     """
     learner, data, settings, marks = job.learner, job.data, job.settings, job.marks
-    ours, trees = split_params(learner, params)
-    trees = {**settings.params[learner.host], **trees}
-    objective = learner.objective
-    if not isinstance(objective, str):
-        objective = objective.replace(**ours)
+    objective, trees = _tried(learner, settings, params)
     result = np.full((len(data.group), len(marks)), np.nan)
 
     def run(fold: tuple[Integers, ...]) -> None:
@@ -339,7 +373,7 @@ def tune(
             trials.append(trial)
             if done is not None:
                 done(trial)
-    return Tuned(learner, tuple(trials), params or {}, settings.metric)
+    return Tuned(learner, tuple(trials), settings, data.y)
 
 
 def _new_job(

@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -139,9 +138,9 @@ class XGBoostModel(Model):
         return best_rounds(booster), time.perf_counter() - started
 
     @staticmethod
-    def _with_gain(gain: Gain, data: RankingData) -> tuple[RankingData, dict[str, Any]]:
+    def _with_gain(gain: Gain, labels: Floats) -> tuple[Floats, dict[str, Any]]:
         """Return gains as labels, and the parameter that says so; see `Model._with_gain`."""
-        return replace(data, y=gains_of(gain, data.y)), {"ndcg_exp_gain": False}
+        return gains_of(gain, labels), {"ndcg_exp_gain": False}
 
     @classmethod
     def load(cls, path: Path, content: bytes, threads: int) -> Self:
