@@ -27,7 +27,7 @@ except ImportError as error:
     raise needs("calibrators need scikit-learn", "scikit-learn", error) from error
 
 from boostrank.datasets import group_folds
-from boostrank.hosts.rankers import read_rows, take
+from boostrank.hosts.rankers import check_unbound, read_rows, take
 from boostrank.metrics.probabilities import probabilities, targets
 from boostrank.objectives.validation import (
     Floats,
@@ -257,8 +257,14 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         TypeError, ValueError
-            As the ranker and the calibrator; for fewer than two folds, or fewer queries than folds.
+            As the ranker and the calibrator; for fewer than two folds, or fewer queries than folds;
+            for a ranker whose objective has pairs, labels or positions for rows.
         """
+        check_unbound(
+            getattr(self.ranker, "objective", None),
+            "CalibratedRanker",
+            "fit a calibrator, Platt() or Isotonic(), to the scores of other queries",
+        )
         rows = read_rows(X, y, group=group, qid=qid)
         if check_count("folds", self.folds) < 2:
             raise ValueError("folds must be at least 2: scores of training queries are too good")

@@ -474,6 +474,42 @@ def _sorted(objective: Objective, qid: Any) -> Objective:
     return _changed(objective, changes, lambda child: _sorted(child, qid))
 
 
+def check_unbound(objective: Any, who: str, cure: str) -> None:
+    """Refuse an objective that belongs to the rows of one training set, where parts are trained on.
+
+    Parameters
+    ----------
+    objective : Objective or str
+    who, cure : str
+        What trains on parts, and what to do instead.
+
+    Raises
+    ------
+    ValueError
+    """
+    held = _held_of_rows(objective)
+    if held:
+        raise ValueError(
+            f"{who} trains on parts of the data, but {objective.name} has {held} for the rows of "
+            f"one training set: {cure}"
+        )
+
+
+def _held_of_rows(objective: Any) -> str:
+    """Return what an objective, or one inside, has for rows of the data; "" if it has nothing."""
+    if not isinstance(objective, Objective):
+        return ""
+    values = [getattr(objective, field.name) for field in fields(objective)]
+    if any(isinstance(value, Pairs) for value in values):
+        return "pairs"
+    if any(isinstance(value, Positions) for value in values):
+        return "positions"
+    if isinstance(objective, Several):
+        return "labels"
+    inside = objective.children().values() if isinstance(objective, Composite) else ()
+    return next(filter(None, map(_held_of_rows, inside)), "")
+
+
 def stretched(objective: Objective, total: int) -> Objective:
     """Return the objective with all its schedules ending with round `total`."""
     changes: dict[str, Any] = {}
