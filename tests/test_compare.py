@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import Fold, RankingData, letor_folds, make_ranking
-from boostrank.lab import records, runner
+from boostrank.lab import records, runner, search
 from boostrank.lab.cli.app import app
 from boostrank.lab.folds import rotation
 from boostrank.lab.latex import latex_table
@@ -880,6 +880,25 @@ def test_command_and_function_resume_each_other(
 def test_what_the_function_refuses(data: Any, more: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=f"^{message}"):
         boostrank.compare(data, **more)
+
+
+def test_objectives_bound_to_rows_are_refused_before_training(
+    parts: list[RankingData], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "run_fold", None)
+    data = parts[0]
+    pairs = boostrank.Preferences("ranknet", [(0, 1)])
+    several = boostrank.Several(
+        {"a": boostrank.RankNet(), "b": boostrank.QueryRMSE()}, labels={"b": data.y}
+    )
+    shown = boostrank.Unbiased(boostrank.RankNet(), position=np.ones(len(data.y), int))
+    for objective, held in ((pairs, "pairs"), (several, "labels"), (shown, "positions")):
+        refused = f"trains on parts .* has {held} for the rows of one training set: train on each"
+        with pytest.raises(ValueError, match=f"^a comparison {refused}"):
+            boostrank.compare(data, objectives=["sdcg", objective])
+        with pytest.raises(ValueError, match=f"^a search {refused}"):
+            search.tune(data, Learner("own", "lightgbm", objective), tmp_path / "new")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib.figure"])

@@ -5,11 +5,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import MISSING
 from typing import Any
 
+from boostrank.hosts.rankers import check_unbound
 from boostrank.lab.rivals import TRAINERS
 from boostrank.objectives import REGISTRY, Objective
 from boostrank.objectives.base import listed
 from boostrank.registry import check_name, make_objective
 
+#: What to do with objectives that no fold can train.
+OF_FOLDS = (
+    "train on each fold yourself, with what belongs to its rows, and measure with "
+    "boostrank.evaluate; lightgbm.cv finds those rows itself"
+)
 # Longer names would leave a table no room for its figures.
 _LONGEST = 60
 
@@ -71,13 +77,15 @@ def named_objectives(objectives: Iterable[str | Objective], rounds: int) -> dict
     Raises
     ------
     ValueError
-        For unknown names, and for two objectives of the same name.
+        For unknown names, for two objectives of the same name, and for one that has something for
+        rows of one training set.
     """
     made: dict[str, Objective] = {}
     for each in objectives:
         if isinstance(each, str):
             own = parse_objectives([each], rounds) or {}
         elif isinstance(each, Objective):
+            check_unbound(each, "a comparison", OF_FOLDS)
             own = {label_of(each): each}
         else:
             raise TypeError(f"objectives must be names or objectives, got {each!r}")

@@ -14,10 +14,12 @@ import numpy as np
 
 from boostrank.choice import is_auto
 from boostrank.datasets import RankingData, group_folds
+from boostrank.hosts.rankers import check_unbound
 from boostrank.lab.environment import import_host, kernel_threads
 from boostrank.lab.files import as_csv, naming, only_user, write_file
 from boostrank.lab.folds import query_positions
 from boostrank.lab.learners import Learner, refusal
+from boostrank.lab.naming import OF_FOLDS
 from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.search_space import Space, learner_space, split_params
@@ -384,6 +386,7 @@ def _new_job(
     n_jobs: int,
 ) -> _Job:
     check_count("n_jobs", n_jobs)
+    check_unbound(learner.objective, "a search", OF_FOLDS)
     why = refusal(learner, data.y, settings)
     if why:
         raise ValueError(f"{learner} cannot be trained: {why}")
