@@ -24,6 +24,7 @@ from boostrank.lab.cli.app import app
 from boostrank.lab.folds import rotation
 from boostrank.lab.latex import latex_table
 from boostrank.lab.learners import Learner, learners
+from boostrank.lab.model import Stopping
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.plan import Plan, make_plan
 from boostrank.lab.records import CsvFiles, ResultStore
@@ -880,6 +881,40 @@ def test_command_and_function_resume_each_other(
 def test_what_the_function_refuses(data: Any, more: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=f"^{message}"):
         boostrank.compare(data, **more)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tree_method": "exact", "max_depth": 3},
+        {"tree_method": "approx"},
+        {"max_bin": 8},
+        {"booster": "gblinear", "verbosity": 0},
+    ],
+    ids=str,
+)
+def test_xgboosts_other_ways_to_build_trees(more: dict[str, Any], fold: Fold) -> None:
+    settings = Settings(rounds=3)
+    model, _ = HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, settings, more)
+    params = {**HOSTS["xgboost"].shared(settings), "objective": "rank:pairwise", **more}
+    matrix = xgboost.DMatrix(fold.train.X, fold.train.y, group=fold.train.group)
+    plain = xgboost.train(params, matrix, 3, obj=boostrank.LambdaRank())
+    np.testing.assert_allclose(
+        model.predict(fold.test.X), plain.predict(xgboost.DMatrix(fold.test.X)), rtol=1e-5
+    )
+    if "booster" not in more:
+        stopping = Stopping(fold.validation, 1)
+        stopped = HOSTS["xgboost"].train(
+            boostrank.LambdaRank(), fold.train, settings, more, None, stopping
+        )[0]
+        scores = model.predict(fold.test.X, stopped.n_trees)
+        np.testing.assert_array_equal(stopped.predict(fold.test.X), scores)
+
+
+def test_exact_trees_need_a_depth(fold: Fold) -> None:
+    exact = {"tree_method": "exact"}
+    with pytest.raises(ValueError, match=r'^tree_method="exact" limits .* give it "max_depth"'):
+        HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, Settings(rounds=3), exact)
 
 
 def test_objectives_bound_to_rows_are_refused_before_training(

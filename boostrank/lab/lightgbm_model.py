@@ -122,7 +122,8 @@ class LightGBMModel(Model):
             reason = nothing_to_split(
                 error, len(data.y), "min_data_in_leaf", params["min_data_in_leaf"]
             )
-            raise ValueError(f"lightgbm cannot train {objective}: {reason or error}") from error
+            name = objective.name if isinstance(objective, Objective) else objective
+            raise ValueError(f"lightgbm cannot train {name}: {reason or error}") from error
         return booster, time.perf_counter() - started
 
     @staticmethod

@@ -85,15 +85,12 @@ class XGBoostModel(Model):
     ) -> tuple[Any, float]:
         xgboost = import_host("xgboost")
         ours = isinstance(objective, Objective)
-        # This bins the data; a plain DMatrix would do so in the first round.
-        dataset = xgboost.QuantileDMatrix(
-            in_utf8(features(data), XGBOOST),
-            label=data.y,
-            group=data.group,
-            nthread=settings.threads,
-            feature_names=list(data.names) or None,
-            **_xgboost_categories(data),
-        )
+        if params["tree_method"] == "exact" and not params["max_depth"]:
+            raise ValueError(
+                'tree_method="exact" limits trees by their depth alone, not by leaves: give it '
+                '"max_depth" too, such as 6'
+            )
+        dataset = _training_matrix(data, params)
         callbacks = [] if on_round is None else [_xgboost_callback(on_round)]
         valid: dict[str, Any] = {}
         history: dict[str, Any] = {}
@@ -105,16 +102,7 @@ class XGBoostModel(Model):
                     maximize=sign_of(settings.metric) > 0,
                 )
             )
-            held = stopping.data
-            matrix = xgboost.QuantileDMatrix(
-                in_utf8(features(held), XGBOOST),
-                label=held.y,
-                group=held.group,
-                ref=dataset,
-                nthread=settings.threads,
-                feature_names=list(held.names) or None,
-                **_xgboost_categories(held),
-            )
+            matrix = _training_matrix(stopping.data, params, ref=dataset)
             params = params | {"disable_default_eval_metric": 1}
             valid = {
                 "evals": [(matrix, "valid")],
@@ -133,7 +121,8 @@ class XGBoostModel(Model):
                 **valid,
             )
         except xgboost.core.XGBoostError as error:
-            raise ValueError(f"xgboost cannot train {objective}: {_first_line(error)}") from error
+            name = objective.name if isinstance(objective, Objective) else objective
+            raise ValueError(f"xgboost cannot train {name}: {_first_line(error)}") from error
         warn_of_cut(objective, rounds_in(history, settings.rounds), settings.rounds)
         return best_rounds(booster), time.perf_counter() - started
 
@@ -205,6 +194,23 @@ class XGBoostModel(Model):
                 matrix, output_margin=True, iteration_range=(tree, tree + 1)
             )
             yield scores.astype(np.float64)
+
+
+def _training_matrix(data: RankingData, params: Mapping[str, Any], ref: Any = None) -> Any:
+    """Return data for a training; a QuantileDMatrix, which only ``hist`` takes, is binned now."""
+    xgboost = import_host("xgboost")
+    X = in_utf8(features(data), XGBOOST)
+    kwargs: dict[str, Any] = {
+        "label": data.y,
+        "group": data.group,
+        "nthread": params["nthread"],
+        "feature_names": list(data.names) or None,
+        **_xgboost_categories(data),
+    }
+    if params["tree_method"] in ("hist", "auto") and params.get("booster") != "gblinear":
+        max_bin = params.get("max_bin")
+        return xgboost.QuantileDMatrix(X, ref=ref, max_bin=max_bin, **kwargs)
+    return xgboost.DMatrix(X, **kwargs)
 
 
 def _xgboost_categories(data: RankingData) -> dict[str, Any]:
