@@ -572,6 +572,10 @@ def test_train_refuses(files: list[Path], tmp_path: Path) -> None:
     assert "the parameter 'margin' of gbrank is given twice" in _fails(
         *common, "-o", "gbrank", *twice
     )
+    params = tmp_path / "params.json"  # LightGBM would stop by it in place of --metric
+    params.write_text('{"metric": "ndcg", "eval_at": [1]}', encoding="utf-8")
+    own = ["-o", "gbrank", "--valid", files[1], "--params", params]
+    assert "name the metric instead, with --metric" in _fails(*common, *own)
     assert "the folder of --model does not exist" in _fails(
         "train", "nowhere.txt", "-o", "gbrank", "--model", tmp_path / "no" / "model"
     )

@@ -392,6 +392,10 @@ def test_the_workbench_takes_parameters_by_any_name(host: str, usual: str, other
         ("n_estimators", "the number of rounds"),
         ("objective", "the objective"),
         ("loss", "the objective"),
+        ("metric", "the metric"),
+        ("metric_types", "the metric"),
+        ("eval_metric", "the metric"),
+        ("early_stopping_rounds", "--patience of 'train'"),
     ],
 )
 def test_parameters_that_the_workbench_sets_itself(host: str, name: str, cure: str) -> None:

@@ -37,7 +37,6 @@ class LightGBMModel(Model):
     host = "lightgbm"
     builtins = ("lambdarank", "rank_xendcg")
     other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "metric": OTHER_NAMES["metric"],
         "learning_rate": OTHER_NAMES["learning_rate"],
         "num_leaves": OTHER_NAMES["num_leaves"],
         "min_data_in_leaf": (

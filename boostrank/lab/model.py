@@ -18,6 +18,17 @@ from boostrank.objectives import Blend, Objective
 from boostrank.objectives.gains import Gain
 from boostrank.objectives.validation import Floats, Integers
 
+#: What a host would take for its own, by its usual name, and what there is instead.
+_OWN: Mapping[str, str] = {
+    "n_estimators": "give the number of rounds instead",
+    "objective": "name the objective instead",
+    **dict.fromkeys(("metric", "eval_metric"), "name the metric instead, with --metric or metric="),
+    **dict.fromkeys(
+        ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change"),
+        "give --valid and --patience of 'train' instead",
+    ),
+}
+
 
 class Stopping(NamedTuple):
     """Early stopping, by `Settings.metric`.
@@ -124,14 +135,9 @@ class Model(ABC):
         usual = {other: name for name, others in cls.other_names.items() for other in others}
         named: dict[str, Any] = {}
         for given, value in more.items():
-            if given in OTHER_NAMES["n_estimators"] or given == "n_estimators":
-                raise ValueError(
-                    f"{given} is no parameter of {cls.host} here: give the number of rounds instead"
-                )
-            if given == "objective" or given in OTHER_NAMES["objective"]:
-                raise ValueError(
-                    f"{given} is no parameter of {cls.host} here: name the objective instead"
-                )
+            for own, instead in _OWN.items():
+                if given == own or given in OTHER_NAMES.get(own, ()):
+                    raise ValueError(f"{given} is no parameter of {cls.host} here: {instead}")
             name = usual.get(given, given)
             if name in named:
                 raise ValueError(
