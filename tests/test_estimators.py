@@ -644,6 +644,28 @@ def test_weights_of_scattered_queries_whose_ids_ascend(host, data):
     assert score == boostrank.evaluate(*of_back, weight=weight)["ndcg@10"]
 
 
+@pytest.mark.parametrize("what", ["weight", "no weight", "group", "offset"])
+def test_an_evaluation_set_of_the_training_rows_has_its_own_queries_and_weights(host, what, data):
+    """LightGBM takes them from the training set if it is given the same objects."""
+    start = np.linspace(-1.0, 1.0, len(data.y)) * (what == "offset")
+    weight = np.random.default_rng(0).exponential(size=len(data.group)) ** 3
+    names = {"lightgbm": ("eval_sample_weight", "eval_init_score")}.get(
+        host, ("sample_weight_eval_set", "base_margin_eval_set")
+    )
+    group = np.array([len(data.y)]) if what == "group" else data.group
+    given = {"weight": {names[0]: [weight]}, "offset": {names[1]: [start]}}.get(what, {})
+    of_training = {"sample_weight": weight} if what == "no weight" else {}
+    ranker = make_ranker(host).fit(
+        data.X, data.y, group=data.group, eval_set=[(data.X, data.y)], eval_group=[group],
+        **of_training, **given,
+    )  # fmt: skip
+    (history,) = ranker.evals_result_.values()
+    scores = ranker.predict(data.X) + start
+    of_metric = {"weight": weight} if what == "weight" else {}
+    want = boostrank.evaluate(scores, data.y, group, **of_metric)["ndcg@10"]
+    assert history["ndcg@10"][-1] == pytest.approx(want, rel=1e-5)
+
+
 def test_lists_and_other_containers(host, data):
     expected = make_ranker(host).fit(data.X, data.y, group=data.group)
     lists = [data.X.tolist(), data.y.tolist()]

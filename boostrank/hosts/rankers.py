@@ -78,6 +78,17 @@ class Rows(NamedTuple):
             return self.weight
         return np.repeat(self.weight, self.group)
 
+    def alike(self, other: "Rows") -> bool:
+        """Whether the same documents are in the same queries, with equal weights and offsets."""
+        pairs = (
+            (self.group, other.group),
+            (self.document_weight, other.document_weight),
+            (self.offset, other.offset),
+        )
+        return all(
+            a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs
+        )
+
     @property
     def query_weight(self) -> Floats | None:
         """One weight per query; if there is one per document, their mean."""
@@ -292,11 +303,12 @@ def read_sets(
     for (set_X, set_y), g, q, w, o in zip(sets, *columns, strict=True):
         read = read_rows(set_X, set_y, group=g, qid=q, weight=w, offset=o, prefix="eval_", **same)
         check_kept(read.y, read.group)
-        if set_X is X and set_y is y and not sort:
-            # LightGBM tells by the objects that this is the training set.
+        # LightGBM tells by the objects that this is the training set, and takes all from there.
+        if set_X is X and set_y is y and not sort and read.alike(rows):
             evaluated.append(read._replace(X=rows.X, y=rows.y))
         else:
-            evaluated.append(read._replace(X=like_training(read.X, trained, rules)))
+            read = read._replace(X=like_training(read.X, trained, rules), y=read.y.copy())
+            evaluated.append(read)
     return rows, evaluated
 
 
