@@ -441,6 +441,58 @@ def test_rankers_take_positions_in_fit(kind, log):
     assert trained.objective_.objective.alpha.total_rounds == 5
 
 
+@every_form
+@pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
+@pytest.mark.parametrize("before", [0, 3])
+def test_factors_of_a_stopped_model_are_those_of_its_best_round(kind, form, before, log):
+    """As if the training, also one that continues another, had ended there."""
+    lightgbm, data = kind is LGBMRanker, log.data
+    rows = {"X": data.X, "y": data.y, "qid": data.qid, "position": log.position}
+    valid = make_ranking(30, 6, n_features=6, seed=8, noise=1.0)
+
+    def fitted(rounds, patience=None, **more):
+        params = {"n_estimators": rounds, "n_jobs": 1, "learning_rate": 0.5}
+        params |= {"verbosity": -1} if lightgbm else {"early_stopping_rounds": patience}
+        sets = {"eval_set": [(valid.X, valid.y > 2)], "eval_qid": [valid.qid]}
+        if lightgbm and patience is not None:
+            sets["callbacks"] = [lgb.early_stopping(patience, verbose=False)]
+        return kind(objective=learnt(form), **params).fit(**rows, **sets, **more)
+
+    name = "init_model" if lightgbm else "xgb_model"
+    first = {name: fitted(before)} if before else {}
+    stopped = fitted(60, 5, **first)
+    best = stopped._chosen_rounds
+    assert before < best < before + 55
+    plain = fitted(best - before, **first)
+    np.testing.assert_array_equal(stopped.predict(data.X), plain.predict(data.X))
+    factors = position_bias(plain).factors
+    np.testing.assert_array_equal(position_bias(stopped).factors, factors)
+    np.testing.assert_array_equal(
+        position_bias(pickle.loads(pickle.dumps(stopped))).factors, factors
+    )
+    goes_on = [fitted(3, **{name: each}) for each in (stopped, plain)]
+    np.testing.assert_array_equal(*(position_bias(each).factors for each in goes_on))
+    np.testing.assert_array_equal(*(each.predict(data.X) for each in goes_on))
+
+
+def test_factors_of_xgboosts_own_training_are_those_of_the_round_it_calls_best(log):
+    """It keeps the trees of later rounds, and predicts without them where it is asked to."""
+    objective = learnt("additive", position=log.position)
+    valid = make_ranking(30, 6, n_features=6, seed=8, noise=1.0)
+    sets = {"evals": [(xgb.DMatrix(valid.X, valid.y > 2, group=valid.group), "valid")]}
+    booster = of_xgboost(
+        objective, log, 60, early_stopping_rounds=5, custom_metric=boostrank.metric("ndcg"), **sets
+    )
+    rounds = booster.best_iteration + 1
+    assert rounds == booster.num_boosted_rounds() - 5
+    plain = of_xgboost(objective, log, rounds)
+    np.testing.assert_array_equal(position_bias(booster).factors, position_bias(plain).factors)
+    # Only rounds that may be the best are kept.
+    kept = json.loads(booster.attr("boostrank_position_bias"))["rounds"]
+    assert len(kept) == 6
+    assert len(json.loads(plain.attr("boostrank_position_bias"))["rounds"]) == 1
+
+
 CLOSE = [(RankNet(), 0.08), (boostrank.XENDCG(gamma=1.0), 0.06)]
 
 

@@ -3,6 +3,8 @@
 An objective is immutable and may train many models at once, so the factors are kept with the
 Booster that trains. XGBoost's has attributes, which are saved and copied with the model. LightGBM's
 model files have no place for them, so there they are in a Python attribute of the Booster.
+
+Early stopping cuts a model to its best round, so factors are kept for every round that may be that.
 """
 
 import json
@@ -50,6 +52,8 @@ class PositionBias(NamedTuple):
 def position_bias(model: Any) -> PositionBias:
     """Return what a model had learnt about positions after its last round.
 
+    After early stopping that is the best round, with which the trees end.
+
     Parameters
     ----------
     model : Booster or ranker, of either host
@@ -85,7 +89,7 @@ def position_bias(model: Any) -> PositionBias:
         booster = model.get_booster()
     elif hasattr(model, "booster_"):
         booster = model.booster_
-    kept = _kept(booster)
+    kept = _kept(booster, _best(booster))
     if kept is None:
         raise ValueError(
             "this model has no position factors: train it with an Unbiased objective that has "
@@ -96,23 +100,55 @@ def position_bias(model: Any) -> PositionBias:
     return PositionBias(form, propensity, factors)
 
 
-def _kept(booster: Any) -> tuple[str, Floats] | None:
+def _rounds(booster: Any) -> int:
+    """Return how many rounds a Booster has been trained for."""
+    done = booster.num_boosted_rounds if hasattr(booster, "set_attr") else booster.current_iteration
+    return int(done())
+
+
+def _best(booster: Any) -> int:
+    """Return how many rounds a Booster has up to its best one, or altogether."""
     if hasattr(booster, "set_attr"):
-        text = booster.attr(_ATTRIBUTE)
-        if text is None:
-            return None
-        known = json.loads(text)
-        return known["form"], np.array(known["factors"])
-    found: tuple[str, Floats] | None = getattr(booster, _ATTRIBUTE, None)
-    return None if found is None else (found[0], found[1].copy())
+        best = booster.attr("best_iteration")
+        return _rounds(booster) if best is None else int(best) + 1
+    return int(booster.best_iteration) if booster.best_iteration > 0 else _rounds(booster)
+
+
+def _history(booster: Any) -> tuple[str, dict[int, Floats]] | None:
+    """Return the form of the factors, and those after each round that may be the best one."""
+    if not hasattr(booster, "set_attr"):
+        found: tuple[str, dict[int, Floats]] | None = getattr(booster, _ATTRIBUTE, None)
+        return found
+    text = booster.attr(_ATTRIBUTE)
+    if text is None:
+        return None
+    known = json.loads(text)
+    return known["form"], {int(n): np.array(each) for n, each in known["rounds"].items()}
+
+
+def _kept(booster: Any, rounds: int) -> tuple[str, Floats] | None:
+    """Return the form and the factors after so many rounds; if they are not known, the last ones.
+
+    A linear model does not count its rounds, and a model may have been cut by hand.
+    """
+    found = _history(booster)
+    if found is None:
+        return None
+    form, after = found
+    return form, after[max((n for n in after if n <= rounds), default=max(after))].copy()
 
 
 def _keep(booster: Any, form: str, factors: Floats) -> None:
-    if hasattr(booster, "set_attr"):
-        text = json.dumps({"form": form, "factors": factors.tolist()})
-        booster.set_attr(**{_ATTRIBUTE: text})
-    else:
-        setattr(booster, _ATTRIBUTE, (form, factors))
+    _, after = _history(booster) or (form, {})
+    rounds = _rounds(booster) + 1  # with the one that is being trained
+    if not hasattr(booster, "set_attr"):  # which round is best is known at the end
+        setattr(booster, _ATTRIBUTE, (form, {**after, rounds: factors}))
+        return
+    best = booster.attr("best_iteration")
+    since = rounds if best is None else int(best) + 1
+    after = {n: each for n, each in after.items() if since <= n < rounds} | {rounds: factors}
+    known = {"form": form, "rounds": {n: each.tolist() for n, each in after.items()}}
+    booster.set_attr(**{_ATTRIBUTE: json.dumps(known)})
 
 
 class CorrectedRound:
@@ -163,10 +199,10 @@ class CorrectedRound:
                 "an objective that learns position factors must be called by a Booster that is "
                 "training, which keeps them"
             )
-        kept = _kept(booster)
+        kept = _kept(booster, _rounds(booster))
         if kept is None and self.training.host == "lightgbm":
             before = lightgbms_init_model()
-            kept = None if before is None else _kept(before)
+            kept = None if before is None else _kept(before, _best(before))
         if kept is None:
             return objective.start(n)
         form, factors = kept
