@@ -3,7 +3,7 @@
 Each half trains a model half way, in steps four times as long, up to a learning rate of 0.5, and
 the other half tests it. The middle and both ends are compared first, and the neighbour of an end
 only if that end is better. What is not ahead of the middle by more than a standard error, over
-queries, is not chosen.
+queries, is not chosen. The halves depend on the order of the queries, and so may the choice.
 """
 
 from collections.abc import Callable, Mapping

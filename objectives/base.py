@@ -87,7 +87,8 @@ class Objective(ABC):
     seed : int, default 0
         Seed of all draws. What is drawn for a query depends on the seed, the round, and the query's
         labels and scores, but not on its position in the data. The model is therefore the same for
-        any order of the queries, on one worker or several.
+        any order of the queries, on one worker or several. Only ``signal="auto"`` of `Blend`, which
+        compares settings on halves of the queries, may choose another one for another order.
     gain : str, sequence of float or callable, default "exponential"
         For objectives that use gains: what a grade is worth. "exponential" is 2^y - 1, for grades
         given by people; "linear" is the label itself, for prices, probabilities or ranks. A

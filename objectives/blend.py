@@ -78,7 +78,8 @@ class Blend(Mixture):
         How much of what the trees can fit is signal. Low settings overfit least, which counts where
         queries are few or grades noisy. High ones fit fastest, which counts where labels are clean
         and the rounds underfit. "auto" leaves it to boostrank's rankers and commands, which compare
-        the settings on the training queries (`boostrank.choose_signal`).
+        the settings on the training queries (`boostrank.choose_signal`). Their halves are drawn by
+        `seed` and the order of the queries, so that another order may lead to another setting.
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
         The Hessian of each part, mixed; constant is plain gradient boosting.
     gain, rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
