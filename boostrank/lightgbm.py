@@ -177,7 +177,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
         eval_X, eval_y : array_like or tuple of them, optional
             The same as two arguments: the features and the grades of one set, or of several.
         eval_group, eval_qid, eval_sample_weight, eval_init_score : sequences, optional
-            One entry for each evaluation set.
+            One entry for each evaluation set. If it is the very objects `X` and `y`, those that
+            are not given are the training's, as in LightGBM.
         eval_metric : str, Metric or sequence of them, optional
             Boostrank's metrics. Default, unless `metric` is given: NDCG at each `eval_at`, or 10.
         eval_at : int or sequence of int, optional

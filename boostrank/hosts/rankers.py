@@ -78,15 +78,19 @@ class Rows(NamedTuple):
             return self.weight
         return np.repeat(self.weight, self.group)
 
-    def alike(self, other: "Rows") -> bool:
-        """Whether the same documents are in the same queries, with equal weights and offsets."""
+    def adds_nothing_to(self, training: "Rows") -> bool:
+        """Whether the same documents are in the same queries, with the same weights and offsets.
+
+        Those that are not given are the training's, as in LightGBM.
+        """
         pairs = (
-            (self.group, other.group),
-            (self.document_weight, other.document_weight),
-            (self.offset, other.offset),
+            (self.group, training.group),
+            (self.document_weight, training.document_weight),
+            (self.offset, training.offset),
         )
         return all(
-            a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs
+            own is None or (other is not None and np.array_equal(own, other))
+            for own, other in pairs
         )
 
     @property
@@ -304,7 +308,7 @@ def read_sets(
         read = read_rows(set_X, set_y, group=g, qid=q, weight=w, offset=o, prefix="eval_", **same)
         check_kept(read.y, read.group)
         # LightGBM tells by the objects that this is the training set, and takes all from there.
-        if set_X is X and set_y is y and not sort and read.alike(rows):
+        if set_X is X and set_y is y and not sort and read.adds_nothing_to(rows):
             evaluated.append(read._replace(X=rows.X, y=rows.y))
         else:
             read = read._replace(X=like_training(read.X, trained, rules), y=read.y.copy())
