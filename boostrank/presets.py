@@ -1,8 +1,8 @@
 """Tree parameters that suit ranking data, as each host takes them.
 
-`REGULARIZED` makes trees that overfit less than the hosts' defaults on judged data. In LightGBM their
-splits are random instead of searched, and each node is smoothed towards the one above, so that they
-may have many leaves. It is meant for about 300 rounds.
+`REGULARIZED` makes trees that overfit less than the hosts' defaults on judged data. In LightGBM,
+splits are random instead of searched, and each node is smoothed towards the one above. It is meant
+for about 300 rounds.
 ``boostrank compare --preset regularized`` trains every row with it; docs/accuracy.md shows what it
 is worth.
 
@@ -23,11 +23,11 @@ from typing import Any
 REGULARIZED: Mapping[str, Mapping[str, Any]] = {
     "lightgbm": {
         "learning_rate": 0.05,
-        "num_leaves": 63,
+        "num_leaves": 31,
         "min_data_in_leaf": 20,
         "extra_trees": True,
         "feature_fraction": 0.5,
-        "path_smooth": 50,
+        "path_smooth": 100,
     },
     # XGBoost has no random splits.
     "xgboost": {

@@ -646,7 +646,7 @@ def test_weights_of_scattered_queries_whose_ids_ascend(host, data):
 
 @pytest.mark.parametrize("what", ["weight", "no weight", "group", "offset"])
 def test_an_evaluation_set_of_the_training_rows_has_its_own_queries_and_weights(host, what, data):
-    """LightGBM takes them from the training set if it is given the same objects and nothing else."""
+    """LightGBM takes from the training set what is not given with the same objects."""
     start = np.linspace(-1.0, 1.0, len(data.y)) * (what == "offset")
     weight = np.random.default_rng(0).exponential(size=len(data.group)) ** 3
     names = {"lightgbm": ("eval_sample_weight", "eval_init_score")}.get(
