@@ -145,13 +145,6 @@ def test_sums_are_the_same_bits_on_any_threads(rng, monkeypatch):
     assert len(sums) == 1
 
 
-def test_weights_of_queries_are_spread():
-    sizes = np.array([2, 0, 3, 1])
-    for group in (sizes, sizes.astype(np.int32), pd.Series(sizes), sizes.tolist()):
-        got = passes.spread(np.array([0.5, 2.0, 7.0, 1.0]), group)
-        assert got.tolist() == [0.5, 0.5, 7.0, 7.0, 7.0, 1.0]
-
-
 # ---- memory of the last call ---------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from boostrank.hosts.data import HostData
 from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades, warn_of_small_gradients
-from boostrank.hosts.passes import Float32s, active_sums, spread, to_float32
+from boostrank.hosts.passes import Float32s, active_sums, to_float32
 from boostrank.hosts.position_bias import CorrectedRound
 from boostrank.hosts.training import Training, TrainingView
 from boostrank.objectives import Objective, Unbiased
@@ -88,7 +88,7 @@ def hand_over(
         if isinstance(objective, Unbiased):
             corrected = CorrectedRound(objective, training, np.size(preds), data.position)
         whole = _read(objective, preds, data, round)
-        weight = _document_weight(data, len(whole.scores))
+        weight = _document_weight(data, whole.boundaries)
     if warns:
         training.once(
             "warned of equal labels",
@@ -257,15 +257,15 @@ def _mean_hessians(training: Training, derivatives: Floats) -> Sequence[float]:
     return [bends / count if count else 1.0 for _, bends, count in sums]
 
 
-def _document_weight(data: HostData, n_docs: int) -> Floats:
+def _document_weight(data: HostData, boundaries: Integers) -> Floats:
     """Return one weight per document, or none at all."""
     if data.weight is None:
         return np.empty(0)
-    n_queries = len(data.group)
-    weight = check_weight(data.weight, n_docs, n_queries)
+    n_docs, sizes = boundaries[-1], np.diff(boundaries)
+    weight = check_weight(data.weight, n_docs, len(sizes))
     # With empty queries there may be as many queries as documents.
-    of_queries = len(weight) != n_docs or (data.host == "xgboost" and n_queries == n_docs)
-    return spread(weight, data.group) if of_queries else weight
+    of_queries = len(weight) != n_docs or (data.host == "xgboost" and len(sizes) == n_docs)
+    return np.repeat(weight, sizes) if of_queries else weight
 
 
 def _on_average_1(training: Training, weight: Floats, n_docs: int) -> Floats:

@@ -3,14 +3,12 @@
 They are compiled, and ``objectives/engine/threads.py`` spreads them over threads.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from boostrank.objectives.engine.jit import jit_entry, jit_ordered
-from boostrank.objectives.engine.threads import BLOCK, over_documents, over_queries
-from boostrank.objectives.validation import Floats, Integers
+from boostrank.objectives.engine.threads import BLOCK, over_documents
+from boostrank.objectives.validation import Floats
 
 Float32s = npt.NDArray[np.float32]
 
@@ -23,15 +21,6 @@ def active_sums(grad: Floats, hess: Floats, least: float) -> tuple[float, float,
     sums = over_documents(_active_sums, len(grad), grad, hess, least, n_sums=3)
     pulls, bends, count = sums.tolist()
     return pulls, bends, count
-
-
-def spread(weight: Floats, group: npt.NDArray[Any]) -> Floats:
-    """Return for every document the weight of its query."""
-    boundaries = np.zeros(len(group) + 1, np.int64)
-    np.cumsum(np.asarray(group), out=boundaries[1:])
-    of_document = np.empty(boundaries[-1])
-    over_queries(_spread, boundaries, weight, of_document)
-    return of_document
 
 
 def to_float32(
@@ -49,13 +38,6 @@ def to_float32(
     if broken:
         row = int(np.argmin(np.isfinite(grad32) & np.isfinite(hess32)))
     return grad32, hess32, row
-
-
-@jit_entry
-def _spread(first: int, last: int, boundaries: Integers, weight: Floats, out: Floats) -> None:
-    for q in range(first, last):
-        for i in range(boundaries[q], boundaries[q + 1]):
-            out[i] = weight[q]
 
 
 @jit_entry
