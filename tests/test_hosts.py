@@ -148,31 +148,55 @@ assert seen == {{round: 3 * each for round in (1, 2, 3, 4)}}, seen
     assert done.returncode == 0, done.stderr
 
 
-def test_a_new_array_of_predictions_starts_at_round_one():
-    """Even at the address of an array that is gone: nothing is kept of it."""
+def noting_rounds():
+    """Return an objective, and the set of the rounds in which it is called."""
     seen = set()
 
     def steepness(round, total_rounds):
         seen.add(round)
         return 1.0
 
-    def round_of(objective, preds):
-        seen.clear()
-        objective(np.arange(3), preds, None, [3])
-        return set(seen)
+    return boostrank.SDCG(alpha=boostrank.Schedule(steepness, 9)), seen
 
-    objective = boostrank.SDCG(alpha=boostrank.Schedule(steepness, 9))
+
+def test_a_new_booster_starts_at_round_one(data):
+    """Even at the address of one that is gone: nothing is kept of it."""
+    X, y, group = data
+    objective, seen = noting_rounds()
+    dataset = lgb.Dataset(X, y, group=group)
     addresses, again = set(), 0
-    for _ in range(1000):
-        preds = np.zeros(3)
-        again += id(preds) in addresses
-        addresses.add(id(preds))
-        assert round_of(objective, preds) == {1}
+    for _ in range(50):
+        booster = lgb.Booster(LIGHTGBM, dataset)
+        again += id(booster) in addresses
+        addresses.add(id(booster))
+        for round in (1, 2):
+            seen.clear()
+            booster.update(fobj=objective)
+            assert seen == {round}
     assert again > 0
-    assert [round_of(objective, preds) for _ in range(2)] == [{2}, {3}]
-    gone = weakref.ref(objective)
-    del objective, preds
+    gone = [weakref.ref(each) for each in (objective, booster, dataset)]
+    del objective, booster, dataset
+    assert [each() for each in gone] == [None] * 3
+
+
+def test_a_trained_booster_does_not_keep_its_data(data):
+    X, y, group = data
+    dataset = lgb.Dataset(X, y, group=group)
+    booster = lgb.train({**LIGHTGBM, "objective": boostrank.SDCG()}, dataset, 2)
+    gone = weakref.ref(dataset)
+    del dataset
     assert gone() is None
+    assert booster.num_trees() == 2
+
+
+def test_without_a_booster_every_call_is_a_first_round():
+    objective, seen = noting_rounds()
+    preds = np.zeros(3)
+    for _ in range(3):
+        objective(np.arange(3), preds, None, [3])
+    assert seen == {1}
+    objective.replace(start_round=4)(np.arange(3), preds, None, [3])
+    assert seen == {1, 4}
 
 
 def test_interleaved_boosters_keep_their_own_rounds(data):

@@ -79,8 +79,10 @@ def hand_over(
     TypeError, ValueError
         For invalid scores, labels, queries or weights; for gradients that are not finite.
     """
-    # Without a Booster, only the round tells whether it has warned before.
-    warns = training.booster is not None or round == (objective.start_round or 1)
+    # Without a Booster, only XGBoost's round tells whether it has warned before.
+    warns = training.booster is not None or (
+        training.host == "xgboost" and round == (objective.start_round or 1)
+    )
     if warns:
         training.once("warned of grades", lambda: warn_of_grades(data.labels, objective))
     with training.failing_together():

@@ -1,18 +1,12 @@
 """Determines the boosting round of a call.
 
-LightGBM does not pass the round, but a Booster hands over the same array of predictions in every
-round, so the calls that returned with that array are counted. A round whose gradients LightGBM did
-not use, because something failed in between, is done again. XGBoost passes the round as the
-iteration. When training continues a model, neither says how many rounds it already has, but its
-Booster does.
+LightGBM does not pass the round, so the calls that returned to a Booster are counted, for each
+objective that it calls. A round whose gradients LightGBM did not use, because something failed in
+between, is done again. XGBoost passes the round as the iteration. When training continues a model,
+neither says how many rounds it already has, but its Booster does.
 """
 
-import threading
 import weakref
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
-import numpy.typing as npt
 
 from boostrank.hosts.data import check_lightgbm, settle_dart
 from boostrank.hosts.ignored import warn_of_lightgbms, warn_of_xgboosts
@@ -25,112 +19,57 @@ from boostrank.hosts.undocumented import (
 from boostrank.objectives import Objective
 
 
-class _Rounds(NamedTuple):
-    """The rounds that an objective has done with one array of predictions.
-
-    Attributes
-    ----------
-    array : weakref.ref
-        The predictions.
-    booster : weakref.ref or None
-        The Booster that hands them over, if it is known.
-    done : int
-    update : object
-        The Booster's update for which the last round was done, or None.
-    """
-
-    array: weakref.ref[Any]
-    booster: weakref.ref[Any] | None
-    done: int
-    update: Any = None
-
-    def now(self) -> Any:
-        """Return the update that the Booster is at, or None."""
-        return None if self.booster is None else lightgbms_update(self.booster())
-
-
-class _Calls:
-    """Counts the rounds that an objective has done with one array of predictions."""
-
-    def __init__(self) -> None:
-        # Re-entrant: collecting garbage while the lock is held may run `_forget` in this thread.
-        self._lock = threading.RLock()
-        self._known: dict[tuple[int, Objective], _Rounds] = {}
-
-    def next(
-        self,
-        objective: Objective,
-        preds: npt.NDArray[Any],
-        start: Callable[[], tuple[weakref.ref[Any] | None, int]],
-    ) -> int:
-        """Return the round to do.
-
-        `start`, called once for each array, gives the Booster and the count to start from.
-        """
-        key = (id(preds), objective)
-        with self._lock:
-            known = self._known.get(key)
-            # A new array may have the address of one that is gone.
-            if known is None or known.array() is not preds:
-                booster, done = start()
-                array = weakref.ref(preds, lambda dead: self._forget(key, dead))
-                known = _Rounds(array, booster, done)
-            elif known.update is not None and known.update is known.now():
-                known = known._replace(done=known.done - 1, update=None)
-            self._known[key] = known
-            return known.done + 1
-
-    def done(self, objective: Objective, preds: npt.NDArray[Any]) -> None:
-        """Count a round, whose gradients are complete."""
-        key = (id(preds), objective)
-        with self._lock:
-            known = self._known[key]
-            self._known[key] = known._replace(done=known.done + 1, update=known.now())
-
-    def _forget(self, key: tuple[int, Objective], dead: weakref.ref[Any]) -> None:
-        with self._lock:
-            known = self._known.get(key)
-            if known is not None and known.array is dead:
-                del self._known[key]
-
-
-#: The rounds of LightGBM's trainings, to which a round is to be told that is done.
-CALLS = _Calls()
-
-
-def of_lightgbm(objective: Objective, preds: npt.NDArray[Any], training: Training) -> int:
-    """Return the round in which LightGBM hands over these predictions, and check its training.
+def of_lightgbm(objective: Objective, training: Training) -> int:
+    """Return the round that LightGBM's Booster asks for, and check its training.
 
     Parameters
     ----------
     objective : Objective
-    preds : array
-        The very object that LightGBM passed.
     training : Training
 
     Returns
     -------
     int
-        From 1.
+        From 1. Without a Booster, which is no training, it is always the first.
 
     Raises
     ------
     ValueError
         As `data.check_lightgbm`; if the schedule has no round left.
     """
+    start = objective.start_round
+    booster = training.booster
+    if booster is None:
+        return start or 1
 
-    def start() -> tuple[weakref.ref[Any] | None, int]:
-        booster = training.booster
-        if booster is None:
-            return None, (objective.start_round or 1) - 1
+    def check() -> None:
         check_lightgbm(booster, objective)
         settle_dart(booster)
         warn_of_lightgbms(booster.params, objective)
-        if objective.start_round is not None:
-            return weakref.ref(booster), objective.start_round - 1
-        return weakref.ref(booster), _continued(objective, booster.current_iteration())
 
-    return CALLS.next(objective, preds, start)
+    # The Booster outlives its data, which must not stay in memory for the sake of a key.
+    training.once(("checked", objective, weakref.ref(booster.train_set)), check)
+    done, update = training.known.get(("rounds", objective), (None, None))
+    if done is None:
+        done = _continued(objective, booster.current_iteration()) if start is None else start - 1
+    elif update is not None and update is lightgbms_update(booster):
+        done -= 1
+    training.known["rounds", objective] = done, None
+    return 1 + int(done)
+
+
+def lightgbm_done(objective: Objective, training: Training) -> None:
+    """Count a round of LightGBM, whose gradients are complete.
+
+    Parameters
+    ----------
+    objective : Objective
+    training : Training
+        For which `of_lightgbm` returned the round.
+    """
+    if training.booster is not None:
+        done, _ = training.known["rounds", objective]
+        training.known["rounds", objective] = done + 1, lightgbms_update(training.booster)
 
 
 def of_xgboost(objective: Objective, iteration: int, training: Training) -> int:

@@ -40,11 +40,16 @@ class Training:
         """The Booster of the host; None if it is not known."""
         return training_booster(self.host)
 
+    @property
+    def known(self) -> dict[Hashable, Any]:
+        """What has been found out about the training of the Booster, of which there must be one."""
+        return _known.setdefault(self.booster, {})
+
     def once(self, key: Hashable, find: Callable[[], T]) -> T:
         """Return what `find` returns in the first round of the training that asks for the key."""
         if self.booster is None:
             return find()
-        known = _known.setdefault(self.booster, {})
+        known = self.known
         if key not in known:
             known[key] = find()
         found: T = known[key]

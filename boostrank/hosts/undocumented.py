@@ -5,11 +5,8 @@ Each has a test that names it when a new version changes it. Unless a file is gi
 
 LightGBM
 
-- The array of predictions is the same object in every round of one Booster, and rounds are counted
-  by it (`rounds`). Without: the round is unknown, and `start_round` would have to be given.
-  Test: test_lightgbm_hands_over_one_array_for_each_booster.
 - The Booster that trains is the local variable ``self`` of a caller (`training_booster`). Without:
-  rounds start at 1 in continued training, and bagging by query, split queries and positions go
+  every round is taken for the first, and bagging by query, split queries and positions go
   unnoticed. Test: test_the_booster_is_among_the_callers.
 - The Booster makes a new list, private, of which predictions are up to date when an update is done
   (`lightgbms_update`). Without: a round whose update fails after its gradients is counted twice.
