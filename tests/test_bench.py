@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import boostrank
 from boostrank.lab import bench
 from boostrank.lab.cli import bench as command
+from boostrank.lab.cli import output
 from boostrank.lab.cli.app import app
 
 
@@ -84,41 +85,25 @@ def test_huge_command(monkeypatch, tmp_path):
     assert done.exit_code == 2
 
 
-def test_a_long_call_of_the_huge_benchmark_is_named(monkeypatch, tmp_path):
-    timers = []
+def test_the_bar_of_the_huge_benchmark_names_the_objective(monkeypatch, tmp_path):
+    bars, named = [], []
 
-    class Timer:
-        def __init__(self, seconds, *call):
-            self.seconds, self.call, self.running = seconds, call, False
-            timers.append(self)
-
-        def start(self):
-            self.running = True
-
-        def cancel(self):
-            self.running = False
-
-    def pass_ten_seconds():
-        for timer in timers:
-            if timer.running:
-                call, args, kwargs = timer.call
-                call(*args, **kwargs)
-                timer.running = False
+    def progress_bar(*args):
+        bars.append(output.progress_bar(*args))
+        return bars[-1]
 
     def measure_huge(begin, **_):
         for name in ("sdcg", "slam-map", "ranknet"):
             begin(name)
-            if name == "slam-map":
-                pass_ten_seconds()
+            named.append((bars[0].tasks[0].description, bars[0].tasks[0].completed))
             yield bench.HugeCall(name, 20, 1.0, 24.0)
 
     monkeypatch.setattr(bench, "measure_huge", measure_huge)
-    monkeypatch.setattr(command, "Timer", Timer)
+    monkeypatch.setattr(command, "progress_bar", progress_bar)
     done = CliRunner().invoke(app, ["bench", "--huge", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    assert done.stderr == "boostrank: slam-map has taken 10 s and is still running\n"
-    assert timers[-1].seconds == 10.0
-    assert not any(timer.running for timer in timers)
+    assert named == [("sdcg", 0), ("slam-map", 1), ("ranknet", 2)]
+    assert bars[0].tasks[0].total == len(boostrank.objective_names())
 
 
 def test_command(monkeypatch, tmp_path):

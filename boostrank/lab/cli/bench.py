@@ -1,11 +1,9 @@
 """`boostrank bench`: times gradients or training; prints a table, writes CSV and a figure."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
-from threading import Timer
 from typing import Annotated, Any
 
 import typer
@@ -29,9 +27,7 @@ from boostrank.lab.plot.files import draw_lengths
 from boostrank.lab.settings import Settings
 from boostrank.lab.words import counted, versions_in_words
 from boostrank.objectives.validation import check_count
-
-# Seconds after which a call of the largest benchmark is reported as still running.
-LONG_CALL = 10
+from boostrank.registry import objective_names
 
 EXAMPLES = """
 **Examples**
@@ -91,9 +87,13 @@ def bench(
     for note in missing_hosts(None) if timed else ():
         typer.echo(f"boostrank: {note}", err=True)
     if huge:
-        with _calls() as begin:
-            calls = timings.measure_huge(begin, threads=threads, seed=seed)
-            _print_and_write(console, out / "huge.csv", calls, timings.HugeCall)
+        with progress_bar("calls", len(objective_names())) as progress:
+            task = progress.task_ids[0]
+            calls = timings.measure_huge(
+                lambda name: progress.update(task, description=name), threads=threads, seed=seed
+            )
+            counting = _counting(progress, calls)
+            _print_and_write(console, out / "huge.csv", counting, timings.HugeCall)
         explained = "One call each, memory in bytes per document on top of the host's own"
     elif train:
         total = sum(len(timings.trained_pairs(length)) for length in lengths)
@@ -126,25 +126,6 @@ def _counting(progress: Progress, rows: Iterable[Any]) -> Iterator[Any]:
     for row in rows:
         progress.advance(progress.task_ids[0])
         yield row
-
-
-@contextmanager
-def _calls() -> Iterator[Callable[[str], None]]:
-    """Say on standard error which call is running once it has taken `LONG_CALL` seconds."""
-    timer = Timer(LONG_CALL, int)
-
-    def begin(name: str) -> None:
-        nonlocal timer
-        timer.cancel()
-        note = f"boostrank: {name} has taken {LONG_CALL} s and is still running"
-        timer = Timer(LONG_CALL, typer.echo, [note], {"err": True})
-        timer.daemon = True
-        timer.start()
-
-    try:
-        yield begin
-    finally:
-        timer.cancel()
 
 
 def _print_and_write(console: Console, path: Path, rows: Iterable[Any], kind: type) -> None:
