@@ -266,6 +266,12 @@ def test_a_baseline_alone_and_a_test_part_of_one_query(
     assert "the baseline itself" in text
     assert "There are no rows other than the baseline" in text
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text)
+    assert text.count("<img") == 1  # the learning curve
+    other = Row(Learner("blend", "xgboost", boostrank.Blend()), (one,), row, 0)
+    write_report(tmp_path / "r.html", _run(parts, [row, other]), "boostrank compare")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "query by query: mean of the paired differences" in text
+    assert text.count("<img") == 3  # the difference, the learning curves, the query of the other
 
 
 # In a browser ------------------------------------------------------------------------------------

@@ -21,7 +21,6 @@ from boostrank.lab.plot.comparisons import (
     curve_limits,
     differences,
     draw_host_curves,
-    leaderboard,
     metric_by_cutoff,
     query_differences,
     row_styles,
@@ -232,17 +231,16 @@ def _figures(ranked: Sequence[Row], baseline: Row) -> list[_Figure]:
         columns=1 if longest > _LONG_LABEL else 2,
     )
     return [
-        # The paired differences say more about the same rows than two means do.
-        *(list(_paired(ranked, baseline, size)) or [_leaderboard(ranked, baseline, size)]),
+        *_paired(ranked, baseline, size),
         *_learning_curves(ranked, size),
         *_by_cutoff(ranked, baseline, size),
     ]
 
 
 def _paired(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figure]:
-    """Yield a figure of the differences from the baseline, if there are any."""
+    """Yield a figure of the differences from the baseline, if there is another row."""
     n = len(ranked) - 1
-    if n == 0 or not np.isfinite(ranked[0].difference_interval[0]):
+    if n == 0:
         return
 
     def draw(axes: "Axes") -> None:
@@ -258,23 +256,6 @@ def _paired(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figu
         width=size.width,
         height=1.1 + 0.24 * n,
         legend=0,
-    )
-
-
-def _leaderboard(ranked: Sequence[Row], baseline: Row, size: _Size) -> _Figure:
-    def draw(axes: "Axes") -> None:
-        leaderboard(ranked, ax=axes)
-        axes.set_ylim(-0.7, len(ranked) - 0.3)
-        axes.set_xlabel(f"test {baseline.metric.upper()}")  # the caption says the rest
-
-    return _picture(
-        draw,
-        f"{baseline.metric.upper()} on the test parts, best on top, with 95 % intervals over "
-        f"queries. Filled markers: the difference from {baseline.learner} is significant in the "
-        f"paired test (p < {SIGNIFICANT:g}).",
-        width=size.width,
-        height=1.6 + 0.24 * len(ranked),
-        legend=size.columns,
     )
 
 
