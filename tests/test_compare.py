@@ -227,7 +227,7 @@ def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
     assert scheduled == {4}
 
 
-def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold, tmp_path: Path) -> None:
+def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold) -> None:
     chosen = learners({"sdcg": boostrank.SDCG()}, ["lightgbm", "catboost"])
     own = [learner for learner in chosen if learner.host == "catboost"]
     assert [str(learner) for learner in own] == [
@@ -248,11 +248,7 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold, tmp_path: Pa
         np.testing.assert_allclose(stages[-1], scores, atol=1e-12)
         np.testing.assert_allclose(stages[2], model.predict(fold.test.X, 3), atol=1e-12)
         assert not model.predict(fold.test.X, 0).any()
-        model.save(tmp_path / "model.cbm")
-        path = tmp_path / "model.cbm"
-        loaded = TRAINERS["catboost"].load(path, path.read_bytes(), 1)
-        np.testing.assert_array_equal(loaded.predict(fold.test.X), scores)
-        assert (loaded.n_features, loaded.n_trees) == (model.n_features, len(stages))
+        assert model.n_trees == len(stages)
     assert rounds == len(own) * SETTINGS.rounds
     with pytest.raises(ValueError, match="catboost accepts none of our objectives, got sdcg"):
         TRAINERS["catboost"].train(boostrank.SDCG(), fold.train, SETTINGS)

@@ -16,7 +16,7 @@ from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.hosts.undocumented import lightgbms_parameters
 from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
-from boostrank.lab.model import Model, Stopping, features
+from boostrank.lab.model import FileModel, Stopping, features
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
@@ -31,7 +31,7 @@ def _check_known(params: Mapping[str, Any]) -> None:
             check_choice("parameter of lightgbm", name, known)
 
 
-class LightGBMModel(Model):
+class LightGBMModel(FileModel):
     """A LightGBM booster; parameters that `Settings` does not set keep LightGBM's defaults."""
 
     host = "lightgbm"

@@ -204,6 +204,27 @@ class Model(ABC):
         """
         return labels, {}
 
+    @property
+    @abstractmethod
+    def n_trees(self) -> int:
+        """How many rounds produced a tree: LightGBM leaves out those that found no split."""
+
+    @abstractmethod
+    def predict(self, X: Floats, rounds: int | None = None) -> Floats:
+        """Return the scores of the first `rounds` trees, or of all if None."""
+
+    def importance(self, rounds: int) -> Floats:
+        """Return the gain of all splits of the first rounds by feature, () if not reported."""
+        return np.zeros(0)
+
+    @abstractmethod
+    def staged(self, X: Floats) -> Iterator[Floats]:
+        """Yield the scores after each tree: those of `predict` with rounds = 1, 2, ..."""
+
+
+class FileModel(Model):
+    """A booster of a host that takes our objectives: its files are read and written too."""
+
     @classmethod
     @abstractmethod
     def load(cls, path: Path, content: bytes, threads: int) -> Self:
@@ -240,23 +261,6 @@ class Model(ABC):
     def absent_is_missing(self) -> bool:
         """Whether the model was trained on a sparse matrix of which zeros were missing."""
         return False
-
-    @property
-    @abstractmethod
-    def n_trees(self) -> int:
-        """How many rounds produced a tree: LightGBM leaves out those that found no split."""
-
-    @abstractmethod
-    def predict(self, X: Floats, rounds: int | None = None) -> Floats:
-        """Return the scores of the first `rounds` trees, or of all if None."""
-
-    def importance(self, rounds: int) -> Floats:
-        """Return the gain of all splits of the first rounds by feature, () if not reported."""
-        return np.zeros(0)
-
-    @abstractmethod
-    def staged(self, X: Floats) -> Iterator[Floats]:
-        """Yield the scores after each tree: those of `predict` with rounds = 1, 2, ..."""
 
 
 def features(data: RankingData, *, every: bool = False) -> Any:

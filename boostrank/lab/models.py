@@ -5,13 +5,15 @@ from pathlib import Path
 
 from boostrank.hosts.model_files import host_of
 from boostrank.lab.lightgbm_model import LightGBMModel
-from boostrank.lab.model import Model
+from boostrank.lab.model import FileModel
 from boostrank.lab.xgboost_model import XGBoostModel
 
-HOSTS: Mapping[str, type[Model]] = {model.host: model for model in (LightGBMModel, XGBoostModel)}
+HOSTS: Mapping[str, type[FileModel]] = {
+    model.host: model for model in (LightGBMModel, XGBoostModel)
+}
 
 
-def load_model(path: Path, threads: int = 1) -> Model:
+def load_model(path: Path, threads: int = 1) -> FileModel:
     """Read a model file of either host, which is recognised by the content.
 
     Parameters
@@ -22,7 +24,7 @@ def load_model(path: Path, threads: int = 1) -> Model:
 
     Returns
     -------
-    Model
+    FileModel
 
     Raises
     ------

@@ -23,7 +23,7 @@ from boostrank.datasets.tables import (
     read_tables,
 )
 from boostrank.lab.folds import Folds, forward_rotation, given_folds, rotation, warn_of_order
-from boostrank.lab.model import Model
+from boostrank.lab.model import FileModel
 from boostrank.objectives.validation import Floats, check_choice
 
 Ids = tuple[Any, Any]  # of the queries and the documents
@@ -36,7 +36,7 @@ def _shuffled(data: RankingData, seed: int, shuffle: bool) -> RankingData:
     return data.shuffle_within_queries(seed) if shuffle else data
 
 
-def load_features(data: list[Path], named: Columns, model: Model) -> tuple[Floats, Ids | None]:
+def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[Floats, Ids | None]:
     """Read the features of documents to be scored; labels and queries may be absent.
 
     If `named` has a column of documents' ids, also read the ids of queries and documents.

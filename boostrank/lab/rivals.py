@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -63,27 +62,6 @@ class CatBoostModel(Model):
         except catboost.CatBoostError as error:
             raise ValueError(f"catboost cannot train {objective}: {error}") from error
         return booster, time.perf_counter() - started
-
-    @classmethod
-    def load(cls, path: Path, content: bytes, threads: int) -> "CatBoostModel":
-        catboost = import_host("catboost")
-        booster = catboost.CatBoost()
-        try:
-            booster.load_model(blob=content)
-        except catboost.CatBoostError as error:
-            raise ValueError(f"{path} is not a complete CatBoost model: {error}") from error
-        return cls(booster, threads)
-
-    def save(self, path: Path) -> None:
-        self.booster.save_model(str(path))
-
-    @property
-    def n_features(self) -> int:
-        return len(self.booster.feature_names_)
-
-    @property
-    def feature_names(self) -> list[str]:
-        return []  # the data is handed over without names
 
     @property
     def n_trees(self) -> int:

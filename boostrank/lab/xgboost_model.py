@@ -23,14 +23,14 @@ from boostrank.hosts.model_files import (
 from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
 from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
-from boostrank.lab.model import Model, Stopping, features
+from boostrank.lab.model import FileModel, Stopping, features
 from boostrank.lab.settings import Settings, sign_of
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
 from boostrank.objectives.validation import Floats
 
 
-class XGBoostModel(Model):
+class XGBoostModel(FileModel):
     """An XGBoost booster growing trees leaf by leaf, as LightGBM does.
 
     XGBoost limits a leaf's summed Hessian (``min_child_weight``), not its documents. Its built-in

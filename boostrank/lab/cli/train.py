@@ -36,7 +36,7 @@ from boostrank.lab.cli.output import progress_bar
 from boostrank.lab.cli.parsing import columns, parse_gain, read_params
 from boostrank.lab.environment import installed
 from boostrank.lab.files import check_writable, write_file
-from boostrank.lab.model import Model, Stopping
+from boostrank.lab.model import FileModel, Stopping
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.naming import label_of, parse_params
 from boostrank.lab.plan import counted_queries, queries_left_out
@@ -197,7 +197,7 @@ def _trained(
     data: RankingData,
     settings: Settings,
     stopping: Stopping | None = None,
-) -> tuple[Model, float, float]:
+) -> tuple[FileModel, float, float]:
     """Train with a progress bar; return the model, the seconds and the rounds that were trained."""
     with progress_bar("rounds", settings.rounds) as progress:
         model, seconds = HOSTS[host].train(
@@ -211,7 +211,7 @@ def _trained(
         return model, seconds, progress.tasks[0].completed
 
 
-def _builtins() -> dict[str, type[Model]]:
+def _builtins() -> dict[str, type[FileModel]]:
     """Return the hosts' own objectives as users write them, each with its host."""
     return {f"{host}:{name}": kind for host, kind in HOSTS.items() for name in kind.builtins}
 
