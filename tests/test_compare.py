@@ -147,7 +147,7 @@ def test_a_fold_equals_plain_training(learner: Learner, fold: Fold, convention: 
     expected = boostrank.evaluate(
         scores(test.X, best), test.y, test.group, METRICS, convention=convention
     )
-    row = Row(learner, (result,), None, seed=0)
+    row = Row(learner, (result,), None, SETTINGS)
     for metric, value in expected.items():
         assert row.mean(metric) == pytest.approx(value, rel=1e-12)
     np.testing.assert_array_equal(result.qid, list(dict.fromkeys(test.qid.tolist())))
@@ -190,7 +190,7 @@ def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold: Fold) -> No
     learner = LEARNERS[0]
     short, whole = (runner.run_fold(learner, each, 1, SETTINGS) for each in (flat, fold))
     assert len(short.curve) == 1
-    curve = Row(learner, (short, whole), None, seed=0).curve
+    curve = Row(learner, (short, whole), None, SETTINGS).curve
     np.testing.assert_allclose(curve, (short.curve[0] + whole.curve) / 2)
 
 
@@ -383,13 +383,16 @@ def _result(fold: int, values: list[float], seconds: float = 1.0) -> FoldResult:
 
 def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothing() -> None:
     base = Row(
-        LEARNERS[0], (_result(1, [0.0, 0.2, 0.4]), _result(2, [0.8, np.nan, 0.4], 3.0)), None, 0
+        LEARNERS[0],
+        (_result(1, [0.0, 0.2, 0.4]), _result(2, [0.8, np.nan, 0.4], 3.0)),
+        None,
+        SETTINGS,
     )
     assert base.mean("ndcg@10") == pytest.approx(1.8 / 5)
     assert (base.difference, base.p_value) == (0.0, 1.0)
     assert base.seconds_per_round == 2.0
     better = Row(
-        LEARNERS[2], (_result(1, [0.1, 0.3, 0.5]), _result(2, [0.9, np.nan, 0.5])), base, 0
+        LEARNERS[2], (_result(1, [0.1, 0.3, 0.5]), _result(2, [0.9, np.nan, 0.5])), base, SETTINGS
     )
     assert better.difference == pytest.approx(0.1)
     assert better.p_value == pytest.approx(2 / 2**5)
@@ -397,7 +400,9 @@ def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothi
     assert base.interval("ndcg@10") == pytest.approx((0.36 - half, 0.36 + half))
     # Every query gains the same: paired, there is no spread at all.
     assert better.difference_interval == pytest.approx((0.1, 0.1))
-    worse = Row(LEARNERS[2], (_result(1, [0.0, 0.0, 0.0]), _result(2, [0.8, np.nan, 0.4])), base, 0)
+    worse = Row(
+        LEARNERS[2], (_result(1, [0.0, 0.0, 0.0]), _result(2, [0.8, np.nan, 0.4])), base, SETTINGS
+    )
     np.testing.assert_allclose(worse.differences, [0, -0.2, -0.4, 0, np.nan, 0])
     half = 1.96 * np.std([0.0, 0.2, 0.4, 0.0, 0.0], ddof=1) / np.sqrt(5)
     assert worse.difference_interval == pytest.approx((-0.12 - half, -0.12 + half))
@@ -408,8 +413,8 @@ def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(
 ) -> None:
     # 300 queries gain a little, 3 lose much: a mean of two fold means would say "worse".
     large, small = rng.normal(0.02, 0.05, 300), np.full(3, -0.2)
-    base = Row(LEARNERS[0], (_result(1, [0.5] * 300), _result(2, [0.5] * 3)), None, 0)
-    row = Row(LEARNERS[2], (_result(1, 0.5 + large), _result(2, 0.5 + small)), base, 0)
+    base = Row(LEARNERS[0], (_result(1, [0.5] * 300), _result(2, [0.5] * 3)), None, SETTINGS)
+    row = Row(LEARNERS[2], (_result(1, 0.5 + large), _result(2, 0.5 + small)), base, SETTINGS)
     together = np.concatenate([large, small])
     assert row.difference == pytest.approx(together.mean())
     assert row.difference == pytest.approx(row.mean("ndcg@10") - base.mean("ndcg@10"))
@@ -420,11 +425,11 @@ def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(
 
 
 def test_a_table_for_latex() -> None:
-    base = Row(LEARNERS[0], (_result(1, [0.5, 0.25, np.nan] * 20),), None, 0)
-    named = Learner("50% of_all", "lightgbm", boostrank.SDCG())
-    rows = [base, Row(LEARNERS[2], (_result(1, [0.5, 0.0, np.nan] * 20),), base, 0, test="sign")]
-    rows.append(Row(named, (_result(1, [0.75, 0.25, np.nan] * 20),), base, 0, test="sign"))
     settings = replace(SETTINGS, test="sign", metric="ndcg@10", other_metrics=("map",))
+    base = Row(LEARNERS[0], (_result(1, [0.5, 0.25, np.nan] * 20),), None, settings)
+    named = Learner("50% of_all", "lightgbm", boostrank.SDCG())
+    rows = [base, Row(LEARNERS[2], (_result(1, [0.5, 0.0, np.nan] * 20),), base, settings)]
+    rows.append(Row(named, (_result(1, [0.75, 0.25, np.nan] * 20),), base, settings))
     text = latex_table(rows, settings)
     best, middle, worst = [line for line in text.splitlines() if line.endswith(r"\\")][1:]
     half = 1.96 * 0.125 * np.sqrt(40 / 39) / np.sqrt(40)
@@ -448,9 +453,9 @@ def test_holms_correction() -> None:
     assert holm([0.02, 0.03, 0.01]) == pytest.approx([0.04, 0.04, 0.03])
     assert holm([0.6, 0.5]) == [1.0, 1.0]
     assert holm([]) == []
-    base = Row(LEARNERS[0], (_result(1, [0.0] * 8),), None, 0)
+    base = Row(LEARNERS[0], (_result(1, [0.0] * 8),), None, SETTINGS)
     rows = [base] + [
-        Row(learner, (_result(1, [0.1 * i + 0.01 * k for k in range(8)]),), base, 0)
+        Row(learner, (_result(1, [0.1 * i + 0.01 * k for k in range(8)]),), base, SETTINGS)
         for i, learner in enumerate(LEARNERS[1:4])
     ]
     corrected = holm_p_values(rows)
@@ -460,7 +465,7 @@ def test_holms_correction() -> None:
 
 def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
     files = CsvFiles(tmp_path / "new" / "folder")
-    base = Row(LEARNERS[0], (_result(1, [0.25, np.nan]), _result(2, [1 / 3])), None, 0)
+    base = Row(LEARNERS[0], (_result(1, [0.25, np.nan]), _result(2, [1 / 3])), None, SETTINGS)
     files.add(base)
     with files.summary.open(encoding="utf-8") as file:
         (line,) = csv.DictReader(file)

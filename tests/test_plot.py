@@ -17,7 +17,7 @@ from boostrank.lab.bench import Timing
 from boostrank.lab.learners import Learner
 from boostrank.lab.plot import files
 from boostrank.lab.results import FoldResult, Row
-from boostrank.lab.settings import METRICS
+from boostrank.lab.settings import METRICS, Settings
 
 CURVES = {"ours": [0.3, 0.5, 0.4, 0.5], "theirs": [0.2, 0.4]}
 FIGURES = {
@@ -43,7 +43,7 @@ def row(label, values, baseline=None, host="xgboost"):
     figures = dict.fromkeys(METRICS, np.array(values))
     learner = Learner(label, host, label if ":" in label else boostrank.Regression())
     folds = (FoldResult(1, np.array([0.1, 0.2]), 2, np.arange(len(values)), figures, 1.0),)
-    return Row(learner, folds, baseline, 0)
+    return Row(learner, folds, baseline, Settings())
 
 
 BASELINE = row("rank:ndcg", np.linspace(0.4, 0.5, 20))

@@ -51,7 +51,7 @@ def _row(label: str, host: str, objective: Any, better: float, baseline: Row | N
                 importance=np.array([fold, 3.0 * fold]) if host == "lightgbm" else np.zeros(0),
             )
         )
-    return Row(Learner(label, host, objective), tuple(folds), baseline, 0)
+    return Row(Learner(label, host, objective), tuple(folds), baseline, Settings())
 
 
 @pytest.fixture(scope="module")
@@ -184,9 +184,9 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(
             for fold in first.folds * 4
         )
         clear.append((shift, folds))
-    base = Row(first.learner, first.folds * 4, None, 0)
+    base = Row(first.learner, first.folds * 4, None, Settings())
     named = [
-        Row(Learner(f"{shift}", "lightgbm", boostrank.SDCG()), folds, base, 0)
+        Row(Learner(f"{shift}", "lightgbm", boostrank.SDCG()), folds, base, Settings())
         for shift, folds in clear
     ]
     assert [row.verdict for row in named] == ["better", "better", "worse"]
@@ -230,7 +230,10 @@ def test_features_are_shares_of_the_gain(
 
 def test_a_fold_without_splits_has_no_shares(rows: list[Row]) -> None:
     none, some = (replace(rows[0].folds[0], importance=np.array(v)) for v in ([0.0, 0.0], [1, 3]))
-    assert Row(rows[0].learner, (none, some), None, 0).importance.tolist() == [0.125, 0.375]
+    assert Row(rows[0].learner, (none, some), None, Settings()).importance.tolist() == [
+        0.125,
+        0.375,
+    ]
 
 
 def test_figures_are_pictures_with_words(read: _Reader, rows: list[Row]) -> None:
@@ -260,14 +263,14 @@ def test_a_baseline_alone_and_a_test_part_of_one_query(
         figures=dict.fromkeys((*(f"ndcg@{k}" for k in CUTOFFS), *METRICS), np.array([0.5])),
         seconds_per_round=0.001,
     )
-    row = Row(Learner("regression", "xgboost", boostrank.Regression()), (one,), None, 0)
+    row = Row(Learner("regression", "xgboost", boostrank.Regression()), (one,), None, Settings())
     write_report(tmp_path / "r.html", _run(parts, [row]), "boostrank compare")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "the baseline itself" in text
     assert "There are no rows other than the baseline" in text
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text)
     assert text.count("<img") == 1  # the learning curve
-    other = Row(Learner("blend", "xgboost", boostrank.Blend()), (one,), row, 0)
+    other = Row(Learner("blend", "xgboost", boostrank.Blend()), (one,), row, Settings())
     write_report(tmp_path / "r.html", _run(parts, [row, other]), "boostrank compare")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "query by query: mean of the paired differences" in text

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.lab.learners import Learner
-from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
+from boostrank.lab.settings import Settings, sign_of
 from boostrank.lab.stats import SIGNIFICANT, half_width, holm, paired_p_value
 from boostrank.objectives.validation import Floats
 
@@ -60,12 +60,8 @@ class Row:
     folds : tuple of FoldResult
     baseline : Row or None
         None if this row is the baseline.
-    seed : int
-        Seed of the paired test.
-    metric : str, default "ndcg@10"
-        The metric by which rows are compared.
-    test : str, default "randomisation"
-        The paired test; see `paired_p_value`.
+    settings : Settings
+        Those of the comparison.
     p_value : float
         Of the paired test on `metric`, over the test queries of all folds; see `paired_p_value`.
     """
@@ -73,21 +69,8 @@ class Row:
     learner: Learner
     folds: tuple[FoldResult, ...]
     baseline: "Row | None"
-    seed: int
-    metric: str = CHOSEN_BY
-    test: str = "randomisation"
+    settings: Settings
     p_value: float = field(init=False)
-
-    @classmethod
-    def of(
-        cls,
-        learner: Learner,
-        folds: tuple[FoldResult, ...],
-        baseline: "Row | None",
-        settings: Settings,
-    ) -> "Row":
-        """Return a row of a comparison with these settings."""
-        return cls(learner, folds, baseline, settings.seed, settings.metric, settings.test)
 
     def __post_init__(self) -> None:
         p_value = 1.0
@@ -95,10 +78,15 @@ class Row:
             p_value = paired_p_value(
                 self.pooled(self.metric),
                 self.baseline.pooled(self.metric),
-                seed=self.seed,
-                test=self.test,
+                seed=self.settings.seed,
+                test=self.settings.test,
             )
         object.__setattr__(self, "p_value", p_value)
+
+    @property
+    def metric(self) -> str:
+        """The metric by which rows are compared."""
+        return self.settings.metric
 
     @property
     def sign(self) -> int:

@@ -205,7 +205,7 @@ class Run:
             return self._noted(self.failures[-1])
         results = tuple(result for result in known.values() if result is not None)
         baseline = self.rows[0] if self.rows else None
-        self.rows.append(Row.of(learner, results, baseline, self.plan.settings))
+        self.rows.append(Row(learner, results, baseline, self.plan.settings))
         return self._noted(self.rows[-1])
 
     def _noted(self, done: Row | Failure) -> Row | Failure:
