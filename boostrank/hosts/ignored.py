@@ -5,7 +5,7 @@ training warns once, at the innermost line outside boostrank, the hosts and thei
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -27,25 +27,16 @@ OF_LIGHTGBM: Mapping[str, str] = {
     "sigmoid": "LambdaRank(sigma=...)",
     "objective_seed": "the objective's seed=",
 }
-OF_XGBOOST: Mapping[str, str] = {
-    "lambdarank_num_pair_per_sample": "LambdaRank(truncation=...)",
-    "lambdarank_normalization": "LambdaRank(norm=...)",
-    "lambdarank_score_normalization": "LambdaRank(norm=...)",
-    "lambdarank_pair_method": "",
-    "lambdarank_unbiased": "",
-    "lambdarank_bias_norm": "",
-    "ndcg_exp_gain": "",
-}
-#: What XGBoost writes into its configuration if they are not set. Creating a Booster to ask it
-#: would communicate with the other workers of a distributed training.
-XGBOOSTS_DEFAULTS: Mapping[str, str] = {
-    "lambdarank_num_pair_per_sample": "4294967295",
-    "lambdarank_normalization": "1",
-    "lambdarank_score_normalization": "1",
-    "lambdarank_pair_method": "topk",
-    "lambdarank_unbiased": "0",
-    "lambdarank_bias_norm": "1",
-    "ndcg_exp_gain": "1",
+#: What XGBoost writes into its configuration if they are not set, and equivalents. Creating a
+#: Booster to ask it would communicate with the other workers of a distributed training.
+OF_XGBOOST: Mapping[str, tuple[str, str]] = {
+    "lambdarank_num_pair_per_sample": ("4294967295", "LambdaRank(truncation=...)"),
+    "lambdarank_normalization": ("1", "LambdaRank(norm=...)"),
+    "lambdarank_score_normalization": ("1", "LambdaRank(norm=...)"),
+    "lambdarank_pair_method": ("topk", ""),
+    "lambdarank_unbiased": ("0", ""),
+    "lambdarank_bias_norm": ("1", ""),
+    "ndcg_exp_gain": ("1", ""),
 }
 #: LightGBM's other names of parameters that its ranker always sets. LightGBM ignores them, except
 #: those of `n_estimators`, which it prefers, and of `objective`, which it trains instead.
@@ -87,8 +78,9 @@ def cutoffs_are_reported() -> Iterator[None]:
 LEAST_GAIN = 1e-3
 
 
-def _warn_of(names: Iterable[str], host: str, cures: Mapping[str, str], what: Objective) -> None:
-    said = [f"{name} ({cures[name]} here)" if cures.get(name) else name for name in names]
+def _warn_of(ignored: Mapping[str, str], host: str, what: Objective) -> None:
+    """Warn of parameters, with their equivalents."""
+    said = [f"{name} ({cure} here)" if cure else name for name, cure in ignored.items()]
     if said:
         warn(
             f"ignored by boostrank's {what.name}: {', '.join(said)}; only {host}'s own ranking "
@@ -105,20 +97,19 @@ def warn_of_lightgbms(params: Mapping[str, Any], objective: Objective) -> None:
         Those of the Booster.
     objective : Objective
     """
-    ignored = [
-        name
-        for name in OF_LIGHTGBM
+    ignored = {
+        name: cure
+        for name, cure in OF_LIGHTGBM.items()
         if params.get(name) is not None and not (name == "label_gain" and objective.counts_gains)
-    ]
+    }
     metrics = " ".join(str(params[name]) for name in _METRICS if name in params).lower()
     if not _reporting_cutoffs.get() and not any(word in metrics for word in _WITH_CUTOFFS):
-        ignored += [
-            name
+        ignored |= {
+            name: 'feval=boostrank.metric("ndcg@k")'
             for name in EVAL_AT
             if params.get(name) is not None and list(np.ravel(params[name])) != _DEFAULT_CUTOFFS
-        ]
-    cures = {**OF_LIGHTGBM, **dict.fromkeys(EVAL_AT, 'feval=boostrank.metric("ndcg@k")')}
-    _warn_of(ignored, "LightGBM", cures, objective)
+        }
+    _warn_of(ignored, "LightGBM", objective)
 
 
 def warn_of_xgboosts(booster: Any, objective: Objective) -> None:
@@ -132,13 +123,13 @@ def warn_of_xgboosts(booster: Any, objective: Objective) -> None:
     objective : Objective
     """
     given = json.loads(booster.save_config())["learner"]["objective"].get("lambdarank_param", {})
-    ignored = [
-        name
-        for name, usual in XGBOOSTS_DEFAULTS.items()
+    ignored = {
+        name: cure
+        for name, (usual, cure) in OF_XGBOOST.items()
         if given.get(name, usual).partition(".")[0] != usual
         and not (name == "ndcg_exp_gain" and objective.counts_gains)
-    ]
-    _warn_of(ignored, "XGBoost", OF_XGBOOST, objective)
+    }
+    _warn_of(ignored, "XGBoost", objective)
 
 
 def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
