@@ -17,69 +17,39 @@ the width of their 95 % interval over queries.
 """
 
 import argparse
-import os
 import sys
 import warnings
-from pathlib import Path
 
-import lightgbm as lgb
 import numpy as np
+from ranking_sets import ROUNDS, SHARED, curve, folds
 
 import boostrank
-from boostrank.datasets import letor_folds, load_letor, load_letor_parts, make_ranking
+from boostrank.datasets import make_ranking
+from boostrank.lab.models import HOSTS
+from boostrank.lab.settings import Settings
+from boostrank.registry import make_objective
 
-ROUNDS = 300
 SETS = ("synthetic1", "mq2008", "ohsumed")
-# Split into five parts of whole queries.
-WHOLE = {
-    "yandex": ("train.txt.gz",),
-    "lightgbm_example": ("rank.train.gz", "rank.test.gz"),
-    "mslr_sample": ("train.txt.gz", "vali.txt.gz", "test.txt.gz"),
-}
-
-
-def builtins():
-    """Yield what rows are compared with, the baseline first."""
-    yield "lightgbm:lambdarank", "lambdarank"
-    yield "lightgbm:rank_xendcg", "rank_xendcg"
-
-
-def defaults(names):
-    """Yield names and their objectives."""
-    for name in names:
-        needed = {"total_rounds": ROUNDS} if name == "reg-shf-sdcg" else {}
-        yield name, boostrank.objective(name, **needed)
+#: What rows are compared with, the baseline first.
+BUILTINS = {f"lightgbm:{name}": name for name in HOSTS["lightgbm"].builtins}
 
 
 def splits(name):
     """Return pairs of training and validation data."""
-    root = Path(os.environ.get("BOOSTRANK_DATA", "../shared/data"))
-    if name.startswith("synthetic"):
-        noise, _, queries = name.removeprefix("synthetic").partition("x")
-        data = make_ranking(int(queries or 1500), 20, n_features=20, noise=float(noise), seed=3)
-        return [tuple(data.split(2, seed=3))]
-    if name in WHOLE:
-        parts = load_letor([root / name / file for file in WHOLE[name]]).split(5, seed=1)
-    else:
-        parts = load_letor_parts([root / name / f"S{n}.txt.gz" for n in range(1, 6)])
-    return [(fold.train, fold.validation) for fold in letor_folds(parts)]
+    if not name.startswith("synthetic"):
+        return [(fold.train, fold.validation) for fold in folds(name, 1)]
+    noise, _, queries = name.removeprefix("synthetic").partition("x")
+    data = make_ranking(int(queries or 1500), 20, n_features=20, noise=float(noise), seed=3)
+    return [tuple(part.shuffle_within_queries(1) for part in data.split(2, seed=3))]
 
 
-def curve(objective, train, valid, rate, seed):
+def trained(objective, train, valid, rate, seed):
     """Return NDCG@10 of every validation query after every tenth tree."""
     if not isinstance(objective, str):
         objective = objective.replace(seed=seed)
-    params = {
-        "objective": objective, "metric": "None", "verbosity": -1, "num_threads": 1, "seed": seed,
-        "num_leaves": 15, "min_data_in_leaf": 20, "feature_fraction": 0.8, "learning_rate": rate,
-    }  # fmt: skip
-    booster = lgb.train(params, lgb.Dataset(train.X, train.y, group=train.group), ROUNDS)
-    scores, figures = np.zeros(len(valid.y)), []
-    for begin in range(0, ROUNDS, 10):
-        scores += booster.predict(valid.X, start_iteration=begin, num_iteration=10, raw_score=True)
-        measured = boostrank.evaluate(scores, valid.y, valid.group, ("ndcg@10",), per_query=True)
-        figures.append(measured["ndcg@10"])
-    return np.array(figures)
+    settings = Settings(rounds=ROUNDS, learning_rate=rate, seed=seed)
+    model, _ = HOSTS["lightgbm"].train(objective, train, settings, SHARED["lightgbm"])
+    return curve(model, valid)
 
 
 def main():
@@ -93,14 +63,12 @@ def main():
     given = parser.parse_args()
     print("set,objective,best,all,best_gain,best_half,all_gain,all_half", flush=True)
     for data in given.sets:
-        parts = [
-            (train.shuffle_within_queries(1), valid.shuffle_within_queries(1))
-            for train, valid in splits(data)
-        ]
+        parts = splits(data)
         baseline = None
-        for name, objective in (*builtins(), *defaults(given.objectives)):
+        ours = {name: make_objective(name, {}, ROUNDS) for name in given.objectives}
+        for name, objective in (BUILTINS | ours).items():
             of_parts = [
-                [curve(objective, *part, given.rate, seed) for part in parts]
+                [trained(objective, *part, given.rate, seed) for part in parts]
                 for seed in given.seeds
             ]
             of_seeds = np.array([np.concatenate(figures, axis=1) for figures in of_parts])
