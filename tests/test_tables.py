@@ -146,8 +146,9 @@ def test_whole_floats_are_ids_and_ids_of_two_kinds_are_refused() -> None:
 
 def test_scattered_queries_are_grouped_with_a_warning() -> None:
     frame = pd.DataFrame({"qid": [5, 3, 5, 3], "label": [0, 1, 2, 3], "a": [0.0, 1.0, 2.0, 3.0]})
-    with pytest.warns(UserWarning, match="rows are grouped by 'qid'"):
+    with pytest.warns(UserWarning, match="rows are grouped by 'qid'") as said:
         data = from_frame(frame)
+    assert said[0].filename == __file__
     assert data.qid.tolist() == [5, 5, 3, 3]
     assert data.X[:, 0].tolist() == data.y.tolist() == [0, 2, 1, 3]
 

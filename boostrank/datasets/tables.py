@@ -3,7 +3,6 @@
 import difflib
 import os
 import re
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from boostrank.datasets.frames import Table, is_unnamed
 from boostrank.datasets.ids import check_ids, is_missing, join_ids
 from boostrank.datasets.letor import check_sizes_next_to, load_letor_parts
 from boostrank.datasets.ranking_data import RankingData, check_feature, check_label
-from boostrank.messages import TABLES, needs
+from boostrank.messages import TABLES, needs, warn
 from boostrank.objectives.validation import Floats, check_choice
 
 # A number as programs write it: 007 is a name.
@@ -296,10 +295,9 @@ def _without_index(table: Table, columns: Columns) -> list[Any]:
                 f"{table.where()}column {table.names.index(name) + 1} has no name; name it, or "
                 f"drop it as {str(name)!r}"
             )
-        warnings.warn(
+        warn(
             f"{table.where()}column {table.names.index(name) + 1} has no name and only numbers the "
-            "rows, or is empty: it is left out",
-            stacklevel=2,
+            "rows, or is empty: it is left out"
         )
     return [name for name in table.names if str(name) not in columns.own and name not in unnamed]
 
@@ -412,10 +410,9 @@ def features_of_table(
     else:
         chosen = {name: name for name in _without_index(table, columns)}
         if names:
-            warnings.warn(
+            warn(
                 f"{table.where()}no column has the name of a feature of the model: its "
-                f"{len(chosen)} columns are taken in their order",
-                stacklevel=2,
+                f"{len(chosen)} columns are taken in their order"
             )
     cure = "the model's features are numbers"
     return np.column_stack(
@@ -503,8 +500,5 @@ def _grouped(ids: npt.NDArray[Any], name: str) -> npt.NDArray[np.intp]:
     _, first, query = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first[query], kind="stable")
     if not (order == np.arange(len(order))).all():
-        warnings.warn(
-            f"rows are grouped by {name!r}: the documents of a query were not contiguous",
-            stacklevel=2,
-        )
+        warn(f"rows are grouped by {name!r}: the documents of a query were not contiguous")
     return order

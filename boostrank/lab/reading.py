@@ -1,6 +1,5 @@
 """Reads what a user compares, tunes or trains on: files, frames, arrays, or embedded data."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -24,6 +23,7 @@ from boostrank.datasets.tables import (
 )
 from boostrank.lab.folds import Folds, forward_rotation, given_folds, rotation, warn_of_order
 from boostrank.lab.model import FileModel
+from boostrank.messages import warn
 from boostrank.objectives.validation import Floats, check_choice
 
 Ids = tuple[Any, Any]  # of the queries and the documents
@@ -69,10 +69,9 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
     # As `load_letor` names features that are numbered from 0.
     from_0 = names == [str(number) for number in range(model.n_features)]
     if names and not from_0:
-        warnings.warn(
+        warn(
             "the features of the model have names, those of svmlight files only numbers: they are "
-            "taken in their order",
-            stacklevel=2,
+            "taken in their order"
         )
     absent = np.nan if model.absent_is_missing else 0.0
     first = 0 if from_0 else 1
