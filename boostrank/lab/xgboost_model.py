@@ -24,7 +24,7 @@ from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
 from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
 from boostrank.lab.model import FileModel, Stopping, features
-from boostrank.lab.settings import Settings, sign_of
+from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
 from boostrank.objectives.validation import Floats
@@ -96,16 +96,10 @@ class XGBoostModel(FileModel):
         history: dict[str, Any] = {}
         if stopping is not None:
             check_stopping(params)
-            callbacks.append(
-                xgboost.callback.EarlyStopping(
-                    rounds=stopping.patience,
-                    maximize=sign_of(settings.metric) > 0,
-                )
-            )
-            matrix = _training_matrix(stopping.data, params, ref=dataset)
+            callbacks.append(xgboost.callback.EarlyStopping(rounds=stopping.patience))
             params = params | {"disable_default_eval_metric": 1}
             valid = {
-                "evals": [(matrix, "valid")],
+                "evals": [(_training_matrix(stopping.data, params, dataset), "valid")],
                 "custom_metric": metric(settings.metric, **settings.rules),
                 "evals_result": history,
                 "verbose_eval": False,
