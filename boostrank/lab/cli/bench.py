@@ -138,7 +138,7 @@ def _print_and_write(console: Console, path: Path, rows: Iterable[Any], kind: ty
         append(path, as_csv([[getattr(row, name) for name in names]]))
         lines.append([_cell(getattr(row, name)) for name in headings])
     # No column of a benchmark may be left out: names are wrapped instead.
-    print_table(console, headings, lines, least=len(headings))
+    print_table(console, headings, lines, least=len(headings), written=path)
 
 
 def _cell(value: Any) -> str:

@@ -318,12 +318,8 @@ def _print(run: Run, written: list[Path]) -> None:
     metrics = run.plan.settings.metrics
     corrected = holm_p_values(run.rows)
     lines = [comparison_line(row, metrics, corrected) for row in best_first(run.rows)]
-    hidden = print_table(console, comparison_headings(metrics), lines, least=HEADINGS_KEPT)
-    if hidden:
-        print_note(
-            console,
-            f"Not shown in {console.width} columns: {', '.join(hidden)}; see {run.paths[0]}.",
-        )
+    headings = comparison_headings(metrics)
+    print_table(console, headings, lines, least=HEADINGS_KEPT, written=run.paths[0])
     for failure in run.failures:
         print_note(console, f"Failed: {failure.learner}: {failure.error}")
     for subject, text in comparison_in_words(run.plan, run.rows).items():

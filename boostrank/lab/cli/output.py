@@ -5,6 +5,7 @@ import math
 import os
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -38,9 +39,14 @@ def make_console() -> Console:
 
 
 def print_table(
-    console: Console, headings: Sequence[str], rows: Sequence[Sequence[str]], *, least: int
-) -> list[str]:
-    """Print a table in Markdown, and never cut a number.
+    console: Console,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    least: int,
+    written: Path,
+) -> None:
+    """Print a table in Markdown, and never cut a number; say which columns found no room.
 
     Parameters
     ----------
@@ -51,11 +57,8 @@ def print_table(
     rows : sequence of sequence of str
     least : int
         How many columns are always printed, however narrow the terminal is.
-
-    Returns
-    -------
-    list of str
-        Headings of the columns for which the terminal is too narrow.
+    written : Path
+        The file that has all columns.
     """
     # Two spaces and a border around the longest cell, and one more border.
     widths = [max(map(len, column)) + 3 for column in zip(headings, *rows, strict=True)]
@@ -73,7 +76,9 @@ def print_table(
     console.width = max(terminal, name + 3 + sum(widths[1:shown]) + 1)
     console.print(table, crop=False)
     console.width = terminal
-    return list(headings[shown:])
+    if shown < len(headings):
+        hidden = ", ".join(headings[shown:])
+        print_note(console, f"Not shown in {terminal} columns: {hidden}; see {written}.")
 
 
 def print_note(console: Console, text: str, indent: int = 0) -> None:

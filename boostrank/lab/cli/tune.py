@@ -154,12 +154,7 @@ def tune(
     how = f"forward in time, gap {gap}" if forward else counted(repeats, "repeat", "repeats")
     console = make_console()
     headings, lines = _table(tuned, tuned[0].metric)
-    hidden = print_table(console, headings, lines, least=4)
-    if hidden:
-        left_out = ", ".join(hidden)
-        print_note(
-            console, f"Not shown in {console.width} columns: {left_out}; see {out / search.TRIALS}."
-        )
+    print_table(console, headings, lines, least=4, written=out / search.TRIALS)
     print_note(
         console,
         f"Data: {source}; {counted(len(read.group), 'query', 'queries')}, documents "
