@@ -153,14 +153,19 @@ class Ranking:
         #: The last position of each document's run of ties; its own where ties keep their order.
         self.end = position
         if rules.average_ties:
-            new = np.ones(len(scores), dtype=np.bool_)
-            ranked = scores[order]
-            new[1:] = (ranked[1:] != ranked[:-1]) | (self.query[1:] != self.query[:-1])
-            self._run = np.cumsum(new) - 1
+            self._run = self._runs(scores[order])
             self._length = np.bincount(self._run)
             self.end = (np.cumsum(self._length) - 1)[self._run]
         #: Probability that the document at each position is relevant: 0 or 1 without ties.
         self.expected_relevant = self._expected(self.relevant)
+
+    def _runs(self, *columns: Floats) -> Integers:
+        """Return the run of each document: neighbours in a query with the same values."""
+        new = np.ones(len(self.query), dtype=np.bool_)
+        new[1:] = self.query[1:] != self.query[:-1]
+        for values in columns:
+            new[1:] |= values[1:] != values[:-1]
+        return np.cumsum(new) - 1
 
     def _expected(self, values: Floats) -> Floats:
         """Means over runs of ties."""
@@ -212,10 +217,7 @@ class Ranking:
     def mid_ranks(self, values: Floats) -> Floats:
         """Rank of each document, the smallest value first; the mean rank for equal values."""
         order = _best_first(-values, self.boundaries)
-        ranked = values[order]
-        new = np.ones(len(values), dtype=np.bool_)
-        new[1:] = (ranked[1:] != ranked[:-1]) | (self.query[1:] != self.query[:-1])
-        run = np.cumsum(new) - 1
+        run = self._runs(values[order])
         means = np.bincount(run, self.rank) / np.bincount(run)
         ranks = np.empty(len(values))
         ranks[order] = means[run]
@@ -226,13 +228,10 @@ class Ranking:
         """Numbers of pairs of each query, by whether scores and labels agree."""
         order = np.lexsort((self.scores, self.labels, self.query))
         scores, labels = self.scores[order], self.labels[order]
-        same = self.query[1:] == self.query[:-1]
-        tied_labels = same & (labels[1:] == labels[:-1])
-        ranked = self.scores[_best_first(self.scores, self.boundaries)]
         all_pairs = self.sizes * (self.sizes - 1.0) / 2.0
-        n_labels = self._tied_pairs(tied_labels)
-        n_scores = self._tied_pairs(same & (ranked[1:] == ranked[:-1]))
-        n_both = self._tied_pairs(tied_labels & (scores[1:] == scores[:-1]))
+        n_labels = self._tied_pairs(labels)
+        n_scores = self._tied_pairs(self.scores[_best_first(self.scores, self.boundaries)])
+        n_both = self._tied_pairs(labels, scores)
         return Pairs(
             _discordant(scores, self.boundaries),
             all_pairs - n_labels,
@@ -240,9 +239,9 @@ class Ranking:
             all_pairs - n_labels - n_scores + n_both,
         )
 
-    def _tied_pairs(self, same: npt.NDArray[np.bool_]) -> Floats:
-        """Count the pairs inside runs of neighbours that are the `same`, per query."""
-        run = np.cumsum(np.append(True, ~same)[: len(self.query)])
+    def _tied_pairs(self, *columns: Floats) -> Floats:
+        """Count the pairs inside runs of neighbours with the same values, per query."""
+        run = self._runs(*columns)
         length = np.bincount(run)[run].astype(np.float64)
         return self.total((length - 1.0) / 2.0)
 
