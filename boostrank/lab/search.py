@@ -497,7 +497,7 @@ def _check_same(study: "optuna.Study", fingerprint: str, out: Path) -> None:
         )
 
 
-def write_trials(path: Path, tuned: Sequence[Tuned], metric: str = CHOSEN_BY) -> None:
+def write_trials(path: Path, tuned: Sequence[Tuned]) -> None:
     """Write all trials as CSV, with normal 95 % intervals.
 
     Differences are from the defaults of the same learner, over the queries of all folds.
@@ -506,8 +506,7 @@ def write_trials(path: Path, tuned: Sequence[Tuned], metric: str = CHOSEN_BY) ->
     ----------
     path : Path
     tuned : sequence of Tuned
-    metric : str, default "ndcg@10"
-        The heading of the figures.
+        At least one; all with the same metric.
 
     Raises
     ------
@@ -517,7 +516,7 @@ def write_trials(path: Path, tuned: Sequence[Tuned], metric: str = CHOSEN_BY) ->
     ends = ("", "_low", "_high")
     header = [
         *("learner", "trial", "pruned", "rounds"),
-        *(f"{what}{end}" for what in (metric, "difference") for end in ends),
+        *(f"{what}{end}" for what in (tuned[0].metric, "difference") for end in ends),
         "params",
     ]
     lines: list[list[Any]] = [header]

@@ -141,7 +141,7 @@ def tune(
                         done=lambda _: progress.advance(task),
                     )
                 )
-                search.write_trials(out / search.TRIALS, tuned, tuned[0].metric)
+                search.write_trials(out / search.TRIALS, tuned)
     except KeyboardInterrupt:
         typer.echo(
             f"boostrank: interrupted; {progress.tasks[0].completed:g} of {len(chosen) * trials} "
@@ -153,7 +153,7 @@ def tune(
 
     how = f"forward in time, gap {gap}" if forward else counted(repeats, "repeat", "repeats")
     console = make_console()
-    headings, lines = _table(tuned, tuned[0].metric)
+    headings, lines = _table(tuned)
     print_table(console, headings, lines, least=4, written=out / search.TRIALS)
     print_note(
         console,
@@ -185,9 +185,9 @@ def _choose_learners(objective: list[str], hosts: list[str], rounds: int) -> lis
     return chosen + [Learner(label, host, made) for label, made in ours for host in hosts]
 
 
-def _table(tuned: list[search.Tuned], metric: str) -> tuple[list[str], list[list[str]]]:
+def _table(tuned: list[search.Tuned]) -> tuple[list[str], list[list[str]]]:
     """Return headings and cells: each learner's defaults and best, against the first one's best."""
-    headings = ["learner", "trial", metric.upper(), "difference", "rounds", "95 %"]
+    headings = ["learner", "trial", tuned[0].metric.upper(), "difference", "rounds", "95 %"]
     lines = []
     for one in tuned:
         for what, trial in (("defaults", one.default), (f"best, {one.best.number}", one.best)):
