@@ -21,6 +21,7 @@ from boostrank.objectives.validation import (
     check_choice,
     check_count,
     check_positive,
+    check_seed,
 )
 
 #: Reported for every learner, next to the metric that chooses the best round.
@@ -104,8 +105,7 @@ class Settings:
         cores: int = vars(numba.config)["NUMBA_NUM_THREADS"]
         if self.threads > cores:
             raise ValueError(f"threads must be at most {cores} on this machine, got {self.threads}")
-        if self.seed < 0:
-            raise ValueError(f"seed must not be negative, got {self.seed}")
+        check_seed(self.seed)
         check_choice("convention", self.convention, CONVENTIONS)
         check_choice("test", self.test, TESTS)
         if self.gain is not None:
