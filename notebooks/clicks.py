@@ -24,8 +24,7 @@ import numpy as np
 import xgboost as xgb
 from boostrank.objectives.validation import Floats
 from matplotlib import pyplot as plt
-from ranking_sets import folds, ndcg
-from scipy.stats import t
+from ranking_sets import folds, half_width, ndcg
 
 import boostrank
 from boostrank import Unbiased, plot
@@ -165,7 +164,7 @@ def cell(name: str, model: str, eta: float, row: str, seeds: list[int]) -> str:
     if row.startswith("naive"):
         return f"{values.mean():.4f}".removeprefix("0")
     less = values - naive
-    half = t.ppf(0.975, len(less) - 1) * less.std(ddof=1) / np.sqrt(len(less))
+    half = half_width(less)
     gap = less.mean() / (sky - naive).mean()
     share = "" if row.startswith("skyline") else f", {gap:.0%}"
     return f"{less.mean():+.4f} ± {half:.4f}{share}".replace("0.", ".")

@@ -16,7 +16,7 @@ from dataclasses import replace
 import catboost
 import numpy as np
 from boostrank.objectives.validation import Floats, Integers
-from ranking_sets import SHARED, folds, half_width, ndcg
+from ranking_sets import SHARED, curve, folds, half_width
 
 from boostrank import LambdaRank, Preferences
 from boostrank.datasets import RankingData
@@ -25,7 +25,7 @@ from boostrank.lab.rivals import TRAINERS, CatBoostModel
 from boostrank.lab.settings import Settings
 
 SETS = ("ohsumed", "mq2008")
-ROUNDS, STEP = 200, 10
+ROUNDS = 200
 ROWS = {
     "ranknet, LightGBM": ("lightgbm", "ranknet"),
     "ranknet, XGBoost": ("xgboost", "ranknet"),
@@ -68,13 +68,9 @@ def trained(host: str, loss: str, data: RankingData, pairs: Integers, seed: int)
 
 def best(model: Model, validation: RankingData, test: RankingData) -> Floats:
     """Return NDCG@10 of the test queries after the round that is best on the validation part."""
-
-    def measured(part: RankingData, rounds: int) -> Floats:
-        return ndcg(model.predict(part.X, rounds), part)
-
-    marks = range(STEP, ROUNDS + 1, STEP)
-    values = [np.nanmean(measured(validation, min(mark, model.n_trees))) for mark in marks]
-    return measured(test, min(marks[int(np.argmax(values))], model.n_trees))
+    # Marks beyond the last tree repeat its value: the first of them counts.
+    at = np.argmax(np.nanmean(curve(model, validation), axis=1))
+    return np.asarray(curve(model, test)[at])
 
 
 def models(name: str, seed: int) -> Iterator[tuple[str, str, Floats]]:
@@ -117,7 +113,7 @@ def main() -> None:
                 less = (ours - rival)[~np.isnan(ours)]
                 cell = f"{np.nanmean(ours):.4f}"
                 if row != RIVAL:
-                    cell += f" ({less.mean():+.4f} ± {half_width(less[None])[0]:.4f})"
+                    cell += f" ({less.mean():+.4f} ± {half_width(less):.4f})"
                 cells.append(cell)
             print(f"| {row} | {' | '.join(cells)} |", flush=True)
 
