@@ -179,10 +179,15 @@ def test_a_new_booster_starts_at_round_one(data):
     assert [each() for each in gone] == [None] * 3
 
 
-def test_a_trained_booster_does_not_keep_its_data(data):
+@pytest.mark.parametrize(
+    "objective",
+    [boostrank.SDCG(), boostrank.Preferences("ranknet", [(0, 1)])],
+    ids=lambda objective: objective.name,
+)
+def test_a_trained_booster_does_not_keep_its_data(objective, data):
     X, y, group = data
-    dataset = lgb.Dataset(X, y, group=group)
-    booster = lgb.train({**LIGHTGBM, "objective": boostrank.SDCG()}, dataset, 2)
+    dataset = lgb.Dataset(X, y > 0, group=group)
+    booster = lgb.train({**LIGHTGBM, "objective": objective}, dataset, 2)
     gone = weakref.ref(dataset)
     del dataset
     assert gone() is None

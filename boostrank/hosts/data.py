@@ -75,7 +75,7 @@ def read(data: Any) -> HostData:
         if len(group) == 0 and data.used_indices is not None:
             # A subset of a Dataset from a file: LightGBM looks for the queries of the whole before
             # it has read them.
-            rows, whole = rows_of_fold(data)
+            rows, whole = rows_of_fold(data), whole_of(data)
             sizes = whole.get_group()
             query = np.repeat(np.arange(len(sizes)), sizes)[rows]
             group = np.asarray(np.unique(query, return_counts=True)[1])
@@ -118,8 +118,15 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
     _check_subset(booster.train_set)
 
 
-def rows_of_fold(data: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
-    """Return which rows of a whole LightGBM Dataset a Dataset has, and the whole one.
+def whole_of(data: Any) -> Any:
+    """Return the whole LightGBM Dataset of which a Dataset has some or all rows."""
+    while data.used_indices is not None:
+        data = data.reference
+    return data
+
+
+def rows_of_fold(data: Any) -> npt.NDArray[np.int64] | None:
+    """Return which rows of a whole LightGBM Dataset a Dataset has.
 
     Parameters
     ----------
@@ -127,16 +134,15 @@ def rows_of_fold(data: Any) -> tuple[npt.NDArray[np.int64] | None, Any]:
 
     Returns
     -------
-    rows : int64 array (n_docs,) or None
+    int64 array (n_docs,) or None
         None: all rows.
-    whole : lightgbm.Dataset
     """
     rows = None
     while data.used_indices is not None:
         used = np.asarray(data.used_indices, dtype=np.int64)
         rows = used if rows is None else used[rows]
         data = data.reference
-    return rows, data
+    return rows
 
 
 def settle_dart(booster: Any) -> None:

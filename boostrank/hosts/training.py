@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from boostrank.hosts.collective import workers_of
-from boostrank.hosts.data import Host, rows_of_fold
+from boostrank.hosts.data import Host, rows_of_fold, whole_of
 from boostrank.hosts.undocumented import training_booster, xgboost_cross_validates
 from boostrank.objectives.validation import Floats, Integers
 from boostrank.objectives.view import Subset, View
@@ -62,7 +62,11 @@ class Training:
         The rows are None if they are all, and both are without a LightGBM Booster.
         """
         data = getattr(self.booster, "train_set", None)
-        return (None, None) if data is None else self.once(data, lambda: rows_of_fold(data))
+        if data is None:
+            return None, None
+        # The Booster outlives its data, so only the rows are kept.
+        rows = self.once(("rows", weakref.ref(data)), lambda: rows_of_fold(data))
+        return rows, whole_of(data)
 
     @property
     def is_distributed(self) -> bool:
