@@ -270,6 +270,7 @@ class Preferences(Around):
         of_pair, _, _, query = self._of_pairs(scores, labels, boundaries)
         loss += np.bincount(query, of_pair, len(loss))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _grad_hess(
         self,
         scores: Floats,

@@ -472,9 +472,12 @@ def test_the_regularized_preset_gives_way_to_params(tmp_path: Path) -> None:
     given = tmp_path / "host.json"
     given.write_text('{"lightgbm": {"feature_fraction": 0.3}}', encoding="utf-8")
     params = with_preset("regularized", read_params(given, ["lightgbm"]))
-    assert params["lightgbm"] == {"extra_trees": True, "feature_fraction": 0.3}
+    own = {name: REGULARIZED["lightgbm"][name] for name in ("extra_trees", "path_smooth")}
+    assert params["lightgbm"] == {**own, "num_leaves": 31, "feature_fraction": 0.3}
     assert params["xgboost"].items() < REGULARIZED["xgboost"].items()
-    assert "max_leaves" not in params["xgboost"]  # --leaves sets it
+    assert "learning_rate" not in params["xgboost"]  # --learning-rate sets it
+    leaves = with_preset("regularized", {}, 7)
+    assert not {"num_leaves", "max_leaves"} & (set(leaves["lightgbm"]) | set(leaves["xgboost"]))
     assert with_preset(None, {}) == {}
 
 

@@ -31,7 +31,6 @@ from boostrank.lab.cli.options import (
     KeepOrder,
     Label,
     LearningRate,
-    Leaves,
     MinDocs,
     Params,
     Qid,
@@ -150,7 +149,13 @@ def compare(
         ),
     ] = False,
     learning_rate: LearningRate = Settings.learning_rate,
-    leaves: Leaves = Settings.leaves,
+    leaves: Annotated[
+        int | None,
+        typer.Option(
+            help=f"Leaves per tree; by default {Settings.leaves}, or the preset's.",
+            rich_help_panel=TREES,
+        ),
+    ] = None,
     min_docs: MinDocs = Settings.min_docs,
     threads: Threads = Settings.threads,
     seed: Seed = Settings.seed,
@@ -220,7 +225,7 @@ def compare(
     settings = Settings(
         rounds=rounds,
         learning_rate=learning_rate,
-        leaves=leaves,
+        leaves=Settings.leaves if leaves is None else leaves,
         min_docs=min_docs,
         threads=threads,
         seed=seed,
@@ -230,7 +235,7 @@ def compare(
         metric=first,
         other_metrics=others,
         test=test,
-        params=with_preset(preset, read_params(params, own_hosts or ())),
+        params=with_preset(preset, read_params(params, own_hosts or ()), leaves),
     )
     named = parse_objectives(objective or [], rounds)
     check_gap(forward, gap)
@@ -269,7 +274,10 @@ def compare(
         raise typer.Exit(INTERRUPTED) from None
 
     trained_on = ",".join(dict.fromkeys(learner.host for learner in plan.queue))
-    command = command_line(context, hosts=trained_on, metric=metric or plan.settings.metric)
+    spelled: dict[str, object] = {"metric": metric or plan.settings.metric}
+    if preset is None:
+        spelled["leaves"] = settings.leaves
+    command = command_line(context, hosts=trained_on, **spelled)
     written = write_files(out, run, command)
     if json_:
         _print_as_json(run, command)

@@ -43,17 +43,22 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def with_preset(preset: str | None, params: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def with_preset(
+    preset: str | None, params: dict[str, dict[str, Any]], leaves: int | None = None
+) -> dict[str, dict[str, Any]]:
     """Return the hosts' parameters on top of those of ``--preset regularized``.
 
-    Parameters of the preset that have an option of their own, such as ``--leaves``, are left out.
+    Parameters of the preset that have an option of their own, such as ``--learning-rate``, are left
+    out, and the leaves if they are given.
     """
     if preset is None:
         return params
     check_choice("preset", preset, PRESETS)
     chosen = {}
     for host, model in TRAINERS.items():
-        options = model.shared(Settings())
+        options = set(model.shared(Settings()))
+        if leaves is None:
+            options -= {"num_leaves", "max_leaves"}
         own = presets.REGULARIZED.get(host, {})
         chosen[host] = {name: value for name, value in own.items() if name not in options}
     return {host: {**own, **params.get(host, {})} for host, own in chosen.items()}
