@@ -14,6 +14,8 @@ Examples
 >>> params = presets.REGULARIZED["lightgbm"] | {"objective": objective, "metric": "None"}
 >>> params["extra_trees"]
 True
+>>> from boostrank.lightgbm import LGBMRanker
+>>> ranker = LGBMRanker(n_estimators=300, **presets.REGULARIZED["lightgbm"])
 """
 
 from collections.abc import Mapping
