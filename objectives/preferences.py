@@ -129,14 +129,16 @@ def _write_swaps(
         place = np.empty(b - a, dtype=np.int64)
         for rank in range(b - a):
             place[order[rank]] = rank
-        swaps, equal = p.swaps, all_equal(p.labels[a:b])
+        swaps = p.swaps
+        for t in range(pairs[q], pairs[q + 1]):
+            if 0 < swaps.truncation <= min(place[p.winner[t] - a], place[p.loser[t] - a]):
+                weight[t] = 0.0
+        if all_equal(p.labels[a:b]):
+            continue
         change = swaps_of(swaps.target, swaps.truncation, swaps.discount, gains[a:b], order)
         for t in range(pairs[q], pairs[q + 1]):
             i, j = place[p.winner[t] - a], place[p.loser[t] - a]
-            if 0 < swaps.truncation <= min(i, j):
-                weight[t] = 0.0
-            elif not equal:
-                weight[t] *= swap_weight(swaps, change, min(i, j), max(i, j))
+            weight[t] *= swap_weight(swaps, change, min(i, j), max(i, j))
 
 
 @dataclass(frozen=True)
