@@ -16,19 +16,23 @@ from boostrank.hosts.features import (
     LIGHTGBM,
     HostRules,
     Trained,
-    category_columns,
     check_renaming,
     like_training,
     nothing_to_split,
     read_features,
+    trained_on,
 )
 from boostrank.hosts.ignored import EVAL_AT, OTHER_NAMES, cutoffs_are_reported
 from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import lightgbm_categories, read_booster
-from boostrank.hosts.stopping import first_stop, rounds_in, waiting_lightgbm, warn_of_cut
+from boostrank.hosts.stopping import (
+    EARLY_STOPPING,
+    first_stop,
+    rounds_in,
+    waiting_lightgbm,
+    warn_of_cut,
+)
 from boostrank.objectives import Objective
-
-_STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change")
 
 
 def _eval_set(evals: list[rankers.Rows]) -> dict[str, Any]:
@@ -73,7 +77,9 @@ def _booster(model: Any) -> lightgbm.Booster | None:
 
 def _trained(booster: lightgbm.Booster, model: Any = None) -> Trained:
     """Describe the features of a booster, and of the ranker that may know more of it."""
-    categories = lightgbm_categories(booster, getattr(model, "_category_columns", None))
+    categories = getattr(model, "_categories", None)  # also those that are ordered
+    if categories is None:
+        categories = lightgbm_categories(booster)
     return Trained(tuple(booster.feature_name()), booster.num_feature(), categories=categories)
 
 
@@ -218,7 +224,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 eval_set, eval_X, eval_y, eval_group, eval_qid, eval_sample_weight, eval_init_score
             ),
             sort=sort,
-            domain=rankers.label_domain(rankers.objective_of(self)),
+            domain=rankers.objective_of(self).contract.labels,
             rules=self._rules,
             continued=None if start is None else _trained(start, init_model),
         )
@@ -279,7 +285,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         done = 0 if init_model is None else init_model.current_iteration()
         # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
         objective = rankers.objective_for_fit(rankers.objective_of(self), self.n_estimators, done)
-        stopping = next((name for name in _STOPPING if params.get(name)), None)
+        stopping = next((name for name in EARLY_STOPPING if params.get(name)), None)
         if stopping is not None and first_stop(objective) > 1:
             raise ValueError(
                 f"{stopping} would end the training of {objective.name} before the second of its "
@@ -313,7 +319,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 raise ValueError(reason) from error
             raise
         self._n_docs, self._done = len(train.y), done
-        self._category_columns = category_columns(train.X)
+        self._categories = trained_on(train.X, self._rules).categories
         trained = rounds_in(self.evals_result_, self.n_estimators)
         warn_of_cut(objective, done + trained, done + self.n_estimators)
         return self
@@ -335,7 +341,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
 
     @staticmethod
     def _without_stopping(params: dict[str, Any]) -> dict[str, Any]:
-        return params | {name: None for name in _STOPPING if name in params}
+        return params | {name: None for name in EARLY_STOPPING if name in params}
 
     @property
     def _chosen_rounds(self) -> int:

@@ -263,7 +263,7 @@ class XGBRanker(xgboost.XGBRanker):
             (X, y, group, qid, sample_weight, base_margin),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
             sort=sort,
-            domain=rankers.label_domain(rankers.objective_of(self)),
+            domain=rankers.objective_of(self).contract.labels,
             rules=self._rules,
             continued=None if start is None else _trained(start, xgb_model),
         )

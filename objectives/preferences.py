@@ -80,7 +80,7 @@ def _logistic(x: Floats) -> tuple[Floats, Floats, Floats]:
     return np.maximum(-x, 0.0) + np.log1p(e), np.where(x >= 0.0, above, below), above * below
 
 
-def _of_pairs(inner: Any, margins: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
+def _unweighted(inner: Any, margins: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
     """Return f, -f' and the curvature of every pair, before weights."""
     if isinstance(inner, RankNet | LambdaRank):
         sigma: Any = inner.sigma  # in a round, a schedule has become a number
@@ -259,7 +259,7 @@ class Preferences(Around):
         if normed:
             tied = ~differ(scores, boundaries)
             weight = weight / np.where(tied[query], 1.0, inner.offset + np.abs(x))
-        values = np.array([weight * each for each in _of_pairs(inner, pairs.margin, x)])
+        values = np.array([weight * each for each in _unweighted(inner, pairs.margin, x)])
         if normed:
             total = 2.0 * np.bincount(query, values[1], n)  # L
             share = np.log1p(total) / np.where(total > 0.0, math.log(2.0) * total, 1.0)

@@ -16,6 +16,8 @@ from boostrank.datasets.ids import is_missing
 from boostrank.datasets.ranking_data import check_feature, check_label
 from boostrank.messages import TABLES, needs, warn
 
+# What a category may be. Truth values are integers to Python.
+_KINDS = ((str, "text"), (bool | np.bool_, "bool"), (Integral, "integer"), (Real, "number"))
 # What pandas, polars and Arrow call the columns that both hosts read as numbers.
 _NUMBERS = frozenset(
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
@@ -253,12 +255,6 @@ def check_renaming(X: Any, names: Any, rules: HostRules) -> None:
             "feature_name has the names of the columns of X in another order, so that a model "
             "would take one column for another: leave it out, or rename the columns of X"
         )
-
-
-def category_columns(X: Any) -> list[int]:
-    """Return the places of the columns of a frame of pandas that are categories."""
-    types = X.dtypes if _has(X, "iloc") else ()
-    return [place for place, dtype in enumerate(types) if _is_category(dtype, pandas=True)]
 
 
 def omits(X: Any) -> bool:
@@ -657,8 +653,7 @@ def _check_like(name: Any, known: Sequence[Any], now: Sequence[Any]) -> None:
 
 
 def _kind(value: Any) -> str:
-    kinds = {str: "text", bool | np.bool_: "bool", Integral: "integer", Real: "number"}
-    return next((name for kind, name in kinds.items() if isinstance(value, kind)), "other")
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "other")
 
 
 def _unnamed(expected: Sequence[str], names: Sequence[str]) -> bool:

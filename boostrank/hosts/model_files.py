@@ -6,7 +6,6 @@ so on UBJSON that is cut off and on deep JSON.
 
 import itertools
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -283,30 +282,24 @@ def to_continue(booster: Any) -> Any:
     return fresh
 
 
-def lightgbm_categories(
-    booster: Any, columns: Sequence[int] | None = None
-) -> dict[str, list[Any]] | None:
+def lightgbm_categories(booster: Any) -> dict[str, list[Any]] | None:
     """Return the values of the categories of pandas that a model of LightGBM was trained on.
 
     Parameters
     ----------
     booster : lightgbm.Booster
-    columns : sequence of int, optional
-        The columns that are categories. Default None: those that the model names, which leave out
-        ordered ones.
 
     Returns
     -------
     dict of str to list, or None
-        By feature, in the order of their codes. None: the model does not tell of which columns.
+        By feature, in the order of their codes. None: the model does not tell of which columns, as
+        where they are ordered.
     """
-    lists = booster.pandas_categorical or ()
-    if columns is None:
-        params = booster.params
-        columns = params.get("categorical_column") or params.get("categorical_feature") or ()
-        # A file does not say which of several columns are of pandas.
-        if lists and (len(columns) != len(lists) or not all(isinstance(i, int) for i in columns)):
-            return None
+    lists, params = booster.pandas_categorical or (), booster.params
+    columns = params.get("categorical_column") or params.get("categorical_feature") or ()
+    # A file does not say which of several columns are of pandas.
+    if lists and (len(columns) != len(lists) or not all(isinstance(i, int) for i in columns)):
+        return None
     names = booster.feature_name()
     return {names[i]: words for i, words in zip(columns, lists, strict=False)}
 

@@ -370,11 +370,6 @@ def objective_of(ranker: Any) -> Objective:
     return with_gain_of(made, ranker.get_params(), ranker._rules.host.lower())
 
 
-def label_domain(objective: Any) -> str:
-    """Return the domain of the labels that a ranker's objective, or its name, takes."""
-    return _made(objective, {}, rounds=1).contract.labels
-
-
 def objective_for_fit(objective: Any, rounds: int, done: int) -> Objective:
     """Return the objective of one training.
 
@@ -591,7 +586,7 @@ def score(
         qid=qid,
         weight=sample_weight,
         sort=None,
-        domain=label_domain(objective),
+        domain=objective.contract.labels,
         rules=self._rules,
     )
     chosen = default_metric(objective, rows.y)
@@ -698,15 +693,15 @@ def _without_pairs(ranker: Any, pairs: Any, rounds: int) -> Any:
     return objective.objective if isinstance(objective, Preferences) else objective
 
 
-def default_metric(objective: Any, labels: Any) -> Metric:
+def default_metric(objective: Objective, labels: Any) -> Metric:
     """Return the metric of evaluation sets and of `score`, unless the user names one.
 
     It counts a label as the objective's own `gain` does.
     """
-    made = _made(objective, {}, rounds=1)
-    usual = metric(DEFAULT_METRIC, gain=made._gain if made.counts_gains else None)
-    if made.contract.labels != NUMBERS:
+    gain = objective._gain if objective.counts_gains else None
+    usual = metric(DEFAULT_METRIC, gain=gain)
+    if objective.contract.labels != NUMBERS:
         return usual
     values = np.asarray(labels)
     graded = values.min(initial=0.0) >= 0.0 and values.max(initial=0.0) <= LARGEST_GRADE
-    return usual if graded and made.name not in CORRELATIONS else metric("spearman")
+    return usual if graded and objective.name not in CORRELATIONS else metric("spearman")

@@ -12,6 +12,10 @@ from typing import Any
 from boostrank.messages import warn
 from boostrank.objectives import Objective, Schedule
 
+#: LightGBM's names of its parameter for early stopping.
+EARLY_STOPPING = (
+    "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
+)  # fmt: skip
 #: The parameters that are the weight of a mixture's first part.
 _WEIGHTS = ("tau", "schedule")
 

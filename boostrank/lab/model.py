@@ -13,6 +13,7 @@ from boostrank.datasets import RankingData
 from boostrank.hosts.data import check_kept
 from boostrank.hosts.host_gain import with_gain_of
 from boostrank.hosts.ignored import OTHER_NAMES
+from boostrank.hosts.stopping import EARLY_STOPPING
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Blend, Objective
 from boostrank.objectives.gains import Gain
@@ -23,10 +24,7 @@ _OWN: Mapping[str, str] = {
     "n_estimators": "give the number of rounds instead",
     "objective": "name the objective instead",
     **dict.fromkeys(("metric", "eval_metric"), "name the metric instead, with --metric or metric="),
-    **dict.fromkeys(
-        ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change"),
-        "give --valid and --patience of 'train' instead",
-    ),
+    **dict.fromkeys(EARLY_STOPPING, "give --valid and --patience of 'train' instead"),
 }
 
 
