@@ -493,7 +493,7 @@ class Objective(ABC):
     def _loss(self, scores: Floats, labels: Floats, boundaries: Integers, loss: Floats) -> None:
         """Write the loss of every query into `loss` (zeros)."""
         gains = self._kernel_gains(labels, boundaries)
-        self._compiled.losses(self._loss_params(), boundaries, scores, gains, loss)
+        self._compiled.losses(boundaries, scores, gains, self._loss_params(), loss)
 
     def _grad_hess(
         self,
@@ -511,7 +511,7 @@ class Objective(ABC):
         """
         p, code = self._params(draws), HESSIANS[self.hessian]
         gains = self._kernel_gains(labels, boundaries)
-        self._compiled.derivatives(p, boundaries, scores, gains, code, grad, hess)
+        self._compiled.derivatives(boundaries, scores, gains, p, code, grad, hess)
 
 
 #: Names of the parameters that every objective has for its host.

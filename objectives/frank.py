@@ -59,7 +59,7 @@ from .engine.columns import Rules
 from .engine.far_field import constant, fit_of, pair_entry, powers_of_z
 from .engine.logistic import scale_sums
 from .engine.pairs import Document, pair_loop
-from .engine.sigmoid import SigmoidKernel, Sums
+from .engine.sigmoid import Sums, sigmoid_kernel
 from .parameters import flag
 from .validation import Floats
 
@@ -134,7 +134,7 @@ class FRank(Objective):
     """
 
     name: ClassVar[str] = "frank"
-    kernel = SigmoidKernel(
+    kernel = sigmoid_kernel(
         Sums(pair_loop(of_pair), FIT, finish=scale_sums),
         Sums(pair_loop(of_loss), LOSS_FIT, finish=scale_sums),
     )

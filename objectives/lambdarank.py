@@ -70,7 +70,7 @@ from .engine.logistic import (
     scale_sums,
 )
 from .engine.pairs import Document, pair_loop
-from .engine.sigmoid import SigmoidKernel, Sums, step
+from .engine.sigmoid import Sums, sigmoid_kernel, step
 from .engine.swaps import NDCG, VARIANTS, add_swapped_pairs
 from .gains import Gain, discount_field, gain_field
 from .parameters import checked, choice, cutoff, flag, positive, schedulable
@@ -123,10 +123,10 @@ def write_discounts(p: Rules, batch: Batch, w: Columns) -> None:
             w.real[OWN, column] = rank_discount(p.discount, n, w.whole[PLACE, column] + 1)
 
 
-def _kernel(few: bool) -> SigmoidKernel:
+def _kernel(few: bool) -> Kernel:
     steps: dict[str, Any] = {"prepare": write_discounts, "finish": scale_sums}
     fit, loss_fit = (partial(logistic_fit, weighted=True, losses=each) for each in (False, True))
-    return SigmoidKernel(
+    return sigmoid_kernel(
         Sums(pair_loop(of_pair, few=few), fit, **steps),
         Sums(pair_loop(of_loss, few=few), loss_fit, **steps),
     )

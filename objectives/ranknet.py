@@ -52,7 +52,7 @@ from .engine.logistic import (
     scale_sums,
 )
 from .engine.pairs import pair_loop
-from .engine.sigmoid import SigmoidKernel, Sums
+from .engine.sigmoid import Sums, sigmoid_kernel
 from .parameters import flag, positive, schedulable
 from .schedules import Schedule
 
@@ -102,7 +102,7 @@ class RankNet(Objective):
     """
 
     name: ClassVar[str] = "ranknet"
-    kernel = SigmoidKernel(
+    kernel = sigmoid_kernel(
         Sums(pair_loop(logistic_pair), logistic_fit, finish=scale_sums),
         Sums(pair_loop(logistic_loss_pair), partial(logistic_fit, losses=True), finish=scale_sums),
     )

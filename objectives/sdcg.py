@@ -68,7 +68,7 @@ from .engine.columns import DIFFERENT, ONE, Rules
 from .engine.driver import Kernel
 from .engine.far_field import DIFFERENCE, SAME, SLOPE, fit_of, pair_entry
 from .engine.pairs import Document, pair_loop
-from .engine.sigmoid import SigmoidKernel, Sums, step
+from .engine.sigmoid import Sums, sigmoid_kernel, step
 from .engine.smooth_ranks import (
     DISCOUNTS,
     SMOOTH_RANKS,
@@ -159,8 +159,8 @@ class SDCG(Objective):
     """
 
     name: ClassVar[str] = "sdcg"
-    kernel = SigmoidKernel(Sums(pair_loop(of_pair), FIT), _losses)
-    kernel_by_rank = SigmoidKernel(
+    kernel = sigmoid_kernel(Sums(pair_loop(of_pair), FIT), _losses)
+    kernel_by_rank = sigmoid_kernel(
         Sums(pair_loop(of_ranked_pair), RANKED_FIT, **SMOOTH_RANKS, prepare=step(write_slopes)),
         _losses,
     )

@@ -77,7 +77,7 @@ from .engine.far_field import (
 from .engine.jit import jit_allocating, jit_helper
 from .engine.order import in_order, order_by_score
 from .engine.pairs import Document, pair_loop
-from .engine.sigmoid import SigmoidKernel, Sums, step
+from .engine.sigmoid import Sums, sigmoid_kernel, step
 from .engine.smooth_ranks import ranks_by, write_costs, write_slopes
 from .parameters import noise, positive
 from .sdcg import SDCG
@@ -229,8 +229,8 @@ class SHFSDCG(SDCG):
     """
 
     name: ClassVar[str] = "shf-sdcg"
-    kernel = SigmoidKernel(Sums(pair_loop(of_pair), FIT), _losses)
-    kernel_by_rank = SigmoidKernel(
+    kernel = sigmoid_kernel(Sums(pair_loop(of_pair), FIT), _losses)
+    kernel_by_rank = sigmoid_kernel(
         Sums(pair_loop(of_ranked_pair), RANKED_FIT, **_ranks, prepare=shf_slopes), _losses
     )
     _pairs: ClassVar[int] = ALL

@@ -76,7 +76,7 @@ from .engine.far_field import (
 )
 from .engine.jit import jit_helper
 from .engine.pairs import Document, pair_loop
-from .engine.sigmoid import SigmoidKernel, Sums, step
+from .engine.sigmoid import Sums, sigmoid_kernel, step
 from .engine.soft_indicators import check_width
 from .gains import relevance
 from .parameters import checked
@@ -195,7 +195,7 @@ class SmoothAP(Objective):
     """
 
     name: ClassVar[str] = "smooth-ap"
-    kernel = SigmoidKernel(
+    kernel = sigmoid_kernel(
         Sums(
             pair_loop(of_pair),
             fit_of(partial(_far, True), partial(_far, False)),

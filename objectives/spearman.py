@@ -72,7 +72,7 @@ from .engine.far_field import SAME, SLOPE, fit_of
 from .engine.jit import jit_helper
 from .engine.order import write_order
 from .engine.pairs import Document, pair_loop
-from .engine.sigmoid import SigmoidKernel, Sums, step
+from .engine.sigmoid import Sums, sigmoid_kernel, step
 from .engine.smooth_ranks import SMOOTH_RANKS
 from .parameters import schedulable
 from .schedules import Schedule
@@ -184,7 +184,7 @@ class Spearman(Objective):
     """
 
     name: ClassVar[str] = "spearman"
-    kernel = SigmoidKernel(
+    kernel = sigmoid_kernel(
         Sums(pair_loop(of_pair), fit_of(_pulls, _bends), **_ranks, finish=divide),
         Sums(**_ranks, finish=write_squares),
     )

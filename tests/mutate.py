@@ -84,7 +84,6 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "listmle": (("listmle",), ("orders",)),
     "logistic": (("lambdarank", "ranknet"), ("blocks",)),
     "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
-    "memory": (("gbrank", "ranknet", "taken", "stays_its_own"), ("passes", "blocks")),
     "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
     "pairs": (("preferences",), ("preferences",)),
     "parts": ((*SIGMOIDS, "frank", "spearman"), ("blocks",)),
@@ -157,7 +156,6 @@ EQUIVALENT = {
     ),
     'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
     ' "no_cpython_wrapper": False, "pipeline_class": _Helper}': ("compiling takes longer"),
-    "memory.take: [0] => [1]": ("scratch is a little larger"),
     "parts._divide: few or size <= direct => few and size <= direct": (
         "levels of parts where one would do, and the same sums"
     ),
@@ -188,8 +186,6 @@ EQUIVALENT = {
     "sigmoid: constant(0.0) => constant(1.0)": ("coefficients of sums that nobody asks for"),
     "sigmoid: new_columns(0) => new_columns(1) (2)": ("an example of a type"),
     "sigmoid.run_all: 2 * channels => 3 * channels": ("scratch is larger"),
-    'sigmoid.run_all: SCRATCH.take("blocks", new_columns, longest, 1) =>'
-    ' SCRATCH.take("blocks", new_columns, longest, 2)': ("any number but 0 will do"),
     "smooth_ndcg._weights: np.empty(0) => np.empty(1)": (
         "the second is not read where the first is empty"
     ),

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from boostrank.objectives.engine.memory import Memory
 from boostrank.objectives.engine.threads import BLOCK, over_documents
 
 import boostrank
@@ -145,14 +144,13 @@ def test_sums_are_the_same_bits_on_any_threads(rng, monkeypatch):
     assert len(sums) == 1
 
 
-# ---- memory of the last call ---------------------------------------------------------------------
+# ---- arrays of the host --------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:no query has two different labels:UserWarning")
 @pytest.mark.parametrize("label_type", [np.float32, np.float64])
 @pytest.mark.parametrize("score_type", [np.float32, np.float64])
 def test_what_a_host_hands_over_stays_its_own(label_type, score_type, rng):
-    """The memory of a call is reused, but only what was ours."""
     group, objective = [30, 30], boostrank.QueryRMSE()
     labels = [rng.integers(0, 3, 60).astype(label_type) for _ in range(4)]
     scores = [rng.normal(size=60).astype(score_type) for _ in range(4)]
@@ -169,22 +167,6 @@ def test_what_a_host_hands_over_stays_its_own(label_type, score_type, rng):
     again = [objective(y, s, None, group) for y, s in zip(labels, scores, strict=True)]
     np.testing.assert_array_equal(again, first)
     np.testing.assert_array_equal(views, first)
-
-
-def test_only_what_was_taken_is_kept():
-    memory = Memory()
-    mine = np.zeros(5)
-    memory.give_back("a", mine)
-    taken = memory.take("a", (5,))
-    assert taken is not mine
-    memory.give_back("a", mine)
-    assert memory.take("a", (5,)) is not mine
-    taken = memory.take("a", (5,))
-    memory.give_back("a", taken)
-    assert memory.take("a", (6,)) is not taken
-    taken = memory.take("a", (6,))
-    memory.give_back("a", taken)
-    assert memory.take("a", (6,)) is taken
 
 
 # ---- nothing stale -------------------------------------------------------------------------------

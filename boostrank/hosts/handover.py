@@ -26,7 +26,6 @@ from boostrank.objectives.engine.draws import (
     write_perturbed,
     write_uniforms,
 )
-from boostrank.objectives.engine.memory import MEMORY
 from boostrank.objectives.mix import on_one_scale
 from boostrank.objectives.validation import Floats, Integers, check_weight
 from boostrank.objectives.view import Part
@@ -105,7 +104,7 @@ def hand_over(
             corrected.places = corrected.places[drawn.rows]
     rows = drawn.rows
     with training.failing_together():
-        parts, derivatives, room = _evaluated(objective, whole, drawn, training, round, corrected)
+        parts, derivatives = _evaluated(objective, whole, drawn, training, round, corrected)
     means = _mean_hessians(training, derivatives)
     share = parts[0].objective.hessian_share
     grad, hess = derivatives[0]
@@ -135,7 +134,6 @@ def hand_over(
         )
     if corrected is not None:  # a round that fails teaches nothing
         corrected.learn(grad, hess, mean)
-    MEMORY.give_back("derivatives", room)
     return (grad32, hess32) if rows is None else _scattered(whole, rows, grad32, hess32, floors[1])
 
 
@@ -183,21 +181,19 @@ def _evaluated(
     training: Training,
     round: int,
     corrected: CorrectedRound | None,
-) -> tuple[list[Part], Floats, Floats]:
-    """Return the parts of a round's loss, their gradients and Hessians, and the memory of these."""
+) -> tuple[list[Part], Floats]:
+    """Return the parts of a round's loss, and their gradients and Hessians."""
     scores, labels, boundaries, keys, rows = drawn
-    noisy = noise_room = scores
+    noisy = scores
     if objective.perturb is not None:
-        noise_room = MEMORY.take("noise", (len(whole.scores),))
-        noisy = noise_room[: len(scores)]
+        noisy = np.empty(len(scores))
         noise = objective.perturb, objective.perturb_scale
         write_perturbed(*noise, keys, boundaries, _NOISE, scores, noisy)
     # The metrics that choose among several labels are over all queries.
     view = TrainingView(training, whole.scores, whole.labels, whole.boundaries)
     parts = objective.parts(view, round)
     draws = _draws(parts, keys, boundaries)
-    room = MEMORY.take("derivatives", (2 * len(parts) * len(whole.scores),))
-    derivatives = room[: 2 * len(parts) * len(scores)].reshape(len(parts), 2, len(scores))
+    derivatives = np.empty((len(parts), 2, len(scores)))
     for i, (_, part, own) in enumerate(parts):
         # In a mixture, only the parts to which noise makes a difference get it.
         seen_scores = noisy if part.perturbed or len(parts) == 1 else scores
@@ -209,9 +205,7 @@ def _evaluated(
             own = labels if own is whole.labels else own[rows]
         write = part.write_derivatives if corrected is None else partial(corrected.write, part)
         write(seen_scores, own, boundaries, round, grad, hess, draws[i])
-    if objective.perturb is not None:
-        MEMORY.give_back("noise", noise_room)
-    return parts, derivatives, room
+    return parts, derivatives
 
 
 def _write_taken(

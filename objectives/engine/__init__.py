@@ -22,9 +22,8 @@ Rules of the engine
     name, so `bind` and `pair_loop` give them distinct names.
 
     Scratch has names: the numbers of documents are kept in columns (`columns`). A function names
-    those it uses in its first lines. NumPy makes the scratch, which stays with its thread
-    (`memory`): each array that a kernel makes takes long to compile. A helper that makes none
-    counts no references (`jit`).
+    those it uses in its first lines. NumPy makes the scratch: each array that a kernel makes takes
+    long to compile. A helper that makes none counts no references (`jit`).
 
     Where one way of summing takes over from another is data (`columns.Tuning`), not code: tests
     pass small numbers.
@@ -64,5 +63,4 @@ order            sorting by score
 vector           exponentials and logarithms of whole vectors
 draws            random numbers that depend on the query alone
 threads          spreads queries and passes across threads
-memory           arrays kept from the last call for the next, and scratch
 """

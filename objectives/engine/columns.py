@@ -123,13 +123,13 @@ class Batch(NamedTuple):
     long: bool  # one query, sorted by score, for `parts`
 
 
-def new_columns(longest: int, far: int = 1) -> Columns:
+def new_columns(longest: int, *, far: bool = True) -> Columns:
     """Return scratch wide enough for any batch of queries of up to `longest` documents.
 
     Parameters
     ----------
     longest : int
-    far : {0, 1}, default 1
+    far : bool, default True
         Whether it has the columns of the far field.
     """
     width = -(-max(longest, BATCH) // STRIDE) * STRIDE + STRIDE

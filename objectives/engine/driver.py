@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,64 +21,24 @@ class Kernel:
     ----------
     params : class
         A NamedTuple: the parameters that its functions take.
+    derivatives : function
+        ``derivatives(boundaries, scores, labels, p, hessian, grad, hess)``, with `p` of the class
+        `params`. Writes the gradient and Hessian of every query over `grad` and `hess`, float64
+        arrays (n_docs,). `hessian` is the kind of curvature (`curvature.HESSIANS`). With `LOSS`,
+        each document's share of its query's loss takes the place of the Hessian.
     """
 
     params: type
-
-    def derivatives(
-        self,
-        p: Any,
-        boundaries: Integers,
-        scores: Floats,
-        labels: Floats,
-        hessian: int,
-        grad: Floats,
-        hess: Floats,
-    ) -> None:
-        """Write gradient and Hessian of every query.
-
-        Parameters
-        ----------
-        p : NamedTuple
-            Of the class `params`.
-        boundaries : int64 array (n_queries + 1,)
-        scores, labels : float64 arrays (n_docs,)
-        hessian : int
-            The kind of curvature (`curvature.HESSIANS`). With `LOSS`, each document's share of its
-            query's loss takes the place of the Hessian.
-        grad, hess : float64 arrays (n_docs,)
-            Overwritten.
-        """
-        raise NotImplementedError
+    derivatives: Callable[..., None]
 
     def losses(
-        self, p: Any, boundaries: Integers, scores: Floats, labels: Floats, loss: Floats
+        self, boundaries: Integers, scores: Floats, labels: Floats, p: Any, loss: Floats
     ) -> None:
         """Write the loss of every query into `loss`, a float64 array (n_queries,)."""
         unused, shares = np.empty(len(scores)), np.empty(len(scores))
-        self.derivatives(p, boundaries, scores, labels, LOSS, unused, shares)
+        self.derivatives(boundaries, scores, labels, p, LOSS, unused, shares)
         n_docs = np.diff(boundaries)
         loss[:] = np.bincount(np.repeat(np.arange(len(loss)), n_docs), shares, len(loss))
-
-
-@dataclass(frozen=True)
-class QueryKernel(Kernel):
-    """A loss of one query at a time: a compiled loop over them."""
-
-    run: Function
-
-    def derivatives(
-        self,
-        p: Any,
-        boundaries: Integers,
-        scores: Floats,
-        labels: Floats,
-        hessian: int,
-        grad: Floats,
-        hess: Floats,
-    ) -> None:
-        """Write gradient and Hessian of every query."""
-        over_queries(self.run, boundaries, scores, labels, p, hessian, grad, hess)
 
 
 # `query_kernel` replaces these for a loss's own. If the loop received them as arguments or in a
@@ -139,6 +100,6 @@ def query_kernel(params: type, of_query: Function = _same) -> Callable[[Function
     def decorate(function: Function) -> Kernel:
         compiled = jit_allocating(function)
         run = bind(derivatives_of_queries, (function, of_query), query=compiled, of_query=of_query)
-        return QueryKernel(params, jit_entry(run))
+        return Kernel(params, partial(over_queries, jit_entry(run)))
 
     return decorate

@@ -5,7 +5,6 @@ is done before and after the sums over pairs.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +29,6 @@ from .curvature import CONSTANT, HESSIAN_FLOOR, LOSS
 from .driver import Kernel
 from .far_field import Fit, Room, constant, fit_of, new_room
 from .jit import Function
-from .memory import SCRATCH
 from .pairs import NEAR
 from .parts import add_parts, most_parts
 from .pointers import Compiled
@@ -164,42 +162,24 @@ class Sums(NamedTuple):
         far = (parts if long else no_parts).compiled()
 
         def run_all(first: int, last: int, boundaries: Integers, *args: Any) -> None:
-            w = v = SCRATCH.take("queries", new_columns, longest, int(long))
+            w = v = new_columns(longest, far=long)
             room = NO_ROOM
             if long:
-                v = SCRATCH.take("blocks", new_columns, longest, 1)
+                v = new_columns(longest)
                 channels, terms = (max(each.numbers.shape[k] for each in fits) for k in (4, 5))
-                sizes = most_parts(p.tuning), 2 * channels, terms - 1
-                room = SCRATCH.take("room", new_room, *sizes)
+                room = new_room(most_parts(p.tuning), 2 * channels, terms - 1)
             compiled(first, last, boundaries, far, *own, p, *fits, w, v, room, *args)
 
         over_queries(run_all, boundaries, *args)
 
 
-@dataclass(frozen=True)
-class SigmoidKernel(Kernel):
-    """A sigmoid loss in compiled form.
-
-    Attributes
-    ----------
-    of_derivatives, of_losses : Sums
-        The latter write each document's share of the loss into CURVATURE.
-    """
-
-    params: type = field(default=Rules, init=False)
-    of_derivatives: Sums
-    of_losses: Sums
+def sigmoid_kernel(of_derivatives: Sums, of_losses: Sums) -> Kernel:
+    """Make the kernel of a sigmoid loss; the losses are each document's share in CURVATURE."""
 
     def derivatives(
-        self,
-        p: Rules,
-        boundaries: Integers,
-        scores: Floats,
-        labels: Floats,
-        hessian: int,
-        grad: Floats,
-        hess: Floats,
+        boundaries: Integers, scores: Floats, labels: Floats, p: Rules, hessian: int, *out: Floats
     ) -> None:
-        """Write gradient and Hessian of every query."""
-        sums = self.of_losses if hessian == LOSS else self.of_derivatives
-        sums.over(p, boundaries, scores, labels, hessian, grad, hess)
+        sums = of_losses if hessian == LOSS else of_derivatives
+        sums.over(p, boundaries, scores, labels, hessian, *out)
+
+    return Kernel(Rules, derivatives)
