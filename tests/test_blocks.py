@@ -68,7 +68,7 @@ def derivatives(objective, scores, grades, tuning=TUNING):
     p, boundaries, gains = given(objective, grades, tuning, objective._params())
     grad, hess = np.empty(len(scores)), np.empty(len(scores))
     code = HESSIANS[objective.hessian]
-    objective._compiled.derivatives(p, boundaries, scores, gains, code, grad, hess)
+    objective._compiled.derivatives(boundaries, scores, gains, p, code, grad, hess)
     return grad, hess
 
 
@@ -77,7 +77,7 @@ def loss_of(objective, scores, grades, tuning=TUNING):
         return objective.loss(scores, grades, [len(scores)])[0]
     p, boundaries, gains = given(objective, grades, tuning, objective._loss_params())
     losses = np.zeros(1)
-    objective._compiled.losses(p, boundaries, scores, gains, losses)
+    objective._compiled.losses(boundaries, scores, gains, p, losses)
     return losses[0]
 
 

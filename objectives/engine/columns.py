@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..validation import Floats, Integers
-from .gains import DISCOUNTS, LOG2, Discount, ideal_of_counts, rank_discount
+from .gains import Discount, rank_discount
 from .jit import jit_helper, jit_ordered
 from .order import all_equal, count_small, write_order, write_rising_order
 from .vector import STRIDE, aligned, exponentials, padded, strided
@@ -187,19 +187,13 @@ def pack(
         if numbers[most] == n if most >= 0 else all_equal(key[:n]):
             continue
         long = n > p.tuning.direct
+        write_rising_order(key, n, most, by_worth, work, spare)
         ideal = 0.0 if p.by_gain and p.normalize else 1.0
         cut = min(p.k, n) if p.k > 0 else n
-        if ideal == 0.0 and most >= 0 and p.ideal.kind == LOG2 and n <= len(DISCOUNTS):
-            ideal = ideal_of_counts(numbers, most, cut)
-        if ideal == 0.0 or p.pairs != ONE:
-            write_rising_order(key, n, most, by_worth, work, spare)
-            for rank in range(cut if ideal == 0.0 else 0):
-                ideal += key[by_worth[n - 1 - rank]] * rank_discount(p.ideal, n, rank + 1)
+        for rank in range(cut if ideal == 0.0 else 0):
+            ideal += key[by_worth[n - 1 - rank]] * rank_discount(p.ideal, n, rank + 1)
         if ideal == 0.0:  # the discounts are a table that begins with zeros
             continue
-        if p.pairs == ONE:
-            for i in range(n):
-                by_worth[i] = i
         scale = 1.0 / ideal
         if long or p.sort:
             for i in range(n):

@@ -5,16 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..validation import Floats, Integers
+from ..validation import Floats
 from .jit import jit_allocating, jit_entry, jit_helper
 from .order import order_by_score
 from .threads import BLOCK
 from .vector import LN_2
 
-# Discounts of the first ranks, and the sums of the first r of them: a logarithm takes eight times
-# as long as a look-up.
+# Discounts of the first ranks: a logarithm takes eight times as long as a look-up.
 DISCOUNTS = 1.0 / np.log2(2.0 + np.arange(4096))
-DISCOUNT_SUMS = np.concatenate((np.zeros(1), np.cumsum(DISCOUNTS)))
 # Gains 2^y - 1 of integer grades, as nearly all grades are.
 EXPONENTIAL = np.exp2(np.arange(32.0)) - 1.0
 
@@ -82,15 +80,4 @@ def ideal_dcg(gains: Floats, k: int, d: Discount) -> float:
     total = 0.0
     for position in range(min(k, n) if k > 0 else n):
         total += gains[order[position]] * rank_discount(d, n, position + 1)
-    return total
-
-
-@jit_helper
-def ideal_of_counts(counts: Integers, most: int, k: int) -> float:
-    """Z_k for the discount log2, if there are counts[g] documents of each gain g up to `most`."""
-    total = 0.0
-    filled = 0
-    for gain in range(most, 0, -1):  # a gain of g counts g times: no branch for absent gains
-        filled += counts[gain]
-        total += DISCOUNT_SUMS[min(filled, k)]
     return total
