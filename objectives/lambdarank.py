@@ -95,9 +95,9 @@ _logistic, _logistic_loss = jit_helper(logistic_pair), jit_helper(logistic_loss_
 
 @jit_helper
 def _swap_weight(worse: Document, better: Document) -> float:
-    """Return |g_i - g_j| |d_i - d_j|, or 0 if both documents are beyond the truncation."""
-    change: float = (better.worth - worse.worth) * abs(worse.own - better.own)
-    return change * max(worse.counts, better.counts)
+    """Return |g_i - g_j| |d_i - d_j|."""
+    weight: float = (better.worth - worse.worth) * abs(worse.own - better.own)
+    return weight
 
 
 def of_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:

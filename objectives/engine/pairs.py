@@ -48,7 +48,6 @@ class Document(NamedTuple):
     score: float
     worth: float
     own: float
-    counts: float
 
 
 def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
@@ -75,7 +74,7 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
     def document(i: Any, decay: float, w: Columns) -> Document:
         """Return the document of column i."""
         real = w.real
-        return Document(decay, real[SCORE, i], real[WORTH, i], real[OWN, i], real[COUNTS, i])
+        return Document(decay, real[SCORE, i], real[WORTH, i], real[OWN, i])
 
     def add_blocks(
         first: int,
@@ -112,10 +111,10 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
                 level = levels[i]
                 while levels[worse] < level:
                     worse += one
-                own = Document(decays[i], scores[i], worths[i], owns[i], counts[i])
+                own = Document(decays[i], scores[i], worths[i], owns[i])
                 pull, bend = 0.0, 0.0
                 for j in range(begin, begin + (worse - begin + lanes - one) // lanes * lanes):
-                    other = Document(decays[j], scores[j], worths[j], owns[j], counts[j])
+                    other = Document(decays[j], scores[j], worths[j], owns[j])
                     x, y = of_two(p, other, own)
                     x, y = (x, y) if j < worse else (0.0, 0.0)
                     pull += x
@@ -128,7 +127,7 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
                         better += one
                     lost = 0.0
                     for j in range(begin + (better - begin) // lanes * lanes, stop):
-                        other = Document(decays[j], scores[j], worths[j], owns[j], counts[j])
+                        other = Document(decays[j], scores[j], worths[j], owns[j])
                         x, y = of_two(p, own, other)
                         counted = levels[j] > level and counts[j] == 0.0
                         x, y = (x, y) if counted else (0.0, 0.0)
@@ -148,7 +147,8 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
         total = 0.0
         for i in range(begin, end):
             for j in range(i + 1, end):
-                if w.real[LEVEL, j] == w.real[LEVEL, i]:
+                counted = not few or w.real[COUNTS, i] + w.real[COUNTS, j] > 0.0
+                if not counted or w.real[LEVEL, j] == w.real[LEVEL, i]:
                     continue
                 x = p.rate * (w.real[SCORE, i] - w.real[SCORE, j])
                 worse = document(i, math.exp(min(x, 0.0)), w)
