@@ -100,36 +100,38 @@ def band(t: Floats, j: int, sigma: float, first: int, stop: int) -> tuple[int, i
 
 @jit_helper
 def _add_rank(
-    t: Floats,
-    a: Floats,
+    first: int,
+    stop: int,
     own: float,
     weight: float,
     sigma: float,
+    t: Floats,
+    a: Floats,
     e: Floats,
     grad: Floats,
     size: Floats,
 ) -> tuple[float, float, float]:
-    """Add the gradient of -b_j m_j, b_j = `weight`, at the documents of rank j's band.
+    """Add the gradient of -b_j m_j, b_j = `weight`, at the documents of rank j's band, first to stop - 1.
 
     The sums of |lambda|, of which the Gauss-Newton curvature is a multiple, are added to `size`.
     Returns m_j, and the sums of lambda and of |lambda|, which belong to rank j itself.
     """
-    scale = 1.0 / sigma
-    for i in range(len(t)):
+    begin, end, scale = np.uint64(first), np.uint64(stop), 1.0 / sigma
+    for i in range(begin, end):
         u = t[i] - own
         e[i] = _gaussian(u * u * scale)  # (11)
     total, weighted = 0.0, 0.0
-    for i in range(len(t)):
+    for i in range(begin, end):
         total += e[i]
         weighted += a[i] * e[i]
     mean = weighted / total
     weight = 2.0 / sigma * weight / total
     pulls, magnitude = 0.0, 0.0
-    for i in range(len(t)):
+    for i in range(begin, end):
         pull = weight * (a[i] - mean) * e[i] * (t[i] - own)  # (10)
         pulls += pull
         magnitude += abs(pull)
-    for i in range(len(t)):
+    for i in range(begin, end):
         pull = weight * (a[i] - mean) * e[i] * (t[i] - own)
         grad[i] += pull
         size[i] += abs(pull)
@@ -165,9 +167,8 @@ def smooth_metric(
     for j in range(len(b)):
         first, stop = band(t, j, sigma, int(first), int(stop))
         mean, pulls, magnitude = _add_rank(
-            t[first:stop], ranked_a[first:stop], t[j], b[j], sigma, e[first:stop],
-            ranked_grad[first:stop], size[first:stop],
-        )  # fmt: skip
+            int(first), int(stop), t[j], b[j], sigma, t, ranked_a, e, ranked_grad, size
+        )
         ranked_grad[j] -= pulls
         size[j] += magnitude
         value += b[j] * mean  # (8)
