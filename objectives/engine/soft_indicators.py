@@ -111,7 +111,7 @@ def _add_rank(
     grad: Floats,
     size: Floats,
 ) -> tuple[float, float, float]:
-    """Add the gradient of -b_j m_j, b_j = `weight`, at the documents of rank j's band, first to stop - 1.
+    """Add the gradient of -b_j m_j, b_j = `weight`, at rank j's band, from `first` to `stop` - 1.
 
     The sums of |lambda|, of which the Gauss-Newton curvature is a multiple, are added to `size`.
     Returns m_j, and the sums of lambda and of |lambda|, which belong to rank j itself.
