@@ -96,6 +96,10 @@ SETS = {"synthetic0": "synthetic, no noise", "synthetic1": "synthetic, noise",
         "mq2008": "MQ2008", "ohsumed": "OHSUMED", "yandex": "Yandex"}  # fmt: skip
 
 
+#: What a Hessian is, where its name does not say it.
+KINDS = {"exact": "exact", "majorizer": "an upper bound", "surrogate": "positive, stated below"}
+
+
 def number(text, kind):
     """Return .7053 for 0.7053, and +.005 for 0.0048 in the format "+.3f"."""
     return f"{float(text):{kind}}".replace("0.", ".", 1)
@@ -144,8 +148,10 @@ def objective_page(names, cls):
         "name": ", ".join(f"``{name}``" for name in names),
         "class": f":class:`boostrank.{cls.__name__}`",
         "gradient": gradient,
-        "Hessian": f"{contract.hessian} (default), "
-        + ", ".join(choice for choice in cls.hessians if choice != contract.hessian),
+        "Hessian, the default first": ", ".join(
+            f"``{name}``" + ("" if name == kind else f" ({KINDS[kind]})")
+            for name, kind in cls.hessians.items()
+        ),
         "labels": contract.labels,
         "time for a query": str(contract.cost),
     }
@@ -176,12 +182,8 @@ def make_pages(app):
         objective_page(names, cls)
         line = cls.__doc__.partition("\n")[0].replace("``", "")
         rows += f"   * - :doc:`{names[0]}`\n     - {line}\n"
-    text = title("Objectives")
-    text += (
-        "Each page is made from the docstrings of the class and of its file of mathematics; the "
-        "figures are drawn\nwhen the pages are. :doc:`../choosing` helps with which.\n\n"
-        ".. list-table::\n   :widths: 30 70\n\n" + rows
-    )
+    text = title("Objectives") + ":doc:`../choosing` helps with which.\n\n"
+    text += ".. list-table::\n   :widths: 30 70\n\n" + rows
     (MADE / "index.rst").write_text(
         text + "\nAny two of them mix, by a schedule or in fixed shares: :doc:`mix`.\n\n"
         ".. toctree::\n   :hidden:\n\n   "
