@@ -2,11 +2,13 @@
 
     python notebooks/linear_baselines.py
 
+Files are read from ``$BOOSTRANK_DATA``, as by the other scripts.
 Figures are means over LETOR's five test folds under LETOR 3.0's rules, with ties in file order.
 Rounds and C are chosen on each fold's validation part. Takes a quarter of a minute.
 """
 
 import csv
+import os
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ from boostrank import evaluate
 from boostrank.datasets import Fold, RankingData, letor_folds, load_letor_parts
 from boostrank.linear import SVMMAP, AdaRank
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = Path(os.environ.get("BOOSTRANK_DATA", "../shared/data"))
 C = 10.0 ** np.arange(-2, 4)
 # NDCG@10 and MAP on LETOR 3.0 are from Chapelle and Wu, table 2; for LETOR 2.0 there are files.
 LETOR3 = {"AdaRank.MAP": (0.443, 0.449), "AdaRank.NDCG": (0.450, 0.450), "SVMMAP": (0.432, 0.445)}

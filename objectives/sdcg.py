@@ -17,8 +17,8 @@ Definition
     R(r)   = integral of W from 0 to r
            = min(r, k) - (1/beta) ln[(1 + e^{-beta |r - k|}) / (1 + e^{-beta k})], or r without k
 
-    A linear discount pulls a relevant document as hard from the end of a list as near its top
-    (docs/accuracy.md). Its cost grows with the rank; times W, it would fall again far beyond k. So
+    A linear discount pulls a relevant document as hard from the end of a list as near its top.
+    Its cost grows with the rank; times W, it would fall again far beyond k. So
     the rank is cut off instead, and with it the slope of the cost.
 
 Symbols
@@ -132,7 +132,7 @@ class SDCG(Objective):
         What a rank costs a relevant document. "linear" is the rank itself and "sqrt" twice its
         root. The others are the fall of a discount: 1/log2(1 + r), the paper's, 1/r, or a sequence
         of one number per rank from 1, on straight lines between them, 0 beyond. "linear" learns
-        fastest (docs/accuracy.md).
+        fastest.
     gain : see `Objective`
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
         Positive; the paper's, constant, is gradient boosting.

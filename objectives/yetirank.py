@@ -42,7 +42,7 @@ Cost
 
 When to use
     When labels are clean and queries many, or to compare with CatBoost. Three orders rank as well
-    as ten (docs/accuracy.md) in a third of the time.
+    as ten in a third of the time.
 """
 
 from dataclasses import dataclass

@@ -119,7 +119,7 @@ def _(host, make, d, tmp_path):
     yield host.train(make(), host.data(d)), host.loop(make(), host.data(d), d.y, d.group)
 
 
-@way_on_both("one object and one data set, again")
+@way_on_both("one object and one data set, twice")
 def _(host, make, d, tmp_path):
     objective, shared = make(), host.data(d)
     expected = host.loop(objective, host.data(d), d.y, d.group)

@@ -162,7 +162,7 @@ def test_a_counter_inside_the_objective_is_wrong(data):
     lgb.cv({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS, folds=folds)
     lgb.train({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS)
     assert naive.round == 4 * ROUNDS
-    # boostrank's rounds: tests/test_entry_points.py, the rows "cv", "again" and "three threads".
+    # boostrank's rounds: tests/test_entry_points.py, the rows "cv", "twice" and "three threads".
 
 
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
