@@ -27,7 +27,7 @@ from boostrank.lab.learners import Learner, learners
 from boostrank.lab.model import Stopping
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.plan import Plan, make_plan
-from boostrank.lab.records import CsvFiles, ResultStore
+from boostrank.lab.records import ResultStore
 from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.runner import Run
@@ -463,10 +463,10 @@ def test_holms_correction() -> None:
     assert [corrected[row.learner] for row in rows[1:]] == holm([row.p_value for row in rows[1:]])
 
 
-def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
-    files = CsvFiles(tmp_path / "new" / "folder")
+def test_records_are_complete_after_every_row(parts: list[RankingData], tmp_path: Path) -> None:
+    files = _results(tmp_path / "new" / "folder", parts)
     base = Row(LEARNERS[0], (_result(1, [0.25, np.nan]), _result(2, [1 / 3])), None, SETTINGS)
-    files.add(base)
+    files.add_row(base)
     with files.summary.open(encoding="utf-8") as file:
         (line,) = csv.DictReader(file)
     assert (line["objective"], line["host"]) == ("lightgbm:lambdarank", "lightgbm")
@@ -479,7 +479,7 @@ def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
         ("1", "1", ""),
         ("2", "0", str(1 / 3)),
     ]
-    files.add(Failure(LEARNERS[2], "no, said the host"))
+    files.add_row(Failure(LEARNERS[2], "no, said the host"))
     with files.summary.open(encoding="utf-8") as file:
         line = list(csv.DictReader(file))[1]
     assert (line["objective"], line["map"], line["error"]) == (
@@ -487,7 +487,9 @@ def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
         "",
         "no, said the host",
     )
-    CsvFiles(tmp_path / "new" / "folder")  # an earlier run's lines are not mixed with new ones
+    _results(
+        tmp_path / "new" / "folder", parts
+    )  # an earlier run's lines are not mixed with new ones
     assert len(files.summary.read_text(encoding="utf-8").splitlines()) == 1
 
 

@@ -61,12 +61,14 @@ def check_packages() -> None:
 
 
 def write_files(folder: Path, run: Run, command: str) -> list[Path]:
-    """Write the figures and the report of a comparison, and return their paths."""
+    """Write the figures and the report of a comparison; return the paths of all its files."""
     rounds, test, report = (folder / name for name in ("validation.png", "test.png", "report.html"))
     draw_rounds(run.rows, rounds)
     draw_test(run.rows, test)
     write_report(report, run, command)
-    return [rounds, test, report]
+    store = run.store
+    kept = [] if store is None else [store.summary, store.queries, store.path]
+    return [*kept, rounds, test, report]
 
 
 def write_report(path: Path, run: Run, command: str) -> None:

@@ -287,10 +287,10 @@ def _print(run: Run, written: list[Path]) -> None:
     corrected = holm_p_values(run.rows)
     lines = [comparison_line(row, metrics, corrected) for row in best_first(run.rows)]
     headings = comparison_headings(metrics)
-    output.print_table(console, headings, lines, least=HEADINGS_KEPT, written=run.paths[0])
+    output.print_table(console, headings, lines, least=HEADINGS_KEPT, written=written[0])
     for failure in run.failures:
         output.print_note(console, f"Failed: {failure.learner}: {failure.error}")
     for subject, text in comparison_in_words(run.plan, run.rows).items():
         if subject != LEFT_OUT:  # has been said before training
             output.print_note(console, f"{subject}: {text}")
-    output.print_note(console, f"Written: {', '.join(map(str, [*run.paths, *written]))}.")
+    output.print_note(console, f"Written: {', '.join(map(str, written))}.")
