@@ -1,6 +1,5 @@
 """`boostrank compare`: trains learners over folds, and reports every row against the baseline."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -8,24 +7,16 @@ import typer
 
 from boostrank.datasets.tables import Columns
 from boostrank.lab.cli import options, output, parsing
-from boostrank.lab.cli.compare_output import (
-    HEADINGS_KEPT,
-    command_line,
-    comparison_headings,
-    comparison_line,
-    failure_as_json,
-    row_as_json,
-)
+from boostrank.lab.cli.compare_output import command_line, print_as_json, print_comparison
 from boostrank.lab.latex import latex_table
 from boostrank.lab.naming import parse_objectives
 from boostrank.lab.plan import make_plan
 from boostrank.lab.reading import read_folds
 from boostrank.lab.report import write_files
-from boostrank.lab.results import Failure, best_first, holm_p_values
+from boostrank.lab.results import Failure
 from boostrank.lab.runner import Run, running
 from boostrank.lab.settings import Settings
 from boostrank.lab.stats import TESTS
-from boostrank.lab.words import LEFT_OUT, comparison_in_words
 from boostrank.registry import objective_names
 
 EXAMPLES = """
@@ -240,11 +231,11 @@ def compare(
     command = command_line(context, hosts=trained_on, **spelled)
     written = write_files(out, run, command)
     if json_:
-        _print_as_json(run, command)
+        print_as_json(run, command)
     elif latex:
         typer.echo(latex_table(run.rows, plan.settings))
     else:
-        _print(run, written)
+        print_comparison(run, written)
     if run.failures:
         raise typer.Exit(output.FAILED)
 
@@ -262,35 +253,3 @@ def _train(run: Run, *, debug: bool) -> None:
             progress.update(task, completed=end)  # even if it failed on the way
             if isinstance(done, Failure):
                 typer.echo(f"boostrank: {learner} failed: {done.error}", err=True)
-
-
-def _print_as_json(run: Run, command: str) -> None:
-    corrected = holm_p_values(run.rows)
-    output.print_json(
-        {
-            "command": command,
-            "about": comparison_in_words(run.plan, run.rows),
-            "settings": asdict(run.plan.settings),
-            "baseline": str(run.plan.queue[0]),
-            "rows": [
-                row_as_json(row, run.plan.settings.metrics, corrected)
-                for row in best_first(run.rows)
-            ],
-            "failures": [failure_as_json(failure) for failure in run.failures],
-        }
-    )
-
-
-def _print(run: Run, written: list[Path]) -> None:
-    console = output.make_console()
-    metrics = run.plan.settings.metrics
-    corrected = holm_p_values(run.rows)
-    lines = [comparison_line(row, metrics, corrected) for row in best_first(run.rows)]
-    headings = comparison_headings(metrics)
-    output.print_table(console, headings, lines, least=HEADINGS_KEPT, written=written[0])
-    for failure in run.failures:
-        output.print_note(console, f"Failed: {failure.learner}: {failure.error}")
-    for subject, text in comparison_in_words(run.plan, run.rows).items():
-        if subject != LEFT_OUT:  # has been said before training
-            output.print_note(console, f"{subject}: {text}")
-    output.print_note(console, f"Written: {', '.join(map(str, written))}.")
