@@ -22,20 +22,9 @@ _WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))(?:\.0*)?\s*")
 def read_csv(path: Path, is_text: Callable[[str], bool]) -> Any:
     """Read a CSV file as a data frame of pandas.
 
-    Parameters
-    ----------
-    path : Path
-        In UTF-8, with commas; compressed if its suffix says so.
-    is_text : callable
-        Tells by its name whether a column stays text, in which 007 and 7 are two queries.
-
-    Raises
-    ------
-    ValueError
-        For rows of other lengths than the header, two columns of one name, no rows, other
-        separators, and files that are not text in UTF-8 or do not decompress.
-    ImportError
-        Without pandas.
+    It must be in UTF-8, with commas, and may be compressed, as its suffix says. Rows of other
+    lengths than the header, two columns of one name, no rows and other separators are refused.
+    `is_text` tells by its name whether a column stays text, in which 007 and 7 are two queries.
     """
     import pandas
 

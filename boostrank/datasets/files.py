@@ -52,15 +52,7 @@ def without_compression(path: Path) -> Path:
 
 
 def open_bytes(path: Path) -> BinaryIO:
-    """Open a file for reading, and decompress it as its suffix says.
-
-    Raises
-    ------
-    ValueError
-        For a zip archive of several files, or an encrypted one.
-    ImportError
-        For ``.zst`` without pyarrow.
-    """
+    """Open a file for reading, and decompress it as its suffix says."""
     kind = COMPRESSIONS.get(path.suffix.lower())
     if kind == "gzip":
         return cast(BinaryIO, gzip.open(path, "rb"))

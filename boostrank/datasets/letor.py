@@ -83,11 +83,7 @@ def _read_file(path: Path, first_qid: int) -> SvmlightFile:
 def check_sizes_next_to(path: Path, qid: Any) -> None:
     """Refuse ids that make other queries than the sizes next to the data, which hosts would read.
 
-    Parameters
-    ----------
-    path : Path
-    qid : array (n_docs,)
-        In the order of the file.
+    The ids are in the order of the file.
     """
     sizes = _sizes_next_to(path, len(qid))
     if sizes is not None and sizes != np.diff(query_starts(qid)[0], append=len(qid)).tolist():
@@ -313,15 +309,8 @@ def load_letor_features(
 ) -> Floats:
     """Read the features of documents to be scored, in which labels and queries may be absent.
 
-    Parameters
-    ----------
-    paths : sequence of path
-    width : int
-        The number of features of the model.
-    first : int
-        The number of the model's first feature: 0 or 1.
-    absent : float
-        The value of those that the files lack. Default 0.
+    The model has `width` features, of which the `first` has the number 0 or 1. Those that the files
+    lack have the value `absent`.
     """
     matrices = []
     for path in map(Path, paths):

@@ -105,13 +105,7 @@ class Qrels(NamedTuple):
 
 
 def rows_of_text(path: str | Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the fields of each line that is not blank.
-
-    Raises
-    ------
-    ValueError
-        For a file that is not text in UTF-8, or does not decompress.
-    """
+    """Yield the number and the fields of each line that is not blank."""
     path = Path(path)
     number = 0
     try:
@@ -155,22 +149,8 @@ def read_lines(
 ) -> tuple[Strings, Strings, Floats]:
     """Read lines of as many fields as `form` names, the first of which is the query.
 
-    Parameters
-    ----------
-    path : path
-    form : str
-    parse : callable
-        ``parse(where, fields)`` returns the document and the number of a line; `where` is the place
-        that an error names.
-
-    Returns
-    -------
-    qid, doc_id, values : str arrays and float64 array (n_docs,)
-
-    Raises
-    ------
-    ValueError
-        For a malformed line, with its number, a document that a query has twice, and no documents.
+    ``parse(where, fields)`` returns the document and the number of a line; `where` is the place
+    that an error names. Returned are queries, documents and numbers.
     """
     numbers, qid, doc_id, values = [], [], [], []
     for number, fields in rows_of_text(path):

@@ -111,13 +111,7 @@ class Model(ABC):
     ) -> tuple[Objective | str, Floats, dict[str, Any]]:
         """Return what the host trains on: the objective and the labels with their gain; parameters.
 
-        Parameters
-        ----------
-        objective : Objective or str
-        labels : float64 array (n_docs,)
-        settings : Settings
-        more : mapping
-            As for `train`.
+        `more` is as for `train`.
         """
         params = {**cls.shared(settings), **cls._by_usual_names(more)}
         if isinstance(objective, Objective):
@@ -168,12 +162,7 @@ class Model(ABC):
     def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:
         """Say which labels one of the host's own objectives takes; "" if it takes these.
 
-        Parameters
-        ----------
-        builtin : str
-        labels : float64 array (n_docs,)
-        settings : Settings
-            A gain, or the host's own parameters, may allow other labels.
+        A gain in the settings, or the host's own parameters, may allow other labels.
         """
         return ""
 
@@ -264,12 +253,8 @@ class FileModel(Model):
 def features(data: RankingData, *, every: bool = False) -> Any:
     """Return features for the host: as a data frame if they have words, which the model keeps.
 
-    Parameters
-    ----------
-    data : RankingData
-    every : bool
-        If one feature has words, hand over all categorical features as such: LightGBM keeps
-        lists of categories without the names of their features.
+    With `every`, if one feature has words, all categorical features are handed over as such:
+    LightGBM keeps lists of categories without the names of their features.
     """
     if not data.categories:
         return data.X

@@ -63,26 +63,18 @@ def make_plan(
     ----------
     named : mapping of label to Objective, or None
         What the user has named; all of it must fit. None: all objectives that fit.
-    folds : Folds
-    numbers : sequence of int
-    settings : Settings
-    hosts : sequence of str or None
-        None: those that are installed.
-    baseline : str or None
+    folds, numbers, settings
+        As in `Plan`, but `settings` may have metrics that the labels do not allow.
+    hosts, baseline
+        As for `learners` and `baseline_first`.
     metric_is_chosen : bool
         Whether the user has named the metric of `settings`.
-
-    Returns
-    -------
-    Plan
 
     Raises
     ------
     ValueError
         For a named objective, metric or baseline that these labels do not fit, folds without
         queries that the metric counts, and unknown names.
-    ImportError
-        For a named host that is not installed, or if none is.
     """
     labels = folds.data.y
     settings = settings.for_labels(labels, chosen=metric_is_chosen)
@@ -125,10 +117,7 @@ def fitting(
 ) -> tuple[list[Learner], dict[str, list[str]]]:
     """Return the learners that these labels fit, and the names of the others by the reason.
 
-    Raises
-    ------
-    ValueError
-        If one of the others was named, or if nothing is left.
+    None of the others may have been named.
     """
     kept: list[Learner] = []
     reasons: dict[str, list[str]] = {}

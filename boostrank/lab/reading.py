@@ -128,9 +128,8 @@ def read_folds(
         Five files are five parts, all other data is split into five. None: embedded data.
     named : Columns
     seed : int
-        Of the split and of the order of documents.
+        Of the split, and of the order of documents if they are shuffled within queries.
     shuffle : bool
-        Whether to shuffle documents within queries.
     folds : optional
         Numbers of folds, or folds of the user's own, as in `boostrank.compare`.
     by : str, optional

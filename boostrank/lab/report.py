@@ -72,23 +72,7 @@ def write_files(folder: Path, run: Run, command: str) -> list[Path]:
 
 
 def write_report(path: Path, run: Run, command: str) -> None:
-    """Write the report of a comparison that has run.
-
-    Parameters
-    ----------
-    path : Path
-        Where to write the HTML file.
-    run : Run
-    command : str
-        The command that repeats the comparison.
-
-    Raises
-    ------
-    ImportError
-        Without Jinja2 or Matplotlib.
-    OSError
-        If the file cannot be written.
-    """
+    """Write the report of a comparison, with the command that repeats it."""
     rows, folds = run.rows, run.plan.folds
     jinja2 = _load_jinja()
     environment = jinja2.Environment(

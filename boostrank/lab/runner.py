@@ -35,22 +35,10 @@ def run_fold(
     settings: Settings,
     on_round: Callable[[], object] | None = None,
 ) -> FoldResult:
-    """Train a learner on one fold, choose its best round and test it.
+    """Train a learner on the fold of a number, choose its best round and test it.
 
-    Parameters
-    ----------
-    learner : Learner
-    fold : Fold
-    number : int
-        The fold's number, for the result.
-    settings : Settings
-    on_round : callable, optional
-        Called after each boosting round.
-
-    Returns
-    -------
-    FoldResult
-        Its `seconds_per_round` is the time of training, without evaluation, divided by the rounds.
+    `on_round` is called after each boosting round. The `seconds_per_round` of the result are those
+    of training, without evaluation, divided by the rounds.
     """
     if isinstance(learner.objective, Objective):
         # Loads or compiles the kernels, so that the first round does not include that time.
