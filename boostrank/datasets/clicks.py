@@ -365,18 +365,13 @@ def propensities_from_rankers(
 
 def _check_linked(item: Integers, at: Integers, clicked: Any, n: int) -> None:
     """Refuse positions that no document with clicks shares with position 1, directly or not."""
-    kept = clicked[item]
-    item, at = item[kept], at[kept]
-    known = np.zeros(n, dtype=bool)
-    known[0] = True
-    while True:
-        items = np.zeros(len(clicked), dtype=bool)
-        items[item[known[at]]] = True
-        more = known.copy()
-        more[at[items[item]]] = True
-        if (more == known).all():
-            break
-        known = more
+    item, at = item[clicked[item]], at[clicked[item]]
+    known = np.arange(n) == 0
+    reached = 0
+    while known.sum() > reached:
+        reached = known.sum()
+        linked = np.isin(item, item[known[at]])
+        known |= np.bincount(at[linked], minlength=n) > 0
     if not known.all():
         raise ValueError(
             f"position {int(np.argmin(known)) + 1} shares no document that was clicked with "

@@ -181,14 +181,6 @@ def _as_data(files: Sequence[SvmlightFile], first: int, width: int) -> RankingDa
     )
 
 
-def _load(paths: Sequence[Any]) -> tuple[RankingData, list[int]]:
-    """Read files as one data set; also return the number of queries in each."""
-    files = _read_files(paths)
-    first = _first_number(files)
-    data = _as_data(files, first, _width(files, first))
-    return data, [len(query_starts(file.qid)[0]) for file in files]
-
-
 def load_letor(path_or_paths: Paths) -> RankingData:
     r"""Read LETOR, MSLR or other svmlight files with queries; several are read as one.
 
@@ -245,7 +237,9 @@ def load_letor(path_or_paths: Paths) -> RankingData:
     """
     if isinstance(path_or_paths, str | os.PathLike):
         path_or_paths = [path_or_paths]
-    return _load(list(path_or_paths))[0]
+    files = _read_files(path_or_paths)
+    first = _first_number(files)
+    return _as_data(files, first, _width(files, first))
 
 
 def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingData]:
@@ -283,12 +277,10 @@ def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingDat
         raise TypeError(
             f"paths must be a list of paths, got {paths!r}; use load_letor for one file"
         )
-    data, n_queries = _load(list(paths))
-    ends = np.cumsum(n_queries)
-    return [
-        data.select(np.arange(end - n, end))
-        for n, end in zip(n_queries, ends.tolist(), strict=True)
-    ]
+    files = _read_files(paths)
+    first = _first_number(files)
+    width = _width(files, first)
+    return [_as_data([file], first, width) for file in files]
 
 
 def load_letor_with_valid(paths: Sequence[Any], valid: Any) -> tuple[RankingData, RankingData]:
