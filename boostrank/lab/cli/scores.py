@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +11,8 @@ from boostrank.datasets.runs import number_of_text, read_lines, rows_of_text, ru
 from boostrank.datasets.tables import Columns, are_tables, is_table, judgements, read_tables
 from boostrank.objectives.validation import Floats
 
-
-class Places(NamedTuple):
-    """Scores of RankLib: by the query, and the document's place in it, from 0."""
-
-    scores: dict[tuple[str, str], float]
+#: Scores of RankLib: by the query, and the document's place in it, from 0.
+Places = dict[tuple[str, str], float]
 
 
 def read_scores(path: Path, columns: Columns, score: str) -> Floats | Places | Run:
@@ -48,9 +44,7 @@ def _fields(path: Path) -> int:
 
 def _read_places(path: Path) -> Places:
     qid, place, scores = read_lines(path, "query place score", _placed)
-    return Places(
-        dict(zip(zip(qid.tolist(), place.tolist(), strict=True), scores.tolist(), strict=True))
-    )
+    return dict(zip(zip(qid.tolist(), place.tolist(), strict=True), scores.tolist(), strict=True))
 
 
 def _placed(where: str, fields: list[str]) -> tuple[str, float]:
@@ -93,7 +87,7 @@ def with_data(
             )
         read = load_letor(data)
         order = np.arange(len(read.y))
-    if isinstance(scores, Places):
+    if isinstance(scores, dict):
         return _in_places(path, scores, read), read
     if len(scores) != len(read.y):
         raise ValueError(
@@ -107,12 +101,10 @@ def _in_places(path: Path, places: Places, data: RankingData) -> Floats:
     place = np.arange(len(data.y)) - np.repeat(ends - data.group, data.group)
     keys = list(zip(data.qid.astype(str).tolist(), place.astype(str).tolist(), strict=True))
     for key in keys:
-        if key not in places.scores:
+        if key not in places:
             raise ValueError(
                 f"{path} has no score for document {key[1]} (from 0) of query {key[0]}"
             )
-    if len(places.scores) > len(keys):
-        raise ValueError(
-            f"{path} has {len(places.scores)} scores, but the data has {len(keys)} documents"
-        )
-    return np.array([places.scores[key] for key in keys])
+    if len(places) > len(keys):
+        raise ValueError(f"{path} has {len(places)} scores, but the data has {len(keys)} documents")
+    return np.array([places[key] for key in keys])
