@@ -91,11 +91,13 @@ def run(name: str, row: str, trees: Trees, seed: int) -> None:
     host, objective = ROWS[row]
     if not isinstance(objective, str):
         objective = objective.replace(seed=seed)
-    settings = Settings(rounds=ROUNDS, learning_rate=trees.rate, seed=seed)
+    settings = Settings(
+        rounds=ROUNDS, learning_rate=trees.rate, seed=seed, params={host: trees.of(host)}
+    )
     best, whole, chosen, seconds = [], [], [], 0.0
     for fold in folds(name, seed):
         begin = time.process_time()
-        model, _ = TRAINERS[host].train(objective, fold.train, settings, trees.of(host))
+        model, _ = TRAINERS[host].train(objective, fold.train, settings)
         seconds += time.process_time() - begin
         chosen.append(getattr(model, "choice", None))
         place = np.nanmean(curve(model, fold.validation), axis=1).argmax()

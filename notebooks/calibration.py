@@ -45,9 +45,9 @@ def run(name: str, host: str, seed: int) -> dict[str, list[tuple[Floats, ...]]]:
     found: dict[str, list[tuple[Floats, ...]]] = {}
     for fold in folds(name, seed):
         for row, objective in objectives.items():
-            settings = Settings(rounds=300, learning_rate=0.05, seed=seed)
-            chosen = Trees(0.05, regularized=True).of(host)
-            model, _ = TRAINERS[host].train(objective, fold.train, settings, chosen)
+            own = {host: Trees(0.05, regularized=True).of(host)}
+            settings = Settings(rounds=300, learning_rate=0.05, seed=seed, params=own)
+            model, _ = TRAINERS[host].train(objective, fold.train, settings)
             held, test = fold.validation, fold.test
             on_held = {rounds: model.predict(held.X, rounds) for rounds in (100, 200, 300)}
             means = {rounds: np.nanmean(ndcg(s, held)) for rounds, s in on_held.items()}

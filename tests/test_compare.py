@@ -241,7 +241,10 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold) -> None:
 
     for learner in own:
         model, _ = TRAINERS["catboost"].train(
-            learner.objective, fold.train, SETTINGS, {"depth": 2}, count
+            learner.objective,
+            fold.train,
+            replace(SETTINGS, params={"catboost": {"depth": 2}}),
+            count,
         )
         scores = model.predict(fold.test.X)
         stages = list(model.staged(fold.test.X))
@@ -897,8 +900,8 @@ def test_what_the_function_refuses(data: Any, more: dict[str, Any], message: str
     ids=str,
 )
 def test_xgboosts_other_ways_to_build_trees(more: dict[str, Any], fold: Fold) -> None:
-    settings = Settings(rounds=3)
-    model, _ = HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, settings, more)
+    settings = Settings(rounds=3, params={"xgboost": more})
+    model, _ = HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, settings)
     params = {**HOSTS["xgboost"].shared(settings), "objective": "rank:pairwise", **more}
     matrix = xgboost.DMatrix(fold.train.X, fold.train.y, group=fold.train.group)
     plain = xgboost.train(params, matrix, 3, obj=boostrank.LambdaRank())
@@ -908,16 +911,16 @@ def test_xgboosts_other_ways_to_build_trees(more: dict[str, Any], fold: Fold) ->
     if "booster" not in more:
         stopping = Stopping(fold.validation, 1)
         stopped = HOSTS["xgboost"].train(
-            boostrank.LambdaRank(), fold.train, settings, more, None, stopping
+            boostrank.LambdaRank(), fold.train, settings, None, stopping
         )[0]
         scores = model.predict(fold.test.X, stopped.n_trees)
         np.testing.assert_array_equal(stopped.predict(fold.test.X), scores)
 
 
 def test_exact_trees_need_a_depth(fold: Fold) -> None:
-    exact = {"tree_method": "exact"}
+    exact = Settings(rounds=3, params={"xgboost": {"tree_method": "exact"}})
     with pytest.raises(ValueError, match=r'^tree_method="exact" limits .* give it "max_depth"'):
-        HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, Settings(rounds=3), exact)
+        HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, exact)
 
 
 def test_objectives_bound_to_rows_are_refused_before_training(

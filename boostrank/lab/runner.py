@@ -46,11 +46,7 @@ def run_fold(
             setting.grad_hess([0.0, 0.0], [1, 0], [2], round=1)
     with kernel_threads(settings.threads):
         model, seconds = TRAINERS[learner.host].train(
-            learner.objective,
-            fold.train,
-            settings,
-            settings.params.get(learner.host),
-            on_round,
+            learner.objective, fold.train, settings, on_round
         )
 
     def chosen_metric(scores: Floats) -> float:

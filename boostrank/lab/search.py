@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,10 +128,8 @@ class Tuned:
     def snippet(self) -> str:
         """Python code that trains on all of the data with the best trial's parameters."""
         best, host, builtin = self.best, self.learner.host, self.learner.builtin
-        objective, more = _tried(self.learner, self.settings, best.params)
-        trained, labels, given = TRAINERS[host].arguments(
-            objective, self.labels, self.settings, more
-        )
+        objective, settings = _tried(self.learner, self.settings, best.params)
+        trained, labels, given = TRAINERS[host].arguments(objective, self.labels, settings)
         name, head = _code(trained), []
         params = {key: repr(value) for key, value in given.items() if key not in SAME_TREES}
         if is_auto(trained):  # the rankers choose
@@ -180,13 +178,14 @@ def _code(value: Any) -> str:
 
 def _tried(
     learner: Learner, settings: Settings, params: Mapping[str, Any]
-) -> tuple[Objective | str, dict[str, Any]]:
-    """Return the objective and the host's own parameters that a trial trains with."""
+) -> tuple[Objective | str, Settings]:
+    """Return the objective and the settings that a trial trains with."""
     ours, trees = split_params(learner, params)
     objective = learner.objective
     if not isinstance(objective, str):
         objective = objective.replace(**ours)
-    return objective, {**settings.params.get(learner.host, {}), **trees}
+    own = {**settings.params.get(learner.host, {}), **trees}
+    return objective, replace(settings, params={learner.host: own})
 
 
 def one_standard_error(figures: Floats) -> int:
@@ -255,15 +254,15 @@ def cross_validate(
 
     It is NaN for a query that no fold tests.
     """
-    learner, data, settings, marks = job.learner, job.data, job.settings, job.marks
-    objective, trees = _tried(learner, settings, params)
+    learner, data, marks = job.learner, job.data, job.marks
+    objective, settings = _tried(learner, job.settings, params)
     result = np.full((len(data.group), len(marks)), np.nan)
 
     def run(fold: tuple[Integers, ...]) -> None:
         train, test = fold
         part = data.select(test)
         with kernel_threads(settings.threads):
-            model, _ = TRAINERS[learner.host].train(objective, data.select(train), settings, trees)
+            model, _ = TRAINERS[learner.host].train(objective, data.select(train), settings)
         stages, scores = model.staged(part.X), np.zeros(len(part.y))
         for m in range(1, settings.rounds + 1):
             scores = next(stages, scores)  # LightGBM stops when nothing can be split

@@ -186,7 +186,6 @@ def _trained(
             objective,
             data,
             settings,
-            settings.params.get(host),
             lambda: progress.advance(progress.task_ids[0]),
             stopping,
         )
