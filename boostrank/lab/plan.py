@@ -78,7 +78,10 @@ def make_plan(
     """
     labels = folds.data.y
     settings = settings.for_labels(labels, chosen=metric_is_chosen)
-    numbers = check_numbers(numbers, len(folds.positions))
+    for number in numbers:
+        if not 1 <= number <= len(folds.positions):
+            raise ValueError(f"folds must lie in 1..{len(folds.positions)}, got {number}")
+    numbers = sorted(set(numbers))
     notes = missing_hosts(hosts)
     counted = counted_queries(folds.data, settings)
     _check_counted(folds, numbers, counted, settings)
@@ -135,14 +138,6 @@ def fitting(
     if not kept:
         raise ValueError(f"nothing can be trained on these labels: use {FOR_NUMBERS}")
     return kept, reasons
-
-
-def check_numbers(numbers: Sequence[int], n_folds: int) -> list[int]:
-    """Return the fold numbers, sorted and each once; all must lie in 1..`n_folds`."""
-    for number in numbers:
-        if not 1 <= number <= n_folds:
-            raise ValueError(f"folds must lie in 1..{n_folds}, got {number}")
-    return sorted(set(numbers))
 
 
 def counted_queries(data: RankingData, settings: Settings) -> Counted:

@@ -20,11 +20,13 @@ def read_scores(path: Path, columns: Columns, score: str) -> Floats | Places | R
     if is_table(path):
         assert columns.doc_id is not None
         return run_of_table(read_tables([path], columns)[0], columns.qid, columns.doc_id, score)
-    n_fields = _fields(path)
+    n_fields = len(_first(path))
     if n_fields == 6:
         return load_run(path)
     if n_fields == 3:
-        return _read_places(path)
+        qid, place, of_places = read_lines(path, "query place score", _placed)
+        keys = zip(qid.tolist(), place.tolist(), strict=True)
+        return dict(zip(keys, of_places.tolist(), strict=True))
     scores = []
     for number, fields in rows_of_text(path):
         where = f"{path}, line {number}"
@@ -37,14 +39,9 @@ def read_scores(path: Path, columns: Columns, score: str) -> Floats | Places | R
     return np.array(scores, dtype=np.float64)
 
 
-def _fields(path: Path) -> int:
-    """Return the number of fields of the first line that is not blank."""
-    return next((len(fields) for _, fields in rows_of_text(path)), 0)
-
-
-def _read_places(path: Path) -> Places:
-    qid, place, scores = read_lines(path, "query place score", _placed)
-    return dict(zip(zip(qid.tolist(), place.tolist(), strict=True), scores.tolist(), strict=True))
+def _first(path: Path) -> list[str]:
+    """Return the fields of the first line that is not blank."""
+    return next((fields for _, fields in rows_of_text(path)), [])
 
 
 def _placed(where: str, fields: list[str]) -> tuple[str, float]:
@@ -67,7 +64,7 @@ def read_qrels(data: Sequence[Path], columns: Columns) -> Qrels:
 
 
 def _is_qrels(path: Path) -> bool:
-    _, fields = next(rows_of_text(path), (0, []))
+    fields = _first(path)
     return len(fields) == 4 and not any(":" in field for field in fields[1:3])
 
 

@@ -17,7 +17,7 @@ from boostrank.lab.plot.axes import (
 )
 from boostrank.lab.results import Row, best_first
 from boostrank.lab.stats import SIGNIFICANT, half_width
-from boostrank.objectives.validation import Floats, Integers, check_choice, check_flag
+from boostrank.objectives.validation import Floats, check_choice, check_flag
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,7 +170,9 @@ def metric_by_cutoff(
     theirs = None if baseline is None else values[baseline]
     intervals = [_intervals(label, values[label], theirs) for label in drawn]
     axes = start_axes(ax)
-    shifts = _side_by_side(cutoffs, len(drawn))
+    # Side by side at each cut-off, within two thirds of the narrowest gap.
+    gap = 2 / 3 * np.diff(cutoffs).min(initial=1)
+    shifts = gap * ((np.arange(len(drawn)) + 0.5) / max(len(drawn), 1) - 0.5)
     for shift, label, (means, halves) in zip(shifts, drawn, intervals, strict=True):
         axes.errorbar(
             cutoffs + shift,
@@ -190,13 +192,6 @@ def metric_by_cutoff(
     axes.set_xlabel("k")
     axes.set_xticks(cutoffs)
     return finish_axes(axes, ax)
-
-
-def _side_by_side(cutoffs: Integers, n: int) -> Floats:
-    """Return shifts for n dots at each cut-off, within two thirds of the narrowest gap."""
-    gap: float = np.diff(cutoffs).min(initial=1) * 2 / 3 if len(cutoffs) > 1 else 2 / 3
-    shifts: Floats = gap * ((np.arange(n) + 0.5) / max(n, 1) - 0.5)
-    return shifts
 
 
 def _by_cutoff(
