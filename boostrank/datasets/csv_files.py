@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.files import damaged, is_damage, open_bytes, text_fault, what_it_is
+from boostrank.datasets.files import open_bytes, reading, what_it_is
 from boostrank.datasets.ids import is_missing
 
 # A whole number as programs write it: other strings, such as 007, are no numbers but names.
@@ -29,22 +29,17 @@ def read_csv(path: Path, is_text: Callable[[str], bool]) -> Any:
     import pandas
 
     try:
-        header = _check_rows(path)
-        with open_bytes(path) as file:
-            return pandas.read_csv(
-                file,
-                encoding="utf-8-sig",
-                dtype={name: str for name in header if is_text(name)},
-                low_memory=False,  # otherwise it guesses a type for each chunk of rows
-            )
-    except UnicodeDecodeError as error:
-        raise ValueError(text_fault(path)) from error
+        with reading(path):
+            header = _check_rows(path)
+            with open_bytes(path) as file:
+                return pandas.read_csv(
+                    file,
+                    encoding="utf-8-sig",
+                    dtype={name: str for name in header if is_text(name)},
+                    low_memory=False,  # otherwise it guesses a type for each chunk of rows
+                )
     except pandas.errors.ParserError as error:
         raise ValueError(f"{path}: {str(error).splitlines()[0]}") from error
-    except Exception as error:
-        if is_damage(error):
-            raise damaged(path, error) from error
-        raise
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
