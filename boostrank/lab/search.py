@@ -406,8 +406,7 @@ def _repeats(
             f"the folds test fewer than two queries that count in {settings.metric.upper()}, so "
             "nothing can be chosen: it needs a relevant document, or two different labels"
         )
-    left_out = queries_left_out(counted, settings)
-    if left_out:
+    if left_out := queries_left_out(counted, settings):
         warn(left_out)
     return repeats
 

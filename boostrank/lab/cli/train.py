@@ -151,8 +151,7 @@ def train(
                 f"{valid}: no query counts in {settings.metric.upper()}, by which --valid stops "
                 "the training; use other queries or another --metric"
             )
-        left_out = queries_left_out(held_counted, settings)
-        if left_out:
+        if left_out := queries_left_out(held_counted, settings):
             typer.echo(f"boostrank: {valid}: {left_out}", err=True)
     trained, seconds, done = _trained(host, made, read, settings, stopping)
     if trained.choice is not None:
