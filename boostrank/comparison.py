@@ -284,7 +284,7 @@ def compare(
         warn(plan.left_out)
     folder = None if out is None else Path(out)
     with running(plan, folder, resume=resume) as run:
-        if resume and run.stale:
+        if run.store is not None and run.store.stale:
             warn(run.resumed)
         try:
             for learner in plan.queue:

@@ -91,11 +91,13 @@ def run(name: str, row: str, trees: Trees, seed: int) -> None:
     host, objective = ROWS[row]
     if not isinstance(objective, str):
         objective = objective.replace(seed=seed)
-    settings = Settings(rounds=ROUNDS, learning_rate=trees.rate, seed=seed)
+    settings = Settings(
+        rounds=ROUNDS, learning_rate=trees.rate, seed=seed, params={host: trees.of(host)}
+    )
     best, whole, chosen, seconds = [], [], [], 0.0
     for fold in folds(name, seed):
         begin = time.process_time()
-        model, _ = TRAINERS[host].train(objective, fold.train, settings, trees.of(host))
+        model, _ = TRAINERS[host].train(objective, fold.train, settings)
         seconds += time.process_time() - begin
         chosen.append(getattr(model, "choice", None))
         place = np.nanmean(curve(model, fold.validation), axis=1).argmax()
@@ -110,17 +112,13 @@ def run(name: str, row: str, trees: Trees, seed: int) -> None:
     print(path.stem, means, f"{seconds:.1f} s", *filter(None, signals), flush=True)
 
 
-def difference(name: str, row: str, trees: Trees, seeds: list[int]) -> Floats:
-    """Return NDCG@10 less that of the baseline (2, queries), for all seeds."""
-    pairs = [
-        [np.load(file_of(name, each, trees, seed))["figures"] for each in (row, BASE)]
-        for seed in seeds
-    ]
-    less = [own - base for own, base in pairs]
-    # The same queries are tested with every seed where all of them are, and are then averaged.
-    same = len({each.shape for each in less}) == 1 and name in ("ohsumed", "mq2008")
-    joined = np.mean(less, axis=0) if same else np.concatenate(less, axis=1)
-    return joined[:, ~np.isnan(joined).any(axis=0)]
+def leads(names: list[str], row: str, base: str, trees: Trees, seeds: list[int]) -> list[Floats]:
+    """Return NDCG@10 less that of another row (2, queries that count), for each set and seed."""
+    found = []
+    for name, seed in product(names, seeds):
+        own, other = (np.load(file_of(name, each, trees, seed))["figures"] for each in (row, base))
+        found.append((own - other)[:, ~np.isnan(own - other).any(axis=0)])
+    return found
 
 
 def pooled(
@@ -130,11 +128,7 @@ def pooled(
 
     Means are over the queries of all seeds; errors are as if there had been one.
     """
-    less = []
-    for name, seed in product(names, seeds):
-        own, other = (np.load(file_of(name, each, trees, seed))["figures"] for each in (row, base))
-        less.append((own - other)[:, ~np.isnan(own - other).any(axis=0)])
-    every = np.concatenate(less, axis=1)
+    every = np.concatenate(leads(names, row, base, trees, seeds), axis=1)
     errors = every.std(axis=1, ddof=1) / np.sqrt(every.shape[1] / len(seeds))
     return every.mean(axis=1), errors
 
@@ -149,13 +143,16 @@ def table(names: list[str], rows: list[str], trees: Trees, seeds: list[int]) -> 
             if not all(file.exists() for file in files):
                 cells.append("")
                 continue
-            less = difference(name, row, trees, seeds)
+            found = leads([name], row, BASE, trees, seeds)
+            # Where every seed tests the same queries, all of the set, they are averaged.
+            same = name in ("ohsumed", "mq2008")
+            less = np.mean(found, axis=0) if same else np.concatenate(found, axis=1)
             error = less[1].std(ddof=1) / np.sqrt(less.shape[1])
             means = " / ".join(f"{mean:+.3f}".replace("0.", ".") for mean in less.mean(axis=1))
             cells.append(f"{means} ({error:.3f})".replace("(0.", "(."))
             if row == "auto":
-                found = [np.load(file_of(name, row, trees, seed)) for seed in seeds]
-                signals = np.concatenate([each["signals"] for each in found])
+                files = [file_of(name, row, trees, seed) for seed in seeds]
+                signals = np.concatenate([np.load(file)["signals"] for file in files])
                 cells[-1] += " " + ", ".join(dict.fromkeys(signals))
         print(f"| {row} | {' | '.join(cells)} |")
     print('\n"auto" over each on all queries of the real sets, best round and all rounds')

@@ -45,9 +45,9 @@ def run(name: str, host: str, seed: int) -> dict[str, list[tuple[Floats, ...]]]:
     found: dict[str, list[tuple[Floats, ...]]] = {}
     for fold in folds(name, seed):
         for row, objective in objectives.items():
-            settings = Settings(rounds=300, learning_rate=0.05, seed=seed)
-            chosen = Trees(0.05, regularized=True).of(host)
-            model, _ = TRAINERS[host].train(objective, fold.train, settings, chosen)
+            own = {host: Trees(0.05, regularized=True).of(host)}
+            settings = Settings(rounds=300, learning_rate=0.05, seed=seed, params=own)
+            model, _ = TRAINERS[host].train(objective, fold.train, settings)
             held, test = fold.validation, fold.test
             on_held = {rounds: model.predict(held.X, rounds) for rounds in (100, 200, 300)}
             means = {rounds: np.nanmean(ndcg(s, held)) for rounds, s in on_held.items()}
@@ -62,6 +62,7 @@ def run(name: str, host: str, seed: int) -> dict[str, list[tuple[Floats, ...]]]:
     return found
 
 
+@mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "calibration"})
 def main() -> None:
     """Print the table and draw the figure."""
     warnings.simplefilter("ignore")
@@ -69,9 +70,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--hosts", nargs="+", default=["lightgbm", "xgboost"])
     given = parser.parse_args()
-    settings = {**plot.ANY_BACKGROUND, "svg.hashsalt": "calibration"}
-    with mpl.rc_context(settings):
-        figure, panels = plt.subplots(1, len(TOP), figsize=(10.0, 3.4), layout="constrained")
+    figure, panels = plt.subplots(1, len(TOP), figsize=(10.0, 3.4), layout="constrained")
     for host in given.hosts:
         for panel, name in zip(panels, TOP, strict=True):
             lines: dict[str, list[list[float]]] = {}
@@ -86,15 +85,13 @@ def main() -> None:
                     lines.setdefault(row, []).append(means)
                     curves[row] = probabilities(scores), targets
                 if host == given.hosts[0] and seed == given.seeds[0]:
-                    with mpl.rc_context(settings):
-                        plot.reliability(curves, ax=panel)
-                        panel.set_title(name, fontsize=10, color=plot.GREY)
+                    plot.reliability(curves, ax=panel)
+                    panel.set_title(name, fontsize=10, color=plot.GREY)
             for row, values in lines.items():
                 cells = " | ".join(f"{v:.4f}".replace("0.", ".", 1) for v in np.mean(values, 0))
                 print(f"| {name} | {host} | {row} | {cells} |", flush=True)
-    with mpl.rc_context(settings):
-        panels[0].legend(frameon=False, fontsize=8)
-        figure.savefig("docs/_static/calibration.svg", transparent=True, metadata={"Date": None})
+    panels[0].legend(frameon=False, fontsize=8)
+    figure.savefig("docs/_static/calibration.svg", transparent=True, metadata={"Date": None})
 
 
 if __name__ == "__main__":

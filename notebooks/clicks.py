@@ -15,6 +15,7 @@ clicks cannot choose a round well. Results are kept in ``out/clicks``.
 
 import argparse
 import warnings
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -135,19 +136,15 @@ def file_of(name: str, model: str, eta: float, row: str, seed: int) -> Path:
 def run(seeds: list[int], rows: list[str], sets: list[str]) -> None:
     """Train what has not been trained yet."""
     OUT.mkdir(parents=True, exist_ok=True)
-    for seed in seeds:
-        for name in sets:
-            for model, eta in USERS:
-                fold, log = clicks_of(name, model, eta, seed)
-                for row in rows:
-                    path = file_of(name, model, eta, row, seed)
-                    if path.exists():
-                        continue
-                    test = fold.test
-                    scores = predictions(row, fold.train, log, seed, test)
-                    values = ndcg(scores, test)
-                    np.save(path, values[~np.isnan(values)])
-                print(f"{name} {model} {eta:g} seed {seed}: {log}", flush=True)
+    for seed, name, (model, eta) in product(seeds, sets, USERS):
+        fold, log = clicks_of(name, model, eta, seed)
+        for row in rows:
+            path = file_of(name, model, eta, row, seed)
+            if not path.exists():
+                scores = predictions(row, fold.train, log, seed, fold.test)
+                values = ndcg(scores, fold.test)
+                np.save(path, values[~np.isnan(values)])
+        print(f"{name} {model} {eta:g} seed {seed}: {log}", flush=True)
 
 
 def queries(name: str, model: str, eta: float, row: str, seeds: list[int]) -> Floats:
@@ -179,29 +176,28 @@ def table(seeds: list[int], sets: list[str]) -> None:
             print(f"| {row} |", " | ".join(cell(name, *user, row, seeds) for user in USERS), "|")
 
 
+@mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "clicks"})
 def draw() -> None:
     """Draw the learnt factors of MQ2008 against the true ones."""
-    settings = {**plot.ANY_BACKGROUND, "svg.hashsalt": "clicks"}
-    with mpl.rc_context(settings):
-        figure, panels = plt.subplots(1, 3, figsize=(10.0, 3.2), sharey=True, layout="constrained")
-        fold = folds("mq2008", 1)[0]
-        for panel, eta in zip(panels, (0.5, 1.0, 2.0), strict=True):
-            log = clicked(simulate_clicks(fold.train, eta=eta, sessions=SESSIONS["mq2008"], seed=1))
-            ranks = np.arange(1, 11)
-            panel.plot(ranks, ranks**-eta, color=plot.GREY, linewidth=3, alpha=0.6, label="true")
-            for place, (label, (form, objective)) in enumerate(DRAWN.items()):
-                kind = Unbiased(objective, position=log.position, propensity=form, last=LAST)
-                dataset = lgb.Dataset(log.data.X, log.data.y, group=log.data.group)
-                booster = lgb.train(LIGHTGBM | {"objective": kind}, dataset, ROUNDS)
-                found = boostrank.position_bias(booster).propensity[:10]
-                panel.plot(ranks, found, color=plot.COLOURS[place], marker="o", label=label)
-                print(eta, label, found.round(2).tolist(), flush=True)
-            panel.set_title(f"eta {eta:g}", fontsize=10, color=plot.GREY)
-            panel.set_xlabel("position")
-            panel.grid(alpha=0.25)
-        panels[0].set_ylabel("propensity")
-        panels[-1].legend(frameon=False, fontsize=8)
-        figure.savefig("docs/_static/clicks.svg", transparent=True, metadata={"Date": None})
+    figure, panels = plt.subplots(1, 3, figsize=(10.0, 3.2), sharey=True, layout="constrained")
+    fold = folds("mq2008", 1)[0]
+    for panel, eta in zip(panels, (0.5, 1.0, 2.0), strict=True):
+        log = clicked(simulate_clicks(fold.train, eta=eta, sessions=SESSIONS["mq2008"], seed=1))
+        ranks = np.arange(1, 11)
+        panel.plot(ranks, ranks**-eta, color=plot.GREY, linewidth=3, alpha=0.6, label="true")
+        for place, (label, (form, objective)) in enumerate(DRAWN.items()):
+            kind = Unbiased(objective, position=log.position, propensity=form, last=LAST)
+            dataset = lgb.Dataset(log.data.X, log.data.y, group=log.data.group)
+            booster = lgb.train(LIGHTGBM | {"objective": kind}, dataset, ROUNDS)
+            found = boostrank.position_bias(booster).propensity[:10]
+            panel.plot(ranks, found, color=plot.COLOURS[place], marker="o", label=label)
+            print(eta, label, found.round(2).tolist(), flush=True)
+        panel.set_title(f"eta {eta:g}", fontsize=10, color=plot.GREY)
+        panel.set_xlabel("position")
+        panel.grid(alpha=0.25)
+    panels[0].set_ylabel("propensity")
+    panels[-1].legend(frameon=False, fontsize=8)
+    figure.savefig("docs/_static/clicks.svg", transparent=True, metadata={"Date": None})
 
 
 def main() -> None:

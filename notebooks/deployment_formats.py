@@ -172,37 +172,25 @@ def ranker_of(model, package=None):
     return ranker
 
 
-def mlflow_predict(model):
-    """Save and load with MLflow."""
-    import mlflow.lightgbm
-    import mlflow.xgboost
-
-    path = tempfile.mkdtemp(dir=DIRECTORY)
-    if isinstance(model, lightgbm.Booster):
-        mlflow.lightgbm.save_model(model, path, pip_requirements=[])
-        return host(mlflow.lightgbm.load_model(path), X)
-    mlflow.xgboost.save_model(model, path, pip_requirements=[])
-    return host(mlflow.xgboost.load_model(path), X)
-
-
-def mlflow_ranker(model):
-    """Save and load boostrank's ranker with MLflow."""
+def mlflow_predict(model, ranker=False):
+    """Save and load a model, or boostrank's ranker that has it, with MLflow."""
     import mlflow.lightgbm
     import mlflow.xgboost
 
     import boostrank.lightgbm
     import boostrank.xgboost
 
-    path = tempfile.mkdtemp(dir=DIRECTORY)
+    path, more = tempfile.mkdtemp(dir=DIRECTORY), {"pip_requirements": []}
     if isinstance(model, lightgbm.Booster):
-        ours = "boostrank.lightgbm.LGBMRanker", "boostrank.objectives.blend.Blend"
-        ranker = ranker_of(model, boostrank.lightgbm)
-        mlflow.lightgbm.save_model(
-            ranker, path, pip_requirements=[], skops_trusted_types=list(ours)
-        )
-        return mlflow.lightgbm.load_model(path).predict(X, raw_score=True)
-    mlflow.xgboost.save_model(ranker_of(model, boostrank.xgboost), path, pip_requirements=[])
-    return mlflow.xgboost.load_model(path).predict(X, output_margin=True)
+        flavour, package, raw = mlflow.lightgbm, boostrank.lightgbm, {"raw_score": True}
+        if ranker:
+            ours = ["boostrank.lightgbm.LGBMRanker", "boostrank.objectives.blend.Blend"]
+            more["skops_trusted_types"] = ours
+    else:
+        flavour, package, raw = mlflow.xgboost, boostrank.xgboost, {"output_margin": True}
+    flavour.save_model(ranker_of(model, package) if ranker else model, path, **more)
+    loaded = flavour.load_model(path)
+    return loaded.predict(X, **raw) if ranker else host(loaded, X)
 
 
 def pmml_predict(path, names):
@@ -267,7 +255,7 @@ WAYS = {
     "shap": shap_sums,
     "pred_contrib": host_sums,
     "mlflow": mlflow_predict,
-    "mlflow, boostrank's ranker": mlflow_ranker,
+    "mlflow, boostrank's ranker": lambda model: mlflow_predict(model, ranker=True),
 }
 
 

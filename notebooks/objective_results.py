@@ -47,8 +47,8 @@ def trained(objective, train, valid, rate, seed):
     """Return NDCG@10 of every validation query after every tenth tree."""
     if not isinstance(objective, str):
         objective = objective.replace(seed=seed)
-    settings = Settings(rounds=ROUNDS, learning_rate=rate, seed=seed)
-    model, _ = HOSTS["lightgbm"].train(objective, train, settings, SHARED["lightgbm"])
+    settings = Settings(rounds=ROUNDS, learning_rate=rate, seed=seed, params=SHARED)
+    model, _ = HOSTS["lightgbm"].train(objective, train, settings)
     return curve(model, valid)
 
 

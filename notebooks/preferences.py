@@ -55,10 +55,10 @@ def pairs_of(data: RankingData, kept: float, wrong: float, seed: int) -> Integer
 
 def trained(host: str, loss: str, data: RankingData, pairs: Integers, seed: int) -> Model:
     """Train on pairs; no learner sees the grades."""
-    settings = Settings(rounds=ROUNDS, learning_rate=0.05, seed=seed)
+    settings = Settings(rounds=ROUNDS, learning_rate=0.05, seed=seed, params=SHARED)
     if host != "catboost":
         unlabelled = replace(data, y=np.zeros(len(data.y)))
-        return TRAINERS[host].train(Preferences(loss, pairs), unlabelled, settings, SHARED[host])[0]
+        return TRAINERS[host].train(Preferences(loss, pairs), unlabelled, settings)[0]
     pool = catboost.Pool(
         data.X, group_id=np.repeat(np.arange(len(data.group)), data.group), pairs=pairs
     )
@@ -76,10 +76,8 @@ def best(model: Model, validation: RankingData, test: RankingData) -> Floats:
 def models(name: str, seed: int) -> Iterator[tuple[str, str, Floats]]:
     """Train all rows on the five folds; yield the kind of pairs, the row and its test NDCG@10."""
     for fold in folds(name, seed):
-        settings = Settings(rounds=ROUNDS, learning_rate=0.05, seed=seed)
-        of_grades, _ = TRAINERS["lightgbm"].train(
-            LambdaRank(), fold.train, settings, SHARED["lightgbm"]
-        )
+        settings = Settings(rounds=ROUNDS, learning_rate=0.05, seed=seed, params=SHARED)
+        of_grades, _ = TRAINERS["lightgbm"].train(LambdaRank(), fold.train, settings)
         yield "", GRADES, best(of_grades, fold.validation, fold.test)
         for kind, (kept, wrong) in KINDS.items():
             pairs = pairs_of(fold.train, kept, wrong, seed)

@@ -27,8 +27,8 @@ def gains(row: str, fold: Fold, seed: int) -> Floats:
         objective = objective.replace(seed=seed)
 
     def train(data: RankingData, rounds: int) -> object:
-        settings = Settings(rounds=rounds, learning_rate=0.05, seed=seed)
-        return TRAINERS[host].train(objective, data, settings, SHARED[host])[0]
+        settings = Settings(rounds=rounds, learning_rate=0.05, seed=seed, params=SHARED)
+        return TRAINERS[host].train(objective, data, settings)[0]
 
     stopped = train(fold.train, ROUNDS)
     of_valid = np.nanmean(curve(stopped, fold.validation), axis=1)

@@ -72,18 +72,14 @@ def main() -> None:
         found = measured(Several(parts, labels={"price": of_train}, at_least={"relevance": asked}))
         show(f"at_least, {share:.0%}", f"{asked:.4f}".replace("0.", "."), found)
         points["at_least"].append(found[1])
-    for share in WEIGHTS:
+    for way, share in [*(("weights", w) for w in WEIGHTS), ("chebyshev", 0.5), ("chebyshev", 0.8)]:
         weights = {"relevance": share, "price": 1.0 - share}
-        found = measured(Several(parts, labels={"price": of_train}, weights=weights))
-        show(f"weights, {share:g}", "", found)
-        points["weights"].append(found[1])
-    for share in (0.5, 0.8):
-        weights = {"relevance": share, "price": 1.0 - share}
+        worst_first = way == "chebyshev"
         found = measured(
-            Several(parts, labels={"price": of_train}, weights=weights, chebyshev=True)
+            Several(parts, labels={"price": of_train}, weights=weights, chebyshev=worst_first)
         )
-        show(f"chebyshev, {share:g}", "", found)
-        points["chebyshev"].append(found[1])
+        show(f"{way}, {share:g}", "", found)
+        points[way].append(found[1])
     with mpl.rc_context({**plot.ANY_BACKGROUND, "svg.hashsalt": "several"}):
         names = "NDCG@10 of relevance", "NDCG@10 of price"
         axes = plot.pareto(points, metrics=names)

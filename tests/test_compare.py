@@ -27,7 +27,7 @@ from boostrank.lab.learners import Learner, learners
 from boostrank.lab.model import Stopping
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.plan import Plan, make_plan
-from boostrank.lab.records import CsvFiles, ResultStore
+from boostrank.lab.records import ResultStore
 from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.runner import Run
@@ -241,7 +241,10 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold) -> None:
 
     for learner in own:
         model, _ = TRAINERS["catboost"].train(
-            learner.objective, fold.train, SETTINGS, {"depth": 2}, count
+            learner.objective,
+            fold.train,
+            replace(SETTINGS, params={"catboost": {"depth": 2}}),
+            count,
         )
         scores = model.predict(fold.test.X)
         stages = list(model.staged(fold.test.X))
@@ -463,10 +466,10 @@ def test_holms_correction() -> None:
     assert [corrected[row.learner] for row in rows[1:]] == holm([row.p_value for row in rows[1:]])
 
 
-def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
-    files = CsvFiles(tmp_path / "new" / "folder")
+def test_records_are_complete_after_every_row(parts: list[RankingData], tmp_path: Path) -> None:
+    files = _results(tmp_path / "new" / "folder", parts)
     base = Row(LEARNERS[0], (_result(1, [0.25, np.nan]), _result(2, [1 / 3])), None, SETTINGS)
-    files.add(base)
+    files.add_row(base)
     with files.summary.open(encoding="utf-8") as file:
         (line,) = csv.DictReader(file)
     assert (line["objective"], line["host"]) == ("lightgbm:lambdarank", "lightgbm")
@@ -479,7 +482,7 @@ def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
         ("1", "1", ""),
         ("2", "0", str(1 / 3)),
     ]
-    files.add(Failure(LEARNERS[2], "no, said the host"))
+    files.add_row(Failure(LEARNERS[2], "no, said the host"))
     with files.summary.open(encoding="utf-8") as file:
         line = list(csv.DictReader(file))[1]
     assert (line["objective"], line["map"], line["error"]) == (
@@ -487,7 +490,9 @@ def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
         "",
         "no, said the host",
     )
-    CsvFiles(tmp_path / "new" / "folder")  # an earlier run's lines are not mixed with new ones
+    _results(
+        tmp_path / "new" / "folder", parts
+    )  # an earlier run's lines are not mixed with new ones
     assert len(files.summary.read_text(encoding="utf-8").splitlines()) == 1
 
 
@@ -895,8 +900,8 @@ def test_what_the_function_refuses(data: Any, more: dict[str, Any], message: str
     ids=str,
 )
 def test_xgboosts_other_ways_to_build_trees(more: dict[str, Any], fold: Fold) -> None:
-    settings = Settings(rounds=3)
-    model, _ = HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, settings, more)
+    settings = Settings(rounds=3, params={"xgboost": more})
+    model, _ = HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, settings)
     params = {**HOSTS["xgboost"].shared(settings), "objective": "rank:pairwise", **more}
     matrix = xgboost.DMatrix(fold.train.X, fold.train.y, group=fold.train.group)
     plain = xgboost.train(params, matrix, 3, obj=boostrank.LambdaRank())
@@ -906,16 +911,16 @@ def test_xgboosts_other_ways_to_build_trees(more: dict[str, Any], fold: Fold) ->
     if "booster" not in more:
         stopping = Stopping(fold.validation, 1)
         stopped = HOSTS["xgboost"].train(
-            boostrank.LambdaRank(), fold.train, settings, more, None, stopping
+            boostrank.LambdaRank(), fold.train, settings, None, stopping
         )[0]
         scores = model.predict(fold.test.X, stopped.n_trees)
         np.testing.assert_array_equal(stopped.predict(fold.test.X), scores)
 
 
 def test_exact_trees_need_a_depth(fold: Fold) -> None:
-    exact = {"tree_method": "exact"}
+    exact = Settings(rounds=3, params={"xgboost": {"tree_method": "exact"}})
     with pytest.raises(ValueError, match=r'^tree_method="exact" limits .* give it "max_depth"'):
-        HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, Settings(rounds=3), exact)
+        HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, exact)
 
 
 def test_objectives_bound_to_rows_are_refused_before_training(

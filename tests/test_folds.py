@@ -8,7 +8,7 @@ from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 
 import boostrank
 from boostrank.datasets import RankingData, letor_folds, make_ranking
-from boostrank.lab.folds import Folds, forward_rotation, given_folds, query_positions, rotation
+from boostrank.lab.folds import Folds, given_folds, query_positions, rotation
 
 SIZES = np.array([3, 1, 4, 2, 5, 2, 1, 3, 2, 4, 1, 2])
 DATA = RankingData(
@@ -133,7 +133,7 @@ def test_rotations_are_letors_and_forward() -> None:
     parts = make_ranking(12, 3, n_features=2, seed=0).split(4, seed=0)
     for number, fold in enumerate(letor_folds(parts), start=1):
         _same(rotation(parts), number, fold)
-    forward = forward_rotation(parts, 1)
+    forward = rotation(parts, forward=True, gap=1)
     assert len(forward.positions) == 2
     first, second, third, fourth = parts
     ends = [part.select([0, 1]) for part in parts]
@@ -141,7 +141,7 @@ def test_rotations_are_letors_and_forward() -> None:
     _same(forward, 2, (RankingData.concat([first, ends[1]]), ends[2], fourth))
     assert second.qid[-1] not in forward.fold(2).train.qid
     with pytest.raises(ValueError, match="fold 1 has an empty part: use a smaller gap than 3"):
-        forward_rotation(parts, 3)
+        rotation(parts, forward=True, gap=3)
     with pytest.raises(ValueError, match="at least three parts"):
         rotation(parts[:2])
 

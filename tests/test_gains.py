@@ -363,7 +363,9 @@ def test_auto_in_the_workbench_chooses_by_the_hosts_gain(host):
     if host == "lightgbm":
         gain, own = TABLE, {"label_gain": list(TABLE)}
     want, got = (
-        HOSTS[host].train(Blend(signal="auto", **of_ours), data, Settings(rounds=8), of_host)[0]
+        HOSTS[host].train(
+            Blend(signal="auto", **of_ours), data, Settings(rounds=8, params={host: of_host})
+        )[0]
         for of_ours, of_host in (({"gain": gain}, {}), ({}, own))
     )
     assert got.choice == want.choice

@@ -370,8 +370,8 @@ def test_the_workbench_takes_parameters_by_any_name(host: str, usual: str, other
     value = {"learning_rate": 0.5, "metric": "ndcg"}.get(usual, 3)
 
     def train(params: dict[str, Any]) -> Any:
-        settings = Settings(rounds=2, min_docs=5)
-        return HOSTS[host].train(boostrank.RankNet(), data, settings, params)[0]
+        settings = Settings(rounds=2, min_docs=5, params={host: params})
+        return HOSTS[host].train(boostrank.RankNet(), data, settings)[0]
 
     expected, got = train({usual: value}), train({other: value})
     if host == "lightgbm":
@@ -400,14 +400,15 @@ def test_the_workbench_takes_parameters_by_any_name(host: str, usual: str, other
 def test_parameters_that_the_workbench_sets_itself(host: str, name: str, cure: str) -> None:
     data = make_ranking(4, 5, n_features=2, seed=0)
     with pytest.raises(ValueError, match=f"{name} is no parameter of {host} here.*{cure} instead"):
-        HOSTS[host].train(boostrank.RankNet(), data, Settings(), {name: 3})
+        HOSTS[host].train(boostrank.RankNet(), data, Settings(params={host: {name: 3}}))
 
 
 def test_unknown_parameters_of_lightgbm() -> None:
     """The workbench keeps LightGBM quiet, so that it does not say itself what it does not know."""
     data = make_ranking(20, 10, n_features=3, seed=0)
+    settings = Settings(params={"lightgbm": {"lerning_rate": 0.5}})
     with pytest.raises(ValueError, match="'lerning_rate'; did you mean 'learning_rate'"):
-        HOSTS["lightgbm"].train(boostrank.RankNet(), data, Settings(), {"lerning_rate": 0.5})
+        HOSTS["lightgbm"].train(boostrank.RankNet(), data, settings)
     known = lightgbms_parameters()
     assert {"learning_rate", "eta", "max_depth", "label_gain", "deterministic"} <= known, (
         "boostrank.lab no longer finds the names of LightGBM's parameters"

@@ -59,7 +59,7 @@ def _command(host: str, objective: Any) -> int:
     settings = Settings(rounds=ROUNDS, min_docs=2)
     if isinstance(objective, str):
         objective = boostrank.objective(objective, total_rounds=ROUNDS)
-    HOSTS[host].train(objective, TRAIN, settings, None, count, Stopping(FLAT, 3))
+    HOSTS[host].train(objective, TRAIN, settings, count, Stopping(FLAT, 3))
     return counted
 
 

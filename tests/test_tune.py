@@ -457,9 +457,9 @@ def test_the_snippet_trains_what_was_tuned(name: str, host: str, gain: Any, tmp_
     names["dmatrix"] = xgboost.DMatrix(data.X, data.y, group=data.group)
     exec(tuned.snippet, names)
 
-    settings = Settings(rounds=trial.rounds, gain=gain)
     trees = search_space.split_params(learner, trial.params)[1]
-    model, _ = TRAINERS[host].train(learner.objective, data, settings, {**more, **trees})
+    settings = Settings(rounds=trial.rounds, gain=gain, params={host: {**more, **trees}})
+    model, _ = TRAINERS[host].train(learner.objective, data, settings)
     pasted = names["booster"]
     if name == "auto":
         assert pasted.auto_ == model.choice

@@ -229,12 +229,7 @@ def _read_log(clicks: Any, position: Any, last: int | None) -> tuple[Floats, Int
     found = check_scores(clicks)
     if not np.isin(found, (0.0, 1.0)).all():
         raise ValueError("clicks must be 0 or 1")
-    ranks = np.asarray(position)
-    if ranks.shape != found.shape or ranks.dtype.kind not in "iu":
-        raise ValueError(
-            f"position must be one whole number for each of the {len(found)} documents, got shape "
-            f"{ranks.shape} of dtype {ranks.dtype}"
-        )
+    ranks = _whole_numbers("position", position, len(found))
     if len(ranks) == 0 or ranks.min() != 1:
         raise ValueError(
             "position must be ranks from 1, the top of the list, got "
@@ -242,6 +237,16 @@ def _read_log(clicks: Any, position: Any, last: int | None) -> tuple[Floats, Int
         )
     places = ranks.astype(np.int64) - 1
     return found, places if last is None else np.minimum(places, last - 1)
+
+
+def _whole_numbers(name: str, values: Any, n_rows: int) -> Integers:
+    array = np.asarray(values)
+    if array.shape != (n_rows,) or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be one whole number for each of the {n_rows} documents, got shape "
+            f"{array.shape} of dtype {array.dtype}"
+        )
+    return array
 
 
 def propensities_from_randomization(
@@ -337,13 +342,7 @@ def propensities_from_rankers(
     [1.0, 0.5, 0.3, 0.3, 0.2]
     """
     found, place = _read_log(clicks, position, check_cutoff("last", last))
-    which = np.asarray(document)
-    if which.shape != found.shape or which.dtype.kind not in "iu":
-        raise ValueError(
-            f"document must be one whole number for each of the {len(found)} rows, got shape "
-            f"{which.shape} of dtype {which.dtype}"
-        )
-    which = np.unique(which, return_inverse=True)[1]
+    which = np.unique(_whole_numbers("document", document, len(found)), return_inverse=True)[1]
     n = int(place.max()) + 1
     cells, index = np.unique(which * n + place, return_inverse=True)
     shown = np.bincount(index).astype(np.float64)
@@ -365,18 +364,13 @@ def propensities_from_rankers(
 
 def _check_linked(item: Integers, at: Integers, clicked: Any, n: int) -> None:
     """Refuse positions that no document with clicks shares with position 1, directly or not."""
-    kept = clicked[item]
-    item, at = item[kept], at[kept]
-    known = np.zeros(n, dtype=bool)
-    known[0] = True
-    while True:
-        items = np.zeros(len(clicked), dtype=bool)
-        items[item[known[at]]] = True
-        more = known.copy()
-        more[at[items[item]]] = True
-        if (more == known).all():
-            break
-        known = more
+    item, at = item[clicked[item]], at[clicked[item]]
+    known = np.arange(n) == 0
+    reached = 0
+    while known.sum() > reached:
+        reached = known.sum()
+        linked = np.isin(item, item[known[at]])
+        known |= np.bincount(at[linked], minlength=n) > 0
     if not known.all():
         raise ValueError(
             f"position {int(np.argmin(known)) + 1} shares no document that was clicked with "

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.files import damaged, is_damage, open_bytes, text_fault, what_it_is
+from boostrank.datasets.files import open_bytes, reading, what_it_is
 from boostrank.datasets.ids import is_missing
 
 # A whole number as programs write it: other strings, such as 007, are no numbers but names.
@@ -22,40 +22,24 @@ _WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))(?:\.0*)?\s*")
 def read_csv(path: Path, is_text: Callable[[str], bool]) -> Any:
     """Read a CSV file as a data frame of pandas.
 
-    Parameters
-    ----------
-    path : Path
-        In UTF-8, with commas; compressed if its suffix says so.
-    is_text : callable
-        Tells by its name whether a column stays text, in which 007 and 7 are two queries.
-
-    Raises
-    ------
-    ValueError
-        For rows of other lengths than the header, two columns of one name, no rows, other
-        separators, and files that are not text in UTF-8 or do not decompress.
-    ImportError
-        Without pandas.
+    It must be in UTF-8, with commas, and may be compressed, as its suffix says. Rows of other
+    lengths than the header, two columns of one name, no rows and other separators are refused.
+    `is_text` tells by its name whether a column stays text, in which 007 and 7 are two queries.
     """
     import pandas
 
     try:
-        header = _check_rows(path)
-        with open_bytes(path) as file:
-            return pandas.read_csv(
-                file,
-                encoding="utf-8-sig",
-                dtype={name: str for name in header if is_text(name)},
-                low_memory=False,  # otherwise it guesses a type for each chunk of rows
-            )
-    except UnicodeDecodeError as error:
-        raise ValueError(text_fault(path)) from error
+        with reading(path):
+            header = _check_rows(path)
+            with open_bytes(path) as file:
+                return pandas.read_csv(
+                    file,
+                    encoding="utf-8-sig",
+                    dtype={name: str for name in header if is_text(name)},
+                    low_memory=False,  # otherwise it guesses a type for each chunk of rows
+                )
     except pandas.errors.ParserError as error:
         raise ValueError(f"{path}: {str(error).splitlines()[0]}") from error
-    except Exception as error:
-        if is_damage(error):
-            raise damaged(path, error) from error
-        raise
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:

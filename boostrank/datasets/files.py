@@ -4,6 +4,8 @@ import gzip
 import io
 import os
 import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -52,15 +54,7 @@ def without_compression(path: Path) -> Path:
 
 
 def open_bytes(path: Path) -> BinaryIO:
-    """Open a file for reading, and decompress it as its suffix says.
-
-    Raises
-    ------
-    ValueError
-        For a zip archive of several files, or an encrypted one.
-    ImportError
-        For ``.zst`` without pyarrow.
-    """
+    """Open a file for reading, and decompress it as its suffix says."""
     kind = COMPRESSIONS.get(path.suffix.lower())
     if kind == "gzip":
         return cast(BinaryIO, gzip.open(path, "rb"))
@@ -100,23 +94,27 @@ def _open_member(path: Path) -> BinaryIO:
     return cast(BinaryIO, archive.open(members[0]))
 
 
-def is_damage(error: BaseException) -> bool:
-    """Tell whether an error says that a compressed file is damaged, not that it cannot be read."""
-    return (
-        isinstance(error, EOFError | zlib.error)
-        or type(error).__name__ in ("LZMAError", "BadZipFile")
-        or (isinstance(error, OSError) and error.errno is None)
-    )
-
-
-def damaged(path: Path, error: BaseException, line: int | None = None) -> ValueError:
-    """Return the error for a file that does not decompress."""
-    place = path if line is None else f"{path}, after line {line}"
-    suffix = path.suffix.lower()
-    return ValueError(
-        f"{place}: not a whole {COMPRESSIONS.get(suffix, 'data')} file ({error}); fetch it again, "
-        f"or name it without {suffix} if it is plain text"
-    )
+@contextmanager
+def reading(path: Path, line: Callable[[], int] | None = None) -> Iterator[None]:
+    """Name the file, and the line before, in errors of text that is not UTF-8 or not whole."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(_text_fault(path)) from error
+    except Exception as error:
+        # What says that a compressed file is damaged, not that it cannot be read.
+        if not (
+            isinstance(error, EOFError | zlib.error)
+            or type(error).__name__ in ("LZMAError", "BadZipFile")
+            or (isinstance(error, OSError) and error.errno is None)
+        ):
+            raise
+        place = path if line is None else f"{path}, after line {line()}"
+        suffix = path.suffix.lower()
+        raise ValueError(
+            f"{place}: not a whole {COMPRESSIONS.get(suffix, 'data')} file ({error}); fetch it "
+            f"again, or name it without {suffix} if it is plain text"
+        ) from error
 
 
 def what_it_is(start: bytes) -> str:
@@ -148,7 +146,7 @@ def check_companions(path: str | os.PathLike[str]) -> None:
             )
 
 
-def text_fault(path: Path) -> str:
+def _text_fault(path: Path) -> str:
     """Say where a file is not text in UTF-8; for an error, since it reads the file again."""
     with open_bytes(path) as lines:
         for number, line in enumerate(cast(Any, lines), 1):

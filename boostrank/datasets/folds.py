@@ -1,6 +1,7 @@
 """Folds of whole queries."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
@@ -31,9 +32,27 @@ class Fold(NamedTuple):
     test: RankingData
 
 
-def rotations(parts: list[T]) -> list[list[T]]:
+def rotations(parts: Sequence[T]) -> list[list[T]]:
     """Return the parts in each order of LETOR's rotation: the first ones move to the end."""
-    return [parts[first:] + parts[:first] for first in range(len(parts))]
+    return [[*parts[first:], *parts[:first]] for first in range(len(parts))]
+
+
+def rotated(parts: Sequence[Integers], *, validation: bool) -> list[tuple[Integers, ...]]:
+    """Rotate parts as LETOR does: the last tests, with `validation` the one before validates."""
+    held = 1 + validation
+    return [(np.concatenate(turn[:-held]), *turn[-held:]) for turn in rotations(parts)]
+
+
+def forward_in_time(ends: Sequence[int], gap: int, *, validation: bool) -> list[Any]:
+    """Test each part on what came before, of which with `validation` the last part validates.
+
+    Parts end at `ends`. The last `gap` queries before a part that validates or tests are left out.
+    """
+    windows = zip(*(ends[k:] for k in range(2 + validation)), strict=False)
+    return [
+        (*(np.arange(a, b - gap) for a, b in pairwise((0, *before))), np.arange(before[-1], end))
+        for *before, end in windows
+    ]
 
 
 def letor_folds(parts: Sequence[RankingData]) -> Iterator[Fold]:
@@ -183,26 +202,31 @@ def group_folds(
         raise ValueError(
             f"n_folds must be from {least} to the number of queries, {n_queries}, got {n_folds}"
         )
+    n_left_out = _check_gap(gap)
     if check_flag("forward", forward):
         if seed is not None:
             raise ValueError("forward=True keeps the queries in their order: leave seed out")
-        made = _forward(n_queries, n_folds, _check_gap(gap), validation)
-        rows: list[Any] = [
-            tuple(np.arange(boundaries[first], boundaries[end]) for first, end in fold)
-            for fold in made
-        ]
-        return rows
-    if _check_gap(gap):
+        size = n_queries // (n_folds + 1 + validation)
+        if size <= n_left_out:
+            raise ValueError(
+                f"forward folds need parts of more than gap={gap} queries, but {n_queries} queries "
+                f"in {n_folds + 1 + validation} parts are {size} each: use fewer folds or a "
+                "smaller gap"
+            )
+        ends = range(n_queries - (n_folds + validation) * size, n_queries + 1, size)
+        folds = forward_in_time(ends, n_left_out, validation=validation)
+    elif n_left_out:
         raise ValueError("gap leaves out queries before those that test: pass forward=True too")
-    order = np.arange(n_queries)
-    if seed is not None:
-        order = np.random.default_rng(check_seed(seed)).permutation(n_queries)
+    else:
+        order = np.arange(n_queries)
+        if seed is not None:
+            order = np.random.default_rng(check_seed(seed)).permutation(n_queries)
+        folds = rotated(np.array_split(order, n_folds), validation=validation)
     query = np.repeat(np.arange(n_queries), np.diff(boundaries))
-    parts = [np.flatnonzero(np.isin(query, part)) for part in np.array_split(order, n_folds)]
-    turns = rotations(parts)
-    if validation:
-        return [(np.sort(np.concatenate(turn[:-2])), turn[-2], turn[-1]) for turn in turns]
-    return [(np.sort(np.concatenate(turn[:-1])), turn[-1]) for turn in turns]
+    rows: list[Any] = [
+        tuple(np.flatnonzero(np.isin(query, part)) for part in fold) for fold in folds
+    ]
+    return rows
 
 
 def _check_gap(gap: Any) -> int:
@@ -211,21 +235,3 @@ def _check_gap(gap: Any) -> int:
     if gap < 0:
         raise ValueError(f"gap must not be negative, got {gap!r}")
     return int(gap)
-
-
-def _forward(
-    n_queries: int, n_folds: int, gap: int, validation: bool
-) -> Iterator[list[tuple[int, int]]]:
-    """Yield the first query of each part of a fold, and the one after its last."""
-    size = n_queries // (n_folds + 1 + validation)
-    if size <= gap:
-        raise ValueError(
-            f"forward folds need parts of more than gap={gap} queries, but {n_queries} queries in "
-            f"{n_folds + 1 + validation} parts are {size} each: use fewer folds or a smaller gap"
-        )
-    for start in range(n_queries - n_folds * size, n_queries, size):
-        test = (start, start + size)
-        if validation:
-            yield [(0, start - size - gap), (start - size, start - gap), test]
-        else:
-            yield [(0, start - gap), test]

@@ -28,15 +28,7 @@ def is_unnamed(name: Any) -> bool:
 class Table:
     """A data frame of pandas or polars, or an Arrow table, and the file that it is from.
 
-    Parameters
-    ----------
-    frame : data frame
-    path : Path, optional
-
-    Raises
-    ------
-    ValueError
-        For two columns of one name.
+    Two columns of one name are refused.
     """
 
     def __init__(self, frame: Any, path: Path | None = None) -> None:
@@ -81,11 +73,7 @@ class Table:
     def numbers(self, name: Any, cure: str) -> Floats:
         """Return the values of a column that must hold numbers; missing ones are NaN.
 
-        Parameters
-        ----------
-        name : object
-        cure : str
-            What to do if they are none.
+        `cure` says what to do if they are none.
         """
         column = self.frame[name]
         # Of pandas, where a missing number may be NA; kinds are those of NumPy.

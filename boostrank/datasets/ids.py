@@ -18,7 +18,7 @@ def check_ids(name: str, ids: Any, n_docs: int) -> npt.NDArray[Any]:
     array = np.asarray(ids)
     if array.dtype.kind == "U" and not isinstance(ids, np.ndarray) and np.ndim(ids) == 1:
         array = np.array([*ids], dtype=object)  # NumPy has turned numbers and missing ids into text
-    if array.dtype.kind == "f" and np.all(np.abs(array) < 2**53) and _all_whole(array):
+    if array.dtype.kind == "f" and ((np.abs(array) < 2**53) & (array == np.floor(array))).all():
         array = array.astype(np.int64)
     if array.ndim == 1 and array.dtype.kind in "fOM":
         array = _of_objects(name, _text_of_dates(array) if array.dtype.kind == "M" else array)
@@ -34,10 +34,6 @@ def check_ids(name: str, ids: Any, n_docs: int) -> npt.NDArray[Any]:
     if array.dtype.kind in "iu" and array.max(initial=0) <= np.iinfo(np.int64).max:
         return array.astype(np.int64, copy=False)
     return array
-
-
-def _all_whole(array: npt.NDArray[Any]) -> bool:
-    return bool(np.all(array == np.floor(array)))
 
 
 def _of_objects(name: str, ids: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -83,11 +83,7 @@ def _read_file(path: Path, first_qid: int) -> SvmlightFile:
 def check_sizes_next_to(path: Path, qid: Any) -> None:
     """Refuse ids that make other queries than the sizes next to the data, which hosts would read.
 
-    Parameters
-    ----------
-    path : Path
-    qid : array (n_docs,)
-        In the order of the file.
+    The ids are in the order of the file.
     """
     sizes = _sizes_next_to(path, len(qid))
     if sizes is not None and sizes != np.diff(query_starts(qid)[0], append=len(qid)).tolist():
@@ -185,14 +181,6 @@ def _as_data(files: Sequence[SvmlightFile], first: int, width: int) -> RankingDa
     )
 
 
-def _load(paths: Sequence[Any]) -> tuple[RankingData, list[int]]:
-    """Read files as one data set; also return the number of queries in each."""
-    files = _read_files(paths)
-    first = _first_number(files)
-    data = _as_data(files, first, _width(files, first))
-    return data, [len(query_starts(file.qid)[0]) for file in files]
-
-
 def load_letor(path_or_paths: Paths) -> RankingData:
     r"""Read LETOR, MSLR or other svmlight files with queries; several are read as one.
 
@@ -249,7 +237,9 @@ def load_letor(path_or_paths: Paths) -> RankingData:
     """
     if isinstance(path_or_paths, str | os.PathLike):
         path_or_paths = [path_or_paths]
-    return _load(list(path_or_paths))[0]
+    files = _read_files(path_or_paths)
+    first = _first_number(files)
+    return _as_data(files, first, _width(files, first))
 
 
 def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingData]:
@@ -287,12 +277,10 @@ def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingDat
         raise TypeError(
             f"paths must be a list of paths, got {paths!r}; use load_letor for one file"
         )
-    data, n_queries = _load(list(paths))
-    ends = np.cumsum(n_queries)
-    return [
-        data.select(np.arange(end - n, end))
-        for n, end in zip(n_queries, ends.tolist(), strict=True)
-    ]
+    files = _read_files(paths)
+    first = _first_number(files)
+    width = _width(files, first)
+    return [_as_data([file], first, width) for file in files]
 
 
 def load_letor_with_valid(paths: Sequence[Any], valid: Any) -> tuple[RankingData, RankingData]:
@@ -313,15 +301,8 @@ def load_letor_features(
 ) -> Floats:
     """Read the features of documents to be scored, in which labels and queries may be absent.
 
-    Parameters
-    ----------
-    paths : sequence of path
-    width : int
-        The number of features of the model.
-    first : int
-        The number of the model's first feature: 0 or 1.
-    absent : float
-        The value of those that the files lack. Default 0.
+    The model has `width` features, of which the `first` has the number 0 or 1. Those that the files
+    lack have the value `absent`.
     """
     matrices = []
     for path in map(Path, paths):

@@ -235,13 +235,7 @@ class RankingData:
                 f"y must hold finite numbers, got {y[row]:g} at row {row}; map missing judgements "
                 "to 0 or drop their rows"
             )
-        starts, back = query_starts(qid)
-        if back is not None:
-            raise ValueError(
-                f"qid must keep a query's rows together, but {qid[back]} comes back at row {back} "
-                "after another query; sort the rows by query first"
-            )
-        group = np.diff(starts, append=len(qid))
+        group = sizes_of_ids("qid", qid)
         fields = {"X": X, "y": y, "group": group, "qid": qid, "doc_id": doc_id}
         for name, value in fields.items():
             object.__setattr__(self, name, value)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.files import damaged, is_damage, open_bytes, text_fault, what_it_is
+from boostrank.datasets.files import open_bytes, reading, what_it_is
 from boostrank.datasets.ids import is_missing
 from boostrank.datasets.ranking_data import RankingData
 from boostrank.objectives.validation import Floats
@@ -105,29 +105,16 @@ class Qrels(NamedTuple):
 
 
 def rows_of_text(path: str | Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the fields of each line that is not blank.
-
-    Raises
-    ------
-    ValueError
-        For a file that is not text in UTF-8, or does not decompress.
-    """
+    """Yield the number and the fields of each line that is not blank."""
     path = Path(path)
     number = 0
-    try:
-        with open_bytes(path) as lines:
-            for number, line in enumerate(lines, 1):
-                if number == 1 and (what := what_it_is(line)):
-                    raise ValueError(f"{path}: {what}")
-                fields = line.decode("utf-8-sig" if number == 1 else "utf-8").split()
-                if fields:
-                    yield number, fields
-    except UnicodeDecodeError as error:
-        raise ValueError(text_fault(path)) from error
-    except Exception as error:
-        if is_damage(error):
-            raise damaged(path, error, number) from error
-        raise
+    with reading(path, lambda: number), open_bytes(path) as lines:
+        for number, line in enumerate(lines, 1):
+            if number == 1 and (what := what_it_is(line)):
+                raise ValueError(f"{path}: {what}")
+            fields = line.decode("utf-8-sig" if number == 1 else "utf-8").split()
+            if fields:
+                yield number, fields
 
 
 def number_of_text(where: str, what: str, text: str) -> float:
@@ -155,22 +142,8 @@ def read_lines(
 ) -> tuple[Strings, Strings, Floats]:
     """Read lines of as many fields as `form` names, the first of which is the query.
 
-    Parameters
-    ----------
-    path : path
-    form : str
-    parse : callable
-        ``parse(where, fields)`` returns the document and the number of a line; `where` is the place
-        that an error names.
-
-    Returns
-    -------
-    qid, doc_id, values : str arrays and float64 array (n_docs,)
-
-    Raises
-    ------
-    ValueError
-        For a malformed line, with its number, a document that a query has twice, and no documents.
+    ``parse(where, fields)`` returns the document and the number of a line; `where` is the place
+    that an error names. Returned are queries, documents and numbers.
     """
     numbers, qid, doc_id, values = [], [], [], []
     for number, fields in rows_of_text(path):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boostrank.datasets.files import damaged, is_damage, open_bytes, what_it_is
+from boostrank.datasets.files import open_bytes, reading, what_it_is
 from boostrank.messages import load
 from boostrank.objectives.validation import Floats, Integers
 
@@ -160,17 +160,13 @@ def read_features(path: Path, *, labelled: bool) -> tuple[Any, Floats, Lines]:
     """Read one file into sparse features and labels; features and their values are checked."""
     reader = load("sklearn.datasets", "reading LETOR files needs scikit-learn", "scikit-learn")
     lines = Lines(path, labelled=labelled)
-    try:
-        X, y = reader.load_svmlight_file(lines, zero_based=True)
-    except (ValueError, OverflowError) as error:
-        if not lines.rows and not lines.body:  # a bad path, or an empty file and an old reader
-            raise
-        raise lines.error(lines.fault() or str(error)) from error
-    except Exception as error:
-        if is_damage(error):
-            raise damaged(path, error, lines.number) from error
-        raise
-
+    with reading(path, lambda: lines.number):
+        try:
+            X, y = reader.load_svmlight_file(lines, zero_based=True)
+        except (ValueError, OverflowError) as error:
+            if not lines.rows and not lines.body:  # a bad path, or an empty file and an old reader
+                raise
+            raise lines.error(lines.fault() or str(error)) from error
     if len(y) == 0:
         raise ValueError(f"{path} holds no documents")
     if lines.with_label and lines.without_label:

@@ -66,17 +66,7 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 def read_tables(paths: Sequence[Any], columns: Columns, words: Collection[str] = ()) -> list[Table]:
     """Read CSV and parquet files.
 
-    Parameters
-    ----------
-    paths : sequence of path
-    columns : Columns
-    words : collection of str
-        Features of a model that are text also where CSV has numbers only.
-
-    Raises
-    ------
-    ImportError
-        Without pandas, or pyarrow for parquet.
+    `words` are features of a model that are text also where CSV has numbers only.
     """
 
     def is_text(name: str) -> bool:
@@ -121,19 +111,7 @@ def _read_parquet(path: Path, columns: Columns) -> Any:
 
 
 def read_parts(paths: Sequence[Any], columns: Columns) -> list[RankingData]:
-    """Read each file (svmlight, CSV or parquet) as a data set; all get the same features.
-
-    Parameters
-    ----------
-    paths : sequence of path
-    columns : Columns
-        For tables.
-
-    Raises
-    ------
-    ValueError
-        For tables among other files, and as `load_letor_parts` and `from_frame`.
-    """
+    """Read each file (svmlight, CSV or parquet) as a data set; all get the same features."""
     if not are_tables(paths):
         return load_letor_parts(list(paths))
     return parts_of_tables(read_tables(paths, columns), columns)

@@ -18,11 +18,11 @@ import math
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numba
 import numpy as np
@@ -75,17 +75,7 @@ class Pair:
 
 
 def pairs(docs: int) -> tuple[Pair, ...]:
-    """Return the pairs that are timed for queries of `docs` documents.
-
-    Parameters
-    ----------
-    docs : int
-        Documents per query, at least 2.
-
-    Returns
-    -------
-    tuple of Pair
-    """
+    """Return the pairs that are timed for queries of `docs` documents, at least two."""
 
     def lightgbm(truncation: int, norm: bool) -> tuple[tuple[str, Any], ...]:
         return (("lambdarank_norm", norm), ("lambdarank_truncation_level", truncation))
@@ -188,81 +178,65 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def _lightgbm_booster(
-    X: Any, y: Any, group: Any, threads: int, scores: Any = None, **common: Any
-) -> Callable[..., Any]:
-    """Return what makes a booster from its own parameters."""
-    lightgbm = import_host("lightgbm")
-    common |= {"verbosity": -1, "num_threads": threads, "metric": "None"}
+class _LightGBM:
+    """Boosters of LightGBM on one data set: of trees of two leaves unless `n_leaves` is given."""
 
-    def booster(**params: Any) -> Any:
-        data = lightgbm.Dataset(X, y, group=group, init_score=scores, params=common).construct()
-        return lightgbm.Booster(common | params, data)
+    plain: ClassVar[dict[str, Any]] = {"objective": "regression", "boost_from_average": False}
 
-    return booster
+    def __init__(
+        self, X: Any, y: Any, group: Any, threads: int, scores: Any = None, n_leaves: int = 0
+    ) -> None:
+        trees = {"num_leaves": n_leaves, "force_col_wise": True} if n_leaves else {"num_leaves": 2}
+        self.common = {"verbosity": -1, "num_threads": threads, "metric": "None", **trees}
+        self.lightgbm = import_host("lightgbm")
+        self.data = self.lightgbm.Dataset(
+            X, y, group=group, init_score=scores, params=self.common
+        ).construct()
 
+    def rounds(self, ours: Objective | None = None, **params: Any) -> Callable[[], object]:
+        """Return what trains the next round of a new booster, with ours or by its parameters."""
+        params = self.common | {"objective": "none"} | params
+        booster = self.lightgbm.Booster(params, self.data)
+        return lambda: booster.update(fobj=ours)
 
-def _lightgbm_rounds(
-    pair: Pair, X: Any, y: Any, scores: Any, group: Any, threads: int
-) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
-    booster = _lightgbm_booster(X, y, group, threads, scores, num_leaves=2)
-    builtin = booster(objective=pair.builtin, **dict(pair.params))
-    plain = booster(objective="regression", boost_from_average=False)
-    data = plain.train_set
-    preds = scores.copy()
-    return builtin.update, plain.update, lambda: pair.objective(preds, data)
-
-
-def _lightgbm_training(
-    pair: Pair, X: Any, y: Any, group: Any, n_leaves: int, threads: int
-) -> tuple[Callable[[], object], Callable[[], object]]:
-    booster = _lightgbm_booster(X, y, group, threads, num_leaves=n_leaves, force_col_wise=True)
-    builtin = booster(objective=pair.builtin, **dict(pair.params))
-    ours = booster(objective="none")
-    return builtin.update, lambda: ours.update(fobj=pair.objective)
+    def gradient(self, ours: Objective, scores: Any) -> Callable[[], object]:
+        """Return the call that the host makes in each round."""
+        preds = scores.copy()
+        return lambda: ours(preds, self.data)
 
 
-def _xgboost_update(
-    X: Any, y: Any, group: Any, threads: int, scores: Any = None, **common: Any
-) -> tuple[Any, Callable[..., Callable[[], object]]]:
-    """Return the data, and what makes the next round of a booster from its own parameters."""
-    xgboost = import_host("xgboost")
-    matrix = xgboost.QuantileDMatrix(
-        X, y, group=group, base_margin=scores, nthread=threads, max_bin=256
-    )
-    common |= {"nthread": threads, "base_score": 0, "disable_default_eval_metric": 1}
+class _XGBoost:
+    """Boosters of XGBoost, likewise."""
 
-    def update(fobj: Objective | None = None, **params: Any) -> Callable[[], object]:
-        booster = xgboost.Booster(common | params, [matrix])
-        rounds = count()
-        return lambda: booster.update(matrix, next(rounds), fobj=fobj)
+    plain: ClassVar[dict[str, Any]] = {"objective": "reg:squarederror"}
 
-    return matrix, update
+    def __init__(
+        self, X: Any, y: Any, group: Any, threads: int, scores: Any = None, n_leaves: int = 0
+    ) -> None:
+        trees = {"max_leaves": n_leaves, "max_depth": 0, "grow_policy": "lossguide"}
+        self.common: dict[str, Any] = {
+            "nthread": threads,
+            "base_score": 0,
+            "disable_default_eval_metric": 1,
+        }
+        self.common |= trees if n_leaves else {"max_depth": 1}
+        self.xgboost = import_host("xgboost")
+        self.data = self.xgboost.QuantileDMatrix(
+            X, y, group=group, base_margin=scores, nthread=threads, max_bin=256
+        )
+
+    def rounds(self, ours: Objective | None = None, **params: Any) -> Callable[[], object]:
+        params = self.common | {"objective": "rank:pairwise"} | params
+        booster, number = self.xgboost.Booster(params, [self.data]), count()
+        return lambda: booster.update(self.data, next(number), fobj=ours)
+
+    def gradient(self, ours: Objective, scores: Any) -> Callable[[], object]:
+        preds = scores.astype(np.float32)
+        number = count()  # only the first iteration looks for labels that are not grades
+        return lambda: ours(next(number), preds, self.data)
 
 
-def _xgboost_rounds(
-    pair: Pair, X: Any, y: Any, scores: Any, group: Any, threads: int
-) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
-    matrix, update = _xgboost_update(X, y, group, threads, scores, max_depth=1)
-    preds = scores.astype(np.float32)
-    ours = count()  # only the first iteration looks for labels that are not grades
-    return (
-        update(objective=pair.builtin, **dict(pair.params)),
-        update(objective="reg:squarederror"),
-        lambda: pair.objective(next(ours), preds, matrix),
-    )
-
-
-def _xgboost_training(
-    pair: Pair, X: Any, y: Any, group: Any, n_leaves: int, threads: int
-) -> tuple[Callable[[], object], Callable[[], object]]:
-    _, update = _xgboost_update(
-        X, y, group, threads, max_leaves=n_leaves, max_depth=0, grow_policy="lossguide"
-    )
-    return (
-        update(objective=pair.builtin, **dict(pair.params)),
-        update(pair.objective, objective="rank:pairwise"),
-    )
+_BOOSTERS: dict[str, type[_LightGBM | _XGBoost]] = {"lightgbm": _LightGBM, "xgboost": _XGBoost}
 
 
 def _labels(rng: np.random.Generator, total: int) -> Any:
@@ -294,7 +268,7 @@ def timed_pairs(docs: int, distinct: bool = False) -> tuple[Pair, ...]:
     if docs <= LONGEST_BUILTIN:
         return _installed_pairs(docs)
     alone = {pair.objective: pair for pair in reversed(pairs(docs)) if pair.host == "lightgbm"}
-    return tuple(reversed(alone.values()))
+    return tuple(replace(pair, host="") for pair in reversed(alone.values()))
 
 
 def measure(
@@ -305,24 +279,10 @@ def measure(
     seed: int = 0,
     distinct: bool = False,
 ) -> Iterator[Timing]:
-    """Time every pair at every list length.
+    """Time every pair at every list length, with medians over paired runs.
 
-    Parameters
-    ----------
-    docs : sequence of int
-        Documents per query.
-    repeats : int, default 15
-        Paired runs; the median is reported.
-    threads : int, default 1
-        For host and objective alike.
-    seed : int, default 0
-        Seed of labels and scores.
-    distinct : bool, default False
-        Give every document of a query its own label, and time our objectives alone.
-
-    Yields
-    ------
-    Timing
+    `threads` are for host and objective alike, the seed is that of labels and scores. With
+    `distinct`, every document of a query has its own label, and our objectives are timed alone.
     """
     rng = np.random.default_rng(seed)
     for n in docs:
@@ -334,18 +294,15 @@ def measure(
             y = np.concatenate([rng.permutation(n) * (4.0 / n) for _ in range(n_queries)])
         scores = rng.normal(size=total)
         X = rng.normal(size=(total, 1))
-        timed_alone = distinct or n > LONGEST_BUILTIN
         for pair in timed_pairs(n, distinct):
-            runs = _paired_runs(pair, X, y, scores, group, repeats, threads, timed_alone)
+            runs = _paired_runs(pair, X, y, scores, group, repeats, threads)
             yield Timing(
                 docs=n,
                 label=pair.label,
-                host="" if timed_alone else pair.host,
+                host=pair.host,
                 ours=median(run.ours for run in runs) / total * 1e9,
-                builtin=math.nan
-                if timed_alone
-                else median(run.builtin for run in runs) / total * 1e9,
-                ratio=math.nan if timed_alone else median(run.builtin / run.ours for run in runs),
+                builtin=median(run.builtin for run in runs) / total * 1e9,
+                ratio=median(run.builtin / run.ours for run in runs),
                 speedup=median(run.ours / run.ours_on_all_cores for run in runs),
             )
 
@@ -359,36 +316,29 @@ class _Run(NamedTuple):
 
 
 def _paired_runs(
-    pair: Pair, X: Any, y: Any, scores: Any, group: Any, repeats: int, threads: int, alone: bool
+    pair: Pair, X: Any, y: Any, scores: Any, group: Any, repeats: int, threads: int
 ) -> list[_Run]:
-    if not alone:
-        prepare = _lightgbm_rounds if pair.host == "lightgbm" else _xgboost_rounds
-        with kernel_threads(threads):
-            builtin_round, plain_round, ours = prepare(pair, X, y, scores, group, threads)
-    else:
-        builtin_round = plain_round = lambda: None
-        ours = partial(pair.objective, y, scores, None, group)
+    ours: Callable[[], object] = partial(pair.objective, y, scores, None, group)
+    with kernel_threads(threads):
+        if pair.host:
+            boosters = _BOOSTERS[pair.host](X, y, group, threads, scores)
+            builtin_round = boosters.rounds(objective=pair.builtin, **dict(pair.params))
+            plain_round = boosters.rounds(**boosters.plain)
+            ours = boosters.gradient(pair.objective, scores)
     runs = []
     for _ in range(repeats + 1):
+        builtin = math.nan
         with kernel_threads(threads):
-            full, plain, own = (_seconds(call) for call in (builtin_round, plain_round, ours))
+            if pair.host:
+                builtin = _seconds(builtin_round) - _seconds(plain_round)
+            own = _seconds(ours)
         with kernel_threads(_ALL_CORES):
-            runs.append(_Run(full - plain, own, _seconds(ours)))
+            runs.append(_Run(builtin, own, _seconds(ours)))
     return runs[1:]  # the first run compiles and does other one-time work
 
 
 def trained_pairs(docs: int) -> tuple[Pair, ...]:
-    """Return the pairs to train: "lambdarank, all pairs", and those against a host's default.
-
-    Parameters
-    ----------
-    docs : int
-        Documents per query.
-
-    Returns
-    -------
-    tuple of Pair
-    """
+    """Return the pairs to train: "lambdarank, all pairs", and those against a host's default."""
     every_pair = pairs(docs)[0].label
     return tuple(p for p in _installed_pairs(docs) if not p.params or p.label == every_pair)
 
@@ -403,26 +353,10 @@ def measure_training(
     threads: int = 2,
     seed: int = 0,
 ) -> Iterator[Training]:
-    """Time boosting rounds with our objectives and with the built-ins.
+    """Time boosting rounds with our objectives and with the built-ins, on float32 data.
 
-    Parameters
-    ----------
-    lengths : sequence of int
-        Documents per query.
-    n_docs, n_features : int, default 360,000 and 136
-        Size of the float32 data.
-    n_leaves : int, default 63
-        Leaves per tree.
-    rounds : int, default 30
-        Paired rounds; the median is reported.
-    threads : int, default 2
-        For host and objective alike.
-    seed : int, default 0
-        Seed of the data.
-
-    Yields
-    ------
-    Training
+    Results are medians of paired rounds, for queries of each length. `threads` are for host and
+    objective alike.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_docs, n_features)).astype(np.float32)
@@ -433,9 +367,10 @@ def measure_training(
     for docs, pair in ((length, pair) for length in lengths for pair in trained_pairs(length)):
         group = np.full(n_docs // docs, docs)
         total = int(group.sum())
-        train = _lightgbm_training if pair.host == "lightgbm" else _xgboost_training
         with kernel_threads(threads):
-            builtin, ours = train(pair, X[:total], y[:total], group, n_leaves, threads)
+            boosters = _BOOSTERS[pair.host](X[:total], y[:total], group, threads, None, n_leaves)
+            builtin = boosters.rounds(objective=pair.builtin, **dict(pair.params))
+            ours = boosters.rounds(pair.objective)
             for call in (builtin, ours):
                 call()
             runs = [(_seconds(builtin), _seconds(ours)) for _ in range(rounds)]
@@ -459,22 +394,8 @@ def measure_huge(
 ) -> Iterator[HugeCall]:
     """Call every objective on a huge data set, as LightGBM does, and measure time and memory.
 
-    Parameters
-    ----------
-    begin : callable
-        Called with the name of each objective before it begins: some take minutes.
-    n_docs : int, default 20,000,000
-        Documents in total.
-    docs : int, default 120
-        Documents per query.
-    threads : int, default 2
-        For the objectives.
-    seed : int, default 0
-        Seed of labels and scores.
-
-    Yields
-    ------
-    HugeCall
+    `begin` is called with the name of each objective before it begins: some take minutes. There are
+    `n_docs` documents in queries of `docs`.
     """
     rng = np.random.default_rng(seed)
     group = np.full(n_docs // docs, docs)

@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, with errors that name the file."""
+"""Writing files: whole or not at all. Every OSError names the file."""
 
 import csv
 import io
@@ -27,19 +27,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file whole, or leave what is there as it was.
-
-    Parameters
-    ----------
-    path : Path
-        Also a pipe or a device, such as ``/dev/stdout``.
-    content : bytes
-
-    Raises
-    ------
-    OSError
-        With the name of the file.
-    """
+    """Write a file whole, or leave what is there as it was; also into a pipe or a device."""
     with naming(path):
         target, part = _target_and_part(path)
         if part is None:
@@ -58,18 +46,7 @@ def write_file(path: Path, content: bytes) -> None:
 def check_writable(path: Path, *read: Path) -> None:
     """Raise the error that writing the file would raise, unless the disk fills up until then.
 
-    Parameters
-    ----------
-    path : Path
-    *read : Path
-        Files that are read, which it would replace.
-
-    Raises
-    ------
-    OSError
-        With the name of the file.
-    ValueError
-        If it is one of those that are read.
+    A file that replaces one of those that are `read` is a ValueError.
     """
     if path.is_file() and any(one.exists() and path.samefile(one) for one in read):
         raise ValueError(f"{path} is read, and would be replaced by what is written: name another")
@@ -119,18 +96,7 @@ def as_csv(lines: Iterable[Sequence[Any]]) -> bytes:
 
 
 def append(path: Path, content: bytes) -> None:
-    """Append to a file whole, or leave it as it was.
-
-    Parameters
-    ----------
-    path : Path
-    content : bytes
-
-    Raises
-    ------
-    OSError
-        With the name of the file.
-    """
+    """Append to a file whole, or leave it as it was."""
     with naming(path), path.open("ab") as file:
         before = file.tell()
         try:
@@ -144,19 +110,7 @@ def append(path: Path, content: bytes) -> None:
 
 @contextmanager
 def only_user(folder: Path) -> Iterator[None]:
-    """Make a folder, and keep other runs out of it.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Raises
-    ------
-    ValueError
-        If another process is writing into it.
-    OSError
-        If it cannot be made.
-    """
+    """Make a folder, and keep other runs out of it; if one is in it, that is a ValueError."""
     folder.mkdir(parents=True, exist_ok=True)
     if fcntl is None:
         yield

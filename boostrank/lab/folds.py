@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets import Fold, RankingData
-from boostrank.datasets.folds import rotations
+from boostrank.datasets.folds import forward_in_time, rotated
 from boostrank.datasets.ranking_data import query_starts
 from boostrank.messages import warn
 from boostrank.objectives.validation import Integers
@@ -32,7 +32,7 @@ class Folds:
     """
 
     data: RankingData
-    positions: Sequence[tuple[Integers, Integers, Integers]]
+    positions: Sequence[tuple[Integers, ...]]
     about: str = ""
 
     def fold(self, number: int) -> Fold:
@@ -40,39 +40,25 @@ class Folds:
         return Fold(*(self.data.select(part) for part in self.positions[number - 1]))
 
 
-def rotation(parts: Sequence[RankingData]) -> Folds:
-    """Rotate parts as `letor_folds` does: the last tests, the one before validates."""
+def rotation(parts: Sequence[RankingData], *, forward: bool = False, gap: int = 0) -> Folds:
+    """Rotate at least three parts as `letor_folds` does: the last tests, the one before validates.
+
+    With `forward`, parts are in the order of time, and each is tested on what came before it: the
+    part before validates, all earlier ones train, without the last `gap` queries of either.
+    """
     if len(parts) < 3:
         raise ValueError(
             f"folds need at least three parts (to train, validate and test), got {len(parts)}"
         )
     ends = np.cumsum([len(part.group) for part in parts])
-    queries = np.split(np.arange(ends[-1]), ends[:-1])
-    positions = [(np.concatenate(turn[:-2]), turn[-2], turn[-1]) for turn in rotations(queries)]
-    return Folds(RankingData.concat(parts), positions)
-
-
-def forward_rotation(parts: Sequence[RankingData], gap: int) -> Folds:
-    """Test each part on what came before it: the part before validates, all earlier ones train.
-
-    Parameters
-    ----------
-    parts : sequence of RankingData
-        At least three, in the order of time.
-    gap : int
-        Queries to leave out before each validation and test part.
-    """
-    folds = rotation(parts)
-    ends = np.cumsum([len(part.group) for part in parts])
-    cuts = zip(ends[:-2], ends[1:-1], ends[2:], strict=True)
-    positions = [
-        (np.arange(first - gap), np.arange(first, second - gap), np.arange(second, third))
-        for first, second, third in cuts
-    ]
+    if forward:
+        positions = forward_in_time(ends.tolist(), gap, validation=True)
+    else:
+        positions = rotated(np.split(np.arange(ends[-1]), ends[:-1]), validation=True)
     for number, fold in enumerate(positions, start=1):
         if not all(map(len, fold)):
             raise ValueError(f"fold {number} has an empty part: use a smaller gap than {gap}")
-    return Folds(folds.data, positions)
+    return Folds(RankingData.concat(parts), positions)
 
 
 def given_folds(data: RankingData, folds: Any) -> Folds:

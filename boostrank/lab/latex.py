@@ -11,20 +11,11 @@ _ESCAPES = str.maketrans({char: rf"\{char}" for char in "_%&#{}"})
 
 
 def latex_table(rows: Sequence[Row], settings: Settings) -> str:
-    r"""Return the rows as a LaTeX table, best first.
+    r"""Return the rows of a comparison as a ``table`` for ``\usepackage{booktabs}``, best first.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        The baseline first.
-    settings : Settings
-
-    Returns
-    -------
-    str
-        A ``table`` for ``\usepackage{booktabs}``: metrics, the difference with half its interval
-        and both p-values. The best value of each metric is bold, an asterisk marks rows that differ
-        from the baseline after Holm's correction, and the caption says how that was tested.
+    It has metrics, the difference with half its interval and both p-values. The best value of each
+    metric is bold, an asterisk marks rows that differ from the baseline after Holm's correction,
+    and the caption says how that was tested.
     """
     baseline = rows[0]
     metrics = list(dict.fromkeys((settings.metric, *settings.other_metrics)))

@@ -45,7 +45,7 @@ def learners(
     *,
     rounds: int = Settings.rounds,
 ) -> list[Learner]:
-    """List the learners to compare.
+    """List the hosts' own objectives, then every objective on every host that takes ours.
 
     Parameters
     ----------
@@ -56,18 +56,6 @@ def learners(
         CatBoost's own objectives; it accepts none of ours.
     rounds : int, default 250
         For the schedules of objectives created here.
-
-    Returns
-    -------
-    list of Learner
-        The hosts' own objectives, then every objective on every host that takes ours.
-
-    Raises
-    ------
-    ValueError
-        For an unknown host, or if there is no host.
-    ImportError
-        For a host that is not installed.
     """
     if hosts is None:
         hosts = installed(HOSTS)
@@ -102,18 +90,9 @@ def refusal(learner: Learner, labels: Floats, settings: Settings) -> str:
 
 
 def baseline_first(chosen: Sequence[Learner], baseline: str | None) -> list[Learner]:
-    """Move the baseline to the front, so that each later row is complete once it is trained.
+    """Move the baseline, by default the first learner, to the front.
 
-    Parameters
-    ----------
-    chosen : sequence of Learner
-    baseline : str, optional
-        Its name. Default None: the first learner.
-
-    Raises
-    ------
-    ValueError
-        For a name that no learner has.
+    Each later row is then complete once it is trained.
     """
     by_name = {str(learner): learner for learner in chosen}
     first = by_name[check_choice("baseline", baseline or str(chosen[0]), by_name)]

@@ -64,7 +64,6 @@ class Model(ABC):
         objective: Objective | str,
         data: RankingData,
         settings: Settings,
-        more: Mapping[str, Any] | None = None,
         on_round: Callable[[], object] | None = None,
         stopping: Stopping | None = None,
     ) -> tuple[Self, float]:
@@ -76,8 +75,7 @@ class Model(ABC):
             One of ours, or a name from `builtins`.
         data : RankingData
         settings : Settings
-        more : mapping, optional
-            The host's own parameters, by any of its names. They take precedence over `settings`.
+            The host's own parameters, by any of its names, take precedence.
         on_round : callable, optional
             Called after each round, to show progress.
         stopping : Stopping, optional
@@ -89,7 +87,7 @@ class Model(ABC):
         if refusal:
             raise ValueError(f"{cls.host} cannot train {objective}: it takes {refusal}")
         check_kept(data.y, data.group)
-        objective, y, params = cls.arguments(objective, data.y, settings, more or {})
+        objective, y, params = cls.arguments(objective, data.y, settings)
         if y is not data.y:
             data = replace(data, y=y)
         choice = None
@@ -103,36 +101,24 @@ class Model(ABC):
 
     @classmethod
     def arguments(
-        cls,
-        objective: Objective | str,
-        labels: Floats,
-        settings: Settings,
-        more: Mapping[str, Any],
+        cls, objective: Objective | str, labels: Floats, settings: Settings
     ) -> tuple[Objective | str, Floats, dict[str, Any]]:
-        """Return what the host trains on: the objective and the labels with their gain; parameters.
-
-        Parameters
-        ----------
-        objective : Objective or str
-        labels : float64 array (n_docs,)
-        settings : Settings
-        more : mapping
-            As for `train`.
-        """
-        params = {**cls.shared(settings), **cls._by_usual_names(more)}
+        """Return what the host trains on: objective and labels with their gain, and parameters."""
+        own = cls._by_usual_names(settings.params.get(cls.host, {}))
+        params = {**cls.shared(settings), **own}
         if isinstance(objective, Objective):
             return with_gain_of(settings.gained(objective), params, cls.host), labels, params
         if settings.gain is None:
             return objective, labels, params
-        labels, own = cls._with_gain(settings.gain, labels)
-        return objective, labels, own | params
+        labels, gain = cls._with_gain(settings.gain, labels)
+        return objective, labels, gain | params
 
     @classmethod
-    def _by_usual_names(cls, more: Mapping[str, Any]) -> dict[str, Any]:
+    def _by_usual_names(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the host's own parameters by the names that `shared` has."""
         usual = {other: name for name, others in cls.other_names.items() for other in others}
         named: dict[str, Any] = {}
-        for given, value in more.items():
+        for given, value in params.items():
             for own, instead in _OWN.items():
                 if given == own or given in OTHER_NAMES.get(own, ()):
                     raise ValueError(f"{given} is no parameter of {cls.host} here: {instead}")
@@ -168,12 +154,7 @@ class Model(ABC):
     def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:
         """Say which labels one of the host's own objectives takes; "" if it takes these.
 
-        Parameters
-        ----------
-        builtin : str
-        labels : float64 array (n_docs,)
-        settings : Settings
-            A gain, or the host's own parameters, may allow other labels.
+        A gain in the settings, or the host's own parameters, may allow other labels.
         """
         return ""
 
@@ -264,12 +245,8 @@ class FileModel(Model):
 def features(data: RankingData, *, every: bool = False) -> Any:
     """Return features for the host: as a data frame if they have words, which the model keeps.
 
-    Parameters
-    ----------
-    data : RankingData
-    every : bool
-        If one feature has words, hand over all categorical features as such: LightGBM keeps
-        lists of categories without the names of their features.
+    With `every`, if one feature has words, all categorical features are handed over as such:
+    LightGBM keeps lists of categories without the names of their features.
     """
     if not data.categories:
         return data.X

@@ -16,22 +16,7 @@ HOSTS: Mapping[str, type[FileModel]] = {
 def load_model(path: Path, threads: int = 1) -> FileModel:
     """Read a model file of either host, which is recognised by the content.
 
-    Parameters
-    ----------
-    path : Path
-    threads : int, default 1
-        For prediction.
-
-    Returns
-    -------
-    FileModel
-
-    Raises
-    ------
-    ValueError
-        If it is not a complete model of LightGBM or XGBoost with one score for each document.
-    OSError
-        If it cannot be read.
+    It must be a complete model with one score for each document. `threads` are for prediction.
     """
     content = path.read_bytes()
     return HOSTS[host_of(path, content)].load(path, content, threads)

@@ -74,11 +74,7 @@ def _of_host(host: str, name: str) -> str:
 def named_objectives(objectives: Iterable[str | Objective], rounds: int) -> dict[str, Objective]:
     """Return objectives, given by name, with parameters or as objects, by their names in tables.
 
-    Raises
-    ------
-    ValueError
-        For unknown names, for two objectives of the same name, and for one that has something for
-        rows of one training set.
+    Two of one name are refused, and one that has something for rows of one training set.
     """
     made: dict[str, Objective] = {}
     for each in objectives:

@@ -63,30 +63,25 @@ def make_plan(
     ----------
     named : mapping of label to Objective, or None
         What the user has named; all of it must fit. None: all objectives that fit.
-    folds : Folds
-    numbers : sequence of int
-    settings : Settings
-    hosts : sequence of str or None
-        None: those that are installed.
-    baseline : str or None
+    folds, numbers, settings
+        As in `Plan`, but `settings` may have metrics that the labels do not allow.
+    hosts, baseline
+        As for `learners` and `baseline_first`.
     metric_is_chosen : bool
         Whether the user has named the metric of `settings`.
-
-    Returns
-    -------
-    Plan
 
     Raises
     ------
     ValueError
         For a named objective, metric or baseline that these labels do not fit, folds without
         queries that the metric counts, and unknown names.
-    ImportError
-        For a named host that is not installed, or if none is.
     """
     labels = folds.data.y
     settings = settings.for_labels(labels, chosen=metric_is_chosen)
-    numbers = check_numbers(numbers, len(folds.positions))
+    for number in numbers:
+        if not 1 <= number <= len(folds.positions):
+            raise ValueError(f"folds must lie in 1..{len(folds.positions)}, got {number}")
+    numbers = sorted(set(numbers))
     notes = missing_hosts(hosts)
     counted = counted_queries(folds.data, settings)
     _check_counted(folds, numbers, counted, settings)
@@ -125,10 +120,7 @@ def fitting(
 ) -> tuple[list[Learner], dict[str, list[str]]]:
     """Return the learners that these labels fit, and the names of the others by the reason.
 
-    Raises
-    ------
-    ValueError
-        If one of the others was named, or if nothing is left.
+    None of the others may have been named.
     """
     kept: list[Learner] = []
     reasons: dict[str, list[str]] = {}
@@ -146,14 +138,6 @@ def fitting(
     if not kept:
         raise ValueError(f"nothing can be trained on these labels: use {FOR_NUMBERS}")
     return kept, reasons
-
-
-def check_numbers(numbers: Sequence[int], n_folds: int) -> list[int]:
-    """Return the fold numbers, sorted and each once; all must lie in 1..`n_folds`."""
-    for number in numbers:
-        if not 1 <= number <= n_folds:
-            raise ValueError(f"folds must lie in 1..{n_folds}, got {number}")
-    return sorted(set(numbers))
 
 
 def counted_queries(data: RankingData, settings: Settings) -> Counted:

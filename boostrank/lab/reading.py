@@ -21,7 +21,7 @@ from boostrank.datasets.tables import (
     read_parts,
     read_tables,
 )
-from boostrank.lab.folds import Folds, forward_rotation, given_folds, rotation, warn_of_order
+from boostrank.lab.folds import Folds, given_folds, rotation, warn_of_order
 from boostrank.lab.model import FileModel
 from boostrank.messages import warn
 from boostrank.objectives.validation import Floats, check_choice
@@ -128,9 +128,8 @@ def read_folds(
         Five files are five parts, all other data is split into five. None: embedded data.
     named : Columns
     seed : int
-        Of the split and of the order of documents.
+        Of the split, and of the order of documents if they are shuffled within queries.
     shuffle : bool
-        Whether to shuffle documents within queries.
     folds : optional
         Numbers of folds, or folds of the user's own, as in `boostrank.compare`.
     by : str, optional
@@ -167,12 +166,10 @@ def read_folds(
         elif by is None:
             source += ", five partitions in LETOR's rotation"
         parts = [_shuffled(part, seed, shuffle) for part in parts]
+        made = rotation(parts, forward=forward, gap=gap)
         if forward:
-            made = forward_rotation(parts, gap)
             warn_of_order(made.data)
             source += ", forward in time"
-        else:
-            made = rotation(parts)
     numbers = range(1, len(made.positions) + 1) if own or folds is None else folds
     return replace(made, about=f"{source}; documents {order}"), numbers
 

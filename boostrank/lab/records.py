@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,20 +16,28 @@ from boostrank.lab.files import append, as_csv, naming, write_file
 from boostrank.lab.folds import Folds
 from boostrank.lab.learners import Learner
 from boostrank.lab.results import Failure, FoldResult, Row
-from boostrank.lab.settings import METRICS, Settings
+from boostrank.lab.settings import Settings
+
+#: What ``summary.csv`` has besides the metrics.
+_MEASURED = ("seconds_per_round", "difference", "p_value", "best_rounds", "error")
 
 
 class ResultStore:
-    """The results of a comparison on disk, fold by fold: ``results.jsonl``.
+    """The results of a comparison on disk.
 
-    A line holds a `FoldResult` and everything that determines it: data, fold, host, objective with
-    all its parameters, settings, versions, sources, and the machine, on which times and rounding
-    depend. A result is used again only if all of that is equal.
+    ``results.jsonl`` has a line for each fold of each learner: a `FoldResult` and everything that
+    determines it: data, fold, host, objective with all its parameters, settings, versions, sources,
+    and the machine, on which times and rounding depend. A result is used again only if all of that
+    is equal.
+
+    ``summary.csv`` has a line for each learner, ``queries.csv`` one for each learner and test
+    query. Numbers have all their digits. A query that the convention leaves out has empty fields,
+    and so has a failed row.
 
     Parameters
     ----------
     folder : Path
-        Created if absent.
+        Created if absent; CSV files of an earlier run in it are replaced.
     folds : Folds
         As the learners see them.
     settings : Settings
@@ -40,28 +48,28 @@ class ResultStore:
 
     Attributes
     ----------
-    path : Path
+    path, summary, queries : Path
     stale : list of list of str
         For each result that `find` did not use, what has changed since it was written.
 
     Raises
     ------
     OSError
-        If the folder cannot be made, or the file cannot be read or written.
+        If the folder cannot be made, or a file cannot be read or written.
     """
 
     def __init__(
-        self,
-        folder: Path,
-        folds: Folds,
-        settings: Settings,
-        machine: str,
-        *,
-        resume: bool,
+        self, folder: Path, folds: Folds, settings: Settings, machine: str, *, resume: bool
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "results.jsonl"
+        self.summary, self.queries = folder / "summary.csv", folder / "queries.csv"
         self.stale: list[list[str]] = []
+        self.metrics = settings.metrics
+        of_query = [*("objective", "host", "fold", "qid"), *self.metrics]
+        # First: on a full disk, old results stay.
+        write_file(self.summary, as_csv([["objective", "host", *self.metrics, *_MEASURED]]))
+        write_file(self.queries, as_csv([of_query]))
         data = folds.data
         shared = asdict(settings)
         del shared["test"]  # results are the same whatever they are tested with
@@ -121,6 +129,25 @@ class ResultStore:
         }
         append(self.path, _line(line))
 
+    def add_row(self, row: Row | Failure) -> None:
+        """Append a row that is complete or has failed to the CSV files."""
+        name = [row.learner.label, row.learner.host]
+        if isinstance(row, Failure):
+            empty = [""] * (len(self.metrics) + len(_MEASURED) - 1)
+            append(self.summary, as_csv([[*name, *empty, row.error]]))
+            return
+        means = [row.mean(metric) for metric in self.metrics]
+        best_rounds = " ".join(str(fold.best_round) for fold in row.folds)
+        tested = [row.seconds_per_round, row.difference, row.p_value, best_rounds]
+        append(self.summary, as_csv([[*name, *means, *tested, ""]]))
+        lines = []
+        for fold in row.folds:
+            figures = np.column_stack([fold.figures[metric] for metric in self.metrics]).tolist()
+            for qid, values in zip(fold.qid.tolist(), figures, strict=True):
+                shown = ["" if value != value else value for value in values]
+                lines.append([*name, fold.fold, qid, *shown])
+        append(self.queries, as_csv(lines))
+
 
 def _line(value: dict[str, Any]) -> bytes:
     return f"{json.dumps(value, allow_nan=False)}\n".encode()
@@ -153,57 +180,3 @@ def _fold_result(fold: int, stored: dict[str, Any]) -> FoldResult:
     figures = {name: np.array(values, np.float64) for name, values in stored["figures"].items()}
     read = {**stored, **arrays, "figures": figures, "qid": np.array(stored["qid"])}
     return FoldResult(fold=fold, **read)
-
-
-class CsvFiles:
-    """The two CSV files of a comparison, written as its rows finish.
-
-    ``summary.csv`` has a line for each learner, ``queries.csv`` one for each learner and test
-    query. Numbers have all their digits. A query that the convention leaves out has empty fields,
-    and so has a failed row.
-
-    Parameters
-    ----------
-    folder : Path
-        Created if absent; files of an earlier run in it are replaced.
-    metrics : sequence of str, default `METRICS`
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be made or written to.
-    """
-
-    def __init__(self, folder: Path, metrics: Sequence[str] = METRICS) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.metrics = tuple(metrics)
-        self.summary = folder / "summary.csv"
-        self.queries = folder / "queries.csv"
-        measured = ("seconds_per_round", "difference", "p_value", "best_rounds")
-        summary = ["objective", "host", *self.metrics, *measured, "error"]
-        write_file(self.summary, as_csv([summary]))
-        write_file(self.queries, as_csv([["objective", "host", "fold", "qid", *self.metrics]]))
-
-    def add(self, row: Row | Failure) -> None:
-        """Append a row that is complete or has failed."""
-        name = [row.learner.label, row.learner.host]
-        if isinstance(row, Failure):
-            empty = [""] * (len(self.metrics) + 4)
-            append(self.summary, as_csv([[*name, *empty, row.error]]))
-            return
-        means = [row.mean(metric) for metric in self.metrics]
-        best_rounds = " ".join(str(fold.best_round) for fold in row.folds)
-        tested = [row.seconds_per_round, row.difference, row.p_value, best_rounds]
-        append(self.summary, as_csv([[*name, *means, *tested, ""]]))
-        append(
-            self.queries,
-            as_csv(
-                [*name, fold.fold, qid, *("" if np.isnan(value) else value for value in values)]
-                for fold in row.folds
-                for qid, *values in zip(
-                    fold.qid.tolist(),
-                    *(fold.figures[metric].tolist() for metric in self.metrics),
-                    strict=True,
-                )
-            ),
-        )

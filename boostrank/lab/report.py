@@ -7,7 +7,7 @@ The page inverts them for readers who prefer a dark one.
 import base64
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -50,6 +50,9 @@ class _Figure(NamedTuple):
     shows: str
 
 
+_Pictures = Callable[..., _Figure]
+
+
 def _load_jinja() -> Any:
     return load("jinja2", "the report needs Jinja2", "jinja2")
 
@@ -61,32 +64,18 @@ def check_packages() -> None:
 
 
 def write_files(folder: Path, run: Run, command: str) -> list[Path]:
-    """Write the figures and the report of a comparison, and return their paths."""
+    """Write the figures and the report of a comparison; return the paths of all its files."""
     rounds, test, report = (folder / name for name in ("validation.png", "test.png", "report.html"))
     draw_rounds(run.rows, rounds)
     draw_test(run.rows, test)
     write_report(report, run, command)
-    return [rounds, test, report]
+    store = run.store
+    kept = [] if store is None else [store.summary, store.queries, store.path]
+    return [*kept, rounds, test, report]
 
 
 def write_report(path: Path, run: Run, command: str) -> None:
-    """Write the report of a comparison that has run.
-
-    Parameters
-    ----------
-    path : Path
-        Where to write the HTML file.
-    run : Run
-    command : str
-        The command that repeats the comparison.
-
-    Raises
-    ------
-    ImportError
-        Without Jinja2 or Matplotlib.
-    OSError
-        If the file cannot be written.
-    """
+    """Write the report of a comparison, with the command that repeats it."""
     rows, folds = run.rows, run.plan.folds
     jinja2 = _load_jinja()
     environment = jinja2.Environment(
@@ -189,55 +178,46 @@ def _splits(folds: Folds, numbers: Sequence[int]) -> list[tuple[int, list[tuple[
 def _picture(
     draw: "Callable[[Axes], object]",
     shows: str,
-    *,
     height: float,
+    *,
+    labels: int = 0,
     width: float = _WIDTH,
-    legend: int,
+    columns: int = 1,
 ) -> _Figure:
-    """Draw into new Axes, with a legend of `legend` columns below."""
+    """Draw into new Axes, with a legend of so many labels in columns below."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     file = io.BytesIO()
+    height += 0.2 * -(-labels // columns)
     # Labels are the user's words, not formulas.
     with rc_context(
         {"font.size": 10, "axes.titlesize": 10, "legend.fontsize": 9, "text.parse_math": False}
     ):
         figure = Figure(figsize=(width, height), layout="constrained")
         draw(figure.subplots())
-        if legend:
-            figure.legend(loc="outside lower center", ncols=legend, frameon=False)
+        if labels:
+            figure.legend(loc="outside lower center", ncols=columns, frameon=False)
         figure.savefig(file, format="svg", transparent=True, dpi=200, metadata={"Date": None})
     content = base64.b64encode(file.getvalue()).decode("ascii")
     return _Figure(f"data:image/svg+xml;base64,{content}", shows)
 
 
-@dataclass(frozen=True)
-class _Size:
-    """Width of the page's figures and columns of their legends, to fit the longest label."""
-
-    width: float
-    columns: int
-
-    def height(self, axes: float, labels: int) -> float:
-        """Return the height of a figure: of its Axes, and of a legend of `labels` entries."""
-        return axes + 0.2 * -(-labels // self.columns)
-
-
 def _figures(ranked: Sequence[Row], baseline: Row) -> list[_Figure]:
     longest = max(len(row.learner.label) for row in ranked)
-    size = _Size(
+    picture = partial(
+        _picture,
         width=_WIDTH + 0.08 * max(0, longest - _LONG_LABEL),
         columns=1 if longest > _LONG_LABEL else 2,
     )
     return [
-        *_paired(ranked, baseline, size),
-        *_learning_curves(ranked, size),
-        *_by_cutoff(ranked, baseline, size),
+        *_paired(ranked, baseline, picture),
+        *_learning_curves(ranked, picture),
+        *_by_cutoff(ranked, baseline, picture),
     ]
 
 
-def _paired(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figure]:
+def _paired(ranked: Sequence[Row], baseline: Row, picture: _Pictures) -> Iterator[_Figure]:
     """Yield a figure of the differences from the baseline, if there is another row."""
     n = len(ranked) - 1
     if n == 0:
@@ -248,18 +228,16 @@ def _paired(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figu
         axes.set_ylim(-0.7, n - 0.3)
         axes.set_xlabel(f"difference in {baseline.metric.upper()}")
 
-    yield _picture(
+    yield picture(
         draw,
         f"{baseline.metric.upper()} minus that of {baseline.learner}, query by query: mean of the "
         "paired differences with its 95 % interval. Zero is the baseline. Filled markers: "
         f"significant in the paired test (p < {SIGNIFICANT:g}).",
-        width=size.width,
-        height=1.1 + 0.24 * n,
-        legend=0,
+        1.1 + 0.24 * n,
     )
 
 
-def _learning_curves(ranked: Sequence[Row], size: _Size) -> Iterator[_Figure]:
+def _learning_curves(ranked: Sequence[Row], picture: _Pictures) -> Iterator[_Figure]:
     limits, styles = curve_limits(ranked), row_styles(ranked)
     metric = ranked[0].metric.upper()
     for host in dict.fromkeys(row.learner.host for row in ranked):
@@ -270,17 +248,16 @@ def _learning_curves(ranked: Sequence[Row], size: _Size) -> Iterator[_Figure]:
             axes.set_ylim(limits)
             axes.set_ylabel(f"validation {metric}")
 
-        yield _picture(
+        yield picture(
             draw,
             f"Learning curves on {host}: {metric} on the validation parts after each round, "
             "mean over the folds. The host's own objectives are grey.",
-            width=size.width,
-            height=size.height(3.0, len(rows)),
-            legend=size.columns,
+            3.0,
+            labels=len(rows),
         )
 
 
-def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_Figure]:
+def _by_cutoff(ranked: Sequence[Row], baseline: Row, picture: _Pictures) -> Iterator[_Figure]:
     """Yield NDCG by cut-off and its paired difference, if there are intervals to draw."""
     if f"ndcg@{CUTOFFS[0]}" not in baseline.folds[0].figures:  # the labels are no grades
         return
@@ -306,23 +283,20 @@ def _by_cutoff(ranked: Sequence[Row], baseline: Row, size: _Size) -> Iterator[_F
         draw(axes, str(baseline.learner))
         axes.set_ylabel("difference in NDCG@k")
 
-    height = size.height(3.0, len(at_cutoffs))
-    yield _picture(
+    yield picture(
         draw,
         "NDCG by rank cut-off, mean over all test queries with its 95 % interval: the baseline "
         "and the best of the others.",
-        width=size.width,
-        height=height,
-        legend=size.columns,
+        3.0,
+        labels=len(at_cutoffs),
     )
     if best:
-        yield _picture(
+        yield picture(
             draw_paired,
             f"The same minus that of {baseline.learner}, query by query: 95 % intervals of the "
             "paired differences.",
-            width=size.width,
-            height=height,
-            legend=size.columns,
+            3.0,
+            labels=len(at_cutoffs),
         )
 
 
@@ -340,6 +314,5 @@ def _differences(row: Row) -> _Figure:
     return _picture(
         bars,
         f"{row.metric.upper()} of each test query, {first.learner} minus {second.learner}, sorted.",
-        height=2.6,
-        legend=0,
+        2.6,
     )

@@ -58,7 +58,10 @@ class CatBoostModel(Model):
         )
         started = time.perf_counter()
         try:
-            booster.fit(pool, callbacks=None if on_round is None else [_callback(on_round)])
+            callbacks = None
+            if on_round is not None:  # it returns True to continue training
+                callbacks = [SimpleNamespace(after_iteration=lambda _: bool(on_round()) or True)]
+            booster.fit(pool, callbacks=callbacks)
         except catboost.CatBoostError as error:
             raise ValueError(f"catboost cannot train {objective}: {error}") from error
         return booster, time.perf_counter() - started
@@ -76,14 +79,6 @@ class CatBoostModel(Model):
 
     def staged(self, X: Floats) -> Iterator[Floats]:
         yield from self.booster.staged_predict(X, thread_count=self.threads)
-
-
-def _callback(on_round: Callable[[], object]) -> Any:
-    def after_iteration(_: Any) -> bool:
-        on_round()
-        return True  # continue training
-
-    return SimpleNamespace(after_iteration=after_iteration)
 
 
 #: Every host that a comparison can train; `HOSTS` are those that take our objectives.

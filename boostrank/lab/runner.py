@@ -8,6 +8,7 @@ nothing else. Nothing is printed here.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from boostrank.lab.environment import kernel_threads, machine
 from boostrank.lab.files import only_user
 from boostrank.lab.learners import Learner
 from boostrank.lab.plan import Plan
-from boostrank.lab.records import CsvFiles, ResultStore
+from boostrank.lab.records import ResultStore
 from boostrank.lab.results import Failure, FoldResult, Row
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings, sign_of
@@ -34,22 +35,10 @@ def run_fold(
     settings: Settings,
     on_round: Callable[[], object] | None = None,
 ) -> FoldResult:
-    """Train a learner on one fold, choose its best round and test it.
+    """Train a learner on the fold of a number, choose its best round and test it.
 
-    Parameters
-    ----------
-    learner : Learner
-    fold : Fold
-    number : int
-        The fold's number, for the result.
-    settings : Settings
-    on_round : callable, optional
-        Called after each boosting round.
-
-    Returns
-    -------
-    FoldResult
-        Its `seconds_per_round` is the time of training, without evaluation, divided by the rounds.
+    `on_round` is called after each boosting round. The `seconds_per_round` of the result are those
+    of training, without evaluation, divided by the rounds.
     """
     if isinstance(learner.objective, Objective):
         # Loads or compiles the kernels, so that the first round does not include that time.
@@ -57,11 +46,7 @@ def run_fold(
             setting.grad_hess([0.0, 0.0], [1, 0], [2], round=1)
     with kernel_threads(settings.threads):
         model, seconds = TRAINERS[learner.host].train(
-            learner.objective,
-            fold.train,
-            settings,
-            settings.params.get(learner.host),
-            on_round,
+            learner.objective, fold.train, settings, on_round
         )
 
     def chosen_metric(scores: Floats) -> float:
@@ -95,10 +80,9 @@ class Run:
     ----------
     plan : Plan
     store : ResultStore or None
-        Where results are kept as soon as they are there; None: nowhere.
-    files : CsvFiles or None
+        Where results and rows are kept as soon as they are there; None: nowhere.
     known : dict
-        Results by learner and fold; None if still to be trained.
+        Results by learner and fold.
     rows : list of Row
         The learners that are done, the baseline first.
     failures : list of Failure
@@ -106,24 +90,23 @@ class Run:
 
     plan: Plan
     store: ResultStore | None = None
-    files: CsvFiles | None = None
-    known: dict[Learner, dict[int, FoldResult | None]] = field(init=False)
+    known: dict[Learner, dict[int, FoldResult]] = field(init=False)
     rows: list[Row] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.known = {
-            learner: {
-                fold: None if self.store is None else self.store.find(learner, fold)
-                for fold in self.plan.numbers
-            }
-            for learner in self.plan.queue
-        }
+        self.known = {learner: {} for learner in self.plan.queue}
+        if self.store is None:
+            return
+        for learner, fold in product(self.plan.queue, self.plan.numbers):
+            result = self.store.find(learner, fold)
+            if result is not None:
+                self.known[learner][fold] = result
 
     @property
     def n_known(self) -> int:
         """Number of results so far."""
-        return sum(result is not None for each in self.known.values() for result in each.values())
+        return sum(map(len, self.known.values()))
 
     @property
     def n_results(self) -> int:
@@ -132,29 +115,18 @@ class Run:
 
     def missing(self, learner: Learner) -> list[int]:
         """Return the folds that the learner has not been trained on."""
-        return [fold for fold, result in self.known[learner].items() if result is None]
+        return [fold for fold in self.plan.numbers if fold not in self.known[learner]]
 
     @property
     def saved(self) -> str:
         """Say where the results so far are; "" if they are kept nowhere."""
-        if self.store is None or self.files is None:
+        if self.store is None:
             return ""
         return (
             f"{self.n_known} of {self.n_results} results are saved in {self.store.path}, and "
-            f"{len(self.rows)} of {len(self.plan.queue)} rows are complete in {self.files.summary}"
+            f"{len(self.rows)} of {len(self.plan.queue)} rows are complete in "
+            f"{self.store.summary}"
         )
-
-    @property
-    def paths(self) -> list[Path]:
-        """The files that results are written to, the summary first."""
-        if self.store is None or self.files is None:
-            return []
-        return [self.files.summary, self.files.queries, self.store.path]
-
-    @property
-    def stale(self) -> bool:
-        """Whether an earlier run has left results that are not used."""
-        return self.store is not None and bool(self.store.stale)
 
     @property
     def resumed(self) -> str:
@@ -177,20 +149,12 @@ class Run:
     ) -> Row | Failure:
         """Train a learner of the queue on the folds that are missing; the baseline comes first.
 
-        Parameters
-        ----------
-        learner : Learner
-        on_round : callable, optional
-            Called after each boosting round.
-        strict : bool, default False
-            Whether to raise the error of a learner that fails. That of the baseline is raised
-            always: without it there is nothing to test against.
-
-        Returns
-        -------
-        Row or Failure
+        `on_round` is called after each boosting round. With `strict`, the error of a learner that
+        fails is raised. That of the baseline always is: without it there is nothing to test
+        against.
         """
         known = self.known[learner]
+        done: Row | Failure
         try:
             for number in self.missing(learner):
                 fold = self.plan.folds.fold(number)
@@ -201,39 +165,25 @@ class Run:
         except Exception as error:
             if learner is self.plan.queue[0] or strict:
                 raise
-            self.failures.append(Failure(learner, one_line(error)))
-            return self._noted(self.failures[-1])
-        results = tuple(result for result in known.values() if result is not None)
-        baseline = self.rows[0] if self.rows else None
-        self.rows.append(Row(learner, results, baseline, self.plan.settings))
-        return self._noted(self.rows[-1])
-
-    def _noted(self, done: Row | Failure) -> Row | Failure:
-        if self.files is not None:
-            self.files.add(done)
+            done = Failure(learner, one_line(error))
+            self.failures.append(done)
+        else:
+            results = tuple(known[number] for number in self.plan.numbers)
+            done = Row(learner, results, self.rows[0] if self.rows else None, self.plan.settings)
+            self.rows.append(done)
+        if self.store is not None:
+            self.store.add_row(done)
         return done
 
 
 @contextmanager
 def running(plan: Plan, folder: Path | None, *, resume: bool) -> Iterator[Run]:
-    """Begin a comparison, and keep other runs out of its folder.
+    """Begin a comparison, and keep other runs out of its folder, if there is one for its results.
 
-    Parameters
-    ----------
-    plan : Plan
-    folder : Path or None
-        For results and CSV files; None: they are not kept.
-    resume : bool
-        Whether to use the results in the folder. Otherwise they are replaced.
-
-    Yields
-    ------
-    Run
+    With `resume`, the results in the folder are used; otherwise they are replaced.
     """
     if folder is None:
         yield Run(plan)
         return
     with only_user(folder):
-        files = CsvFiles(folder, plan.settings.metrics)  # first: on a full disk, old results stay
-        store = ResultStore(folder, plan.folds, plan.settings, machine(), resume=resume)
-        yield Run(plan, store, files)
+        yield Run(plan, ResultStore(folder, plan.folds, plan.settings, machine(), resume=resume))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,10 +128,8 @@ class Tuned:
     def snippet(self) -> str:
         """Python code that trains on all of the data with the best trial's parameters."""
         best, host, builtin = self.best, self.learner.host, self.learner.builtin
-        objective, more = _tried(self.learner, self.settings, best.params)
-        trained, labels, given = TRAINERS[host].arguments(
-            objective, self.labels, self.settings, more
-        )
+        objective, settings = _tried(self.learner, self.settings, best.params)
+        trained, labels, given = TRAINERS[host].arguments(objective, self.labels, settings)
         name, head = _code(trained), []
         params = {key: repr(value) for key, value in given.items() if key not in SAME_TREES}
         if is_auto(trained):  # the rankers choose
@@ -180,13 +178,14 @@ def _code(value: Any) -> str:
 
 def _tried(
     learner: Learner, settings: Settings, params: Mapping[str, Any]
-) -> tuple[Objective | str, dict[str, Any]]:
-    """Return the objective and the host's own parameters that a trial trains with."""
+) -> tuple[Objective | str, Settings]:
+    """Return the objective and the settings that a trial trains with."""
     ours, trees = split_params(learner, params)
     objective = learner.objective
     if not isinstance(objective, str):
         objective = objective.replace(**ours)
-    return objective, {**settings.params.get(learner.host, {}), **trees}
+    own = {**settings.params.get(learner.host, {}), **trees}
+    return objective, replace(settings, params={learner.host: own})
 
 
 def one_standard_error(figures: Floats) -> int:
@@ -255,15 +254,15 @@ def cross_validate(
 
     It is NaN for a query that no fold tests.
     """
-    learner, data, settings, marks = job.learner, job.data, job.settings, job.marks
-    objective, trees = _tried(learner, settings, params)
+    learner, data, marks = job.learner, job.data, job.marks
+    objective, settings = _tried(learner, job.settings, params)
     result = np.full((len(data.group), len(marks)), np.nan)
 
     def run(fold: tuple[Integers, ...]) -> None:
         train, test = fold
         part = data.select(test)
         with kernel_threads(settings.threads):
-            model, _ = TRAINERS[learner.host].train(objective, data.select(train), settings, trees)
+            model, _ = TRAINERS[learner.host].train(objective, data.select(train), settings)
         stages, scores = model.staged(part.X), np.zeros(len(part.y))
         for m in range(1, settings.rounds + 1):
             scores = next(stages, scores)  # LightGBM stops when nothing can be split
@@ -367,7 +366,13 @@ def tune(
         params={learner.host: params or {}},
     ).for_labels(data.y, chosen=metric is not None)
     check_flag("prune", prune)
-    job = _new_job(learner, data, settings, (n_folds, n_repeats, folds), n_jobs)
+    check_count("n_jobs", n_jobs)
+    check_unbound(learner.objective, "a search", OF_FOLDS)
+    why = refusal(learner, data.y, settings)
+    if why:
+        raise ValueError(f"{learner} cannot be trained: {why}")
+    repeats = _repeats(data, settings, n_folds, n_repeats, folds)
+    job = _Job(learner, learner_space(learner), data, settings, repeats, n_jobs)
     trials = []
     with _quiet(optuna), only_user(out), naming(out / STUDIES):
         study = _open_study(optuna, job, out, prune)
@@ -378,25 +383,21 @@ def tune(
     return Tuned(learner, tuple(trials), settings, data.y)
 
 
-def _new_job(
-    learner: Learner,
-    data: RankingData,
-    settings: Settings,
-    resampling: tuple[int, int, Any],
-    n_jobs: int,
-) -> _Job:
-    check_count("n_jobs", n_jobs)
-    check_unbound(learner.objective, "a search", OF_FOLDS)
-    why = refusal(learner, data.y, settings)
-    if why:
-        raise ValueError(f"{learner} cannot be trained: {why}")
-    n_folds, n_repeats, folds = resampling
+def _repeats(
+    data: RankingData, settings: Settings, n_folds: int, n_repeats: int, folds: Any
+) -> list[Sequence[tuple[Integers, ...]]]:
+    """Return the folds of each repeat, of which the queries that count can choose a trial."""
     seeds = range(settings.seed, settings.seed + check_count("n_repeats", n_repeats))
     made = (
         [folds] if folds is not None else [group_folds(data.group, n_folds, seed=s) for s in seeds]
     )
-    repeats = [query_positions(data, each) for each in made]
-    tested = np.concatenate([test for _, test in map(_pair, repeats[0])])
+    repeats: list[Sequence[tuple[Integers, ...]]] = [query_positions(data, each) for each in made]
+    for fold in repeats[0]:
+        if len(fold) != 2:
+            raise ValueError(
+                f"folds to tune on must be pairs of (train, test), got {len(fold)} parts"
+            )
+    tested = np.concatenate([test for _, test in repeats[0]])
     if len(np.unique(tested)) < len(tested):
         raise ValueError("folds must test each query at most once")
     counted = counted_queries(data, settings)[tested]
@@ -405,16 +406,9 @@ def _new_job(
             f"the folds test fewer than two queries that count in {settings.metric.upper()}, so "
             "nothing can be chosen: it needs a relevant document, or two different labels"
         )
-    left_out = queries_left_out(counted, settings)
-    if left_out:
+    if left_out := queries_left_out(counted, settings):
         warn(left_out)
-    return _Job(learner, learner_space(learner), data, settings, repeats, n_jobs)
-
-
-def _pair(fold: tuple[Integers, ...]) -> tuple[Integers, ...]:
-    if len(fold) != 2:
-        raise ValueError(f"folds to tune on must be pairs of (train, test), got {len(fold)} parts")
-    return fold
+    return repeats
 
 
 def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Iterator[Trial]:
@@ -425,7 +419,8 @@ def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Ite
         study.tell(running.number, state=optuna.trial.TrialState.FAIL)  # it was interrupted
     for number in range(len(_finished(study)), n_trials):
         # A new generator for each trial: a resumed search draws what an uninterrupted one would.
-        study.sampler = optuna.samplers.TPESampler(seed=_seed(job.settings.seed, number))
+        seed = int(np.random.default_rng((job.settings.seed, number)).integers(2**32))
+        study.sampler = optuna.samplers.TPESampler(seed=seed)
         _run_trial(optuna, study, job)
         yield _read(number, _finished(study)[-1])
 
@@ -440,7 +435,14 @@ def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
         pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
         load_if_exists=True,
     )
-    _check_same(study, job.fingerprint(prune), out)
+    fingerprint = job.fingerprint(prune)
+    if "fingerprint" not in study.user_attrs:
+        study.set_user_attr("fingerprint", fingerprint)
+    elif study.user_attrs["fingerprint"] != fingerprint:
+        raise ValueError(
+            f"{out / STUDIES} holds trials of {study.study_name} on other data or with other "
+            "settings: give another folder, or the same data and settings to continue"
+        )
     return study
 
 
@@ -467,10 +469,6 @@ def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
         study.tell(asked, sign * float(np.nanmean(figures[:, column])))
 
 
-def _seed(seed: int, number: int) -> int:
-    return int(np.random.default_rng((seed, number)).integers(2**32))
-
-
 def _finished(study: "optuna.Study") -> list[Any]:
     return [t for t in study.get_trials(deepcopy=False) if t.state.name in ("COMPLETE", "PRUNED")]
 
@@ -486,32 +484,10 @@ def _read(number: int, frozen: Any) -> Trial:
     )
 
 
-def _check_same(study: "optuna.Study", fingerprint: str, out: Path) -> None:
-    known = study.user_attrs.get("fingerprint")
-    if known is None:
-        study.set_user_attr("fingerprint", fingerprint)
-    elif known != fingerprint:
-        raise ValueError(
-            f"{out / STUDIES} holds trials of {study.study_name} on other data or with other "
-            "settings: give another folder, or the same data and settings to continue"
-        )
-
-
 def write_trials(path: Path, tuned: Sequence[Tuned]) -> None:
-    """Write all trials as CSV, with normal 95 % intervals.
+    """Write all trials, of the same metric, as CSV, with normal 95 % intervals.
 
     Differences are from the defaults of the same learner, over the queries of all folds.
-
-    Parameters
-    ----------
-    path : Path
-    tuned : sequence of Tuned
-        At least one; all with the same metric.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written.
     """
     ends = ("", "_low", "_high")
     header = [

@@ -99,16 +99,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 
 
 def objective_space(objective: Objective) -> Space:
-    """Return the search space of an objective: the parameters that are at their defaults.
-
-    Parameters
-    ----------
-    objective : Objective
-
-    Returns
-    -------
-    mapping of str to Span or Choice
-    """
+    """Return the search space of an objective: the parameters that are at their defaults."""
     space: dict[str, Span | Choice] = {}
     for entry in listed(objective):
         value = getattr(objective, entry.name)

@@ -39,11 +39,6 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisatio
     -------
     float
         The p-value; 1 if all pairs are equal, or there are fewer than two.
-
-    Raises
-    ------
-    ImportError
-        Without SciPy.
     """
     stats = load("scipy.stats", "the paired test needs SciPy", "scipy")
     pairs = ~(np.isnan(a) | np.isnan(b))
@@ -71,17 +66,9 @@ def paired_p_value(a: Floats, b: Floats, *, seed: int, test: str = "randomisatio
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values corrected for their number by Holm's step-down procedure.
+    """Return p-values corrected for their number by Holm's step-down procedure, in their order.
 
-    Parameters
-    ----------
-    p_values : sequence of float
-
-    Returns
-    -------
-    list of float
-        In the same order: the k-th smallest of m is multiplied by m + 1 - k, and none is smaller
-        than the one before it.
+    The k-th smallest of m is multiplied by m + 1 - k, and none is smaller than the one before it.
     """
     corrected = [1.0] * len(p_values)
     largest = 0.0

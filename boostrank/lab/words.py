@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from boostrank.lab.environment import machine, versions
 from boostrank.lab.plan import Plan
 from boostrank.lab.results import Row
-from boostrank.lab.settings import Settings
 from boostrank.lab.stats import TESTS
 from boostrank.metrics.conventions import find_convention
 
@@ -26,12 +25,6 @@ def one_line(error: Exception) -> str:
 def versions_in_words(hosts: Iterable[str]) -> str:
     """Name the versions of what a result depends on."""
     return ", ".join(f"{name} {version}" for name, version in versions(hosts).items())
-
-
-def training_time(rows: Sequence[Row], settings: Settings) -> str:
-    """Say how long training took, over all rows and folds."""
-    seconds = sum(settings.rounds * fold.seconds_per_round for row in rows for fold in row.folds)
-    return f"{seconds:.1f} s in all" if seconds < 100 else f"{seconds / 60:.1f} min in all"
 
 
 def comparison_in_words(plan: Plan, rows: Sequence[Row]) -> dict[str, str]:
@@ -55,6 +48,8 @@ def comparison_in_words(plan: Plan, rows: Sequence[Row]) -> dict[str, str]:
     )
     folds = ", ".join(str(fold.fold) for fold in rows[0].folds)
     chosen = "; ".join(row.chosen for row in rows if row.chosen)
+    seconds = sum(settings.rounds * fold.seconds_per_round for row in rows for fold in row.folds)
+    time = f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
     return {
         "Data": f"{plan.folds.about}; {size}.",
         **({LEFT_OUT: " ".join(plan.notes)} if plan.notes else {}),
@@ -76,5 +71,5 @@ def comparison_in_words(plan: Plan, rows: Sequence[Row]) -> dict[str, str]:
         f"{counted(rows[0].n_tested, 'query', 'queries')}; p (Holm) is corrected for the "
         f"{len(rows) - 1} comparisons.",
         "Versions": f"{versions_in_words(dict.fromkeys(row.learner.host for row in rows))}.",
-        "Machine": f"{machine()}. Training took {training_time(rows, settings)}.",
+        "Machine": f"{machine()}. Training took {time} in all.",
     }

@@ -116,7 +116,8 @@ class XGBoostModel(FileModel):
             )
         except xgboost.core.XGBoostError as error:
             name = objective.name if isinstance(objective, Objective) else objective
-            raise ValueError(f"xgboost cannot train {name}: {_first_line(error)}") from error
+            reason = str(error).partition("\n")[0]  # without its stack trace
+            raise ValueError(f"xgboost cannot train {name}: {reason}") from error
         warn_of_cut(objective, rounds_in(history, settings.rounds), settings.rounds)
         return best_rounds(booster), time.perf_counter() - started
 
@@ -199,19 +200,14 @@ def _training_matrix(data: RankingData, params: Mapping[str, Any], ref: Any = No
         "group": data.group,
         "nthread": params["nthread"],
         "feature_names": list(data.names) or None,
-        **_xgboost_categories(data),
     }
+    if data.categorical:
+        kinds = ["c" if i in data.categorical else "float" for i in range(data.X.shape[1])]
+        kwargs |= {"feature_types": kinds, "enable_categorical": True}
     if params["tree_method"] in ("hist", "auto") and params.get("booster") != "gblinear":
         max_bin = params.get("max_bin")
         return xgboost.QuantileDMatrix(X, ref=ref, max_bin=max_bin, **kwargs)
     return xgboost.DMatrix(X, **kwargs)
-
-
-def _xgboost_categories(data: RankingData) -> dict[str, Any]:
-    if not data.categorical:
-        return {}
-    kinds = ["c" if i in data.categorical else "float" for i in range(data.X.shape[1])]
-    return {"feature_types": kinds, "enable_categorical": True}
 
 
 def _xgboost_callback(on_round: Callable[[], object]) -> Any:
@@ -221,8 +217,3 @@ def _xgboost_callback(on_round: Callable[[], object]) -> Any:
 
     base = import_host("xgboost").callback.TrainingCallback
     return type("OnRound", (base,), {"after_iteration": after_iteration})()
-
-
-def _first_line(error: Exception) -> str:
-    """Return XGBoost's message without its stack trace."""
-    return str(error).partition("\n")[0]

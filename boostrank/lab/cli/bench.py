@@ -1,23 +1,16 @@
 """`boostrank bench`: times gradients or training; prints a table, writes CSV and a figure."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from boostrank.lab import bench as timings
 from boostrank.lab.cli.options import Seed, Threads
-from boostrank.lab.cli.output import (
-    make_console,
-    print_note,
-    print_table,
-    progress_bar,
-)
+from boostrank.lab.cli.output import make_console, print_note, print_table, progress_bar
 from boostrank.lab.cli.parsing import parse_words
 from boostrank.lab.environment import installed, machine
 from boostrank.lab.files import append, as_csv, write_file
@@ -86,59 +79,53 @@ def bench(
     timed = [] if huge or distinct else installed(HOSTS)
     for note in missing_hosts(None) if timed else ():
         typer.echo(f"boostrank: {note}", err=True)
+    kind: type = timings.Timing
+    measured: Iterator[Any]
     if huge:
-        with progress_bar("calls", len(objective_names())) as progress:
-            task = progress.task_ids[0]
-            calls = timings.measure_huge(
-                lambda name: progress.update(task, description=name), threads=threads, seed=seed
-            )
-            counting = _counting(progress, calls)
-            _print_and_write(console, out / "huge.csv", counting, timings.HugeCall)
+        path, kind = out / "huge.csv", timings.HugeCall
         explained = "One call each, memory in bytes per document on top of the host's own"
+        progress = progress_bar("calls", len(objective_names()))
+        measured = timings.measure_huge(
+            lambda name: progress.update(progress.task_ids[0], description=name),
+            threads=threads,
+            seed=seed,
+        )
     elif train:
-        total = sum(len(timings.trained_pairs(length)) for length in lengths)
-        with progress_bar("pairs", total) as progress:
-            rounds = timings.measure_training(lengths, rounds=repeats, threads=threads, seed=seed)
-            counting = _counting(progress, rounds)
-            _print_and_write(console, out / "training.csv", counting, timings.Training)
+        path, kind = out / "training.csv", timings.Training
         explained = f"Seconds per round; ratio: ours / built-in; medians of {repeats} paired rounds"
+        progress = progress_bar("pairs", sum(len(timings.trained_pairs(n)) for n in lengths))
+        measured = timings.measure_training(lengths, rounds=repeats, threads=threads, seed=seed)
     else:
-        total = sum(len(timings.timed_pairs(length, distinct)) for length in lengths)
-        with progress_bar("pairs", total) as progress:
-            measured = timings.measure(
-                lengths, repeats=repeats, threads=threads, seed=seed, distinct=distinct
-            )
-            lists = list(_counting(progress, measured))
-        _print_and_write(console, out / "bench.csv", lists, timings.Timing)
+        path = out / "bench.csv"
         explained = (
             "Nanoseconds per document; ratio: built-in / ours; speedup: ours on all cores; "
             f"medians of {repeats} paired runs"
         )
-        draw_lengths(lists, out / "bench.png")
+        progress = progress_bar(
+            "pairs", sum(len(timings.timed_pairs(n, distinct)) for n in lengths)
+        )
+        measured = timings.measure(
+            lengths, repeats=repeats, threads=threads, seed=seed, distinct=distinct
+        )
+    names = [entry.name for entry in fields(kind)]
+    write_file(path, as_csv([names]))
+    rows: list[Any] = []
+    with progress:
+        for row in measured:
+            append(path, as_csv([[getattr(row, name) for name in names]]))
+            rows.append(row)
+            progress.advance(progress.task_ids[0])
+    headings = sorted(names, key=lambda name: name not in ("label", "objective"))  # names first
+    lines = [[_cell(getattr(row, name)) for name in headings] for row in rows]
+    # No column of a benchmark may be left out: names are wrapped instead.
+    print_table(console, headings, lines, least=len(headings), written=path)
+    if kind is timings.Timing:
+        draw_lengths(rows, out / "bench.png")
     print_note(
         console,
         f"{explained}. {counted(threads, 'thread', 'threads')}. "
         f"{machine()}. {versions_in_words(timed)}. Written to {out}.",
     )
-
-
-def _counting(progress: Progress, rows: Iterable[Any]) -> Iterator[Any]:
-    for row in rows:
-        progress.advance(progress.task_ids[0])
-        yield row
-
-
-def _print_and_write(console: Console, path: Path, rows: Iterable[Any], kind: type) -> None:
-    """Print the rows as they come, and write them as CSV."""
-    names = [entry.name for entry in fields(kind)]
-    headings = sorted(names, key=lambda name: name not in ("label", "objective"))  # names first
-    lines = []
-    write_file(path, as_csv([names]))
-    for row in rows:
-        append(path, as_csv([[getattr(row, name) for name in names]]))
-        lines.append([_cell(getattr(row, name)) for name in headings])
-    # No column of a benchmark may be left out: names are wrapped instead.
-    print_table(console, headings, lines, least=len(headings), written=path)
 
 
 def _cell(value: Any) -> str:

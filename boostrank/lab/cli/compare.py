@@ -1,73 +1,22 @@
 """`boostrank compare`: trains learners over folds, and reports every row against the baseline."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from boostrank.datasets.tables import Columns
-from boostrank.lab.cli.compare_output import (
-    HEADINGS_KEPT,
-    command_line,
-    comparison_headings,
-    comparison_line,
-    failure_as_json,
-    row_as_json,
-)
-from boostrank.lab.cli.options import (
-    DATA,
-    LEARNERS,
-    OUTPUT,
-    TREES,
-    Categorical,
-    Convention,
-    Drop,
-    Forward,
-    Gain,
-    Gap,
-    Hosts,
-    Json,
-    KeepOrder,
-    Label,
-    LearningRate,
-    MinDocs,
-    Params,
-    Qid,
-    Rounds,
-    Seed,
-    Threads,
-    completion,
-)
-from boostrank.lab.cli.output import (
-    FAILED,
-    INTERRUPTED,
-    make_console,
-    print_json,
-    print_note,
-    print_table,
-    progress_bar,
-)
-from boostrank.lab.cli.parsing import (
-    PRESETS,
-    check_gap,
-    columns,
-    parse_folds,
-    parse_gain,
-    parse_words,
-    read_params,
-    with_preset,
-)
+from boostrank.lab.cli import options, output, parsing
+from boostrank.lab.cli.compare_output import command_line, print_as_json, print_comparison
 from boostrank.lab.latex import latex_table
 from boostrank.lab.naming import parse_objectives
 from boostrank.lab.plan import make_plan
 from boostrank.lab.reading import read_folds
 from boostrank.lab.report import write_files
-from boostrank.lab.results import Failure, best_first, holm_p_values
+from boostrank.lab.results import Failure
 from boostrank.lab.runner import Run, running
 from boostrank.lab.settings import Settings
 from boostrank.lab.stats import TESTS
-from boostrank.lab.words import LEFT_OUT, comparison_in_words
 from boostrank.registry import objective_names
 
 EXAMPLES = """
@@ -105,90 +54,92 @@ def compare(
             "-o",
             help="Only these (and regression and the hosts' own): sdcg,gbrank or "
             "sdcg:k=10,alpha=2. May be repeated.",
-            autocompletion=completion(objective_names),
-            rich_help_panel=LEARNERS,
+            autocompletion=options.completion(objective_names),
+            rich_help_panel=options.LEARNERS,
         ),
     ] = None,
-    hosts: Hosts = None,
+    hosts: options.Hosts = None,
     baseline: Annotated[
         str | None,
         typer.Option(
             help="The row to test against: a built-in such as xgboost:rank:ndcg, or "
             "objective@host. By default the first host's first built-in, lightgbm:lambdarank; "
             "regression where the labels fit no built-in.",
-            rich_help_panel=LEARNERS,
+            rich_help_panel=options.LEARNERS,
         ),
     ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
             help="regularized: tree parameters of boostrank.presets for every row.",
-            autocompletion=completion(lambda: PRESETS),
-            rich_help_panel=LEARNERS,
+            autocompletion=options.completion(lambda: parsing.PRESETS),
+            rich_help_panel=options.LEARNERS,
         ),
     ] = None,
     folds: Annotated[
         str | None,
-        typer.Option(help="Only these folds, comma-separated: 1,2.", rich_help_panel=DATA),
+        typer.Option(help="Only these folds, comma-separated: 1,2.", rich_help_panel=options.DATA),
     ] = None,
     folds_by: Annotated[
         str | None,
         typer.Option(
             help="CSV and parquet: the column whose values are the parts that rotate, such as a "
             "year. By default five parts at random.",
-            rich_help_panel=DATA,
+            rich_help_panel=options.DATA,
         ),
     ] = None,
-    forward: Forward = False,
-    gap: Gap = 0,
-    rounds: Rounds = Settings.rounds,
+    forward: options.Forward = False,
+    gap: options.Gap = 0,
+    rounds: options.Rounds = Settings.rounds,
     fixed_rounds: Annotated[
         bool,
         typer.Option(
-            "--fixed-rounds", help="Test all trees, not the best round's.", rich_help_panel=TREES
+            "--fixed-rounds",
+            help="Test all trees, not the best round's.",
+            rich_help_panel=options.TREES,
         ),
     ] = False,
-    learning_rate: LearningRate = Settings.learning_rate,
+    learning_rate: options.LearningRate = Settings.learning_rate,
     leaves: Annotated[
         int | None,
         typer.Option(
             help=f"Leaves per tree; by default {Settings.leaves}, or the preset's.",
-            rich_help_panel=TREES,
+            rich_help_panel=options.TREES,
         ),
     ] = None,
-    min_docs: MinDocs = Settings.min_docs,
-    threads: Threads = Settings.threads,
-    seed: Seed = Settings.seed,
-    params: Params = None,
+    min_docs: options.MinDocs = Settings.min_docs,
+    threads: options.Threads = Settings.threads,
+    seed: options.Seed = Settings.seed,
+    params: options.Params = None,
     metric: Annotated[
         str | None,
         typer.Option(
             help="Metric to choose rounds and to compare: ndcg@k, map, mrr, err@k, precision@k, "
             "spearman, logloss, ... If several, comma-separated, the others are only reported. By "
             "default ndcg@10, or spearman for labels that are no grades.",
-            rich_help_panel=DATA,
+            rich_help_panel=options.DATA,
         ),
     ] = None,
-    label: Label = Columns.label,
-    qid: Qid = Columns.qid,
-    drop: Drop = "",
-    categorical: Categorical = "",
-    convention: Convention = Settings.convention,
-    gain: Gain = None,
+    label: options.Label = Columns.label,
+    qid: options.Qid = Columns.qid,
+    drop: options.Drop = "",
+    categorical: options.Categorical = "",
+    convention: options.Convention = Settings.convention,
+    gain: options.Gain = None,
     test: Annotated[
         str,
         typer.Option(
             help=f"The paired test of each row against the baseline: {', '.join(TESTS)}.",
-            autocompletion=completion(lambda: TESTS),
-            rich_help_panel=DATA,
+            autocompletion=options.completion(lambda: TESTS),
+            rich_help_panel=options.DATA,
         ),
     ] = Settings.test,
-    keep_order: KeepOrder = False,
+    keep_order: options.KeepOrder = False,
     out: Annotated[
         Path,
         typer.Option(
             help="Folder for the report, CSV files, figures and the results to resume from.",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=options.OUTPUT,
         ),
     ] = Path("out/compare"),
     resume: Annotated[
@@ -196,16 +147,16 @@ def compare(
         typer.Option(
             "--resume",
             help="Continue from the results of an earlier run in --out; otherwise replace them.",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=options.OUTPUT,
         ),
     ] = False,
-    json_: Json = False,
+    json_: options.Json = False,
     latex: Annotated[
         bool,
         typer.Option(
             "--latex",
             help="Print the table for LaTeX, with booktabs, and nothing else.",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=options.OUTPUT,
         ),
     ] = False,
 ) -> None:
@@ -220,8 +171,8 @@ def compare(
     """
     if json_ and latex:
         raise ValueError("pass either --json or --latex, not both")
-    first, *others = parse_words(metric or Settings.metric)
-    own_hosts = None if hosts is None else parse_words(hosts)
+    first, *others = parsing.parse_words(metric or Settings.metric)
+    own_hosts = None if hosts is None else parsing.parse_words(hosts)
     settings = Settings(
         rounds=rounds,
         learning_rate=learning_rate,
@@ -230,21 +181,21 @@ def compare(
         threads=threads,
         seed=seed,
         convention=convention,
-        gain=parse_gain(gain),
+        gain=parsing.parse_gain(gain),
         fixed_rounds=fixed_rounds,
         metric=first,
         other_metrics=others,
         test=test,
-        params=with_preset(preset, read_params(params, own_hosts or ()), leaves),
+        params=parsing.with_preset(preset, parsing.read_params(params, own_hosts or ()), leaves),
     )
     named = parse_objectives(objective or [], rounds)
-    check_gap(forward, gap)
+    parsing.check_gap(forward, gap)
     split, numbers = read_folds(
         data or None,
-        columns(label, qid, drop, categorical),
+        parsing.columns(label, qid, drop, categorical),
         seed=seed,
         shuffle=not keep_order,
-        folds=None if folds is None else parse_folds(folds),
+        folds=None if folds is None else parsing.parse_folds(folds),
         by=folds_by,
         forward=forward,
         gap=gap,
@@ -271,7 +222,7 @@ def compare(
             "there",
             err=True,
         )
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(output.INTERRUPTED) from None
 
     trained_on = ",".join(dict.fromkeys(learner.host for learner in plan.queue))
     spelled: dict[str, object] = {"metric": metric or plan.settings.metric}
@@ -280,19 +231,19 @@ def compare(
     command = command_line(context, hosts=trained_on, **spelled)
     written = write_files(out, run, command)
     if json_:
-        _print_as_json(run, command)
+        print_as_json(run, command)
     elif latex:
         typer.echo(latex_table(run.rows, plan.settings))
     else:
-        _print(run, written)
+        print_comparison(run, written)
     if run.failures:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(output.FAILED)
 
 
 def _train(run: Run, *, debug: bool) -> None:
     """Train all learners, with a progress bar."""
     rounds = run.plan.settings.rounds
-    with progress_bar("rounds", (run.n_results - run.n_known) * rounds) as progress:
+    with output.progress_bar("rounds", (run.n_results - run.n_known) * rounds) as progress:
         (task,) = progress.task_ids
         end = 0
         for learner in run.plan.queue:
@@ -302,35 +253,3 @@ def _train(run: Run, *, debug: bool) -> None:
             progress.update(task, completed=end)  # even if it failed on the way
             if isinstance(done, Failure):
                 typer.echo(f"boostrank: {learner} failed: {done.error}", err=True)
-
-
-def _print_as_json(run: Run, command: str) -> None:
-    corrected = holm_p_values(run.rows)
-    print_json(
-        {
-            "command": command,
-            "about": comparison_in_words(run.plan, run.rows),
-            "settings": asdict(run.plan.settings),
-            "baseline": str(run.plan.queue[0]),
-            "rows": [
-                row_as_json(row, run.plan.settings.metrics, corrected)
-                for row in best_first(run.rows)
-            ],
-            "failures": [failure_as_json(failure) for failure in run.failures],
-        }
-    )
-
-
-def _print(run: Run, written: list[Path]) -> None:
-    console = make_console()
-    metrics = run.plan.settings.metrics
-    corrected = holm_p_values(run.rows)
-    lines = [comparison_line(row, metrics, corrected) for row in best_first(run.rows)]
-    headings = comparison_headings(metrics)
-    print_table(console, headings, lines, least=HEADINGS_KEPT, written=run.paths[0])
-    for failure in run.failures:
-        print_note(console, f"Failed: {failure.learner}: {failure.error}")
-    for subject, text in comparison_in_words(run.plan, run.rows).items():
-        if subject != LEFT_OUT:  # has been said before training
-            print_note(console, f"{subject}: {text}")
-    print_note(console, f"Written: {', '.join(map(str, [*run.paths, *written]))}.")

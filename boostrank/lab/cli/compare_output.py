@@ -1,70 +1,89 @@
 """The output of `boostrank compare`: the table, JSON, and the command that repeats it."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import typer
 
-from boostrank.lab.cli.output import half_width, json_number
-from boostrank.lab.learners import Learner
-from boostrank.lab.results import Failure, Row
+from boostrank.lab.cli.output import (
+    half_width,
+    json_number,
+    make_console,
+    print_json,
+    print_note,
+    print_table,
+)
+from boostrank.lab.results import best_first, holm_p_values
+from boostrank.lab.runner import Run
+from boostrank.lab.words import LEFT_OUT, comparison_in_words
 
-#: The first columns: learner, metric, its difference from the baseline's, and p.
-HEADINGS_KEPT = 4
 
-
-def comparison_headings(metrics: Sequence[str]) -> list[str]:
-    """Return the table's headings, the most important first."""
-    chosen, *others = map(str.upper, metrics)
-    return ["learner", chosen, "difference", "p", "p (Holm)", "relative", *others, "s/round"]
-
-
-def comparison_line(
-    row: Row, metrics: Sequence[str], corrected: Mapping[Learner, float]
-) -> list[str]:
-    """Return the cells of a row; `corrected` has the p-values after Holm's procedure."""
-    if row.baseline is None:
+def print_comparison(run: Run, written: Sequence[Path]) -> None:
+    """Print the table, the most important columns first, and what was compared, and how."""
+    console = make_console()
+    corrected = holm_p_values(run.rows)
+    chosen, *others = map(str.upper, run.plan.settings.metrics)
+    headings = ["learner", chosen, "difference", "p", "p (Holm)", "relative", *others, "s/round"]
+    lines = []
+    for row in best_first(run.rows):
         test = ["baseline", "", "", ""]
-    else:
-        low, high = row.difference_interval
-        test = [
-            f"{row.difference:+.4f}{half_width(low, high)}",
-            f"{row.p_value:.4f}",
-            f"{corrected[row.learner]:.4f}",
-            f"{row.relative_difference:+.1%}",
-        ]
-    chosen, *others = (f"{row.mean(metric):.4f}" for metric in metrics)
-    return [str(row.learner), chosen, *test, *others, f"{row.seconds_per_round:.4f}"]
+        if row.baseline is not None:
+            test = [
+                f"{row.difference:+.4f}{half_width(*row.difference_interval)}",
+                f"{row.p_value:.4f}",
+                f"{corrected[row.learner]:.4f}",
+                f"{row.relative_difference:+.1%}",
+            ]
+        first, *rest = (f"{row.mean(metric):.4f}" for metric in run.plan.settings.metrics)
+        lines.append([str(row.learner), first, *test, *rest, f"{row.seconds_per_round:.4f}"])
+    # However narrow the terminal is, the columns up to p are printed.
+    print_table(console, headings, lines, least=4, written=written[0])
+    for failure in run.failures:
+        print_note(console, f"Failed: {failure.learner}: {failure.error}")
+    for subject, text in comparison_in_words(run.plan, run.rows).items():
+        if subject != LEFT_OUT:  # has been said before training
+            print_note(console, f"{subject}: {text}")
+    print_note(console, f"Written: {', '.join(map(str, written))}.")
 
 
-def row_as_json(
-    row: Row, metrics: Sequence[str], corrected: Mapping[Learner, float]
-) -> dict[str, Any]:
-    """Return a row with intervals and everything that the table leaves out."""
-    return {
-        "objective": row.learner.label,
-        "host": row.learner.host,
-        "parameters": str(row.learner.objective),
-        "metrics": {metric: row.mean(metric) for metric in metrics},
-        "intervals": {metric: list(map(json_number, row.interval(metric))) for metric in metrics},
-        "difference": row.difference,
-        "relative_difference": json_number(row.relative_difference),
-        "difference_interval": list(map(json_number, row.difference_interval)),
-        "p_value": row.p_value,
-        "p_holm": corrected[row.learner],
-        "best_rounds": {fold.fold: fold.best_round for fold in row.folds},
-        "seconds_per_round": row.seconds_per_round,
-    }
-
-
-def failure_as_json(failure: Failure) -> dict[str, Any]:
-    """Return a learner that failed, and why."""
-    return {
-        "objective": failure.learner.label,
-        "host": failure.learner.host,
-        "error": failure.error,
-    }
+def print_as_json(run: Run, command: str) -> None:
+    """Print the comparison with intervals and everything that the table leaves out."""
+    metrics = run.plan.settings.metrics
+    corrected = holm_p_values(run.rows)
+    rows = [
+        {
+            "objective": row.learner.label,
+            "host": row.learner.host,
+            "parameters": str(row.learner.objective),
+            "metrics": {name: row.mean(name) for name in metrics},
+            "intervals": {name: list(map(json_number, row.interval(name))) for name in metrics},
+            "difference": row.difference,
+            "relative_difference": json_number(row.relative_difference),
+            "difference_interval": list(map(json_number, row.difference_interval)),
+            "p_value": row.p_value,
+            "p_holm": corrected[row.learner],
+            "best_rounds": {fold.fold: fold.best_round for fold in row.folds},
+            "seconds_per_round": row.seconds_per_round,
+        }
+        for row in best_first(run.rows)
+    ]
+    failures = [
+        {"objective": each.learner.label, "host": each.learner.host, "error": each.error}
+        for each in run.failures
+    ]
+    print_json(
+        {
+            "command": command,
+            "about": comparison_in_words(run.plan, run.rows),
+            "settings": asdict(run.plan.settings),
+            "baseline": str(run.plan.queue[0]),
+            "rows": rows,
+            "failures": failures,
+        }
+    )
 
 
 def command_line(context: typer.Context, **values: Any) -> str:

@@ -90,7 +90,8 @@ def evaluate(
         measured = evaluate_scores(values, documents.y, documents.group, names, **settings.rules)
         if parse_name(names[0], settings.convention).larger_is_better:  # all count in the others
             settings = replace(settings, metric=names[0])
-            _say(queries_left_out(counted_queries(documents, settings), settings))
+            if left_out := queries_left_out(counted_queries(documents, settings), settings):
+                typer.echo(f"boostrank: {left_out}", err=True)
         counted = {"queries": len(documents.group), "documents": len(documents.y)}
     if json_:
         print_json(
@@ -103,8 +104,3 @@ def evaluate(
         return
     for name, value in measured.items():
         typer.echo(f"{name}\t{value:.6f}")
-
-
-def _say(note: str) -> None:
-    if note:
-        typer.echo(f"boostrank: {note}", err=True)

@@ -48,17 +48,9 @@ def print_table(
 ) -> None:
     """Print a table in Markdown, and never cut a number; say which columns found no room.
 
-    Parameters
-    ----------
-    console : Console
-    headings : sequence of str
-        The most important first. The first column holds names, which are wrapped if necessary;
-        the others are aligned to the right.
-    rows : sequence of sequence of str
-    least : int
-        How many columns are always printed, however narrow the terminal is.
-    written : Path
-        The file that has all columns.
+    The most important columns come first; `least` are always printed, however narrow the terminal
+    is, and the file that was `written` has all. The first holds names, which are wrapped if
+    necessary; the others are aligned to the right.
     """
     # Two spaces and a border around the longest cell, and one more border.
     widths = [max(map(len, column)) + 3 for column in zip(headings, *rows, strict=True)]

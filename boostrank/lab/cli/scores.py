@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +11,8 @@ from boostrank.datasets.runs import number_of_text, read_lines, rows_of_text, ru
 from boostrank.datasets.tables import Columns, are_tables, is_table, judgements, read_tables
 from boostrank.objectives.validation import Floats
 
-
-class Places(NamedTuple):
-    """Scores of RankLib: by the query, and the document's place in it, from 0."""
-
-    scores: dict[tuple[str, str], float]
+#: Scores of RankLib: by the query, and the document's place in it, from 0.
+Places = dict[tuple[str, str], float]
 
 
 def read_scores(path: Path, columns: Columns, score: str) -> Floats | Places | Run:
@@ -24,11 +20,13 @@ def read_scores(path: Path, columns: Columns, score: str) -> Floats | Places | R
     if is_table(path):
         assert columns.doc_id is not None
         return run_of_table(read_tables([path], columns)[0], columns.qid, columns.doc_id, score)
-    n_fields = _fields(path)
+    n_fields = len(_first(path))
     if n_fields == 6:
         return load_run(path)
     if n_fields == 3:
-        return _read_places(path)
+        qid, place, of_places = read_lines(path, "query place score", _placed)
+        keys = zip(qid.tolist(), place.tolist(), strict=True)
+        return dict(zip(keys, of_places.tolist(), strict=True))
     scores = []
     for number, fields in rows_of_text(path):
         where = f"{path}, line {number}"
@@ -41,16 +39,9 @@ def read_scores(path: Path, columns: Columns, score: str) -> Floats | Places | R
     return np.array(scores, dtype=np.float64)
 
 
-def _fields(path: Path) -> int:
-    """Return the number of fields of the first line that is not blank."""
-    return next((len(fields) for _, fields in rows_of_text(path)), 0)
-
-
-def _read_places(path: Path) -> Places:
-    qid, place, scores = read_lines(path, "query place score", _placed)
-    return Places(
-        dict(zip(zip(qid.tolist(), place.tolist(), strict=True), scores.tolist(), strict=True))
-    )
+def _first(path: Path) -> list[str]:
+    """Return the fields of the first line that is not blank."""
+    return next((fields for _, fields in rows_of_text(path)), [])
 
 
 def _placed(where: str, fields: list[str]) -> tuple[str, float]:
@@ -73,7 +64,7 @@ def read_qrels(data: Sequence[Path], columns: Columns) -> Qrels:
 
 
 def _is_qrels(path: Path) -> bool:
-    _, fields = next(rows_of_text(path), (0, []))
+    fields = _first(path)
     return len(fields) == 4 and not any(":" in field for field in fields[1:3])
 
 
@@ -93,7 +84,7 @@ def with_data(
             )
         read = load_letor(data)
         order = np.arange(len(read.y))
-    if isinstance(scores, Places):
+    if isinstance(scores, dict):
         return _in_places(path, scores, read), read
     if len(scores) != len(read.y):
         raise ValueError(
@@ -107,12 +98,10 @@ def _in_places(path: Path, places: Places, data: RankingData) -> Floats:
     place = np.arange(len(data.y)) - np.repeat(ends - data.group, data.group)
     keys = list(zip(data.qid.astype(str).tolist(), place.astype(str).tolist(), strict=True))
     for key in keys:
-        if key not in places.scores:
+        if key not in places:
             raise ValueError(
                 f"{path} has no score for document {key[1]} (from 0) of query {key[0]}"
             )
-    if len(places.scores) > len(keys):
-        raise ValueError(
-            f"{path} has {len(places.scores)} scores, but the data has {len(keys)} documents"
-        )
-    return np.array([places.scores[key] for key in keys])
+    if len(places) > len(keys):
+        raise ValueError(f"{path} has {len(places)} scores, but the data has {len(keys)} documents")
+    return np.array([places[key] for key in keys])

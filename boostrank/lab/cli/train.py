@@ -11,27 +11,7 @@ from boostrank.datasets.runs import Run
 from boostrank.datasets.tables import Columns
 from boostrank.hosts.rankers import stretched
 from boostrank.hosts.stopping import in_proportion
-from boostrank.lab.cli.options import (
-    DATA,
-    TREES,
-    Categorical,
-    Data,
-    DocId,
-    Drop,
-    Gain,
-    KeepOrder,
-    Label,
-    LearningRate,
-    Leaves,
-    Metric,
-    MinDocs,
-    Params,
-    Qid,
-    Rounds,
-    Seed,
-    Threads,
-    completion,
-)
+from boostrank.lab.cli import options
 from boostrank.lab.cli.output import progress_bar
 from boostrank.lab.cli.parsing import columns, parse_gain, read_params
 from boostrank.lab.environment import installed
@@ -64,14 +44,14 @@ PREDICT_EXAMPLES = """
 
 
 def train(
-    data: Data,
+    data: options.Data,
     objective: Annotated[
         str,
         typer.Option(
             "--objective",
             "-o",
             help="See 'boostrank objectives', or a built-in such as lightgbm:lambdarank.",
-            autocompletion=completion(lambda: (*objective_names(), *_builtins())),
+            autocompletion=options.completion(lambda: (*objective_names(), *_builtins())),
         ),
     ],
     model: Annotated[
@@ -85,26 +65,28 @@ def train(
         str | None,
         typer.Option(
             help="lightgbm or xgboost. By default the first of them that is installed.",
-            autocompletion=completion(lambda: HOSTS),
+            autocompletion=options.completion(lambda: HOSTS),
         ),
     ] = None,
-    rounds: Rounds = Settings.rounds,
-    learning_rate: LearningRate = Settings.learning_rate,
-    leaves: Leaves = Settings.leaves,
-    min_docs: MinDocs = Settings.min_docs,
-    threads: Threads = Settings.threads,
-    seed: Seed = Settings.seed,
-    params: Params = None,
+    rounds: options.Rounds = Settings.rounds,
+    learning_rate: options.LearningRate = Settings.learning_rate,
+    leaves: options.Leaves = Settings.leaves,
+    min_docs: options.MinDocs = Settings.min_docs,
+    threads: options.Threads = Settings.threads,
+    seed: options.Seed = Settings.seed,
+    params: options.Params = None,
     valid: Annotated[
         Path | None,
         typer.Option(
             help="File for early stopping: the model keeps the trees of its best round.",
-            rich_help_panel=DATA,
+            rich_help_panel=options.DATA,
         ),
     ] = None,
     patience: Annotated[
         int,
-        typer.Option(help="With --valid: rounds without improvement.", rich_help_panel=TREES),
+        typer.Option(
+            help="With --valid: rounds without improvement.", rich_help_panel=options.TREES
+        ),
     ] = 50,
     refit: Annotated[
         bool,
@@ -112,16 +94,16 @@ def train(
             "--refit",
             help="With --valid: train again on all files, for the best number of rounds in "
             "proportion to the documents.",
-            rich_help_panel=TREES,
+            rich_help_panel=options.TREES,
         ),
     ] = False,
-    metric: Metric = None,
-    gain: Gain = None,
-    label: Label = Columns.label,
-    qid: Qid = Columns.qid,
-    drop: Drop = "",
-    categorical: Categorical = "",
-    keep_order: KeepOrder = False,
+    metric: options.Metric = None,
+    gain: options.Gain = None,
+    label: options.Label = Columns.label,
+    qid: options.Qid = Columns.qid,
+    drop: options.Drop = "",
+    categorical: options.Categorical = "",
+    keep_order: options.KeepOrder = False,
 ) -> None:
     """Train one objective on one host and write the model.
 
@@ -169,8 +151,7 @@ def train(
                 f"{valid}: no query counts in {settings.metric.upper()}, by which --valid stops "
                 "the training; use other queries or another --metric"
             )
-        left_out = queries_left_out(held_counted, settings)
-        if left_out:
+        if left_out := queries_left_out(held_counted, settings):
             typer.echo(f"boostrank: {valid}: {left_out}", err=True)
     trained, seconds, done = _trained(host, made, read, settings, stopping)
     if trained.choice is not None:
@@ -204,7 +185,6 @@ def _trained(
             objective,
             data,
             settings,
-            settings.params.get(host),
             lambda: progress.advance(progress.task_ids[0]),
             stopping,
         )
@@ -218,7 +198,7 @@ def _builtins() -> dict[str, type[FileModel]]:
 
 def predict(
     model: Annotated[Path, typer.Argument(help="A model file of 'train' or of the host itself.")],
-    data: Data,
+    data: options.Data,
     out: Annotated[Path, typer.Option(help="Where to write the scores, one per line.")],
     run: Annotated[
         str | None,
@@ -228,10 +208,10 @@ def predict(
             "each line. The data must have documents' ids.",
         ),
     ] = None,
-    label: Label = Columns.label,
-    qid: Qid = Columns.qid,
-    doc_id: DocId = "doc_id",
-    drop: Drop = "",
+    label: options.Label = Columns.label,
+    qid: options.Qid = Columns.qid,
+    doc_id: options.DocId = "doc_id",
+    drop: options.Drop = "",
 ) -> None:
     """Write a model's score for every document, in the order of the data.
 

@@ -8,36 +8,7 @@ import typer
 from boostrank.datasets import group_folds
 from boostrank.datasets.tables import Columns
 from boostrank.lab import search
-from boostrank.lab.cli.options import (
-    Categorical,
-    Convention,
-    Drop,
-    Forward,
-    Gain,
-    Gap,
-    Hosts,
-    KeepOrder,
-    Label,
-    Metric,
-    Params,
-    Qid,
-    Seed,
-)
-from boostrank.lab.cli.output import (
-    INTERRUPTED,
-    half_width,
-    make_console,
-    print_note,
-    print_table,
-    progress_bar,
-)
-from boostrank.lab.cli.parsing import (
-    check_gap,
-    columns,
-    parse_gain,
-    parse_words,
-    read_params,
-)
+from boostrank.lab.cli import options, output, parsing
 from boostrank.lab.environment import installed
 from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS
@@ -75,27 +46,27 @@ def tune(
             "which the others are compared with. May be repeated. By default shf-sdcg.",
         ),
     ] = None,
-    hosts: Hosts = None,
+    hosts: options.Hosts = None,
     trials: Annotated[int, typer.Option(help="Parameter sets to try, the defaults first.")] = 50,
     rounds: Annotated[int, typer.Option(help="Number of trees to choose from.")] = 300,
     folds: Annotated[int, typer.Option(help="Folds of whole queries.")] = N_PARTS,
     repeats: Annotated[int, typer.Option(help="Cross-validation repeats, with other folds.")] = 3,
-    forward: Forward = False,
-    gap: Gap = 0,
+    forward: options.Forward = False,
+    gap: options.Gap = 0,
     prune: Annotated[
         bool, typer.Option("--prune", help="Stop trials that are below the median after a repeat.")
     ] = False,
     n_jobs: Annotated[int, typer.Option(help="Folds trained at a time.")] = 1,
-    seed: Seed = Settings.seed,
-    params: Params = None,
-    metric: Metric = None,
-    label: Label = Columns.label,
-    qid: Qid = Columns.qid,
-    drop: Drop = "",
-    categorical: Categorical = "",
-    convention: Convention = Settings.convention,
-    gain: Gain = None,
-    keep_order: KeepOrder = False,
+    seed: options.Seed = Settings.seed,
+    params: options.Params = None,
+    metric: options.Metric = None,
+    label: options.Label = Columns.label,
+    qid: options.Qid = Columns.qid,
+    drop: options.Drop = "",
+    categorical: options.Categorical = "",
+    convention: options.Convention = Settings.convention,
+    gain: options.Gain = None,
+    keep_order: options.KeepOrder = False,
     out: Annotated[Path, typer.Option(help="Folder for the trials; run again to continue.")] = Path(
         "out/tune"
     ),
@@ -105,17 +76,17 @@ def tune(
     Prints each learner's defaults and best trial, and the best as Python to paste. All trials go
     into a CSV file. An interrupted search continues where it stopped.
     """
-    check_gap(forward, gap)
+    parsing.check_gap(forward, gap)
     # One host is enough to tune on: the first that is installed.
-    own_hosts = installed(HOSTS)[:1] if hosts is None else parse_words(hosts)
+    own_hosts = installed(HOSTS)[:1] if hosts is None else parsing.parse_words(hosts)
     chosen = _choose_learners(objective or ["shf-sdcg"], own_hosts, rounds)
-    given = read_params(params, list(dict.fromkeys(learner.host for learner in chosen)))
+    given = parsing.read_params(params, list(dict.fromkeys(learner.host for learner in chosen)))
     source, read = read_whole(
-        data or [], columns(label, qid, drop, categorical), seed, not keep_order
+        data or [], parsing.columns(label, qid, drop, categorical), seed, not keep_order
     )
     own_folds = group_folds(read.group, folds, forward=True, gap=gap) if forward else None
     tuned: list[search.Tuned] = []
-    progress = progress_bar("trials", len(chosen) * trials)
+    progress = output.progress_bar("trials", len(chosen) * trials)
     try:
         with progress:
             task = progress.task_ids[0]
@@ -135,7 +106,7 @@ def tune(
                         n_jobs=n_jobs,
                         seed=seed,
                         convention=convention,
-                        gain=parse_gain(gain),
+                        gain=parsing.parse_gain(gain),
                         metric=metric,
                         params=given.get(learner.host),
                         done=lambda _: progress.advance(task),
@@ -149,13 +120,13 @@ def tune(
             "stopped",
             err=True,
         )
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(output.INTERRUPTED) from None
 
     how = f"forward in time, gap {gap}" if forward else counted(repeats, "repeat", "repeats")
-    console = make_console()
+    console = output.make_console()
     headings, lines = _table(tuned)
-    print_table(console, headings, lines, least=4, written=out / search.TRIALS)
-    print_note(
+    output.print_table(console, headings, lines, least=4, written=out / search.TRIALS)
+    output.print_note(
         console,
         f"Data: {source}; {counted(len(read.group), 'query', 'queries')}, documents "
         f"{order_in_words(seed, not keep_order)}. {counted(trials, 'trial', 'trials')} each, seed "
@@ -169,12 +140,12 @@ def tune(
     for one in tuned:
         console.print(f"\n# {one.learner}\n{one.snippet}", soft_wrap=True)
     console.print()
-    print_note(console, f"Written: {out / search.TRIALS}, {out / search.STUDIES}.")
+    output.print_note(console, f"Written: {out / search.TRIALS}, {out / search.STUDIES}.")
 
 
 def _choose_learners(objective: list[str], hosts: list[str], rounds: int) -> list[Learner]:
     """Return the learners, the hosts' own first; the others are compared with the first."""
-    words = parse_words(",".join(objective))
+    words = parsing.parse_words(",".join(objective))
     named = parse_objectives([word for word in words if word not in BUILTINS], rounds)
     hosts = list(dict.fromkeys(check_choice("host", host, HOSTS) for host in hosts))
     chosen = []
@@ -193,7 +164,7 @@ def _table(tuned: list[search.Tuned]) -> tuple[list[str], list[list[str]]]:
         for what, trial in (("defaults", one.default), (f"best, {one.best.number}", one.best)):
             mean, low, high = trial.interval()
             difference, *ends = trial.interval(tuned[0].best)
-            shown = f"{difference:+.4f}{half_width(*ends)}"
+            shown = f"{difference:+.4f}{output.half_width(*ends)}"
             if trial is tuned[0].best:
                 shown = "baseline"
             lines.append(

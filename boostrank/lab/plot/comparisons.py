@@ -1,7 +1,7 @@
 """Figures of comparisons: curves by round, metrics by cut-off, single queries, the ranking."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from boostrank.lab.plot.axes import (
 )
 from boostrank.lab.results import Row, best_first
 from boostrank.lab.stats import SIGNIFICANT, half_width
-from boostrank.objectives.validation import Floats, Integers, check_choice, check_flag
+from boostrank.objectives.validation import Floats, check_choice, check_flag
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,7 +170,9 @@ def metric_by_cutoff(
     theirs = None if baseline is None else values[baseline]
     intervals = [_intervals(label, values[label], theirs) for label in drawn]
     axes = start_axes(ax)
-    shifts = _side_by_side(cutoffs, len(drawn))
+    # Side by side at each cut-off, within two thirds of the narrowest gap.
+    gap = 2 / 3 * np.diff(cutoffs).min(initial=1)
+    shifts = gap * ((np.arange(len(drawn)) + 0.5) / max(len(drawn), 1) - 0.5)
     for shift, label, (means, halves) in zip(shifts, drawn, intervals, strict=True):
         axes.errorbar(
             cutoffs + shift,
@@ -190,13 +192,6 @@ def metric_by_cutoff(
     axes.set_xlabel("k")
     axes.set_xticks(cutoffs)
     return finish_axes(axes, ax)
-
-
-def _side_by_side(cutoffs: Integers, n: int) -> Floats:
-    """Return shifts for n dots at each cut-off, within two thirds of the narrowest gap."""
-    gap: float = np.diff(cutoffs).min(initial=1) * 2 / 3 if len(cutoffs) > 1 else 2 / 3
-    shifts: Floats = gap * ((np.arange(n) + 0.5) / max(n, 1) - 0.5)
-    return shifts
 
 
 def _by_cutoff(
@@ -303,36 +298,33 @@ def query_differences(values: Any, baseline: Any, *, ax: "Axes | None" = None) -
     return finish_axes(axes, ax)
 
 
-class _Dot(NamedTuple):
-    """A row's figure with its interval; filled if it differs from the baseline beyond chance."""
-
-    row: Row
-    value: float
-    interval: tuple[float, float]
-    filled: bool
-
-
 def _by_row(
     axes: "Axes",
-    dots: Sequence[_Dot],
+    rows: Sequence[Row],
+    ranked: Sequence[Row],
     names: Sequence[str],
-    styles: Mapping[str, Mapping[str, Any]],
+    figure: Callable[[Row], tuple[float, tuple[float, float], bool]],
 ) -> None:
-    """Draw figures one above the other, each with its interval and its name."""
-    for height, dot in enumerate(dots):
-        learner = dot.row.learner
-        colour = styles[learner.label]["color"]
-        axes.plot(dot.interval, (height, height), color=colour, linewidth=1.2)
+    """Draw ranked rows of a comparison one above the other.
+
+    `figure` returns a row's value, its interval and whether it differs from the baseline beyond
+    chance: it is then filled.
+    """
+    styles = row_styles(rows)
+    for height, row in enumerate(ranked):
+        value, interval, filled = figure(row)
+        colour = styles[row.learner.label]["color"]
+        axes.plot(interval, (height, height), color=colour, linewidth=1.2)
         axes.plot(
-            dot.value,
+            value,
             height,
-            marker=_MARKERS.get(learner.host, "^"),
+            marker=_MARKERS.get(row.learner.host, "^"),
             markersize=7,
             color=colour,
-            fillstyle="full" if dot.filled else "none",
+            fillstyle="full" if filled else "none",
             linestyle="none",
         )
-    axes.set_yticks(range(len(dots)), names)
+    axes.set_yticks(range(len(ranked)), names)
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
@@ -376,12 +368,10 @@ def leaderboard(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     axes = start_axes(ax)
     _by_row(
         axes,
-        [
-            _Dot(row, row.mean(row.metric), row.interval(row.metric), row.p_value < SIGNIFICANT)
-            for row in ranked
-        ],
+        rows,
+        ranked,
         [row.learner.label for row in ranked],
-        row_styles(rows),
+        lambda row: (row.mean(row.metric), row.interval(row.metric), row.p_value < SIGNIFICANT),
     )
     axes.set_xlabel(f"test {rows[0].metric.upper()} with 95 % interval over queries")
     for host in dict.fromkeys(row.learner.host for row in rows):
@@ -437,12 +427,10 @@ def differences(rows: Sequence[Row], *, ax: "Axes | None" = None) -> "Axes":
     axes.axvline(0.0, color=GREY, linewidth=1.2, zorder=0)
     _by_row(
         axes,
-        [
-            _Dot(row, row.difference, row.difference_interval, row.verdict != "level")
-            for row in tested
-        ],
+        rows,
+        tested,
         [str(row.learner) for row in tested],
-        row_styles(rows),
+        lambda row: (row.difference, row.difference_interval, row.verdict != "level"),
     )
     baseline = tested[0].baseline
     assert baseline is not None

@@ -2,7 +2,8 @@
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,33 +18,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def _new_figure(width: float, height: float) -> "Figure":
-    # Without pyplot a figure draws itself with Agg, whatever backend the process has.
-    figure: Figure = load_matplotlib().figure.Figure(
-        figsize=(width, height), dpi=150, layout="constrained"
-    )
-    return figure
-
-
-def _write(figure: "Figure", path: Path) -> None:
-    content = io.BytesIO()
-    figure.savefig(content, format=path.suffix[1:])
+@contextmanager
+def _figure(path: Path, width: float, height: float) -> "Iterator[Figure]":
+    """Yield a figure to draw into, and write it in the format that the file's suffix names."""
+    matplotlib, content = load_matplotlib(), io.BytesIO()
+    with matplotlib.rc_context(ANY_BACKGROUND):
+        # Without pyplot a figure draws itself with Agg, whatever backend the process has.
+        figure = matplotlib.figure.Figure((width, height), dpi=150, layout="constrained")
+        yield figure
+        figure.savefig(content, format=path.suffix[1:])
     write_file(path, content.getvalue())
 
 
 def draw_rounds(rows: Sequence[Row], path: Path) -> None:
-    """Draw the validation metric by round, mean over folds, one panel for each host.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-    path : Path
-        Where to write the file; its suffix chooses the format.
-    """
+    """Draw the validation metric by round, mean over folds, one panel for each host."""
     hosts = list(dict.fromkeys(row.learner.host for row in rows))
     legend_lines = math.ceil(max(map([row.learner.host for row in rows].count, hosts)) / 2)
-    with load_matplotlib().rc_context(ANY_BACKGROUND):
-        figure = _new_figure(1.0 + 5.0 * len(hosts), 4.2 + 0.25 * legend_lines)
+    with _figure(path, 1.0 + 5.0 * len(hosts), 4.2 + 0.25 * legend_lines) as figure:
         panels = figure.subplots(1, len(hosts), sharey=True, squeeze=False)[0]
         for axes, host in zip(panels, hosts, strict=True):
             mine = sorted(
@@ -54,36 +45,17 @@ def draw_rounds(rows: Sequence[Row], path: Path) -> None:
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False)
         panels[0].set_ylim(curve_limits(rows))
         panels[0].set_ylabel(f"validation {rows[0].metric.upper()}, mean of the folds")
-        _write(figure, path)
 
 
 def draw_test(rows: Sequence[Row], path: Path) -> None:
-    """Draw the test metric of all learners; see `leaderboard`.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-    path : Path
-        Where to write the file; its suffix chooses the format.
-    """
-    with load_matplotlib().rc_context(ANY_BACKGROUND):
-        figure = _new_figure(8.0, 1.9 + 0.3 * len(rows))
+    """Draw the test metric of all learners; see `leaderboard`."""
+    with _figure(path, 8.0, 1.9 + 0.3 * len(rows)) as figure:
         leaderboard(rows, ax=figure.subplots())
         figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize="small")
-        _write(figure, path)
 
 
 def draw_lengths(timings: Sequence[Timing], path: Path) -> None:
-    """Draw time per document against the length of lists; see `time_per_document`.
-
-    Parameters
-    ----------
-    timings : sequence of Timing
-    path : Path
-        Where to write the file; its suffix chooses the format.
-    """
-    with load_matplotlib().rc_context(ANY_BACKGROUND):
-        figure = _new_figure(10.0, 5.5)
+    """Draw time per document against the length of lists; see `time_per_document`."""
+    with _figure(path, 10.0, 5.5) as figure:
         time_per_document(timings, ax=figure.subplots())
         figure.legend(loc="outside right center", frameon=False, fontsize="small")
-        _write(figure, path)
