@@ -5,7 +5,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.undocumented import xgboost_field
 from boostrank.messages import warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, Integers
@@ -55,7 +54,7 @@ def read(data: Any) -> HostData:
         If the data has no queries or no labels.
     """
     if hasattr(data, "get_uint_info"):
-        boundaries = xgboost_field(data, "group_ptr")
+        boundaries = data.get_uint_info("group_ptr")
         # A worker of a distributed training may have no documents.
         if len(boundaries) == 0 and data.num_row() > 0:
             raise ValueError(
@@ -63,9 +62,7 @@ def read(data: Any) -> HostData:
             )
         # Subtracting unsigned boundaries would wrap.
         sizes = np.diff(boundaries.astype(np.int64))
-        labels, *others = (
-            xgboost_field(data, name) for name in ("label", "weight", "label_lower_bound")
-        )
+        labels, *others = map(data.get_float_info, ("label", "weight", "label_lower_bound"))
         weight, position = (each if len(each) else None for each in others)
         return HostData("xgboost", labels, sizes, weight, position)
     if hasattr(data, "get_field"):

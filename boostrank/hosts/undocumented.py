@@ -55,11 +55,6 @@ XGBoost
   test_xgboosts_cv_is_refused.
 - ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`, `plain`).
   Without: a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
-
-- ``xgboost.core._LIB``, the library, and ``DMatrix.handle`` (`xgboost_field`). The two functions of
-  the library that are called belong to XGBoost's documented C API. Without: the documented getters
-  are called, each of which takes as long as a thousand documents.
-  Test: test_xgboosts_fields_are_read_where_they_lie.
 - ``cats``, the names of categories in a model as JSON (`boostrank.hosts.model_files`). Without: a
   model that was stopped early loses them. Test: that of LightGBM's categories.
 
@@ -97,7 +92,6 @@ Numba
   test_loops_over_disjoint_arrays_do_not_ask_whether_they_overlap.
 """
 
-import ctypes
 import inspect
 import sys
 import traceback
@@ -106,7 +100,6 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from boostrank.objectives import Objective
 
@@ -206,55 +199,6 @@ def lightgbms_init_model() -> Any:
             model = frame.f_locals.get("init_model")
             return model if isinstance(model, sys.modules["lightgbm"].Booster) else None
     return None
-
-
-class _Memory:
-    """Numbers of a DMatrix, which stays alive as long as an array of them."""
-
-    def __init__(self, matrix: Any, address: int, length: int, dtype: Any) -> None:
-        self.matrix = matrix
-        self.__array_interface__ = {
-            "data": (address, False),
-            "shape": (length,),
-            "typestr": np.dtype(dtype).str,
-            "version": 3,
-        }
-
-
-def xgboost_field(matrix: Any, name: str) -> npt.NDArray[Any]:
-    """Return a field of a DMatrix as it is now.
-
-    Parameters
-    ----------
-    matrix : xgboost.DMatrix
-    name : {"label", "weight", "label_lower_bound", "group_ptr"}
-
-    Returns
-    -------
-    float32 array, or uint32 array of ``group_ptr``
-        Perhaps XGBoost's own memory: read it before anything changes the DMatrix.
-    """
-    core = sys.modules.get("xgboost.core")
-    whole = name == "group_ptr"
-    # Other classes may override the getters, so for them the getters are called.
-    if core is not None and type(matrix).__module__ == core.__name__:
-        length, address = ctypes.c_uint64(), ctypes.c_void_p()
-        try:
-            library, handle = core._LIB, matrix.handle
-            read = library.XGDMatrixGetUIntInfo if whole else library.XGDMatrixGetFloatInfo
-        except AttributeError:
-            read = None
-        if read is not None:
-            into = ctypes.byref(length), ctypes.byref(address)
-            failed = read(handle, name.encode(), *into)
-            dtype = np.uint32 if whole else np.float32
-            if not failed and length.value and address.value:
-                return np.asarray(_Memory(matrix, address.value, length.value, dtype))
-            if not failed:
-                return np.empty(0, dtype)
-    found: npt.NDArray[Any]
-    found = matrix.get_uint_info(name) if whole else matrix.get_float_info(name)
-    return found
 
 
 def xgboost_calls_directly(objective: Objective) -> bool:
