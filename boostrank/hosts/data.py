@@ -72,10 +72,8 @@ def read(data: Any) -> HostData:
         if len(group) == 0 and data.used_indices is not None:
             # A subset of a Dataset from a file: LightGBM looks for the queries of the whole before
             # it has read them.
-            rows, whole = rows_of_fold(data), whole_of(data)
-            sizes = whole.get_group()
-            query = np.repeat(np.arange(len(sizes)), sizes)[rows]
-            group = np.asarray(np.unique(query, return_counts=True)[1])
+            kept, _ = _kept_of_queries(data)
+            group = kept[kept > 0]
         labels = data.get_label()
         if labels is None:
             raise ValueError("labels are missing: give the Dataset label=grades")
@@ -115,31 +113,21 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
     _check_subset(booster.train_set)
 
 
-def whole_of(data: Any) -> Any:
-    """Return the whole LightGBM Dataset of which a Dataset has some or all rows."""
-    while data.used_indices is not None:
-        data = data.reference
-    return data
-
-
-def rows_of_fold(data: Any) -> npt.NDArray[np.int64] | None:
-    """Return which rows of a whole LightGBM Dataset a Dataset has.
-
-    Parameters
-    ----------
-    data : lightgbm.Dataset
-
-    Returns
-    -------
-    int64 array (n_docs,) or None
-        None: all rows.
-    """
+def fold_of(data: Any) -> tuple[Integers | None, Any]:
+    """Return which rows of a whole LightGBM Dataset a Dataset has (None: all), and the whole."""
     rows = None
     while data.used_indices is not None:
         used = np.asarray(data.used_indices, dtype=np.int64)
         rows = used if rows is None else used[rows]
         data = data.reference
-    return rows
+    return rows, data
+
+
+def _kept_of_queries(data: Any) -> tuple[Integers, Integers]:
+    """Return how many documents of each query of the whole Dataset a subset has, and of all."""
+    rows, whole = fold_of(data)
+    sizes = whole.get_group()
+    return np.bincount(np.repeat(np.arange(len(sizes)), sizes)[rows], minlength=len(sizes)), sizes
 
 
 def settle_dart(booster: Any) -> None:
@@ -162,18 +150,16 @@ def settle_dart(booster: Any) -> None:
 
 def _check_subset(data: Any) -> None:
     """Refuse a subset of a Dataset, or of a subset, that holds only part of a query."""
-    while data.used_indices is not None:
-        whole = data.reference.get_group()
-        query = np.repeat(np.arange(len(whole)), whole)[data.used_indices]
-        part = np.bincount(query, minlength=len(whole))
-        cut = np.flatnonzero((part > 0) & (part < whole))
-        if len(cut):
-            raise ValueError(
-                f"this part of a Dataset splits {len(cut)} queries: it holds {part[cut[0]]} of "
-                f"the {whole[cut[0]]} documents of query {cut[0]}. Cross-validate over whole "
-                "queries: lightgbm.cv(..., folds=boostrank.group_folds(group))"
-            )
-        data = data.reference
+    if data.used_indices is None:
+        return
+    kept, sizes = _kept_of_queries(data)
+    cut = np.flatnonzero((kept > 0) & (kept < sizes))
+    if len(cut):
+        raise ValueError(
+            f"this part of a Dataset splits {len(cut)} queries: it holds {kept[cut[0]]} of "
+            f"the {sizes[cut[0]]} documents of query {cut[0]}. Cross-validate over whole "
+            "queries: lightgbm.cv(..., folds=boostrank.group_folds(group))"
+        )
 
 
 def check_kept(labels: Floats, group: Integers) -> None:

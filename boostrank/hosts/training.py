@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from boostrank.hosts.collective import workers_of
-from boostrank.hosts.data import Host, rows_of_fold, whole_of
+from boostrank.hosts.data import Host, fold_of
 from boostrank.hosts.undocumented import training_booster, xgboost_cross_validates
 from boostrank.objectives.validation import Floats, Integers
 from boostrank.objectives.view import Subset, View
@@ -64,9 +64,14 @@ class Training:
         data = getattr(self.booster, "train_set", None)
         if data is None:
             return None, None
-        # The Booster outlives its data, so only the rows are kept.
-        rows = self.once(("rows", weakref.ref(data)), lambda: rows_of_fold(data))
-        return rows, whole_of(data)
+        own = weakref.ref(data)  # the Booster outlives its data
+
+        def find() -> tuple[Integers | None, Any]:
+            rows, whole = fold_of(data)
+            return rows, weakref.ref(whole)
+
+        rows, whole = self.once(("fold", own), find)
+        return rows, whole()
 
     @property
     def is_distributed(self) -> bool:
