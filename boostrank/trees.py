@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from boostrank.hosts.model_files import MISSING, outputs_of_xgboost
 from boostrank.lab.models import load_model
+from boostrank.messages import few
 from boostrank.objectives.validation import Integers
 
 Singles = npt.NDArray[np.float32]
@@ -153,19 +154,12 @@ def neighbours(values: Singles, towards: float) -> Singles:
         return np.nextafter(values, np.float32(towards))
 
 
-def named(names: Sequence[str], features: Sequence[int]) -> str:
-    """Name features in a message."""
-    shown = [repr(names[i]) for i in features[:5]]
-    if len(features) > len(shown):
-        shown.append(f"{len(features) - len(shown)} more")
-    return ", ".join(shown)
-
-
 def _check_numerical(names: Sequence[str], categorical: set[int]) -> None:
     if categorical:
+        which = few([names[i] for i in sorted(categorical)])
         raise ValueError(
-            f"the model splits on categories of {named(names, sorted(categorical))}, which no "
-            "target can hold; train on numbers, such as one 0/1 column for each category"
+            f"the model splits on categories of {which}, which no target can hold; train on "
+            "numbers, such as one 0/1 column for each category"
         )
 
 
@@ -230,10 +224,10 @@ def _read_lightgbm(booster: Any) -> Forest:
         )
     _check_numerical(names, categorical)
     if skipped:
+        which = few([names[i] for i in sorted(skipped)])
         raise ValueError(
-            f"the model takes 0 for a missing value in {named(names, sorted(skipped))}, and sends "
-            "it to the other side of the threshold, which no target can do; train without "
-            "zero_as_missing"
+            f"the model takes 0 for a missing value in {which}, and sends it to the other side of "
+            "the threshold, which no target can do; train without zero_as_missing"
         )
     own = names != [f"Column_{i}" for i in range(len(names))]
     return _forest(names, own, trees, learnt)
