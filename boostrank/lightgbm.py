@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,7 +9,6 @@ import lightgbm
 import numpy as np
 
 from boostrank.choice import choose_for_ranker
-from boostrank.datasets.ranking_data import check_aligned
 from boostrank.hosts import monitoring, plain, rankers
 from boostrank.hosts.features import (
     LIGHTGBM,
@@ -216,21 +214,19 @@ class LGBMRanker(lightgbm.LGBMRanker):
             LightGBM would ignore, such as ``eta`` for ``learning_rate``.
         """
         self._check_params()
-        y = rankers.labels_for(X, y, self.objective, pairs)
         start = _booster(init_model)
-        train, evals = rankers.read_sets(
+        train, evals, where = rankers.read_sets(
+            self,
             (X, y, group, qid, sample_weight, init_score),
             _evaluation_sets(
                 eval_set, eval_X, eval_y, eval_group, eval_qid, eval_sample_weight, eval_init_score
             ),
             sort=sort,
-            domain=rankers.objective_of(self).contract.labels,
-            rules=self._rules,
+            position=position,
+            pairs=pairs,
             continued=None if start is None else _trained(start, init_model),
         )
         check_renaming(train.X, kwargs.get("feature_name"), self._rules)
-        check_aligned("X", X, position=position)
-        where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
         metrics = self._metrics_of_fit(eval_metric, eval_at, train.y, evaluated=bool(evals))
         if eval_at is not None:
             kwargs["eval_at"] = np.ravel(eval_at).tolist()
@@ -284,7 +280,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         params = self.get_params()
         done = 0 if init_model is None else init_model.current_iteration()
         # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
-        objective = rankers.objective_for_fit(rankers.objective_of(self), self.n_estimators, done)
+        objective = rankers.objective_for_fit(self, self.n_estimators, done)
         stopping = next((name for name in EARLY_STOPPING if params.get(name)), None)
         if stopping is not None and first_stop(objective) > 1:
             raise ValueError(

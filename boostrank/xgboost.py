@@ -1,7 +1,6 @@
 """XGBoost's ranker with boostrank's objectives and metrics."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,7 +10,6 @@ import xgboost
 from xgboost.callback import EarlyStopping
 
 from boostrank.choice import choose_for_ranker
-from boostrank.datasets.ranking_data import check_aligned
 from boostrank.hosts import gradient_for_host, monitoring, plain, rankers
 from boostrank.hosts.features import (
     XGBOOST,
@@ -257,18 +255,16 @@ class XGBRanker(xgboost.XGBRanker):
             and `qid`, a query whose documents are not contiguous, or an ``EarlyStopping`` whose
             ``maximize`` is wrong for its metric; it may be left out.
         """
-        y = rankers.labels_for(X, y, self.objective, pairs)
         start = _to_continue(xgb_model)
-        train, evals = rankers.read_sets(
+        train, evals, where = rankers.read_sets(
+            self,
             (X, y, group, qid, sample_weight, base_margin),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
             sort=sort,
-            domain=rankers.objective_of(self).contract.labels,
-            rules=self._rules,
+            position=position,
+            pairs=pairs,
             continued=None if start is None else _trained(start, xgb_model),
         )
-        check_aligned("X", X, position=position)
-        where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
         return self._fit(train, evals, verbose, start, where)
 
     def _fit(
@@ -290,7 +286,7 @@ class XGBRanker(xgboost.XGBRanker):
         _direct(stopping, metrics)
         rounds = self.get_num_boosting_rounds()
         done = 0 if xgb_model is None else xgb_model.num_boosted_rounds()
-        objective = rankers.objective_for_fit(rankers.objective_of(self), rounds, done)
+        objective = rankers.objective_for_fit(self, rounds, done)
         objective, self.auto_ = choose_for_ranker(self, objective, train, "base_margin")
         self.objective_ = where(objective)
         obj: Objective | _DocumentWeights = self.objective_
