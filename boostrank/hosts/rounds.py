@@ -72,25 +72,23 @@ def lightgbm_done(objective: Objective, training: Training) -> None:
         training.known["rounds", objective] = done + 1, lightgbms_update(training.booster)
 
 
-def of_xgboost(objective: Objective, iteration: int, training: Training) -> int:
+def of_xgboost(objective: Objective, iteration: int | None, training: Training) -> int:
     """Return the round of an iteration, which starts at 0 in every training.
 
-    Parameters
-    ----------
-    objective : Objective
-    iteration : int
-    training : Training
-
-    Returns
-    -------
-    int
-        From 1.
+    XGBoost passes the iteration to classes that are registered with it. The first call without it
+    registers ours, so that importing boostrank or making an objective changes nothing in XGBoost. A
+    call without the iteration (None) therefore comes either from XGBoost in its first iteration, or
+    from a function around the objective.
 
     Raises
     ------
     ValueError
-        If the schedule has no round left.
+        If the schedule has no round left; for a function around an objective that needs the round.
     """
+    if iteration is None:
+        _check_direct(objective)
+        register_with_xgboost()
+    iteration = int(iteration or 0)
     booster = training.booster
     if booster is not None:
         training.once("warned of parameters", lambda: warn_of_xgboosts(booster, objective))
@@ -102,29 +100,8 @@ def of_xgboost(objective: Objective, iteration: int, training: Training) -> int:
     return 1 + (_continued(objective, done) if iteration == 0 else done)
 
 
-def of_xgboost_untold(objective: Objective, training: Training) -> int:
-    """Return the round of a call without the iteration.
-
-    XGBoost passes the iteration to classes that are registered with it. The first such call
-    registers ours, so that importing boostrank or making an objective changes nothing in XGBoost. A
-    call without the iteration therefore comes either from XGBoost in its first iteration, or from a
-    function around the objective.
-
-    Parameters
-    ----------
-    objective : Objective
-    training : Training
-
-    Returns
-    -------
-    int
-        From 1.
-
-    Raises
-    ------
-    ValueError
-        For a function around an objective that needs the round; as `of_xgboost`.
-    """
+def _check_direct(objective: Objective) -> None:
+    """Refuse a function around an objective that needs the round."""
     needs = {
         "follows a schedule": objective.scheduled,
         "samples queries in every round": objective.query_fraction < 1.0,
@@ -138,8 +115,6 @@ def of_xgboost_untold(objective: Objective, training: Training) -> int:
             "the iteration only to the objective itself. Pass obj=objective, not a function around "
             "it (or call objective(iteration, preds, dmatrix) in it), with xgboost >= 3.2"
         )
-    register_with_xgboost()
-    return of_xgboost(objective, 0, training)
 
 
 def _continued(objective: Objective, done: int) -> int:
