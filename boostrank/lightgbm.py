@@ -12,7 +12,6 @@ from boostrank.choice import choose_for_ranker
 from boostrank.hosts import monitoring, plain, rankers
 from boostrank.hosts.features import (
     LIGHTGBM,
-    HostRules,
     Trained,
     check_renaming,
     like_training,
@@ -22,7 +21,7 @@ from boostrank.hosts.features import (
 )
 from boostrank.hosts.ignored import EVAL_AT, OTHER_NAMES, cutoffs_are_reported
 from boostrank.hosts.metric import Metric
-from boostrank.hosts.model_files import lightgbm_categories, read_booster
+from boostrank.hosts.model_files import booster_of, lightgbm_categories
 from boostrank.hosts.stopping import (
     EARLY_STOPPING,
     first_stop,
@@ -63,14 +62,6 @@ def _evaluation_sets(eval_set: Any, eval_X: Any, eval_y: Any, *given: Any) -> tu
         for values in given
     )
     return ([(eval_X, eval_y)], *wrapped)
-
-
-def _booster(model: Any) -> lightgbm.Booster | None:
-    if isinstance(model, str | Path):
-        model = read_booster(model, "lightgbm")
-    booster: lightgbm.Booster | None
-    booster = model.booster_ if isinstance(model, lightgbm.LGBMModel) else model
-    return booster
 
 
 def _trained(booster: lightgbm.Booster, model: Any = None) -> Trained:
@@ -214,7 +205,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             LightGBM would ignore, such as ``eta`` for ``learning_rate``.
         """
         self._check_params()
-        start = _booster(init_model)
+        start: lightgbm.Booster | None = booster_of(init_model, "lightgbm")
         train, evals, where = rankers.read_sets(
             self,
             (X, y, group, qid, sample_weight, init_score),
@@ -230,55 +221,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
         metrics = self._metrics_of_fit(eval_metric, eval_at, train.y, evaluated=bool(evals))
         if eval_at is not None:
             kwargs["eval_at"] = np.ravel(eval_at).tolist()
-        return self._fit(train, evals, metrics, callbacks, start, where, kwargs)
-
-    def _check_params(self) -> None:
-        """Refuse names of parameters that LightGBM would take for others, or for none."""
         params = self.get_params()
-        for name, others in OTHER_NAMES.items():
-            for other in others:
-                if other in params:
-                    raise ValueError(f"{other} must be given as {name}, got {params[other]!r}")
-        if "eval_metric" in params:
-            raise ValueError(
-                "eval_metric must be passed to fit, not to LGBMRanker; got "
-                f"{params['eval_metric']!r}"
-            )
-
-    # LightGBM sets an attribute `_name` that exists for each parameter `name`, such as `metrics`.
-    def _metrics_of_fit(
-        self, eval_metric: Any, eval_at: Any, labels: Any, *, evaluated: bool
-    ) -> list[Metric]:
-        """Return the metrics of boostrank that are computed in every round."""
-        params = self.get_params()
-        alone = self.metric == "None"
-        cutoffs = eval_at
-        if cutoffs is None:
-            cutoffs = next((params[name] for name in EVAL_AT if name in params), None)
-        if eval_metric is None and not (alone and (evaluated or cutoffs is not None)):
-            return []
-        default = rankers.default_metric(rankers.objective_of(self), labels)
-        if eval_metric is None and cutoffs is not None:
-            eval_metric = Metric("ndcg", gain=default.gain)
-        metrics = monitoring.read_metrics(eval_metric, default, cutoffs)
-        if alone and eval_at is not None:
-            monitoring.check_cutoffs(metrics, eval_at)
-        usual = (1, 2, 3, 4, 5)  # LightGBM's
-        monitoring.check_names(metrics, self.metric, usual if cutoffs is None else cutoffs)
-        return metrics
-
-    def _fit(
-        self,
-        train: rankers.Rows,
-        evals: list[rankers.Rows],
-        metrics: list[Any],
-        callbacks: list[Callable[..., Any]] | None,
-        init_model: lightgbm.Booster | None,
-        where: Callable[[Objective], Objective],
-        kwargs: dict[str, Any],
-    ) -> Self:
-        params = self.get_params()
-        done = 0 if init_model is None else init_model.current_iteration()
+        done = 0 if start is None else start.current_iteration()
         # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
         objective = rankers.objective_for_fit(self, self.n_estimators, done)
         stopping = next((name for name in EARLY_STOPPING if params.get(name)), None)
@@ -304,7 +248,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                     eval_group=[rows.group for rows in evals] or None,
                     eval_metric=metrics or None,
                     callbacks=waiting_lightgbm(monitoring.fresh(callbacks), self._objective),
-                    init_model=init_model,
+                    init_model=start,
                     **kwargs,
                 )
         except lightgbm.basic.LightGBMError as error:
@@ -320,9 +264,40 @@ class LGBMRanker(lightgbm.LGBMRanker):
         warn_of_cut(objective, done + trained, done + self.n_estimators)
         return self
 
-    @property
-    def _rules(self) -> HostRules:
-        return LIGHTGBM
+    def _check_params(self) -> None:
+        """Refuse names of parameters that LightGBM would take for others, or for none."""
+        params = self.get_params()
+        for name, others in OTHER_NAMES.items():
+            for other in others:
+                if other in params:
+                    raise ValueError(f"{other} must be given as {name}, got {params[other]!r}")
+        if "eval_metric" in params:
+            raise ValueError(
+                "eval_metric must be passed to fit, not to LGBMRanker; got "
+                f"{params['eval_metric']!r}"
+            )
+
+    # LightGBM sets an attribute `_name` that exists for each parameter `name`, such as `metrics`.
+    def _metrics_of_fit(
+        self, eval_metric: Any, eval_at: Any, labels: Any, *, evaluated: bool
+    ) -> list[Any]:
+        """Return the metrics of boostrank that are computed in every round."""
+        params = self.get_params()
+        alone = self.metric == "None"
+        cutoffs = eval_at
+        if cutoffs is None:
+            cutoffs = next((params[name] for name in EVAL_AT if name in params), None)
+        if eval_metric is None and not (alone and (evaluated or cutoffs is not None)):
+            return []
+        default = rankers.default_metric(rankers.objective_of(self), labels)
+        if eval_metric is None and cutoffs is not None:
+            eval_metric = Metric("ndcg", gain=default.gain)
+        metrics = monitoring.read_metrics(eval_metric, default, cutoffs)
+        if alone and eval_at is not None:
+            monitoring.check_cutoffs(metrics, eval_at)
+        usual = (1, 2, 3, 4, 5)  # LightGBM's
+        monitoring.check_names(metrics, self.metric, usual if cutoffs is None else cutoffs)
+        return metrics
 
     def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
         """Return scores, as `lightgbm.LGBMRanker.predict` does.
@@ -344,6 +319,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         return int(self.best_iteration_ or 0)
 
     _continued = "init_model"
+    _rules = LIGHTGBM
     fit_all = rankers.fit_all
     score = rankers.score
     to_host = plain.lightgbm_ranker

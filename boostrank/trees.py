@@ -7,7 +7,6 @@ a `<=` at the next smaller number. For features in float32 neither changes a dec
 
 import json
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.model_files import MISSING, outputs_of_xgboost
+from boostrank.hosts.model_files import MISSING, booster_of, gbtree_of, outputs_of_xgboost
 from boostrank.lab.models import load_model
 from boostrank.messages import few
 from boostrank.objectives.validation import Integers
@@ -114,22 +113,16 @@ def read_forest(model: Any) -> Forest:
     """
     if isinstance(model, str | Path):
         model = load_model(Path(model)).booster
-    lightgbm, xgboost = (sys.modules.get(host) for host in ("lightgbm", "xgboost"))
-    if lightgbm is not None:
-        if isinstance(model, lightgbm.LGBMModel):
-            model = model.booster_
-        if isinstance(model, lightgbm.Booster):
-            return _read_lightgbm(model)
-    if xgboost is not None:
-        if isinstance(model, xgboost.XGBModel):
-            if not math.isnan(model.missing):
-                raise ValueError(
-                    f"the ranker takes missing={model.missing} for a missing value, which no "
-                    "engine does; train with NaN instead"
-                )
-            model = model.get_booster()
-        if isinstance(model, xgboost.Booster):
-            return _read_xgboost(model)
+    booster = booster_of(model)
+    if hasattr(booster, "model_to_string"):
+        return _read_lightgbm(booster)
+    if hasattr(booster, "save_raw"):
+        if not math.isnan(getattr(model, "missing", math.nan)):
+            raise ValueError(
+                f"the ranker takes missing={model.missing} for a missing value, which no "
+                "engine does; train with NaN instead"
+            )
+        return _read_xgboost(booster)
     raise TypeError(
         "model must be the path of a model file, or a Booster or fitted ranker of LightGBM or "
         f"XGBoost, got {type(model).__name__}"
@@ -252,7 +245,7 @@ def _read_xgboost(booster: Any) -> Forest:
     names = list(booster.feature_names or ())
     own = bool(names)
     names = names or [f"f{i}" for i in range(booster.num_features())]
-    model = boosted.get("gbtree", boosted)["model"]  # dart wraps a gbtree
+    model = gbtree_of(boosted)
     last = len(model["trees"])
     if booster.attr("best_iteration") is not None:
         last = model["iteration_indptr"][: int(booster.attr("best_iteration")) + 2][-1]

@@ -380,6 +380,8 @@ def test_a_plain_ranker_takes_zeros_of_arrays_for_zeros():
 def test_only_a_fitted_ranker_goes_to_a_host(kind):
     with pytest.raises(NotFittedError):
         kind().to_host()
+    with pytest.raises(NotFittedError):
+        boostrank.export(kind(), "solr")
 
 
 # The command --------------------------------------------------------------------------------------

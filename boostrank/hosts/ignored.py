@@ -16,7 +16,7 @@ import numpy.typing as npt
 from boostrank.hosts.training import Training
 from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
 from boostrank.objectives import Objective, Several
-from boostrank.objectives.validation import differ
+from boostrank.objectives.validation import Floats, Integers, differ
 
 #: Parameters of the hosts' own ranking objectives, with their equivalents here.
 OF_LIGHTGBM: Mapping[str, str] = {
@@ -156,14 +156,14 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
 
 
 def warn_of_equal_labels(
-    labels: npt.NDArray[Any], group: npt.NDArray[Any], objective: Objective, training: Training
+    labels: Floats, boundaries: Integers, objective: Objective, training: Training
 ) -> None:
     """Warn if no query has two different labels, on all workers that train together.
 
     Parameters
     ----------
     labels : array (n_docs,)
-    group : integer array (n_queries,)
+    boundaries : integer array (n_queries + 1,)
     objective : Objective
     training : Training
     """
@@ -173,9 +173,7 @@ def warn_of_equal_labels(
     if isinstance(objective, Several):
         known += [own.values for _, own in objective.labels if len(own.values) == len(labels)]
     # Losses that are not invariant to shifts also learn from labels of different queries.
-    if objective.contract.shift_invariant:
-        boundaries = np.append(0, np.cumsum(group))
-    else:
+    if not objective.contract.shift_invariant:
         boundaries = np.array([0, len(labels)])
     differing = sum(np.count_nonzero(differ(own, boundaries)) for own in known)
     if training.mean([float(differing)])[0] == 0.0:

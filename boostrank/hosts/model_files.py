@@ -243,19 +243,17 @@ def best_rounds(booster: Any) -> Any:
     if best is None:
         return booster
     rounds = int(best) + 1
-    name = _booster_kind(booster)
+    name = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
     if name == "gblinear" or rounds >= booster.num_boosted_rounds():
         return booster
-    cats = "c" in (booster.feature_types or ())
-    whole = json.loads(booster.save_raw("json")) if cats or name == "dart" else {}
-    if name == "dart":
-        weights = whole["learner"]["gradient_booster"]["weight_drop"]
-        if any(weight != 1.0 for weight in weights):
-            raise ValueError(
-                f"DART has scaled the trees of the best round, {rounds}, in later rounds, so that "
-                "model is lost: train without early stopping, or with booster='gbtree'"
-            )
-    shorter = _with_categories(booster[:rounds], whole) if cats else booster[:rounds]
+    if name == "dart" and any(weight != 1.0 for weight in _boosted(booster)["weight_drop"]):
+        raise ValueError(
+            f"DART has scaled the trees of the best round, {rounds}, in later rounds, so that "
+            "model is lost: train without early stopping, or with booster='gbtree'"
+        )
+    shorter = booster[:rounds]
+    if "c" in (booster.feature_types or ()):
+        shorter = _with_categories(shorter, gbtree_of(_boosted(booster))["cats"])
     shorter.set_attr(**{key: booster.attr(key) for key in _BEST})
     return shorter
 
@@ -323,8 +321,7 @@ def xgboost_categories(booster: Any) -> dict[str, Any]:
     """
     if "c" not in (booster.feature_types or ()):
         return {}
-    kept = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]
-    kept = kept.get("gbtree", kept)["model"].get("cats", {}).get("enc", ())  # dart wraps a gbtree
+    kept = gbtree_of(_boosted(booster)).get("cats", {}).get("enc", ())
     names = booster.feature_names or [f"f{i}" for i in range(len(kept))]
     found: dict[str, Any] = {}
     for name, each in zip(names, kept, strict=False):
@@ -382,19 +379,34 @@ def outputs_of_xgboost(learner: dict[str, Any]) -> int:
     return max(int(params["num_class"]), int(params.get("num_target", 1)), 1)
 
 
-def _booster_kind(booster: Any) -> str:
-    name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
-    return name
+def booster_of(model: Any, host: str = "") -> Any:
+    """Return the booster of a model file of a host, or of a ranker; anything else as it is."""
+    if host and isinstance(model, str | Path):
+        return read_booster(model, host)
+    if hasattr(type(model), "booster_"):  # which a ranker that is not fitted refuses
+        return model.booster_
+    return model.get_booster() if hasattr(model, "get_booster") else model
 
 
-def _with_categories(shorter: Any, whole: dict[str, Any]) -> Any:
+def _boosted(booster: Any) -> dict[str, Any]:
+    """Return what an XGBoost booster has learnt, as JSON."""
+    whole = json.loads(bytes(booster.save_raw("json")))
+    boosted: dict[str, Any] = whole["learner"]["gradient_booster"]
+    return boosted
+
+
+def gbtree_of(boosted: dict[str, Any]) -> dict[str, Any]:
+    """Return the trees and what belongs to them; dart wraps a gbtree."""
+    model: dict[str, Any] = boosted.get("gbtree", boosted)["model"]
+    return model
+
+
+def _with_categories(shorter: Any, cats: dict[str, Any]) -> Any:
     """Return a slice of a booster with the words that XGBoost 3.2 drops in it."""
     import xgboost
 
-    first = json.loads(shorter.save_raw("json"))
-    kept, cut = (each["learner"]["gradient_booster"] for each in (whole, first))
-    kept, cut = (each.get("gbtree", each)["model"] for each in (kept, cut))  # dart wraps a gbtree
-    cut["cats"] = kept["cats"]
-    made = xgboost.Booster()
-    made.load_model(bytearray(json.dumps(first), "utf-8"))
-    return made
+    made = json.loads(shorter.save_raw("json"))
+    gbtree_of(made["learner"]["gradient_booster"])["cats"] = cats
+    whole = xgboost.Booster()
+    whole.load_model(bytearray(json.dumps(made), "utf-8"))
+    return whole

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from boostrank.hosts.model_files import booster_of
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_init_model
 from boostrank.objectives import Objective, Unbiased
@@ -84,11 +85,7 @@ def position_bias(model: Any) -> PositionBias:
     >>> bool(bias.propensity[0] == 1.0 > bias.propensity[3])
     True
     """
-    booster = model
-    if hasattr(model, "get_booster"):
-        booster = model.get_booster()
-    elif hasattr(model, "booster_"):
-        booster = model.booster_
+    booster = booster_of(model)
     kept = _kept(booster, _best(booster))
     if kept is None:
         raise ValueError(
