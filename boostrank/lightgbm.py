@@ -232,7 +232,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 "losses counts: pass callbacks=[lightgbm.early_stopping(...)] to fit, which then "
                 "waits for it"
             )
-        objective, self.auto_ = choose_for_ranker(self, objective, train, "init_score", **kwargs)
+        objective, self.auto_ = choose_for_ranker(self, objective, train, **kwargs)
         self._objective = where(objective)
         try:
             with cutoffs_are_reported():

@@ -205,16 +205,8 @@ def _read_lightgbm(booster: Any) -> Forest:
         value = np.array(fields["leaf_value"].split(), dtype=np.float64)
         if "average_output" in header:
             value /= len(blocks)
-        trees.append(
-            Tree(
-                feature,
-                _rounded_down(threshold),
-                left,
-                right,
-                missing_left,
-                value.astype(np.float32),
-            )
-        )
+        leaves = value.astype(np.float32)
+        trees.append(Tree(feature, _rounded_down(threshold), left, right, missing_left, leaves))
     _check_numerical(names, categorical)
     if skipped:
         which = few([names[i] for i in sorted(skipped)])

@@ -254,7 +254,7 @@ class XGBRanker(xgboost.XGBRanker):
         metrics = monitoring.read_metrics(
             self.eval_metric, rankers.default_metric(rankers.objective_of(self), train.y)
         )
-        callbacks = monitoring.fresh(self.callbacks) or []
+        callbacks = monitoring.fresh(self.callbacks)
         # What `xgboost.train` makes of early_stopping_rounds.
         if self.early_stopping_rounds is not None:
             callbacks.append(EarlyStopping(rounds=self.early_stopping_rounds))
@@ -263,7 +263,7 @@ class XGBRanker(xgboost.XGBRanker):
         rounds = self.get_num_boosting_rounds()
         done = 0 if start is None else start.num_boosted_rounds()
         objective = rankers.objective_for_fit(self, rounds, done)
-        objective, self.auto_ = choose_for_ranker(self, objective, train, "base_margin")
+        objective, self.auto_ = choose_for_ranker(self, objective, train)
         self.objective_ = where(objective)
         obj: Objective | _DocumentWeights = self.objective_
         weight = train.weight
@@ -327,9 +327,8 @@ class XGBRanker(xgboost.XGBRanker):
             "nthread": self.n_jobs,
             "feature_types": self.feature_types,
             "enable_categorical": self.enable_categorical,
+            "feature_weights": self.feature_weights if ref is None else None,
         }
-        if ref is None:
-            kwargs["feature_weights"] = self.feature_weights
         made: xgboost.DMatrix
         try:
             if self.tree_method in (None, "auto", "hist") and self.booster != "gblinear":

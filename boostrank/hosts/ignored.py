@@ -4,7 +4,6 @@ Such a parameter has no effect: the model is the same to the last bit, and no ho
 training warns once, at the innermost line outside boostrank, the hosts and their tools.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -54,11 +53,12 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 #: All of LightGBM's names for the cut-offs of its own metrics.
 EVAL_AT = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
-_METRICS = ("metric", "metrics", "metric_types")
+_METRICS = ("metric", *OTHER_NAMES["metric"])
 # Its metrics that stop at `eval_at`: ndcg, map, and their aliases.
 _WITH_CUTOFFS = ("ndcg", "map", "mean_average_precision", "lambdarank", "rank", "xendcg", "xe_")
 #: What LightGBM's ranker passes on if no cut-off is given.
 _DEFAULT_CUTOFFS = [1, 2, 3, 4, 5]
+_GAINS = ("label_gain", "ndcg_exp_gain")
 
 _reporting_cutoffs: ContextVar[bool] = ContextVar("reporting_cutoffs", default=False)
 
@@ -78,58 +78,37 @@ def cutoffs_are_reported() -> Iterator[None]:
 LEAST_GAIN = 1e-3
 
 
-def _warn_of(ignored: Mapping[str, str], host: str, what: Objective) -> None:
-    """Warn of parameters, with their equivalents."""
+def warn_of_ignored(objective: Objective, training: Training) -> None:
+    """Warn of parameters in a training that only the host's own ranking objectives read.
+
+    XGBoost itself warns of them if its objective is not a ranking objective.
+    """
+    params = training.params
+    if training.host == "xgboost":
+        host = "XGBoost"
+        ignored = {
+            name: cure
+            for name, (usual, cure) in OF_XGBOOST.items()
+            if params.get(name, usual).partition(".")[0] != usual
+        }
+    else:
+        host = "LightGBM"
+        ignored = {name: cure for name, cure in OF_LIGHTGBM.items() if params.get(name) is not None}
+        metrics = " ".join(str(params[name]) for name in _METRICS if name in params).lower()
+        if not _reporting_cutoffs.get() and not any(word in metrics for word in _WITH_CUTOFFS):
+            ignored |= {
+                name: 'feval=boostrank.metric("ndcg@k")'
+                for name in EVAL_AT
+                if params.get(name) is not None and list(np.ravel(params[name])) != _DEFAULT_CUTOFFS
+            }
+    if objective.counts_gains:  # which then takes the gain over
+        ignored = {name: cure for name, cure in ignored.items() if name not in _GAINS}
     said = [f"{name} ({cure} here)" if cure else name for name, cure in ignored.items()]
     if said:
         warn(
-            f"ignored by boostrank's {what.name}: {', '.join(said)}; only {host}'s own ranking "
-            "objectives and metrics read it"
+            f"ignored by boostrank's {objective.name}: {', '.join(said)}; only {host}'s own "
+            "ranking objectives and metrics read it"
         )
-
-
-def warn_of_lightgbms(params: Mapping[str, Any], objective: Objective) -> None:
-    """Warn of parameters in a training that only LightGBM's own ranking objectives read.
-
-    Parameters
-    ----------
-    params : mapping
-        Those of the Booster.
-    objective : Objective
-    """
-    ignored = {
-        name: cure
-        for name, cure in OF_LIGHTGBM.items()
-        if params.get(name) is not None and not (name == "label_gain" and objective.counts_gains)
-    }
-    metrics = " ".join(str(params[name]) for name in _METRICS if name in params).lower()
-    if not _reporting_cutoffs.get() and not any(word in metrics for word in _WITH_CUTOFFS):
-        ignored |= {
-            name: 'feval=boostrank.metric("ndcg@k")'
-            for name in EVAL_AT
-            if params.get(name) is not None and list(np.ravel(params[name])) != _DEFAULT_CUTOFFS
-        }
-    _warn_of(ignored, "LightGBM", objective)
-
-
-def warn_of_xgboosts(booster: Any, objective: Objective) -> None:
-    """Warn of parameters that are not at their defaults and only XGBoost's objectives read.
-
-    XGBoost itself warns of them if its objective is not a ranking objective.
-
-    Parameters
-    ----------
-    booster : xgboost.Booster
-    objective : Objective
-    """
-    given = json.loads(booster.save_config())["learner"]["objective"].get("lambdarank_param", {})
-    ignored = {
-        name: cure
-        for name, (usual, cure) in OF_XGBOOST.items()
-        if given.get(name, usual).partition(".")[0] != usual
-        and not (name == "ndcg_exp_gain" and objective.counts_gains)
-    }
-    _warn_of(ignored, "XGBoost", objective)
 
 
 def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:

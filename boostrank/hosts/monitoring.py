@@ -123,7 +123,7 @@ def check_names(metrics: Iterable[Metric], lightgbms: Any, cutoffs: Any) -> None
                 )
 
 
-def fresh(callbacks: Iterable[Any] | None) -> list[Any] | None:
+def fresh(callbacks: Iterable[Any] | None) -> list[Any]:
     """Return callbacks for one training, so that they start it as they were made.
 
     Parameters
@@ -132,13 +132,11 @@ def fresh(callbacks: Iterable[Any] | None) -> list[Any] | None:
 
     Returns
     -------
-    list or None
+    list
         Copies, which share what the callbacks hold: a list that one of them writes to is still the
         user's. Only those that stop a training early share nothing.
     """
-    if callbacks is None:
-        return None
     return [
         copy.deepcopy(each) if hasattr(each, "stopping_history") else copy.copy(each)
-        for each in callbacks
+        for each in callbacks or ()
     ]

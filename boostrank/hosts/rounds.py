@@ -9,7 +9,7 @@ neither says how many rounds it already has, but its Booster does.
 import weakref
 
 from boostrank.hosts.data import check_lightgbm, settle_dart
-from boostrank.hosts.ignored import warn_of_lightgbms, warn_of_xgboosts
+from boostrank.hosts.ignored import warn_of_ignored
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import (
     lightgbms_update,
@@ -45,7 +45,7 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
     def check() -> None:
         check_lightgbm(booster, objective)
         settle_dart(booster)
-        warn_of_lightgbms(booster.params, objective)
+        warn_of_ignored(objective, training)
 
     # The Booster outlives its data, which must not stay in memory for the sake of a key.
     training.once(("checked", objective, weakref.ref(booster.train_set)), check)
@@ -91,7 +91,7 @@ def of_xgboost(objective: Objective, iteration: int | None, training: Training) 
     iteration = int(iteration or 0)
     booster = training.booster
     if booster is not None:
-        training.once("warned of parameters", lambda: warn_of_xgboosts(booster, objective))
+        training.once("warned of parameters", lambda: warn_of_ignored(objective, training))
     if objective.start_round is not None:
         return objective.start_round + iteration
     if booster is None:

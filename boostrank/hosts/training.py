@@ -1,7 +1,8 @@
 """The training that asks for gradients: its host and its workers, and what holds for all rounds."""
 
+import json
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
@@ -39,6 +40,14 @@ class Training:
     def booster(self) -> Any:
         """The Booster of the host; None if it is not known."""
         return training_booster(self.host)
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """The parameters of the Booster; of XGBoost's, those that only its ranking losses read."""
+        if self.host == "lightgbm":
+            return dict(self.booster.params)
+        config = json.loads(self.booster.save_config())["learner"]["objective"]
+        return dict(config.get("lambdarank_param", {}))
 
     @property
     def known(self) -> dict[Hashable, Any]:
