@@ -21,10 +21,9 @@ SPARSE = "boostrank_sparse"
 _INTEGER_TYPES = {9: "i1", 10: "u1", 11: "i2", 12: "u2", 13: "i4", 14: "u4", 15: "i8", 16: "u8"}
 
 _BEST = ("best_iteration", "best_score")
-_MOST_NESTED = 500  # a model has less than ten levels
+_MOST_NESTED = 100  # a model has less than ten levels
 # Bytes of what follows a marker of UBJSON.
 _WIDTHS = dict(zip(b"TFZNiUCIldLD", (0, 0, 0, 0, 1, 1, 1, 2, 4, 4, 8, 8), strict=True))
-_INTEGERS = b"iUIlL"
 
 
 def host_of(path: Path, content: bytes) -> str:
@@ -110,53 +109,43 @@ def _damage_of_ubjson(content: bytes) -> str:
     return "" if end == len(content) else "it is cut off or malformed"
 
 
-def _end_of_ubjson(content: bytes) -> int:
-    """Return the position after the object that `content` begins with."""
+def _end_of_ubjson(content: bytes, at: int = 0, depth: int = 0) -> int:
+    """Return the position after the value that begins at a position."""
+    if depth > _MOST_NESTED:
+        raise KeyError(depth)
+    mark, at = content[at], at + 1
+    if mark == ord("{"):
+        while content[at] != ord("}"):
+            length, at = _length_in_ubjson(content, at)  # of a key
+            at = _end_of_ubjson(content, at + length, depth + 1)
+        return at + 1
+    if mark == ord("[") and content[at] == ord("$"):  # numbers of one type
+        length, end = _length_in_ubjson(content, at + 3)
+        return end + length * _WIDTHS[content[at + 1]]
+    if mark == ord("[") and content[at] == ord("#"):
+        length, at = _length_in_ubjson(content, at + 1)
+        for _ in range(length):
+            at = _end_of_ubjson(content, at, depth + 1)
+        return at
+    if mark == ord("["):
+        while content[at] != ord("]"):
+            at = _end_of_ubjson(content, at, depth + 1)
+        return at + 1
+    if mark in b"SH":
+        length, at = _length_in_ubjson(content, at)
+        return at + length
+    return at + _WIDTHS[mark]
 
-    def after_number(at: int) -> tuple[int, int]:
-        if content[at] not in _INTEGERS:
-            raise KeyError(content[at])
-        end = at + 1 + _WIDTHS[content[at]]
-        value = int.from_bytes(content[at + 1 : end], "big", signed=content[at] != ord("U"))
-        if value < 0:
-            raise KeyError(value)
-        return value, end
 
-    at = 0
-    open_: list[list[int]] = []  # what closes each; how many elements are left, or -1
-    while at == 0 or open_:
-        closing, left = open_[-1] if open_ else (0, -1)
-        if left == 0 or (left < 0 and content[at] == closing):
-            open_.pop()
-            at += left < 0
-            continue
-        if left > 0:
-            open_[-1][1] -= 1
-        if closing == ord("}"):  # a key comes first
-            length, at = after_number(at)
-            at += length
-        mark = content[at]
-        at += 1
-        if mark == ord("{"):
-            open_.append([ord("}"), -1])
-        elif mark == ord("["):
-            kind = content[at]
-            if kind == ord("$"):
-                length, end = after_number(at + 3)
-                at = end + length * _WIDTHS[content[at + 1]]
-            elif kind == ord("#"):
-                length, at = after_number(at + 1)
-                open_.append([0, length])
-            else:
-                open_.append([ord("]"), -1])
-        elif mark in b"SH":
-            length, at = after_number(at)
-            at += length
-        else:
-            at += _WIDTHS[mark]
-        if len(open_) > _MOST_NESTED:
-            raise KeyError(mark)
-    return at
+def _length_in_ubjson(content: bytes, at: int) -> tuple[int, int]:
+    """Return the length that stands at a position, and the position after it."""
+    if content[at] not in b"iUIlL":
+        raise KeyError(content[at])
+    end = at + 1 + _WIDTHS[content[at]]
+    value = int.from_bytes(content[at + 1 : end], "big", signed=content[at] != ord("U"))
+    if value < 0:
+        raise KeyError(value)
+    return value, end
 
 
 def read_booster(path: "str | Path | bytearray", host: str) -> Any:
