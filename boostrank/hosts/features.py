@@ -484,7 +484,7 @@ def in_utf8(X: Any, rules: HostRules) -> Any:
     if not _has(X, "iloc") or not rules.arrow_categories:
         return X
     kinds = dict(_categories(X, rules).values())
-    beyond = [name for name, words in kinds.items() if not all(map(_is_ascii, words))]
+    beyond = [name for name, words in kinds.items() if not "".join(map(str, words)).isascii()]
     if not beyond:
         return X
     what = f"the column {beyond[0]!r} of X has categories with letters beyond ASCII, "
@@ -500,10 +500,6 @@ def in_utf8(X: Any, rules: HostRules) -> Any:
     for name in kinds:
         columns[str(name)] = _one_piece(pyarrow.chunked_array([columns[str(name)]]))
     return pyarrow.table(columns)
-
-
-def _is_ascii(word: Any) -> bool:
-    return not isinstance(word, str) or word.isascii()
 
 
 def _check_category(name: Any, dtype: Any, rules: HostRules) -> None:
@@ -571,26 +567,18 @@ def _coded(
         # A column of missing values only is a category without any, or whatever it was.
         if (name in found) != (name in categories) and (name not in found or len(found[name][1])):
             _refuse_kind(name, is_category=name in found)
+    code = _coded_pandas if _has(X, "iloc") else _coded_arrow
     changed = {}
     for name, (column, now) in found.items():
         known = categories.get(name, ())
-        if not _same(known, now):
-            _check_like(column, known, now)
-            code = _coded_pandas if _has(X, "iloc") else _coded_arrow
-            changed[column], lost = code(X[column], known)
-            if learns and lost is not None:
-                raise ValueError(
-                    f"the column {column!r} of X has the category {_plain(lost)}, which the model "
-                    "to continue does not know: train a new model, or leave its rows out"
-                )
+        _check_like(column, known, now)
+        changed[column], lost = code(X[column], known)
+        if learns and lost is not None:
+            raise ValueError(
+                f"the column {column!r} of X has the category {_plain(lost)}, which the model to "
+                "continue does not know: train a new model, or leave its rows out"
+            )
     return in_utf8(_with_columns(X, changed), rules)
-
-
-def _same(known: Any, now: Any) -> bool:
-    """Tell whether categories are the same, in the same order, and of the same type if numbers."""
-    dtype = getattr(known, "dtype", None)
-    whole = isinstance(dtype, np.dtype) and dtype.kind in "iu"
-    return list(known) == list(now) and (not whole or dtype == now.dtype)
 
 
 def _plain(value: Any) -> str:
