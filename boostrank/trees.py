@@ -96,14 +96,6 @@ def read_forest(model: Any) -> Forest:
 
     Early stopped models have the trees of their best round.
 
-    Parameters
-    ----------
-    model : path, Booster, LGBMModel or XGBModel
-
-    Returns
-    -------
-    Forest
-
     Raises
     ------
     TypeError

@@ -38,14 +38,6 @@ class HostData(NamedTuple):
 def read(data: Any) -> HostData:
     """Read labels, queries and weights from a LightGBM Dataset or an XGBoost DMatrix.
 
-    Parameters
-    ----------
-    data : lightgbm.Dataset or xgboost.DMatrix
-
-    Returns
-    -------
-    HostData
-
     Raises
     ------
     TypeError
@@ -83,11 +75,6 @@ def read(data: Any) -> HostData:
 
 def check_lightgbm(booster: Any, objective: Objective) -> None:
     """Check what a LightGBM Booster trains on, and how.
-
-    Parameters
-    ----------
-    booster : lightgbm.Booster
-    objective : Objective
 
     Raises
     ------

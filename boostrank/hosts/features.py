@@ -91,18 +91,7 @@ class Trained(NamedTuple):
 
 
 def trained_on(X: Any, rules: HostRules) -> Trained:
-    """Describe features.
-
-    Parameters
-    ----------
-    X : array, CSR matrix, data frame or Arrow table
-        As `read_features` returns it.
-    rules : HostRules
-
-    Returns
-    -------
-    Trained
-    """
+    """Describe features, which are as `read_features` returns them."""
     categories = {name: values for name, (_, values) in _categories(X, rules).items()}
     return Trained(_names(X, rules), X.shape[1], omits(X), categories)
 
@@ -235,17 +224,6 @@ def check_renaming(X: Any, names: Any, rules: HostRules) -> None:
     """Refuse new names of columns that are the old ones in another order.
 
     A model would find its columns by the new names, and so take one for another.
-
-    Parameters
-    ----------
-    X : array, CSR matrix, data frame or Arrow table
-        As `read_features` returns it.
-    names : sequence of str, str or None
-    rules : HostRules
-
-    Raises
-    ------
-    ValueError
     """
     own = _names(X, rules)
     if own is None or names is None or isinstance(names, str):

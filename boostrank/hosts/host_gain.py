@@ -10,11 +10,6 @@ from boostrank.objectives import Objective
 def with_hosts_gain(objective: Objective, training: Training) -> Objective:
     """Return the objective with LightGBM's ``label_gain`` or XGBoost's ``ndcg_exp_gain=False``.
 
-    Parameters
-    ----------
-    objective : Objective
-    training : Training
-
     Returns
     -------
     Objective
@@ -36,18 +31,7 @@ def with_hosts_gain(objective: Objective, training: Training) -> Objective:
 
 
 def with_gain_of(objective: Objective, params: Mapping[str, Any], host: str) -> Objective:
-    """Return the objective with the gain that parameters of a host name; see `with_hosts_gain`.
-
-    Parameters
-    ----------
-    objective : Objective
-    params : mapping
-    host : {"lightgbm", "xgboost"}
-
-    Returns
-    -------
-    Objective
-    """
+    """Return the objective with the gain that parameters of a host name; see `with_hosts_gain`."""
     if not objective.counts_gains:
         return objective
     gain: Any

@@ -112,13 +112,7 @@ def warn_of_ignored(objective: Objective, training: Training) -> None:
 
 
 def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
-    """Warn of labels that are probably not grades, if they count as gains 2^y - 1.
-
-    Parameters
-    ----------
-    labels : array (n_docs,)
-    objective : Objective
-    """
+    """Warn of labels that are probably not grades, if they count as gains 2^y - 1."""
     if not len(labels) or not objective.exponential_gains:
         return
     if objective.counts_gains:
@@ -137,15 +131,7 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
 def warn_of_equal_labels(
     labels: Floats, boundaries: Integers, objective: Objective, training: Training
 ) -> None:
-    """Warn if no query has two different labels, on all workers that train together.
-
-    Parameters
-    ----------
-    labels : array (n_docs,)
-    boundaries : integer array (n_queries + 1,)
-    objective : Objective
-    training : Training
-    """
+    """Warn if no query has two different labels, on all workers that train together."""
     if objective.of_rows:
         return
     known = [labels]
@@ -169,14 +155,7 @@ def warn_of_small_gradients(
     objective: Objective,
     training: Training,
 ) -> None:
-    """Warn if XGBoost, which makes no split that gains less than 1e-6, will hardly learn.
-
-    Parameters
-    ----------
-    grad, hess : float32 arrays (n_docs,)
-    objective : Objective
-    training : Training
-    """
+    """Warn if XGBoost, which makes no split that gains less than 1e-6, will hardly learn."""
     if training.host != "xgboost":
         return
     (gain,) = training.mean([float(np.dot(grad / hess, grad))])

@@ -157,10 +157,6 @@ def read_booster(path: "str | Path | bytearray", host: str) -> Any:
         A bytearray holds what would be in the file.
     host : {"lightgbm", "xgboost"}
 
-    Returns
-    -------
-    lightgbm.Booster or xgboost.Booster
-
     Raises
     ------
     ValueError
@@ -213,10 +209,6 @@ def best_rounds(booster: Any) -> Any:
     XGBoost keeps them after early stopping. Its ranker leaves them out when it predicts, but
     ``Booster.predict``, ``inplace_predict``, SHAP values and other tools use them.
 
-    Parameters
-    ----------
-    booster : xgboost.Booster
-
     Returns
     -------
     xgboost.Booster
@@ -251,16 +243,7 @@ def to_continue(booster: Any) -> Any:
     """Return an XGBoost booster to continue: up to its best round, which it no longer names.
 
     A new training without early stopping would keep the name of that round, and the ranker would
-    predict without the new ones.
-
-    Parameters
-    ----------
-    booster : xgboost.Booster
-
-    Returns
-    -------
-    xgboost.Booster
-        The same object if it was not stopped early.
+    predict without the new ones. A booster that was not stopped early is returned as it is.
     """
     if booster.attr("best_iteration") is None:
         return booster
@@ -271,10 +254,6 @@ def to_continue(booster: Any) -> Any:
 
 def lightgbm_categories(booster: Any) -> dict[str, list[Any]] | None:
     """Return the values of the categories of pandas that a model of LightGBM was trained on.
-
-    Parameters
-    ----------
-    booster : lightgbm.Booster
 
     Returns
     -------
@@ -293,10 +272,6 @@ def lightgbm_categories(booster: Any) -> dict[str, list[Any]] | None:
 
 def xgboost_categories(booster: Any) -> dict[str, Any]:
     """Return the values of the categories that a model of XGBoost was trained on.
-
-    Parameters
-    ----------
-    booster : xgboost.Booster
 
     Returns
     -------
@@ -353,17 +328,7 @@ def check_stopping(params: Any) -> None:
 
 
 def outputs_of_xgboost(learner: dict[str, Any]) -> int:
-    """Return how many scores an XGBoost model has for each document.
-
-    Parameters
-    ----------
-    learner : dict
-        That of its JSON, or of its configuration.
-
-    Returns
-    -------
-    int
-    """
+    """Return how many scores for each document an XGBoost model has, by its JSON or its config."""
     params = learner["learner_model_param"]
     return max(int(params["num_class"]), int(params.get("num_target", 1)), 1)
 

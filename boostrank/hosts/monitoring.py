@@ -77,11 +77,6 @@ def _cut(each: Any, cutoffs: Any) -> list[Metric]:
 def check_cutoffs(metrics: Sequence[Metric], cutoffs: Any) -> None:
     """Refuse cut-offs that none of the metrics has.
 
-    Parameters
-    ----------
-    metrics : sequence of Metric
-    cutoffs : int or sequence of int
-
     Raises
     ------
     ValueError
@@ -125,10 +120,6 @@ def check_names(metrics: Iterable[Metric], lightgbms: Any, cutoffs: Any) -> None
 
 def fresh(callbacks: Iterable[Any] | None) -> list[Any]:
     """Return callbacks for one training, so that they start it as they were made.
-
-    Parameters
-    ----------
-    callbacks : iterable or None
 
     Returns
     -------

@@ -152,10 +152,6 @@ def read_rows(
     rules : HostRules, optional
         What the host takes for features. Default None: `X` is left to the ranker that gets it.
 
-    Returns
-    -------
-    Rows
-
     Raises
     ------
     TypeError, ValueError
@@ -333,18 +329,7 @@ def read_sets(
 
 
 def set_objective(ranker: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Resolve ``objective__name=value`` among parameters to be set.
-
-    Parameters
-    ----------
-    ranker : estimator
-    params : dict
-
-    Returns
-    -------
-    dict
-        `params`, with a new `objective` in place of its parameters.
-    """
+    """Return parameters to be set, with a new `objective` for every ``objective__name=value``."""
     prefix = "objective__"
     nested = {
         key.removeprefix(prefix): value for key, value in params.items() if key.startswith(prefix)

@@ -20,17 +20,9 @@ from boostrank.objectives import Objective
 
 
 def of_lightgbm(objective: Objective, training: Training) -> int:
-    """Return the round that LightGBM's Booster asks for, and check its training.
+    """Return the round, from 1, that LightGBM's Booster asks for, and check its training.
 
-    Parameters
-    ----------
-    objective : Objective
-    training : Training
-
-    Returns
-    -------
-    int
-        From 1. Without a Booster, which is no training, it is always the first.
+    Without a Booster, which is no training, it is always the first.
 
     Raises
     ------
@@ -59,21 +51,14 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
 
 
 def lightgbm_done(objective: Objective, training: Training) -> None:
-    """Count a round of LightGBM, whose gradients are complete.
-
-    Parameters
-    ----------
-    objective : Objective
-    training : Training
-        For which `of_lightgbm` returned the round.
-    """
+    """Count the round that `of_lightgbm` returned, whose gradients are complete."""
     if training.booster is not None:
         done, _ = training.known["rounds", objective]
         training.known["rounds", objective] = done + 1, lightgbms_update(training.booster)
 
 
 def of_xgboost(objective: Objective, iteration: int | None, training: Training) -> int:
-    """Return the round of an iteration, which starts at 0 in every training.
+    """Return the round, from 1, of an iteration, which starts at 0 in every training.
 
     XGBoost passes the iteration to classes that are registered with it. The first call without it
     registers ours, so that importing boostrank or making an objective changes nothing in XGBoost. A

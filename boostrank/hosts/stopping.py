@@ -21,17 +21,10 @@ _WEIGHTS = ("tau", "schedule")
 
 
 def first_stop(objective: Any) -> int:
-    """Return the first round that may be the best one.
+    """Return the first round, from 1, that may be the best one.
 
-    Parameters
-    ----------
-    objective : Objective or str
-
-    Returns
-    -------
-    int
-        From 1: the round in which the first part of a fading mixture, also of one inside another
-        objective, has half the weight. 1 for all other objectives and for the hosts' own.
+    It is the round in which the first part of a fading mixture, also of one inside another
+    objective, has half the weight. 1 for all other objectives and for the hosts' own.
     """
     schedules = objective._schedules() if isinstance(objective, Objective) else {}
     fading = (tau for key, tau in schedules.items() if key.rpartition(".")[2] in _WEIGHTS)

@@ -113,10 +113,6 @@ class Training:
         ----------
         numbers : sequence of float
             Equally many on each worker.
-
-        Returns
-        -------
-        float64 array (len(numbers),)
         """
         values = np.array(numbers, dtype=np.float64)
         return self._workers.mean(values) if self._workers else values

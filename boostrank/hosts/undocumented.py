@@ -131,39 +131,19 @@ def training_booster(host: str) -> Any:
 
     An objective is passed only the data, and LightGBM's data need not hold the parameters of the
     training. So the Booster is looked for among the callers.
-
-    Parameters
-    ----------
-    host : {"lightgbm", "xgboost"}
-
-    Returns
-    -------
-    lightgbm.Booster, xgboost.Booster or None
     """
     return _self(_methods_of(host, "Booster"))
 
 
 def xgboost_callbacks() -> Any:
-    """Return the ``CallbackContainer`` of XGBoost that is asking for metrics, or None.
-
-    Returns
-    -------
-    xgboost.callback.CallbackContainer or None
-    """
+    """Return the ``CallbackContainer`` of XGBoost that is asking for metrics, or None."""
     return _self(_methods_of("xgboost.callback", "CallbackContainer"))
 
 
 def lightgbms_update(booster: Any) -> Any:
-    """Return an object that is another one once the Booster has used the gradients of an update.
+    """Return an object that is another one once the Booster has used an update's gradients.
 
-    Parameters
-    ----------
-    booster : lightgbm.Booster or None
-
-    Returns
-    -------
-    object or None
-        None: not known.
+    None: not known.
     """
     return getattr(booster, "_Booster__is_predicted_cur_iter", None)
 
@@ -187,12 +167,7 @@ def lightgbms_parameters() -> frozenset[str]:
 
 
 def lightgbms_init_model() -> Any:
-    """Return the Booster that a LightGBM training continues, or None.
-
-    Returns
-    -------
-    lightgbm.Booster or None
-    """
+    """Return the Booster that a LightGBM training continues, or None."""
     engine = sys.modules.get("lightgbm.engine")
     for frame in _callers():
         if engine is not None and frame.f_code is engine.train.__code__:
@@ -202,27 +177,13 @@ def lightgbms_init_model() -> Any:
 
 
 def xgboost_calls_directly(objective: Objective) -> bool:
-    """Tell whether XGBoost itself calls the objective, rather than a function around it.
-
-    Parameters
-    ----------
-    objective : Objective
-
-    Returns
-    -------
-    bool
-    """
+    """Tell whether XGBoost itself calls the objective, rather than a function around it."""
     methods = _methods_of("xgboost", "Booster")
     return any(frame.f_locals.get("fobj") is objective for frame in methods)
 
 
 def xgboost_cross_validates() -> bool:
-    """Tell whether ``xgboost.cv`` is among the callers.
-
-    Returns
-    -------
-    bool
-    """
+    """Tell whether ``xgboost.cv`` is among the callers."""
     return any(
         frame.f_code.co_name == "cv" and frame.f_globals.get("__name__") == "xgboost.training"
         for frame in _callers()
