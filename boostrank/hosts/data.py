@@ -97,7 +97,16 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
             f"the Dataset's position is ignored by {objective.name}: to correct for it, wrap the "
             "objective in boostrank.Unbiased"
         )
-    _check_subset(booster.train_set)
+    if booster.train_set.used_indices is None:
+        return
+    kept, sizes = _kept_of_queries(booster.train_set)
+    cut = np.flatnonzero((kept > 0) & (kept < sizes))
+    if len(cut):
+        raise ValueError(
+            f"this part of a Dataset splits {len(cut)} queries: it holds {kept[cut[0]]} of "
+            f"the {sizes[cut[0]]} documents of query {cut[0]}. Cross-validate over whole "
+            "queries: lightgbm.cv(..., folds=boostrank.group_folds(group))"
+        )
 
 
 def fold_of(data: Any) -> tuple[Integers | None, Any]:
@@ -133,20 +142,6 @@ def settle_dart(booster: Any) -> None:
     if any(booster.params.get(name) == "dart" for name in ("boosting", "boosting_type", "boost")):
         same = {"xgboost_dart_mode": booster.params.get("xgboost_dart_mode", False)}
         booster.reset_parameter(same)
-
-
-def _check_subset(data: Any) -> None:
-    """Refuse a subset of a Dataset, or of a subset, that holds only part of a query."""
-    if data.used_indices is None:
-        return
-    kept, sizes = _kept_of_queries(data)
-    cut = np.flatnonzero((kept > 0) & (kept < sizes))
-    if len(cut):
-        raise ValueError(
-            f"this part of a Dataset splits {len(cut)} queries: it holds {kept[cut[0]]} of "
-            f"the {sizes[cut[0]]} documents of query {cut[0]}. Cross-validate over whole "
-            "queries: lightgbm.cv(..., folds=boostrank.group_folds(group))"
-        )
 
 
 def check_kept(labels: Floats, group: Integers) -> None:
