@@ -191,7 +191,7 @@ def choose_signal(
 
 
 def choose_for_ranker(
-    ranker: Any, objective: Objective, rows: Rows, offset: str, **kwargs: Any
+    ranker: Any, objective: Objective, rows: Rows, **kwargs: Any
 ) -> tuple[Objective, Choice | None]:
     """Return the objective that a ranker trains, and how it was chosen if it was.
 
@@ -201,8 +201,6 @@ def choose_for_ranker(
     objective : Objective
     rows : Rows
         The training set.
-    offset : str
-        The name under which `fit` takes scores to start from.
     **kwargs
         Further arguments of `fit`.
     """
@@ -225,7 +223,7 @@ def choose_for_ranker(
             take(rows.y, train),
             qid=query[train],
             sample_weight=None if weight is None else weight[train],
-            **({} if start is None else {offset: start[train]}),
+            **({} if start is None else {ranker._rules.start: start[train]}),
             **kwargs,
         )
         scores = np.asarray(inner.predict(take(rows.X, test)), np.float64)

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.messages import warn
+from boostrank.messages import few, warn
 from boostrank.objectives.validation import check_choice, hint
-from boostrank.trees import Forest, Singles, Tree, named, neighbours, read_forest
+from boostrank.trees import Forest, Singles, Tree, neighbours, read_forest
 
 # Solr adds this to every threshold.
 _SOLR_SLACK = np.float32(1e-6)
@@ -138,8 +138,8 @@ def _number(value: float) -> str:
     return repr(float(min(max(value, -_LARGEST), _LARGEST)))
 
 
-def _xgboost_json(forest: Forest) -> str:
-    """Write XGBoost's dump: an array of trees, whose splits are `<`."""
+def _xgboost_json(forest: Forest, name: str) -> str:
+    """Write XGBoost's dump, which names no model: an array of trees, whose splits are `<`."""
     names = [json.dumps(name) for name in forest.names]
 
     def written(tree: Tree) -> str:
@@ -165,10 +165,6 @@ def _xgboost_json(forest: Forest) -> str:
     return "[\n" + ",\n".join(map(written, forest.trees)) + "\n]\n"
 
 
-def _opensearch(forest: Forest, name: str) -> str:
-    return _xgboost_json(forest)
-
-
 def _vespa(forest: Forest, name: str) -> str:
     for i in forest.used:
         if not _VESPA_NAME.fullmatch(forest.names[i]):
@@ -177,7 +173,7 @@ def _vespa(forest: Forest, name: str) -> str:
                 "bm25(title): Vespa would read the name as an expression; give Vespa's names as "
                 "features, or rename the column"
             )
-    return _xgboost_json(forest)
+    return _xgboost_json(forest, name)
 
 
 def _without_slack(thresholds: Singles) -> Singles:
@@ -224,17 +220,17 @@ def _solr(forest: Forest, name: str) -> str:
 
 
 def _ranklib(forest: Forest, name: str) -> str:
-    learnt = [i for i, known in forest.missing.items() if known]
+    learnt = [forest.names[i] for i, known in forest.missing.items() if known]
     if learnt:
         raise ValueError(
-            f"the model has learnt where missing values of {named(forest.names, learnt)} go, but "
+            f"the model has learnt where missing values of {few(learnt)} go, but "
             "RankLib takes them for 0; fill them with 0 in training, or export to opensearch, "
             "which Elasticsearch reads too"
         )
     if forest.missing:
         warn(
             f"RankLib takes missing values for 0, the model does not: scores are the same only "
-            f"where {named(forest.names, list(forest.missing))} are never missing"
+            f"where {few([forest.names[i] for i in forest.missing])} are never missing"
         )
 
     def written(tree: Tree) -> str:
@@ -261,7 +257,7 @@ def _ranklib(forest: Forest, name: str) -> str:
 #: How each target is written.
 WRITERS: Mapping[str, Callable[[Forest, str], str]] = {
     "solr": _solr,
-    "opensearch": _opensearch,
+    "opensearch": _xgboost_json,
     "ranklib": _ranklib,
     "vespa": _vespa,
 }

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,11 +9,9 @@ import lightgbm
 import numpy as np
 
 from boostrank.choice import choose_for_ranker
-from boostrank.datasets.ranking_data import check_aligned
 from boostrank.hosts import monitoring, plain, rankers
 from boostrank.hosts.features import (
     LIGHTGBM,
-    HostRules,
     Trained,
     check_renaming,
     like_training,
@@ -24,7 +21,7 @@ from boostrank.hosts.features import (
 )
 from boostrank.hosts.ignored import EVAL_AT, OTHER_NAMES, cutoffs_are_reported
 from boostrank.hosts.metric import Metric
-from boostrank.hosts.model_files import lightgbm_categories, read_booster
+from boostrank.hosts.model_files import booster_of, lightgbm_categories
 from boostrank.hosts.stopping import (
     EARLY_STOPPING,
     first_stop,
@@ -65,14 +62,6 @@ def _evaluation_sets(eval_set: Any, eval_X: Any, eval_y: Any, *given: Any) -> tu
         for values in given
     )
     return ([(eval_X, eval_y)], *wrapped)
-
-
-def _booster(model: Any) -> lightgbm.Booster | None:
-    if isinstance(model, str | Path):
-        model = read_booster(model, "lightgbm")
-    booster: lightgbm.Booster | None
-    booster = model.booster_ if isinstance(model, lightgbm.LGBMModel) else model
-    return booster
 
 
 def _trained(booster: lightgbm.Booster, model: Any = None) -> Trained:
@@ -216,25 +205,64 @@ class LGBMRanker(lightgbm.LGBMRanker):
             LightGBM would ignore, such as ``eta`` for ``learning_rate``.
         """
         self._check_params()
-        y = rankers.labels_for(X, y, self.objective, pairs)
-        start = _booster(init_model)
-        train, evals = rankers.read_sets(
+        start: lightgbm.Booster | None = booster_of(init_model, "lightgbm")
+        train, evals, where = rankers.read_sets(
+            self,
             (X, y, group, qid, sample_weight, init_score),
             _evaluation_sets(
                 eval_set, eval_X, eval_y, eval_group, eval_qid, eval_sample_weight, eval_init_score
             ),
             sort=sort,
-            domain=rankers.objective_of(self).contract.labels,
-            rules=self._rules,
+            position=position,
+            pairs=pairs,
             continued=None if start is None else _trained(start, init_model),
         )
         check_renaming(train.X, kwargs.get("feature_name"), self._rules)
-        check_aligned("X", X, position=position)
-        where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
         metrics = self._metrics_of_fit(eval_metric, eval_at, train.y, evaluated=bool(evals))
         if eval_at is not None:
             kwargs["eval_at"] = np.ravel(eval_at).tolist()
-        return self._fit(train, evals, metrics, callbacks, start, where, kwargs)
+        params = self.get_params()
+        done = 0 if start is None else start.current_iteration()
+        # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
+        objective = rankers.objective_for_fit(self, self.n_estimators, done)
+        stopping = next((name for name in EARLY_STOPPING if params.get(name)), None)
+        if stopping is not None and first_stop(objective) > 1:
+            raise ValueError(
+                f"{stopping} would end the training of {objective.name} before the second of its "
+                "losses counts: pass callbacks=[lightgbm.early_stopping(...)] to fit, which then "
+                "waits for it"
+            )
+        objective, self.auto_ = choose_for_ranker(self, objective, train, **kwargs)
+        self._objective = where(objective)
+        try:
+            with cutoffs_are_reported():
+                super().fit(
+                    train.X,
+                    train.y,
+                    sample_weight=train.document_weight,
+                    init_score=train.offset,
+                    group=train.group,
+                    **_eval_set(evals),
+                    eval_sample_weight=[rows.document_weight for rows in evals] or None,
+                    eval_init_score=[rows.offset for rows in evals] or None,
+                    eval_group=[rows.group for rows in evals] or None,
+                    eval_metric=metrics or None,
+                    callbacks=waiting_lightgbm(monitoring.fresh(callbacks), self._objective),
+                    init_model=start,
+                    **kwargs,
+                )
+        except lightgbm.basic.LightGBMError as error:
+            reason = nothing_to_split(
+                error, len(train.y), "min_child_samples", self.min_child_samples
+            )
+            if reason:
+                raise ValueError(reason) from error
+            raise
+        self._n_docs, self._done = len(train.y), done
+        self._categories = trained_on(train.X, self._rules).categories
+        trained = rounds_in(self.evals_result_, self.n_estimators)
+        warn_of_cut(objective, done + trained, done + self.n_estimators)
+        return self
 
     def _check_params(self) -> None:
         """Refuse names of parameters that LightGBM would take for others, or for none."""
@@ -252,7 +280,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
     # LightGBM sets an attribute `_name` that exists for each parameter `name`, such as `metrics`.
     def _metrics_of_fit(
         self, eval_metric: Any, eval_at: Any, labels: Any, *, evaluated: bool
-    ) -> list[Metric]:
+    ) -> list[Any]:
         """Return the metrics of boostrank that are computed in every round."""
         params = self.get_params()
         alone = self.metric == "None"
@@ -270,63 +298,6 @@ class LGBMRanker(lightgbm.LGBMRanker):
         usual = (1, 2, 3, 4, 5)  # LightGBM's
         monitoring.check_names(metrics, self.metric, usual if cutoffs is None else cutoffs)
         return metrics
-
-    def _fit(
-        self,
-        train: rankers.Rows,
-        evals: list[rankers.Rows],
-        metrics: list[Any],
-        callbacks: list[Callable[..., Any]] | None,
-        init_model: lightgbm.Booster | None,
-        where: Callable[[Objective], Objective],
-        kwargs: dict[str, Any],
-    ) -> Self:
-        params = self.get_params()
-        done = 0 if init_model is None else init_model.current_iteration()
-        # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
-        objective = rankers.objective_for_fit(rankers.objective_of(self), self.n_estimators, done)
-        stopping = next((name for name in EARLY_STOPPING if params.get(name)), None)
-        if stopping is not None and first_stop(objective) > 1:
-            raise ValueError(
-                f"{stopping} would end the training of {objective.name} before the second of its "
-                "losses counts: pass callbacks=[lightgbm.early_stopping(...)] to fit, which then "
-                "waits for it"
-            )
-        objective, self.auto_ = choose_for_ranker(self, objective, train, "init_score", **kwargs)
-        self._objective = where(objective)
-        try:
-            with cutoffs_are_reported():
-                super().fit(
-                    train.X,
-                    train.y,
-                    sample_weight=train.document_weight,
-                    init_score=train.offset,
-                    group=train.group,
-                    **_eval_set(evals),
-                    eval_sample_weight=[rows.document_weight for rows in evals] or None,
-                    eval_init_score=[rows.offset for rows in evals] or None,
-                    eval_group=[rows.group for rows in evals] or None,
-                    eval_metric=metrics or None,
-                    callbacks=waiting_lightgbm(monitoring.fresh(callbacks), self._objective),
-                    init_model=init_model,
-                    **kwargs,
-                )
-        except lightgbm.basic.LightGBMError as error:
-            reason = nothing_to_split(
-                error, len(train.y), "min_child_samples", self.min_child_samples
-            )
-            if reason:
-                raise ValueError(reason) from error
-            raise
-        self._n_docs, self._done = len(train.y), done
-        self._categories = trained_on(train.X, self._rules).categories
-        trained = rounds_in(self.evals_result_, self.n_estimators)
-        warn_of_cut(objective, done + trained, done + self.n_estimators)
-        return self
-
-    @property
-    def _rules(self) -> HostRules:
-        return LIGHTGBM
 
     def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
         """Return scores, as `lightgbm.LGBMRanker.predict` does.
@@ -348,6 +319,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         return int(self.best_iteration_ or 0)
 
     _continued = "init_model"
+    _rules = LIGHTGBM
     fit_all = rankers.fit_all
     score = rankers.score
     to_host = plain.lightgbm_ranker

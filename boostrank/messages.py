@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -31,6 +32,12 @@ def needs(what: str, packages: str, error: ImportError) -> ImportError:
     ImportError
     """
     return ImportError(f"{what}: pip install {packages} ({error})")
+
+
+def few(names: Sequence[object]) -> str:
+    """Return the first names of a list, and how many more there are."""
+    shown = ", ".join(map(repr, names[:5]))
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
 
 
 def load(module: str, what: str, packages: str) -> Any:

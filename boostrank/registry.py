@@ -25,14 +25,6 @@ OF_HOSTS: Mapping[str, tuple[str, str]] = {
 def check_name(name: Any) -> str:
     """Return the name of an objective, or "auto".
 
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    str
-
     Raises
     ------
     ValueError

@@ -7,7 +7,6 @@ a `<=` at the next smaller number. For features in float32 neither changes a dec
 
 import json
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.model_files import MISSING, outputs_of_xgboost
+from boostrank.hosts.model_files import MISSING, booster_of, gbtree_of, outputs_of_xgboost
 from boostrank.lab.models import load_model
+from boostrank.messages import few
 from boostrank.objectives.validation import Integers
 
 Singles = npt.NDArray[np.float32]
@@ -96,14 +96,6 @@ def read_forest(model: Any) -> Forest:
 
     Early stopped models have the trees of their best round.
 
-    Parameters
-    ----------
-    model : path, Booster, LGBMModel or XGBModel
-
-    Returns
-    -------
-    Forest
-
     Raises
     ------
     TypeError
@@ -113,22 +105,16 @@ def read_forest(model: Any) -> Forest:
     """
     if isinstance(model, str | Path):
         model = load_model(Path(model)).booster
-    lightgbm, xgboost = (sys.modules.get(host) for host in ("lightgbm", "xgboost"))
-    if lightgbm is not None:
-        if isinstance(model, lightgbm.LGBMModel):
-            model = model.booster_
-        if isinstance(model, lightgbm.Booster):
-            return _read_lightgbm(model)
-    if xgboost is not None:
-        if isinstance(model, xgboost.XGBModel):
-            if not math.isnan(model.missing):
-                raise ValueError(
-                    f"the ranker takes missing={model.missing} for a missing value, which no "
-                    "engine does; train with NaN instead"
-                )
-            model = model.get_booster()
-        if isinstance(model, xgboost.Booster):
-            return _read_xgboost(model)
+    booster = booster_of(model)
+    if hasattr(booster, "model_to_string"):
+        return _read_lightgbm(booster)
+    if hasattr(booster, "save_raw"):
+        if not math.isnan(getattr(model, "missing", math.nan)):
+            raise ValueError(
+                f"the ranker takes missing={model.missing} for a missing value, which no "
+                "engine does; train with NaN instead"
+            )
+        return _read_xgboost(booster)
     raise TypeError(
         "model must be the path of a model file, or a Booster or fitted ranker of LightGBM or "
         f"XGBoost, got {type(model).__name__}"
@@ -153,19 +139,12 @@ def neighbours(values: Singles, towards: float) -> Singles:
         return np.nextafter(values, np.float32(towards))
 
 
-def named(names: Sequence[str], features: Sequence[int]) -> str:
-    """Name features in a message."""
-    shown = [repr(names[i]) for i in features[:5]]
-    if len(features) > len(shown):
-        shown.append(f"{len(features) - len(shown)} more")
-    return ", ".join(shown)
-
-
 def _check_numerical(names: Sequence[str], categorical: set[int]) -> None:
     if categorical:
+        which = few([names[i] for i in sorted(categorical)])
         raise ValueError(
-            f"the model splits on categories of {named(names, sorted(categorical))}, which no "
-            "target can hold; train on numbers, such as one 0/1 column for each category"
+            f"the model splits on categories of {which}, which no target can hold; train on "
+            "numbers, such as one 0/1 column for each category"
         )
 
 
@@ -218,22 +197,14 @@ def _read_lightgbm(booster: Any) -> Forest:
         value = np.array(fields["leaf_value"].split(), dtype=np.float64)
         if "average_output" in header:
             value /= len(blocks)
-        trees.append(
-            Tree(
-                feature,
-                _rounded_down(threshold),
-                left,
-                right,
-                missing_left,
-                value.astype(np.float32),
-            )
-        )
+        leaves = value.astype(np.float32)
+        trees.append(Tree(feature, _rounded_down(threshold), left, right, missing_left, leaves))
     _check_numerical(names, categorical)
     if skipped:
+        which = few([names[i] for i in sorted(skipped)])
         raise ValueError(
-            f"the model takes 0 for a missing value in {named(names, sorted(skipped))}, and sends "
-            "it to the other side of the threshold, which no target can do; train without "
-            "zero_as_missing"
+            f"the model takes 0 for a missing value in {which}, and sends it to the other side of "
+            "the threshold, which no target can do; train without zero_as_missing"
         )
     own = names != [f"Column_{i}" for i in range(len(names))]
     return _forest(names, own, trees, learnt)
@@ -258,7 +229,7 @@ def _read_xgboost(booster: Any) -> Forest:
     names = list(booster.feature_names or ())
     own = bool(names)
     names = names or [f"f{i}" for i in range(booster.num_features())]
-    model = boosted.get("gbtree", boosted)["model"]  # dart wraps a gbtree
+    model = gbtree_of(boosted)
     last = len(model["trees"])
     if booster.attr("best_iteration") is not None:
         last = model["iteration_indptr"][: int(booster.attr("best_iteration")) + 2][-1]

@@ -1,7 +1,6 @@
 """XGBoost's ranker with boostrank's objectives and metrics."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,7 +10,6 @@ import xgboost
 from xgboost.callback import EarlyStopping
 
 from boostrank.choice import choose_for_ranker
-from boostrank.datasets.ranking_data import check_aligned
 from boostrank.hosts import gradient_for_host, monitoring, plain, rankers
 from boostrank.hosts.features import (
     XGBOOST,
@@ -28,6 +26,7 @@ from boostrank.hosts.model_files import (
     MISSING,
     SPARSE,
     best_rounds,
+    booster_of,
     check_stopping,
     read_booster,
     to_continue,
@@ -51,30 +50,14 @@ def _direct(stopping: list[EarlyStopping], metrics: Sequence[Metric]) -> None:
 
 def _trained(booster: xgboost.Booster, model: Any = None) -> Trained:
     """Describe the features of a booster, and of the ranker that may know more of it."""
-    names = booster.feature_names
+    names, sparse = booster.feature_names, booster.attr(SPARSE)
     categories = getattr(model, "_categories", None)  # a booster takes long to tell
     return Trained(
         None if names is None else tuple(names),
         booster.num_features(),
-        _left_out(booster),
+        None if sparse is None else sparse == "1",
         xgboost_categories(booster) if categories is None else categories,
     )
-
-
-def _left_out(booster: xgboost.Booster) -> bool | None:
-    kept = booster.attr(SPARSE)
-    return None if kept is None else kept == "1"
-
-
-def _to_continue(model: Any) -> xgboost.Booster | None:
-    if model is None:
-        return None
-    if isinstance(model, str | Path):
-        model = read_booster(model, "xgboost")
-    elif isinstance(model, xgboost.XGBModel):
-        model = model.get_booster()
-    booster: xgboost.Booster = to_continue(model)
-    return booster
 
 
 class _DocumentWeights(xgboost.objective.Objective):
@@ -189,7 +172,7 @@ class XGBRanker(xgboost.XGBRanker):
 
         None: not known, as the model was not trained by boostrank.
         """
-        return _left_out(self.get_booster())
+        return _trained(self.get_booster(), self).sparse
 
     def fit(
         self,
@@ -257,41 +240,30 @@ class XGBRanker(xgboost.XGBRanker):
             and `qid`, a query whose documents are not contiguous, or an ``EarlyStopping`` whose
             ``maximize`` is wrong for its metric; it may be left out.
         """
-        y = rankers.labels_for(X, y, self.objective, pairs)
-        start = _to_continue(xgb_model)
-        train, evals = rankers.read_sets(
+        start: xgboost.Booster | None = booster_of(xgb_model, "xgboost")
+        start = None if start is None else to_continue(start)
+        train, evals, where = rankers.read_sets(
+            self,
             (X, y, group, qid, sample_weight, base_margin),
             (eval_set, eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set),
             sort=sort,
-            domain=rankers.objective_of(self).contract.labels,
-            rules=self._rules,
+            position=position,
+            pairs=pairs,
             continued=None if start is None else _trained(start, xgb_model),
         )
-        check_aligned("X", X, position=position)
-        where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
-        return self._fit(train, evals, verbose, start, where)
-
-    def _fit(
-        self,
-        train: rankers.Rows,
-        evals: list[rankers.Rows],
-        verbose: bool | int | None,
-        xgb_model: xgboost.Booster | None,
-        where: Callable[[Objective], Objective],
-    ) -> Self:
         metrics = monitoring.read_metrics(
             self.eval_metric, rankers.default_metric(rankers.objective_of(self), train.y)
         )
-        callbacks = monitoring.fresh(self.callbacks) or []
+        callbacks = monitoring.fresh(self.callbacks)
         # What `xgboost.train` makes of early_stopping_rounds.
         if self.early_stopping_rounds is not None:
             callbacks.append(EarlyStopping(rounds=self.early_stopping_rounds))
         stopping = [each for each in callbacks if isinstance(each, EarlyStopping)]
         _direct(stopping, metrics)
         rounds = self.get_num_boosting_rounds()
-        done = 0 if xgb_model is None else xgb_model.num_boosted_rounds()
-        objective = rankers.objective_for_fit(rankers.objective_of(self), rounds, done)
-        objective, self.auto_ = choose_for_ranker(self, objective, train, "base_margin")
+        done = 0 if start is None else start.num_boosted_rounds()
+        objective = rankers.objective_for_fit(self, rounds, done)
+        objective, self.auto_ = choose_for_ranker(self, objective, train)
         self.objective_ = where(objective)
         obj: Objective | _DocumentWeights = self.objective_
         weight = train.weight
@@ -302,7 +274,7 @@ class XGBRanker(xgboost.XGBRanker):
         if stopping:
             check_stopping(self.get_xgb_params())
         with xgboost.config_context(verbosity=self.verbosity):
-            matrix = self._matrix(train, weight, like=xgb_model)
+            matrix = self._matrix(train, weight, like=start)
             history: dict[str, Any] = {}
             self._Booster = xgboost.train(
                 self.get_xgb_params(),
@@ -319,7 +291,7 @@ class XGBRanker(xgboost.XGBRanker):
                 custom_metric=lambda preds, data: [metric(preds, data) for metric in metrics],
                 evals_result=history,
                 verbose_eval=verbose,
-                xgb_model=xgb_model,
+                xgb_model=start,
                 callbacks=waiting_xgboost(callbacks, self.objective_),
             )
         self._Booster = best_rounds(self._Booster)  # so that every reader predicts the same
@@ -355,9 +327,8 @@ class XGBRanker(xgboost.XGBRanker):
             "nthread": self.n_jobs,
             "feature_types": self.feature_types,
             "enable_categorical": self.enable_categorical,
+            "feature_weights": self.feature_weights if ref is None else None,
         }
-        if ref is None:
-            kwargs["feature_weights"] = self.feature_weights
         made: xgboost.DMatrix
         try:
             if self.tree_method in (None, "auto", "hist") and self.booster != "gblinear":

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import xgboost
 from engines import by_tree, n_rounds, rows
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from typer.testing import CliRunner
@@ -361,10 +362,26 @@ def test_to_host(host):
     clone(plain).set_params(early_stopping_rounds=None).fit(X, y, group=GROUP)
 
 
+def test_a_plain_ranker_takes_zeros_of_arrays_for_zeros():
+    X, y = data(zeros=0.4)
+    sparse = csr_matrix(X)
+    ranker = XGBRanker(n_estimators=5).fit(sparse, y, group=GROUP)
+    with pytest.warns(UserWarning, match="must get sparse matrices only"):
+        plain = ranker.to_host()
+    np.testing.assert_array_equal(plain.predict(sparse), ranker.predict(sparse))
+    assert not np.array_equal(plain.predict(X), ranker.predict(sparse))
+    for params, matrix in (({"missing": 0.0}, sparse), ({}, X)):  # one kind of zeros, no warning
+        ranker = XGBRanker(n_estimators=5, **params).fit(matrix, y, group=GROUP)
+        plain = ranker.to_host()
+        np.testing.assert_array_equal(plain.predict(X), ranker.predict(X))
+
+
 @pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
 def test_only_a_fitted_ranker_goes_to_a_host(kind):
     with pytest.raises(NotFittedError):
         kind().to_host()
+    with pytest.raises(NotFittedError):
+        boostrank.export(kind(), "solr")
 
 
 # The command --------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from boostrank.objectives.engine.threads import BLOCK, over_documents
 import boostrank
 from boostrank.hosts import handover, passes
 from boostrank.hosts.training import Training
-from boostrank.hosts.undocumented import xgboost_field
 
 MANY = 200_003  # documents: enough for several threads, and not a multiple of a block
 LIMIT = 120  # seconds
@@ -199,12 +198,3 @@ def test_what_changes_between_two_rounds_is_seen(host, rng):
     got = objective(scores, data)
     np.testing.assert_array_equal(got, objective(scores, made(labels[1], weights[1], [10, 50])))
     assert not np.array_equal(got, last)
-
-
-def test_what_was_read_lives_as_long_as_it_is_used(rng):
-    """The numbers are those of a DMatrix that nobody else holds."""
-    labels = rng.integers(0, 5, 1000)
-    field = xgboost_field(xgb.DMatrix(rng.normal(size=(1000, 1)), labels), "label")
-    for _ in range(20):
-        xgb.DMatrix(rng.normal(size=(1000, 1)), np.zeros(1000))
-    assert field.tolist() == labels.tolist()

@@ -33,7 +33,6 @@ from boostrank.hosts.undocumented import (
     lightgbms_update,
     training_booster,
     xgboost_calls_directly,
-    xgboost_field,
 )
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
@@ -627,35 +626,3 @@ def test_xgboost_tells_registered_classes_the_iteration(data):
     xgb.objective.Objective.register(Registered)
     xgb.train(XGBOOST, matrix(data), 3, obj=Registered())
     assert seen == [0, 1, 2], "XGBoost no longer tells (iteration, preds, DMatrix)"
-
-
-def test_xgboosts_fields_are_read_where_they_lie(data):
-    weight = np.arange(1.0, len(data.group) + 1)
-    plain, queries = matrix(data), matrix(data, weight=weight, label_lower_bound=data.y)
-    for d in (plain, queries, matrix(data, xgb.QuantileDMatrix, weight=weight)):
-        for name in ("label", "weight", "label_lower_bound", "group_ptr"):
-            whole = name == "group_ptr"
-            want = d.get_uint_info(name) if whole else d.get_float_info(name)
-            got = xgboost_field(d, name)
-            assert got.dtype == want.dtype
-            assert got.tolist() == want.tolist()
-    where = xgboost_field(plain, "label").__array_interface__["data"][0]
-    assert where == xgboost_field(plain, "label").__array_interface__["data"][0], (
-        "XGBoost's labels are copied each time, or asked by the slow way: see xgboost_field"
-    )
-
-
-def test_xgboosts_getters_are_asked_where_that_fails(data, monkeypatch):
-    class Own(xgb.DMatrix):
-        def get_float_info(self, field):
-            return 2 * super().get_float_info(field)
-
-    assert xgboost_field(matrix(data, Own), "label").tolist() == (2 * data.y).tolist()
-    monkeypatch.setattr(xgb.core, "_LIB", object())
-    monkeypatch.setattr(xgb.DMatrix, "get_float_info", lambda self, name: f"asked for {name}")
-    monkeypatch.setattr(xgb.DMatrix, "get_uint_info", lambda self, name: f"asked for {name}")
-    monkeypatch.setattr(xgb.DMatrix, "__del__", lambda self: None)
-    d = object.__new__(xgb.DMatrix)
-    d.handle = None
-    assert xgboost_field(d, "label") == "asked for label"
-    assert xgboost_field(d, "group_ptr") == "asked for group_ptr"

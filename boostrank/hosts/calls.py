@@ -56,10 +56,8 @@ def gradient_for_host(
     training = Training(data.host)
     if data.host == "lightgbm":
         round = rounds.of_lightgbm(objective, training)
-    elif iteration is None:
-        round = rounds.of_xgboost_untold(objective, training)
     else:
-        round = rounds.of_xgboost(objective, int(iteration), training)
+        round = rounds.of_xgboost(objective, iteration, training)
     gradients = hand_over(with_hosts_gain(objective, training), preds, data, training, round)
     if data.host == "lightgbm":
         rounds.lightgbm_done(objective, training)

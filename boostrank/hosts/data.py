@@ -5,7 +5,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.undocumented import xgboost_field
 from boostrank.messages import warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, Integers
@@ -39,14 +38,6 @@ class HostData(NamedTuple):
 def read(data: Any) -> HostData:
     """Read labels, queries and weights from a LightGBM Dataset or an XGBoost DMatrix.
 
-    Parameters
-    ----------
-    data : lightgbm.Dataset or xgboost.DMatrix
-
-    Returns
-    -------
-    HostData
-
     Raises
     ------
     TypeError
@@ -55,7 +46,7 @@ def read(data: Any) -> HostData:
         If the data has no queries or no labels.
     """
     if hasattr(data, "get_uint_info"):
-        boundaries = xgboost_field(data, "group_ptr")
+        boundaries = data.get_uint_info("group_ptr")
         # A worker of a distributed training may have no documents.
         if len(boundaries) == 0 and data.num_row() > 0:
             raise ValueError(
@@ -63,9 +54,7 @@ def read(data: Any) -> HostData:
             )
         # Subtracting unsigned boundaries would wrap.
         sizes = np.diff(boundaries.astype(np.int64))
-        labels, *others = (
-            xgboost_field(data, name) for name in ("label", "weight", "label_lower_bound")
-        )
+        labels, *others = map(data.get_float_info, ("label", "weight", "label_lower_bound"))
         weight, position = (each if len(each) else None for each in others)
         return HostData("xgboost", labels, sizes, weight, position)
     if hasattr(data, "get_field"):
@@ -75,10 +64,8 @@ def read(data: Any) -> HostData:
         if len(group) == 0 and data.used_indices is not None:
             # A subset of a Dataset from a file: LightGBM looks for the queries of the whole before
             # it has read them.
-            rows, whole = rows_of_fold(data), whole_of(data)
-            sizes = whole.get_group()
-            query = np.repeat(np.arange(len(sizes)), sizes)[rows]
-            group = np.asarray(np.unique(query, return_counts=True)[1])
+            kept, _ = _kept_of_queries(data)
+            group = kept[kept > 0]
         labels = data.get_label()
         if labels is None:
             raise ValueError("labels are missing: give the Dataset label=grades")
@@ -88,11 +75,6 @@ def read(data: Any) -> HostData:
 
 def check_lightgbm(booster: Any, objective: Objective) -> None:
     """Check what a LightGBM Booster trains on, and how.
-
-    Parameters
-    ----------
-    booster : lightgbm.Booster
-    objective : Objective
 
     Raises
     ------
@@ -115,34 +97,33 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
             f"the Dataset's position is ignored by {objective.name}: to correct for it, wrap the "
             "objective in boostrank.Unbiased"
         )
-    _check_subset(booster.train_set)
+    if booster.train_set.used_indices is None:
+        return
+    kept, sizes = _kept_of_queries(booster.train_set)
+    cut = np.flatnonzero((kept > 0) & (kept < sizes))
+    if len(cut):
+        raise ValueError(
+            f"this part of a Dataset splits {len(cut)} queries: it holds {kept[cut[0]]} of "
+            f"the {sizes[cut[0]]} documents of query {cut[0]}. Cross-validate over whole "
+            "queries: lightgbm.cv(..., folds=boostrank.group_folds(group))"
+        )
 
 
-def whole_of(data: Any) -> Any:
-    """Return the whole LightGBM Dataset of which a Dataset has some or all rows."""
-    while data.used_indices is not None:
-        data = data.reference
-    return data
-
-
-def rows_of_fold(data: Any) -> npt.NDArray[np.int64] | None:
-    """Return which rows of a whole LightGBM Dataset a Dataset has.
-
-    Parameters
-    ----------
-    data : lightgbm.Dataset
-
-    Returns
-    -------
-    int64 array (n_docs,) or None
-        None: all rows.
-    """
+def fold_of(data: Any) -> tuple[Integers | None, Any]:
+    """Return which rows of a whole LightGBM Dataset a Dataset has (None: all), and the whole."""
     rows = None
     while data.used_indices is not None:
         used = np.asarray(data.used_indices, dtype=np.int64)
         rows = used if rows is None else used[rows]
         data = data.reference
-    return rows
+    return rows, data
+
+
+def _kept_of_queries(data: Any) -> tuple[Integers, Integers]:
+    """Return how many documents of each query of the whole Dataset a subset has, and of all."""
+    rows, whole = fold_of(data)
+    sizes = whole.get_group()
+    return np.bincount(np.repeat(np.arange(len(sizes)), sizes)[rows], minlength=len(sizes)), sizes
 
 
 def settle_dart(booster: Any) -> None:
@@ -161,22 +142,6 @@ def settle_dart(booster: Any) -> None:
     if any(booster.params.get(name) == "dart" for name in ("boosting", "boosting_type", "boost")):
         same = {"xgboost_dart_mode": booster.params.get("xgboost_dart_mode", False)}
         booster.reset_parameter(same)
-
-
-def _check_subset(data: Any) -> None:
-    """Refuse a subset of a Dataset, or of a subset, that holds only part of a query."""
-    while data.used_indices is not None:
-        whole = data.reference.get_group()
-        query = np.repeat(np.arange(len(whole)), whole)[data.used_indices]
-        part = np.bincount(query, minlength=len(whole))
-        cut = np.flatnonzero((part > 0) & (part < whole))
-        if len(cut):
-            raise ValueError(
-                f"this part of a Dataset splits {len(cut)} queries: it holds {part[cut[0]]} of "
-                f"the {whole[cut[0]]} documents of query {cut[0]}. Cross-validate over whole "
-                "queries: lightgbm.cv(..., folds=boostrank.group_folds(group))"
-            )
-        data = data.reference
 
 
 def check_kept(labels: Floats, group: Integers) -> None:

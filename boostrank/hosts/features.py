@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from boostrank.datasets.ids import is_missing
 from boostrank.datasets.ranking_data import check_feature, check_label
-from boostrank.messages import TABLES, needs, warn
+from boostrank.messages import TABLES, few, load, warn
 
 # What a category may be. Truth values are integers to Python.
 _KINDS = ((str, "text"), (bool | np.bool_, "bool"), (Integral, "integer"), (Real, "number"))
@@ -91,19 +91,9 @@ class Trained(NamedTuple):
 
 
 def trained_on(X: Any, rules: HostRules) -> Trained:
-    """Describe features.
-
-    Parameters
-    ----------
-    X : array, CSR matrix, data frame or Arrow table
-        As `read_features` returns it.
-    rules : HostRules
-
-    Returns
-    -------
-    Trained
-    """
-    return Trained(_names(X, rules), X.shape[1], omits(X), _categories(X, rules))
+    """Describe features, which are as `read_features` returns them."""
+    categories = {name: values for name, (_, values) in _categories(X, rules).items()}
+    return Trained(_names(X, rules), X.shape[1], omits(X), categories)
 
 
 def read_features(X: Any, rules: HostRules, qid: Any = None, y: Any = None) -> Any:
@@ -138,7 +128,7 @@ def read_features(X: Any, rules: HostRules, qid: Any = None, y: Any = None) -> A
     read = _read(X, rules, qid)
     if read.shape[1] == 0:
         raise ValueError("X must have at least one feature, got none")
-    for name in () if y is None else _columns(read) or ():
+    for name in () if y is None else _columns(read):
         check_label("X", name, read[name], y, _without(name))
     return read
 
@@ -152,7 +142,7 @@ def _read(X: Any, rules: HostRules, qid: Any) -> Any:
             f"X must be in memory, got a {type(X).__module__.partition('.')[0]} "
             f"{type(X).__name__}: call .{lazy}() first"
         )
-    if _columns(X) is None:
+    if _typed(X) is None:
         return _dense(X)
     if _has(X, "iloc") and X.columns.nlevels > 1:
         X = X.copy(deep=False)
@@ -160,7 +150,7 @@ def _read(X: Any, rules: HostRules, qid: Any) -> Any:
     if type(X).__name__ == "RecordBatch":
         X = sys.modules["pyarrow"].Table.from_batches([X])
     _check_names(X, rules)
-    for name in _columns(X) or ():
+    for name in _columns(X):
         check_feature("X", name, None if qid is None else X[name], qid, _without(name))
     return _frame(X, rules)
 
@@ -210,16 +200,16 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
     missing = [name for name in expected if name not in names]
     unknown = [name for name in names if name not in expected]
     if missing or unknown:
-        said = [f"lacks {_few(missing)}"] * bool(missing)
-        said += [f"also has {_few(unknown)}"] * bool(unknown)
+        said = [f"lacks {few(missing)}"] * bool(missing)
+        said += [f"also has {few(unknown)}"] * bool(unknown)
         raise ValueError(
             f"X must have the columns of training, but it {' and '.join(said)}; select those of "
             "training, or pass an array in their order"
         )
     if names != expected:
-        columns = dict(zip(names, _columns(X) or (), strict=True))
+        columns = dict(zip(names, _columns(X), strict=True))
         chosen = [columns[name] for name in expected]
-        X = X.select(chosen) if _has(X, "select") and not _has(X, "iloc") else X[chosen]
+        X = X[chosen] if _has(X, "iloc") else X.select(chosen)
     if trained.categories is not None:
         return _coded(X, trained.categories, rules, learns=learns)
     if learns:
@@ -234,17 +224,6 @@ def check_renaming(X: Any, names: Any, rules: HostRules) -> None:
     """Refuse new names of columns that are the old ones in another order.
 
     A model would find its columns by the new names, and so take one for another.
-
-    Parameters
-    ----------
-    X : array, CSR matrix, data frame or Arrow table
-        As `read_features` returns it.
-    names : sequence of str, str or None
-    rules : HostRules
-
-    Raises
-    ------
-    ValueError
     """
     own = _names(X, rules)
     if own is None or names is None or isinstance(names, str):
@@ -267,7 +246,7 @@ def beyond_float32(X: Any) -> str:
     names = _names(X, XGBOOST)
     for place in range(X.shape[1]):
         try:
-            column = X[:, [place]] if names is None else X[(_columns(X) or ())[place]]
+            column = X[:, [place]] if names is None else X[_columns(X)[place]]
             values = np.asarray(column.data if _has(column, "tocsr") else column, float)
         except (TypeError, ValueError):  # categories
             continue
@@ -365,49 +344,39 @@ def _has(X: Any, name: str) -> bool:
     return hasattr(type(X), name)
 
 
-def _columns(X: Any) -> list[Any] | None:
-    """Return the names of a frame's columns, or None."""
+def _typed(X: Any) -> list[tuple[Any, Any]] | None:
+    """Return the names and types of a frame's columns, or None."""
     if _has(X, "column_names"):  # Arrow
-        return list(X.column_names)
-    return list(X.columns) if _has(X, "columns") and _has(X, "dtypes") else None
+        return list(zip(X.column_names, X.schema.types, strict=True))
+    if _has(X, "columns") and _has(X, "dtypes"):
+        return list(zip(X.columns, X.dtypes, strict=True))
+    return None
+
+
+def _columns(X: Any) -> list[Any]:
+    """Return the names of a frame's columns, or none."""
+    return [name for name, _ in _typed(X) or ()]
 
 
 def _names(X: Any, rules: HostRules) -> tuple[str, ...] | None:
     """Return the names of a frame's columns as the host writes them, or None for an array."""
-    columns = _columns(X)
-    return None if columns is None else tuple(_written(columns, rules))
+    return None if _typed(X) is None else tuple(_written(_columns(X), rules))
 
 
-def _types(X: Any) -> Any:
-    return X.schema.types if _has(X, "column_names") else X.dtypes
+def _categories(X: Any, rules: HostRules) -> dict[str, tuple[Any, Any]]:
+    """Return the columns that are categories, and their values, by the names the host writes."""
+    found = [name for name, dtype in _typed(X) or () if _is_category(dtype)]
+    values = [
+        X[name].cat.categories if _has(X, "iloc") else _one_piece(X[name]).dictionary.to_pylist()
+        for name in found
+    ]
+    return dict(zip(_written(found, rules), zip(found, values, strict=True), strict=True))
 
 
-def _categories(X: Any, rules: HostRules) -> dict[str, Any]:
-    """Return the values of the columns that are categories, by the names that the host writes."""
-    return {
-        name: X[column].cat.categories if _has(X, "iloc") else _dictionary(X, column)
-        for name, column in _category_columns(X, rules).items()
-    }
-
-
-def _category_columns(X: Any, rules: HostRules) -> dict[str, Any]:
-    """Return the columns that are categories, by the names that the host writes."""
-    pandas = _has(X, "iloc")
-    typed = zip(_columns(X) or (), _types(X) if _columns(X) else (), strict=True)
-    found = [column for column, dtype in typed if _is_category(dtype, pandas=pandas)]
-    return dict(zip(_written(found, rules), found, strict=True))
-
-
-def _dictionary(table: Any, column: Any) -> list[str]:
-    """Return the categories of a column of Arrow."""
-    words: list[str] = _one_piece(table[column]).dictionary.to_pylist()
-    return words
-
-
-def _is_category(dtype: Any, *, pandas: bool) -> bool:
+def _is_category(dtype: Any) -> bool:
     words = ("enum", "categorical", "dictionary<values=string", "dictionary<values=large_string")
     kind = str(dtype).lower()
-    return kind == "category" if pandas else kind.startswith(words)
+    return kind == "category" or (kind.startswith(words) and not kind.endswith("[pyarrow]"))
 
 
 def _written(columns: Iterable[Any], rules: HostRules) -> Iterator[str]:
@@ -416,7 +385,7 @@ def _written(columns: Iterable[Any], rules: HostRules) -> Iterator[str]:
 
 def _check_names(X: Any, rules: HostRules) -> None:
     first: dict[str, Any] = {}
-    columns = _columns(X) or []
+    columns = _columns(X)
     for name, written in zip(columns, _written(columns, rules), strict=True):
         bad = [letter for letter in rules.not_in_names if letter in written]
         if bad:
@@ -427,11 +396,12 @@ def _check_names(X: Any, rules: HostRules) -> None:
         if not written and rules is LIGHTGBM:
             raise ValueError("a column of X has an empty name, which LightGBM does not take")
         if written in first:
-            both = f"{first[written]!r} and {name!r}"
-            same = "two columns of X are called" if first[written] == name else "X has the columns"
-            what = f"{same} {name!r}" if first[written] == name else f"{same} {both}"
-            cure = f"{rules.host} cannot tell them apart: rename one, or drop one"
-            raise ValueError(f"{what}; {cure}")
+            what = f"X has the columns {first[written]!r} and {name!r}"
+            if first[written] == name:
+                what = f"two columns of X are called {name!r}"
+            raise ValueError(
+                f"{what}; {rules.host} cannot tell them apart: rename one, or drop one"
+            )
         first[written] = name
 
 
@@ -439,7 +409,7 @@ def _frame(X: Any, rules: HostRules) -> Any:
     pandas = _has(X, "iloc")
     changed = {}
     words = []
-    for name, dtype in zip(_columns(X) or (), _types(X), strict=True):
+    for name, dtype in _typed(X) or ():
         kind = str(dtype).lower()
         if pandas and isinstance(dtype, np.dtype) and dtype.kind in "biuf":
             if not dtype.isnative or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
@@ -450,26 +420,26 @@ def _frame(X: Any, rules: HostRules) -> Any:
         elif pandas and kind.startswith("sparse[") and dtype.subtype.kind in "biuf":
             changed[name] = X[name].sparse.to_dense()
         elif kind not in _NUMBERS:
-            _check_category(name, dtype, rules, pandas=pandas)
+            _check_category(name, dtype, rules)
             words.append(name)
-            if pandas:
-                changed[name] = _check_values(name, X[name], rules)
-    if not pandas and words:
-        X = X.to_arrow() if _has(X, "to_arrow") else X  # as XGBoost does with frames of polars
-        for name in words:
-            X = X.set_column(X.column_names.index(name), name, _one_piece(X[name]))
+    if words and _has(X, "to_arrow"):
+        X = X.to_arrow()  # as XGBoost does with frames of polars
+    for name in words:
+        changed[name] = _check_values(name, X[name], rules) if pandas else _one_piece(X[name])
     if pandas and type(X) is not sys.modules["pandas"].DataFrame:
         X = sys.modules["pandas"].DataFrame(X)  # XGBoost takes no class derived from it
     return in_utf8(_with_columns(X, changed), rules)
 
 
 def _with_columns(X: Any, changed: Mapping[Any, Any]) -> Any:
-    """Return a frame of pandas with other columns in place of those of the same names."""
-    if not changed:
-        return X
-    X = X.copy(deep=False)
+    """Return a frame or a table with other columns in place of those of the same names."""
+    if _has(X, "iloc") and changed:
+        X = X.copy(deep=False)
     for name, column in changed.items():
-        X[name] = column
+        if _has(X, "iloc"):
+            X[name] = column
+        else:
+            X = X.set_column(X.column_names.index(name), name, column)
     return X
 
 
@@ -491,37 +461,29 @@ def in_utf8(X: Any, rules: HostRules) -> Any:
     """
     if not _has(X, "iloc") or not rules.arrow_categories:
         return X
-    kinds = {name: X[name].cat.categories for name in _category_columns(X, rules).values()}
-    beyond = [name for name, words in kinds.items() if not all(map(_is_ascii, words))]
+    kinds = dict(_categories(X, rules).values())
+    beyond = [name for name, words in kinds.items() if not "".join(map(str, words)).isascii()]
     if not beyond:
         return X
+    what = f"the column {beyond[0]!r} of X has categories with letters beyond ASCII, "
     numbers = [name for name, words in kinds.items() if words.dtype.kind == "i"]
     if numbers:
         raise TypeError(
-            f"the column {beyond[0]!r} of X has categories with letters beyond ASCII, which "
-            f"{rules.host} reads in a table of Arrow only, but not next to categories that are "
-            f"numbers, as those of {numbers[0]!r}: make these text too, for example with "
+            f"{what}which {rules.host} reads in a table of Arrow only, but not next to categories "
+            f"that are numbers, as those of {numbers[0]!r}: make these text too, for example with "
             f"X[{numbers[0]!r}].cat.rename_categories(str)"
         )
-    try:
-        import pyarrow
-    except ImportError as error:
-        what = f"the column {beyond[0]!r} of X has categories with letters beyond ASCII, for which "
-        raise needs(f"{what}{rules.host} needs pyarrow", TABLES, error) from error
+    pyarrow = load("pyarrow", f"{what}for which {rules.host} needs pyarrow", TABLES)
     columns = {str(name): pyarrow.array(X[name], from_pandas=True) for name in X.columns}
     for name in kinds:
         columns[str(name)] = _one_piece(pyarrow.chunked_array([columns[str(name)]]))
     return pyarrow.table(columns)
 
 
-def _is_ascii(word: Any) -> bool:
-    return not isinstance(word, str) or word.isascii()
-
-
-def _check_category(name: Any, dtype: Any, rules: HostRules, *, pandas: bool) -> None:
+def _check_category(name: Any, dtype: Any, rules: HostRules) -> None:
     """Refuse a column that the host does not read as numbers or as categories."""
-    category = _is_category(dtype, pandas=pandas)
-    if category and rules.categories and (pandas or rules.arrow_categories):
+    category = _is_category(dtype)
+    if category and rules.categories and (str(dtype) == "category" or rules.arrow_categories):
         return
     cure = (
         "make it a number (a date, for example, the days since another), a category (in pandas, "
@@ -557,15 +519,14 @@ def _check_values(name: Any, column: Any, rules: HostRules) -> Any:
 
 def _check_nameless(X: Any, trained: Trained, rules: HostRules) -> None:
     """Refuse categories where columns are matched by position: an array has none."""
-    now = _category_columns(X, rules)
     if trained.categories:
         raise ValueError(
             "X must be a frame with the columns of training, of which "
-            f"{_few(list(trained.categories))} held categories, got an array, which has none: pass "
+            f"{few(list(trained.categories))} held categories, got an array, which has none: pass "
             "a frame with these columns as categories"
         )
-    if now and trained.categories is not None:
-        _refuse_kind(next(iter(now.values())), is_category=True)
+    for name, _ in _categories(X, rules).values() if trained.categories is not None else ():
+        _refuse_kind(name, is_category=True)
 
 
 def _refuse_kind(name: Any, *, is_category: bool) -> None:
@@ -579,36 +540,23 @@ def _coded(
     X: Any, categories: Mapping[str, Sequence[Any]], rules: HostRules, *, learns: bool
 ) -> Any:
     """Return a frame whose categories have the codes of training."""
-    found = _category_columns(X, rules)
-    now = _categories(X, rules)
+    found = _categories(X, rules)
     for name in (*found, *categories):
         # A column of missing values only is a category without any, or whatever it was.
-        if (name in now) != (name in categories) and len(now.get(name, (0,))):
-            _refuse_kind(name, is_category=name in now)
+        if (name in found) != (name in categories) and (name not in found or len(found[name][1])):
+            _refuse_kind(name, is_category=name in found)
+    code = _coded_pandas if _has(X, "iloc") else _coded_arrow
     changed = {}
-    for name, column in found.items():
+    for name, (column, now) in found.items():
         known = categories.get(name, ())
-        if not _same(known, now[name]):
-            _check_like(column, known, now[name])
-            code = _coded_pandas if _has(X, "iloc") else _coded_arrow
-            changed[column], lost = code(X[column], known)
-            if learns and lost is not None:
-                raise ValueError(
-                    f"the column {column!r} of X has the category {_plain(lost)}, which the model "
-                    "to continue does not know: train a new model, or leave its rows out"
-                )
-    if not _has(X, "iloc"):
-        for name, column in changed.items():
-            X = X.set_column(X.column_names.index(name), name, column)
-        return X
+        _check_like(column, known, now)
+        changed[column], lost = code(X[column], known)
+        if learns and lost is not None:
+            raise ValueError(
+                f"the column {column!r} of X has the category {_plain(lost)}, which the model to "
+                "continue does not know: train a new model, or leave its rows out"
+            )
     return in_utf8(_with_columns(X, changed), rules)
-
-
-def _same(known: Any, now: Any) -> bool:
-    """Tell whether categories are the same, in the same order, and of the same type if numbers."""
-    dtype = getattr(known, "dtype", None)
-    whole = isinstance(dtype, np.dtype) and dtype.kind in "iu"
-    return list(known) == list(now) and (not whole or dtype == now.dtype)
 
 
 def _plain(value: Any) -> str:
@@ -660,11 +608,6 @@ def _unnamed(expected: Sequence[str], names: Sequence[str]) -> bool:
     """Tell whether LightGBM made the names of training up, as it does for arrays."""
     made_up = [f"Column_{i}" for i in range(len(expected))]
     return list(expected) == made_up and sorted(names) != sorted(expected)
-
-
-def _few(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:5]))
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
 
 
 def _check_zeros(X: Any, trained: Trained, rules: HostRules) -> None:

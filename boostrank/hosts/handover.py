@@ -93,9 +93,7 @@ def hand_over(
     if warns:
         training.once(
             "warned of equal labels",
-            lambda: warn_of_equal_labels(
-                whole.labels, np.diff(whole.boundaries), objective, training
-            ),
+            lambda: warn_of_equal_labels(whole.labels, whole.boundaries, objective, training),
         )
     drawn = whole
     if objective.query_fraction < 1.0:

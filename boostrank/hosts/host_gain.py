@@ -1,21 +1,14 @@
 """Gives an objective of ours the gain that the host's own parameters name."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from boostrank.hosts.data import Host
 from boostrank.hosts.training import Training
 from boostrank.objectives import Objective
 
 
 def with_hosts_gain(objective: Objective, training: Training) -> Objective:
     """Return the objective with LightGBM's ``label_gain`` or XGBoost's ``ndcg_exp_gain=False``.
-
-    Parameters
-    ----------
-    objective : Objective
-    training : Training
 
     Returns
     -------
@@ -32,27 +25,13 @@ def with_hosts_gain(objective: Objective, training: Training) -> Objective:
     # The objective stays alive with what it became, so that no other one gets its number.
     _, resolved = training.once(
         ("gain", id(objective)),
-        lambda: (
-            objective,
-            with_gain_of(objective, _params(training.booster, training.host), training.host),
-        ),
+        lambda: (objective, with_gain_of(objective, training.params, training.host)),
     )
     return resolved
 
 
 def with_gain_of(objective: Objective, params: Mapping[str, Any], host: str) -> Objective:
-    """Return the objective with the gain that parameters of a host name; see `with_hosts_gain`.
-
-    Parameters
-    ----------
-    objective : Objective
-    params : mapping
-    host : {"lightgbm", "xgboost"}
-
-    Returns
-    -------
-    Objective
-    """
+    """Return the objective with the gain that parameters of a host name; see `with_hosts_gain`."""
     if not objective.counts_gains:
         return objective
     gain: Any
@@ -73,13 +52,6 @@ def with_gain_of(objective: Objective, params: Mapping[str, Any], host: str) -> 
             "the host's parameter"
         )
     return resolved
-
-
-def _params(booster: Any, host: Host) -> Mapping[str, Any]:
-    if host == "lightgbm":
-        return dict(booster.params)
-    config = json.loads(booster.save_config())["learner"]["objective"]
-    return dict(config.get("lambdarank_param", {}))
 
 
 def _numbers(value: Any) -> list[float]:

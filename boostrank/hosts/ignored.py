@@ -4,7 +4,6 @@ Such a parameter has no effect: the model is the same to the last bit, and no ho
 training warns once, at the innermost line outside boostrank, the hosts and their tools.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from boostrank.hosts.training import Training
 from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
 from boostrank.objectives import Objective, Several
-from boostrank.objectives.validation import differ
+from boostrank.objectives.validation import Floats, Integers, differ
 
 #: Parameters of the hosts' own ranking objectives, with their equivalents here.
 OF_LIGHTGBM: Mapping[str, str] = {
@@ -54,11 +53,12 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 #: All of LightGBM's names for the cut-offs of its own metrics.
 EVAL_AT = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
-_METRICS = ("metric", "metrics", "metric_types")
+_METRICS = ("metric", *OTHER_NAMES["metric"])
 # Its metrics that stop at `eval_at`: ndcg, map, and their aliases.
 _WITH_CUTOFFS = ("ndcg", "map", "mean_average_precision", "lambdarank", "rank", "xendcg", "xe_")
 #: What LightGBM's ranker passes on if no cut-off is given.
 _DEFAULT_CUTOFFS = [1, 2, 3, 4, 5]
+_GAINS = ("label_gain", "ndcg_exp_gain")
 
 _reporting_cutoffs: ContextVar[bool] = ContextVar("reporting_cutoffs", default=False)
 
@@ -78,68 +78,41 @@ def cutoffs_are_reported() -> Iterator[None]:
 LEAST_GAIN = 1e-3
 
 
-def _warn_of(ignored: Mapping[str, str], host: str, what: Objective) -> None:
-    """Warn of parameters, with their equivalents."""
+def warn_of_ignored(objective: Objective, training: Training) -> None:
+    """Warn of parameters in a training that only the host's own ranking objectives read.
+
+    XGBoost itself warns of them if its objective is not a ranking objective.
+    """
+    params = training.params
+    if training.host == "xgboost":
+        host = "XGBoost"
+        ignored = {
+            name: cure
+            for name, (usual, cure) in OF_XGBOOST.items()
+            if params.get(name, usual).partition(".")[0] != usual
+        }
+    else:
+        host = "LightGBM"
+        ignored = {name: cure for name, cure in OF_LIGHTGBM.items() if params.get(name) is not None}
+        metrics = " ".join(str(params[name]) for name in _METRICS if name in params).lower()
+        if not _reporting_cutoffs.get() and not any(word in metrics for word in _WITH_CUTOFFS):
+            ignored |= {
+                name: 'feval=boostrank.metric("ndcg@k")'
+                for name in EVAL_AT
+                if params.get(name) is not None and list(np.ravel(params[name])) != _DEFAULT_CUTOFFS
+            }
+    if objective.counts_gains:  # which then takes the gain over
+        ignored = {name: cure for name, cure in ignored.items() if name not in _GAINS}
     said = [f"{name} ({cure} here)" if cure else name for name, cure in ignored.items()]
     if said:
         warn(
-            f"ignored by boostrank's {what.name}: {', '.join(said)}; only {host}'s own ranking "
-            "objectives and metrics read it"
+            f"ignored by boostrank's {objective.name}: {', '.join(said)}; only {host}'s own "
+            "ranking objectives and metrics read it"
         )
 
 
-def warn_of_lightgbms(params: Mapping[str, Any], objective: Objective) -> None:
-    """Warn of parameters in a training that only LightGBM's own ranking objectives read.
-
-    Parameters
-    ----------
-    params : mapping
-        Those of the Booster.
-    objective : Objective
-    """
-    ignored = {
-        name: cure
-        for name, cure in OF_LIGHTGBM.items()
-        if params.get(name) is not None and not (name == "label_gain" and objective.counts_gains)
-    }
-    metrics = " ".join(str(params[name]) for name in _METRICS if name in params).lower()
-    if not _reporting_cutoffs.get() and not any(word in metrics for word in _WITH_CUTOFFS):
-        ignored |= {
-            name: 'feval=boostrank.metric("ndcg@k")'
-            for name in EVAL_AT
-            if params.get(name) is not None and list(np.ravel(params[name])) != _DEFAULT_CUTOFFS
-        }
-    _warn_of(ignored, "LightGBM", objective)
-
-
-def warn_of_xgboosts(booster: Any, objective: Objective) -> None:
-    """Warn of parameters that are not at their defaults and only XGBoost's objectives read.
-
-    XGBoost itself warns of them if its objective is not a ranking objective.
-
-    Parameters
-    ----------
-    booster : xgboost.Booster
-    objective : Objective
-    """
-    given = json.loads(booster.save_config())["learner"]["objective"].get("lambdarank_param", {})
-    ignored = {
-        name: cure
-        for name, (usual, cure) in OF_XGBOOST.items()
-        if given.get(name, usual).partition(".")[0] != usual
-        and not (name == "ndcg_exp_gain" and objective.counts_gains)
-    }
-    _warn_of(ignored, "XGBoost", objective)
-
-
 def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
-    """Warn of labels that are probably not grades, if they count as gains 2^y - 1.
-
-    Parameters
-    ----------
-    labels : array (n_docs,)
-    objective : Objective
-    """
+    """Warn of labels that are probably not grades, if they count as gains 2^y - 1."""
     if not len(labels) or not objective.exponential_gains:
         return
     if objective.counts_gains:
@@ -156,26 +129,16 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
 
 
 def warn_of_equal_labels(
-    labels: npt.NDArray[Any], group: npt.NDArray[Any], objective: Objective, training: Training
+    labels: Floats, boundaries: Integers, objective: Objective, training: Training
 ) -> None:
-    """Warn if no query has two different labels, on all workers that train together.
-
-    Parameters
-    ----------
-    labels : array (n_docs,)
-    group : integer array (n_queries,)
-    objective : Objective
-    training : Training
-    """
+    """Warn if no query has two different labels, on all workers that train together."""
     if objective.of_rows:
         return
     known = [labels]
     if isinstance(objective, Several):
         known += [own.values for _, own in objective.labels if len(own.values) == len(labels)]
     # Losses that are not invariant to shifts also learn from labels of different queries.
-    if objective.contract.shift_invariant:
-        boundaries = np.append(0, np.cumsum(group))
-    else:
+    if not objective.contract.shift_invariant:
         boundaries = np.array([0, len(labels)])
     differing = sum(np.count_nonzero(differ(own, boundaries)) for own in known)
     if training.mean([float(differing)])[0] == 0.0:
@@ -192,14 +155,7 @@ def warn_of_small_gradients(
     objective: Objective,
     training: Training,
 ) -> None:
-    """Warn if XGBoost, which makes no split that gains less than 1e-6, will hardly learn.
-
-    Parameters
-    ----------
-    grad, hess : float32 arrays (n_docs,)
-    objective : Objective
-    training : Training
-    """
+    """Warn if XGBoost, which makes no split that gains less than 1e-6, will hardly learn."""
     if training.host != "xgboost":
         return
     (gain,) = training.mean([float(np.dot(grad / hess, grad))])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.hosts.data import read
+from boostrank.hosts.data import HostData, read
 from boostrank.hosts.undocumented import xgboost_callbacks
 from boostrank.messages import warn
 from boostrank.metrics.conventions import find_convention
@@ -58,25 +58,40 @@ class Metric:
             For arguments that no known host passes, and as `evaluate`.
         """
         match args:
-            case (preds, data):
-                host = read(data)
-                weight = host.weight
-                if host.host == "xgboost":
-                    self._direct_xgboost()
-                    if weight is not None:
-                        # Per query, which `evaluate` could not tell if n_queries == n_docs.
-                        weight = np.repeat(weight, host.group)
-                    return self.name, self._value(preds, host.labels, host.group, weight)
-                value = self._value(preds, host.labels, host.group, weight)
-                return self.name, value, self.larger_is_better
+            case (preds, dataset_or_matrix):
+                data = read(dataset_or_matrix)
             case (labels, preds, weight, group):
-                return self.name, self._value(preds, labels, group, weight), self.larger_is_better
+                data = HostData("lightgbm", labels, group, weight)
             case _:
                 raise TypeError(
                     "a metric is called by LightGBM with (preds, Dataset) or (y_true, y_pred, "
                     f"weight, group) and by XGBoost with (preds, DMatrix); got {len(args)} "
                     "arguments. To measure scores yourself, use boostrank.evaluate"
                 )
+        weight = data.weight
+        if data.host == "xgboost":
+            self._direct_xgboost()
+            # Per query, which `evaluate` could not tell if n_queries == n_docs.
+            weight = None if weight is None else np.repeat(weight, data.group)
+        value = evaluate(
+            preds,
+            data.labels,
+            data.group,
+            (self.name,),
+            convention=self.convention,
+            gain=self.gain,
+            discount=self.discount,
+            weight=weight,
+        )[self.name]
+        if np.isnan(value):
+            warn(
+                f"{self.name} is not defined for an evaluation set: none of its {len(data.group)} "
+                "queries has what it measures, such as a relevant document. Early stopping would "
+                "keep the first tree"
+            )
+        if data.host == "xgboost":
+            return self.name, value
+        return self.name, value, self.larger_is_better
 
     def _direct_xgboost(self) -> None:
         """Tell XGBoost's early stopping, which guesses from the name, which direction is better."""
@@ -115,25 +130,6 @@ class Metric:
                 f"better for {self.name}; pass callbacks="
                 f"[xgboost.callback.EarlyStopping(rounds=..., maximize={upwards})]"
             )
-
-    def _value(self, scores: Any, labels: Any, group: Any, weight: Any) -> float:
-        values = evaluate(
-            scores,
-            labels,
-            group,
-            (self.name,),
-            convention=self.convention,
-            gain=self.gain,
-            discount=self.discount,
-            weight=weight,
-        )
-        if np.isnan(values[self.name]):
-            warn(
-                f"{self.name} is not defined for an evaluation set: none of its {len(group)} "
-                "queries has what it measures, such as a relevant document. Early stopping would "
-                "keep the first tree"
-            )
-        return values[self.name]
 
 
 def metric(

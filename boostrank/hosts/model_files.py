@@ -21,10 +21,9 @@ SPARSE = "boostrank_sparse"
 _INTEGER_TYPES = {9: "i1", 10: "u1", 11: "i2", 12: "u2", 13: "i4", 14: "u4", 15: "i8", 16: "u8"}
 
 _BEST = ("best_iteration", "best_score")
-_MOST_NESTED = 500  # a model has less than ten levels
+_MOST_NESTED = 100  # a model has less than ten levels
 # Bytes of what follows a marker of UBJSON.
 _WIDTHS = dict(zip(b"TFZNiUCIldLD", (0, 0, 0, 0, 1, 1, 1, 2, 4, 4, 8, 8), strict=True))
-_INTEGERS = b"iUIlL"
 
 
 def host_of(path: Path, content: bytes) -> str:
@@ -110,53 +109,43 @@ def _damage_of_ubjson(content: bytes) -> str:
     return "" if end == len(content) else "it is cut off or malformed"
 
 
-def _end_of_ubjson(content: bytes) -> int:
-    """Return the position after the object that `content` begins with."""
+def _end_of_ubjson(content: bytes, at: int = 0, depth: int = 0) -> int:
+    """Return the position after the value that begins at a position."""
+    if depth > _MOST_NESTED:
+        raise KeyError(depth)
+    mark, at = content[at], at + 1
+    if mark == ord("{"):
+        while content[at] != ord("}"):
+            length, at = _length_in_ubjson(content, at)  # of a key
+            at = _end_of_ubjson(content, at + length, depth + 1)
+        return at + 1
+    if mark == ord("[") and content[at] == ord("$"):  # numbers of one type
+        length, end = _length_in_ubjson(content, at + 3)
+        return end + length * _WIDTHS[content[at + 1]]
+    if mark == ord("[") and content[at] == ord("#"):
+        length, at = _length_in_ubjson(content, at + 1)
+        for _ in range(length):
+            at = _end_of_ubjson(content, at, depth + 1)
+        return at
+    if mark == ord("["):
+        while content[at] != ord("]"):
+            at = _end_of_ubjson(content, at, depth + 1)
+        return at + 1
+    if mark in b"SH":
+        length, at = _length_in_ubjson(content, at)
+        return at + length
+    return at + _WIDTHS[mark]
 
-    def after_number(at: int) -> tuple[int, int]:
-        if content[at] not in _INTEGERS:
-            raise KeyError(content[at])
-        end = at + 1 + _WIDTHS[content[at]]
-        value = int.from_bytes(content[at + 1 : end], "big", signed=content[at] != ord("U"))
-        if value < 0:
-            raise KeyError(value)
-        return value, end
 
-    at = 0
-    open_: list[list[int]] = []  # what closes each; how many elements are left, or -1
-    while at == 0 or open_:
-        closing, left = open_[-1] if open_ else (0, -1)
-        if left == 0 or (left < 0 and content[at] == closing):
-            open_.pop()
-            at += left < 0
-            continue
-        if left > 0:
-            open_[-1][1] -= 1
-        if closing == ord("}"):  # a key comes first
-            length, at = after_number(at)
-            at += length
-        mark = content[at]
-        at += 1
-        if mark == ord("{"):
-            open_.append([ord("}"), -1])
-        elif mark == ord("["):
-            kind = content[at]
-            if kind == ord("$"):
-                length, end = after_number(at + 3)
-                at = end + length * _WIDTHS[content[at + 1]]
-            elif kind == ord("#"):
-                length, at = after_number(at + 1)
-                open_.append([0, length])
-            else:
-                open_.append([ord("]"), -1])
-        elif mark in b"SH":
-            length, at = after_number(at)
-            at += length
-        else:
-            at += _WIDTHS[mark]
-        if len(open_) > _MOST_NESTED:
-            raise KeyError(mark)
-    return at
+def _length_in_ubjson(content: bytes, at: int) -> tuple[int, int]:
+    """Return the length that stands at a position, and the position after it."""
+    if content[at] not in b"iUIlL":
+        raise KeyError(content[at])
+    end = at + 1 + _WIDTHS[content[at]]
+    value = int.from_bytes(content[at + 1 : end], "big", signed=content[at] != ord("U"))
+    if value < 0:
+        raise KeyError(value)
+    return value, end
 
 
 def read_booster(path: "str | Path | bytearray", host: str) -> Any:
@@ -167,10 +156,6 @@ def read_booster(path: "str | Path | bytearray", host: str) -> Any:
     path : str, Path or bytearray
         A bytearray holds what would be in the file.
     host : {"lightgbm", "xgboost"}
-
-    Returns
-    -------
-    lightgbm.Booster or xgboost.Booster
 
     Raises
     ------
@@ -224,10 +209,6 @@ def best_rounds(booster: Any) -> Any:
     XGBoost keeps them after early stopping. Its ranker leaves them out when it predicts, but
     ``Booster.predict``, ``inplace_predict``, SHAP values and other tools use them.
 
-    Parameters
-    ----------
-    booster : xgboost.Booster
-
     Returns
     -------
     xgboost.Booster
@@ -243,19 +224,17 @@ def best_rounds(booster: Any) -> Any:
     if best is None:
         return booster
     rounds = int(best) + 1
-    name = _booster_kind(booster)
+    name = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
     if name == "gblinear" or rounds >= booster.num_boosted_rounds():
         return booster
-    cats = "c" in (booster.feature_types or ())
-    whole = json.loads(booster.save_raw("json")) if cats or name == "dart" else {}
-    if name == "dart":
-        weights = whole["learner"]["gradient_booster"]["weight_drop"]
-        if any(weight != 1.0 for weight in weights):
-            raise ValueError(
-                f"DART has scaled the trees of the best round, {rounds}, in later rounds, so that "
-                "model is lost: train without early stopping, or with booster='gbtree'"
-            )
-    shorter = _with_categories(booster[:rounds], whole) if cats else booster[:rounds]
+    if name == "dart" and any(weight != 1.0 for weight in _boosted(booster)["weight_drop"]):
+        raise ValueError(
+            f"DART has scaled the trees of the best round, {rounds}, in later rounds, so that "
+            "model is lost: train without early stopping, or with booster='gbtree'"
+        )
+    shorter = booster[:rounds]
+    if "c" in (booster.feature_types or ()):
+        shorter = _with_categories(shorter, gbtree_of(_boosted(booster))["cats"])
     shorter.set_attr(**{key: booster.attr(key) for key in _BEST})
     return shorter
 
@@ -264,16 +243,7 @@ def to_continue(booster: Any) -> Any:
     """Return an XGBoost booster to continue: up to its best round, which it no longer names.
 
     A new training without early stopping would keep the name of that round, and the ranker would
-    predict without the new ones.
-
-    Parameters
-    ----------
-    booster : xgboost.Booster
-
-    Returns
-    -------
-    xgboost.Booster
-        The same object if it was not stopped early.
+    predict without the new ones. A booster that was not stopped early is returned as it is.
     """
     if booster.attr("best_iteration") is None:
         return booster
@@ -284,10 +254,6 @@ def to_continue(booster: Any) -> Any:
 
 def lightgbm_categories(booster: Any) -> dict[str, list[Any]] | None:
     """Return the values of the categories of pandas that a model of LightGBM was trained on.
-
-    Parameters
-    ----------
-    booster : lightgbm.Booster
 
     Returns
     -------
@@ -307,10 +273,6 @@ def lightgbm_categories(booster: Any) -> dict[str, list[Any]] | None:
 def xgboost_categories(booster: Any) -> dict[str, Any]:
     """Return the values of the categories that a model of XGBoost was trained on.
 
-    Parameters
-    ----------
-    booster : xgboost.Booster
-
     Returns
     -------
     dict of str to list of str or integer array
@@ -323,8 +285,7 @@ def xgboost_categories(booster: Any) -> dict[str, Any]:
     """
     if "c" not in (booster.feature_types or ()):
         return {}
-    kept = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]
-    kept = kept.get("gbtree", kept)["model"].get("cats", {}).get("enc", ())  # dart wraps a gbtree
+    kept = gbtree_of(_boosted(booster)).get("cats", {}).get("enc", ())
     names = booster.feature_names or [f"f{i}" for i in range(len(kept))]
     found: dict[str, Any] = {}
     for name, each in zip(names, kept, strict=False):
@@ -367,34 +328,39 @@ def check_stopping(params: Any) -> None:
 
 
 def outputs_of_xgboost(learner: dict[str, Any]) -> int:
-    """Return how many scores an XGBoost model has for each document.
-
-    Parameters
-    ----------
-    learner : dict
-        That of its JSON, or of its configuration.
-
-    Returns
-    -------
-    int
-    """
+    """Return how many scores for each document an XGBoost model has, by its JSON or its config."""
     params = learner["learner_model_param"]
     return max(int(params["num_class"]), int(params.get("num_target", 1)), 1)
 
 
-def _booster_kind(booster: Any) -> str:
-    name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
-    return name
+def booster_of(model: Any, host: str = "") -> Any:
+    """Return the booster of a model file of a host, or of a ranker; anything else as it is."""
+    if host and isinstance(model, str | Path):
+        return read_booster(model, host)
+    if hasattr(type(model), "booster_"):  # which a ranker that is not fitted refuses
+        return model.booster_
+    return model.get_booster() if hasattr(model, "get_booster") else model
 
 
-def _with_categories(shorter: Any, whole: dict[str, Any]) -> Any:
+def _boosted(booster: Any) -> dict[str, Any]:
+    """Return what an XGBoost booster has learnt, as JSON."""
+    whole = json.loads(bytes(booster.save_raw("json")))
+    boosted: dict[str, Any] = whole["learner"]["gradient_booster"]
+    return boosted
+
+
+def gbtree_of(boosted: dict[str, Any]) -> dict[str, Any]:
+    """Return the trees and what belongs to them; dart wraps a gbtree."""
+    model: dict[str, Any] = boosted.get("gbtree", boosted)["model"]
+    return model
+
+
+def _with_categories(shorter: Any, cats: dict[str, Any]) -> Any:
     """Return a slice of a booster with the words that XGBoost 3.2 drops in it."""
     import xgboost
 
-    first = json.loads(shorter.save_raw("json"))
-    kept, cut = (each["learner"]["gradient_booster"] for each in (whole, first))
-    kept, cut = (each.get("gbtree", each)["model"] for each in (kept, cut))  # dart wraps a gbtree
-    cut["cats"] = kept["cats"]
-    made = xgboost.Booster()
-    made.load_model(bytearray(json.dumps(first), "utf-8"))
-    return made
+    made = json.loads(shorter.save_raw("json"))
+    gbtree_of(made["learner"]["gradient_booster"])["cats"] = cats
+    whole = xgboost.Booster()
+    whole.load_model(bytearray(json.dumps(made), "utf-8"))
+    return whole

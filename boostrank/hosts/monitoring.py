@@ -66,23 +66,16 @@ def read_metrics(eval_metric: Any, default: Metric, cutoffs: Any = None) -> list
 
 def _cut(each: Any, cutoffs: Any) -> list[Metric]:
     """Return a metric, once for each cut-off if it takes one and has none."""
-    if cutoffs is not None and isinstance(each, str | Metric):
-        name = each if isinstance(each, str) else each.name
-        if METRICS.get(name) is not None and METRICS[name].cutoff in ("optional", "required"):
-            names = [f"{name}@{k}" for k in np.ravel(cutoffs)]
-            if isinstance(each, Metric):
-                return [replace(each, name=name) for name in names]
-            return [metric(name) for name in names]
-    return [each if isinstance(each, Metric) else metric(each)]
+    name = each.name if isinstance(each, Metric) else each
+    taken = METRICS.get(name) if cutoffs is not None and isinstance(name, str) else None
+    names = [name]
+    if taken is not None and taken.cutoff in ("optional", "required"):
+        names = [f"{name}@{k}" for k in np.ravel(cutoffs)]
+    return [replace(each, name=one) if isinstance(each, Metric) else metric(one) for one in names]
 
 
 def check_cutoffs(metrics: Sequence[Metric], cutoffs: Any) -> None:
     """Refuse cut-offs that none of the metrics has.
-
-    Parameters
-    ----------
-    metrics : sequence of Metric
-    cutoffs : int or sequence of int
 
     Raises
     ------
@@ -125,22 +118,16 @@ def check_names(metrics: Iterable[Metric], lightgbms: Any, cutoffs: Any) -> None
                 )
 
 
-def fresh(callbacks: Iterable[Any] | None) -> list[Any] | None:
+def fresh(callbacks: Iterable[Any] | None) -> list[Any]:
     """Return callbacks for one training, so that they start it as they were made.
-
-    Parameters
-    ----------
-    callbacks : iterable or None
 
     Returns
     -------
-    list or None
+    list
         Copies, which share what the callbacks hold: a list that one of them writes to is still the
         user's. Only those that stop a training early share nothing.
     """
-    if callbacks is None:
-        return None
     return [
         copy.deepcopy(each) if hasattr(each, "stopping_history") else copy.copy(each)
-        for each in callbacks
+        for each in callbacks or ()
     ]

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from boostrank.messages import warn
+
 # Each host's objective for the plain ranker: its predictions are the sum of the trees.
 LIGHTGBM, XGBOOST = "lambdarank", "rank:pairwise"
 
@@ -48,7 +50,8 @@ def xgboost_ranker(ranker: Any) -> Any:
     """Return a plain `xgboost.XGBRanker` with the same trees, which predicts the same.
 
     Its objective is ``rank:pairwise``, as in the model file. Fitting it again would train that
-    objective. It has no `eval_metric`: boostrank's metrics are not XGBoost's.
+    objective. It has no `eval_metric`: boostrank's metrics are not XGBoost's. After training on a
+    sparse matrix it needs sparse matrices, and a warning says so.
 
     Returns
     -------
@@ -61,6 +64,11 @@ def xgboost_ranker(ranker: Any) -> Any:
     """
     import xgboost
 
+    if ranker.sparse_ and ranker._rules.omitted_is_missing:
+        warn(
+            "the plain ranker must get sparse matrices only: it takes a zero of an array for 0, "
+            "but what the sparse matrix of training left out was missing"
+        )
     booster = ranker.get_booster().copy()
     params = {**ranker.get_params(), "objective": XGBOOST, "eval_metric": None}
     if params["base_score"] is None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from boostrank.hosts.model_files import booster_of
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_init_model
 from boostrank.objectives import Objective, Unbiased
@@ -84,11 +85,7 @@ def position_bias(model: Any) -> PositionBias:
     >>> bool(bias.propensity[0] == 1.0 > bias.propensity[3])
     True
     """
-    booster = model
-    if hasattr(model, "get_booster"):
-        booster = model.get_booster()
-    elif hasattr(model, "booster_"):
-        booster = model.booster_
+    booster = booster_of(model)
     kept = _kept(booster, _best(booster))
     if kept is None:
         raise ValueError(
@@ -252,31 +249,22 @@ class CorrectedRound:
 
 def _positions(objective: Unbiased, training: Training, shown: Any) -> tuple[Integers | None, bool]:
     """Return positions from 1 (None: the objective's), and whether LightGBM renumbered them."""
-    if objective.position is not None:  # even one worker may have sorted the rows
+    own = objective.position
+    if own is not None:  # even one worker may have sorted the rows
         training.refuse_workers("Unbiased(position=...)", "its positions")
-    if training.host == "xgboost":
-        if shown is not None and objective.position is not None:
-            raise ValueError(
-                "positions are given twice: by the objective, and as the DMatrix's "
-                "label_lower_bound; leave one out"
-            )
-        if shown is None:
-            return None, False
-        return check_whole("the DMatrix's label_lower_bound, of positions,", shown, 1), False
     rows, whole = training.fold
-    if whole is None:
-        return None, False
-    given = whole.get_position()
-    if given is not None and objective.position is not None:
+    given, where = shown, "the DMatrix's label_lower_bound"
+    if whole is not None:
+        given, where = whole.get_position(), "the Dataset's position"
+    if given is not None and own is not None:
         raise ValueError(
-            "positions are given twice: by the objective, and as the Dataset's position; "
-            "leave one out"
+            f"positions are given twice: by the objective, and as {where}; leave one out"
         )
+    if given is not None and whole is None:
+        return check_whole(f"{where}, of positions,", given, 1), False
     if given is not None:
         numbers = np.asarray(given, dtype=np.int64) + 1
         return (numbers if rows is None else numbers[rows]), True
-    if objective.position is not None and rows is not None:
-        values = objective.position.values
-        if len(values) == whole.num_data():
-            return values[rows], False
+    if own is not None and rows is not None and len(own.values) == whole.num_data():
+        return own.values[rows], False
     return None, False

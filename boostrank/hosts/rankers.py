@@ -5,6 +5,7 @@ A ranker extends the host's own: everything that is not defined here is the host
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,10 +152,6 @@ def read_rows(
     rules : HostRules, optional
         What the host takes for features. Default None: `X` is left to the ranker that gets it.
 
-    Returns
-    -------
-    Rows
-
     Raises
     ------
     TypeError, ValueError
@@ -245,39 +242,54 @@ def _pairs(eval_set: Any) -> list[tuple[Any, Any]]:
 
 
 def read_sets(
-    train: tuple[Any, Any, Any, Any, Any, Any],
+    ranker: Any,
+    train: tuple[Any, ...],
     evals: tuple[Any, ...],
     *,
     sort: bool,
-    domain: str,
-    rules: HostRules,
-    continued: Trained | None = None,
-) -> tuple[Rows, list[Rows]]:
-    """Check the training set and the evaluation sets of a ranker.
+    position: Any,
+    pairs: Any,
+    continued: Trained | None,
+) -> tuple[Rows, list[Rows], Callable[[Objective], Objective]]:
+    """Check what `fit` is given.
 
     Parameters
     ----------
+    ranker : estimator
     train : tuple
-        X, y, group, qid, weight and offset, as in `read_rows`.
+        X, y, group, qid, weight and offset, as in `read_rows`; y may be None if there are pairs.
     evals : tuple
         Pairs of X and y, then sequences of group, qid, weight and offset, or None.
-    sort, domain, rules
-        As in `read_rows`.
-    continued : Trained, optional
+    sort : bool
+    position, pairs : array_like or None
+        Of rows as they were passed to `fit`.
+    continued : Trained or None
         The features of a model that training continues.
 
     Returns
     -------
     Rows, list of Rows
+    callable
+        Gives an objective the positions or the pairs, in the order of the rows.
 
     Raises
     ------
     TypeError, ValueError
         As `read_rows`; for sequences of unequal lengths, and for evaluation sets with other
-        features.
+        features. Where an objective is given positions that it ignores, and as `Unbiased` and
+        `Preferences`.
     """
     X, y, group, qid, weight, offset = train
+    check_aligned("X", X, position=position)
+    if y is None:
+        if pairs is None and not isinstance(ranker.objective, Preferences):
+            raise ValueError(
+                "y is missing: pass the grade of each row of X, or preferences as pairs= to fit"
+            )
+        y = np.zeros(_n_rows(X))
+    domain, rules = objective_of(ranker).contract.labels, ranker._rules
     same: dict[str, Any] = {"sort": sort, "domain": domain, "rules": rules}
+    where = partial(_placed, position=position, pairs=pairs, qid=qid, sort=sort)
     rows = read_rows(X, y, group=group, qid=qid, weight=weight, offset=offset, **same)
     check_kept(rows.y, rows.group)
     if rows.weight is not None and not rows.weight.any():
@@ -294,7 +306,7 @@ def read_sets(
         for name, values in given.items():
             if values is not None:
                 raise ValueError(f"{name} of evaluation sets are given, but no eval_set")
-        return rows, []
+        return rows, [], where
     sets = _pairs(sets)
     for name, values in given.items():
         if values is not None and len(values) != len(sets):
@@ -313,22 +325,11 @@ def read_sets(
         else:
             read = read._replace(X=like_training(read.X, trained, rules), y=read.y.copy())
             evaluated.append(read)
-    return rows, evaluated
+    return rows, evaluated, where
 
 
 def set_objective(ranker: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Resolve ``objective__name=value`` among parameters to be set.
-
-    Parameters
-    ----------
-    ranker : estimator
-    params : dict
-
-    Returns
-    -------
-    dict
-        `params`, with a new `objective` in place of its parameters.
-    """
+    """Return parameters to be set, with a new `objective` for every ``objective__name=value``."""
     prefix = "objective__"
     nested = {
         key.removeprefix(prefix): value for key, value in params.items() if key.startswith(prefix)
@@ -370,86 +371,21 @@ def objective_of(ranker: Any) -> Objective:
     return with_gain_of(made, ranker.get_params(), ranker._rules.host.lower())
 
 
-def objective_for_fit(objective: Any, rounds: int, done: int) -> Objective:
-    """Return the objective of one training.
+def objective_for_fit(ranker: Any, rounds: int, done: int) -> Objective:
+    """Return a ranker's objective for so many rounds after those done.
 
-    Parameters
-    ----------
-    objective : str or Objective
-    rounds : int
-        To train now.
-    done : int
-        Rounds of the initial model.
-
-    Returns
-    -------
-    Objective
-        Its schedules end with the last round, counted from its `start_round` or from `done`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything that is neither an objective nor the name of one.
+    Its schedules end with the last round, counted from its `start_round` or from those done.
     """
-    made = _made(objective, {}, rounds)
-    total = rounds + (done if made.start_round is None else made.start_round - 1)
-    return stretched(made, total)
-
-
-def labels_for(X: Any, y: Any, objective: Any, pairs: Any) -> Any:
-    """Return the labels, or zeros if preferences replace them.
-
-    Parameters
-    ----------
-    X, y : array_like (n_docs, n_features), (n_docs,) or None
-    objective : str or Objective
-    pairs : array_like, data frame or None
-        As passed to `fit`.
-
-    Returns
-    -------
-    array_like (n_docs,)
-
-    Raises
-    ------
-    ValueError
-        If labels are missing and there are no pairs.
-    """
-    if y is not None:
-        return y
-    if pairs is None and not isinstance(objective, Preferences):
-        raise ValueError(
-            "y is missing: pass the grade of each row of X, or preferences as pairs= to fit"
-        )
-    return np.zeros(_n_rows(X))
+    made = objective_of(ranker)
+    return stretched(made, rounds + (done if made.start_round is None else made.start_round - 1))
 
 
 def _n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: bool) -> Objective:
-    """Return the objective of one training with the positions or pairs that `fit` was given.
-
-    Parameters
-    ----------
-    objective : Objective
-    position : array_like of integers (n_docs,) or None
-        In the order of the rows that were passed to `fit`.
-    pairs : array_like, data frame or None
-        Of rows as they were passed to `fit`.
-    qid, sort
-        As in `read_rows`.
-
-    Returns
-    -------
-    Objective
-
-    Raises
-    ------
-    TypeError, ValueError
-        For positions with an objective that ignores them, and as `Unbiased`; as `Preferences`.
-    """
+def _placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: bool) -> Objective:
+    """Return the objective of one training with the positions or pairs that `fit` was given."""
     if pairs is not None:
         if position is not None:
             raise ValueError("position and pairs do not go together: pairs are not clicks")
@@ -469,20 +405,24 @@ def placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: b
 def _sorted(objective: Objective, qid: Any) -> Objective:
     """Return the objective with what it holds per row reordered like the rows: by query."""
     order = np.argsort(qid, kind="stable")
-    changes: dict[str, Any] = {}
-    for field in fields(objective):
-        value = getattr(objective, field.name)
-        if isinstance(value, Pairs):
-            value.check(qid)
-            changes[field.name] = value.in_order(order)
-        elif isinstance(value, Positions) and len(value.values) == len(qid):
-            changes[field.name] = value.values[order]
-    if isinstance(objective, Several):
-        changes["labels"] = {
-            name: own.values[order] if len(own.values) == len(qid) else own
-            for name, own in objective.labels
-        }
-    return _changed(objective, changes, lambda child: _sorted(child, qid))
+
+    def changes(own: Objective) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for field in fields(own):
+            value = getattr(own, field.name)
+            if isinstance(value, Pairs):
+                value.check(qid)
+                found[field.name] = value.in_order(order)
+            elif isinstance(value, Positions) and len(value.values) == len(qid):
+                found[field.name] = value.values[order]
+        if isinstance(own, Several):
+            found["labels"] = {
+                name: each.values[order] if len(each.values) == len(qid) else each
+                for name, each in own.labels
+            }
+        return found
+
+    return _changed(objective, changes)
 
 
 def check_unbound(objective: Any, who: str, cure: str) -> None:
@@ -523,25 +463,26 @@ def _held_of_rows(objective: Any) -> str:
 
 def stretched(objective: Objective, total: int) -> Objective:
     """Return the objective with all its schedules ending with round `total`."""
-    changes: dict[str, Any] = {}
-    for field in fields(objective):
-        value = getattr(objective, field.name)
-        if field.name == "total_rounds":
-            changes[field.name] = total
-        elif isinstance(value, Schedule):
-            changes[field.name] = replace(value, total_rounds=total)
-    return _changed(objective, changes, lambda child: stretched(child, total))
+
+    def changes(own: Objective) -> dict[str, Any]:
+        values = {field.name: getattr(own, field.name) for field in fields(own)}
+        return {
+            name: total if name == "total_rounds" else replace(value, total_rounds=total)
+            for name, value in values.items()
+            if name == "total_rounds" or isinstance(value, Schedule)
+        }
+
+    return _changed(objective, changes)
 
 
-def _changed(
-    objective: Objective, changes: dict[str, Any], of_child: Callable[[Objective], Objective]
-) -> Objective:
-    """Return the objective with changed parameters and changed children."""
+def _changed(objective: Objective, changes_of: Callable[[Objective], dict[str, Any]]) -> Objective:
+    """Return the objective with changed parameters, its own and those of all inside it."""
+    changes = changes_of(objective)
     if changes:
         objective = objective.replace(**changes)
     if not isinstance(objective, Composite):
         return objective
-    children = {name: of_child(child) for name, child in objective.children().items()}
+    children = {name: _changed(child, changes_of) for name, child in objective.children().items()}
     return objective if children == objective.children() else objective.with_children(children)
 
 

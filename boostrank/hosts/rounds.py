@@ -9,7 +9,7 @@ neither says how many rounds it already has, but its Booster does.
 import weakref
 
 from boostrank.hosts.data import check_lightgbm, settle_dart
-from boostrank.hosts.ignored import warn_of_lightgbms, warn_of_xgboosts
+from boostrank.hosts.ignored import warn_of_ignored
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import (
     lightgbms_update,
@@ -20,17 +20,9 @@ from boostrank.objectives import Objective
 
 
 def of_lightgbm(objective: Objective, training: Training) -> int:
-    """Return the round that LightGBM's Booster asks for, and check its training.
+    """Return the round, from 1, that LightGBM's Booster asks for, and check its training.
 
-    Parameters
-    ----------
-    objective : Objective
-    training : Training
-
-    Returns
-    -------
-    int
-        From 1. Without a Booster, which is no training, it is always the first.
+    Without a Booster, which is no training, it is always the first.
 
     Raises
     ------
@@ -45,7 +37,7 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
     def check() -> None:
         check_lightgbm(booster, objective)
         settle_dart(booster)
-        warn_of_lightgbms(booster.params, objective)
+        warn_of_ignored(objective, training)
 
     # The Booster outlives its data, which must not stay in memory for the sake of a key.
     training.once(("checked", objective, weakref.ref(booster.train_set)), check)
@@ -59,41 +51,32 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
 
 
 def lightgbm_done(objective: Objective, training: Training) -> None:
-    """Count a round of LightGBM, whose gradients are complete.
-
-    Parameters
-    ----------
-    objective : Objective
-    training : Training
-        For which `of_lightgbm` returned the round.
-    """
+    """Count the round that `of_lightgbm` returned, whose gradients are complete."""
     if training.booster is not None:
         done, _ = training.known["rounds", objective]
         training.known["rounds", objective] = done + 1, lightgbms_update(training.booster)
 
 
-def of_xgboost(objective: Objective, iteration: int, training: Training) -> int:
-    """Return the round of an iteration, which starts at 0 in every training.
+def of_xgboost(objective: Objective, iteration: int | None, training: Training) -> int:
+    """Return the round, from 1, of an iteration, which starts at 0 in every training.
 
-    Parameters
-    ----------
-    objective : Objective
-    iteration : int
-    training : Training
-
-    Returns
-    -------
-    int
-        From 1.
+    XGBoost passes the iteration to classes that are registered with it. The first call without it
+    registers ours, so that importing boostrank or making an objective changes nothing in XGBoost. A
+    call without the iteration (None) therefore comes either from XGBoost in its first iteration, or
+    from a function around the objective.
 
     Raises
     ------
     ValueError
-        If the schedule has no round left.
+        If the schedule has no round left; for a function around an objective that needs the round.
     """
+    if iteration is None:
+        _check_direct(objective)
+        register_with_xgboost()
+    iteration = int(iteration or 0)
     booster = training.booster
     if booster is not None:
-        training.once("warned of parameters", lambda: warn_of_xgboosts(booster, objective))
+        training.once("warned of parameters", lambda: warn_of_ignored(objective, training))
     if objective.start_round is not None:
         return objective.start_round + iteration
     if booster is None:
@@ -102,29 +85,8 @@ def of_xgboost(objective: Objective, iteration: int, training: Training) -> int:
     return 1 + (_continued(objective, done) if iteration == 0 else done)
 
 
-def of_xgboost_untold(objective: Objective, training: Training) -> int:
-    """Return the round of a call without the iteration.
-
-    XGBoost passes the iteration to classes that are registered with it. The first such call
-    registers ours, so that importing boostrank or making an objective changes nothing in XGBoost. A
-    call without the iteration therefore comes either from XGBoost in its first iteration, or from a
-    function around the objective.
-
-    Parameters
-    ----------
-    objective : Objective
-    training : Training
-
-    Returns
-    -------
-    int
-        From 1.
-
-    Raises
-    ------
-    ValueError
-        For a function around an objective that needs the round; as `of_xgboost`.
-    """
+def _check_direct(objective: Objective) -> None:
+    """Refuse a function around an objective that needs the round."""
     needs = {
         "follows a schedule": objective.scheduled,
         "samples queries in every round": objective.query_fraction < 1.0,
@@ -138,8 +100,6 @@ def of_xgboost_untold(objective: Objective, training: Training) -> int:
             "the iteration only to the objective itself. Pass obj=objective, not a function around "
             "it (or call objective(iteration, preds, dmatrix) in it), with xgboost >= 3.2"
         )
-    register_with_xgboost()
-    return of_xgboost(objective, 0, training)
 
 
 def _continued(objective: Objective, done: int) -> int:

@@ -21,17 +21,10 @@ _WEIGHTS = ("tau", "schedule")
 
 
 def first_stop(objective: Any) -> int:
-    """Return the first round that may be the best one.
+    """Return the first round, from 1, that may be the best one.
 
-    Parameters
-    ----------
-    objective : Objective or str
-
-    Returns
-    -------
-    int
-        From 1: the round in which the first part of a fading mixture, also of one inside another
-        objective, has half the weight. 1 for all other objectives and for the hosts' own.
+    It is the round in which the first part of a fading mixture, also of one inside another
+    objective, has half the weight. 1 for all other objectives and for the hosts' own.
     """
     schedules = objective._schedules() if isinstance(objective, Objective) else {}
     fading = (tau for key, tau in schedules.items() if key.rpartition(".")[2] in _WEIGHTS)
@@ -90,19 +83,19 @@ class _WaitingLightGBM:
 
 
 def waiting_lightgbm(
-    callbacks: Sequence[Callable[..., Any]] | None, objective: Any
-) -> list[Callable[..., Any]] | None:
+    callbacks: Sequence[Callable[..., Any]], objective: Any
+) -> list[Callable[..., Any]]:
     """Return LightGBM's callbacks, of which early stopping waits for `first_stop`."""
     import lightgbm
 
-    start = first_stop(objective)
-    if start == 1 or callbacks is None:
-        return None if callbacks is None else list(callbacks)
-    kind = type(lightgbm.early_stopping(1, verbose=False))
-    return [_WaitingLightGBM(one, start) if isinstance(one, kind) else one for one in callbacks]
+    start, kind = first_stop(objective), type(lightgbm.early_stopping(1, verbose=False))
+    return [
+        _WaitingLightGBM(one, start) if start > 1 and isinstance(one, kind) else one
+        for one in callbacks
+    ]
 
 
-def waiting_xgboost(callbacks: Sequence[Any] | None, objective: Any) -> list[Any]:
+def waiting_xgboost(callbacks: Sequence[Any], objective: Any) -> list[Any]:
     """Return XGBoost's callbacks, of which early stopping waits for `first_stop`."""
     import xgboost
 
@@ -120,4 +113,4 @@ def waiting_xgboost(callbacks: Sequence[Any] | None, objective: Any) -> list[Any
         return stopping
 
     kind = xgboost.callback.EarlyStopping
-    return [wait(one) if start > 1 and isinstance(one, kind) else one for one in callbacks or ()]
+    return [wait(one) if start > 1 and isinstance(one, kind) else one for one in callbacks]

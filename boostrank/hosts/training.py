@@ -1,7 +1,8 @@
 """The training that asks for gradients: its host and its workers, and what holds for all rounds."""
 
+import json
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from boostrank.hosts.collective import workers_of
-from boostrank.hosts.data import Host, rows_of_fold, whole_of
+from boostrank.hosts.data import Host, fold_of
 from boostrank.hosts.undocumented import training_booster, xgboost_cross_validates
 from boostrank.objectives.validation import Floats, Integers
 from boostrank.objectives.view import Subset, View
@@ -41,6 +42,14 @@ class Training:
         return training_booster(self.host)
 
     @property
+    def params(self) -> Mapping[str, Any]:
+        """The parameters of the Booster; of XGBoost's, those that only its ranking losses read."""
+        if self.host == "lightgbm":
+            return dict(self.booster.params)
+        config = json.loads(self.booster.save_config())["learner"]["objective"]
+        return dict(config.get("lambdarank_param", {}))
+
+    @property
     def known(self) -> dict[Hashable, Any]:
         """What has been found out about the training of the Booster, of which there must be one."""
         return _known.setdefault(self.booster, {})
@@ -64,9 +73,14 @@ class Training:
         data = getattr(self.booster, "train_set", None)
         if data is None:
             return None, None
-        # The Booster outlives its data, so only the rows are kept.
-        rows = self.once(("rows", weakref.ref(data)), lambda: rows_of_fold(data))
-        return rows, whole_of(data)
+        own = weakref.ref(data)  # the Booster outlives its data
+
+        def find() -> tuple[Integers | None, Any]:
+            rows, whole = fold_of(data)
+            return rows, weakref.ref(whole)
+
+        rows, whole = self.once(("fold", own), find)
+        return rows, whole()
 
     @property
     def is_distributed(self) -> bool:
@@ -99,10 +113,6 @@ class Training:
         ----------
         numbers : sequence of float
             Equally many on each worker.
-
-        Returns
-        -------
-        float64 array (len(numbers),)
         """
         values = np.array(numbers, dtype=np.float64)
         return self._workers.mean(values) if self._workers else values

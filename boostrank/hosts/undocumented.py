@@ -55,11 +55,6 @@ XGBoost
   test_xgboosts_cv_is_refused.
 - ``XGBRanker._Booster`` and ``XGBRanker.evals_result_`` may be set (`boostrank.xgboost`, `plain`).
   Without: a fitted ranker cannot predict. Test: tests/test_estimators.py, all of it.
-
-- ``xgboost.core._LIB``, the library, and ``DMatrix.handle`` (`xgboost_field`). The two functions of
-  the library that are called belong to XGBoost's documented C API. Without: the documented getters
-  are called, each of which takes as long as a thousand documents.
-  Test: test_xgboosts_fields_are_read_where_they_lie.
 - ``cats``, the names of categories in a model as JSON (`boostrank.hosts.model_files`). Without: a
   model that was stopped early loses them. Test: that of LightGBM's categories.
 
@@ -91,7 +86,6 @@ Numba
   test_loops_over_disjoint_arrays_do_not_ask_whether_they_overlap.
 """
 
-import ctypes
 import inspect
 import sys
 import traceback
@@ -100,7 +94,6 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from boostrank.objectives import Objective
 
@@ -132,39 +125,19 @@ def training_booster(host: str) -> Any:
 
     An objective is passed only the data, and LightGBM's data need not hold the parameters of the
     training. So the Booster is looked for among the callers.
-
-    Parameters
-    ----------
-    host : {"lightgbm", "xgboost"}
-
-    Returns
-    -------
-    lightgbm.Booster, xgboost.Booster or None
     """
     return _self(_methods_of(host, "Booster"))
 
 
 def xgboost_callbacks() -> Any:
-    """Return the ``CallbackContainer`` of XGBoost that is asking for metrics, or None.
-
-    Returns
-    -------
-    xgboost.callback.CallbackContainer or None
-    """
+    """Return the ``CallbackContainer`` of XGBoost that is asking for metrics, or None."""
     return _self(_methods_of("xgboost.callback", "CallbackContainer"))
 
 
 def lightgbms_update(booster: Any) -> Any:
-    """Return an object that is another one once the Booster has used the gradients of an update.
+    """Return an object that is another one once the Booster has used an update's gradients.
 
-    Parameters
-    ----------
-    booster : lightgbm.Booster or None
-
-    Returns
-    -------
-    object or None
-        None: not known.
+    None: not known.
     """
     return getattr(booster, "_Booster__is_predicted_cur_iter", None)
 
@@ -188,12 +161,7 @@ def lightgbms_parameters() -> frozenset[str]:
 
 
 def lightgbms_init_model() -> Any:
-    """Return the Booster that a LightGBM training continues, or None.
-
-    Returns
-    -------
-    lightgbm.Booster or None
-    """
+    """Return the Booster that a LightGBM training continues, or None."""
     engine = sys.modules.get("lightgbm.engine")
     for frame in _callers():
         if engine is not None and frame.f_code is engine.train.__code__:
@@ -202,77 +170,14 @@ def lightgbms_init_model() -> Any:
     return None
 
 
-class _Memory:
-    """Numbers of a DMatrix, which stays alive as long as an array of them."""
-
-    def __init__(self, matrix: Any, address: int, length: int, dtype: Any) -> None:
-        self.matrix = matrix
-        self.__array_interface__ = {
-            "data": (address, False),
-            "shape": (length,),
-            "typestr": np.dtype(dtype).str,
-            "version": 3,
-        }
-
-
-def xgboost_field(matrix: Any, name: str) -> npt.NDArray[Any]:
-    """Return a field of a DMatrix as it is now.
-
-    Parameters
-    ----------
-    matrix : xgboost.DMatrix
-    name : {"label", "weight", "label_lower_bound", "group_ptr"}
-
-    Returns
-    -------
-    float32 array, or uint32 array of ``group_ptr``
-        Perhaps XGBoost's own memory: read it before anything changes the DMatrix.
-    """
-    core = sys.modules.get("xgboost.core")
-    whole = name == "group_ptr"
-    # Other classes may override the getters, so for them the getters are called.
-    if core is not None and type(matrix).__module__ == core.__name__:
-        length, address = ctypes.c_uint64(), ctypes.c_void_p()
-        try:
-            library, handle = core._LIB, matrix.handle
-            read = library.XGDMatrixGetUIntInfo if whole else library.XGDMatrixGetFloatInfo
-        except AttributeError:
-            read = None
-        if read is not None:
-            into = ctypes.byref(length), ctypes.byref(address)
-            failed = read(handle, name.encode(), *into)
-            dtype = np.uint32 if whole else np.float32
-            if not failed and length.value and address.value:
-                return np.asarray(_Memory(matrix, address.value, length.value, dtype))
-            if not failed:
-                return np.empty(0, dtype)
-    found: npt.NDArray[Any]
-    found = matrix.get_uint_info(name) if whole else matrix.get_float_info(name)
-    return found
-
-
 def xgboost_calls_directly(objective: Objective) -> bool:
-    """Tell whether XGBoost itself calls the objective, rather than a function around it.
-
-    Parameters
-    ----------
-    objective : Objective
-
-    Returns
-    -------
-    bool
-    """
+    """Tell whether XGBoost itself calls the objective, rather than a function around it."""
     methods = _methods_of("xgboost", "Booster")
     return any(frame.f_locals.get("fobj") is objective for frame in methods)
 
 
 def xgboost_cross_validates() -> bool:
-    """Tell whether ``xgboost.cv`` is among the callers.
-
-    Returns
-    -------
-    bool
-    """
+    """Tell whether ``xgboost.cv`` is among the callers."""
     return any(
         frame.f_code.co_name == "cv" and frame.f_globals.get("__name__") == "xgboost.training"
         for frame in _callers()

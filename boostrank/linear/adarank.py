@@ -7,7 +7,6 @@ Source
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -143,19 +142,13 @@ class AdaRank(BatchRanker):
         self.max_iter = max_iter
         self.repeat = repeat
 
-    def _checked_parameters(self) -> dict[str, Any]:
+    def _fit(self, data: RankingData, validation: RankingData | None) -> None:
         SLAM(measure=self.measure)  # takes the same metrics, refuses all others
-        return {
-            "max_iter": check_count("max_iter", self.max_iter),
-            "repeat": check_flag("repeat", self.repeat),
-        }
-
-    def _fit(
-        self, data: RankingData, validation: RankingData | None, *, max_iter: int, repeat: bool
-    ) -> None:
+        rounds = boost(data, self.measure, check_flag("repeat", self.repeat))
+        max_iter = check_count("max_iter", self.max_iter)
         goodness = goodness_on(data if validation is None else validation, self.measure)
         self.coef_, self.n_iter_, best = np.zeros(data.X.shape[1]), 0, -np.inf
-        for t, w in enumerate(islice(boost(data, self.measure, repeat), max_iter), start=1):
+        for t, w in enumerate(islice(rounds, max_iter), start=1):
             value = goodness(w)
             if value > best:
                 self.coef_, self.n_iter_, best = w, t, value

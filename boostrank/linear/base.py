@@ -109,12 +109,8 @@ class BatchRanker(LinearRanker, ABC):
     """A linear ranker that learns from all queries at once."""
 
     @abstractmethod
-    def _checked_parameters(self) -> dict[str, Any]:
-        """Return what `_fit` takes in addition to data."""
-
-    @abstractmethod
-    def _fit(self, *data: Any, **parameters: Any) -> None:
-        """Set the attributes from training queries, and validation queries or None."""
+    def _fit(self, data: RankingData, validation: RankingData | None) -> None:
+        """Check the parameters, and set the attributes that are learnt."""
 
     def fit(
         self,
@@ -154,10 +150,8 @@ class BatchRanker(LinearRanker, ABC):
         TypeError, ValueError
             For parameters or data of the wrong type or range; the message names the argument.
         """
-        parameters = self._checked_parameters()
         data = self._read(X, y, group, qid, reset=True)
-        validation = self._read_validation(eval_set, eval_group, eval_qid)
-        self._fit(data, validation, **parameters)
+        self._fit(data, self._read_validation(eval_set, eval_group, eval_qid))
         return self
 
 

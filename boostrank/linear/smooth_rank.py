@@ -6,7 +6,7 @@ Source
 """
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize
@@ -22,13 +22,6 @@ from boostrank.objectives.validation import (
     check_cutoff,
     check_positive,
 )
-
-
-def _smooth(measure: str, k: int | None, sigma: float | Schedule) -> SmoothNDCG | SmoothAP:
-    """Return the loss. Its Hessian is not used, and a constant one costs nothing."""
-    if measure == "ndcg":
-        return SmoothNDCG(k=k, sigma=sigma, hessian="constant")
-    return SmoothAP(sigma=sigma, hessian="constant")
 
 
 def anneal(
@@ -190,43 +183,25 @@ class SmoothRank(BatchRanker):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _checked_parameters(self) -> dict[str, Any]:
+    def _fit(self, data: RankingData, validation: RankingData | None) -> None:
         measure = check_choice("measure", self.measure, ("ndcg", "ap"))
         k = check_cutoff("k", self.k)
         lambdas = check_grid("reg_lambda", self.reg_lambda)
         ridges = check_grid("ridge", self.ridge)
-        options = {
-            "max_iter": check_count("max_iter", self.max_iter),
-            "tol": check_positive("tol", self.tol),
-        }
-        return {
-            "objective": _smooth(measure, k, self.sigma),
-            "lambdas": lambdas,
-            "ridges": ridges,
-            "options": options,
-        }
-
-    def _fit(
-        self,
-        data: RankingData,
-        validation: RankingData | None,
-        *,
-        objective: SmoothNDCG | SmoothAP,
-        lambdas: list[float],
-        ridges: list[float],
-        options: dict[str, Any],
-    ) -> None:
+        max_iter, tol = check_count("max_iter", self.max_iter), check_positive("tol", self.tol)
+        # Its Hessian is not used, and a constant one costs nothing.
+        objective: SmoothNDCG | SmoothAP = SmoothAP(sigma=self.sigma, hessian="constant")
+        if measure == "ndcg":
+            objective = SmoothNDCG(k=k, sigma=self.sigma, hessian="constant")
         several = len(lambdas) > 1 or len(ridges) > 1
         many = "reg_lambda=10.0 ** np.arange(-6, 4)"
         check_validation("reg_lambda or ridge", several, validation, many)
-        at_k = "ndcg" if self.k is None else f"ndcg@{self.k}"
-        goodness = goodness_on(validation, "map" if self.measure == "ap" else at_k)
+        at_k = "ndcg" if k is None else f"ndcg@{k}"
+        goodness = goodness_on(validation, "map" if measure == "ap" else at_k)
         starts = [(ridge, _regression(data, ridge)) for ridge in ridges]
         self.ridge_, start = max(starts, key=lambda pair: goodness(pair[1]))
-        paths = [
-            (reg_lambda, anneal(objective, data, start, start, reg_lambda=reg_lambda, **options))
-            for reg_lambda in lambdas
-        ]
+        fit = partial(anneal, objective, data, start, start, max_iter=max_iter, tol=tol)
+        paths = [(reg_lambda, fit(reg_lambda=reg_lambda)) for reg_lambda in lambdas]
         self.reg_lambda_, self.coef_ = max(paths, key=lambda pair: goodness(pair[1]))
         self.start_coef_ = start
 

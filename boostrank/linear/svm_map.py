@@ -22,7 +22,6 @@ Definition
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -293,22 +292,9 @@ class SVMMAP(BatchRanker):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _checked_parameters(self) -> dict[str, Any]:
-        return {
-            "grid": check_grid("C", self.C),
-            "tol": check_positive("tol", self.tol),
-            "max_iter": check_count("max_iter", self.max_iter),
-        }
-
-    def _fit(
-        self,
-        data: RankingData,
-        validation: RankingData | None,
-        *,
-        grid: list[float],
-        tol: float,
-        max_iter: int,
-    ) -> None:
+    def _fit(self, data: RankingData, validation: RankingData | None) -> None:
+        grid = check_grid("C", self.C)
+        tol, max_iter = check_positive("tol", self.tol), check_count("max_iter", self.max_iter)
         check_validation("C", len(grid) > 1, validation, "C=10.0 ** np.arange(-2, 5)")
         goodness = goodness_on(validation, "map")
         fits = [(C, *cutting_planes(data, C, tol=tol, max_iter=max_iter)) for C in grid]
