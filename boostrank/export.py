@@ -71,7 +71,7 @@ def export(
     -----
     UserWarning
         For RankLib, if missing values take another way than 0, and the model does not show whether
-        there were any in training.
+        there were any in training. For XGBoost, if training was on a sparse matrix.
 
     Examples
     --------

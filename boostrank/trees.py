@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.model_files import MISSING, booster_of, gbtree_of, outputs_of_xgboost
+from boostrank.hosts.model_files import MISSING, SPARSE, booster_of, gbtree_of, outputs_of_xgboost
 from boostrank.lab.models import load_model
-from boostrank.messages import few
+from boostrank.messages import few, warn
 from boostrank.objectives.validation import Integers
 
 Singles = npt.NDArray[np.float32]
@@ -225,6 +225,11 @@ def _read_xgboost(booster: Any) -> Forest:
         raise ValueError(
             f"the model takes {booster.attr(MISSING)} for a missing value, which no engine does; "
             "train with NaN instead"
+        )
+    if booster.attr(SPARSE) == "1":
+        warn(
+            "the model was trained on a sparse matrix, whose zeros were missing: an engine that "
+            "sends a 0 gets another score; send no value for it, or train on an array"
         )
     names = list(booster.feature_names or ())
     own = bool(names)

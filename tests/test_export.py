@@ -370,6 +370,8 @@ def test_a_plain_ranker_takes_zeros_of_arrays_for_zeros():
         plain = ranker.to_host()
     np.testing.assert_array_equal(plain.predict(sparse), ranker.predict(sparse))
     assert not np.array_equal(plain.predict(X), ranker.predict(sparse))
+    with pytest.warns(UserWarning, match="sends a 0 gets another score"):
+        boostrank.export(ranker, "opensearch")
     for params, matrix in (({"missing": 0.0}, sparse), ({}, X)):  # one kind of zeros, no warning
         ranker = XGBRanker(n_estimators=5, **params).fit(matrix, y, group=GROUP)
         plain = ranker.to_host()
