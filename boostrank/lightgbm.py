@@ -186,7 +186,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
             One entry for each evaluation set. If it is the very objects `X` and `y`, those that
             are not given are the training's, as in LightGBM.
         eval_metric : str, Metric or sequence of them, optional
-            Boostrank's metrics. Default, unless `metric` is given: NDCG at each `eval_at`, or 10.
+            Boostrank's metrics. A name counts labels as the objective does. Default, unless
+            `metric` is given: NDCG at each `eval_at`, or 10.
         eval_at : int or sequence of int, optional
             Cut-offs of each metric in `eval_metric` that has none: "ndcg" with 5 is "ndcg@5".
         callbacks : list, optional
@@ -263,7 +264,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             return []
         default = rankers.default_metric(rankers.objective_of(self), labels)
         if eval_metric is None and cutoffs is not None:
-            eval_metric = Metric("ndcg", gain=default.gain)
+            eval_metric = "ndcg"
         metrics = monitoring.read_metrics(eval_metric, default, cutoffs)
         if alone and eval_at is not None:
             monitoring.check_cutoffs(metrics, eval_at)

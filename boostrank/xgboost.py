@@ -108,8 +108,9 @@ class XGBRanker(xgboost.XGBRanker):
     **kwargs
         Every other parameter of `xgboost.XGBRanker`: `n_estimators`, `max_depth`, `callbacks`, ...
         Each training copies the callbacks.
-        `eval_metric` is one or several of boostrank's metrics, by default NDCG@10;
-        `early_stopping_rounds` uses the last of them on the last evaluation set.
+        `eval_metric` is one or several of boostrank's metrics, by default NDCG@10; a name counts
+        labels as the objective does. `early_stopping_rounds` uses the last of them on the last
+        evaluation set.
         `base_score` is 0 by default.
 
     Examples
