@@ -219,6 +219,11 @@ class LGBMRanker(lightgbm.LGBMRanker):
         self._check_params()
         y = rankers.labels_for(X, y, self.objective, pairs)
         start = _booster(init_model)
+        if start is not None and (init_score is not None or eval_init_score is not None):
+            raise ValueError(
+                "init_score has no effect with init_model: LightGBM starts from the predictions of "
+                "that model instead; leave one out"
+            )
         train, evals = rankers.read_sets(
             (X, y, group, qid, sample_weight, init_score),
             _evaluation_sets(

@@ -324,6 +324,25 @@ def test_continued_training_starts_from_zero_again(data):
     # boostrank's continue: tests/test_entry_points.py, the rows "continued".
 
 
+def test_continued_training_drops_start_scores(data):
+    first = lgb.train({**LIGHTGBM, "objective": boostrank.RankNet()}, dataset(data), ROUNDS)
+    start = np.linspace(-3.0, 3.0, len(data.y))
+    naive, moved = (
+        lgb.train(
+            {**LIGHTGBM, "objective": lambda preds, own: (preds - own.get_label(), 0 * preds + 1)},
+            lgb.Dataset(data.X, data.y, group=data.group, init_score=scores),
+            ROUNDS,
+            init_model=first,
+        )
+        for scores in (None, start)
+    )
+    assert trees(naive) == trees(moved)
+    rows = {"qid": data.qid, "eval_set": [(data.X[:], data.y)], "eval_qid": [data.qid]}
+    for given in ({"init_score": start}, {"eval_init_score": [start]}):
+        with pytest.raises(ValueError, match="init_score has no effect with init_model"):
+            LGBMRanker(verbosity=-1).fit(data.X, data.y, init_model=first, **rows, **given)
+
+
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_a_schedule_that_was_over_before(data, host):
     """Whether it should stay at its end or start again cannot be guessed."""
