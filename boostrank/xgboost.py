@@ -380,8 +380,9 @@ class XGBRanker(xgboost.XGBRanker):
         Columns of a frame are found by the names that they had in training; an array has them in
         the order of training.
         """
-        X = self._read(X)
         start = kwargs.get("base_margin")
+        check_aligned("X", X, base_margin=start)
+        X = self._read(X)
         if start is not None:
             kwargs["base_margin"] = rankers.check_start("base_margin", start, X.shape[0])
         if self.__sklearn_is_fitted__():

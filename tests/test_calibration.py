@@ -249,6 +249,8 @@ def test_calibrators_refuse_bad_input(kind):
     ):
         with pytest.raises(ValueError, match=message):
             kind().fit(np.array(scores, float), np.array(y, float))
+    with pytest.raises(ValueError, match="y has the rows of scores in another order"):
+        kind().fit(pd.Series([0.0, 1.0], ["a", "b"]), pd.Series([1, 0], ["b", "a"]))
     with pytest.raises(ValueError, match=r"^top must be a positive"):
         kind(top=0.0).fit([0.0], [0])
 

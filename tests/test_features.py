@@ -243,6 +243,9 @@ def test_rows_in_another_order_are_refused(host, data):
         rows = {"qid": data.qid, name: pd.Series(data.qid, names)[::-1]}
         with pytest.raises(ValueError, match=f"{name} has the rows of X in another order"):
             make(host).fit(table, data.y, **rows)
+    if host == "xgboost":
+        with pytest.raises(ValueError, match="base_margin has the rows of X in another order"):
+            expected.predict(table, base_margin=y[::-1])
     # Rows that are only numbered may have been numbered again.
     numbered = y.reset_index(drop=True)
     fitted = make(host).fit(table.sample(frac=1, random_state=0), numbered, qid=data.qid)

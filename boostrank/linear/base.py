@@ -64,6 +64,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
             return None
         if not isinstance(eval_set, tuple) or len(eval_set) != 2:
             raise TypeError(f"eval_set must be a pair (X, y), got {type(eval_set).__name__}")
+        check_aligned("X", eval_set[0], y=eval_set[1], eval_qid=qid)
         X, y = validate_data(self, *eval_set, reset=False, dtype=np.float64, y_numeric=True)
         data = _ranking(X, y, group, qid, prefix="eval_")
         if not (data.y > 0.0).any():
