@@ -22,7 +22,7 @@ from boostrank.hosts.features import (
     read_features,
     trained_on,
 )
-from boostrank.hosts.ignored import EVAL_AT, OTHER_NAMES, cutoffs_are_reported
+from boostrank.hosts.ignored import EVAL_AT, OTHER_NAMES, check_known, cutoffs_are_reported
 from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import lightgbm_categories, read_booster
 from boostrank.hosts.stopping import (
@@ -214,7 +214,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         TypeError, ValueError
             For an unknown objective or metric, bad labels or weights, both or neither of `group`
             and `qid`, a query split in two, ``bagging_by_query``, or a parameter by a name that
-            LightGBM would ignore, such as ``eta`` for ``learning_rate``.
+            LightGBM would ignore: ``eta`` for ``learning_rate``, or one that it does not know.
         """
         self._check_params()
         y = rankers.labels_for(X, y, self.objective, pairs)
@@ -254,6 +254,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 "eval_metric must be passed to fit, not to LGBMRanker; got "
                 f"{params['eval_metric']!r}"
             )
+        check_known(params.keys() - {"class_weight", "importance_type"})  # of estimators alone
 
     # LightGBM sets an attribute `_name` that exists for each parameter `name`, such as `metrics`.
     def _metrics_of_fit(

@@ -366,6 +366,7 @@ def test_no_other_name_is_ignored_by_lightgbm(data):
         ({"eta": 0.5}, "eta must be given as learning_rate, got 0.5"),
         ({"max_leaves": 7}, "max_leaves must be given as num_leaves, got 7"),
         ({"loss": "lambdarank"}, "loss must be given as objective, got 'lambdarank'"),
+        ({"num_leafs": 7}, "unknown parameter of lightgbm 'num_leafs'; did you mean 'num_leaf"),
         ({"eval_metric": "map"}, "eval_metric must be passed to fit, not to LGBMRanker; got 'map'"),
     ],
 )
