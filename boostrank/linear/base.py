@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from boostrank.messages import needs
+from boostrank.messages import needs, warn
 
 try:
     import scipy  # noqa: F401 - SmoothRank needs it
@@ -25,7 +25,13 @@ from boostrank.datasets.ranking_data import (
     check_label,
 )
 from boostrank.metrics import evaluate
-from boostrank.objectives.validation import Floats, check_group, check_labels, check_positive
+from boostrank.objectives.validation import (
+    Floats,
+    check_group,
+    check_labels,
+    check_positive,
+    differ,
+)
 
 
 def _ranking(X: Floats, y: Any, group: Any, qid: Any, prefix: str = "") -> RankingData:
@@ -157,6 +163,8 @@ class BatchRanker(LinearRanker, ABC):
         """
         parameters = self._checked_parameters()
         data = self._read(X, y, group, qid, reset=True)
+        if not differ(data.y, check_group(data.group, len(data.y))).any():
+            warn("no query has two different labels: there is no order to learn")
         validation = self._read_validation(eval_set, eval_group, eval_qid)
         self._fit(data, validation, **parameters)
         return self
