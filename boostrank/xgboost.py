@@ -78,7 +78,11 @@ def _to_continue(model: Any) -> xgboost.Booster | None:
 
 
 class _DocumentWeights(xgboost.objective.Objective):
-    """An objective with one weight per document, which a DMatrix with queries cannot hold."""
+    """An objective with one weight per document.
+
+    A DMatrix with queries holds one per query, of which XGBoost makes wrong histograms and, in a
+    linear booster, NaN.
+    """
 
     def __init__(self, objective: Objective, weight: Floats) -> None:
         self.objective = objective
@@ -295,15 +299,13 @@ class XGBRanker(xgboost.XGBRanker):
         objective, self.auto_ = choose_for_ranker(self, objective, train, "base_margin")
         self.objective_ = where(objective)
         obj: Objective | _DocumentWeights = self.objective_
-        weight = train.weight
-        of_rows = train.document_weight
-        # A linear booster makes NaN of one weight per query.
-        if of_rows is not None and (self.booster == "gblinear" or weight is of_rows):
-            obj, weight = _DocumentWeights(self.objective_, of_rows), None
+        weight = train.document_weight
+        if weight is not None:
+            obj = _DocumentWeights(self.objective_, weight)
         if stopping:
             check_stopping(self.get_xgb_params())
         with xgboost.config_context(verbosity=self.verbosity):
-            matrix = self._matrix(train, weight, like=xgb_model)
+            matrix = self._matrix(train, None, like=xgb_model)
             history: dict[str, Any] = {}
             self._Booster = xgboost.train(
                 self.get_xgb_params(),

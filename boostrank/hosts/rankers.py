@@ -199,7 +199,7 @@ def read_rows(
                 for values in (weight, offset)
             )
         sizes = sizes_of_ids(f"{prefix}qid", ids, "pass sort=True to fit, or ")
-    filled = sizes > 0  # behind an empty query, XGBoost gives weights to other queries' documents
+    filled = sizes > 0
     if weight is not None:
         weight = check_weight(weight, n_docs, len(sizes))
         weight = weight if len(weight) == n_docs else weight[filled]
