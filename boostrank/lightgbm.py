@@ -339,7 +339,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         """Return scores, as `lightgbm.LGBMRanker.predict` does.
 
         Columns of a frame are found by the names that they had in training; an array has them in
-        the order of training.
+        the order of training, and so have the contributions of ``pred_contrib=True``.
         """
         X = read_features(X, LIGHTGBM)
         if self.__sklearn_is_fitted__():  # LightGBM says that it is not
