@@ -67,6 +67,17 @@ def _evaluation_sets(eval_set: Any, eval_X: Any, eval_y: Any, *given: Any) -> tu
     return ([(eval_X, eval_y)], *wrapped)
 
 
+def _listed(columns: Any) -> Any:
+    """Return `categorical_feature` as a list; in any other sequence, LightGBM ignores it."""
+    if columns is None or (isinstance(columns, str) and columns == "auto"):
+        return columns
+    if isinstance(columns, str | int):
+        raise ValueError(
+            f"categorical_feature must be a list or 'auto', got {columns!r}: pass [{columns!r}]"
+        )
+    return [each.item() if isinstance(each, np.generic) else each for each in columns]
+
+
 def _booster(model: Any) -> lightgbm.Booster | None:
     if isinstance(model, str | Path):
         model = read_booster(model, "lightgbm")
@@ -234,6 +245,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
             rules=self._rules,
             continued=None if start is None else _trained(start, init_model),
         )
+        if "categorical_feature" in kwargs:
+            kwargs["categorical_feature"] = _listed(kwargs["categorical_feature"])
         check_renaming(train.X, kwargs.get("feature_name"), self._rules)
         check_aligned("X", X, position=position)
         where = partial(rankers.placed, position=position, pairs=pairs, qid=qid, sort=sort)
