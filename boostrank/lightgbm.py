@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -256,7 +257,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         return self._fit(train, evals, metrics, callbacks, start, where, kwargs)
 
     def _check_params(self) -> None:
-        """Refuse names of parameters that LightGBM would take for others, or for none."""
+        """Refuse parameters that LightGBM would take for others, or for none."""
         params = self.get_params()
         for name, others in OTHER_NAMES.items():
             for other in others:
@@ -266,6 +267,15 @@ class LGBMRanker(lightgbm.LGBMRanker):
             raise ValueError(
                 "eval_metric must be passed to fit, not to LGBMRanker; got "
                 f"{params['eval_metric']!r}"
+            )
+        allowed = params.get("interaction_constraints")
+        if not isinstance(allowed, str | None) and not all(
+            isinstance(each, list) and all(isinstance(column, Integral) for column in each)
+            for each in allowed
+        ):
+            raise TypeError(
+                "interaction_constraints must be a list of lists of column numbers, as LightGBM "
+                f"reads names as 0 and ignores what is no list; got {allowed!r}"
             )
         check_known(params.keys() - {"class_weight", "importance_type"})  # of estimators alone
 

@@ -376,6 +376,21 @@ def test_lightgbms_other_names(data, params, message):
         ranker.fit(data.X, data.y, group=data.group)
 
 
+def test_interaction_constraints_that_lightgbm_misreads(data):
+    def scores(kind, constraints):
+        ranker = kind(n_estimators=2, verbosity=-1, interaction_constraints=constraints)
+        return ranker.fit(data.X, data.y, group=data.group).predict(data.X).tolist()
+
+    assert scores(lgb.LGBMRanker, [["x1"], ["x2"]]) == scores(lgb.LGBMRanker, [[0], [0]])
+    assert scores(lgb.LGBMRanker, ((0,), (1, 2))) == scores(lgb.LGBMRanker, None)
+    for misread in ([["x1"], ["x2"]], ((0,), (1, 2)), [np.array([0, 1])]):
+        with pytest.raises(TypeError, match="must be a list of lists of column numbers"):
+            scores(LGBMRanker, misread)
+    allowed = [[0], list(np.arange(1, 3))]
+    assert scores(LGBMRanker, allowed) == scores(LGBMRanker, "[0],[1,2]")
+    assert scores(LGBMRanker, allowed) != scores(LGBMRanker, None)
+
+
 def fit_with_metrics(host, data, metrics, stop=None, **params):
     """Fit with two evaluation sets: one of other grades with weights, one of the true grades."""
     noise = np.random.default_rng(5).integers(0, 3, len(data.y))
