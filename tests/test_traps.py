@@ -227,6 +227,13 @@ def test_positions_are_ignored(data):
         booster = lgb.train(params, dataset(data, position=position), ROUNDS)
     assert [each.filename for each in caught] == [__file__]
     assert trees(booster) == trees(lgb.train(params, dataset(data), ROUNDS))
+    shown = xgb.DMatrix(data.X, data.y, group=data.group, label_lower_bound=position + 1)
+    with pytest.warns(UserWarning, match="label_lower_bound, of positions, is ignored") as caught:
+        booster = xgb.train(XGBOOST, shown, ROUNDS, obj=boostrank.LambdaRank())
+    assert [each.filename for each in caught] == [__file__]
+    assert trees(booster) == trees(
+        loop_xgboost(boostrank.LambdaRank(), matrix(data), data.y, data.group)
+    )
 
 
 def test_grades_above_thirty_fail(data):

@@ -110,12 +110,18 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
             "silently trains on the first document alone. Leave it off and let the objective "
             "sample the queries: objective.replace(query_fraction=0.5)"
         )
-    if booster.train_set.get_position() is not None and not objective.takes_positions:
-        warn(
-            f"the Dataset's position is ignored by {objective.name}: to correct for it, wrap the "
-            "objective in boostrank.Unbiased"
-        )
+    if booster.train_set.get_position() is not None:
+        warn_of_positions("the Dataset's position", objective)
     _check_subset(booster.train_set)
+
+
+def warn_of_positions(which: str, objective: Objective) -> None:
+    """Warn of positions in the data if the objective ignores them."""
+    if not objective.takes_positions:
+        warn(
+            f"{which} is ignored by {objective.name}: to correct for it, wrap the objective in "
+            "boostrank.Unbiased"
+        )
 
 
 def whole_of(data: Any) -> Any:
