@@ -683,6 +683,21 @@ def test_an_evaluation_set_of_the_training_rows_has_its_own_queries_and_weights(
     assert history["ndcg@10"][-1] == pytest.approx(want, rel=1e-5)
 
 
+def test_a_sorted_evaluation_set_of_the_training_rows_is_the_training_set(data):
+    """By which LightGBM stops no training early, and takes its weights."""
+    order = np.random.default_rng(0).permutation(len(data.y))
+    X, y, qid = data.X[order], data.y[order], data.qid[order]
+    rows = {"qid": qid, "sort": True, "eval_set": [(X, y)]}
+    same = make_ranker("lightgbm").fit(X, y, eval_qid=[qid], **rows)
+    assert list(same.evals_result_) == ["training"]
+    other = make_ranker("lightgbm").fit(X, y, eval_qid=[-qid], **rows)
+    assert list(other.evals_result_) == ["valid_0"]
+    found, want = (
+        each["ndcg@10"] for each in (*same.evals_result_.values(), *other.evals_result_.values())
+    )
+    assert found == pytest.approx(want)
+
+
 def test_lists_and_other_containers(host, data):
     expected = make_ranker(host).fit(data.X, data.y, group=data.group)
     lists = [data.X.tolist(), data.y.tolist()]

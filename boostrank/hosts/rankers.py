@@ -308,7 +308,8 @@ def read_sets(
         read = read_rows(set_X, set_y, group=g, qid=q, weight=w, offset=o, prefix="eval_", **same)
         check_kept(read.y, read.group)
         # LightGBM tells by the objects that this is the training set, and takes all from there.
-        if set_X is X and set_y is y and not sort and read.adds_nothing_to(rows):
+        ordered = not sort or q is qid
+        if set_X is X and set_y is y and ordered and read.adds_nothing_to(rows):
             evaluated.append(read._replace(X=rows.X, y=rows.y))
         else:
             read = read._replace(X=like_training(read.X, trained, rules), y=read.y.copy())
