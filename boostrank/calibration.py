@@ -27,6 +27,7 @@ except ImportError as error:
     raise needs("calibrators need scikit-learn", "scikit-learn", error) from error
 
 from boostrank.datasets import group_folds
+from boostrank.datasets.ranking_data import check_aligned
 from boostrank.hosts.rankers import check_unbound, read_rows, take
 from boostrank.metrics.probabilities import probabilities, targets
 from boostrank.objectives.validation import (
@@ -68,6 +69,7 @@ class _Calibrator(BaseEstimator):  # type: ignore[misc]
             For scores that are not finite, labels out of their domain, lengths that do not match,
             or no documents at all.
         """
+        check_aligned("scores", scores, y=y, sample_weight=sample_weight)
         s = check_scores(scores)
         if len(s) == 0:
             raise ValueError("scores must hold at least one document, got none")

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from boostrank.hosts.features import (
     read_features,
     trained_on,
 )
-from boostrank.hosts.ignored import EVAL_AT, OTHER_NAMES, cutoffs_are_reported
+from boostrank.hosts.ignored import EVAL_AT, OTHER_NAMES, check_known, cutoffs_are_reported
 from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import booster_of, lightgbm_categories
 from boostrank.hosts.stopping import (
@@ -62,6 +63,17 @@ def _evaluation_sets(eval_set: Any, eval_X: Any, eval_y: Any, *given: Any) -> tu
         for values in given
     )
     return ([(eval_X, eval_y)], *wrapped)
+
+
+def _listed(columns: Any) -> Any:
+    """Return `categorical_feature` as a list; in any other sequence, LightGBM ignores it."""
+    if columns is None or (isinstance(columns, str) and columns == "auto"):
+        return columns
+    if isinstance(columns, str | int):
+        raise ValueError(
+            f"categorical_feature must be a list or 'auto', got {columns!r}: pass [{columns!r}]"
+        )
+    return [each.item() if isinstance(each, np.generic) else each for each in columns]
 
 
 def _trained(booster: lightgbm.Booster, model: Any = None) -> Trained:
@@ -175,7 +187,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
             One entry for each evaluation set. If it is the very objects `X` and `y`, those that
             are not given are the training's, as in LightGBM.
         eval_metric : str, Metric or sequence of them, optional
-            Boostrank's metrics. Default, unless `metric` is given: NDCG at each `eval_at`, or 10.
+            Boostrank's metrics. A name counts labels as the objective does. Default, unless
+            `metric` is given: NDCG at each `eval_at`, or 10.
         eval_at : int or sequence of int, optional
             Cut-offs of each metric in `eval_metric` that has none: "ndcg" with 5 is "ndcg@5".
         callbacks : list, optional
@@ -202,10 +215,15 @@ class LGBMRanker(lightgbm.LGBMRanker):
         TypeError, ValueError
             For an unknown objective or metric, bad labels or weights, both or neither of `group`
             and `qid`, a query split in two, ``bagging_by_query``, or a parameter by a name that
-            LightGBM would ignore, such as ``eta`` for ``learning_rate``.
+            LightGBM would ignore: ``eta`` for ``learning_rate``, or one that it does not know.
         """
         self._check_params()
         start: lightgbm.Booster | None = booster_of(init_model, "lightgbm")
+        if start is not None and (init_score is not None or eval_init_score is not None):
+            raise ValueError(
+                "init_score has no effect with init_model: LightGBM starts from the predictions of "
+                "that model instead; leave one out"
+            )
         train, evals, where = rankers.read_sets(
             self,
             (X, y, group, qid, sample_weight, init_score),
@@ -217,6 +235,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
             pairs=pairs,
             continued=None if start is None else _trained(start, init_model),
         )
+        if "categorical_feature" in kwargs:
+            kwargs["categorical_feature"] = _listed(kwargs["categorical_feature"])
         check_renaming(train.X, kwargs.get("feature_name"), self._rules)
         metrics = self._metrics_of_fit(eval_metric, eval_at, train.y, evaluated=bool(evals))
         if eval_at is not None:
@@ -265,7 +285,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         return self
 
     def _check_params(self) -> None:
-        """Refuse names of parameters that LightGBM would take for others, or for none."""
+        """Refuse parameters that LightGBM would take for others, or for none."""
         params = self.get_params()
         for name, others in OTHER_NAMES.items():
             for other in others:
@@ -276,6 +296,16 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 "eval_metric must be passed to fit, not to LGBMRanker; got "
                 f"{params['eval_metric']!r}"
             )
+        allowed = params.get("interaction_constraints")
+        if not isinstance(allowed, str | None) and not all(
+            isinstance(each, list) and all(isinstance(column, Integral) for column in each)
+            for each in allowed
+        ):
+            raise TypeError(
+                "interaction_constraints must be a list of lists of column numbers, as LightGBM "
+                f"reads names as 0 and ignores what is no list; got {allowed!r}"
+            )
+        check_known(params.keys() - {"class_weight", "importance_type"})  # of estimators alone
 
     # LightGBM sets an attribute `_name` that exists for each parameter `name`, such as `metrics`.
     def _metrics_of_fit(
@@ -291,7 +321,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             return []
         default = rankers.default_metric(rankers.objective_of(self), labels)
         if eval_metric is None and cutoffs is not None:
-            eval_metric = Metric("ndcg", gain=default.gain)
+            eval_metric = "ndcg"
         metrics = monitoring.read_metrics(eval_metric, default, cutoffs)
         if alone and eval_at is not None:
             monitoring.check_cutoffs(metrics, eval_at)
@@ -303,7 +333,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         """Return scores, as `lightgbm.LGBMRanker.predict` does.
 
         Columns of a frame are found by the names that they had in training; an array has them in
-        the order of training.
+        the order of training, and so have the contributions of ``pred_contrib=True``.
         """
         X = read_features(X, LIGHTGBM)
         if self.__sklearn_is_fitted__():  # LightGBM says that it is not

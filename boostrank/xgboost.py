@@ -10,6 +10,7 @@ import xgboost
 from xgboost.callback import EarlyStopping
 
 from boostrank.choice import choose_for_ranker
+from boostrank.datasets.ranking_data import check_aligned
 from boostrank.hosts import gradient_for_host, monitoring, plain, rankers
 from boostrank.hosts.features import (
     XGBOOST,
@@ -61,7 +62,11 @@ def _trained(booster: xgboost.Booster, model: Any = None) -> Trained:
 
 
 class _DocumentWeights(xgboost.objective.Objective):
-    """An objective with one weight per document, which a DMatrix with queries cannot hold."""
+    """An objective with one weight per document.
+
+    A DMatrix with queries holds one per query, of which XGBoost makes wrong histograms and, in a
+    linear booster, NaN.
+    """
 
     def __init__(self, objective: Objective, weight: Floats) -> None:
         self.objective = objective
@@ -91,8 +96,9 @@ class XGBRanker(xgboost.XGBRanker):
     **kwargs
         Every other parameter of `xgboost.XGBRanker`: `n_estimators`, `max_depth`, `callbacks`, ...
         Each training copies the callbacks.
-        `eval_metric` is one or several of boostrank's metrics, by default NDCG@10;
-        `early_stopping_rounds` uses the last of them on the last evaluation set.
+        `eval_metric` is one or several of boostrank's metrics, by default NDCG@10; a name counts
+        labels as the objective does. `early_stopping_rounds` uses the last of them on the last
+        evaluation set.
         `base_score` is 0 by default.
 
     Examples
@@ -266,15 +272,13 @@ class XGBRanker(xgboost.XGBRanker):
         objective, self.auto_ = choose_for_ranker(self, objective, train)
         self.objective_ = where(objective)
         obj: Objective | _DocumentWeights = self.objective_
-        weight = train.weight
-        of_rows = train.document_weight
-        # A linear booster makes NaN of one weight per query.
-        if of_rows is not None and (self.booster == "gblinear" or weight is of_rows):
-            obj, weight = _DocumentWeights(self.objective_, of_rows), None
+        weight = train.document_weight
+        if weight is not None:
+            obj = _DocumentWeights(self.objective_, weight)
         if stopping:
             check_stopping(self.get_xgb_params())
         with xgboost.config_context(verbosity=self.verbosity):
-            matrix = self._matrix(train, weight, like=start)
+            matrix = self._matrix(train, None, like=start)
             history: dict[str, Any] = {}
             self._Booster = xgboost.train(
                 self.get_xgb_params(),
@@ -350,8 +354,9 @@ class XGBRanker(xgboost.XGBRanker):
         Columns of a frame are found by the names that they had in training; an array has them in
         the order of training.
         """
-        X = self._read(X)
         start = kwargs.get("base_margin")
+        check_aligned("X", X, base_margin=start)
+        X = self._read(X)
         if start is not None:
             kwargs["base_margin"] = rankers.check_start("base_margin", start, X.shape[0])
         if self.__sklearn_is_fitted__():

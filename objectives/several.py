@@ -96,7 +96,8 @@ class Several(Sum):
     chebyshev : bool, default False
         In every round, learn the label that is worst, by weight.
     metric : str or mapping of str to str, default "ndcg@10"
-        The metric for `at_least` and `chebyshev`, named as in `boostrank.evaluate`.
+        The metric for `at_least` and `chebyshev`, named as in `boostrank.evaluate`. It counts a
+        label as the label's objective does.
     rescale, perturb, perturb_scale, query_fraction, seed, start_round : see `Objective`
 
     Raises
@@ -287,7 +288,13 @@ class Several(Sum):
             NaN where no query counts.
         """
         _, evaluate = _metrics()
-        return np.array([evaluate(scores, labels[name], group, (m,))[m] for name, m in self.metric])
+        gains = {name: own._gain for name, own in self.objectives if own.counts_gains}
+        return np.array(
+            [
+                evaluate(scores, labels[name], group, (m,), gain=gains.get(name))[m]
+                for name, m in self.metric
+            ]
+        )
 
     def shares(self, measured: Floats | None) -> Floats:
         """Return the weight of each label in a round.

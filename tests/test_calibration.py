@@ -74,6 +74,20 @@ def test_measures_equal_scikit_learns(lists):
     assert found["brier"] == pytest.approx(brier_score_loss(labels, sigmoid(scores)), rel=1e-12)
 
 
+def test_probabilities_in_place_of_log_odds_are_noticed(lists):
+    scores, labels, group = lists
+    for name in MEASURES:
+        with pytest.warns(UserWarning, match=f"^{name}: scores are read as log-odds"):
+            boostrank.evaluate(sigmoid(scores), labels, group, [name])
+    # LightGBM hands them over where the objective is its own.
+    dataset = lgb.Dataset(np.c_[scores, -scores], labels, group=group)
+    params = {"objective": "binary", "metric": "None", "verbosity": -1, "num_threads": 1}
+    with pytest.warns(UserWarning, match=r"^brier: scores are read as log-odds"):
+        lgb.train(params, dataset, 2, valid_sets=[dataset], feval=boostrank.metric("brier"))
+    boostrank.evaluate([0.05, 0.1], [1, 1], [2], MEASURES)  # of a first round, perhaps
+    boostrank.evaluate(sigmoid(scores), labels, group, ["ndcg@10"])
+
+
 def test_calibration_error_is_the_distance_in_ten_bins(lists):
     scores, labels, group = lists
     p, total = sigmoid(scores), 0.0
@@ -136,18 +150,19 @@ def test_hosts_are_told_that_less_is_better():
 
 
 def test_comparisons_know_that_less_is_better(tmp_path):
-    found = boostrank.compare(
-        DATA,
-        objectives=["calibrated"],
-        baseline="regression@lightgbm",
-        metric=("logloss", "precision@3", "ndcg@3"),
-        rounds=15,
-        learning_rate=0.3,
-    )
+    # A regression's scores are no log-odds.
+    with pytest.warns(UserWarning, match="logloss: scores are read as log-odds"):
+        found = boostrank.compare(
+            DATA,
+            objectives=["calibrated"],
+            baseline="regression@lightgbm",
+            metric=("logloss", "precision@3", "ndcg@3"),
+            rounds=15,
+            learning_rate=0.3,
+        )
     names = ["logloss", "precision@3", "ndcg@3", "ndcg@1", "ndcg@5", "ndcg@10", "map"]
     assert list(found.summary.columns[:7]) == list(found.queries.columns[3:]) == names
     assert found.summary["logloss"].is_monotonic_increasing
-    # A regression's scores are not log-odds.
     assert found.summary.loc["calibrated@lightgbm", "verdict"] == "better"
     assert found.summary.loc["calibrated@lightgbm", "difference_high"] < 0
     assert list(found.summary.loc[["regression@lightgbm"], "verdict"]) == ["baseline"]
@@ -249,6 +264,8 @@ def test_calibrators_refuse_bad_input(kind):
     ):
         with pytest.raises(ValueError, match=message):
             kind().fit(np.array(scores, float), np.array(y, float))
+    with pytest.raises(ValueError, match="y has the rows of scores in another order"):
+        kind().fit(pd.Series([0.0, 1.0], ["a", "b"]), pd.Series([1, 0], ["b", "a"]))
     with pytest.raises(ValueError, match=r"^top must be a positive"):
         kind(top=0.0).fit([0.0], [0])
 

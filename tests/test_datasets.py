@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -457,6 +458,14 @@ def test_ids_at_the_ends_of_int64():
         ({"qid": [True, True, False]}, TypeError, "qid must hold integers.* got dtype bool"),
         ({"qid": ["a", "a", None]}, ValueError, "an id for every document, but row 2 has none"),
         ({"qid": [1, 2, 1]}, ValueError, "1 comes back at row 2 after another query"),
+        (
+            {
+                "X": pd.DataFrame([[1], [2], [3]], list("abc")),
+                "y": pd.Series([0, 1, 2], list("cba")),
+            },
+            ValueError,
+            "y has the rows of X in another order",
+        ),
     ],
 )
 def test_construction_refuses(changes, error, message):

@@ -456,9 +456,13 @@ def _(make, d, tmp_path):
 @way("XGBoost", "weights of queries")
 def _(make, d, tmp_path):
     weight = query_weight(d)
+    spread = np.repeat(weight, d.group)
     shared = matrix(d, xgb.QuantileDMatrix, weight=weight)
-    expected = loop_xgboost(make(), shared, d.y, d.group, weight=np.repeat(weight, d.group))
+    expected = loop_xgboost(make(), shared, d.y, d.group, weight=spread)
     yield train_xgboost(make(), shared), expected
+    # The ranker's histograms do not have XGBoost's wrong weights.
+    shared = matrix(d, xgb.QuantileDMatrix)
+    expected = loop_xgboost(make(), shared, d.y, d.group, weight=spread)
     ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER)
     yield ranker.fit(d.X, d.y, group=d.group, sample_weight=weight).get_booster(), expected
 

@@ -366,6 +366,7 @@ def test_no_other_name_is_ignored_by_lightgbm(data):
         ({"eta": 0.5}, "eta must be given as learning_rate, got 0.5"),
         ({"max_leaves": 7}, "max_leaves must be given as num_leaves, got 7"),
         ({"loss": "lambdarank"}, "loss must be given as objective, got 'lambdarank'"),
+        ({"num_leafs": 7}, "unknown parameter of lightgbm 'num_leafs'; did you mean 'num_leaf"),
         ({"eval_metric": "map"}, "eval_metric must be passed to fit, not to LGBMRanker; got 'map'"),
     ],
 )
@@ -373,6 +374,21 @@ def test_lightgbms_other_names(data, params, message):
     ranker = LGBMRanker(**params, verbosity=-1)
     with pytest.raises(ValueError, match=message):
         ranker.fit(data.X, data.y, group=data.group)
+
+
+def test_interaction_constraints_that_lightgbm_misreads(data):
+    def scores(kind, constraints):
+        ranker = kind(n_estimators=2, verbosity=-1, interaction_constraints=constraints)
+        return ranker.fit(data.X, data.y, group=data.group).predict(data.X).tolist()
+
+    assert scores(lgb.LGBMRanker, [["x1"], ["x2"]]) == scores(lgb.LGBMRanker, [[0], [0]])
+    assert scores(lgb.LGBMRanker, ((0,), (1, 2))) == scores(lgb.LGBMRanker, None)
+    for misread in ([["x1"], ["x2"]], ((0,), (1, 2)), [np.array([0, 1])]):
+        with pytest.raises(TypeError, match="must be a list of lists of column numbers"):
+            scores(LGBMRanker, misread)
+    allowed = [[0], list(np.arange(1, 3))]
+    assert scores(LGBMRanker, allowed) == scores(LGBMRanker, "[0],[1,2]")
+    assert scores(LGBMRanker, allowed) != scores(LGBMRanker, None)
 
 
 def fit_with_metrics(host, data, metrics, stop=None, **params):
@@ -667,6 +683,21 @@ def test_an_evaluation_set_of_the_training_rows_has_its_own_queries_and_weights(
     assert history["ndcg@10"][-1] == pytest.approx(want, rel=1e-5)
 
 
+def test_a_sorted_evaluation_set_of_the_training_rows_is_the_training_set(data):
+    """By which LightGBM stops no training early, and takes its weights."""
+    order = np.random.default_rng(0).permutation(len(data.y))
+    X, y, qid = data.X[order], data.y[order], data.qid[order]
+    rows = {"qid": qid, "sort": True, "eval_set": [(X, y)]}
+    same = make_ranker("lightgbm").fit(X, y, eval_qid=[qid], **rows)
+    assert list(same.evals_result_) == ["training"]
+    other = make_ranker("lightgbm").fit(X, y, eval_qid=[-qid], **rows)
+    assert list(other.evals_result_) == ["valid_0"]
+    found, want = (
+        each["ndcg@10"] for each in (*same.evals_result_.values(), *other.evals_result_.values())
+    )
+    assert found == pytest.approx(want)
+
+
 def test_lists_and_other_containers(host, data):
     expected = make_ranker(host).fit(data.X, data.y, group=data.group)
     lists = [data.X.tolist(), data.y.tolist()]
@@ -692,9 +723,13 @@ def test_xgboosts_other_matrices(data):
         assert len(np.unique(ranker.predict(data.X))) > 5
 
 
-def test_a_linear_booster_takes_query_weights(data):
+@pytest.mark.parametrize(
+    "params", [{"max_bin": 8}, {"booster": "gblinear"}], ids=["tree", "linear"]
+)
+def test_weights_of_queries_are_those_of_their_documents(data, params):
+    """XGBoost itself cuts features elsewhere, or makes NaN (docs/host_bugs.md)."""
     weight = np.linspace(0.5, 2.0, len(data.group))
-    params = {"booster": "gblinear", "n_estimators": ROUNDS, "n_jobs": 1}
+    params = {"n_estimators": ROUNDS, "n_jobs": 1, **params}
     rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
     of_queries, of_documents = (
         XGBRanker(**params).fit(

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -243,6 +244,9 @@ def test_rows_in_another_order_are_refused(host, data):
         rows = {"qid": data.qid, name: pd.Series(data.qid, names)[::-1]}
         with pytest.raises(ValueError, match=f"{name} has the rows of X in another order"):
             make(host).fit(table, data.y, **rows)
+    if host == "xgboost":
+        with pytest.raises(ValueError, match="base_margin has the rows of X in another order"):
+            expected.predict(table, base_margin=y[::-1])
     # Rows that are only numbered may have been numbered again.
     numbered = y.reset_index(drop=True)
     fitted = make(host).fit(table.sample(frac=1, random_state=0), numbered, qid=data.qid)
@@ -345,6 +349,24 @@ def test_values_beyond_float32(host, data, value, kind):
         make(host).fit(kind(X), data.y, qid=data.qid)
     with pytest.raises(ValueError, match="float32, but"):
         make(host).fit(kind(data.X), data.y, **evaluated(data, kind(X)))
+
+
+def test_categories_of_lightgbm_in_any_sequence(data):
+    """LightGBM itself ignores what is no list."""
+    X = np.abs(np.round(3.0 * data.X))
+
+    def text(ranker, **columns):
+        return ranker.fit(X, data.y, group=data.group, **columns).booster_.model_to_string()
+
+    host = lgb.LGBMRanker(n_estimators=1, verbosity=-1)
+    assert text(host, categorical_feature=(0,)) == text(host)
+    wanted = text(make("lightgbm"), categorical_feature=[0])
+    assert wanted != text(make("lightgbm"))
+    for columns in ((0,), np.array([0]), pd.Index([0]), range(1)):
+        assert text(make("lightgbm"), categorical_feature=columns) == wanted
+    for one in ("x0", 0):
+        with pytest.raises(ValueError, match=r"categorical_feature must be a list .* pass \["):
+            text(make("lightgbm"), categorical_feature=one)
 
 
 def test_new_names_must_not_be_old_ones(data):

@@ -311,11 +311,16 @@ def test_the_hosts_gain_is_honoured_wherever_it_is_given(rng):
 
 
 @pytest.mark.parametrize("around", [lambda inner: inner, lambda inner: Mix(RankNet(), inner, 0.5)])
+@pytest.mark.parametrize("named", [None, "ndcg@10"])
 @pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
-def test_rankers_measure_with_the_gain_of_their_objective(ranker, around, rng):
+def test_rankers_measure_with_the_gain_of_their_objective(ranker, named, around, rng):
     X, amounts, group = rng.normal(size=(60, 3)), rng.uniform(0, 90, 60), [20, 20, 20]
     made = ranker(objective=around(LambdaRank(gain="linear")), n_estimators=3, n_jobs=1)
-    own = {"eval_at": 5} if ranker is LGBMRanker else {}
+    own = {}
+    if ranker is LGBMRanker:
+        own = {"eval_at": 5, "eval_metric": named and "ndcg"}
+    else:
+        made.set_params(eval_metric=named)
     made.fit(X, amounts, group=group, eval_set=[(X, amounts)], eval_group=[group], **own)
     scores = made.predict(X)
     for k, value in ((10, made.score(X, amounts, group=group)), (5 if own else 10, None)):

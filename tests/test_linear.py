@@ -456,6 +456,9 @@ def test_frames_are_checked_as_by_the_other_rankers(data, model):
             model.fit(frame.assign(**column), y, qid=data.qid)
     with pytest.raises(ValueError, match="y has the rows of X in another order"):
         model.fit(frame, y[::-1], group=data.group)
+    if not isinstance(model, Perceptron):
+        with pytest.raises(ValueError, match="y has the rows of X in another order"):
+            model.fit(frame, y, group=data.group, eval_set=(frame, y[::-1]), eval_group=data.group)
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,8 @@ def test_adarank_stops_where_no_feature_ranks_anything():
 
 @pytest.mark.parametrize("model", [AdaRank("map"), AdaRank(), SVMMAP()])
 def test_without_a_query_to_learn_from_all_coefficients_are_zero(model):
-    model.fit([[1.0], [2.0], [3.0]], [0, 0, 0], group=[2, 0, 1])
+    with pytest.warns(UserWarning, match="no query has two different labels"):
+        model.fit([[1.0], [2.0], [3.0]], [0, 0, 0], group=[2, 0, 1])
     assert (model.coef_.tolist(), model.n_iter_) == ([0.0], 0)
 
 

@@ -82,6 +82,19 @@ def test_the_constraint_learns_what_is_below_and_else_the_rest(rng):
         np.testing.assert_array_equal(both.grad_hess(s, y, [3]), alone.grad_hess(s, labels, [3]))
 
 
+def test_a_label_is_measured_with_the_gain_of_its_objective():
+    s, y, prices = (
+        np.array([3.0, 2.0, 1.0]),
+        np.array([2.0, 0.0, 1.0]),
+        np.array([9.0, 12.0, 900.0]),
+    )
+    parts = {"relevance": LambdaRank(), "price": LambdaRank(gain="linear")}
+    both = Several(parts, labels={"price": prices}, chebyshev=True)
+    for name, labels, gain in (("relevance", y, "exponential"), ("price", prices, "linear")):
+        (want,) = boostrank.evaluate(s, labels, [3], ("ndcg@10",), gain=gain).values()
+        assert dict(zip(parts, both.measure(s, both.all_labels(y), [3]), strict=True))[name] == want
+
+
 def test_chebyshev_learns_the_worst_by_weight():
     y, z = np.array([3.0, 2.0, 0.0]), np.array([0.0, 1.0, 3.0])
     alone = boostrank.RankNet()

@@ -189,7 +189,9 @@ def test_of_a_continued_ranker_the_added_rounds_are_scaled(host: str) -> None:
     stop = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]} if host == "lightgbm" else {}
     stop |= {"eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid]}
     name = "init_model" if host == "lightgbm" else "xgb_model"
-    first = RANKERS[host]().set_params(objective="regression", callbacks=None, n_estimators=4)
+    first = RANKERS[host]().set_params(objective="regression", n_estimators=4)
+    if host == "xgboost":
+        first.set_params(callbacks=None)
     first.fit(train.X, train.y, qid=train.qid)
     fitted = RANKERS[host]().set_params(objective="regression")
     fitted.fit(train.X, train.y, qid=train.qid, **stop, **{name: first})

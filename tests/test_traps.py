@@ -226,6 +226,13 @@ def test_positions_are_ignored(data):
         booster = lgb.train(params, dataset(data, position=position), ROUNDS)
     assert [each.filename for each in caught] == [__file__]
     assert trees(booster) == trees(lgb.train(params, dataset(data), ROUNDS))
+    shown = xgb.DMatrix(data.X, data.y, group=data.group, label_lower_bound=position + 1)
+    with pytest.warns(UserWarning, match="label_lower_bound, of positions, is ignored") as caught:
+        booster = xgb.train(XGBOOST, shown, ROUNDS, obj=boostrank.LambdaRank())
+    assert [each.filename for each in caught] == [__file__]
+    assert trees(booster) == trees(
+        loop_xgboost(boostrank.LambdaRank(), matrix(data), data.y, data.group)
+    )
 
 
 def test_grades_above_thirty_fail(data):
@@ -321,6 +328,25 @@ def test_continued_training_starts_from_zero_again(data):
     xgb.train(XGBOOST, matrix(data), 2, obj=Naively(), xgb_model=model)
     assert iterations == [0, 1, 0, 1]
     # boostrank's continue: tests/test_entry_points.py, the rows "continued".
+
+
+def test_continued_training_drops_start_scores(data):
+    first = lgb.train({**LIGHTGBM, "objective": boostrank.RankNet()}, dataset(data), ROUNDS)
+    start = np.linspace(-3.0, 3.0, len(data.y))
+    naive, moved = (
+        lgb.train(
+            {**LIGHTGBM, "objective": lambda preds, own: (preds - own.get_label(), 0 * preds + 1)},
+            lgb.Dataset(data.X, data.y, group=data.group, init_score=scores),
+            ROUNDS,
+            init_model=first,
+        )
+        for scores in (None, start)
+    )
+    assert trees(naive) == trees(moved)
+    rows = {"qid": data.qid, "eval_set": [(data.X[:], data.y)], "eval_qid": [data.qid]}
+    for given in ({"init_score": start}, {"eval_init_score": [start]}):
+        with pytest.raises(ValueError, match="init_score has no effect with init_model"):
+            LGBMRanker(verbosity=-1).fit(data.X, data.y, init_model=first, **rows, **given)
 
 
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])

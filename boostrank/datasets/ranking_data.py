@@ -208,6 +208,7 @@ class RankingData:
     doc_id: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
+        check_aligned("X", self.X, y=self.y, qid=self.qid, doc_id=self.doc_id)
         X = np.ascontiguousarray(_numbers("X", self.X, 2), dtype=np.float64)
         y = np.ascontiguousarray(_numbers("y", self.y, 1), dtype=np.float64)
         if not len(X) == len(y) == np.size(self.qid):

@@ -92,11 +92,8 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
             "silently trains on the first document alone. Leave it off and let the objective "
             "sample the queries: objective.replace(query_fraction=0.5)"
         )
-    if booster.train_set.get_position() is not None and not objective.takes_positions:
-        warn(
-            f"the Dataset's position is ignored by {objective.name}: to correct for it, wrap the "
-            "objective in boostrank.Unbiased"
-        )
+    if booster.train_set.get_position() is not None:
+        warn_of_positions("the Dataset's position", objective)
     if booster.train_set.used_indices is None:
         return
     kept, sizes = _kept_of_queries(booster.train_set)
@@ -106,6 +103,15 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
             f"this part of a Dataset splits {len(cut)} queries: it holds {kept[cut[0]]} of "
             f"the {sizes[cut[0]]} documents of query {cut[0]}. Cross-validate over whole "
             "queries: lightgbm.cv(..., folds=boostrank.group_folds(group))"
+        )
+
+
+def warn_of_positions(which: str, objective: Objective) -> None:
+    """Warn of positions in the data if the objective ignores them."""
+    if not objective.takes_positions:
+        warn(
+            f"{which} is ignored by {objective.name}: to correct for it, wrap the objective in "
+            "boostrank.Unbiased"
         )
 
 

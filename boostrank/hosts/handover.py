@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.data import HostData
+from boostrank.hosts.data import HostData, warn_of_positions
 from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades, warn_of_small_gradients
 from boostrank.hosts.passes import Float32s, active_sums, to_float32
 from boostrank.hosts.position_bias import CorrectedRound
@@ -84,6 +84,9 @@ def hand_over(
     )
     if warns:
         training.once("warned of grades", lambda: warn_of_grades(data.labels, objective))
+    if warns and data.position is not None:
+        which = "the DMatrix's label_lower_bound, of positions,"
+        training.once("warned of positions", lambda: warn_of_positions(which, objective))
     with training.failing_together():
         corrected = None
         if isinstance(objective, Unbiased):

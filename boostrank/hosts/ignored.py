@@ -4,7 +4,7 @@ Such a parameter has no effect: the model is the same to the last bit, and no ho
 training warns once, at the innermost line outside boostrank, the hosts and their tools.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.training import Training
+from boostrank.hosts.undocumented import lightgbms_parameters
 from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
 from boostrank.objectives import Objective, Several
-from boostrank.objectives.validation import Floats, Integers, differ
+from boostrank.objectives.validation import Floats, Integers, check_choice, differ
 
 #: Parameters of the hosts' own ranking objectives, with their equivalents here.
 OF_LIGHTGBM: Mapping[str, str] = {
@@ -76,6 +77,14 @@ def cutoffs_are_reported() -> Iterator[None]:
 # What all gradients together may gain, at most. At this, half of a percent of the labels' order is
 # lost to XGBoost's own bound, a thousand times smaller; at a hundredth of this, a fifth.
 LEAST_GAIN = 1e-3
+
+
+def check_known(params: Iterable[str]) -> None:
+    """Refuse parameters that LightGBM does not know; it says so, but not where it is quiet."""
+    known = lightgbms_parameters()
+    for name in params if known else ():
+        if name not in known:
+            check_choice("parameter of lightgbm", name, known)
 
 
 def warn_of_ignored(objective: Objective, training: Training) -> None:

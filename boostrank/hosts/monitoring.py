@@ -9,6 +9,7 @@ import numpy as np
 
 from boostrank.hosts.metric import Metric, metric
 from boostrank.metrics.definitions import METRICS, parse_name
+from boostrank.objectives.gains import Gain
 
 #: Used for evaluation sets unless `eval_metric` is given, and by `score`, where labels are grades.
 DEFAULT_METRIC = "ndcg@10"
@@ -29,6 +30,7 @@ def read_metrics(eval_metric: Any, default: Metric, cutoffs: Any = None) -> list
     eval_metric : str, Metric, sequence of them, or None
         None means `default`.
     default : Metric
+        Names count labels as it does.
     cutoffs : int or sequence of int, optional
         For each metric that may have one and has none.
 
@@ -55,7 +57,7 @@ def read_metrics(eval_metric: Any, default: Metric, cutoffs: Any = None) -> list
         )
     found: dict[str, Metric] = {}
     for each in eval_metric:
-        for one in _cut(each, cutoffs):
+        for one in _cut(each, default.gain, cutoffs):
             if found.setdefault(one.name, one) != one:
                 raise ValueError(
                     f"eval_metric has two metrics of the name {one.name!r}, which would share one "
@@ -64,14 +66,16 @@ def read_metrics(eval_metric: Any, default: Metric, cutoffs: Any = None) -> list
     return list(found.values())
 
 
-def _cut(each: Any, cutoffs: Any) -> list[Metric]:
+def _cut(each: Any, gain: Gain | None, cutoffs: Any) -> list[Metric]:
     """Return a metric, once for each cut-off if it takes one and has none."""
-    name = each.name if isinstance(each, Metric) else each
-    taken = METRICS.get(name) if cutoffs is not None and isinstance(name, str) else None
-    names = [name]
-    if taken is not None and taken.cutoff in ("optional", "required"):
-        names = [f"{name}@{k}" for k in np.ravel(cutoffs)]
-    return [replace(each, name=one) if isinstance(each, Metric) else metric(one) for one in names]
+    given = each.name if isinstance(each, Metric) else each
+    known = METRICS.get(given) if isinstance(given, str) else None
+    names = [given]
+    if cutoffs is not None and known and known.cutoff in ("optional", "required"):
+        names = [f"{given}@{k}" for k in np.ravel(cutoffs)]
+    if isinstance(each, Metric):
+        return [replace(each, name=name) for name in names]
+    return [metric(name, gain=gain) for name in names]
 
 
 def check_cutoffs(metrics: Sequence[Metric], cutoffs: Any) -> None:

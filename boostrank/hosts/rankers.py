@@ -196,7 +196,7 @@ def read_rows(
                 for values in (weight, offset)
             )
         sizes = sizes_of_ids(f"{prefix}qid", ids, "pass sort=True to fit, or ")
-    filled = sizes > 0  # behind an empty query, XGBoost gives weights to other queries' documents
+    filled = sizes > 0
     if weight is not None:
         weight = check_weight(weight, n_docs, len(sizes))
         weight = weight if len(weight) == n_docs else weight[filled]
@@ -320,7 +320,8 @@ def read_sets(
         read = read_rows(set_X, set_y, group=g, qid=q, weight=w, offset=o, prefix="eval_", **same)
         check_kept(read.y, read.group)
         # LightGBM tells by the objects that this is the training set, and takes all from there.
-        if set_X is X and set_y is y and not sort and read.adds_nothing_to(rows):
+        ordered = not sort or q is qid
+        if set_X is X and set_y is y and ordered and read.adds_nothing_to(rows):
             evaluated.append(read._replace(X=rows.X, y=rows.y))
         else:
             read = read._replace(X=like_training(read.X, trained, rules), y=read.y.copy())

@@ -30,7 +30,7 @@ LightGBM
   (`boostrank.lab.lightgbm_model`). Without: `boostrank predict` does not know the names of
   categories. Test: tests/test_tables.py, test_a_model_keeps_the_words_of_its_categories.
 - ``lightgbm.basic._ConfigAliases`` knows all parameters (`lightgbms_parameters`). Without:
-  `boostrank train`, `compare` and `tune` ignore misspelt ones in --params.
+  `LGBMRanker` and the commands ignore misspelt ones.
   Test: tests/test_ignored.py, test_unknown_parameters_of_lightgbm.
 - A regression starts at the mean of the labels over all workers (`mean_over_lightgbm_workers`).
   Without: gradients would be scaled by each worker alone.

@@ -9,26 +9,17 @@ import numpy as np
 
 from boostrank.datasets import RankingData
 from boostrank.hosts.features import nothing_to_split
-from boostrank.hosts.ignored import OTHER_NAMES
+from boostrank.hosts.ignored import OTHER_NAMES, check_known
 from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import lightgbm_booster, lightgbm_categories
 from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
-from boostrank.hosts.undocumented import lightgbms_parameters
 from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
 from boostrank.lab.model import FileModel, Stopping, features
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
 from boostrank.objectives.gains import Gain, gains_of
-from boostrank.objectives.validation import Floats, check_choice
-
-
-def _check_known(params: Mapping[str, Any]) -> None:
-    """Refuse parameters that LightGBM does not know; it says so, but not where it is quiet."""
-    known = lightgbms_parameters()
-    for name in params if known else ():
-        if name not in known:
-            check_choice("parameter of lightgbm", name, known)
+from boostrank.objectives.validation import Floats
 
 
 class LightGBMModel(FileModel):
@@ -83,7 +74,7 @@ class LightGBMModel(FileModel):
         stopping: Stopping | None,
     ) -> tuple[Any, float]:
         lightgbm = import_host("lightgbm")
-        _check_known(params)
+        check_known(params)
         try:
             dataset = lightgbm.Dataset(
                 features(data, every=True),

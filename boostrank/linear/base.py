@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from boostrank.messages import needs
+from boostrank.messages import needs, warn
 
 try:
     import scipy  # noqa: F401 - SmoothRank needs it
@@ -25,7 +25,13 @@ from boostrank.datasets.ranking_data import (
     check_label,
 )
 from boostrank.metrics import evaluate
-from boostrank.objectives.validation import Floats, check_group, check_labels, check_positive
+from boostrank.objectives.validation import (
+    Floats,
+    check_group,
+    check_labels,
+    check_positive,
+    differ,
+)
 
 
 def _ranking(X: Floats, y: Any, group: Any, qid: Any, prefix: str = "") -> RankingData:
@@ -64,6 +70,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
             return None
         if not isinstance(eval_set, tuple) or len(eval_set) != 2:
             raise TypeError(f"eval_set must be a pair (X, y), got {type(eval_set).__name__}")
+        check_aligned("X", eval_set[0], y=eval_set[1], eval_qid=qid)
         X, y = validate_data(self, *eval_set, reset=False, dtype=np.float64, y_numeric=True)
         data = _ranking(X, y, group, qid, prefix="eval_")
         if not (data.y > 0.0).any():
@@ -151,6 +158,8 @@ class BatchRanker(LinearRanker, ABC):
             For parameters or data of the wrong type or range; the message names the argument.
         """
         data = self._read(X, y, group, qid, reset=True)
+        if not differ(data.y, check_group(data.group, len(data.y))).any():
+            warn("no query has two different labels: there is no order to learn")
         self._fit(data, self._read_validation(eval_set, eval_group, eval_qid))
         return self
 

@@ -18,6 +18,7 @@ from boostrank.metrics.definitions import (
     parse_name,
     ratio,
 )
+from boostrank.metrics.probabilities import are_probabilities, targets
 from boostrank.objectives.gains import Gain
 from boostrank.objectives.validation import (
     AMOUNTS,
@@ -171,7 +172,7 @@ def evaluate(
     Warns
     -----
     UserWarning
-        For labels above 30 that count as gains 2^y - 1.
+        For labels above 30 that count as gains 2^y - 1, and for probabilities in place of log-odds.
 
     Examples
     --------
@@ -199,6 +200,12 @@ def evaluate(
     by_gain = [text for text, name in names.items() if not METRICS[name.metric].labels]
     if by_gain and rules.gain == "exponential" and labels.max(initial=0.0) > LARGEST_GRADE:
         warn_of_large_grades(", ".join(by_gain), 'pass gain="linear"')
+    by_odds = [text for text, name in names.items() if METRICS[name.metric].of_documents]
+    if by_odds and are_probabilities(scores, targets(labels)):
+        warn(
+            f"{', '.join(by_odds)}: scores are read as log-odds, but these seem to be "
+            "probabilities p, as of a host's binary objective: pass log(p / (1 - p))"
+        )
     query_weight = None if weight is None else per_query_weight(weight, boundaries)
     ranking = Ranking(scores, labels, boundaries, rules)
     if check_flag("per_query", per_query):

@@ -31,6 +31,13 @@ def targets(labels: Floats, top: float | None = None) -> Floats:
     return np.minimum(labels / top, 1.0)
 
 
+def are_probabilities(scores: Floats, targets: Floats) -> bool:
+    """Tell whether scores from 0 to 1 are nearer to their targets as they are than as log-odds."""
+    if not 0.0 <= scores.min(initial=1.0) < scores.max(initial=0.0) <= 1.0:
+        return False
+    return bool(np.mean((scores - targets) ** 2 - (probabilities(scores) - targets) ** 2) < 0.0)
+
+
 def log_loss(scores: Floats, targets: Floats, weight: Floats) -> float:
     """Return the mean of -t ln p - (1 - t) ln(1 - p)."""
     losses = np.logaddexp(0.0, scores) - targets * scores

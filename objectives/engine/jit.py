@@ -129,7 +129,7 @@ class _Disjoint(_Compiler):
     """Assumes that the arrays handed over share no memory."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
         with suppress(AttributeError):  # another version of Numba: loops check for overlap
             self.state.flags.noalias = True
 
