@@ -573,7 +573,7 @@ def test_results_are_used_again_with_another_test(stored: Path, parts: list[Rank
     "changed",
     [
         *(each.name for each in fields(Settings) if each.name != "test"),
-        *("X", "y", "qid", "order", "parts", "machine", "versions", "sources"),
+        *("X", "y", "qid", "categorical", "order", "parts", "machine", "versions", "sources"),
     ],
 )
 def test_a_stale_result_is_not_used(
@@ -599,7 +599,7 @@ def test_a_stale_result_is_not_used(
             y[0] += 1
         elif changed == "qid":
             qid += 1000
-        data = RankingData(X, y, qid)
+        data = RankingData(X, y, qid, categorical=(2,) if changed == "categorical" else ())
         parts = [data.shuffle_within_queries(1) if changed == "order" else data, *parts[1:]]
         if changed == "parts":
             parts = parts[::-1]

@@ -248,6 +248,7 @@ def test_trials_of_another_search_are_not_reused(
     message = "holds trials of ranknet@lightgbm on other data or with other settings: give another"
     for args, settings in (
         ((other, RANKNET), {}),
+        ((replace(data, categorical=(0,)), RANKNET), {}),
         ((data, changed), {}),
         ((data, RANKNET), {"rounds": 299}),
         ((data, RANKNET), {"n_folds": 4}),
