@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from boostrank.datasets.files import text_fault
 from boostrank.export import WRITERS
 from boostrank.export import export as export_model
 from boostrank.lab.cli.options import completion
@@ -59,9 +60,12 @@ def export(
 
 
 def _read_names(path: Path) -> list[str]:
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(text_fault(path)) from error
     if not text.lstrip().startswith(("[", "{")):
-        return text.splitlines()
+        return [line.strip() for line in text.splitlines() if line.strip()]
     expected = 'a JSON list of names or of objects with a "name"'
     try:
         read = json.loads(text)
