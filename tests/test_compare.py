@@ -599,6 +599,9 @@ def test_a_stale_result_is_not_used(
             y[0] += 1
         elif changed == "qid":
             qid += 1000
+        elif changed == "categorical":
+            X = np.floor(abs(X))
+            _results(stored, [RankingData(X, y, qid), *parts[1:]]).add(LEARNERS[2], STORED)
         data = RankingData(X, y, qid, categorical=(2,) if changed == "categorical" else ())
         parts = [data.shuffle_within_queries(1) if changed == "order" else data, *parts[1:]]
         if changed == "parts":

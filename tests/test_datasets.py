@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -457,6 +458,24 @@ def test_ids_at_the_ends_of_int64():
         ({"qid": [True, True, False]}, TypeError, "qid must hold integers.* got dtype bool"),
         ({"qid": ["a", "a", None]}, ValueError, "an id for every document, but row 2 has none"),
         ({"qid": [1, 2, 1]}, ValueError, "1 comes back at row 2 after another query"),
+        ({"X": np.ma.array([[1], [2], [3]], mask=[[0], [1], [0]])}, ValueError, "X must have no m"),
+        ({"y": np.ma.array([1, 2, 3], mask=[0, 0, 1])}, ValueError, "y must have no masked values"),
+        ({"qid": np.ma.array([1, 1, 2], mask=[0, 1, 0])}, ValueError, "qid must have no masked"),
+        (
+            {
+                "X": pd.DataFrame({"a": [1, 2, 3]}, ["r", "s", "t"]),
+                "y": pd.Series([0, 1, 2], [*"str"]),
+            },
+            ValueError,
+            "y has the rows of X in another order",
+        ),
+        ({"names": ["a", "b"]}, ValueError, "names must have one for each of 1 columns, got 2"),
+        ({"categorical": ["a"]}, ValueError, r"positions of columns, 0\.\.0, got 'a'"),
+        ({"categorical": [1]}, ValueError, r"positions of columns, 0\.\.0, got 1"),
+        *(
+            ({"X": [[1], [2], [x]], "categorical": [0]}, ValueError, f"numbers from 0.*got {x}")
+            for x in (-1.0, 0.5, 2.0**24)
+        ),
     ],
 )
 def test_construction_refuses(changes, error, message):

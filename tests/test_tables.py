@@ -255,6 +255,14 @@ def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) ->
     )
 
 
+@pytest.mark.parametrize("values", [["1000", "1_000", "007"], [5, 2**24, 5_000_000_000]])
+def test_categories_are_numbers_only_if_both_hosts_take_them(values: list[Any]) -> None:
+    """Text that Python reads as one number was one category, and LightGBM lost large numbers."""
+    frame = pd.DataFrame({"qid": [1, 1, 2], "label": [1, 0, 2], "k": values})
+    data = from_frame(frame, categorical=["k"])
+    assert data.categories == {0: tuple(sorted(map(str, values)))}
+
+
 VALUES = {
     "integers": [40, 10, 30, 20],
     "text of digits": ["7", "007", "1.0", "10"],

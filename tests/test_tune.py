@@ -242,6 +242,7 @@ def test_learners_share_a_folder(
 def test_trials_of_another_search_are_not_reused(
     data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
 ) -> None:
+    data = replace(data, X=np.floor(abs(data.X)))
     search.tune(data, RANKNET, tmp_path, n_trials=1)
     other = data.shuffle_within_queries(1)
     changed = Learner("ranknet", "lightgbm", boostrank.RankNet(sigma=2.0))

@@ -16,7 +16,7 @@ from boostrank.datasets.files import check_companions, what_it_is, without_compr
 from boostrank.datasets.frames import Table, is_unnamed
 from boostrank.datasets.ids import check_ids, is_missing, join_ids
 from boostrank.datasets.letor import check_sizes_next_to, load_letor_parts
-from boostrank.datasets.ranking_data import RankingData, check_feature, check_label
+from boostrank.datasets.ranking_data import RankingData, are_codes, check_feature, check_label
 from boostrank.messages import TABLES, needs, warn
 from boostrank.objectives.validation import Floats, check_choice
 
@@ -473,7 +473,8 @@ def _codes(
     if words is None:
         try:
             numbers = known.astype(np.float64)
-            if np.all((numbers >= 0) & (numbers == np.floor(numbers))):
+            names = (value for value in known if isinstance(value, str))
+            if are_codes(numbers).all() and all(map(_NUMBER.fullmatch, names)):
                 codes[~missing] = numbers
                 return codes, ()
         except (TypeError, ValueError):
