@@ -19,6 +19,7 @@ from boostrank.datasets import RankingData, from_frame, make_ranking
 from boostrank.datasets.frames import Table
 from boostrank.datasets.tables import Columns, features_of_table, parts_of_tables
 from boostrank.lab.cli.app import app
+from boostrank.lab.reading import read_folds
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
@@ -253,6 +254,20 @@ def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) ->
     assert "the data lack the model's feature 'brand'; did you mean 'brnad'?" in _fails(
         "predict", model, new, "--out", tmp_path / "scores"
     )
+
+
+def test_folds_by_a_column_need_its_value_in_every_row(tmp_path: Path) -> None:
+    """Rows without one were a part of their own, the last."""
+    path = tmp_path / "a.csv"
+    frame = _frame().drop(columns=["url", "brand"]).assign(year=2020 + DATA.qid % 3)
+    named = Columns("grade", "query")
+    frame.to_csv(path, index=False)
+    made, _ = read_folds([path], named, seed=0, shuffle=False, by="year")
+    assert [len(test) for _, _, test in made.positions] == [10, 10, 10]
+    frame.assign(year=frame["year"].where(DATA.qid != 5)).to_csv(path, index=False)
+    row = int(np.argmax(DATA.qid == 5))
+    with pytest.raises(ValueError, match=f"column 'year' .* for every document, but row {row} has"):
+        read_folds([path], named, seed=0, shuffle=False, by="year")
 
 
 @pytest.mark.parametrize("values", [["1000", "1_000", "007"], [5, 2**24, 5_000_000_000]])

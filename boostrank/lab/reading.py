@@ -10,7 +10,6 @@ import numpy as np
 
 from boostrank.datasets import Qrels, RankingData, group_folds, make_ranking
 from boostrank.datasets.frames import Table
-from boostrank.datasets.ids import join_ids
 from boostrank.datasets.letor import load_letor, load_letor_features, load_letor_with_valid
 from boostrank.datasets.tables import (
     Columns,
@@ -24,7 +23,7 @@ from boostrank.datasets.tables import (
 from boostrank.lab.folds import Folds, forward_rotation, given_folds, rotation, warn_of_order
 from boostrank.lab.model import FileModel
 from boostrank.messages import warn
-from boostrank.objectives.validation import Floats, check_choice
+from boostrank.objectives.validation import Floats
 
 Ids = tuple[Any, Any]  # of the queries and the documents
 N_PARTS = 5
@@ -219,11 +218,9 @@ def _parts_by_value(data: list[Path], named: Columns, by: str) -> list[RankingDa
     if not data or not are_tables(data):
         raise ValueError("--folds-by names a column: it needs CSV or parquet files")
     tables = read_tables(data, named)
-    for table in tables:
-        check_choice("column", by, map(str, table.frame.columns))
+    values = ids_of(tables, by)
     whole = RankingData.concat(parts_of_tables(tables, replace(named, drop=[*named.drop, by])))
     ids = ids_of(tables, named.qid)
-    values = join_ids([table.values(by) for table in tables])
     found, part = np.unique(values, return_inverse=True)
     of_query: dict[Any, int] = {}
     for own, place in zip(ids.tolist(), part.tolist(), strict=True):
