@@ -572,6 +572,9 @@ def test_concat_refuses():
     # Query 5 ends one part and begins the other: only the ids can tell.
     with pytest.raises(ValueError, match="no query in common, but query 5 is in 2 of them"):
         RankingData.concat([one, RankingData([[1]], [0], [5])])
+    for more in ({"names": ["a"]}, {"categorical": [0]}, {"categories": {0: ("x",)}}):
+        with pytest.raises(ValueError, match="the same names of features, and categories with the"):
+            RankingData.concat([one, RankingData([[1]], [0], [6], **more)])
     with pytest.raises(ValueError, match="equally many features, got 1, 2"):
         RankingData.concat([one, RankingData([[1, 2]], [0], [6])])
 

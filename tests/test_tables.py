@@ -160,6 +160,10 @@ def test_scattered_queries_are_grouped_with_a_warning() -> None:
         ({"label": "grad"}, "unknown column 'grad'; did you mean 'grade'?"),
         ({"drop": ["url", "brnd"]}, "unknown column 'brnd'; did you mean 'brand'?"),
         ({"drop": ["url"]}, "column 'brand' must hold numbers, got "),
+        *(
+            ({"categorical": [name]}, f"'{name}' is named as categorical, but it is not among the")
+            for name in ("grade", "query", "brand")
+        ),
     ],
 )
 def test_frames_that_are_refused(changes: dict[str, Any], message: str) -> None:

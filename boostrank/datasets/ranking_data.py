@@ -285,6 +285,11 @@ class RankingData:
         ]
         return f"RankingData({', '.join(parts)})"
 
+    @property
+    def _meanings(self) -> tuple[Any, ...]:
+        """What the numbers in `X` stand for."""
+        return tuple(self.names), tuple(self.categorical), dict(self.categories)
+
     def _rows(self, rows: Integers) -> Self:
         doc_id = None if self.doc_id is None else self.doc_id[rows]
         return replace(self, X=self.X[rows], y=self.y[rows], qid=self.qid[rows], doc_id=doc_id)
@@ -306,7 +311,8 @@ class RankingData:
         Raises
         ------
         ValueError
-            For no parts, different numbers of features, or a query id in two parts.
+            For no parts, different numbers of features, other names or categories of them, or a
+            query id in two parts.
 
         Examples
         --------
@@ -322,6 +328,11 @@ class RankingData:
             raise ValueError(
                 f"parts must have equally many features, got {', '.join(map(str, widths))}; "
                 "load_letor and load_letor_parts give the files of one data set the same number"
+            )
+        if any(part._meanings != parts[0]._meanings for part in parts):
+            raise ValueError(
+                "parts must have the same names of features, and categories with the same numbers: "
+                "make one data set of all their rows, and select from it"
             )
         of_parts = join_ids([np.unique(part.qid) for part in parts])
         ids, counts = np.unique(check_ids("qid", of_parts, len(of_parts)), return_counts=True)

@@ -254,7 +254,7 @@ def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingDa
 
 
 def _check_names(tables: Sequence[Table], columns: Columns) -> None:
-    """Refuse columns that do not exist, a label that is the query's id, and more data in files."""
+    """Refuse columns that do not exist or are two things at once, and more data in files."""
     for table in tables:
         if table.path is not None:
             check_companions(table.path)
@@ -262,6 +262,9 @@ def _check_names(tables: Sequence[Table], columns: Columns) -> None:
             _column(table, name)
         if not len(table):
             raise ValueError(f"{table.where()}the table holds no documents")
+    for name in columns.categorical:
+        if name in columns.own:
+            raise ValueError(f"{name!r} is named as categorical, but it is not among the features")
     if columns.label in columns.ids:
         raise ValueError(f"the label and an id are one column, {columns.label!r}; name both")
 
