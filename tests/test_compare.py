@@ -250,6 +250,9 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold) -> None:
         assert not model.predict(fold.test.X, 0).any()
         assert model.n_trees == len(stages)
     assert rounds == len(own) * SETTINGS.rounds
+    codes = replace(fold.train, X=np.floor(abs(fold.train.X)), categorical=(0,))
+    with pytest.raises(ValueError, match="catboost would take categories for numbers"):
+        TRAINERS["catboost"].train("QueryRMSE", codes, SETTINGS)
     with pytest.raises(ValueError, match="catboost accepts none of our objectives, got sdcg"):
         TRAINERS["catboost"].train(boostrank.SDCG(), fold.train, SETTINGS)
 

@@ -262,6 +262,12 @@ def test_trials_of_another_search_are_not_reused(
             search.tune(*args, tmp_path, n_trials=1, **settings)
 
 
+def test_a_damaged_file_of_trials_is_named(data: RankingData, tmp_path: Path) -> None:
+    (tmp_path / "studies.log").write_text("no JSON\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"studies\.log is damaged .*; give another folder"):
+        search.tune(data, RANKNET, tmp_path, n_trials=1)
+
+
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [

@@ -433,13 +433,16 @@ def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Ite
 def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
     """Return the learner's study in the folder: a new one, or that of the same job."""
     backend = optuna.storages.journal.JournalFileBackend(str(out / STUDIES))
-    study = optuna.create_study(
-        storage=optuna.storages.JournalStorage(backend),
-        study_name=str(job.learner),
-        direction="maximize",
-        pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
-        load_if_exists=True,
-    )
+    try:
+        study = optuna.create_study(
+            storage=optuna.storages.JournalStorage(backend),
+            study_name=str(job.learner),
+            direction="maximize",
+            pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
+            load_if_exists=True,
+        )
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{out / STUDIES} is damaged ({error}); give another folder") from error
     _check_same(study, job.fingerprint(prune), out)
     return study
 
