@@ -593,6 +593,11 @@ def test_a_stale_result_is_not_used(
         monkeypatch.setattr(records, "versions", lambda hosts: dict.fromkeys(hosts, "9.9"))
     elif changed == "sources":
         monkeypatch.setattr(records, "_sources", lambda: [Path(__file__)])
+    elif changed == "categorical":
+        expected = "data"
+        parts = [replace(part, X=np.floor(abs(part.X))) for part in parts]
+        _results(stored, parts).add(LEARNERS[2], STORED)
+        parts = [replace(part, categorical=(2,)) for part in parts]
     else:
         expected = "data"
         X, y, qid = first.X.copy(), first.y.copy(), first.qid.copy()
@@ -602,10 +607,7 @@ def test_a_stale_result_is_not_used(
             y[0] += 1
         elif changed == "qid":
             qid += 1000
-        elif changed == "categorical":
-            X = np.floor(abs(X))
-            _results(stored, [RankingData(X, y, qid), *parts[1:]]).add(LEARNERS[2], STORED)
-        data = RankingData(X, y, qid, categorical=(2,) if changed == "categorical" else ())
+        data = RankingData(X, y, qid)
         parts = [data.shuffle_within_queries(1) if changed == "order" else data, *parts[1:]]
         if changed == "parts":
             parts = parts[::-1]

@@ -260,6 +260,18 @@ def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) ->
     )
 
 
+@pytest.mark.parametrize("option", ["--drop", "--categorical"])
+@pytest.mark.parametrize("given", ["svmlight", "valid", "nothing"])
+def test_features_without_names_cannot_be_named(given: str, option: str, tmp_path: Path) -> None:
+    """They were ignored, so that a feature stayed that was to be dropped."""
+    path = tmp_path / "a.txt"
+    dump_svmlight_file(DATA.X, DATA.y, str(path), query_id=DATA.qid, zero_based=False)
+    train = ["train", path, "-o", "gbrank", "--model", tmp_path / "m.txt"]
+    command = {"svmlight": train, "valid": [*train, "--valid", path], "nothing": ["compare"]}
+    said = _fails(*command[given], option, "2")
+    assert "'2' is to be dropped or categorical, but only tables have columns with names" in said
+
+
 def test_folds_by_a_column_need_its_value_in_every_row(tmp_path: Path) -> None:
     """Rows without one were a part of their own, the last."""
     path = tmp_path / "a.csv"

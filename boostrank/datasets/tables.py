@@ -57,6 +57,14 @@ class Columns:
         """The columns that are not features."""
         return (self.label, *self.ids, *self.drop)
 
+    def check_no_features(self) -> None:
+        """Refuse names of features, for data whose features have none."""
+        for name in (*self.drop, *self.categorical):
+            raise ValueError(
+                f"{name!r} is to be dropped or categorical, but only tables have columns with "
+                "names: CSV, parquet and data frames"
+            )
+
 
 def is_table(path: str | os.PathLike[str]) -> bool:
     """Tell by its name whether a file is CSV or parquet; all others are svmlight."""
@@ -134,19 +142,21 @@ def read_parts(paths: Sequence[Any], columns: Columns) -> list[RankingData]:
     ValueError
         For tables among other files, and as `load_letor_parts` and `from_frame`.
     """
-    if not are_tables(paths):
+    if not are_tables(paths, columns):
         return load_letor_parts(list(paths))
     return parts_of_tables(read_tables(paths, columns), columns)
 
 
-def are_tables(paths: Sequence[Any]) -> bool:
-    """Tell whether files are tables; they must be of one kind."""
+def are_tables(paths: Sequence[Any], columns: Columns) -> bool:
+    """Tell whether files are tables; they must be of one kind, with columns that fit it."""
     tables = [path for path in paths if is_table(path)]
     if tables and len(tables) < len(paths):
         raise ValueError(
             f"the files must be of one kind, but {tables[0]} is a table and "
             f"{next(path for path in paths if not is_table(path))} is not"
         )
+    if not tables:
+        columns.check_no_features()
     return bool(tables)
 
 

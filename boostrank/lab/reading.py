@@ -41,7 +41,7 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
     If `named` has a column of documents' ids, also read the ids of queries and documents.
     """
     names = model.feature_names
-    if are_tables(data):
+    if are_tables(data, named):
         known = model.categories
         text = [name for name, words in known.items() if all(isinstance(w, str) for w in words)]
         tables = read_tables(data, named, text)
@@ -79,7 +79,7 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
 
 def read_files(data: list[Path], named: Columns, seed: int, shuffle: bool) -> RankingData:
     """Read files as one data set, in their order."""
-    tables = are_tables(data)
+    tables = are_tables(data, named)
     read = RankingData.concat(read_parts(data, named)) if tables else load_letor(data)
     return _shuffled(read, seed, shuffle)
 
@@ -90,7 +90,7 @@ def read_with_valid(
     """Read the training files as one data set, and the validation file with the same word codes."""
     if valid is None:
         return read_files(data, named, seed, shuffle), None
-    if are_tables([*data, valid]):
+    if are_tables([*data, valid], named):
         *parts, held = read_parts([*data, valid], named)
         train = RankingData.concat(parts)
     else:
@@ -104,6 +104,7 @@ def read_whole(
     """Return a description of the data, and the data: from the files, or embedded."""
     if data:
         return ", ".join(path.name for path in data), read_files(data, named, seed, shuffle)
+    named.check_no_features()
     made = make_ranking(**EMBEDDED, seed=seed)
     return "embedded, random cubic polynomials", _shuffled(made, seed, shuffle)
 
@@ -194,6 +195,7 @@ def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[Ranking
     if isinstance(data, str | Path):
         data = [data]
     if isinstance(data, RankingData):
+        named.check_no_features()
         return "arrays", [data]
     if hasattr(data, "columns"):
         return "a data frame", parts_of_tables([Table(data)], named)
@@ -215,7 +217,7 @@ def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[Ranking
 
 def _parts_by_value(data: list[Path], named: Columns, by: str) -> list[RankingData]:
     """Return one part for each value of a column, in ascending order of the values."""
-    if not data or not are_tables(data):
+    if not data or not are_tables(data, named):
         raise ValueError("--folds-by names a column: it needs CSV or parquet files")
     tables = read_tables(data, named)
     values = ids_of(tables, by)
