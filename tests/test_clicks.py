@@ -116,6 +116,8 @@ def test_positions_that_nothing_links_are_refused(data):
         ({"scores": [1.0]}, "^scores must have one value for each of the 480 documents"),
         ({"randomized": 2.0}, "^randomized must be from 0 to 1"),
         ({"data": None}, "^data must be a RankingData"),
+        ({"data": RankingData([[0.0], [1.0]], [-1, 1], [1, 1])}, "^labels must be .* got -1"),
+        ({"data": RankingData([[0.0], [1.0]], [1, 1100], [1, 1])}, "^labels must be .* got 1100"),
     ],
 )
 def test_the_simulator_refuses_bad_arguments(data, change, message):

@@ -253,6 +253,9 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold) -> None:
         assert not model.predict(fold.test.X, 0).any()
         assert model.n_trees == len(stages)
     assert rounds == len(own) * SETTINGS.rounds
+    codes = replace(fold.train, X=np.floor(abs(fold.train.X)), categorical=(0,))
+    with pytest.raises(ValueError, match="catboost would take categories for numbers"):
+        TRAINERS["catboost"].train("QueryRMSE", codes, SETTINGS)
     with pytest.raises(ValueError, match="catboost accepts none of our objectives, got sdcg"):
         TRAINERS["catboost"].train(boostrank.SDCG(), fold.train, SETTINGS)
 
@@ -578,7 +581,7 @@ def test_results_are_used_again_with_another_test(stored: Path, parts: list[Rank
     "changed",
     [
         *(each.name for each in fields(Settings) if each.name != "test"),
-        *("X", "y", "qid", "order", "parts", "machine", "versions", "sources"),
+        *("X", "y", "qid", "categorical", "order", "parts", "machine", "versions", "sources"),
     ],
 )
 def test_a_stale_result_is_not_used(
@@ -595,6 +598,11 @@ def test_a_stale_result_is_not_used(
         monkeypatch.setattr(records, "versions", lambda hosts: dict.fromkeys(hosts, "9.9"))
     elif changed == "sources":
         monkeypatch.setattr(records, "_sources", lambda: [Path(__file__)])
+    elif changed == "categorical":
+        expected = "data"
+        parts = [replace(part, X=np.floor(abs(part.X))) for part in parts]
+        _results(stored, parts).add(LEARNERS[2], STORED)
+        parts = [replace(part, categorical=(2,)) for part in parts]
     else:
         expected = "data"
         X, y, qid = first.X.copy(), first.y.copy(), first.qid.copy()

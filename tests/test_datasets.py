@@ -458,13 +458,23 @@ def test_ids_at_the_ends_of_int64():
         ({"qid": [True, True, False]}, TypeError, "qid must hold integers.* got dtype bool"),
         ({"qid": ["a", "a", None]}, ValueError, "an id for every document, but row 2 has none"),
         ({"qid": [1, 2, 1]}, ValueError, "1 comes back at row 2 after another query"),
+        ({"X": np.ma.array([[1], [2], [3]], mask=[[0], [1], [0]])}, ValueError, "X must have no m"),
+        ({"y": np.ma.array([1, 2, 3], mask=[0, 0, 1])}, ValueError, "y must have no masked values"),
+        ({"qid": np.ma.array([1, 1, 2], mask=[0, 1, 0])}, ValueError, "qid must have no masked"),
         (
             {
-                "X": pd.DataFrame([[1], [2], [3]], list("abc")),
-                "y": pd.Series([0, 1, 2], list("cba")),
+                "X": pd.DataFrame({"a": [1, 2, 3]}, ["r", "s", "t"]),
+                "y": pd.Series([0, 1, 2], [*"str"]),
             },
             ValueError,
             "y has the rows of X in another order",
+        ),
+        ({"names": ["a", "b"]}, ValueError, "names must have one for each of 1 columns, got 2"),
+        ({"categorical": ["a"]}, ValueError, r"positions of columns, 0\.\.0, got 'a'"),
+        ({"categorical": [1]}, ValueError, r"positions of columns, 0\.\.0, got 1"),
+        *(
+            ({"X": [[1], [2], [x]], "categorical": [0]}, ValueError, f"numbers from 0.*got {x}")
+            for x in (-1.0, 0.5, 2.0**24)
         ),
     ],
 )
@@ -562,6 +572,9 @@ def test_concat_refuses():
     # Query 5 ends one part and begins the other: only the ids can tell.
     with pytest.raises(ValueError, match="no query in common, but query 5 is in 2 of them"):
         RankingData.concat([one, RankingData([[1]], [0], [5])])
+    for more in ({"names": ["a"]}, {"categorical": [0]}, {"categories": {0: ("x",)}}):
+        with pytest.raises(ValueError, match="the same names of features, and categories with the"):
+            RankingData.concat([one, RankingData([[1]], [0], [6], **more)])
     with pytest.raises(ValueError, match="equally many features, got 1, 2"):
         RankingData.concat([one, RankingData([[1, 2]], [0], [6])])
 

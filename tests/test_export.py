@@ -404,7 +404,7 @@ def test_the_command(tmp_path):
     assert (result.exit_code, result.stdout) == (0, "")
     written = out.read_text(encoding="utf-8")
     assert written == boostrank.export(booster, "solr", name="clicks_v1")
-    store.write_text("\n".join(NAMES[::-1]) + "\n", encoding="utf-8")
+    store.write_text("\n" + " \n\n".join(NAMES[::-1]), encoding="utf-8-sig")
     result = run(model, "--to", "ranklib", "--features", store)
     assert result.stdout == boostrank.export(booster, "ranklib", features=NAMES[::-1])
 
@@ -416,13 +416,14 @@ def test_the_command(tmp_path):
         ('{"name": "x_1"}', "expected one name per line, or a JSON list of names"),
         ('["x_1",', "line 1: not JSON"),
         ("x_1\n", "features must have the model's 'bm25(title)'"),
+        ("x_1\ncaf\udce9", "features, line 2: byte 0xe9 is not UTF-8 text"),
     ],
 )
 def test_the_command_refuses_a_list_of_features(written, message, tmp_path):
     X, y = data()
     model, store = tmp_path / "m.json", tmp_path / "features"
     train("xgboost", X, y, names=NAMES).save_model(model)
-    store.write_text(written, encoding="utf-8")
+    store.write_text(written, encoding="utf-8", errors="surrogateescape")
     result = run(model, "--to", "vespa", "--features", store)
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in result.stderr

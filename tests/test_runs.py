@@ -11,6 +11,7 @@ import pytrec_eval
 from typer.testing import CliRunner
 
 from boostrank.datasets import (
+    Qrels,
     RankingData,
     Run,
     from_frame,
@@ -150,9 +151,27 @@ def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path: Path) 
     with pytest.warns(UserWarning, match="2 queries have only scores or only judgements"):
         assert evaluate_run(run, qrels, ["map"]) == {"map": 0.5}
     with pytest.raises(ValueError, match=r"no query in common: query 2 .* query 1 "):
-        evaluate_run(run._replace(qid=np.array(["2"] * 3)), qrels._replace(qid=np.array(["1"] * 3)))
+        evaluate_run(run._replace(qid=np.array([*"224"])), qrels._replace(qid=np.array([*"115"])))
     with pytest.raises(ValueError, match="auc needs a score of every document"):
         evaluate_run(run, qrels, ["auc"])
+
+
+def test_ids_that_do_not_meet_are_told() -> None:
+    qrels = Qrels(np.array(["1", "1"]), np.array(["007", "008"]), np.array([1.0, 0.0]))
+    with pytest.warns(UserWarning, match="all metrics are 0: .* score of '7', .* judgement of '00"):
+        assert evaluate_run(Run(["1", "1"], ["7", "8"], [2.0, 1.0]), qrels, ["map"]) == {"map": 0.0}
+    # Integers, as a table has them, are the text that files write.
+    numbers = Qrels([1, 1], [7, 8], [1, 0])
+    assert evaluate_run(Run(["1", "1"], ["7", "8"], [1.0, 2.0]), numbers, ["map"]) == {"map": 0.5}
+
+
+def test_a_document_that_is_judged_twice_is_refused(tmp_path: Path) -> None:
+    """Of two files, the second judgement replaced the first."""
+    run = _write(tmp_path / "r", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n")
+    first, second = (_write(tmp_path / f"q{y}", f"1 0 a {y}\n1 0 b 1\n") for y in (0, 2))
+    result = CliRunner().invoke(app, ["evaluate", *map(str, (run, first, second))])
+    assert result.exit_code == 2
+    assert "document a of query 1 is there twice" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from boostrank.datasets import RankingData, from_frame, make_ranking
 from boostrank.datasets.frames import Table
 from boostrank.datasets.tables import Columns, features_of_table, parts_of_tables
 from boostrank.lab.cli.app import app
+from boostrank.lab.reading import read_folds
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
@@ -159,6 +160,10 @@ def test_scattered_queries_are_grouped_with_a_warning() -> None:
         ({"label": "grad"}, "unknown column 'grad'; did you mean 'grade'?"),
         ({"drop": ["url", "brnd"]}, "unknown column 'brnd'; did you mean 'brand'?"),
         ({"drop": ["url"]}, "column 'brand' must hold numbers, got "),
+        *(
+            ({"categorical": [name]}, f"'{name}' is named as categorical, but it is not among the")
+            for name in ("grade", "query", "brand")
+        ),
     ],
 )
 def test_frames_that_are_refused(changes: dict[str, Any], message: str) -> None:
@@ -253,6 +258,40 @@ def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) ->
     assert "the data lack the model's feature 'brand'; did you mean 'brnad'?" in _fails(
         "predict", model, new, "--out", tmp_path / "scores"
     )
+
+
+@pytest.mark.parametrize("option", ["--drop", "--categorical"])
+@pytest.mark.parametrize("given", ["svmlight", "valid", "nothing"])
+def test_features_without_names_cannot_be_named(given: str, option: str, tmp_path: Path) -> None:
+    """They were ignored, so that a feature stayed that was to be dropped."""
+    path = tmp_path / "a.txt"
+    dump_svmlight_file(DATA.X, DATA.y, str(path), query_id=DATA.qid, zero_based=False)
+    train = ["train", path, "-o", "gbrank", "--model", tmp_path / "m.txt"]
+    command = {"svmlight": train, "valid": [*train, "--valid", path], "nothing": ["compare"]}
+    said = _fails(*command[given], option, "2")
+    assert "'2' is to be dropped or categorical, but only tables have columns with names" in said
+
+
+def test_folds_by_a_column_need_its_value_in_every_row(tmp_path: Path) -> None:
+    """Rows without one were a part of their own, the last."""
+    path = tmp_path / "a.csv"
+    frame = _frame().drop(columns=["url", "brand"]).assign(year=2020 + DATA.qid % 3)
+    named = Columns("grade", "query")
+    frame.to_csv(path, index=False)
+    made, _ = read_folds([path], named, seed=0, shuffle=False, by="year")
+    assert [len(test) for _, _, test in made.positions] == [10, 10, 10]
+    frame.assign(year=frame["year"].where(DATA.qid != 5)).to_csv(path, index=False)
+    row = int(np.argmax(DATA.qid == 5))
+    with pytest.raises(ValueError, match=f"column 'year' .* for every document, but row {row} has"):
+        read_folds([path], named, seed=0, shuffle=False, by="year")
+
+
+@pytest.mark.parametrize("values", [["1000", "1_000", "007"], [5, 2**24, 5_000_000_000]])
+def test_categories_are_numbers_only_if_both_hosts_take_them(values: list[Any]) -> None:
+    """Text that Python reads as one number was one category, and LightGBM lost large numbers."""
+    frame = pd.DataFrame({"qid": [1, 1, 2], "label": [1, 0, 2], "k": values})
+    data = from_frame(frame, categorical=["k"])
+    assert data.categories == {0: tuple(sorted(map(str, values)))}
 
 
 VALUES = {

@@ -242,12 +242,14 @@ def test_learners_share_a_folder(
 def test_trials_of_another_search_are_not_reused(
     data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
 ) -> None:
+    data = replace(data, X=np.floor(abs(data.X)))
     search.tune(data, RANKNET, tmp_path, n_trials=1)
     other = data.shuffle_within_queries(1)
     changed = Learner("ranknet", "lightgbm", boostrank.RankNet(sigma=2.0))
     message = "holds trials of ranknet@lightgbm on other data or with other settings: give another"
     for args, settings in (
         ((other, RANKNET), {}),
+        ((replace(data, categorical=(0,)), RANKNET), {}),
         ((data, changed), {}),
         ((data, RANKNET), {"rounds": 299}),
         ((data, RANKNET), {"n_folds": 4}),
@@ -258,6 +260,12 @@ def test_trials_of_another_search_are_not_reused(
     ):
         with pytest.raises(ValueError, match=message):
             search.tune(*args, tmp_path, n_trials=1, **settings)
+
+
+def test_a_damaged_file_of_trials_is_named(data: RankingData, tmp_path: Path) -> None:
+    (tmp_path / "studies.log").write_text("no JSON\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"studies\.log is damaged .*; give another folder"):
+        search.tune(data, RANKNET, tmp_path, n_trials=1)
 
 
 @pytest.mark.parametrize(

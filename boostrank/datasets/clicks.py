@@ -18,6 +18,7 @@ from boostrank.objectives.validation import (
     check_choice,
     check_count,
     check_cutoff,
+    check_labels,
     check_scores,
     check_seed,
     check_share,
@@ -199,6 +200,7 @@ def simulate_clicks(
     """
     if not isinstance(data, RankingData):
         raise TypeError(f"data must be a RankingData, got {type(data).__name__}")
+    y = check_labels(data.y, len(data.y))
     check_choice("model", model, MODELS)
     eta, noise = check_amount("eta", eta), check_share("noise", noise)
     randomized = check_share("randomized", randomized)
@@ -215,7 +217,7 @@ def simulate_clicks(
     rank = _ranks(np.where(shuffled, 0.0, rankers[ranker, row]), session, n_sessions, rng)
 
     propensity = (1.0 / np.arange(1, int(data.group.max()) + 1)) ** eta
-    worth = (np.exp2(data.y) - 1.0) / max(1.0, float(np.exp2(data.y.max()) - 1.0))
+    worth = (np.exp2(y) - 1.0) / max(1.0, float(np.exp2(y.max()) - 1.0))
     likely = (noise + (1.0 - noise) * worth)[row]
     clicked = _clicked(model, likely, rank, propensity, session, n_sessions, rng)
     logged = RankingData(

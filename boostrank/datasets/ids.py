@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.objectives.validation import check_unmasked
+
 
 def check_ids(name: str, ids: Any, n_docs: int) -> npt.NDArray[Any]:
     """Return ids, one per document, as an array of integers or of strings; none may be missing.
@@ -15,6 +17,7 @@ def check_ids(name: str, ids: Any, n_docs: int) -> npt.NDArray[Any]:
     Whole numbers may come as floats, as pandas returns them after a join. Integers become int64, or
     uint64 where one is larger; dates become strings.
     """
+    check_unmasked(name, ids)
     array = np.asarray(ids)
     if array.dtype.kind == "U" and not isinstance(ids, np.ndarray) and np.ndim(ids) == 1:
         array = np.array([*ids], dtype=object)  # NumPy has turned numbers and missing ids into text

@@ -14,14 +14,18 @@ from boostrank.objectives.validation import (
     check_count,
     check_group,
     check_seed,
+    check_unmasked,
 )
 
 #: Names of columns in which data frames hold the query's id.
 ID_NAMES = ("qid", "query_id", "group_id")
 DOCUMENT_NAMES = ("doc_id", "docid", "document_id")
+#: XGBoost refuses larger codes of categories; LightGBM takes those beyond int32 for missing.
+CODES_END = 2**24
 
 
 def _numbers(name: str, values: Any, n_dims: int) -> npt.NDArray[Any]:
+    check_unmasked(name, values)
     array_ = np.asarray(values)
     if array_.dtype.kind not in "biuf":
         raise TypeError(
@@ -31,6 +35,28 @@ def _numbers(name: str, values: Any, n_dims: int) -> npt.NDArray[Any]:
     if array_.ndim != n_dims:
         raise ValueError(f"{name} must be a {n_dims}-D array, got shape {array_.shape}")
     return array_
+
+
+def are_codes(values: Floats) -> npt.NDArray[np.bool_]:
+    """Tell which numbers both hosts take for the codes of categories."""
+    return np.asarray((values >= 0) & (values < CODES_END) & (values == np.floor(values)))
+
+
+def _check_categories(X: Floats, names: Sequence[str], categorical: Sequence[int]) -> None:
+    """Refuse columns that are not there, and values that a host would change."""
+    if len(names) not in (0, X.shape[1]):
+        raise ValueError(f"names must have one for each of {X.shape[1]} columns, got {len(names)}")
+    for column in categorical:
+        if column not in range(X.shape[1]):
+            raise ValueError(
+                f"categorical must hold positions of columns, 0..{X.shape[1] - 1}, got {column!r}"
+            )
+        bad = ~(are_codes(X[:, column]) | np.isnan(X[:, column]))
+        if bad.any():
+            raise ValueError(
+                f"categorical column {column} must hold whole numbers from 0 below {CODES_END}, or "
+                f"NaN, got {X[np.argmax(bad), column]} at row {np.argmax(bad)}; number its values"
+            )
 
 
 def query_starts(qid: Integers) -> tuple[Integers, int | None]:
@@ -229,6 +255,7 @@ class RankingData:
                 f"X must be finite, or NaN where a value is missing, got {X[row, column]} "
                 f"at row {row}, column {column}"
             )
+        _check_categories(X, self.names, self.categorical)
         bad = ~np.isfinite(y)
         if bad.any():
             row = int(np.argmax(bad))
@@ -252,6 +279,11 @@ class RankingData:
         ]
         return f"RankingData({', '.join(parts)})"
 
+    @property
+    def _meanings(self) -> tuple[Any, ...]:
+        """What the numbers in `X` stand for."""
+        return tuple(self.names), tuple(self.categorical), dict(self.categories)
+
     def _rows(self, rows: Integers) -> Self:
         doc_id = None if self.doc_id is None else self.doc_id[rows]
         return replace(self, X=self.X[rows], y=self.y[rows], qid=self.qid[rows], doc_id=doc_id)
@@ -273,7 +305,8 @@ class RankingData:
         Raises
         ------
         ValueError
-            For no parts, different numbers of features, or a query id in two parts.
+            For no parts, different numbers of features, other names or categories of them, or a
+            query id in two parts.
 
         Examples
         --------
@@ -289,6 +322,11 @@ class RankingData:
             raise ValueError(
                 f"parts must have equally many features, got {', '.join(map(str, widths))}; "
                 "load_letor and load_letor_parts give the files of one data set the same number"
+            )
+        if any(part._meanings != parts[0]._meanings for part in parts):
+            raise ValueError(
+                "parts must have the same names of features, and categories with the same numbers: "
+                "make one data set of all their rows, and select from it"
             )
         of_parts = join_ids([np.unique(part.qid) for part in parts])
         ids, counts = np.unique(check_ids("qid", of_parts, len(of_parts)), return_counts=True)

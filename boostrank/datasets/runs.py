@@ -1,7 +1,7 @@
 """Runs and judgements of documents by their ids, as TREC writes them."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from boostrank.datasets.files import open_bytes, reading, what_it_is
 from boostrank.datasets.ids import is_missing
 from boostrank.datasets.ranking_data import RankingData
+from boostrank.messages import warn
 from boostrank.objectives.validation import Floats
 
 Strings = npt.NDArray[np.str_]
@@ -70,9 +71,8 @@ class Run(NamedTuple):
                     )
         if not all(map(math.isfinite, scores)):
             raise ValueError("scores must be finite")
-        _refuse_twice(qids, docs, lambda _: "")
         rows: dict[str, dict[str, float]] = {}
-        for own, doc, score in zip(qids, docs, scores, strict=True):
+        for (own, doc), score in zip(_keys(qids, docs), scores, strict=True):
             rows.setdefault(own, {})[doc] = score
         return "".join(
             f"{own} Q0 {doc} {rank} {score!r} {tag}\n"
@@ -128,13 +128,18 @@ def number_of_text(where: str, what: str, text: str) -> float:
     return number
 
 
-def _refuse_twice(qid: Sequence[str], doc_id: Sequence[str], where: Callable[[int], str]) -> None:
-    """Refuse a document that a query has twice; `where` begins the error on an entry."""
+def _keys(
+    qid: Any, doc_id: Any, where: Callable[[int], str] = lambda _: ""
+) -> list[tuple[str, str]]:
+    """Return query and document of each entry; `where` begins the error if one comes twice."""
+    texts = (np.asarray(ids).astype(str).tolist() for ids in (qid, doc_id))
+    keys = list(zip(*texts, strict=True))
     seen: set[tuple[str, str]] = set()
-    for entry, key in enumerate(zip(qid, doc_id, strict=True)):
+    for entry, key in enumerate(keys):
         if key in seen:
             raise ValueError(f"{where(entry)}document {key[1]} of query {key[0]} is there twice")
         seen.add(key)
+    return keys
 
 
 def read_lines(
@@ -157,7 +162,7 @@ def read_lines(
         values.append(value)
     if not values:
         raise ValueError(f"{path} holds no documents")
-    _refuse_twice(qid, doc_id, lambda entry: f"{path}, line {numbers[entry]}: ")
+    _keys(qid, doc_id, lambda entry: f"{path}, line {numbers[entry]}: ")
     return np.array(qid), np.array(doc_id), np.array(values)
 
 
@@ -269,15 +274,20 @@ def judge(run: Run, qrels: Qrels) -> Judged:
     lacks counts among the relevant ones, at no rank. Scores are float32, and among equal scores the
     larger id comes first.
     """
-    queries = np.intersect1d(run.qid, qrels.qid)
+    keys, judged = _keys(run.qid, run.doc_id), _keys(qrels.qid, qrels.doc_id)
+    scored_queries, judged_queries = ({query for query, _ in each} for each in (keys, judged))
+    queries = np.array(sorted(scored_queries & judged_queries))
     if not len(queries):
         raise ValueError(
-            f"the scores and the judgements have no query in common: query {run.qid[0]} has "
-            f"scores, and query {qrels.qid[0]} has judgements"
+            f"the scores and the judgements have no query in common: query {keys[0][0]} has "
+            f"scores, and query {judged[0][0]} has judgements"
         )
-    judged = zip(qrels.qid.tolist(), qrels.doc_id.tolist(), strict=True)
-    grades = dict(zip(judged, qrels.y.tolist(), strict=True))
-    keys = list(zip(run.qid.tolist(), run.doc_id.tolist(), strict=True))
+    grades = dict(zip(judged, np.asarray(qrels.y).tolist(), strict=True))
+    if grades.keys().isdisjoint(keys):
+        warn(
+            "none of the documents with a score has a judgement, so all metrics are 0: there is a "
+            f"score of {keys[0][1]!r}, and a judgement of {judged[0][1]!r}; check the ids"
+        )
     found = [grades.pop(key, 0.0) for key in keys]
     single = np.finfo(np.float32)
     scores = np.clip(run.scores, single.min, single.max).astype(np.float32).astype(np.float64)
@@ -295,7 +305,7 @@ def judge(run: Run, qrels: Qrels) -> Judged:
         retrieved[order],
         np.unique(qid[order], return_counts=True)[1].astype(np.int64),
         queries,
-        len(np.setxor1d(run.qid, qrels.qid)),
+        len(scored_queries ^ judged_queries),
     )
 
 
@@ -317,5 +327,5 @@ def run_of_table(table: Any, qid: str, doc_id: str, score: str) -> Run:
         row = int(np.argmin(np.isfinite(scores)))
         raise ValueError(f"{table.where(row)}column {score!r} must be finite, got {scores[row]}")
     queries, documents = (values.astype(str) for values in ids)
-    _refuse_twice(queries.tolist(), documents.tolist(), table.where)
+    _keys(queries, documents, table.where)
     return Run(queries, documents, scores)

@@ -16,7 +16,7 @@ from boostrank.datasets.files import check_companions, what_it_is, without_compr
 from boostrank.datasets.frames import Table, is_unnamed
 from boostrank.datasets.ids import check_ids, is_missing, join_ids
 from boostrank.datasets.letor import check_sizes_next_to, load_letor_parts
-from boostrank.datasets.ranking_data import RankingData, check_feature, check_label
+from boostrank.datasets.ranking_data import RankingData, are_codes, check_feature, check_label
 from boostrank.messages import TABLES, needs, warn
 from boostrank.objectives.validation import Floats, check_choice
 
@@ -56,6 +56,14 @@ class Columns:
     def own(self) -> tuple[str, ...]:
         """The columns that are not features."""
         return (self.label, *self.ids, *self.drop)
+
+    def check_no_features(self) -> None:
+        """Refuse names of features, for data whose features have none."""
+        for name in (*self.drop, *self.categorical):
+            raise ValueError(
+                f"{name!r} is to be dropped or categorical, but only tables have columns with "
+                "names: CSV, parquet and data frames"
+            )
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
@@ -112,19 +120,21 @@ def _read_parquet(path: Path, columns: Columns) -> Any:
 
 def read_parts(paths: Sequence[Any], columns: Columns) -> list[RankingData]:
     """Read each file (svmlight, CSV or parquet) as a data set; all get the same features."""
-    if not are_tables(paths):
+    if not are_tables(paths, columns):
         return load_letor_parts(list(paths))
     return parts_of_tables(read_tables(paths, columns), columns)
 
 
-def are_tables(paths: Sequence[Any]) -> bool:
-    """Tell whether files are tables; they must be of one kind."""
+def are_tables(paths: Sequence[Any], columns: Columns) -> bool:
+    """Tell whether files are tables; they must be of one kind, with columns that fit it."""
     tables = [path for path in paths if is_table(path)]
     if tables and len(tables) < len(paths):
         raise ValueError(
             f"the files must be of one kind, but {tables[0]} is a table and "
             f"{next(path for path in paths if not is_table(path))} is not"
         )
+    if not tables:
+        columns.check_no_features()
     return bool(tables)
 
 
@@ -232,7 +242,7 @@ def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingDa
 
 
 def _check_names(tables: Sequence[Table], columns: Columns) -> None:
-    """Refuse columns that do not exist, a label that is the query's id, and more data in files."""
+    """Refuse columns that do not exist or are two things at once, and more data in files."""
     for table in tables:
         if table.path is not None:
             check_companions(table.path)
@@ -240,6 +250,9 @@ def _check_names(tables: Sequence[Table], columns: Columns) -> None:
             _column(table, name)
         if not len(table):
             raise ValueError(f"{table.where()}the table holds no documents")
+    for name in columns.categorical:
+        if name in columns.own:
+            raise ValueError(f"{name!r} is named as categorical, but it is not among the features")
     if columns.label in columns.ids:
         raise ValueError(f"the label and an id are one column, {columns.label!r}; name both")
 
@@ -451,7 +464,8 @@ def _codes(
     if words is None:
         try:
             numbers = known.astype(np.float64)
-            if np.all((numbers >= 0) & (numbers == np.floor(numbers))):
+            names = (value for value in known if isinstance(value, str))
+            if are_codes(numbers).all() and all(map(_NUMBER.fullmatch, names)):
                 codes[~missing] = numbers
                 return codes, ()
         except (TypeError, ValueError):

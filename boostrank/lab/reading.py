@@ -10,7 +10,6 @@ import numpy as np
 
 from boostrank.datasets import Qrels, RankingData, group_folds, make_ranking
 from boostrank.datasets.frames import Table
-from boostrank.datasets.ids import join_ids
 from boostrank.datasets.letor import load_letor, load_letor_features, load_letor_with_valid
 from boostrank.datasets.tables import (
     Columns,
@@ -24,7 +23,7 @@ from boostrank.datasets.tables import (
 from boostrank.lab.folds import Folds, given_folds, rotation, warn_of_order
 from boostrank.lab.model import FileModel
 from boostrank.messages import warn
-from boostrank.objectives.validation import Floats, check_choice
+from boostrank.objectives.validation import Floats
 
 Ids = tuple[Any, Any]  # of the queries and the documents
 N_PARTS = 5
@@ -42,7 +41,7 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
     If `named` has a column of documents' ids, also read the ids of queries and documents.
     """
     names = model.feature_names
-    if are_tables(data):
+    if are_tables(data, named):
         known = model.categories
         text = [name for name, words in known.items() if all(isinstance(w, str) for w in words)]
         tables = read_tables(data, named, text)
@@ -80,7 +79,7 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
 
 def read_files(data: list[Path], named: Columns, seed: int, shuffle: bool) -> RankingData:
     """Read files as one data set, in their order."""
-    tables = are_tables(data)
+    tables = are_tables(data, named)
     read = RankingData.concat(read_parts(data, named)) if tables else load_letor(data)
     return _shuffled(read, seed, shuffle)
 
@@ -91,7 +90,7 @@ def read_with_valid(
     """Read the training files as one data set, and the validation file with the same word codes."""
     if valid is None:
         return read_files(data, named, seed, shuffle), None
-    if are_tables([*data, valid]):
+    if are_tables([*data, valid], named):
         *parts, held = read_parts([*data, valid], named)
         train = RankingData.concat(parts)
     else:
@@ -105,6 +104,7 @@ def read_whole(
     """Return a description of the data, and the data: from the files, or embedded."""
     if data:
         return ", ".join(path.name for path in data), read_files(data, named, seed, shuffle)
+    named.check_no_features()
     made = make_ranking(**EMBEDDED, seed=seed)
     return "embedded, random cubic polynomials", _shuffled(made, seed, shuffle)
 
@@ -192,6 +192,7 @@ def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[Ranking
     if isinstance(data, str | Path):
         data = [data]
     if isinstance(data, RankingData):
+        named.check_no_features()
         return "arrays", [data]
     if hasattr(data, "columns"):
         return "a data frame", parts_of_tables([Table(data)], named)
@@ -213,14 +214,12 @@ def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[Ranking
 
 def _parts_by_value(data: list[Path], named: Columns, by: str) -> list[RankingData]:
     """Return one part for each value of a column, in ascending order of the values."""
-    if not data or not are_tables(data):
+    if not data or not are_tables(data, named):
         raise ValueError("--folds-by names a column: it needs CSV or parquet files")
     tables = read_tables(data, named)
-    for table in tables:
-        check_choice("column", by, map(str, table.frame.columns))
+    values = ids_of(tables, by)
     whole = RankingData.concat(parts_of_tables(tables, replace(named, drop=[*named.drop, by])))
     ids = ids_of(tables, named.qid)
-    values = join_ids([table.values(by) for table in tables])
     found, part = np.unique(values, return_inverse=True)
     of_query: dict[Any, int] = {}
     for own, place in zip(ids.tolist(), part.tolist(), strict=True):

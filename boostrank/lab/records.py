@@ -76,7 +76,10 @@ class ResultStore:
         self._common = {
             "data": _digest(
                 array.tobytes()
-                for arrays in ((data.X, data.y, data.qid), *folds.positions)
+                for arrays in (
+                    (data.X, data.y, data.qid, np.array(data.categorical)),
+                    *folds.positions,
+                )
                 for array in arrays
             ),
             **json.loads(json.dumps(shared)),  # tuples become lists, as in the file

@@ -50,6 +50,8 @@ class CatBoostModel(Model):
             raise ValueError(f"catboost accepts none of our objectives, got {objective.name}")
         if stopping is not None:
             raise ValueError("catboost stops early only by its own metrics")
+        if data.categorical:
+            raise ValueError("catboost would take categories for numbers here: leave it out")
         pool = catboost.Pool(
             data.X, label=data.y, group_id=np.repeat(np.arange(len(data.group)), data.group)
         )

@@ -239,7 +239,7 @@ class _Job:
 
     def fingerprint(self, prune: bool) -> str:
         """Return a digest that differs for other data or settings."""
-        shape = len(self.repeats[0]), len(self.repeats), prune
+        shape = len(self.repeats[0]), len(self.repeats), prune, *self.data.categorical
         digest = hashlib.sha256(repr((self.learner.objective, self.settings, *shape)).encode())
         positions = (part for folds in self.repeats for fold in folds for part in fold)
         for array in (self.data.X, self.data.y, self.data.group, *positions):
@@ -428,13 +428,16 @@ def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Ite
 def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
     """Return the learner's study in the folder: a new one, or that of the same job."""
     backend = optuna.storages.journal.JournalFileBackend(str(out / STUDIES))
-    study = optuna.create_study(
-        storage=optuna.storages.JournalStorage(backend),
-        study_name=str(job.learner),
-        direction="maximize",
-        pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
-        load_if_exists=True,
-    )
+    try:
+        study = optuna.create_study(
+            storage=optuna.storages.JournalStorage(backend),
+            study_name=str(job.learner),
+            direction="maximize",
+            pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
+            load_if_exists=True,
+        )
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{out / STUDIES} is damaged ({error}); give another folder") from error
     fingerprint = job.fingerprint(prune)
     if "fingerprint" not in study.user_attrs:
         study.set_user_attr("fingerprint", fingerprint)

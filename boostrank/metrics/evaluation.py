@@ -246,12 +246,13 @@ def evaluate_run(
     Raises
     ------
     ValueError
-        As `evaluate`, and if the two have no query in common.
+        As `evaluate`, if the two have no query in common, and if a query has a document twice.
 
     Warns
     -----
     UserWarning
-        If queries are left out because only one of the two has them.
+        If queries are left out because only one of the two has them, and if no document with a
+        score has a judgement, as where ids are written differently.
 
     Examples
     --------

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from boostrank.datasets.files import reading
 from boostrank.export import WRITERS
 from boostrank.export import export as export_model
 from boostrank.lab.cli.options import completion
@@ -59,9 +60,10 @@ def export(
 
 
 def _read_names(path: Path) -> list[str]:
-    text = path.read_text(encoding="utf-8")
+    with reading(path):
+        text = path.read_text(encoding="utf-8-sig")
     if not text.lstrip().startswith(("[", "{")):
-        return text.splitlines()
+        return [line.strip() for line in text.splitlines() if line.strip()]
     expected = 'a JSON list of names or of objects with a "name"'
     try:
         read = json.loads(text)

@@ -55,10 +55,10 @@ def _placed(where: str, fields: list[str]) -> tuple[str, float]:
 
 def read_qrels(data: Sequence[Path], columns: Columns) -> Qrels:
     """Read judgements by documents' ids: qrels of TREC, or data that has ids."""
-    if not are_tables(data) and all(_is_qrels(path) for path in data):
+    if not are_tables(data, columns) and all(_is_qrels(path) for path in data):
         read = [load_qrels(path) for path in data]
         return Qrels(*(np.concatenate(pieces) for pieces in zip(*read, strict=True)))
-    if are_tables(data):
+    if are_tables(data, columns):
         return Qrels.of_data(judgements(read_tables(data, columns), columns))
     return Qrels.of_data(load_letor(data))
 
@@ -72,7 +72,7 @@ def with_data(
     path: Path, scores: Floats | Places, data: Sequence[Path], columns: Columns
 ) -> tuple[Floats, RankingData]:
     """Return scores and data, both in the order of queries."""
-    if are_tables(data):
+    if are_tables(data, columns):
         named = Columns(columns.label, columns.qid)
         read = judgements(read_tables(data, named), named)
         order = read.X[:, 0].astype(np.int64)  # the documents' rows in the files
