@@ -7,18 +7,17 @@ import polars
 import pyarrow as pa
 import pytest
 import xgboost as xgb
+from commands import run
 from matplotlib import pyplot as plt
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
-from typer.testing import CliRunner
 
 import boostrank
 from boostrank import plot, tune
 from boostrank.calibration import CalibratedRanker, Isotonic, Platt
 from boostrank.datasets import make_ranking
-from boostrank.lab.cli.app import app
 from boostrank.lab.models import load_model
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
@@ -197,8 +196,7 @@ def test_training_stops_early_where_less_is_better(tmp_path, host):
         frame[queries].to_csv(path, index=False)
     args = ["train", paths[0], "-o", "calibrated", "--host", host, "--model", tmp_path / "m.json"]
     args += ["--valid", paths[1], "--metric", "logloss", "--rounds", 300, "--learning-rate", 0.1]
-    result = CliRunner().invoke(app, [*map(str, args), "--patience", "5"])
-    assert result.exit_code == 0, result.output
+    result = run(*args, "--patience", 5)
     kept = int(result.stdout.split(": ")[1].split()[0])
     model, held = load_model(tmp_path / "m.json"), DATA.select(np.arange(40, 60))
     losses = [

@@ -4,12 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import run
 
 import boostrank
 from boostrank.choice import choose_signal
 from boostrank.datasets import make_ranking
-from boostrank.lab.cli.app import app
 from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
 from boostrank.lightgbm import LGBMRanker
@@ -148,6 +147,5 @@ def test_all_settings_are_compiled_ahead(monkeypatch):
     monkeypatch.setattr(boostrank.Blend, "loss", watched)
     boostrank.compile("auto", max_docs=20)
     assert seen == ["lowest", "low", "medium", "high", "highest"]
-    result = CliRunner().invoke(app, ["compile", "auto", "--max-docs", "20"])
-    assert (result.exit_code, result.output) == (0, "")
-    assert "blend" in CliRunner().invoke(app, ["objectives", "auto"]).output
+    assert run("compile", "auto", "--max-docs", 20).output == ""
+    assert "blend" in run("objectives", "auto").output

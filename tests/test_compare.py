@@ -1,6 +1,5 @@
 """The engine: what it trains, chooses, measures and tests."""
 
-import csv
 import itertools
 import sys
 import warnings
@@ -14,13 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from commands import lines_of, result_of
 from scipy.stats import binomtest, permutation_test, ttest_rel
-from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import Fold, RankingData, letor_folds, make_ranking
 from boostrank.lab import records, runner, search
-from boostrank.lab.cli.app import app
 from boostrank.lab.folds import rotation
 from boostrank.lab.latex import latex_table
 from boostrank.lab.learners import Learner, learners
@@ -467,21 +465,17 @@ def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
     files = CsvFiles(tmp_path / "new" / "folder")
     base = Row(LEARNERS[0], (_result(1, [0.25, np.nan]), _result(2, [1 / 3])), None, SETTINGS)
     files.add(base)
-    with files.summary.open(encoding="utf-8") as file:
-        (line,) = csv.DictReader(file)
+    (line,) = lines_of(files.summary)
     assert (line["objective"], line["host"]) == ("lightgbm:lambdarank", "lightgbm")
     assert float(line["ndcg@10"]) == base.mean("ndcg@10")
     assert (line["difference"], line["p_value"], line["best_rounds"]) == ("0.0", "1.0", "1 1")
-    with files.queries.open(encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
-    assert [(line["fold"], line["qid"], line["map"]) for line in lines] == [
+    assert [(line["fold"], line["qid"], line["map"]) for line in lines_of(files.queries)] == [
         ("1", "0", "0.25"),
         ("1", "1", ""),
         ("2", "0", str(1 / 3)),
     ]
     files.add(Failure(LEARNERS[2], "no, said the host"))
-    with files.summary.open(encoding="utf-8") as file:
-        line = list(csv.DictReader(file))[1]
+    line = lines_of(files.summary)[1]
     assert (line["objective"], line["map"], line["error"]) == (
         "lambdarank",
         "",
@@ -797,7 +791,7 @@ def _compare(way: str, file: Path, out: Path, *, resume: bool = False) -> list[s
     else:
         args = ["compare", file, "-o", ",".join(objectives), "--hosts", "lightgbm", "--rounds", 4]
         args += ["--out", out, *(["--resume"] if resume else [])]
-        result = CliRunner().invoke(app, [str(arg) for arg in args])
+        result = result_of(*args)
         if result.exit_code == 130:
             raise KeyboardInterrupt(result.stderr)
         said = [line.removeprefix("boostrank: ") for line in result.stderr.splitlines()]
@@ -806,8 +800,7 @@ def _compare(way: str, file: Path, out: Path, *, resume: bool = False) -> list[s
 
 def _written(out: Path) -> tuple[list[dict[str, str]], str]:
     """Return the files of a comparison, without times."""
-    with (out / "summary.csv").open(newline="", encoding="utf-8") as file:
-        summary = [row | {"seconds_per_round": ""} for row in csv.DictReader(file)]
+    summary = [row | {"seconds_per_round": ""} for row in lines_of(out / "summary.csv")]
     return summary, (out / "queries.csv").read_text(encoding="utf-8")
 
 

@@ -21,27 +21,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
+from commands import refused, run, svmlight
 
 from boostrank.datasets import RankingData, from_frame, load_letor, load_letor_parts, make_ranking
 from boostrank.datasets.frames import Table
 from boostrank.datasets.tables import Columns, features_of_table, read_parts
-from boostrank.lab.cli.app import app
 
 HEADER = "label,qid,a,b"
 ROWS = ["1,7,0.5,1", "0,7,0.25,2", "2,8,0.75,3"]
 SMALL = ["-o", "gbrank", "--rounds", "3", "--leaves", "3", "--min-docs", "2"]
-
-
-def _run(*args: object) -> Any:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
-
-
-def _fails(*args: object) -> str:
-    result = _run(*args)
-    assert result.exit_code == 2, result.output
-    line: str = result.stderr.splitlines()[-1]
-    return line
 
 
 def _read(path: Path, **columns: Any) -> RankingData:
@@ -471,10 +459,10 @@ def test_data_without_a_split(tmp_path: Path, host: str, rows: list[str]) -> Non
     path = _csv(tmp_path, "\n".join([HEADER, *rows]))
     train = ["train", path, *SMALL, "--host", host, "--model", tmp_path / "m"]
     if host == "xgboost":  # a constant model
-        assert _run(*train).exit_code == 0
+        run(*train)
         return
     said = f"LightGBM finds nothing to split in {len(rows)} rows: every feature is constant, or no"
-    assert f"{said} split leaves min_data_in_leaf=2 rows" in _fails(*train)
+    assert f"{said} split leaves min_data_in_leaf=2 rows" in refused(*train)
 
 
 # Svmlight
@@ -499,8 +487,8 @@ def test_companions_that_a_host_would_read_are_refused(
         assert str(caught.value).startswith(str(companion))
     for command in ("train", "tune"):
         more = ["--model", tmp_path / "m.txt"] if command == "train" else ["--out", tmp_path / "o"]
-        assert str(companion) in _fails(command, path, "-o", "gbrank", *more)
-    assert str(companion) in _fails("compare", path, "--out", tmp_path / "c")
+        assert str(companion) in refused(command, path, "-o", "gbrank", *more)
+    assert str(companion) in refused("compare", path, "--out", tmp_path / "c")
 
 
 @pytest.mark.parametrize("companion", ["r.csv.weight.gz", "r.csv.gz.weight", "r.csv.gz.init.zst"])
@@ -518,11 +506,11 @@ def test_companions_count_wherever_labels_are_read(tmp_path: Path) -> None:
     scores = _csv(tmp_path, "1\n" * 20, "scores.txt")
     evaluate = ["evaluate", scores, path]
     compare = ["compare", path, "--folds-by", "b", "--out", tmp_path / "c"]
-    assert _run(*evaluate).exit_code == 0
+    run(*evaluate)
     companion = tmp_path / "a.csv.weight"
     companion.write_text("1\n" * 20, encoding="utf-8")
     for command in (evaluate, compare):
-        assert f"{companion} lies next to the data" in _fails(*command)
+        assert f"{companion} lies next to the data" in refused(*command)
 
 
 @pytest.mark.parametrize("suffix", [".query", ".group"])
@@ -535,7 +523,7 @@ def test_sizes_of_queries_next_to_a_table_must_agree(tmp_path: Path, suffix: str
     with pytest.raises(ValueError, match="its qid make other queries than the"):
         _read(path)
     scores = _csv(tmp_path, "1\n2\n3\n", "scores.txt")
-    assert "its qid make other queries" in _fails("evaluate", scores, path)
+    assert "its qid make other queries" in refused("evaluate", scores, path)
 
 
 def test_sizes_of_queries_come_from_query_and_group_files(tmp_path: Path) -> None:
@@ -553,68 +541,59 @@ def test_sizes_of_queries_come_from_query_and_group_files(tmp_path: Path) -> Non
     assert load_letor(path).qid.tolist() == [1, 1, 2]
 
 
-def _svmlight(X: Any, y: Any, qid: Any, first: int, *, label: bool = True) -> str:
-    lines = []
-    for row, grade, query in zip(X, y, qid, strict=True):
-        features = " ".join(f"{i + first}:{x!r}" for i, x in enumerate(row.tolist()) if x)
-        lines.append(f"{grade:g} qid:{query} {features}\n" if label else f"{features}\n")
-    return "".join(lines)
-
-
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 @pytest.mark.parametrize("first", [0, 1])
 def test_features_keep_their_numbers_from_training_to_prediction(
     tmp_path: Path, host: str, first: int
 ) -> None:
-    X = DATA.X.copy()
-    train = _csv(tmp_path, _svmlight(X, DATA.y, DATA.qid, first), "train.txt")
+    train = _csv(tmp_path, svmlight(DATA, first), "train.txt")
     data = load_letor(train)
-    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.X, DATA.X)
     assert data.names == (("0", "1", "2") if first == 0 else ())
     model, scores = tmp_path / "m.json", tmp_path / "s.txt"
     args = ["train", train, *SMALL, "--host", host, "--model", model, "--keep-order"]
-    assert _run(*args, "--valid", train).exit_code == 0
+    run(*args, "--valid", train)
 
     def predict(name: str, text: str) -> Any:
-        result = _run("predict", model, _csv(tmp_path, text, name), "--out", scores)
-        assert result.exit_code == 0, result.output
+        run("predict", model, _csv(tmp_path, text, name), "--out", scores)
         return np.loadtxt(scores)
 
-    whole = predict("whole.txt", _svmlight(X, DATA.y, DATA.qid, first))
-    bare = predict("bare.txt", _svmlight(X, DATA.y, DATA.qid, first, label=False))
+    whole = predict("whole.txt", svmlight(DATA, first))
+    bare = predict("bare.txt", svmlight(DATA, first, label=False))
     np.testing.assert_array_equal(bare, whole)
     # Without the first feature, a file from 0 looks like one from 1; without the last, it is short.
     for column in (0, 2):
-        less = X.copy()
-        less[:, column] = 0
-        table = pd.DataFrame(less, columns=data.names or None).to_csv(index=False)
+        less = RankingData(DATA.X.copy(), DATA.y, DATA.qid)
+        less.X[:, column] = 0
+        table = pd.DataFrame(less.X, columns=data.names or None).to_csv(index=False)
         np.testing.assert_array_equal(
-            predict("less.txt", _svmlight(less, DATA.y, DATA.qid, first)),
+            predict("less.txt", svmlight(less, first)),
             predict("less.csv", table),
         )
     # A file that numbers in the other way is refused.
-    other = _csv(tmp_path, _svmlight(X, DATA.y, DATA.qid, 1 - first), "other.txt")
-    message = _fails("predict", model, other, "--out", scores)
+    other = _csv(tmp_path, svmlight(DATA, 1 - first), "other.txt")
+    message = refused("predict", model, other, "--out", scores)
     assert f"{other}, line 1: feature {3 if first == 0 else 0} " in message
     assert "from 1" in message
-    assert "number" in _fails(*args, "--valid", other)
+    assert "number" in refused(*args, "--valid", other)
 
 
 def test_validation_data_has_the_features_of_training(tmp_path: Path) -> None:
-    text = _svmlight(DATA.X, DATA.y, DATA.qid, 1)
-    train, valid = _csv(tmp_path, text, "a.txt"), tmp_path / "b.txt"
+    train, valid = _csv(tmp_path, svmlight(DATA), "a.txt"), tmp_path / "b.txt"
     args = ["train", train, *SMALL, "--model", tmp_path / "m.txt", "--valid", valid]
     valid.write_text("1 qid:1 1:1\n0 qid:1 1:2\n", encoding="utf-8")
-    assert _run(*args).exit_code == 0
+    run(*args)
     valid.write_text("1 qid:1 1:1\n0 qid:1 4:2\n", encoding="utf-8")
-    assert "b.txt, line 2: feature 4 is beyond the 3 features of the training data" in _fails(*args)
+    assert "b.txt, line 2: feature 4 is beyond the 3 features of the training data" in refused(
+        *args
+    )
     valid.write_text("0 qid:1 1:1\n0 qid:1 2:2\n", encoding="utf-8")
-    assert f"{valid}: no query counts in NDCG@10" in _fails(*args)
+    assert f"{valid}: no query counts in NDCG@10" in refused(*args)
 
 
 def test_files_that_number_features_differently_are_refused(tmp_path: Path) -> None:
-    one = _csv(tmp_path, _svmlight(DATA.X, DATA.y, DATA.qid, 0), "a.txt")
-    two = _csv(tmp_path, _svmlight(DATA.X, DATA.y, DATA.qid + 99, 1), "b.txt")
+    one = _csv(tmp_path, svmlight(DATA, 0), "a.txt")
+    two = _csv(tmp_path, svmlight(RankingData(DATA.X, DATA.y, DATA.qid + 99)), "b.txt")
     with pytest.raises(
         ValueError, match=r"b\.txt, line 1: feature 3 is one more than .*a\.txt has"
     ):
@@ -643,9 +622,9 @@ def test_a_mark_of_utf8_and_an_unlabelled_line(tmp_path: Path) -> None:
     path = _csv(tmp_path, "\ufeff1 qid:1 1:1\n", "a.txt")
     assert load_letor(path).y.tolist() == [1]
     model = tmp_path / "m.txt"
-    train = _csv(tmp_path, _svmlight(DATA.X, DATA.y, DATA.qid, 1), "t.txt")
-    assert _run("train", train, *SMALL, "--model", model).exit_code == 0
+    train = _csv(tmp_path, svmlight(DATA), "t.txt")
+    run("train", train, *SMALL, "--model", model)
     path.write_text("1 1:1\n1:1\n", encoding="utf-8")
-    assert "line 2: no label, though other lines" in _fails(
+    assert "line 2: no label, though other lines" in refused(
         "predict", model, path, "--out", tmp_path / "s"
     )

@@ -3,8 +3,6 @@
 import contextlib
 import inspect
 import pickle
-import subprocess
-import sys
 import weakref
 from dataclasses import dataclass, fields
 from functools import partial
@@ -17,6 +15,7 @@ import xgboost as xgb
 from boostrank.objectives import Contract, Objective
 from boostrank.objectives.mix import Mixture
 from boostrank.objectives.validation import NUMBERS
+from programs import output_of
 from scipy.stats import ks_2samp
 from training import (
     HOST_HESSIAN_FLOOR,
@@ -142,10 +141,7 @@ with ThreadPoolExecutor(3) as pool:
 each = seen[1] // 3
 assert seen == {{round: 3 * each for round in (1, 2, 3, 4)}}, seen
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    output_of(program)
 
 
 def noting_rounds():

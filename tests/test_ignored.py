@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 import xgboost as xgb
 import xgboost.dask as dxgb
+from commands import run, svmlight, write
 from distributed import Client
-from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.hosts import ignored
 from boostrank.hosts.undocumented import lightgbms_parameters
-from boostrank.lab.cli.app import app
 from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
 from boostrank.lightgbm import LGBMRanker
@@ -187,19 +186,10 @@ def test_nothing_is_said_where_nothing_is_ignored(train: Any) -> None:
     assert _warnings(lambda: train({})) == []
 
 
-def _said_by_the_command_line(command: list[str], params: object, folder: Path) -> list[str]:
-    data, given = folder / "data.txt", folder / "host.json"
-    data.write_text(
-        "".join(
-            f"{y:g} qid:{q} " + " ".join(f"{i}:{x!r}" for i, x in enumerate(row.tolist(), 1)) + "\n"
-            for row, y, q in zip(DATA.X, DATA.y, DATA.qid, strict=True)
-        ),
-        encoding="utf-8",
-    )
-    given.write_text(json.dumps(params), encoding="utf-8")
-    more = ["--rounds", "2", "--params", given]
-    result = CliRunner().invoke(app, [*map(str, (*command, data, *more))])
-    assert result.exit_code == 0, result.output
+def _said_by_the_command_line(command: list[Any], params: object, folder: Path) -> list[str]:
+    data = write(folder / "data.txt", svmlight(DATA))
+    given = write(folder / "host.json", json.dumps(params))
+    result = run(*command, data, "--rounds", 2, "--params", given)
     return [line for line in result.stderr.splitlines() if "ignored" in line]
 
 
@@ -220,16 +210,16 @@ def test_the_command_line_names_it(host: str, name: str, value: Any, tmp_path: P
 @pytest.mark.parametrize("command", ["compare", "tune"])
 def test_comparisons_and_searches_name_it(command: str, tmp_path: Path) -> None:
     more = ["--trials", "1", "--repeats", "1"] if command == "tune" else ["--hosts", "lightgbm"]
-    run = [command, "-o", "ranknet", *more, "--folds", "2", "--out"]
+    words = [command, "-o", "ranknet", *more, "--folds", "2", "--out"]
     said = _said_by_the_command_line(
-        [*run, tmp_path / "a"], {"lightgbm": {"sigmoid": 2.0}}, tmp_path
+        [*words, tmp_path / "a"], {"lightgbm": {"sigmoid": 2.0}}, tmp_path
     )
     assert [line for line in said if "ranknet" in line] == [
         "boostrank: ignored by boostrank's ranknet: sigmoid (LambdaRank(sigma=...) here); only "
         "LightGBM's own ranking objectives and metrics read it"
     ]
     other = {"lightgbm": {"max_bin": 9}}
-    assert _said_by_the_command_line([*run, tmp_path / "b"], other, tmp_path) == []
+    assert _said_by_the_command_line([*words, tmp_path / "b"], other, tmp_path) == []
 
 
 def test_cut_offs_are_honoured() -> None:

@@ -1,13 +1,12 @@
 """SmoothRank and Perceptron: what their papers claim. All linear rankers: scikit-learn's rules."""
 
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import oracle
 import pandas as pd
 import pytest
+from programs import output_of
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
@@ -495,5 +494,4 @@ def test_without_the_extra_the_import_says_what_to_install():
         "else:\n"
         "    raise AssertionError('imported')\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    output_of(program)

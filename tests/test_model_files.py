@@ -11,11 +11,10 @@ import numpy as np
 import pandas
 import pytest
 import xgboost
-from typer.testing import CliRunner
+from commands import run
 
 from boostrank.datasets import make_ranking
 from boostrank.hosts.model_files import host_of
-from boostrank.lab.cli.app import app
 from boostrank.lab.models import load_model
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
@@ -40,8 +39,7 @@ def predicted(model: Path, folder: Path, X: Any = TEST.X) -> np.ndarray:
     data, out = folder / "data.csv", folder / "scores.txt"
     frame = pandas.DataFrame(X, columns=None if hasattr(X, "columns") else ["a", "b", "c"])
     frame.assign(qid=TEST.qid, label=TEST.y).to_csv(data, index=False)
-    result = CliRunner().invoke(app, ["predict", str(model), str(data), "--out", str(out)])
-    assert result.exit_code == 0, result.output
+    run("predict", model, data, "--out", out)
     return np.loadtxt(out)
 
 
@@ -161,9 +159,7 @@ def test_everyone_reads_the_same_from_a_file_of_the_command_line(
     words += ["--learning-rate", 0.9, "--min-docs", 2]
     if stopped:
         words += ["--valid", files[1], "--patience", 2]
-    result = CliRunner().invoke(app, ["train", str(files[0]), *map(str, words)])
-    assert result.exit_code == 0, result.output
-    assert ("up to the best of" in result.output) == stopped
+    assert ("up to the best of" in run("train", files[0], *words).output) == stopped
     if host == "lightgbm":
         want = lightgbm.Booster(model_file=path).predict(TEST.X)
     else:

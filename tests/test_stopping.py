@@ -8,6 +8,8 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
+from commands import refused, run, svmlight, write
+from sklearn.base import clone
 
 import boostrank
 import boostrank.lightgbm
@@ -15,7 +17,7 @@ import boostrank.xgboost
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.hosts.stopping import first_stop
 from boostrank.lab.model import Stopping
-from boostrank.lab.models import HOSTS
+from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.settings import Settings
 
 ROUNDS = 20
@@ -121,27 +123,24 @@ def test_the_first_round_that_may_be_the_best() -> None:
 
 
 def test_the_command_says_that_the_schedule_was_cut(tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from boostrank.lab.cli.app import app
-
-    def write(name: str, data: RankingData) -> str:
-        rows = zip(data.y, data.qid, data.X, strict=True)
-        path = tmp_path / name
-        path.write_text(
-            "".join(
-                f"{y:g} qid:{q} " + " ".join(f"{i}:{v}" for i, v in enumerate(x, 1)) + "\n"
-                for y, q, x in rows
-            ),
-            encoding="utf-8",
-        )
-        return str(path)
-
-    command = ["train", write("a.txt", TRAIN), "--valid", write("b.txt", FLAT), "--patience", "3"]
-    command += ["-o", "reg-shf-sdcg", "--rounds", "20", "--min-docs", "2"]
-    result = CliRunner().invoke(app, [*command, "--model", str(tmp_path / "model.txt")])
-    assert result.exit_code == 0, result.output
+    train, valid = write(tmp_path / "a.txt", svmlight(TRAIN)), tmp_path / "b.txt"
+    write(valid, svmlight(FLAT).replace(" \n", " 3:0\n"))  # it has features, all of them 0
+    command = ["train", train, "--valid", valid, "--patience", 3, "--model", tmp_path / "model.txt"]
+    result = run(*command, "-o", "reg-shf-sdcg", "--rounds", 20, "--min-docs", 2)
     assert "boostrank: training ended early at round 13 of the 20" in result.stderr
+
+
+WHOLE = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
+PART, HELD = (WHOLE.select(np.arange(*ends)) for ends in ((0, 60), (60, 90)))
+
+
+def stopping(host: str) -> dict[str, Any]:
+    stop = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]} if host == "lightgbm" else {}
+    return {"eval_set": [(HELD.X, HELD.y)], "eval_qid": [HELD.qid], **stop}
+
+
+def fit(ranker: Any, data: RankingData, **more: Any) -> Any:
+    return ranker.fit(data.X, data.y, qid=data.qid, **more)
 
 
 RANKERS = {
@@ -161,71 +160,46 @@ RANKERS = {
 
 @pytest.mark.parametrize("host", RANKERS)
 def test_all_data_is_trained_for_the_rounds_that_were_chosen(host: str) -> None:
-    data = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
-    train, valid = (data.select(np.arange(*ends)) for ends in ((0, 60), (60, 90)))
-    stop = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]} if host == "lightgbm" else {}
-    fitted = RANKERS[host]().fit(
-        train.X, train.y, qid=train.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid], **stop
-    )
-    chosen = fitted.predict(data.X), fitted.n_estimators
-    whole = fitted.fit_all(data.X, data.y, qid=data.qid)
+    fitted = fit(RANKERS[host](), PART, **stopping(host))
+    chosen = fitted.predict(WHOLE.X)
+    whole = fitted.fit_all(WHOLE.X, WHOLE.y, qid=WHOLE.qid)
     best = fitted.best_iteration_ if host == "lightgbm" else 1 + fitted.best_iteration
     assert 1 <= best < ROUNDS
     assert whole.n_estimators == round(1.5 * best)  # half as many documents more
     own = RANKERS[host]().set_params(objective=fitted.objective_, n_estimators=round(1.5 * best))
     if host == "xgboost":
         own.set_params(callbacks=own.callbacks[1:])
-    own.fit(data.X, data.y, qid=data.qid)
-    np.testing.assert_array_equal(whole.predict(data.X), own.predict(data.X))
-    np.testing.assert_array_equal(fitted.predict(data.X), chosen[0])  # as it was
+    np.testing.assert_array_equal(whole.predict(WHOLE.X), fit(own, WHOLE).predict(WHOLE.X))
+    np.testing.assert_array_equal(fitted.predict(WHOLE.X), chosen)  # as it was
     with pytest.raises(ValueError, match="early stopping has chosen no rounds"):
-        whole.fit_all(data.X, data.y, qid=data.qid)
+        whole.fit_all(WHOLE.X, WHOLE.y, qid=WHOLE.qid)
 
 
 @pytest.mark.parametrize("host", RANKERS)
 def test_of_a_continued_ranker_the_added_rounds_are_scaled(host: str) -> None:
-    data = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
-    train, valid = (data.select(np.arange(*ends)) for ends in ((0, 60), (60, 90)))
-    stop = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]} if host == "lightgbm" else {}
-    stop |= {"eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid]}
     name = "init_model" if host == "lightgbm" else "xgb_model"
-    first = RANKERS[host]().set_params(objective="regression", callbacks=None, n_estimators=4)
-    first.fit(train.X, train.y, qid=train.qid)
-    fitted = RANKERS[host]().set_params(objective="regression")
-    fitted.fit(train.X, train.y, qid=train.qid, **stop, **{name: first})
+    plain = RANKERS[host]().set_params(objective="regression")
+    first = fit(clone(plain).set_params(callbacks=None, n_estimators=4), PART)
+    fitted = fit(clone(plain), PART, **stopping(host), **{name: first})
     best = fitted.best_iteration_ if host == "lightgbm" else 1 + fitted.best_iteration
     assert best > 4
-    whole = fitted.fit_all(data.X, data.y, qid=data.qid, **{name: first})
-    assert whole.n_estimators == round(1.5 * (best - 4))
+    rows = {"X": WHOLE.X, "y": WHOLE.y, "qid": WHOLE.qid}
+    assert fitted.fit_all(**rows, **{name: first}).n_estimators == round(1.5 * (best - 4))
     with pytest.raises(ValueError, match=f"^{name} must be given .* 4 of another: pass it"):
-        fitted.fit_all(data.X, data.y, qid=data.qid)
-    alone = RANKERS[host]().set_params(objective="regression")
-    alone.fit(train.X, train.y, qid=train.qid, **stop)
+        fitted.fit_all(**rows)
+    alone = fit(clone(plain), PART, **stopping(host))
     with pytest.raises(ValueError, match=f"^{name} must be given .* after none: leave it out"):
-        alone.fit_all(data.X, data.y, qid=data.qid, **{name: first})
+        alone.fit_all(**rows, **{name: first})
 
 
 @pytest.mark.parametrize("objective", ["reg-shf-sdcg", "lightgbm:lambdarank"])
 def test_the_command_trains_all_files_again(objective: str, tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from boostrank.lab.cli.app import app
-    from boostrank.lab.models import load_model
-
-    data = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
-    for name, ends in (("a", (0, 60)), ("b", (60, 90)), ("whole", (0, 90))):
-        part = data.select(np.arange(*ends))
-        lines = (
-            f"{y:g} qid:{q} " + " ".join(f"{i}:{v!r}" for i, v in enumerate(x.tolist(), 1))
-            for y, q, x in zip(part.y, part.qid, part.X, strict=True)
-        )
-        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for name, part in (("a", PART), ("b", HELD), ("whole", WHOLE)):
+        write(tmp_path / name, svmlight(part))
 
     def trained(*args: object) -> Any:
         command = ["train", "-o", objective, "--min-docs", 2, *args, "--model", tmp_path / "model"]
-        command += ["--keep-order"]
-        result = CliRunner().invoke(app, [str(arg) for arg in command])
-        assert result.exit_code == 0, result.output
+        run(*command, "--keep-order")
         return load_model(tmp_path / "model")
 
     stopping = [tmp_path / "a", "--valid", tmp_path / "b", "--patience", 40, "--rounds", 40]
@@ -233,6 +207,6 @@ def test_the_command_trains_all_files_again(objective: str, tmp_path: Path) -> N
     again = trained(*stopping, "--refit")
     assert again.n_trees == round(1.5 * kept)
     plain = trained(tmp_path / "whole", "--rounds", round(1.5 * kept))
-    np.testing.assert_array_equal(again.predict(data.X), plain.predict(data.X))
-    result = CliRunner().invoke(app, ["train", "x", "-o", "sdcg", "--refit", "--model", "m"])
-    assert "--refit needs --valid, which chooses the rounds" in result.stderr
+    np.testing.assert_array_equal(again.predict(WHOLE.X), plain.predict(WHOLE.X))
+    message = "--refit needs --valid, which chooses the rounds"
+    assert message in refused("train", "x", "-o", "sdcg", "--refit", "--model", "m")

@@ -11,14 +11,13 @@ import polars as pl
 import pytest
 import scipy.sparse
 import xgboost
+from commands import refused, run
 from sklearn.datasets import dump_svmlight_file
-from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import RankingData, from_frame, make_ranking
 from boostrank.datasets.frames import Table
 from boostrank.datasets.tables import Columns, features_of_table, parts_of_tables
-from boostrank.lab.cli.app import app
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
@@ -39,17 +38,6 @@ def _frame() -> pd.DataFrame:
 OPTIONS = ["--label", "grade", "--qid", "query"]
 COLUMNS: dict[str, Any] = {"label": "grade", "qid": "query", "drop": ["url", "brand"]}
 SMALL = ["--rounds", "6", "--leaves", "4", "--min-docs", "3", "--learning-rate", "0.3"]
-
-
-def _run(*args: object) -> Any:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
-
-
-def _fails(*args: object) -> str:
-    result = _run(*args)
-    assert result.exit_code == 2, result.output
-    (line,) = result.stderr.splitlines()
-    return line
 
 
 @pytest.fixture(scope="module")
@@ -187,11 +175,10 @@ def test_train_predict_evaluate_on_tables(
     objective: str, files: dict[str, Path], tmp_path: Path
 ) -> None:
     model, scores = tmp_path / "model.json", tmp_path / "scores.txt"
-    trained = _run(
+    run(
         *("train", files["csv"], "-o", objective, "--model", model, *OPTIONS, *SMALL),
         *("--drop", "url,brand", "--categorical", "shop", "--keep-order"),
     )
-    assert trained.exit_code == 0, trained.output
     if objective == "xgboost:rank:ndcg":
         booster = xgboost.Booster(model_file=model)
         assert booster.feature_names == ["bm25", "page_rank", "len", "x", "shop"]
@@ -203,9 +190,8 @@ def test_train_predict_evaluate_on_tables(
     found = {}
     for name in ("csv", "unsorted", "parquet"):
         # Columns that are not features of the model may be present or absent.
-        assert _run("predict", model, files[name], "--out", scores).exit_code == 0
-        measured = _run("evaluate", scores, files[name], *OPTIONS)
-        assert measured.exit_code == 0, measured.output
+        run("predict", model, files[name], "--out", scores)
+        measured = run("evaluate", scores, files[name], *OPTIONS)
         found[name] = measured.stdout
     want = boostrank.evaluate(np.loadtxt(scores), DATA.y, DATA.group)["ndcg@10"]
     assert f"ndcg@10\t{want:.6f}" in found["csv"]
@@ -223,16 +209,15 @@ def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) ->
     new_words = frame["brand"].replace("a", "new")
     frame.assign(brand=new_words, grade=unjudged).to_csv(valid, index=False)
     named = ["bm25", "page_rank", "len", "x", "shop", "brand"]
-    result = _run(
+    result = run(
         *("train", data, "-o", "query-rmse", "--host", host, "--model", model),
         *(*OPTIONS, *SMALL, "--drop", "url", "--categorical", "brand,shop"),
         *("--valid", valid, "--patience", 9),  # its words differ from those of the training data
     )
-    assert result.exit_code == 0, result.output
     assert f"{valid}: 1 of 30 queries has no relevant document and is left out" in result.stderr
     frame["brand"] = ["c", "unheard of", None] * 100
     frame.to_csv(new, index=False)
-    assert _run("predict", model, new, "--out", tmp_path / "scores").exit_code == 0
+    run("predict", model, new, "--out", tmp_path / "scores")
     scores = np.loadtxt(tmp_path / "scores")
     # The host alone, from the file, with the categories as pandas has them.
     X = frame.rename(columns={"page rank": "page_rank"})[named]
@@ -250,7 +235,7 @@ def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) ->
     np.testing.assert_array_equal(scores[1::3], _scores_of(model, new, "brand", 1, None, tmp_path))
     assert not np.array_equal(scores[::3], _scores_of(model, new, "brand", 0, "a", tmp_path))
     frame.rename(columns={"brand": "brnad"}).to_csv(new, index=False)
-    assert "the data lack the model's feature 'brand'; did you mean 'brnad'?" in _fails(
+    assert "the data lack the model's feature 'brand'; did you mean 'brnad'?" in refused(
         "predict", model, new, "--out", tmp_path / "scores"
     )
 
@@ -284,12 +269,12 @@ def test_categories_of_any_type_are_found_by_value(host: str, kind: str, tmp_pat
     lacking = frame.assign(k=frame["k"].astype(object).where(frame.index > 1, None))
     for some in (frame, lacking):
         some.to_csv(new, index=False)
-        assert _run("predict", model, new, "--out", scores).exit_code == 0
+        run("predict", model, new, "--out", scores)
         expected = ranker.predict(some.astype({"k": X["k"].dtype}))
         np.testing.assert_array_equal(np.loadtxt(scores).astype(expected.dtype), expected)
     svmlight = tmp_path / "new.txt"
     svmlight.write_text("1 qid:1 1:0.5 5:1\n", encoding="utf-8")
-    assert "model was trained on categories, such as those of 'k', which svmlight" in _fails(
+    assert "model was trained on categories, such as those of 'k', which svmlight" in refused(
         "predict", model, svmlight, "--out", scores
     )
 
@@ -302,7 +287,7 @@ def test_ordered_categories_have_no_names_in_a_file(tmp_path: Path) -> None:
     ranker.booster_.save_model(model)
     frame.to_csv(new, index=False)
     message = "the model has 1 columns of categories and does not name them"
-    assert message in _fails("predict", model, new, "--out", tmp_path / "scores")
+    assert message in refused("predict", model, new, "--out", tmp_path / "scores")
 
 
 def test_a_model_of_a_sparse_matrix_reads_svmlight_as_such(tmp_path: Path) -> None:
@@ -312,16 +297,16 @@ def test_a_model_of_a_sparse_matrix_reads_svmlight_as_such(tmp_path: Path) -> No
     ranker = XGBRanker(n_estimators=5, n_jobs=1).fit(X, DATA.y, qid=DATA.qid)
     ranker.save_model(model)
     dump_svmlight_file(X, DATA.y, str(new), query_id=DATA.qid, zero_based=False)
-    assert _run("predict", model, new, "--out", scores).exit_code == 0
+    run("predict", model, new, "--out", scores)
     want = ranker.predict(X)
     np.testing.assert_array_equal(np.loadtxt(scores).astype(want.dtype), want)
     table = tmp_path / "new.csv"
     pd.DataFrame(X.toarray()).to_csv(table, index=False)
-    assert "a table has zeros, but the model was trained on a sparse" in _fails(
+    assert "a table has zeros, but the model was trained on a sparse" in refused(
         "predict", model, table, "--out", scores
     )
     pd.DataFrame(X.toarray()).replace(0.0, np.nan).to_csv(table, index=False)
-    assert _run("predict", model, table, "--out", scores).exit_code == 0
+    run("predict", model, table, "--out", scores)
     np.testing.assert_array_equal(np.loadtxt(scores).astype(want.dtype), want)
 
 
@@ -331,7 +316,7 @@ def _scores_of(
     """Return the scores of every third row with another value in a column."""
     frame = pd.read_csv(data).iloc[first::3].assign(**{column: value})
     frame.to_csv(folder / "changed.csv", index=False)
-    assert _run("predict", model, folder / "changed.csv", "--out", folder / "other").exit_code == 0
+    run("predict", model, folder / "changed.csv", "--out", folder / "other")
     return np.loadtxt(folder / "other")
 
 
@@ -345,10 +330,10 @@ def test_queries_come_out_as_they_were_given(files: dict[str, Path], tmp_path: P
     assert " q0" in (tmp_path / "report.html").read_text(encoding="utf-8")
     common = ["compare", files["csv"], "-o", "gbrank", "--hosts", "lightgbm", *OPTIONS, *SMALL]
     common += ["--drop", "url,brand", "--folds", "1", "--out", tmp_path]
-    assert _run(*common).exit_code == 0
+    run(*common)
     first = (tmp_path / "queries.csv").read_text(encoding="utf-8")
     assert {f"q{q:03d}" for q in DATA.qid} >= set(pd.read_csv(tmp_path / "queries.csv")["qid"])
-    again = _run(*common, "--resume")
+    again = run(*common, "--resume")
     assert "4 of 4 results are in" in again.stderr
     assert (tmp_path / "queries.csv").read_text(encoding="utf-8") == first
 
@@ -359,15 +344,14 @@ def test_early_stopping_keeps_the_best_round(
 ) -> None:
     model, short = tmp_path / "model.json", tmp_path / "short.json"
     args = ["-o", "gbrank", "--host", host, *OPTIONS, *SMALL[2:], "--drop", "url,brand,shop"]
-    stopped = _run(
+    stopped = run(
         *("train", files["csv"], *args, "--model", model, "--metric", "map", "--rounds", 200),
         *("--valid", files["parquet"], "--patience", 3),
     )
-    assert stopped.exit_code == 0, stopped.output
     kept = int(stopped.stdout.split(": ")[1].split()[0])
     assert kept < 197
     # The same trees as without early stopping: they are the first of a longer training.
-    assert _run("train", files["csv"], *args, "--model", short, "--rounds", kept).exit_code == 0
+    run("train", files["csv"], *args, "--model", short, "--rounds", kept)
     X = features_of_table(
         Table(_frame()), Columns(**COLUMNS | {"drop": ["url", "brand", "shop"]}), []
     )
@@ -379,7 +363,7 @@ def test_early_stopping_keeps_the_best_round(
     }[host]
     np.testing.assert_array_equal(predict(model), predict(short))
     # Later rounds are no better on the validation data.
-    assert _run("train", files["csv"], *args, "--model", short, "--rounds", kept + 3).exit_code == 0
+    run("train", files["csv"], *args, "--model", short, "--rounds", kept + 3)
 
     def value(path: Path) -> float:
         return boostrank.evaluate(predict(path), DATA.y, DATA.group, ["map"])["map"]
@@ -395,8 +379,7 @@ def test_compare_takes_a_table_a_metric_and_parameters(
     params.write_text('{"max_bin": 15}', encoding="utf-8")
     common = ["compare", files["unsorted"], "-o", "gbrank", "--hosts", "lightgbm", *OPTIONS, *SMALL]
     common += ["--drop", "url", "--categorical", "brand,shop", "--folds", "1,2", "--metric", "mrr"]
-    result = _run(*common, "--out", tmp_path, "--json")
-    assert result.exit_code == 0, result.output
+    result = run(*common, "--out", tmp_path, "--json")
     assert result.stderr == (
         "boostrank: rows are grouped by 'query': the documents of a query were not contiguous\n"
     )
@@ -406,39 +389,38 @@ def test_compare_takes_a_table_a_metric_and_parameters(
         assert next(iter(row["metrics"])) == "mrr"
         best = max(each["metrics"]["mrr"] for each in printed["rows"])
     assert printed["rows"][0]["metrics"]["mrr"] == best
-    other = json.loads(_run(*common, "--out", tmp_path, "--json", "--params", params).stdout)
+    other = json.loads(run(*common, "--out", tmp_path, "--json", "--params", params).stdout)
     assert other["settings"]["params"] == {"lightgbm": {"max_bin": 15}}
     assert [row["metrics"] for row in other["rows"]] != [row["metrics"] for row in printed["rows"]]
     # The hosts' own rows use it, ours say that they do not.
     params.write_text('{"lightgbm": {"sigmoid": 3}}', encoding="utf-8")
-    result = _run(*common, "--out", tmp_path, "--params", params)
-    assert result.exit_code == 0
+    result = run(*common, "--out", tmp_path, "--params", params)
     assert "boostrank: ignored by boostrank's gbrank: sigmoid" in result.stderr
 
 
 def test_files_and_options_that_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
     train = ["train", files["csv"], "-o", "gbrank", "--model", tmp_path / "m.txt", *OPTIONS]
-    assert "column 'brand' must hold numbers" in _fails(*train, "--drop", "url")
-    assert "did you mean 'grade'" in _fails(*train, "--label", "grad")
+    assert "column 'brand' must hold numbers" in refused(*train, "--drop", "url")
+    assert "did you mean 'grade'" in refused(*train, "--label", "grad")
     letor = tmp_path / "a.txt"
     letor.write_text("1 qid:1 1:0.5\n", encoding="utf-8")
-    assert "the files must be of one kind" in _fails(*train, letor)
+    assert "the files must be of one kind" in refused(*train, letor)
     broken = tmp_path / "b.parquet"
     broken.write_text("no", encoding="utf-8")
-    assert f"{broken}: " in _fails("train", broken, *train[2:])
+    assert f"{broken}: " in refused("train", broken, *train[2:])
     params = tmp_path / "p.json"
     params.write_text("{", encoding="utf-8")
-    assert "p.json, line 1: not JSON" in _fails(*train, "--params", params)
+    assert "p.json, line 1: not JSON" in refused(*train, "--params", params)
     params.write_text('{"lightgbm": {"max_bin": 7, "max_bin": 63}}', encoding="utf-8")
-    assert "p.json: 'max_bin' is there twice" in _fails(*train, "--params", params)
+    assert "p.json: 'max_bin' is there twice" in refused(*train, "--params", params)
     params.write_text('{"lightgmb": {"a": 1}, "xgboost": {}}', encoding="utf-8")
-    assert "did you mean 'lightgbm'" in _fails(*train, "--params", params)
-    assert "--param is for boostrank's objectives" in _fails(
+    assert "did you mean 'lightgbm'" in refused(*train, "--params", params)
+    assert "--param is for boostrank's objectives" in refused(
         *("train", files["csv"], "-o", "lightgbm:lambdarank", "-p", "k=3"),
         *("--model", tmp_path / "m.txt"),
     )
     few = tmp_path / "few.csv"
     _frame().iloc[:20].to_csv(few, index=False)
-    assert "need at least 5 queries, got 2" in _fails(
+    assert "need at least 5 queries, got 2" in refused(
         "compare", few, *OPTIONS, "--drop", "url,brand"
     )

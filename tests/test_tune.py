@@ -1,6 +1,5 @@
 """Tuning: what a trial is, that a search continues where it stopped, and what is reported."""
 
-import csv
 import json
 import sys
 from dataclasses import replace
@@ -13,14 +12,13 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
+from commands import lines_of, refused, result_of, run
 from sklearn.model_selection import TimeSeriesSplit
-from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.lab import reading, search, search_space
 from boostrank.lab.cli import tune as command_line
-from boostrank.lab.cli.app import app
 from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS
 from boostrank.lab.rivals import TRAINERS
@@ -496,8 +494,7 @@ def test_the_snippet_of_auto_chooses(host: str, data: RankingData) -> None:
 def test_the_csv_holds_every_trial(data: RankingData, tmp_path: Path) -> None:
     tuned = [search.tune(data, learner, tmp_path, **SMALL) for learner in (RANKNET, LEARNERS[2])]
     search.write_trials(tmp_path / "trials.csv", tuned)
-    with (tmp_path / "trials.csv").open(newline="", encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
+    lines = lines_of(tmp_path / "trials.csv")
     trials = [(one, trial) for one in tuned for trial in one.trials]
     for line, (one, trial) in zip(lines, trials, strict=True):
         assert line["learner"] == str(one.learner)
@@ -515,9 +512,15 @@ def test_the_csv_holds_every_trial(data: RankingData, tmp_path: Path) -> None:
 
 
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = ["tune", "-o", "gbrank:margin=2.0,lightgbm:lambdarank", "--hosts", "lightgbm,xgboost"]
+    command: list[object] = [
+        "tune",
+        "-o",
+        "gbrank:margin=2.0,lightgbm:lambdarank",
+        "--hosts",
+        "lightgbm,xgboost",
+    ]
     command += ["--trials", "2", "--rounds", "4", "--folds", "3", "--repeats", "1"]
-    command += ["--out", str(tmp_path / "out")]
+    command += ["--out", tmp_path / "out"]
     monkeypatch.setattr(reading, "EMBEDDED", {"n_queries": 12, "n_docs": 8, "n_features": 3})
     calls: list[str] = []
     real = search.cross_validate
@@ -529,12 +532,11 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         return real(job, *args)
 
     monkeypatch.setattr(search, "cross_validate", figures)
-    stopped = CliRunner().invoke(app, command)
+    stopped = result_of(*command)
     assert stopped.exit_code == 130
     assert "interrupted; 5 of 6 trials are saved in" in stopped.stderr
     assert "the same command continues where it stopped" in stopped.stderr
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 0, result.output
+    result = run(*command)
     # The built-in first: the others are compared with it, as in `boostrank compare`.
     learners = ["lightgbm:lambdarank", "gbrank:margin=2.0@lightgbm", "gbrank:margin=2.0@xgboost"]
     assert calls == [name for name in learners for _ in range(2)] + learners[-1:]
@@ -544,15 +546,12 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert sum(line.startswith(f"| {name} ") for line in result.output.splitlines()) == 2
     assert result.output.count("boostrank.GBRank(margin=2.0") == 2
     assert "3 folds, 1 repeat, 4 rounds" in result.output
-    with (tmp_path / "out" / "trials.csv").open(newline="", encoding="utf-8") as file:
-        assert [line["learner"] for line in csv.DictReader(file)] == [
-            name for name in learners for _ in range(2)
-        ]
-    refused = CliRunner().invoke(app, [*command, "-o", "lightgbm:nothing"])
-    assert refused.exit_code == 2
-    assert "unknown objective 'lightgbm:nothing': lightgbm's own are lambdarank," in refused.stderr
-    refused = CliRunner().invoke(app, ["tune", "-o", "lightgbm:regression"])
-    assert "ours is written 'regression', with --hosts lightgbm" in refused.stderr
+    lines = lines_of(tmp_path / "out" / "trials.csv")
+    assert [line["learner"] for line in lines] == [name for name in learners for _ in range(2)]
+    message = "unknown objective 'lightgbm:nothing': lightgbm's own are lambdarank,"
+    assert message in refused(*command, "-o", "lightgbm:nothing")
+    message = "ours is written 'regression', with --hosts lightgbm"
+    assert message in refused("tune", "-o", "lightgbm:regression")
 
 
 def test_the_command_line_has_the_functions_defaults() -> None:

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from commands import refused, run, svmlight, write
 
 from boostrank.datasets import make_ranking
-from boostrank.lab.cli.app import app
 from boostrank.lab.files import append, check_writable, only_user, write_file
 
 SMALL = ["--rounds", "2", "-o", "query-rmse"]
@@ -23,19 +22,13 @@ SMALL = ["--rounds", "2", "-o", "query-rmse"]
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("data") / "data.txt"
-    made = make_ranking(25, 5, n_features=2, seed=0)
-    lines = (
-        f"{y:g} qid:{q} 1:{a} 2:{b}\n"
-        for y, q, (a, b) in zip(made.y, made.qid, made.X, strict=True)
-    )
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
+    return write(path, svmlight(make_ranking(25, 5, n_features=2, seed=0)))
 
 
 @pytest.fixture(scope="module")
 def model(data: Path) -> Path:
     path = data.with_name("model.txt")
-    _run("train", data, *SMALL, "--model", path)
+    run("train", data, *SMALL, "--model", path)
     return path
 
 
@@ -72,18 +65,6 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
         subprocess.run(["umount", str(small.folder)], check=True)
 
 
-def _run(*args: object) -> None:
-    result = CliRunner().invoke(app, [str(arg) for arg in args])
-    assert result.exit_code == 0, result.output
-
-
-def _fails(*args: object) -> str:
-    result = CliRunner().invoke(app, [str(arg) for arg in args])
-    assert result.exit_code == 2, result.output
-    (line,) = result.stderr.splitlines()
-    return str(line)
-
-
 def _contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "filler"}
 
@@ -112,7 +93,7 @@ def test_a_full_disk(command: str, disk: Disk, data: Path, model: Path) -> None:
         (full / file).write_text("" if command == "tune" else "old\n", encoding="utf-8")
     before = _contents(full)
     disk.fill()
-    said = _fails(*(places.get(arg, arg) for arg in args))
+    said = refused(*(places.get(arg, arg) for arg in args))
     if command == "tune":
         assert str(full) in said
     else:
@@ -166,7 +147,7 @@ def test_where_nothing_can_be_written_is_said_first(
         "train": ["train", absent, *SMALL, "--model", path],
         "predict": ["predict", model, absent, "--out", path],
     }[command]
-    said = _fails(*args)
+    said = refused(*args)
     assert str(path.parent if kind == "no folder" else path) in said
     assert absent.name not in said
 
@@ -186,7 +167,7 @@ def test_what_is_read_is_not_replaced(
         "predict": ["predict", trained, own, "--out", link],
         "export": ["export", trained, "--to", "ranklib", "--out", link],
     }[command]
-    assert f"{link} is read, and would be replaced by what is written" in _fails(*args)
+    assert f"{link} is read, and would be replaced by what is written" in refused(*args)
     assert (own.read_bytes(), trained.read_bytes()) == before
 
 
@@ -218,7 +199,7 @@ def test_scores_go_to_standard_output(
     if not Path(out).exists():
         pytest.skip(f"no {out}")
     scores, printed = tmp_path / "scores.txt", tmp_path / "printed.txt"
-    _run("predict", model, data, "--out", scores)
+    run("predict", model, data, "--out", scores)
     command = [sys.executable, "-c", f"from pathlib import Path; {WRITE}", out, scores]
     with printed.open("wb") as file:
         done = subprocess.run(
@@ -238,7 +219,7 @@ def test_a_second_run_in_one_folder_is_refused(data: Path, tmp_path: Path) -> No
     folder = tmp_path / "out"
     with only_user(folder):
         for command in ("compare", "tune"):
-            said = _fails(command, data, *SMALL, "--out", folder)
+            said = refused(command, data, *SMALL, "--out", folder)
             assert f"{folder}: another run is writing into this folder" in said
     assert not list(folder.iterdir())
     with only_user(folder):
@@ -247,11 +228,11 @@ def test_a_second_run_in_one_folder_is_refused(data: Path, tmp_path: Path) -> No
 
 def test_a_results_file_that_is_half_written_is_read(data: Path, tmp_path: Path) -> None:
     args = ["compare", data, *SMALL, "--folds", "1", "--out", tmp_path]
-    _run(*args)
+    run(*args)
     path = tmp_path / "results.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole + b'12\n{"key": {}}\n\xff\xfe\n' + whole[:100])
-    _run(*args, "--resume")
+    run(*args, "--resume")
     assert path.read_bytes() == whole
 
 
