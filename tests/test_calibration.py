@@ -6,7 +6,6 @@ import pandas as pd
 import polars
 import pyarrow as pa
 import pytest
-import xgboost as xgb
 from commands import run
 from matplotlib import pyplot as plt
 from scipy import sparse
@@ -109,31 +108,19 @@ def test_queries_without_relevant_documents_count_and_grades_are_shares():
 
 
 def test_hosts_are_told_that_less_is_better():
-    data = make_ranking(30, 10, n_features=5, seed=2)
+    """Every way to train: test_directions.py."""
     metric = boostrank.metric("logloss")
-    assert metric(data.y, np.zeros(len(data.y)), None, data.group)[2] is False
-    matrix = lgb.Dataset(data.X, data.y, group=data.group).construct()
-    assert metric(np.zeros(len(data.y)), matrix)[2] is False
-    given = {"n_estimators": 60, "learning_rate": 1.0, "n_jobs": 1}
-    ranker = XGBRanker(
-        objective="calibrated", eval_metric=["ndcg@10", "logloss"], early_stopping_rounds=5, **given
-    )
-    train, test = data.split(2, seed=0)
-    ranker.fit(train.X, train.y, qid=train.qid, eval_set=[(test.X, test.y)], eval_qid=[test.qid])
-    losses = ranker.evals_result_["validation_0"]["logloss"]
-    assert len(losses) < 60
-    assert ranker.best_iteration == int(np.argmin(losses))
-    up = xgb.callback.EarlyStopping(rounds=2, maximize=True)
-    ranker = XGBRanker(eval_metric="brier", callbacks=[up])
-    with pytest.raises(ValueError, match=r"smaller is better.*maximize=False"):
-        ranker.fit(train.X, train.y, qid=train.qid)
+    assert metric(DATA.y, np.zeros(len(DATA.y)), None, DATA.group)[2] is False
+    matrix = lgb.Dataset(DATA.X, DATA.y, group=DATA.group).construct()
+    assert metric(np.zeros(len(DATA.y)), matrix)[2] is False
     for given in ("ece", ("ndcg@10", "ece")):
         with pytest.raises(
             ValueError, match=r"^metric must have a value for each query, got 'ece'"
         ):
-            boostrank.compare(data, objectives=["regression"], metric=given)
+            boostrank.compare(DATA, objectives=["regression"], metric=given)
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_comparisons_know_that_less_is_better(tmp_path):
     found = boostrank.compare(
         DATA,
@@ -188,7 +175,6 @@ def test_a_search_knows_that_less_is_better(tmp_path, metric):
     assert tuned.best.mean == best(means)
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_training_stops_early_where_less_is_better(tmp_path, host):
     frame = pd.DataFrame(DATA.X).add_prefix("f").assign(qid=DATA.qid, label=DATA.y)
     paths = [tmp_path / "train.csv", tmp_path / "valid.csv"]

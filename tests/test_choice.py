@@ -127,7 +127,6 @@ def test_rankers_choose_and_say_what(ranker, stopping):
     np.testing.assert_array_equal(auto.predict(data.X), own.predict(data.X))
 
 
-@pytest.mark.parametrize("host", HOSTS)
 def test_commands_choose_and_say_what(host):
     data = make_ranking(80, 6, 5, seed=1)
     model, _ = HOSTS[host].train(boostrank.objective("auto"), data, Settings(rounds=8))

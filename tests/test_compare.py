@@ -23,12 +23,11 @@ from boostrank.lab.folds import rotation
 from boostrank.lab.latex import latex_table
 from boostrank.lab.learners import Learner, learners
 from boostrank.lab.model import Stopping
-from boostrank.lab.models import HOSTS, load_model
-from boostrank.lab.plan import Plan, make_plan
+from boostrank.lab.models import HOSTS
+from boostrank.lab.plan import make_plan
 from boostrank.lab.records import CsvFiles, ResultStore
 from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
 from boostrank.lab.rivals import TRAINERS
-from boostrank.lab.runner import Run
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.lab.stats import TESTS, holm, paired_p_value
 
@@ -192,14 +191,6 @@ def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold: Fold) -> No
     np.testing.assert_allclose(curve, (short.curve[0] + whole.curve) / 2)
 
 
-def test_folds_rotate_as_letors_do(parts: list[RankingData]) -> None:
-    plan = Plan([LEARNERS[0]], rotation(parts), [1, 3], SETTINGS, [], "")
-    results = Run(plan).train(LEARNERS[0]).folds
-    assert [result.fold for result in results] == [1, 3]
-    for result, tested in zip(results, (5, 2), strict=True):
-        np.testing.assert_array_equal(result.qid, np.unique(parts[tested - 1].qid))
-
-
 def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
     fold: Fold,
 ) -> None:
@@ -345,22 +336,16 @@ def test_p_value_in_known_cases(rng: np.random.Generator) -> None:
 def test_the_t_test_and_the_sign_test_are_scipys(rng: np.random.Generator) -> None:
     b = rng.normal(size=40)
     a = b + rng.normal(0.2, size=40)
-    b[:3], a[5] = a[:3], np.nan  # ties, and a query that does not count
-    own, theirs = np.delete(a, 5), np.delete(b, 5)
+    b[:3], a[5], b[6] = a[:3], np.nan, np.nan  # ties, and queries that do not count
+    own, theirs = np.delete(a, [5, 6]), np.delete(b, [5, 6])
     found = {test: paired_p_value(a, b, seed=0, test=test) for test in TESTS}
     assert found["t"] == pytest.approx(ttest_rel(own, theirs).pvalue)
-    assert found["sign"] == pytest.approx(binomtest(int((own > theirs).sum()), 36).pvalue)
+    assert found["sign"] == pytest.approx(binomtest(int((own > theirs).sum()), 35).pvalue)
     assert len(set(found.values())) == len(TESTS)
     for test in TESTS:
         assert paired_p_value(b, b, seed=0, test=test) == 1.0
         assert paired_p_value(np.ones(1), np.zeros(1), seed=0, test=test) == 1.0
     assert paired_p_value(np.ones(4), np.zeros(4), seed=0, test="t") == 0.0
-
-
-def test_queries_that_the_convention_leaves_out_are_not_pairs() -> None:
-    a = np.array([1.0, 1.0, np.nan, 1.0, 9.0])
-    b = np.array([0.0, 0.0, 5.0, 0.0, np.nan])
-    assert paired_p_value(a, b, seed=0) == pytest.approx(2 / 2**3)
 
 
 # Rows ------------------------------------------------------------------------------------------
@@ -603,9 +588,10 @@ def test_a_stale_result_is_not_used(
 
 
 def test_only_the_truncated_line_is_lost(stored: Path, parts: list[RankingData]) -> None:
+    """And lines that are no results."""
     path = stored / "results.jsonl"
-    whole = path.read_text(encoding="utf-8")
-    path.write_text(whole + whole[: len(whole) // 2], encoding="utf-8")
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'12\n{"key": {}}\n\xff\xfe\n' + whole[: len(whole) // 2])
     results = _results(stored, parts)
     results.add(LEARNERS[3], STORED)
     again = _results(stored, parts)
@@ -617,54 +603,17 @@ def test_only_the_truncated_line_is_lost(stored: Path, parts: list[RankingData])
     assert path.read_text(encoding="utf-8") == ""
 
 
-# Models ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("host", "name"), [("lightgbm", "m.txt"), ("xgboost", "m.json"), ("xgboost", "m.ubj")]
-)
-def test_a_saved_model_predicts_the_same(host: str, name: str, fold: Fold, tmp_path: Path) -> None:
-    model, _ = HOSTS[host].train(boostrank.LambdaRank(), fold.train, SETTINGS)
-    model.save(tmp_path / name)
-    again = load_model(tmp_path / name)
-    assert (again.host, again.n_features, again.n_trees) == (host, 6, 12)
-    np.testing.assert_array_equal(again.predict(fold.test.X), model.predict(fold.test.X))
-    if host == "xgboost":
-        assert (tmp_path / name).read_bytes()[:2] == (b'{"' if name == "m.json" else b"{L")
-        xgboost.Booster(model_file=tmp_path / name)
-    else:
-        lightgbm.Booster(model_file=tmp_path / name)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("tree\nversion=v4\n", "is not a complete LightGBM model"),
-        ('{"learner":', "is not a complete XGBoost model"),
-        ("1 qid:1 1:0.5\n", "is not a model of LightGBM"),
-        ("", "is not a model of LightGBM"),
-    ],
-)
-def test_files_that_are_not_models(content: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "model"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
-        load_model(path)
-
-
 # Errors ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rounds": 0}, "rounds must be at least 1"),
         ({"learning_rate": 0.0}, "learning_rate must be"),
         ({"leaves": 1}, "leaves must be at least 2"),
         ({"min_docs": 0}, "min_docs must be at least 1"),
         ({"threads": 10_000}, "threads must be at most"),
         ({"seed": -1}, "seed must not be negative"),
-        ({"convention": "leter3"}, "unknown convention 'leter3'; did you mean 'letor3'"),
     ],
 )
 def test_settings_out_of_range(change: dict[str, object], message: str) -> None:
@@ -672,13 +621,9 @@ def test_settings_out_of_range(change: dict[str, object], message: str) -> None:
         Settings(**change)
 
 
-def test_unknown_hosts_and_folds(parts: list[RankingData]) -> None:
-    with pytest.raises(ValueError, match="unknown host 'lightgmb'; did you mean 'lightgbm'"):
-        learners(hosts=["lightgmb"])
+def test_no_host() -> None:
     with pytest.raises(ValueError, match="hosts must name at least one"):
         learners(hosts=[])
-    with pytest.raises(ValueError, match=r"folds must lie in 1\.\.5, got 6"):
-        _plan(parts, numbers=[6])
 
 
 def _plan(parts: list[RankingData], **changes: object) -> object:
@@ -837,6 +782,7 @@ def test_command_and_function_go_on_alike_after_a_learner_fails(
         )
 
 
+@pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize(("first", "second"), [WAYS, WAYS[::-1]])
 def test_command_and_function_resume_each_other(
     first: str, second: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -98,7 +98,6 @@ MODELS = {
 @pytest.mark.filterwarnings("ignore:.*`booster=dart` is deprecated")
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("host", HOSTS)
 def test_every_tree_adds_what_the_host_says(host, model, to):
     make, rounds, *params = MODELS[model]
     X, y = data(**make)
@@ -114,7 +113,6 @@ def test_every_tree_adds_what_the_host_says(host, model, to):
 
 @pytest.mark.filterwarnings("ignore:RankLib takes missing values for 0")
 @pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("host", HOSTS)
 def test_our_objectives_and_any_start_of_the_scores(host, to):
     X, y = data()
     booster = train(host, X, y, objective=boostrank.QueryRMSE())
@@ -143,7 +141,6 @@ def test_forests(host, params):
 
 
 @pytest.mark.parametrize("saved", [False, True])
-@pytest.mark.parametrize("host", HOSTS)
 def test_early_stopped_models_have_the_trees_of_their_best_round(host, saved, tmp_path):
     X, y = data()
     held, noise = slice(200, 300), np.random.default_rng(0).permutation(y[200:])
@@ -179,7 +176,6 @@ def test_early_stopped_models_have_the_trees_of_their_best_round(host, saved, tm
 
 @pytest.mark.filterwarnings("ignore:RankLib takes missing values for 0")
 @pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("host", HOSTS)
 def test_names_of_features(host, to):
     X, y = data()
     booster = train(host, X, y, names=NAMES)
@@ -196,7 +192,6 @@ def test_names_of_features(host, to):
 
 
 @pytest.mark.filterwarnings("ignore:RankLib takes missing values for 0")
-@pytest.mark.parametrize("host", HOSTS)
 def test_names_for_a_model_without_names(host):
     X, y = data()
     booster = train(host, X, y)
@@ -322,7 +317,6 @@ def test_unknown_models_and_targets():
 # to_host ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", HOSTS)
 def test_to_host(host):
     """A plain ranker predicts the same, and neither it nor its pickle needs boostrank."""
     X, y = data(missing=0.2)

@@ -9,22 +9,12 @@ import scipy.sparse
 import xgboost
 from programs import output_of
 from test_estimators import HOSTS, booster, make_ranker
-from training import make_data, trees
+from training import trees
 
 # LightGBM 4.6 warns of feature names that it made itself.
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
 
 NAMES = ["a", "b", "c", "d", "e"]
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_data()
-
-
-@pytest.fixture(params=HOSTS)
-def host(request):
-    return request.param
 
 
 def make(host, **params):
@@ -385,15 +375,6 @@ def test_categories(host, data):
     moved = table[NAMES[::-1]]
     moved["e"] = moved["e"].cat.reorder_categories([3, 1, 2, 0])
     assert np.array_equal(fitted.predict(moved), fitted.predict(table))
-    numbers = table.astype({"e": float})
-    message = "'e' of X was a category in training and is a number"
-    with pytest.raises(ValueError, match=message):
-        fitted.predict(numbers)
-    message = message.replace("a category", "a number", 1).replace("is a number", "is a category")
-    params = {"enable_categorical": True} if host == "xgboost" else {}
-    fitted = make(host, **params).fit(numbers, data.y, qid=data.qid)
-    with pytest.raises(ValueError, match=message):
-        fitted.predict(table)
 
 
 WORDS = ["high", "low", "mid", "none"]

@@ -453,7 +453,6 @@ def test_columns_go_by_position_only_if_no_name_is_known() -> None:
         assert features_of_table(Table(frame), Columns(), []).tolist() == [[1, 2]]
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 @pytest.mark.parametrize("rows", [["1,1,3,3"], [f"{i % 2},1,3,3" for i in range(9)]])
 def test_data_without_a_split(tmp_path: Path, host: str, rows: list[str]) -> None:
     path = _csv(tmp_path, "\n".join([HEADER, *rows]))
@@ -541,7 +540,6 @@ def test_sizes_of_queries_come_from_query_and_group_files(tmp_path: Path) -> Non
     assert load_letor(path).qid.tolist() == [1, 1, 2]
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 @pytest.mark.parametrize("first", [0, 1])
 def test_features_keep_their_numbers_from_training_to_prediction(
     tmp_path: Path, host: str, first: int

@@ -28,14 +28,22 @@ from boostrank.xgboost import XGBRanker
 DATA = make_ranking(12, 8, 3, seed=0)
 OURS = boostrank.RankNet()  # which uses no gains
 QUIET = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 2}
+XGBOOSTS_OWN = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1}
 
 
-def _dataset() -> lgb.Dataset:
-    return lgb.Dataset(DATA.X, DATA.y, group=DATA.group, params=QUIET)
+def _dataset(y: Any = DATA.y, group: Any = DATA.group) -> lgb.Dataset:
+    return lgb.Dataset(DATA.X, y, group=group, params=QUIET)
 
 
-def _lightgbm_train(params: dict[str, Any]) -> None:
-    lgb.train({**QUIET, "objective": OURS, **params}, _dataset(), 2)
+def _matrix(y: Any = DATA.y, group: Any = DATA.group) -> xgb.DMatrix:
+    return xgb.DMatrix(DATA.X, y, group=group, nthread=1)
+
+
+# Each way to train takes the host's parameters, and perhaps another objective, labels and queries.
+
+
+def _lightgbm_train(params: dict[str, Any], objective: Any = OURS, *rows: Any) -> None:
+    lgb.train({**QUIET, "objective": objective, **params}, _dataset(*rows), 2)
 
 
 def _lightgbm_cv(params: dict[str, Any]) -> None:
@@ -50,23 +58,23 @@ def _lightgbm_booster(params: dict[str, Any]) -> None:
     booster.update(fobj=OURS)
 
 
-def _lightgbm_ranker(params: dict[str, Any]) -> None:
-    ranker = lgb.LGBMRanker(objective=OURS, n_estimators=2, n_jobs=1, verbosity=-1, **params)
-    ranker.fit(DATA.X, DATA.y, group=DATA.group)
+def _lightgbm_ranker(
+    params: dict[str, Any],
+    objective: Any = OURS,
+    y: Any = DATA.y,
+    group: Any = DATA.group,
+    kind: Any = lgb.LGBMRanker,
+) -> None:
+    ranker = kind(objective=objective, n_estimators=2, n_jobs=1, verbosity=-1, **params)
+    ranker.fit(DATA.X, y, group=group)
 
 
-def _our_lightgbm_ranker(params: dict[str, Any]) -> None:
-    ranker = LGBMRanker(objective=OURS, n_estimators=2, n_jobs=1, verbosity=-1, **params)
-    ranker.fit(DATA.X, DATA.y, group=DATA.group)
+def _our_lightgbm_ranker(params: dict[str, Any], *objective_and_rows: Any) -> None:
+    _lightgbm_ranker(params, *objective_and_rows, kind=LGBMRanker)
 
 
-def _matrix() -> xgb.DMatrix:
-    return xgb.DMatrix(DATA.X, DATA.y, group=DATA.group, nthread=1)
-
-
-def _xgboost_train(params: dict[str, Any]) -> None:
-    own = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1, **params}
-    xgb.train(own, _matrix(), 2, obj=OURS)
+def _xgboost_train(params: dict[str, Any], objective: Any = OURS, *rows: Any) -> None:
+    xgb.train({**XGBOOSTS_OWN, **params}, _matrix(*rows), 2, obj=objective)
 
 
 def _xgboost_train_without_objective(params: dict[str, Any]) -> None:
@@ -74,21 +82,27 @@ def _xgboost_train_without_objective(params: dict[str, Any]) -> None:
     xgb.train({"base_score": 0, "nthread": 1, **params}, _matrix(), 2, obj=OURS)
 
 
+def _function_around(params: dict[str, Any], objective: Any, *rows: Any) -> None:
+    _xgboost_train(params, lambda *args: objective(*args), *rows)
+
+
 def _xgboost_cv(params: dict[str, Any]) -> None:
-    own = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1, **params}
-    xgb.cv(own, _matrix(), 2, nfold=2, obj=OURS)
+    xgb.cv({**XGBOOSTS_OWN, **params}, _matrix(), 2, nfold=2, obj=OURS)
 
 
-def _our_xgboost_ranker(params: dict[str, Any]) -> None:
-    XGBRanker(objective=OURS, n_estimators=2, n_jobs=1, **params).fit(
-        DATA.X, DATA.y, group=DATA.group
-    )
+def _our_xgboost_ranker(
+    params: dict[str, Any],
+    objective: Any = OURS,
+    y: Any = DATA.y,
+    group: Any = DATA.group,
+    **weight: Any,
+) -> None:
+    ranker = XGBRanker(objective=objective, n_estimators=2, n_jobs=1, **params)
+    ranker.fit(DATA.X, y, group=group, **weight)
 
 
 def _our_xgboost_ranker_with_weights(params: dict[str, Any]) -> None:
-    XGBRanker(objective=OURS, n_estimators=2, n_jobs=1, **params).fit(
-        DATA.X, DATA.y, group=DATA.group, sample_weight=np.ones(len(DATA.y))
-    )
+    _our_xgboost_ranker(params, sample_weight=np.ones(len(DATA.y)))
 
 
 @cache
@@ -113,7 +127,7 @@ def _dask_lightgbm(params: dict[str, Any]) -> None:
 
 def _dask_xgboost(params: dict[str, Any]) -> None:
     X, y, qid = (da.from_array(each, chunks=-1) for each in (DATA.X, DATA.y, DATA.qid))
-    own = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1, **params}
+    own = {**XGBOOSTS_OWN, **params}
     dxgb.train(_client(), own, dxgb.DaskDMatrix(_client(), X, y, qid=qid), 2, obj=OURS)
 
 
@@ -252,28 +266,10 @@ EQUAL = np.ones(len(DATA.y))
 WITHIN = np.repeat(np.arange(len(DATA.group)) % 2, DATA.group)  # equal in each query
 
 
-def _trainings(objective: Any, y: Any, group: Any) -> dict[str, Callable[[], Any]]:
-    few = {"n_estimators": 2, "n_jobs": 1}
-    linear = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1}
-    return {
-        "lightgbm.train": lambda: lgb.train(
-            {**QUIET, "objective": objective}, lgb.Dataset(DATA.X, y, group=group), 2
-        ),
-        "xgboost.train": lambda: xgb.train(
-            linear, xgb.DMatrix(DATA.X, y, group=group, nthread=1), 2, obj=objective
-        ),
-        "function": lambda: xgb.train(
-            linear, xgb.DMatrix(DATA.X, y, group=group, nthread=1), 2, obj=lambda *a: objective(*a)
-        ),
-        "LGBMRanker": lambda: LGBMRanker(objective=objective, verbosity=-1, **few).fit(
-            DATA.X, y, group=group
-        ),
-        "XGBRanker": lambda: XGBRanker(objective=objective, **few).fit(DATA.X, y, group=group),
-    }
-
-
 @pytest.mark.parametrize(
-    "way", ["lightgbm.train", "xgboost.train", "function", "LGBMRanker", "XGBRanker"]
+    "way",
+    [_lightgbm_train, _xgboost_train, _function_around, _our_lightgbm_ranker, _our_xgboost_ranker],
+    ids=lambda way: way.__name__,
 )
 @pytest.mark.parametrize(
     ("objective", "y", "group", "warned"),
@@ -296,9 +292,9 @@ def _trainings(objective: Any, y: Any, group: Any) -> dict[str, Callable[[], Any
     ids=range(14),
 )  # fmt: skip
 def test_a_training_without_two_labels_to_order_warns_once(
-    way: str, objective: Any, y: Any, group: Any, warned: bool
+    way: Any, objective: Any, y: Any, group: Any, warned: bool
 ) -> None:
-    caught = _warnings(_trainings(objective, y, group)[way], repeated=True)
+    caught = _warnings(lambda: way({}, objective, y, group), repeated=True)
     texts = [str(each.message) for each in caught]
     said = [text for text in texts if "no query" in text]
     assert len(said) == warned
@@ -309,12 +305,8 @@ def test_a_training_without_two_labels_to_order_warns_once(
 
 
 def test_a_function_around_an_objective_warns_once_of_parameters_and_grades() -> None:
-    objective = boostrank.LambdaRank()
-    params = {"objective": "rank:pairwise", "nthread": 1, "lambdarank_unbiased": True}
-    data = xgb.DMatrix(DATA.X, DATA.y * 10, group=DATA.group, nthread=1)
-    caught = _warnings(
-        lambda: xgb.train(params, data, 3, obj=lambda *args: objective(*args)), repeated=True
-    )
+    given = {"lambdarank_unbiased": True}, boostrank.LambdaRank(), DATA.y * 10
+    caught = _warnings(lambda: _function_around(*given), repeated=True)
     ours = [str(each.message) for each in caught if "lambdarank" in str(each.message)]
     assert len([text for text in ours if "ignored by boostrank" in text]) == 1
     assert len([text for text in ours if "labels above 30" in text]) == 1
@@ -373,7 +365,6 @@ def test_the_workbench_takes_parameters_by_any_name(host: str, usual: str, other
         train({other: value, usual: value})
 
 
-@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize(
     ("name", "cure"),
     [

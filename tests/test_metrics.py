@@ -89,13 +89,6 @@ def test_hand_values_of_every_measure():
     assert evaluate(scores, labels, group, tuple(expected)) == pytest.approx(expected, rel=1e-14)
 
 
-def test_ap_divisors():
-    # Three relevant, one of them in the first two places.
-    query = [4.0, 3.0, 2.0, 1.0], [1, 0, 1, 1], [4]
-    assert evaluate(*query, ["map@2"], convention="standard") == {"map@2": 1 / 2}
-    assert evaluate(*query, ["map@2"], convention="trec")["map@2"] == pytest.approx(1 / 3)
-
-
 def test_ties_keep_the_order_passed():
     for labels, expected in (([1, 0, 0], 1.0), ([0, 1, 0], 1 / 2), ([0, 0, 1], 1 / 3)):
         assert evaluate([0.0, -0.0, 0.0], labels, [3], ["mrr"])["mrr"] == pytest.approx(expected)
@@ -702,29 +695,6 @@ def test_lightgbm_feval_equals_the_built_in(weighted):
         # LightGBM keeps the mean of a query's weights in float32.
         assert ours[2] == pytest.approx(built_in[2], rel=1e-7 if weighted else 1e-12)
         assert ours[3] is True
-
-
-@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")  # its successor is new
-def test_lightgbm_ranker_eval_metric():
-    scores, labels, group = ragged(0)
-    X = features(scores)
-    weight = np.repeat(np.random.default_rng(0).integers(8, 17, len(group)) / 8, group)
-    ranker = lightgbm.LGBMRanker(
-        n_estimators=3, min_child_samples=2, verbosity=-1, metric="None", n_jobs=1
-    )
-    ranker.fit(
-        X,
-        labels,
-        group=group,
-        eval_set=[(X.copy(), labels)],  # X itself would be evaluated with the training weights
-        eval_group=[group],
-        eval_sample_weight=[weight],
-        eval_metric=metric("err@5"),
-    )
-    last = ranker.evals_result_["valid_0"]["err@5"][-1]
-    # The estimator's Dataset holds its weights in float32; these are exact there.
-    expected = evaluate(ranker.predict(X), labels, group, ["err@5"], weight=weight)["err@5"]
-    assert last == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

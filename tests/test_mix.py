@@ -7,11 +7,11 @@ from boostrank.objectives.engine.threads import BLOCK
 from boostrank.objectives.mix import on_one_scale
 from boostrank.objectives.view import Part
 from oracle import tau_of_round
+from test_gains import AROUND
 from training import (
     LIGHTGBM,
     ROUNDS,
     dataset,
-    make_data,
     matrix,
     mean_hessian,
 )
@@ -32,11 +32,6 @@ every_pair = pytest.mark.parametrize(
 SCORES = [[0.9, 0.5, 0.1, -0.6], [0.31, -1.2, 0.77, 2.3, -0.05], [0.4]]
 GRADES = [[0.0, 1.0, 1.0, 3.0], [2.0, 0.0, 1.0, 0.0, 2.0], [2.0]]
 M = 6
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_data()
 
 
 def test_a_mixture_of_mixtures_weighs_every_part():
@@ -153,6 +148,28 @@ def test_rankers_stretch_the_schedules_of_all_parts(data, ranker):
         boostrank.RegSHFSDCG(total_rounds=3),
         Schedule("logistic", 3),
     )
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_schedules_of_what_is_inside(name, rng):
+    """Of a wrapper: they are followed, and a ranker gives them its length."""
+    X, y, group = rng.normal(size=(60, 3)), rng.integers(0, 2, 60), [10, 20, 30]
+
+    def around(sigma):
+        return AROUND[name](boostrank.RankNet(sigma=sigma))
+
+    def rising(rounds):
+        return around(Schedule("linear", rounds, first=1.0, last=3.0))
+
+    query = rng.normal(size=60), y, group
+    np.testing.assert_array_equal(
+        rising(4).grad_hess(*query, round=4), around(3.0).grad_hess(*query, round=4)
+    )
+    with pytest.raises(ValueError, match=r"^round is missing"):
+        rising(4).grad_hess(*query)
+    for ranker in (LGBMRanker, XGBRanker):
+        fitted = ranker(objective=rising(1), n_estimators=5, n_jobs=1).fit(X, y, group=group)
+        assert fitted.objective_ == rising(5)
 
 
 def test_a_schedule_of_a_part_ends_too(data):

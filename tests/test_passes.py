@@ -190,7 +190,6 @@ def test_only_what_was_taken_is_kept():
 # ---- nothing stale -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_what_changes_between_two_rounds_is_seen(host, rng):
     X, group = rng.normal(size=(60, 2)), [30, 30]
     labels = rng.integers(0, 3, (2, 60)).astype(float)

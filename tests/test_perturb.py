@@ -17,7 +17,6 @@ from training import (
     dataset,
     loop_lightgbm,
     loop_xgboost,
-    make_data,
     matrix,
 )
 
@@ -29,11 +28,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:no query has two different label
 
 NAMES = ("shf-sdcg", "smooth-ndcg", "reg-shf-sdcg")
 KINDS = ("gumbel", "gaussian")
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_data()
 
 
 def make_objective(name, **params):
@@ -114,16 +108,6 @@ def test_the_default_of_shf_sdcg(data):
         mix = boostrank.Mix(ranknet, shf, 0.0, perturb=perturb, perturb_scale=0.5, rescale=False)
         alone = shf.replace(perturb=perturb, rescale=False)
         np.testing.assert_array_equal(mix(0, scores, rows)[0], alone(0, scores, rows)[0])
-
-
-def test_a_function_around_it_hides_the_round_from_xgboost(data):
-    def train(objective):
-        xgb.train(XGBOOST, matrix(data), 2, obj=lambda preds, rows: objective(preds, rows))
-
-    message = r"shf-sdcg draws noise in every round \(perturb=None: none\)"
-    with pytest.raises(ValueError, match=message):
-        train(boostrank.SHFSDCG())
-    train(boostrank.SHFSDCG(perturb=None))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -122,14 +122,6 @@ def test_the_first_round_that_may_be_the_best() -> None:
         assert first_stop(other) == 1
 
 
-def test_the_command_says_that_the_schedule_was_cut(tmp_path: Path) -> None:
-    train, valid = write(tmp_path / "a.txt", svmlight(TRAIN)), tmp_path / "b.txt"
-    write(valid, svmlight(FLAT).replace(" \n", " 3:0\n"))  # it has features, all of them 0
-    command = ["train", train, "--valid", valid, "--patience", 3, "--model", tmp_path / "model.txt"]
-    result = run(*command, "-o", "reg-shf-sdcg", "--rounds", 20, "--min-docs", 2)
-    assert "boostrank: training ended early at round 13 of the 20" in result.stderr
-
-
 WHOLE = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
 PART, HELD = (WHOLE.select(np.arange(*ends)) for ends in ((0, 60), (60, 90)))
 
@@ -158,7 +150,6 @@ RANKERS = {
 }
 
 
-@pytest.mark.parametrize("host", RANKERS)
 def test_all_data_is_trained_for_the_rounds_that_were_chosen(host: str) -> None:
     fitted = fit(RANKERS[host](), PART, **stopping(host))
     chosen = fitted.predict(WHOLE.X)
@@ -175,7 +166,6 @@ def test_all_data_is_trained_for_the_rounds_that_were_chosen(host: str) -> None:
         whole.fit_all(WHOLE.X, WHOLE.y, qid=WHOLE.qid)
 
 
-@pytest.mark.parametrize("host", RANKERS)
 def test_of_a_continued_ranker_the_added_rounds_are_scaled(host: str) -> None:
     name = "init_model" if host == "lightgbm" else "xgb_model"
     plain = RANKERS[host]().set_params(objective="regression")

@@ -157,16 +157,6 @@ def test_frames_that_are_refused(changes: dict[str, Any], message: str) -> None:
         parts_of_tables([Table(_frame()), Table(other)], Columns(**COLUMNS))
 
 
-def test_features_go_by_name_where_a_model_knows_them() -> None:
-    frame = _frame()[["len", "x", "page rank", "bm25", "url"]]
-    named = features_of_table(
-        Table(frame), Columns(drop=["url"]), ["bm25", "page_rank", "len", "x"]
-    )
-    np.testing.assert_array_equal(named, DATA.X)
-    placed = features_of_table(Table(frame), Columns(drop=["url"]), [])
-    np.testing.assert_array_equal(placed[:, 3], DATA.X[:, 0])
-
-
 # Files
 
 
@@ -199,7 +189,6 @@ def test_train_predict_evaluate_on_tables(
     assert want > 0.7
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) -> None:
     model, data, valid, new = (tmp_path / name for name in ("m.json", "a.csv", "b.csv", "c.csv"))
     frame = _frame()
@@ -320,6 +309,7 @@ def _scores_of(
     return np.loadtxt(folder / "other")
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_queries_come_out_as_they_were_given(files: dict[str, Path], tmp_path: Path) -> None:
     frame = _frame()
     small = {"rounds": 2, "leaves": 4, "min_docs": 3, "objectives": ["gbrank"], "drop": ["url"]}
@@ -338,7 +328,6 @@ def test_queries_come_out_as_they_were_given(files: dict[str, Path], tmp_path: P
     assert (tmp_path / "queries.csv").read_text(encoding="utf-8") == first
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_early_stopping_keeps_the_best_round(
     host: str, files: dict[str, Path], tmp_path: Path
 ) -> None:

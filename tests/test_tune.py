@@ -20,7 +20,6 @@ from boostrank.datasets import RankingData, make_ranking
 from boostrank.lab import reading, search, search_space
 from boostrank.lab.cli import tune as command_line
 from boostrank.lab.learners import Learner
-from boostrank.lab.models import HOSTS
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.registry import make_objective
@@ -92,33 +91,16 @@ def test_the_first_trial_is_plain_cross_validation_of_the_defaults(
     learner: Learner, data: RankingData, tmp_path: Path
 ) -> None:
     trial = search.tune(data, learner, tmp_path, **SMALL | {"n_trials": 1}, seed=4).default
-    stages = np.zeros((2, 6, 24))
+    stages, settings = np.zeros((2, 6, 24)), Settings(rounds=6, seed=4)
     for repeat in range(2):
         for train, test in boostrank.group_folds(data.group, 3, seed=4 + repeat):
-            X, y = data.X[train], data.y[train]
-            group, queries = np.full(16, 10), test[::10] // 10
-            if learner.host == "lightgbm":
-                params = {
-                    "objective": learner.objective, "metric": "None", "learning_rate": 0.05,
-                    "num_leaves": 15, "min_data_in_leaf": 20, "num_threads": 1, "seed": 4,
-                    "deterministic": True, "force_col_wise": True, "verbosity": -1,
-                }  # fmt: skip
-                dataset = lightgbm.Dataset(X, y, group=group, params=params)
-                model = lightgbm.train(params, dataset, 6)
-                scores = [model.predict(data.X[test], num_iteration=m) for m in range(1, 7)]
-            else:
-                params = {
-                    "objective": learner.objective, "base_score": 0, "learning_rate": 0.05,
-                    "grow_policy": "lossguide", "max_leaves": 15, "max_depth": 0, "nthread": 1,
-                }  # fmt: skip
-                own = {} if learner.builtin else {"obj": learner.objective}
-                if own:
-                    params["objective"] = "rank:pairwise"
-                matrix = xgboost.QuantileDMatrix(X, y, group=group)
-                model = xgboost.train(params, matrix, 6, **own)
-                rows = xgboost.DMatrix(data.X[test])
-                scores = [model.predict(rows, iteration_range=(0, m)) for m in range(1, 7)]
-            for m, values in enumerate(scores):
+            part, queries = (
+                RankingData(data.X[train], data.y[train], data.qid[train]),
+                test[::10] // 10,
+            )
+            # As test_compare.py compares it with the hosts' own.
+            model, _ = TRAINERS[learner.host].train(learner.objective, part, settings)
+            for m, values in enumerate(model.staged(data.X[test])):
                 stages[repeat, m, queries] = boostrank.evaluate(
                     values, data.y[test], data.group[queries], ("ndcg@10",), per_query=True
                 )["ndcg@10"]
@@ -145,7 +127,6 @@ def test_folds_at_a_time_change_nothing(data: RankingData, tmp_path: Path) -> No
     assert len({json.dumps(trial.params) for trial in one}) == 3
 
 
-@pytest.mark.parametrize("host", HOSTS)
 def test_what_is_tried_reaches_objective_and_trees(
     host: str, data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -423,7 +404,6 @@ OF_SNIPPETS = {
 }
 
 
-@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize(
     ("name", "gain"),
     [
@@ -480,15 +460,6 @@ def test_the_snippet_of_a_mixture_is_python() -> None:
     for host in ("lightgbm", "xgboost"):
         trials = (search.Trial(0, {}, False, 3, np.ones(2)),)
         assert trained_by(search.Tuned(Learner("mix", host, mix), trials).snippet) == mix
-
-
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
-def test_the_snippet_of_auto_chooses(host: str, data: RankingData) -> None:
-    learner = Learner("auto", host, boostrank.objective("auto"))
-    trials = (search.Trial(0, {}, False, 3, np.ones(2)),)
-    names = {"boostrank": boostrank, "X": data.X, "y": data.y, "qid": data.qid}
-    exec(search.Tuned(learner, trials).snippet, names)
-    assert names["booster"].auto_ is not None
 
 
 def test_the_csv_holds_every_trial(data: RankingData, tmp_path: Path) -> None:
