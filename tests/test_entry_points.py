@@ -38,9 +38,6 @@ from boostrank import registry
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
-# LightGBM 4.6 warns of feature names that it made itself.
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
-
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "training.md"
 NAMES = ("shf-sdcg", "reg-shf-sdcg", "lambdarank")
 LGBM_RANKER = {"num_leaves": 7, "min_child_samples": 5, "n_jobs": 1, "verbosity": -1}

@@ -28,9 +28,6 @@ from boostrank.hosts.ignored import OTHER_NAMES
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
-# LightGBM 4.6 warns of feature names that it made itself.
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
-
 HOSTS = ("lightgbm", "xgboost")
 ROUNDS = 4
 

@@ -11,9 +11,6 @@ from programs import output_of
 from test_estimators import HOSTS, booster, make_ranker
 from training import trees
 
-# LightGBM 4.6 warns of feature names that it made itself.
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
-
 NAMES = ["a", "b", "c", "d", "e"]
 
 

@@ -30,7 +30,6 @@ from training import (
 )
 
 import boostrank
-from boostrank.hosts.data import read
 
 PARAMS = {"reg-shf-sdcg": {"total_rounds": ROUNDS}}
 
@@ -496,22 +495,6 @@ def test_wrong_calls():
         objective([0.0])
     with pytest.raises(TypeError, match=r"expected a lightgbm\.Dataset or an xgboost\.DMatrix"):
         objective(np.zeros(3), np.zeros(3))
-
-
-def test_read():
-    X, y, group = np.zeros((5, 1)), np.array([0, 1, 0, 2, 1]), [2, 3]
-    dataset = lgb.Dataset(X, y, group=group, weight=[1, 1, 2, 2, 2]).construct()
-    matrix = xgb.DMatrix(X, y, group=group, weight=[1, 2])
-    for host, weight, got in (
-        ("lightgbm", [1, 1, 2, 2, 2], read(dataset)),
-        ("xgboost", [1, 2], read(matrix)),
-    ):
-        assert got.host == host
-        assert got.labels.tolist() == y.tolist()
-        assert got.group.tolist() == group
-        assert got.weight.tolist() == weight
-    assert read(xgb.DMatrix(X, y, group=group)).weight is None
-    assert read(lgb.Dataset(X, y, group=group).construct()).weight is None
 
 
 def test_class(objective):

@@ -13,11 +13,7 @@ from training import make_data, trees
 
 import boostrank
 
-# LightGBM 4.6 warns of feature names that it made itself.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning"),
-    pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 
 
 def frame(values):

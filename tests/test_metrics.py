@@ -724,14 +724,6 @@ def test_xgboost_weights_are_one_per_query_even_if_as_many_as_documents():
     assert (name, value) == ("mrr", pytest.approx((1 / 2 * 1 + 3) / 4))
 
 
-def test_metric_needs_groups():
-    with pytest.raises(ValueError, match="group is missing"):
-        metric("map")(np.zeros(2), xgboost.DMatrix(np.zeros((2, 1)), [1, 0]))
-    data = lightgbm.Dataset(np.zeros((2, 1)), [1, 0], params={"verbosity": -1}).construct()
-    with pytest.raises(ValueError, match="group is missing"):
-        metric("map")(np.zeros(2), data)
-
-
 # ---- early stopping ------------------------------------------------------------------------------
 
 

@@ -10,7 +10,6 @@ from oracle import tau_of_round
 from test_gains import AROUND
 from training import (
     LIGHTGBM,
-    ROUNDS,
     dataset,
     matrix,
     mean_hessian,
@@ -114,27 +113,6 @@ def test_the_weight_of_squared_error_is_tau(data):
         coordinates = np.linalg.lstsq(np.transpose(steps), grad, rcond=None)[0]
         share = coordinates[0] / coordinates.sum()
         assert share == pytest.approx(tau_of_round(m, 100), abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("center", "regression"), [(True, boostrank.QueryRMSE()), (False, boostrank.Regression())]
-)
-def test_reg_shf_sdcg_is_a_mix(center, regression, data):
-    scores = np.random.default_rng(6).normal(size=len(data.y)).astype(np.float32)
-    named = boostrank.RegSHFSDCG(total_rounds=ROUNDS, k=3, alpha=2.0, center=center, perturb=None)
-    mix = Mix(
-        regression,
-        boostrank.SHFSDCG(k=3, alpha=2.0),
-        Schedule("logistic", ROUNDS),
-    )
-    for m in (1, 3, ROUNDS):
-        np.testing.assert_array_equal(
-            named.grad_hess(scores, data.y, data.group, round=m),
-            mix.grad_hess(scores, data.y, data.group, round=m),
-        )
-        np.testing.assert_array_equal(
-            handed_over(named, data, scores, m), handed_over(mix, data, scores, m)
-        )
 
 
 @pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])

@@ -14,9 +14,6 @@ from training import LIGHTGBM, XGBOOST, dataset, matrix, trees
 
 import boostrank
 
-# LightGBM 4.6 warns of feature names that it made itself.
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
-
 
 def evaluated(d):
     return {"group": d.group, "eval_set": [(d.X[::1], d.y)], "eval_group": [d.group]}
