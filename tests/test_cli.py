@@ -8,8 +8,6 @@ import subprocess
 import sys
 from dataclasses import fields
 from importlib.metadata import requires, version
-from pathlib import Path
-from typing import Any
 
 import lightgbm
 import matplotlib
@@ -31,7 +29,6 @@ from boostrank.lab.cli.parsing import read_params, with_preset
 from boostrank.lab.learners import Learner
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.naming import parse_objectives
-from boostrank.lab.results import FoldResult
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.messages import CLI
 from boostrank.presets import REGULARIZED
@@ -42,22 +39,22 @@ SMALL = ["--rounds", "8", "--leaves", "4", "--min-docs", "3", "--learning-rate",
 
 
 @pytest.fixture(scope="module")
-def parts() -> list[RankingData]:
+def parts():
     return make_ranking(30, 10, 5, seed=2).split(5, seed=0)
 
 
 @pytest.fixture(scope="module")
-def files(parts: list[RankingData], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def files(parts, tmp_path_factory):
     folder = tmp_path_factory.mktemp("letor")
     return [write(folder / f"S{i}.txt", svmlight(part)) for i, part in enumerate(parts, start=1)]
 
 
-def _row(lines: list[dict[str, str]], objective: str, host: str) -> dict[str, str]:
+def _row(lines, objective, host):
     (line,) = (each for each in lines if (each["objective"], each["host"]) == (objective, host))
     return line
 
 
-def _untimed(path: Path) -> list[dict[str, str]]:
+def _untimed(path):
     return [line | {"seconds_per_round": ""} for line in lines_of(path)]
 
 
@@ -65,7 +62,7 @@ def _untimed(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def compared(files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
+def compared(files, tmp_path_factory):
     out = tmp_path_factory.mktemp("compared")
     result = run(
         "compare", *files, *SMALL, "-o", "sdcg:k=3,lambdarank", "--keep-order", "--out", out
@@ -73,9 +70,7 @@ def compared(files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> tup
     return result, out
 
 
-def test_the_csv_holds_what_the_engine_gives(
-    compared: tuple[Any, Path], parts: list[RankingData]
-) -> None:
+def test_the_csv_holds_what_the_engine_gives(compared, parts):
     """For the options of the command; test_compare.py compares the engine with plain training."""
     lines = lines_of(compared[1] / "summary.csv")
     settings = Settings(rounds=8, leaves=4, min_docs=3, learning_rate=0.3)
@@ -94,7 +89,7 @@ def test_the_csv_holds_what_the_engine_gives(
             assert float(line[metric]) == pytest.approx(np.nanmean(values), rel=1e-12)
 
 
-def test_the_csvs_agree_with_each_other_and_with_the_table(compared: tuple[Any, Path]) -> None:
+def test_the_csvs_agree_with_each_other_and_with_the_table(compared):
     result, out = compared
     summary, queries = lines_of(out / "summary.csv"), lines_of(out / "queries.csv")
     assert len(summary) == 4 + 2 * 3  # built-ins; sdcg, lambdarank and regression on both
@@ -107,7 +102,7 @@ def test_the_csvs_agree_with_each_other_and_with_the_table(compared: tuple[Any, 
         assert float(line["difference"]) == pytest.approx(gain, abs=1e-15)
         name = (line["objective"], line["host"])
         mine = [each for each in queries if (each["objective"], each["host"]) == name]
-        folds: dict[str, list[float]] = {}
+        folds = {}
         for each in mine:
             folds.setdefault(each["fold"], []).append(float(each["map"]))
         assert sorted(folds) == ["1", "2", "3", "4", "5"]
@@ -122,7 +117,7 @@ def test_the_csvs_agree_with_each_other_and_with_the_table(compared: tuple[Any, 
     assert len(shown) == 1 + len(summary)
 
 
-def test_the_caption_says_what_was_done(compared: tuple[Any, Path]) -> None:
+def test_the_caption_says_what_was_done(compared):
     result, _ = compared
     for words in (
         "documents in the order of the data; 30 queries, 300 documents, 5 features",
@@ -137,7 +132,7 @@ def test_the_caption_says_what_was_done(compared: tuple[Any, Path]) -> None:
     assert result.stderr == ""
 
 
-def test_the_report_says_the_same(compared: tuple[Any, Path]) -> None:
+def test_the_report_says_the_same(compared):
     result, out = compared
     assert str(out / "report.html") in result.stdout
     text = html.unescape((out / "report.html").read_text(encoding="utf-8"))
@@ -152,9 +147,7 @@ def test_the_report_says_the_same(compared: tuple[Any, Path]) -> None:
         assert f">{float(line['ndcg@10']):.4f} <" in text
 
 
-def test_figures_are_written_and_the_process_keeps_its_backend(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_figures_are_written_and_the_process_keeps_its_backend(tmp_path, monkeypatch):
     monkeypatch.undo()  # of `no_figures`
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
     with matplotlib.rc_context({"backend": "svg"}):
@@ -173,15 +166,13 @@ def test_figures_are_written_and_the_process_keeps_its_backend(
     assert "against xgboost:rank:ndcg" in result.stdout
 
 
-def test_a_pipe_is_as_wide_as_columns_says() -> None:
+def test_a_pipe_is_as_wide_as_columns_says():
     narrow = run("objectives", COLUMNS="50").stdout
     assert max(map(len, narrow.splitlines())) <= 50
     assert max(map(len, run("objectives").stdout.splitlines())) > 50
 
 
-def test_documents_are_shuffled_within_queries_by_default(
-    files: list[Path], parts: list[RankingData], tmp_path: Path
-) -> None:
+def test_documents_are_shuffled_within_queries_by_default(files, parts, tmp_path):
     # All features are constant, so all scores tie and the figures are those of the input order.
     flat = [
         write(tmp_path / f"F{i}.txt", svmlight(RankingData(np.ones((len(p.y), 2)), p.y, p.qid)))
@@ -198,9 +189,7 @@ def test_documents_are_shuffled_within_queries_by_default(
         assert float(line["ndcg@10"]) == pytest.approx(expected, rel=1e-12)
 
 
-def test_any_other_number_of_files_is_split_into_five_parts(
-    files: list[Path], tmp_path: Path
-) -> None:
+def test_any_other_number_of_files_is_split_into_five_parts(files, tmp_path):
     result = run(
         *("compare", *files[:3], "-o", "regression", "--hosts", "xgboost", *SMALL),
         *("--seed", 3, "--folds", "2,1", "--baseline", "regression@xgboost", "--out", tmp_path),
@@ -215,9 +204,7 @@ def test_any_other_number_of_files_is_split_into_five_parts(
     assert _row(lines_of(tmp_path / "summary.csv"), "regression", "xgboost")["difference"] == "0.0"
 
 
-def test_resuming_after_ctrl_c_trains_only_what_is_missing(
-    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resuming_after_ctrl_c_trains_only_what_is_missing(files, tmp_path, monkeypatch):
     args = [
         *("compare", *files, "-o", "regression", "--hosts", "lightgbm", *SMALL),
         *("--rounds", 8, "--folds", "1,2,3"),
@@ -225,7 +212,7 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
     run(*args, "--out", tmp_path / "whole")
     out, trained, run_fold = tmp_path / "out", [], runner.run_fold
 
-    def counted(*job: Any) -> FoldResult:
+    def counted(*job):
         trained.append(job)
         if len(trained) == 5:
             raise KeyboardInterrupt
@@ -255,12 +242,10 @@ def test_resuming_after_ctrl_c_trains_only_what_is_missing(
     assert results.read_text(encoding="utf-8").count("\n") == 3
 
 
-def test_a_failing_row_stops_the_others_only_if_it_is_the_baseline(
-    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_row_stops_the_others_only_if_it_is_the_baseline(files, tmp_path, monkeypatch):
     run_fold = runner.run_fold
 
-    def failing(learner: Learner, *args: Any) -> FoldResult:
+    def failing(learner, *args):
         if learner.label == "lightgbm:lambdarank":
             raise ValueError("lightgbm cannot train lambdarank: no")
         return run_fold(learner, *args)
@@ -287,9 +272,7 @@ def test_a_failing_row_stops_the_others_only_if_it_is_the_baseline(
     assert isinstance(result_of("--debug", *args).exception, ValueError)
 
 
-def test_compare_as_json_and_its_command_does_the_same_again(
-    files: list[Path], tmp_path: Path
-) -> None:
+def test_compare_as_json_and_its_command_does_the_same_again(files, tmp_path):
     out = tmp_path / "a folder"
     result = run(
         *("compare", *files[:3], "-o", "sdcg:k=3,alpha=2", "--hosts", "xgboost", "--rounds", 3),
@@ -324,7 +307,7 @@ def test_compare_as_json_and_its_command_does_the_same_again(
     assert _untimed(out / "summary.csv") == untimed
 
 
-def test_objectives_with_parameters() -> None:
+def test_objectives_with_parameters():
     made = parse_objectives(["sdcg:k=3,alpha=2,lambdarank", "reg-shf-sdcg:target=gain"], 40)
     assert made == {
         "sdcg:k=3,alpha=2": boostrank.SDCG(k=3, alpha=2),
@@ -334,7 +317,7 @@ def test_objectives_with_parameters() -> None:
     assert parse_objectives([], 40) is None
 
 
-def test_the_regularized_preset_gives_way_to_params(tmp_path: Path) -> None:
+def test_the_regularized_preset_gives_way_to_params(tmp_path):
     given = tmp_path / "host.json"
     given.write_text('{"lightgbm": {"feature_fraction": 0.3}}', encoding="utf-8")
     params = with_preset("regularized", read_params(given, ["lightgbm"]))
@@ -373,9 +356,7 @@ def test_the_regularized_preset_gives_way_to_params(tmp_path: Path) -> None:
         (["--params", "nowhere.json"], "boostrank: nowhere.json: no such file or directory"),
     ],
 )
-def test_compare_refuses_before_training(
-    args: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compare_refuses_before_training(args, message, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "run_fold", None)
     assert message in refused("compare", *args, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -384,7 +365,7 @@ def test_compare_refuses_before_training(
 # train, predict, evaluate ------------------------------------------------------------------------
 
 
-def test_train_predict_evaluate(host: str, files: list[Path], tmp_path: Path) -> None:
+def test_train_predict_evaluate(host, files, tmp_path):
     model, scores = tmp_path / "model.json", tmp_path / "scores.txt"
     result = run(
         *("train", *files[:3], "--objective", "lambdarank", "-p", "truncation=5"),
@@ -416,7 +397,7 @@ def test_train_predict_evaluate(host: str, files: list[Path], tmp_path: Path) ->
     }
 
 
-def test_train_refuses(files: list[Path], tmp_path: Path) -> None:
+def test_train_refuses(files, tmp_path):
     model = tmp_path / "model"
     common = ["train", files[0], "--model", model]
     assert "did you mean 'gbrank'" in refused(*common, "-o", "gbrang")
@@ -443,9 +424,7 @@ MODELS = pytest.mark.parametrize(
 
 
 @MODELS
-def test_predict_refuses_another_number_of_features(
-    host: str, name: str, files: list[Path], parts: list[RankingData], tmp_path: Path
-) -> None:
+def test_predict_refuses_another_number_of_features(host, name, files, parts, tmp_path):
     model, out = tmp_path / name, tmp_path / "scores.txt"
     run("train", files[0], "-o", "gbrank", "--host", host, "--model", model, *SMALL)
     X, y, qid = parts[1].X, parts[1].y, parts[1].qid
@@ -468,8 +447,8 @@ def test_predict_refuses_another_number_of_features(
 
 @MODELS
 def test_a_model_of_the_host_itself_that_knows_names_of_features(
-    host: str, name: str, files: list[Path], parts: list[RankingData], tmp_path: Path
-) -> None:
+    host, name, files, parts, tmp_path
+):
     model, out = tmp_path / name, tmp_path / "scores.txt"
     X = pd.DataFrame(parts[0].X, columns=list("edcba"))
     if host == "lightgbm":
@@ -484,9 +463,7 @@ def test_a_model_of_the_host_itself_that_knows_names_of_features(
     np.testing.assert_array_equal(np.loadtxt(out), want)
 
 
-def test_a_model_needs_its_host_alone(
-    files: list[Path], parts: list[RankingData], tmp_path: Path
-) -> None:
+def test_a_model_needs_its_host_alone(files, parts, tmp_path):
     """The host loads it and predicts with it where boostrank cannot be imported."""
     data = tmp_path / "data.npy"
     np.save(data, parts[1].X)
@@ -511,7 +488,7 @@ for name in ("m.json", "m.ubj"):
     np.testing.assert_array_equal(got, want)
 
 
-def test_evaluate_refuses(files: list[Path], tmp_path: Path) -> None:
+def test_evaluate_refuses(files, tmp_path):
     scores = tmp_path / "scores.txt"
     scores.write_text("1.0\n2.0\n", encoding="utf-8")
     assert "has 2 scores, but the data has 60 documents" in refused("evaluate", scores, files[0])
@@ -530,7 +507,7 @@ def test_evaluate_refuses(files: list[Path], tmp_path: Path) -> None:
 # The rest ----------------------------------------------------------------------------------------
 
 
-def test_objectives_lists_all_and_shows_one() -> None:
+def test_objectives_lists_all_and_shows_one():
     *lines, note = run("objectives").stdout.splitlines()
     assert [line.split()[0] for line in lines] == list(boostrank.objective_names())
     assert "boostrank objectives NAME" in note
@@ -549,12 +526,12 @@ def test_objectives_lists_all_and_shows_one() -> None:
     assert "did you mean 'sdcg'" in refused("objectives", "sdgc")
 
 
-def test_the_version() -> None:
+def test_the_version():
     assert run("--version").stdout == f"boostrank {boostrank.__version__}\n"
     assert boostrank.__version__ == version("boostrank")
 
 
-def test_objectives_as_json() -> None:
+def test_objectives_as_json():
     listed = {each["name"]: each for each in json.loads(run("objectives", "--json").stdout)}
     assert tuple(listed) == boostrank.objective_names()
     for name, each in listed.items():
@@ -570,7 +547,7 @@ COMMANDS = ("compare", "train", "predict", "evaluate", "objectives", "bench")
 
 
 @pytest.mark.parametrize("command", [None, *COMMANDS])
-def test_help_has_exit_codes_and_examples_that_parse(command: str | None) -> None:
+def test_help_has_exit_codes_and_examples_that_parse(command):
     result = run(*[command] * (command is not None), "--help")
     text = " ".join(result.stdout.split())
     assert "Exit codes: 0 done; 1 " in text
@@ -588,7 +565,7 @@ def test_help_has_exit_codes_and_examples_that_parse(command: str | None) -> Non
     ]
 
 
-def test_a_progress_bar_shows_the_time_left(files: list[Path], tmp_path: Path) -> None:
+def test_a_progress_bar_shows_the_time_left(files, tmp_path):
     for args in (
         ("compare", *files, "-o", "regression", "--hosts", "xgboost", "--rounds", 2),
         ("train", files[0], "-o", "gbrank", "--rounds", 2, "--model", tmp_path / "model"),
@@ -617,7 +594,7 @@ def test_a_progress_bar_shows_the_time_left(files: list[Path], tmp_path: Path) -
     ],
     ids=lambda value: value.split()[-1] if isinstance(value, str) else "",
 )
-def test_the_tab_key_completes(typed: str, offered: list[str]) -> None:
+def test_the_tab_key_completes(typed, offered):
     words = f"boostrank {typed}"
     result = CliRunner().invoke(
         app,
@@ -632,17 +609,15 @@ def test_the_tab_key_completes(typed: str, offered: list[str]) -> None:
     assert result.stdout.split() == offered
 
 
-def test_debug_shows_where_an_error_comes_from() -> None:
+def test_debug_shows_where_an_error_comes_from():
     result = result_of("--debug", "compare", "--rounds", "0")
     assert isinstance(result.exception, ValueError)
 
 
-def test_an_error_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_error_is_one_line(monkeypatch, capsys):
     """Of the console script: the user's own, and an unexpected one."""
 
-    def broken() -> None:
+    def broken():
         raise RuntimeError("over\nand out")
 
     monkeypatch.setattr(objectives_command, "objective_names", broken)
@@ -661,8 +636,8 @@ def test_an_error_is_one_line(
         cli.main()
 
 
-def test_ctrl_c_in_any_command(monkeypatch: pytest.MonkeyPatch, files: list[Path]) -> None:
-    def interrupted(path: object) -> None:
+def test_ctrl_c_in_any_command(monkeypatch, files):
+    def interrupted(path):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(reading, "load_letor", interrupted)
@@ -670,7 +645,7 @@ def test_ctrl_c_in_any_command(monkeypatch: pytest.MonkeyPatch, files: list[Path
     assert (result.exit_code, result.stderr) == (130, "boostrank: interrupted\n")
 
 
-def test_a_closed_pipe_is_not_an_error() -> None:
+def test_a_closed_pipe_is_not_an_error():
     run = subprocess.run(
         f"{shlex.quote(sys.executable)} -c 'from boostrank.lab.cli import main; main()' objectives "
         "--json | head -1",
@@ -679,7 +654,7 @@ def test_a_closed_pipe_is_not_an_error() -> None:
     assert (run.stdout, run.stderr) == ("[\n", "")
 
 
-def test_without_its_packages_the_command_line_says_what_to_install() -> None:
+def test_without_its_packages_the_command_line_says_what_to_install():
     code = "import sys; sys.modules['rich'] = None; from boostrank.lab.cli import main; main()"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode != 0
@@ -690,7 +665,7 @@ def test_without_its_packages_the_command_line_says_what_to_install() -> None:
     assert names - {"boostrank"} | {"matplotlib"} == set(CLI.replace("-", "_").split())
 
 
-def test_gain(parts: list[RankingData], tmp_path: Path) -> None:
+def test_gain(parts, tmp_path):
     """Amounts as labels: LightGBM's built-ins refuse them, our metrics and objectives take them."""
     amounts = RankingData.concat(parts)
     amounts = RankingData(amounts.X, 50.5 * amounts.y**2, amounts.qid)
@@ -714,14 +689,14 @@ def test_gain(parts: list[RankingData], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "value", ["-" * 5000 + "1", "9" * 400, "9" * 5000, "[" * 5000, "1e999", "1j", "{1: {}}", "\\"]
 )
-def test_an_absurd_value_is_one_of_the_users_errors(value: str) -> None:
+def test_an_absurd_value_is_one_of_the_users_errors(value):
     """It is not a crash that "should not happen"."""
     for label in ("shf-sdcg:gain=", "shf-sdcg:discount=", "shf-sdcg:k=", "lambdarank:sigma="):
         with pytest.raises((TypeError, ValueError)):
             parse_objectives([label + value], 10)
 
 
-def test_what_does_not_fit_into_memory(files: list[Path], tmp_path: Path) -> None:
+def test_what_does_not_fit_into_memory(files, tmp_path):
     yetirank = ["-o", "yetirank", "-p", "permutations=1000000000000"]
     result = result_of("train", files[0], *yetirank, "--model", tmp_path / "model", *SMALL)
     assert result.exit_code == 2

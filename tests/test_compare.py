@@ -5,7 +5,6 @@ import sys
 import warnings
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 import lightgbm
 import numba
@@ -17,7 +16,7 @@ from commands import lines_of, result_of
 from scipy.stats import binomtest, permutation_test, ttest_rel
 
 import boostrank
-from boostrank.datasets import Fold, RankingData, letor_folds, make_ranking
+from boostrank.datasets import RankingData, letor_folds, make_ranking
 from boostrank.lab import records, runner, search
 from boostrank.lab.folds import rotation
 from boostrank.lab.latex import latex_table
@@ -41,7 +40,7 @@ LEARNERS = [
 
 
 @pytest.fixture(scope="module")
-def parts() -> list[RankingData]:
+def parts():
     data = make_ranking(35, 12, 6, seed=4)
     # Some queries have no relevant document, so the standard convention leaves them out.
     y = np.where(data.qid % 7 == 0, 0.0, data.y)
@@ -49,12 +48,12 @@ def parts() -> list[RankingData]:
 
 
 @pytest.fixture(scope="module")
-def fold(parts: list[RankingData]) -> Fold:
+def fold(parts):
     return next(letor_folds(parts))
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
-def test_staged_scores_are_the_hosts_own(learner: Learner, fold: Fold) -> None:
+def test_staged_scores_are_the_hosts_own(learner, fold):
     model, _ = HOSTS[learner.host].train(learner.objective, fold.train, SETTINGS)
     X = fold.validation.X
     stages = list(model.staged(X))
@@ -72,7 +71,7 @@ def test_staged_scores_are_the_hosts_own(learner: Learner, fold: Fold) -> None:
     np.testing.assert_array_equal(model.predict(X), stages[-1])
 
 
-def _reference_lightgbm(objective: object, data: RankingData) -> lightgbm.Booster:
+def _reference_lightgbm(objective, data):
     params = {
         "objective": objective,
         "metric": "None",
@@ -85,7 +84,7 @@ def _reference_lightgbm(objective: object, data: RankingData) -> lightgbm.Booste
     return lightgbm.train(params, lightgbm.Dataset(data.X, data.y, group=data.group), 12)
 
 
-def _reference_xgboost(objective: object, data: RankingData) -> xgboost.Booster:
+def _reference_xgboost(objective, data):
     ours = callable(objective)
     params = {
         "objective": "rank:pairwise" if ours else objective,
@@ -103,19 +102,19 @@ def _reference_xgboost(objective: object, data: RankingData) -> xgboost.Booster:
 
 @pytest.mark.parametrize("convention", ["standard", "letor3"])
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
-def test_a_fold_equals_plain_training(learner: Learner, fold: Fold, convention: str) -> None:
+def test_a_fold_equals_plain_training(learner, fold, convention):
     settings = Settings(rounds=12, learning_rate=0.3, leaves=5, min_docs=3, convention=convention)
     result = runner.run_fold(learner, fold, 1, settings)
 
     if learner.host == "lightgbm":
         booster = _reference_lightgbm(learner.objective, fold.train)
 
-        def scores(X: np.ndarray, rounds: int) -> np.ndarray:
+        def scores(X, rounds):
             return booster.predict(X, num_iteration=rounds, raw_score=True)
     else:
         booster = _reference_xgboost(learner.objective, fold.train)
 
-        def scores(X: np.ndarray, rounds: int) -> np.ndarray:
+        def scores(X, rounds):
             return booster.predict(
                 xgboost.DMatrix(X), output_margin=True, iteration_range=(0, rounds)
             )
@@ -150,9 +149,7 @@ def test_a_fold_equals_plain_training(learner: Learner, fold: Fold, convention: 
     np.testing.assert_array_equal(result.qid, list(dict.fromkeys(test.qid.tolist())))
 
 
-def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter(
-    fold: Fold,
-) -> None:
+def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter(fold):
     learner = LEARNERS[2]
     plain = runner.run_fold(learner, fold, 1, SETTINGS)
     test = fold.test
@@ -180,7 +177,7 @@ def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter
     assert (len(constant.curve), constant.best_round) == (12, 1)
 
 
-def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold: Fold) -> None:
+def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold):
     flat = fold._replace(
         train=RankingData(np.zeros_like(fold.train.X), fold.train.y, fold.train.qid)
     )
@@ -191,9 +188,7 @@ def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold: Fold) -> No
     np.testing.assert_allclose(curve, (short.curve[0] + whole.curve) / 2)
 
 
-def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
-    fold: Fold,
-) -> None:
+def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(fold):
     chosen = learners(rounds=4)
     names = {str(learner) for learner in chosen}
     assert names == {
@@ -216,7 +211,7 @@ def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
     assert scheduled == {4}
 
 
-def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold) -> None:
+def test_catboosts_own_objectives_are_rows_next_to_ours(fold):
     chosen = learners({"sdcg": boostrank.SDCG()}, ["lightgbm", "catboost"])
     own = [learner for learner in chosen if learner.host == "catboost"]
     assert [str(learner) for learner in own] == [
@@ -224,7 +219,7 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold) -> None:
     ]
     rounds = 0
 
-    def count() -> None:
+    def count():
         nonlocal rounds
         rounds += 1
 
@@ -243,7 +238,7 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold) -> None:
         TRAINERS["catboost"].train(boostrank.SDCG(), fold.train, SETTINGS)
 
 
-def test_regression_and_the_built_in_objectives_always_join() -> None:
+def test_regression_and_the_built_in_objectives_always_join():
     chosen = learners({"mine": boostrank.SDCG(k=3)}, ["xgboost"])
     assert [str(learner) for learner in chosen] == [
         "xgboost:rank:ndcg",
@@ -253,7 +248,7 @@ def test_regression_and_the_built_in_objectives_always_join() -> None:
     ]
 
 
-def test_leaves_alone_limit_the_trees_of_both_hosts() -> None:
+def test_leaves_alone_limit_the_trees_of_both_hosts():
     # Grades that grow exponentially: the best tree splits off the largest again and again.
     x = np.repeat(np.arange(12.0), 40)
     data = RankingData(x.reshape(-1, 1), 1.8**x, np.ones(480, dtype=int))
@@ -267,13 +262,13 @@ def test_leaves_alone_limit_the_trees_of_both_hosts() -> None:
             assert max(line.count("\t") for line in tree.splitlines()) > 6  # its default depth
 
 
-def test_the_number_of_threads_is_restored(fold: Fold) -> None:
+def test_the_number_of_threads_is_restored(fold):
     before = numba.config.NUMBA_NUM_THREADS
     numba.set_num_threads(before)
     seen = []
 
     class Spy(boostrank.Regression):
-        def __call__(self, *args: object) -> object:
+        def __call__(self, *args):
             seen.append(numba.get_num_threads())
             return super().__call__(*args)
 
@@ -283,7 +278,7 @@ def test_the_number_of_threads_is_restored(fold: Fold) -> None:
 
 
 @pytest.mark.parametrize("learner", LEARNERS[:4], ids=str)
-def test_progress_is_reported_every_round_and_changes_nothing(learner: Learner, fold: Fold) -> None:
+def test_progress_is_reported_every_round_and_changes_nothing(learner, fold):
     rounds = []
     watched = runner.run_fold(learner, fold, 1, SETTINGS, lambda: rounds.append(len(rounds)))
     assert len(rounds) == SETTINGS.rounds
@@ -294,7 +289,7 @@ def test_progress_is_reported_every_round_and_changes_nothing(learner: Learner, 
 # The paired test -----------------------------------------------------------------------------
 
 
-def _by_hand(difference: np.ndarray) -> float:
+def _by_hand(difference):
     """Two-sided: twice the share of sign changes at least as extreme, at most 1."""
     means = np.array(
         [
@@ -308,7 +303,7 @@ def _by_hand(difference: np.ndarray) -> float:
     return min(1.0, 2.0 * tail)
 
 
-def test_p_value_equals_all_sign_changes_by_hand_and_scipy(rng: np.random.Generator) -> None:
+def test_p_value_equals_all_sign_changes_by_hand_and_scipy(rng):
     for shift in (0.0, 0.3, 1.0):
         b = rng.normal(size=9)
         a = b + rng.normal(shift, size=9)
@@ -320,7 +315,7 @@ def test_p_value_equals_all_sign_changes_by_hand_and_scipy(rng: np.random.Genera
         assert ours == pytest.approx(scipys.pvalue)
 
 
-def test_p_value_in_known_cases(rng: np.random.Generator) -> None:
+def test_p_value_in_known_cases(rng):
     zero = np.zeros(5)
     assert paired_p_value(zero, zero, seed=0) == 1.0
     assert paired_p_value(np.ones(5), zero, seed=0) == pytest.approx(2 / 2**5)
@@ -333,7 +328,7 @@ def test_p_value_in_known_cases(rng: np.random.Generator) -> None:
     assert paired_p_value(a, b, seed=3) != paired_p_value(a, b, seed=4)
 
 
-def test_the_t_test_and_the_sign_test_are_scipys(rng: np.random.Generator) -> None:
+def test_the_t_test_and_the_sign_test_are_scipys(rng):
     b = rng.normal(size=40)
     a = b + rng.normal(0.2, size=40)
     b[:3], a[5], b[6] = a[:3], np.nan, np.nan  # ties, and queries that do not count
@@ -351,7 +346,7 @@ def test_the_t_test_and_the_sign_test_are_scipys(rng: np.random.Generator) -> No
 # Rows ------------------------------------------------------------------------------------------
 
 
-def _result(fold: int, values: list[float], seconds: float = 1.0) -> FoldResult:
+def _result(fold, values, seconds=1.0):
     figures = {metric: np.array(values) for metric in METRICS}
     return FoldResult(
         fold=fold,
@@ -364,7 +359,7 @@ def _result(fold: int, values: list[float], seconds: float = 1.0) -> FoldResult:
     )
 
 
-def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothing() -> None:
+def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothing():
     base = Row(
         LEARNERS[0],
         (_result(1, [0.0, 0.2, 0.4]), _result(2, [0.8, np.nan, 0.4], 3.0)),
@@ -391,9 +386,7 @@ def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothi
     assert worse.difference_interval == pytest.approx((-0.12 - half, -0.12 + half))
 
 
-def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(
-    rng: np.random.Generator,
-) -> None:
+def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(rng):
     # 300 queries gain a little, 3 lose much: a mean of two fold means would say "worse".
     large, small = rng.normal(0.02, 0.05, 300), np.full(3, -0.2)
     base = Row(LEARNERS[0], (_result(1, [0.5] * 300), _result(2, [0.5] * 3)), None, SETTINGS)
@@ -407,7 +400,7 @@ def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(
     assert row.verdict == "better"
 
 
-def test_a_table_for_latex() -> None:
+def test_a_table_for_latex():
     settings = replace(SETTINGS, test="sign", metric="ndcg@10", other_metrics=("map",))
     base = Row(LEARNERS[0], (_result(1, [0.5, 0.25, np.nan] * 20),), None, settings)
     named = Learner("50% of_all", "lightgbm", boostrank.SDCG())
@@ -431,7 +424,7 @@ def test_a_table_for_latex() -> None:
     assert text.endswith(r"\end{table}")
 
 
-def test_holms_correction() -> None:
+def test_holms_correction():
     # By hand: 3 x .01, then 2 x .02, which is not smaller, then the largest as it is, raised.
     assert holm([0.02, 0.03, 0.01]) == pytest.approx([0.04, 0.04, 0.03])
     assert holm([0.6, 0.5]) == [1.0, 1.0]
@@ -446,7 +439,7 @@ def test_holms_correction() -> None:
     assert [corrected[row.learner] for row in rows[1:]] == holm([row.p_value for row in rows[1:]])
 
 
-def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
+def test_records_are_complete_after_every_row(tmp_path):
     files = CsvFiles(tmp_path / "new" / "folder")
     base = Row(LEARNERS[0], (_result(1, [0.25, np.nan]), _result(2, [1 / 3])), None, SETTINGS)
     files.add(base)
@@ -473,7 +466,7 @@ def test_records_are_complete_after_every_row(tmp_path: Path) -> None:
 # What is on disk, to resume from ----------------------------------------------------------------
 
 
-def _results(folder: Path, parts: list[RankingData], **changes: object) -> ResultStore:
+def _results(folder, parts, **changes):
     args = {"settings": SETTINGS, "machine": "this one", "resume": True} | changes
     return ResultStore(folder, rotation(parts), **args)
 
@@ -482,14 +475,12 @@ STORED = _result(1, [0.1, np.nan, 1 / 3], 0.25)
 
 
 @pytest.fixture
-def stored(parts: list[RankingData], tmp_path: Path) -> Path:
+def stored(parts, tmp_path):
     _results(tmp_path, parts, resume=False).add(LEARNERS[2], STORED)
     return tmp_path
 
 
-def test_a_result_comes_back_from_disk_to_the_last_bit(
-    stored: Path, parts: list[RankingData]
-) -> None:
+def test_a_result_comes_back_from_disk_to_the_last_bit(stored, parts):
     found = _results(stored, parts).find(LEARNERS[2], 1)
     assert found is not None
     for name, values in STORED.figures.items():
@@ -518,9 +509,7 @@ def test_a_result_comes_back_from_disk_to_the_last_bit(
     ],
     ids=["host", "built-in", "parameter", "host-parameter", "fold"],
 )
-def test_a_result_is_that_of_its_learner_and_fold_alone(
-    learner: Learner, fold: int, stored: Path, parts: list[RankingData]
-) -> None:
+def test_a_result_is_that_of_its_learner_and_fold_alone(learner, fold, stored, parts):
     results = _results(stored, parts)
     assert results.find(learner, fold) is None
     assert results.stale == []
@@ -543,7 +532,7 @@ OTHER_SETTINGS = {
 }
 
 
-def test_results_are_used_again_with_another_test(stored: Path, parts: list[RankingData]) -> None:
+def test_results_are_used_again_with_another_test(stored, parts):
     settings = replace(SETTINGS, test="t")
     assert _results(stored, parts, settings=settings).find(LEARNERS[2], 1) is not None
 
@@ -555,9 +544,7 @@ def test_results_are_used_again_with_another_test(stored: Path, parts: list[Rank
         *("X", "y", "qid", "order", "parts", "machine", "versions", "sources"),
     ],
 )
-def test_a_stale_result_is_not_used(
-    changed: str, stored: Path, parts: list[RankingData], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stale_result_is_not_used(changed, stored, parts, monkeypatch):
     monkeypatch.setitem(vars(numba.config), "NUMBA_NUM_THREADS", 2)  # on one core, too
     expected, changes = changed, {}
     first = parts[0]
@@ -587,7 +574,7 @@ def test_a_stale_result_is_not_used(
     assert results.stale == [[expected]]
 
 
-def test_only_the_truncated_line_is_lost(stored: Path, parts: list[RankingData]) -> None:
+def test_only_the_truncated_line_is_lost(stored, parts):
     """And lines that are no results."""
     path = stored / "results.jsonl"
     whole = path.read_bytes()
@@ -616,17 +603,17 @@ def test_only_the_truncated_line_is_lost(stored: Path, parts: list[RankingData])
         ({"seed": -1}, "seed must not be negative"),
     ],
 )
-def test_settings_out_of_range(change: dict[str, object], message: str) -> None:
+def test_settings_out_of_range(change, message):
     with pytest.raises(ValueError, match=message):
         Settings(**change)
 
 
-def test_no_host() -> None:
+def test_no_host():
     with pytest.raises(ValueError, match="hosts must name at least one"):
         learners(hosts=[])
 
 
-def _plan(parts: list[RankingData], **changes: object) -> object:
+def _plan(parts, **changes):
     args = {"numbers": [1, 2, 3, 4, 5], "settings": SETTINGS, "named": {}} | changes
     return make_plan(
         args["named"],
@@ -643,9 +630,7 @@ def _plan(parts: list[RankingData], **changes: object) -> object:
     ("metric", "lacking"),
     [("ndcg@10", "a relevant document"), ("spearman", "two different labels")],
 )
-def test_a_fold_in_which_no_query_counts_is_refused(
-    metric: str, lacking: str, parts: list[RankingData]
-) -> None:
+def test_a_fold_in_which_no_query_counts_is_refused(metric, lacking, parts):
     last = parts[-1]
     barren = [*parts[:-1], RankingData(last.X, np.zeros_like(last.y), last.qid)]
     settings = replace(SETTINGS, metric=metric)
@@ -657,16 +642,14 @@ def test_a_fold_in_which_no_query_counts_is_refused(
             _plan(barren, numbers=[number], settings=settings)
 
 
-def test_a_single_query_that_counts_is_refused_before_training(parts: list[RankingData]) -> None:
+def test_a_single_query_that_counts_is_refused_before_training(parts):
     one = parts[4]
     y = np.where(one.qid == one.qid[0], one.y + 1.0, 0.0)
     with pytest.raises(ValueError, match="single query that counts in NDCG@10"):
         _plan([*parts[:4], RankingData(one.X, y, one.qid)], numbers=[1])
 
 
-def test_queries_that_do_not_count_are_said_once_with_their_number(
-    parts: list[RankingData],
-) -> None:
+def test_queries_that_do_not_count_are_said_once_with_their_number(parts):
     plan = _plan(parts)
     barren = sum(int((part.y[part.qid == q] == 0).all()) for part in parts for q in set(part.qid))
     assert barren > 0
@@ -681,7 +664,7 @@ def test_queries_that_do_not_count_are_said_once_with_their_number(
 
 
 @pytest.mark.parametrize("learner", LEARNERS[:2], ids=str)
-def test_grades_that_a_built_in_objective_refuses(learner: Learner, fold: Fold) -> None:
+def test_grades_that_a_built_in_objective_refuses(learner, fold):
     train = RankingData(fold.train.X, fold.train.y + 0.5, fold.train.qid)
     with pytest.raises(
         ValueError, match=f"{learner.host} cannot train {learner.objective}: .*label"
@@ -689,9 +672,7 @@ def test_grades_that_a_built_in_objective_refuses(learner: Learner, fold: Fold) 
         runner.run_fold(learner, fold._replace(train=train), 1, SETTINGS)
 
 
-def test_hosts_that_are_installed_are_the_default(
-    parts: list[RankingData], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hosts_that_are_installed_are_the_default(parts, monkeypatch):
     for missing, other, command in (
         ("xgboost", "lightgbm", "pip install xgboost-cpu"),
         ("lightgbm", "xgboost", "pip install lightgbm"),
@@ -717,7 +698,7 @@ def test_hosts_that_are_installed_are_the_default(
 WAYS = ["command", "function"]
 
 
-def _compare(way: str, file: Path, out: Path, *, resume: bool = False) -> list[str]:
+def _compare(way, file, out, *, resume=False):
     """Compare `auto` and GBRank with LightGBM's own; return what is said of failures and results.
 
     Raises
@@ -743,14 +724,14 @@ def _compare(way: str, file: Path, out: Path, *, resume: bool = False) -> list[s
     return [line for line in said if "failed" in line or "not used" in line]
 
 
-def _written(out: Path) -> tuple[list[dict[str, str]], str]:
+def _written(out):
     """Return the files of a comparison, without times."""
     summary = [row | {"seconds_per_round": ""} for row in lines_of(out / "summary.csv")]
     return summary, (out / "queries.csv").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(tmp_path_factory):
     data = make_ranking(90, 6, 4, seed=2)
     path = tmp_path_factory.mktemp("way") / "data.csv"
     frame = pd.DataFrame(data.X, columns=list("abcd")).assign(label=data.y, qid=data.qid)
@@ -758,12 +739,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_command_and_function_go_on_alike_after_a_learner_fails(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_and_function_go_on_alike_after_a_learner_fails(file, tmp_path, monkeypatch):
     run_fold = runner.run_fold
 
-    def failing(learner: Learner, *args: Any) -> FoldResult:
+    def failing(learner, *args):
         if learner.label == "lightgbm:rank_xendcg":
             raise ValueError("not\nhere")
         return run_fold(learner, *args)
@@ -784,12 +763,10 @@ def test_command_and_function_go_on_alike_after_a_learner_fails(
 
 @pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize(("first", "second"), [WAYS, WAYS[::-1]])
-def test_command_and_function_resume_each_other(
-    first: str, second: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_and_function_resume_each_other(first, second, file, tmp_path, monkeypatch):
     run_fold, trained = runner.run_fold, []
 
-    def counted(learner: Learner, fold: Fold, number: int, *args: Any) -> FoldResult:
+    def counted(learner, fold, number, *args):
         if len(trained) == 7:
             trained.append("interrupted")
             raise KeyboardInterrupt
@@ -818,7 +795,7 @@ def test_command_and_function_resume_each_other(
         ({"a": [1]}, {}, "data must be RankingData, .*, got dict"),
     ],
 )
-def test_what_the_function_refuses(data: Any, more: dict[str, Any], message: str) -> None:
+def test_what_the_function_refuses(data, more, message):
     with pytest.raises((TypeError, ValueError), match=f"^{message}"):
         boostrank.compare(data, **more)
 
@@ -833,7 +810,7 @@ def test_what_the_function_refuses(data: Any, more: dict[str, Any], message: str
     ],
     ids=str,
 )
-def test_xgboosts_other_ways_to_build_trees(more: dict[str, Any], fold: Fold) -> None:
+def test_xgboosts_other_ways_to_build_trees(more, fold):
     settings = Settings(rounds=3)
     model, _ = HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, settings, more)
     params = {**HOSTS["xgboost"].shared(settings), "objective": "rank:pairwise", **more}
@@ -851,15 +828,13 @@ def test_xgboosts_other_ways_to_build_trees(more: dict[str, Any], fold: Fold) ->
         np.testing.assert_array_equal(stopped.predict(fold.test.X), scores)
 
 
-def test_exact_trees_need_a_depth(fold: Fold) -> None:
+def test_exact_trees_need_a_depth(fold):
     exact = {"tree_method": "exact"}
     with pytest.raises(ValueError, match=r'^tree_method="exact" limits .* give it "max_depth"'):
         HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, Settings(rounds=3), exact)
 
 
-def test_objectives_bound_to_rows_are_refused_before_training(
-    parts: list[RankingData], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_objectives_bound_to_rows_are_refused_before_training(parts, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "run_fold", None)
     data = parts[0]
     pairs = boostrank.Preferences("ranknet", [(0, 1)])
@@ -877,9 +852,7 @@ def test_objectives_bound_to_rows_are_refused_before_training(
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib.figure"])
-def test_what_the_report_needs_is_asked_for_before_training(
-    package: str, parts: list[RankingData], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_report_needs_is_asked_for_before_training(package, parts, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr(runner, "run_fold", None)
     with pytest.raises(ImportError, match=f"pip install {package.partition('.')[0]}"):

@@ -12,9 +12,6 @@ import pickle
 import tarfile
 import warnings
 import zipfile
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,17 +29,17 @@ ROWS = ["1,7,0.5,1", "0,7,0.25,2", "2,8,0.75,3"]
 SMALL = ["-o", "gbrank", "--rounds", "3", "--leaves", "3", "--min-docs", "2"]
 
 
-def _read(path: Path, **columns: Any) -> RankingData:
+def _read(path, **columns):
     return read_parts([path], Columns(**columns))[0]
 
 
-def _csv(tmp_path: Path, text: str | bytes, name: str = "a.csv") -> Path:
+def _csv(tmp_path, text, name="a.csv"):
     path = tmp_path / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
 
 
-def _good(tmp_path: Path, lines: list[str], end: str = "\n") -> RankingData:
+def _good(tmp_path, lines, end="\n"):
     return _read(_csv(tmp_path, end.join(lines) + end))
 
 
@@ -71,7 +68,7 @@ def _good(tmp_path: Path, lines: list[str], end: str = "\n") -> RankingData:
     ],
     ids=range(16),
 )
-def test_csv_of_the_wrong_shape_is_refused(tmp_path: Path, lines: list[str], message: str) -> None:
+def test_csv_of_the_wrong_shape_is_refused(tmp_path, lines, message):
     with pytest.raises(ValueError, match=message) as caught:
         _good(tmp_path, lines)
     assert str(caught.value).startswith(str(tmp_path / "a.csv"))
@@ -95,7 +92,7 @@ def test_csv_of_the_wrong_shape_is_refused(tmp_path: Path, lines: list[str], mes
     ],
     ids=range(9),
 )
-def test_csv_of_the_wrong_values_is_refused(tmp_path: Path, lines: list[str], message: str) -> None:
+def test_csv_of_the_wrong_values_is_refused(tmp_path, lines, message):
     with pytest.raises(ValueError, match=message) as caught:
         _good(tmp_path, lines)
     assert str(caught.value).startswith(str(tmp_path / "a.csv"))
@@ -114,7 +111,7 @@ def test_csv_of_the_wrong_values_is_refused(tmp_path: Path, lines: list[str], me
     ],
     ids=range(6),
 )
-def test_every_permitted_form_of_csv(tmp_path: Path, lines: list[str], end: str) -> None:
+def test_every_permitted_form_of_csv(tmp_path, lines, end):
     data = _good(tmp_path, lines, end)
     assert data.X.tolist() == [[0.5, 1], [0.25, 2], [0.75, 3]]
     assert data.y.tolist() == [1, 0, 2]
@@ -122,13 +119,13 @@ def test_every_permitted_form_of_csv(tmp_path: Path, lines: list[str], end: str)
     assert data.names == ("a", "b")
 
 
-def test_one_row_and_missing_values(tmp_path: Path) -> None:
+def test_one_row_and_missing_values(tmp_path):
     assert _good(tmp_path, [HEADER, ROWS[0]]).X.tolist() == [[0.5, 1]]
     data = _good(tmp_path, [HEADER, "1,7,,NA", "0,7,nan,null", "0,8,1,2"])
     assert np.isnan(data.X[:2]).all()
 
 
-def _tar() -> bytes:
+def _tar():
     content = f"{HEADER}\n{ROWS[0]}\n".encode()
     member = tarfile.TarInfo("a.csv")
     member.size = len(content)
@@ -161,9 +158,7 @@ def _tar() -> bytes:
     ],
     ids=range(17),
 )
-def test_files_that_are_no_csv_say_what_they_are(
-    tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_files_that_are_no_csv_say_what_they_are(tmp_path, content, message):
     with pytest.raises(ValueError, match=message) as caught:
         _read(_csv(tmp_path, content))
     assert str(caught.value).startswith(str(tmp_path / "a.csv"))
@@ -178,7 +173,7 @@ def test_files_that_are_no_csv_say_what_they_are(
 
 
 @pytest.mark.parametrize("damage", ["cut", "overwritten"])
-def test_damaged_parquet_is_named(tmp_path: Path, damage: str) -> None:
+def test_damaged_parquet_is_named(tmp_path, damage):
     path = tmp_path / "a.parquet"
     pd.DataFrame(_frame()).to_parquet(path)
     content = path.read_bytes()
@@ -194,7 +189,7 @@ def test_damaged_parquet_is_named(tmp_path: Path, damage: str) -> None:
 # Compression
 
 
-def _zip(data: bytes, *names: str) -> bytes:
+def _zip(data, *names):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name in names or ("a",):
@@ -202,7 +197,7 @@ def _zip(data: bytes, *names: str) -> bytes:
     return file.getvalue()
 
 
-PACK: dict[str, Callable[[bytes], bytes]] = {
+PACK = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
@@ -213,7 +208,7 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("suffix", PACK)
 @pytest.mark.parametrize("kind", [".csv", ".txt"])
-def test_compression_by_suffix(tmp_path: Path, kind: str, suffix: str) -> None:
+def test_compression_by_suffix(tmp_path, kind, suffix):
     text = "\n".join([HEADER, *ROWS]) if kind == ".csv" else "1 qid:7 1:.5 2:1\n0 qid:8 2:3\n"
     plain = _read(_csv(tmp_path, text, f"a{kind}"))
     packed = PACK[suffix](text.encode())
@@ -227,7 +222,7 @@ def test_compression_by_suffix(tmp_path: Path, kind: str, suffix: str) -> None:
         assert str(caught.value).startswith(str(path))
 
 
-def test_a_zip_archive_holds_one_file(tmp_path: Path) -> None:
+def test_a_zip_archive_holds_one_file(tmp_path):
     path = _csv(tmp_path, _zip(b"1 qid:1 1:1", "a", "b"), "a.txt.zip")
     with pytest.raises(ValueError, match=r"must hold one file, but it holds 2 \(a, b\)"):
         load_letor(path)
@@ -239,7 +234,7 @@ def test_a_zip_archive_holds_one_file(tmp_path: Path) -> None:
 
 
 BIG = 2**53
-IDS: dict[str, tuple[list[str], list[Any]]] = {
+IDS = {
     "leading zeros": (["007", "007", "7"], ["007", "007", "7"]),
     "beyond float64": ([str(BIG), str(BIG + 1), str(BIG + 2)], [BIG, BIG + 1, BIG + 2]),
     "uint64": ([str(2**64 - 1), str(2**64 - 2), "3"], [2**64 - 1, 2**64 - 2, 3]),
@@ -252,7 +247,7 @@ IDS: dict[str, tuple[list[str], list[Any]]] = {
 
 
 @pytest.mark.parametrize("kind", IDS)
-def test_no_two_ids_of_csv_are_confused(tmp_path: Path, kind: str) -> None:
+def test_no_two_ids_of_csv_are_confused(tmp_path, kind):
     texts, ids = IDS[kind]
     lines = [HEADER, *(f"1,{text},{i},0" for i, text in enumerate(texts))]
     if not ids:
@@ -262,7 +257,7 @@ def test_no_two_ids_of_csv_are_confused(tmp_path: Path, kind: str) -> None:
     assert _good(tmp_path, lines).qid.tolist() == ids
 
 
-def test_ids_of_several_files_are_of_one_kind(tmp_path: Path) -> None:
+def test_ids_of_several_files_are_of_one_kind(tmp_path):
     one = _csv(tmp_path, f"{HEADER}\n1,007,1,1\n", "a.csv")
     two = _csv(tmp_path, f"{HEADER}\n1,7,1,2\n", "b.csv")
     parts = read_parts([one, two], Columns())
@@ -271,7 +266,7 @@ def test_ids_of_several_files_are_of_one_kind(tmp_path: Path) -> None:
 
 DAYS = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
 TIMES = [datetime.datetime(2024, 1, 1, 5), datetime.datetime(2024, 1, 1, 5), DAYS[2]]
-FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
+FRAMES = {
     "pandas": pd.DataFrame,
     "polars": pl.DataFrame,
     "pyarrow": pa.table,
@@ -295,9 +290,7 @@ FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
     ],
     ids=["days", "days in ns", "times", "uint64", "small uint64", "big", "zeros"],
 )
-def test_dates_and_large_integers_are_ids_of_frames(
-    make: Callable[[dict[str, Any]], Any], ids: Any, expected: list[Any]
-) -> None:
+def test_dates_and_large_integers_are_ids_of_frames(make, ids, expected):
     data = from_frame(make({"label": [1, 0, 2], "qid": ids, "a": [0.5, 0.25, 1.0]}))
     assert data.qid.tolist() == expected
     assert data.X.tolist() == [[0.5], [0.25], [1]]
@@ -316,12 +309,12 @@ def test_dates_and_large_integers_are_ids_of_frames(
     ],
     ids=["list", "numpy", "pandas", "polars", "pyarrow"],
 )
-def test_dates_are_ids_of_arrays(ids: Any) -> None:
+def test_dates_are_ids_of_arrays(ids):
     data = RankingData([[1.0], [2.0], [3.0]], [0, 1, 2], ids)
     assert data.qid.tolist() == ["2024-01-01", "2024-01-01", "2024-01-02"]
 
 
-def test_ids_that_are_refused() -> None:
+def test_ids_that_are_refused():
     for ids, error in (
         (np.array(["2024-01-01", "NaT"], "M8[D]"), ValueError),
         ([DAYS[0], "2024-01-01"], TypeError),
@@ -338,7 +331,7 @@ def test_ids_that_are_refused() -> None:
 DATA = make_ranking(20, 8, 3, seed=2)
 
 
-def _frame(**more: Any) -> dict[str, Any]:
+def _frame(**more):
     return {"label": DATA.y, "qid": DATA.qid, "a": DATA.X[:, 0], "b": DATA.X[:, 1], **more}
 
 
@@ -357,14 +350,12 @@ def _frame(**more: Any) -> dict[str, Any]:
     ],
     ids=["label", "id", "document", "dates", "digits", "nested", "unnamed", "alike"],
 )
-def test_columns_that_are_refused(
-    make: Callable[[dict[str, Any]], Any], columns: dict[str, Any], message: str
-) -> None:
+def test_columns_that_are_refused(make, columns, message):
     with pytest.raises(ValueError, match=message):
         from_frame(make(_frame(**columns)))
 
 
-def test_two_columns_of_one_name() -> None:
+def test_two_columns_of_one_name():
     frame = pd.DataFrame(_frame())
     for twice in ("label", "qid", "a"):
         with pytest.raises(ValueError, match=f"two columns are named '{twice}'"):
@@ -376,9 +367,7 @@ def test_two_columns_of_one_name() -> None:
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
 @pytest.mark.parametrize("index", [np.arange(160), np.arange(160)[::-1] * 3 + 1], ids=["0", "old"])
-def test_a_kept_index_is_no_feature(
-    make: Callable[[dict[str, Any]], Any], name: str, index: Any
-) -> None:
+def test_a_kept_index_is_no_feature(make, name, index):
     kept = make({name: index, **_frame()})
     with pytest.warns(UserWarning, match="column 1 has no name and only numbers the rows"):
         data = from_frame(kept)
@@ -389,7 +378,7 @@ def test_a_kept_index_is_no_feature(
     np.testing.assert_array_equal(X, data.X)
 
 
-def test_an_id_or_the_label_among_the_features_of_a_file(tmp_path: Path) -> None:
+def test_an_id_or_the_label_among_the_features_of_a_file(tmp_path):
     frame = pd.DataFrame(_frame())
     for name, values in (("doc_id", range(len(frame))), ("twin", frame["label"])):
         path = tmp_path / f"{name}.csv"
@@ -399,7 +388,7 @@ def test_an_id_or_the_label_among_the_features_of_a_file(tmp_path: Path) -> None
         assert _read(path, drop=[name]).names == ("a", "b")
 
 
-def test_a_kept_index_of_files(tmp_path: Path) -> None:
+def test_a_kept_index_of_files(tmp_path):
     frame = pd.DataFrame(_frame())
     frame.sample(frac=1, random_state=0).sort_values("qid", kind="stable").to_csv(
         tmp_path / "a.csv"
@@ -424,7 +413,7 @@ def test_a_kept_index_of_files(tmp_path: Path) -> None:
         (["d", "c", "b", "a"], ""),
     ],
 )
-def test_features_are_taken_by_name(names: list[str], message: str) -> None:
+def test_features_are_taken_by_name(names, message):
     frame = pd.DataFrame({name: [float(ord(name))] for name in names})
     if message:
         with pytest.raises(ValueError, match=message.replace("?", r"\?")):
@@ -434,7 +423,7 @@ def test_features_are_taken_by_name(names: list[str], message: str) -> None:
         assert X.tolist() == [[97, 98, 99, 100]]
 
 
-def test_a_feature_that_is_lacking_is_no_misspelling_of_another() -> None:
+def test_a_feature_that_is_lacking_is_no_misspelling_of_another():
     names = [f"feat_{i}" for i in range(40)]
     frame = pd.DataFrame({name: [1.0] for name in (*names, "feat_390") if name != "feat_3"})
     with pytest.raises(ValueError, match=r"lack the model's feature 'feat_3'; add it$"):
@@ -444,7 +433,7 @@ def test_a_feature_that_is_lacking_is_no_misspelling_of_another() -> None:
         features_of_table(Table(known), Columns(), ["a_b"])
 
 
-def test_columns_go_by_position_only_if_no_name_is_known() -> None:
+def test_columns_go_by_position_only_if_no_name_is_known():
     frame = pd.DataFrame({"x": [1.0], "y": [2.0]})
     with pytest.warns(UserWarning, match="no column has the name of a feature of the model"):
         assert features_of_table(Table(frame), Columns(), ["a", "b"]).tolist() == [[1, 2]]
@@ -454,7 +443,7 @@ def test_columns_go_by_position_only_if_no_name_is_known() -> None:
 
 
 @pytest.mark.parametrize("rows", [["1,1,3,3"], [f"{i % 2},1,3,3" for i in range(9)]])
-def test_data_without_a_split(tmp_path: Path, host: str, rows: list[str]) -> None:
+def test_data_without_a_split(tmp_path, host, rows):
     path = _csv(tmp_path, "\n".join([HEADER, *rows]))
     train = ["train", path, *SMALL, "--host", host, "--model", tmp_path / "m"]
     if host == "xgboost":  # a constant model
@@ -469,9 +458,7 @@ def test_data_without_a_split(tmp_path: Path, host: str, rows: list[str]) -> Non
 
 @pytest.mark.parametrize("suffix", [".weight", ".init", ".position", ".base_margin"])
 @pytest.mark.parametrize("name", ["r.txt", "r.txt.gz", "r.csv"])
-def test_companions_that_a_host_would_read_are_refused(
-    tmp_path: Path, name: str, suffix: str
-) -> None:
+def test_companions_that_a_host_would_read_are_refused(tmp_path, name, suffix):
     text = "\n".join([HEADER, *ROWS]) if ".csv" in name else "1 qid:1 1:1\n0 qid:1 1:2\n"
     data = text.encode()
     path = _csv(tmp_path, gzip.compress(data) if name.endswith(".gz") else data, name)
@@ -491,7 +478,7 @@ def test_companions_that_a_host_would_read_are_refused(
 
 
 @pytest.mark.parametrize("companion", ["r.csv.weight.gz", "r.csv.gz.weight", "r.csv.gz.init.zst"])
-def test_companions_of_packed_data(tmp_path: Path, companion: str) -> None:
+def test_companions_of_packed_data(tmp_path, companion):
     path = _csv(tmp_path, gzip.compress("\n".join([HEADER, *ROWS]).encode()), "r.csv.gz")
     assert _read(path).qid.tolist() == [7, 7, 8]
     (tmp_path / companion).write_bytes(b"")
@@ -499,7 +486,7 @@ def test_companions_of_packed_data(tmp_path: Path, companion: str) -> None:
         _read(path)
 
 
-def test_companions_count_wherever_labels_are_read(tmp_path: Path) -> None:
+def test_companions_count_wherever_labels_are_read(tmp_path):
     rows = [f"{i % 2},{i // 2},{i},{i // 4}" for i in range(20)]
     path = _csv(tmp_path, "\n".join([HEADER, *rows]))
     scores = _csv(tmp_path, "1\n" * 20, "scores.txt")
@@ -513,7 +500,7 @@ def test_companions_count_wherever_labels_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".query", ".group"])
-def test_sizes_of_queries_next_to_a_table_must_agree(tmp_path: Path, suffix: str) -> None:
+def test_sizes_of_queries_next_to_a_table_must_agree(tmp_path, suffix):
     path = _csv(tmp_path, "\n".join([HEADER, *ROWS]))
     sizes = tmp_path / f"a.csv{suffix}"
     sizes.write_text("2\n1\n", encoding="utf-8")
@@ -525,7 +512,7 @@ def test_sizes_of_queries_next_to_a_table_must_agree(tmp_path: Path, suffix: str
     assert "its qid make other queries" in refused("evaluate", scores, path)
 
 
-def test_sizes_of_queries_come_from_query_and_group_files(tmp_path: Path) -> None:
+def test_sizes_of_queries_come_from_query_and_group_files(tmp_path):
     path = _csv(tmp_path, "1 1:1\n0 1:2\n2 1:3\n", "r.txt")
     (tmp_path / "r.txt.group").write_text("2\n1\n", encoding="utf-8")
     assert load_letor(path).group.tolist() == [2, 1]
@@ -541,9 +528,7 @@ def test_sizes_of_queries_come_from_query_and_group_files(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_features_keep_their_numbers_from_training_to_prediction(
-    tmp_path: Path, host: str, first: int
-) -> None:
+def test_features_keep_their_numbers_from_training_to_prediction(tmp_path, host, first):
     train = _csv(tmp_path, svmlight(DATA, first), "train.txt")
     data = load_letor(train)
     np.testing.assert_array_equal(data.X, DATA.X)
@@ -552,7 +537,7 @@ def test_features_keep_their_numbers_from_training_to_prediction(
     args = ["train", train, *SMALL, "--host", host, "--model", model, "--keep-order"]
     run(*args, "--valid", train)
 
-    def predict(name: str, text: str) -> Any:
+    def predict(name, text):
         run("predict", model, _csv(tmp_path, text, name), "--out", scores)
         return np.loadtxt(scores)
 
@@ -576,7 +561,7 @@ def test_features_keep_their_numbers_from_training_to_prediction(
     assert "number" in refused(*args, "--valid", other)
 
 
-def test_validation_data_has_the_features_of_training(tmp_path: Path) -> None:
+def test_validation_data_has_the_features_of_training(tmp_path):
     train, valid = _csv(tmp_path, svmlight(DATA), "a.txt"), tmp_path / "b.txt"
     args = ["train", train, *SMALL, "--model", tmp_path / "m.txt", "--valid", valid]
     valid.write_text("1 qid:1 1:1\n0 qid:1 1:2\n", encoding="utf-8")
@@ -589,7 +574,7 @@ def test_validation_data_has_the_features_of_training(tmp_path: Path) -> None:
     assert f"{valid}: no query counts in NDCG@10" in refused(*args)
 
 
-def test_files_that_number_features_differently_are_refused(tmp_path: Path) -> None:
+def test_files_that_number_features_differently_are_refused(tmp_path):
     one = _csv(tmp_path, svmlight(DATA, 0), "a.txt")
     two = _csv(tmp_path, svmlight(RankingData(DATA.X, DATA.y, DATA.qid + 99)), "b.txt")
     with pytest.raises(
@@ -611,12 +596,12 @@ def test_files_that_number_features_differently_are_refused(tmp_path: Path) -> N
         ("\ufefflabel 1:1", "line 1: the label must be a number"),
     ],
 )
-def test_other_files_by_the_name_of_svmlight(tmp_path: Path, text: str, message: str) -> None:
+def test_other_files_by_the_name_of_svmlight(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
         load_letor(_csv(tmp_path, text, "a.txt"))
 
 
-def test_a_mark_of_utf8_and_an_unlabelled_line(tmp_path: Path) -> None:
+def test_a_mark_of_utf8_and_an_unlabelled_line(tmp_path):
     path = _csv(tmp_path, "\ufeff1 qid:1 1:1\n", "a.txt")
     assert load_letor(path).y.tolist() == [1]
     model = tmp_path / "m.txt"

@@ -1,8 +1,6 @@
 """Documents by their ids: runs and judgements as trec_eval takes them, and other tools' scores."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,19 +34,18 @@ LETOR = "".join(
 )
 
 
-def _measured(*args: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run("evaluate", *args, "--json").stdout)
-    return found
+def _measured(*args):
+    return json.loads(run("evaluate", *args, "--json").stdout)
 
 
 @pytest.mark.filterwarnings("ignore:.* queries have only scores or only judgements")
-def test_figures_are_those_of_trec_eval(tmp_path: Path) -> None:
+def test_figures_are_those_of_trec_eval(tmp_path):
     """Unjudged, unretrieved and tied documents, in float32 too, and queries of one side only."""
     rng = np.random.default_rng(0)
     documents = [*(f"d{i}" for i in range(12)), "é1", "Z", "a"]
     for _ in range(30):
-        run: dict[str, dict[str, float]] = {"q0": {"d0": 1.0}}
-        judged: dict[str, dict[str, int]] = {"q0": {"d0": 1}}
+        run = {"q0": {"d0": 1.0}}
+        judged = {"q0": {"d0": 1}}
         for query in (f"q{i}" for i in range(1, 6)):
             if rng.random() < 0.9:
                 found = rng.choice(documents, rng.integers(1, 10), replace=False)
@@ -73,7 +70,7 @@ def test_figures_are_those_of_trec_eval(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["svmlight", "table"])
-def test_predict_writes_a_run_that_evaluate_reads(tmp_path: Path, form: str) -> None:
+def test_predict_writes_a_run_that_evaluate_reads(tmp_path, form):
     rng = np.random.default_rng(1)
     X, y, qid = rng.normal(size=(60, 2)), rng.integers(0, 3, 60), np.repeat(np.arange(6), 10)
     ids = [f"D{n}" for n in rng.permutation(60)]
@@ -114,12 +111,12 @@ def test_predict_writes_a_run_that_evaluate_reads(tmp_path: Path, form: str) -> 
         (Run(["1"], ["a"], [1.0, 2.0]), "one entry for each document, got 1, 1 and 2"),
     ],
 )
-def test_runs_that_are_not_written(run: Run, message: str) -> None:
+def test_runs_that_are_not_written(run, message):
     with pytest.raises(ValueError, match=message):
         run.to_trec("mine")
 
 
-def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path: Path) -> None:
+def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path):
     run = load_run(write(tmp_path / "r", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 a 1 1 x\n"))
     qrels = load_qrels(write(tmp_path / "q", "1 0 a -2\n1 0 b 1\n3 0 a 1\n"))
     with pytest.warns(UserWarning, match="2 queries have only scores or only judgements"):
@@ -140,7 +137,7 @@ def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path: Path) 
         ("\n", "holds no documents"),
     ],
 )
-def test_runs_that_are_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_runs_that_are_refused(tmp_path, text, message):
     path = write(tmp_path / "run", text)
     with pytest.raises(ValueError, match=message) as caught:
         load_run(path)
@@ -150,24 +147,21 @@ def test_runs_that_are_refused(tmp_path: Path, text: str, message: str) -> None:
         load_qrels(qrels)
 
 
-def test_documents_keep_their_ids(tmp_path: Path) -> None:
+def test_documents_keep_their_ids(tmp_path):
     data = load_letor(write(tmp_path / "a.txt", LETOR))
-    assert data.doc_id is not None
     assert data.doc_id.tolist() == [f"D{n}" for n in range(5)]
     parts = [load_letor_parts([tmp_path / "a.txt"])[0], data.shuffle_within_queries(0)]
     parts += [data.select([1, 0]), RankingData.concat(data.split(2, seed=0))]
     for part in parts:
-        assert part.doc_id is not None
         assert part.X[:, 0].tolist() == [int(one[1:]) for one in part.doc_id]
     frame = pd.DataFrame({"label": [1, 0], "qid": [1, 1], "a": [2.0, 3.0], "url": ["x", "y"]})
     named = from_frame(frame, doc_id="url")
-    assert named.doc_id is not None
     assert (named.doc_id.tolist(), named.names) == (["x", "y"], ("a",))
     write(tmp_path / "b.txt", LETOR.replace("#docid = D3", "#"))
     assert load_letor(tmp_path / "b.txt").doc_id is None
 
 
-def test_scores_of_every_form_are_those_of_the_data(tmp_path: Path) -> None:
+def test_scores_of_every_form_are_those_of_the_data(tmp_path):
     """Each form holds the same scores; those by ids or places are in another order."""
     letor = write(tmp_path / "a.txt", LETOR)
     scores, queries = [0.3, 0.9, 0.5, 0.1, 0.7], [7, 7, 7, 8, 8]
@@ -200,9 +194,7 @@ def test_scores_of_every_form_are_those_of_the_data(tmp_path: Path) -> None:
         ("a.txt", "1 0 2\n1 1 1\n2 0 1\n1 00 .5\n", 4),
     ],
 )
-def test_a_document_that_a_query_has_twice_is_refused(
-    tmp_path: Path, name: str, text: str, line: int
-) -> None:
+def test_a_document_that_a_query_has_twice_is_refused(tmp_path, name, text, line):
     path = write(tmp_path / name, text)
     qrels = write(tmp_path / "qrels", "1 0 a 1\n1 0 b 0\n")
     document = "0" if name == "a.txt" else "a"
@@ -221,8 +213,6 @@ def test_a_document_that_a_query_has_twice_is_refused(
         ("7 Q0 D0 1 1 x\n", "1 qid:7 1:1\n", "the data have none"),
     ],
 )
-def test_scores_that_do_not_fit_are_refused(
-    tmp_path: Path, scores: str, data: str, message: str
-) -> None:
+def test_scores_that_do_not_fit_are_refused(tmp_path, scores, data, message):
     path = write(tmp_path / "scores", scores)
     assert message in refused("evaluate", path, write(tmp_path / "data.txt", data))

@@ -1,8 +1,6 @@
 """Early stopping waits for the second half of a fading mixture, and a cut schedule is said."""
 
 import warnings
-from pathlib import Path
-from typing import Any
 
 import lightgbm
 import numpy as np
@@ -24,10 +22,10 @@ ROUNDS = 20
 TRAIN, VALID = make_ranking(40, 8, n_features=3, seed=3).split(2, seed=0)
 # Nothing can be better than after the first round.
 FLAT = RankingData(np.zeros_like(VALID.X), VALID.y, VALID.qid)
-QUICK: dict[str, Any] = {"n_estimators": ROUNDS, "n_jobs": 1}
+QUICK = {"n_estimators": ROUNDS, "n_jobs": 1}
 
 
-def _lightgbm(objective: Any) -> int:
+def _lightgbm(objective):
     ranker = boostrank.lightgbm.LGBMRanker(
         objective=objective, min_child_samples=2, verbosity=-1, **QUICK
     )
@@ -39,22 +37,22 @@ def _lightgbm(objective: Any) -> int:
     return len(next(iter(history.values())))
 
 
-def _xgboost(objective: Any, **more: Any) -> int:
+def _xgboost(objective, **more):
     ranker = boostrank.xgboost.XGBRanker(objective=objective, **QUICK, **more)
     ranker.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, eval_set=[(FLAT.X, FLAT.y)], eval_qid=[FLAT.qid])
     (history,) = ranker.evals_result_.values()
     return len(next(iter(history.values())))
 
 
-def _by_callback(objective: Any) -> int:
+def _by_callback(objective):
     stopping = xgboost.callback.EarlyStopping(rounds=3, maximize=True)
     return _xgboost(objective, callbacks=[stopping])
 
 
-def _command(host: str, objective: Any) -> int:
+def _command(host, objective):
     counted = 0
 
-    def count() -> None:
+    def count():
         nonlocal counted
         counted += 1
 
@@ -75,13 +73,13 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_early_stopping_waits_for_the_second_half_and_the_cut_is_said(way: str) -> None:
+def test_early_stopping_waits_for_the_second_half_and_the_cut_is_said(way):
     with pytest.warns(UserWarning, match="training ended early at round 13 of the 20 over which"):
         assert WAYS[way]("reg-shf-sdcg") == 13  # best in round 10, and three more
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_other_objectives_stop_as_ever(way: str) -> None:
+def test_other_objectives_stop_as_ever(way):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert WAYS[way](boostrank.QueryRMSE()) == 4
@@ -90,7 +88,7 @@ def test_other_objectives_stop_as_ever(way: str) -> None:
         assert WAYS[way](annealed) == 4
 
 
-def test_lightgbms_parameter_which_cannot_wait_is_refused() -> None:
+def test_lightgbms_parameter_which_cannot_wait_is_refused():
     rows = {"qid": TRAIN.qid, "eval_set": [(FLAT.X, FLAT.y)], "eval_qid": [FLAT.qid]}
     params = {"min_child_samples": 2, "verbosity": -1, "early_stopping_rounds": 3, **QUICK}
     ranker = boostrank.lightgbm.LGBMRanker(objective="reg-shf-sdcg", **params)
@@ -102,7 +100,7 @@ def test_lightgbms_parameter_which_cannot_wait_is_refused() -> None:
     assert stopped.fit(TRAIN.X, TRAIN.y, **rows).best_iteration_ == 1
 
 
-def test_the_first_round_that_may_be_the_best() -> None:
+def test_the_first_round_that_may_be_the_best():
     fading = boostrank.Schedule("logistic", 250)
     mix = boostrank.Mix(boostrank.Regression(), boostrank.SDCG(), fading)
     regression_first = boostrank.RegSHFSDCG(total_rounds=250)
@@ -126,12 +124,12 @@ WHOLE = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
 PART, HELD = (WHOLE.select(np.arange(*ends)) for ends in ((0, 60), (60, 90)))
 
 
-def stopping(host: str) -> dict[str, Any]:
+def stopping(host):
     stop = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]} if host == "lightgbm" else {}
     return {"eval_set": [(HELD.X, HELD.y)], "eval_qid": [HELD.qid], **stop}
 
 
-def fit(ranker: Any, data: RankingData, **more: Any) -> Any:
+def fit(ranker, data, **more):
     return ranker.fit(data.X, data.y, qid=data.qid, **more)
 
 
@@ -150,7 +148,7 @@ RANKERS = {
 }
 
 
-def test_all_data_is_trained_for_the_rounds_that_were_chosen(host: str) -> None:
+def test_all_data_is_trained_for_the_rounds_that_were_chosen(host):
     fitted = fit(RANKERS[host](), PART, **stopping(host))
     chosen = fitted.predict(WHOLE.X)
     whole = fitted.fit_all(WHOLE.X, WHOLE.y, qid=WHOLE.qid)
@@ -166,7 +164,7 @@ def test_all_data_is_trained_for_the_rounds_that_were_chosen(host: str) -> None:
         whole.fit_all(WHOLE.X, WHOLE.y, qid=WHOLE.qid)
 
 
-def test_of_a_continued_ranker_the_added_rounds_are_scaled(host: str) -> None:
+def test_of_a_continued_ranker_the_added_rounds_are_scaled(host):
     name = "init_model" if host == "lightgbm" else "xgb_model"
     plain = RANKERS[host]().set_params(objective="regression")
     first = fit(clone(plain).set_params(callbacks=None, n_estimators=4), PART)
@@ -183,11 +181,11 @@ def test_of_a_continued_ranker_the_added_rounds_are_scaled(host: str) -> None:
 
 
 @pytest.mark.parametrize("objective", ["reg-shf-sdcg", "lightgbm:lambdarank"])
-def test_the_command_trains_all_files_again(objective: str, tmp_path: Path) -> None:
+def test_the_command_trains_all_files_again(objective, tmp_path):
     for name, part in (("a", PART), ("b", HELD), ("whole", WHOLE)):
         write(tmp_path / name, svmlight(part))
 
-    def trained(*args: object) -> Any:
+    def trained(*args):
         command = ["train", "-o", objective, "--min-docs", 2, *args, "--model", tmp_path / "model"]
         run(*command, "--keep-order")
         return load_model(tmp_path / "model")

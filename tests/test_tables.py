@@ -1,8 +1,6 @@
 """CSV, parquet and data frames in; models and scores out, the same as from arrays."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import lightgbm
 import numpy as np
@@ -25,7 +23,7 @@ DATA = make_ranking(30, 10, 4, seed=1)
 NAMES = ["bm25", "page rank", "len", "x"]
 
 
-def _frame() -> pd.DataFrame:
+def _frame():
     frame = pd.DataFrame(DATA.X, columns=NAMES)
     frame["shop"] = np.arange(len(frame)) % 4
     frame["brand"] = np.array(["b", "a", "c"])[np.arange(len(frame)) % 3]
@@ -36,12 +34,12 @@ def _frame() -> pd.DataFrame:
 
 
 OPTIONS = ["--label", "grade", "--qid", "query"]
-COLUMNS: dict[str, Any] = {"label": "grade", "qid": "query", "drop": ["url", "brand"]}
+COLUMNS = {"label": "grade", "qid": "query", "drop": ["url", "brand"]}
 SMALL = ["--rounds", "6", "--leaves", "4", "--min-docs", "3", "--learning-rate", "0.3"]
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     frame = _frame()
     paths = {name: folder / f"{name}.csv" for name in ("csv", "unsorted")}
@@ -56,7 +54,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
-def test_a_frame_is_its_arrays(make: Any) -> None:
+def test_a_frame_is_its_arrays(make):
     data = from_frame(make(_frame()), **COLUMNS, categorical=["shop"])
     np.testing.assert_array_equal(data.X[:, :4], DATA.X)
     np.testing.assert_array_equal(data.X[:, 4], np.arange(300) % 4)
@@ -74,7 +72,7 @@ def test_a_frame_is_its_arrays(make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
-def test_missing_numbers_words_and_categories(make: Any) -> None:
+def test_missing_numbers_words_and_categories(make):
     frame = pd.DataFrame(
         {
             "qid": [1, 1, 2],
@@ -104,9 +102,7 @@ def test_missing_numbers_words_and_categories(make: Any) -> None:
         ("session", [4, 4, 7], ValueError, "id among its features, in the column 'session'"),
     ],
 )
-def test_ids_are_checked_as_the_rankers_do(
-    make: Any, name: str, values: list[Any], error: type[Exception], message: str
-) -> None:
+def test_ids_are_checked_as_the_rankers_do(make, name, values, error, message):
     frame = pd.DataFrame({"qid": [4, 4, 7], "label": [1, 0, 2], "a": [0.0, 1.0, 2.0]})
     with pytest.raises(error, match=message):
         from_frame(make(frame.assign(**{name: values})))
@@ -115,12 +111,12 @@ def test_ids_are_checked_as_the_rankers_do(
 @pytest.mark.parametrize(
     ("ids", "error"), [(["a", float("nan")], ValueError), ([1, "1"], TypeError)]
 )
-def test_a_list_of_ids_is_not_read_as_text(ids: list[Any], error: type[Exception]) -> None:
+def test_a_list_of_ids_is_not_read_as_text(ids, error):
     with pytest.raises(error, match="qid must"):
         RankingData([[0.0], [1.0]], [1, 0], ids)
 
 
-def test_whole_floats_are_ids_and_ids_of_two_kinds_are_refused() -> None:
+def test_whole_floats_are_ids_and_ids_of_two_kinds_are_refused():
     one = pd.DataFrame({"qid": [1.0, 1.0], "label": [1, 0], "a": [0.0, 1.0]})
     assert from_frame(one).qid.tolist() == [1, 1]
     with pytest.raises(
@@ -132,7 +128,7 @@ def test_whole_floats_are_ids_and_ids_of_two_kinds_are_refused() -> None:
         RankingData.concat(arrays)
 
 
-def test_scattered_queries_are_grouped_with_a_warning() -> None:
+def test_scattered_queries_are_grouped_with_a_warning():
     frame = pd.DataFrame({"qid": [5, 3, 5, 3], "label": [0, 1, 2, 3], "a": [0.0, 1.0, 2.0, 3.0]})
     with pytest.warns(UserWarning, match="rows are grouped by 'qid'") as said:
         data = from_frame(frame)
@@ -149,7 +145,7 @@ def test_scattered_queries_are_grouped_with_a_warning() -> None:
         ({"drop": ["url"]}, "column 'brand' must hold numbers, got "),
     ],
 )
-def test_frames_that_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_frames_that_are_refused(changes, message):
     with pytest.raises(ValueError, match=message.replace("?", r"\?")):
         from_frame(_frame(), **COLUMNS | changes)
     other = _frame().rename(columns={"len": "length"})
@@ -161,9 +157,7 @@ def test_frames_that_are_refused(changes: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize("objective", ["gbrank", "lightgbm:lambdarank", "xgboost:rank:ndcg"])
-def test_train_predict_evaluate_on_tables(
-    objective: str, files: dict[str, Path], tmp_path: Path
-) -> None:
+def test_train_predict_evaluate_on_tables(objective, files, tmp_path):
     model, scores = tmp_path / "model.json", tmp_path / "scores.txt"
     run(
         *("train", files["csv"], "-o", objective, "--model", model, *OPTIONS, *SMALL),
@@ -189,7 +183,7 @@ def test_train_predict_evaluate_on_tables(
     assert want > 0.7
 
 
-def test_a_model_keeps_the_words_of_its_categories(host: str, tmp_path: Path) -> None:
+def test_a_model_keeps_the_words_of_its_categories(host, tmp_path):
     model, data, valid, new = (tmp_path / name for name in ("m.json", "a.csv", "b.csv", "c.csv"))
     frame = _frame()
     frame["grade"] = np.where(frame["brand"] == "a", 4, frame["grade"])
@@ -242,14 +236,14 @@ VALUES = {
     ("host", "kind"),
     [*(("lightgbm", kind) for kind in VALUES), *(("xgboost", kind) for kind in [*VALUES][:3])],
 )
-def test_categories_of_any_type_are_found_by_value(host: str, kind: str, tmp_path: Path) -> None:
+def test_categories_of_any_type_are_found_by_value(host, kind, tmp_path):
     """The values of a file were taken for codes, unless all of them were strings."""
     model, new, scores = (tmp_path / name for name in ("m.json", "new.csv", "scores"))
     frame = pd.DataFrame(DATA.X, columns=list("wxyz"))
     frame["k"] = pd.Series(VALUES[kind])[DATA.y.astype(int) % 4].to_numpy()
     params = {"n_estimators": 5, "n_jobs": 1}
     if host == "lightgbm":
-        ranker: Any = LGBMRanker(**params, verbosity=-1, min_data_per_group=5)
+        ranker = LGBMRanker(**params, verbosity=-1, min_data_per_group=5)
     else:
         ranker = XGBRanker(**params, enable_categorical=True)
     X = frame.astype({"k": "category"})
@@ -268,7 +262,7 @@ def test_categories_of_any_type_are_found_by_value(host: str, kind: str, tmp_pat
     )
 
 
-def test_ordered_categories_have_no_names_in_a_file(tmp_path: Path) -> None:
+def test_ordered_categories_have_no_names_in_a_file(tmp_path):
     model, new = tmp_path / "model.txt", tmp_path / "new.csv"
     words = pd.Categorical(DATA.y.astype(int).astype(str), ordered=True)
     frame = pd.DataFrame(DATA.X, columns=list("wxyz")).assign(k=words)
@@ -279,7 +273,7 @@ def test_ordered_categories_have_no_names_in_a_file(tmp_path: Path) -> None:
     assert message in refused("predict", model, new, "--out", tmp_path / "scores")
 
 
-def test_a_model_of_a_sparse_matrix_reads_svmlight_as_such(tmp_path: Path) -> None:
+def test_a_model_of_a_sparse_matrix_reads_svmlight_as_such(tmp_path):
     """XGBoost took for missing what the matrix left out; `predict` made zeros of it."""
     model, new, scores = (tmp_path / name for name in ("m.json", "new.txt", "scores"))
     X = scipy.sparse.csr_matrix(np.where(np.abs(DATA.X) < 0.5, 0.0, DATA.X))
@@ -299,9 +293,7 @@ def test_a_model_of_a_sparse_matrix_reads_svmlight_as_such(tmp_path: Path) -> No
     np.testing.assert_array_equal(np.loadtxt(scores).astype(want.dtype), want)
 
 
-def _scores_of(
-    model: Path, data: Path, column: str, first: int, value: str | None, folder: Path
-) -> Any:
+def _scores_of(model, data, column, first, value, folder):
     """Return the scores of every third row with another value in a column."""
     frame = pd.read_csv(data).iloc[first::3].assign(**{column: value})
     frame.to_csv(folder / "changed.csv", index=False)
@@ -310,7 +302,7 @@ def _scores_of(
 
 
 @pytest.mark.usefixtures("no_figures")
-def test_queries_come_out_as_they_were_given(files: dict[str, Path], tmp_path: Path) -> None:
+def test_queries_come_out_as_they_were_given(files, tmp_path):
     frame = _frame()
     small = {"rounds": 2, "leaves": 4, "min_docs": 3, "objectives": ["gbrank"], "drop": ["url"]}
     named = {"label": "grade", "qid": "query", "categorical": ["brand"]}
@@ -328,9 +320,7 @@ def test_queries_come_out_as_they_were_given(files: dict[str, Path], tmp_path: P
     assert (tmp_path / "queries.csv").read_text(encoding="utf-8") == first
 
 
-def test_early_stopping_keeps_the_best_round(
-    host: str, files: dict[str, Path], tmp_path: Path
-) -> None:
+def test_early_stopping_keeps_the_best_round(host, files, tmp_path):
     model, short = tmp_path / "model.json", tmp_path / "short.json"
     args = ["-o", "gbrank", "--host", host, *OPTIONS, *SMALL[2:], "--drop", "url,brand,shop"]
     stopped = run(
@@ -354,16 +344,14 @@ def test_early_stopping_keeps_the_best_round(
     # Later rounds are no better on the validation data.
     run("train", files["csv"], *args, "--model", short, "--rounds", kept + 3)
 
-    def value(path: Path) -> float:
+    def value(path):
         return boostrank.evaluate(predict(path), DATA.y, DATA.group, ["map"])["map"]
 
     assert value(short) <= value(model) + 1e-6
 
 
 @pytest.mark.usefixtures("no_figures")
-def test_compare_takes_a_table_a_metric_and_parameters(
-    files: dict[str, Path], tmp_path: Path
-) -> None:
+def test_compare_takes_a_table_a_metric_and_parameters(files, tmp_path):
     params = tmp_path / "host.json"
     params.write_text('{"max_bin": 15}', encoding="utf-8")
     common = ["compare", files["unsorted"], "-o", "gbrank", "--hosts", "lightgbm", *OPTIONS, *SMALL]
@@ -387,7 +375,7 @@ def test_compare_takes_a_table_a_metric_and_parameters(
     assert "boostrank: ignored by boostrank's gbrank: sigmoid" in result.stderr
 
 
-def test_files_and_options_that_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
+def test_files_and_options_that_are_refused(files, tmp_path):
     train = ["train", files["csv"], "-o", "gbrank", "--model", tmp_path / "m.txt", *OPTIONS]
     assert "column 'brand' must hold numbers" in refused(*train, "--drop", "url")
     assert "did you mean 'grade'" in refused(*train, "--label", "grad")

@@ -4,9 +4,7 @@ import json
 import sys
 from dataclasses import replace
 from inspect import signature
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import lightgbm
 import numpy as np
@@ -24,7 +22,7 @@ from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.registry import make_objective
 
-SMALL: dict[str, Any] = {"n_trials": 3, "rounds": 6, "n_folds": 3, "n_repeats": 2}
+SMALL = {"n_trials": 3, "rounds": 6, "n_folds": 3, "n_repeats": 2}
 LEARNERS = [
     Learner("ranknet", "lightgbm", boostrank.RankNet()),
     Learner("ranknet", "xgboost", boostrank.RankNet()),
@@ -38,7 +36,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:1 of 24 queries has no ")
 
 
 @pytest.fixture(scope="module")
-def data() -> RankingData:
+def data():
     made = make_ranking(24, 10, 4, seed=3, noise=0.5)
     y = made.y.copy()
     y[:10] = 0.0  # a query that the convention leaves out
@@ -46,11 +44,11 @@ def data() -> RankingData:
 
 
 @pytest.fixture
-def invented(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def invented(monkeypatch):
     """Replace training by figures that rise with the learning rate, and list the calls."""
     calls = []
 
-    def figures(job: Any, params: dict[str, Any], folds: object) -> np.ndarray:
+    def figures(job, params, folds):
         calls.append(params)
         steps = np.arange(len(job.marks)) / 1e3
         spread = np.arange(len(job.data.group))[:, None] / 1e3
@@ -60,7 +58,7 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return calls
 
 
-def same(a: search.Trial, b: search.Trial) -> bool:
+def same(a, b):
     return (
         (a.number, a.params, a.pruned, a.rounds) == (b.number, b.params, b.pruned, b.rounds)
     ) and np.array_equal(a.figures, b.figures, equal_nan=True)
@@ -69,7 +67,7 @@ def same(a: search.Trial, b: search.Trial) -> bool:
 # ---- the one-standard-error rule -----------------------------------------------------------------
 
 
-def test_one_standard_error_by_hand() -> None:
+def test_one_standard_error_by_hand():
     best = np.array([0.5, 0.6, 0.7, 0.8])
     worse = np.array([0.0, 0.0, 0.1, 0.1])  # mean .05; spread .0577, standard error .0289
     noisy = np.array([-0.1, 0.1, 0.2, -0.1])  # mean .025; spread .15, standard error .075
@@ -87,9 +85,7 @@ def test_one_standard_error_by_hand() -> None:
 
 
 @every_learner
-def test_the_first_trial_is_plain_cross_validation_of_the_defaults(
-    learner: Learner, data: RankingData, tmp_path: Path
-) -> None:
+def test_the_first_trial_is_plain_cross_validation_of_the_defaults(learner, data, tmp_path):
     trial = search.tune(data, learner, tmp_path, **SMALL | {"n_trials": 1}, seed=4).default
     stages, settings = np.zeros((2, 6, 24)), Settings(rounds=6, seed=4)
     for repeat in range(2):
@@ -118,7 +114,7 @@ def test_the_first_trial_is_plain_cross_validation_of_the_defaults(
     assert trial.params == {name: entry.default for name, entry in space.items()}
 
 
-def test_folds_at_a_time_change_nothing(data: RankingData, tmp_path: Path) -> None:
+def test_folds_at_a_time_change_nothing(data, tmp_path):
     one, three = (
         search.tune(data, RANKNET, tmp_path / str(n), **SMALL, n_jobs=n).trials for n in (1, 3)
     )
@@ -127,9 +123,7 @@ def test_folds_at_a_time_change_nothing(data: RankingData, tmp_path: Path) -> No
     assert len({json.dumps(trial.params) for trial in one}) == 3
 
 
-def test_what_is_tried_reaches_objective_and_trees(
-    host: str, data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_tried_reaches_objective_and_trees(host, data, tmp_path, monkeypatch):
     """Trials that vary the parameters of only one of the two all differ."""
     learner = Learner("ranknet", host, boostrank.RankNet())
     trees, objective = search_space.TREES[host], search_space.objective_space
@@ -143,9 +137,7 @@ def test_what_is_tried_reaches_objective_and_trees(
         assert all(trial.params.keys() == space.keys() for trial in trials)
 
 
-def test_the_seed_decides_what_is_tried(
-    data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
-) -> None:
+def test_the_seed_decides_what_is_tried(data, tmp_path, invented):
     runs = [
         [trial.params for trial in search.tune(data, RANKNET, tmp_path / f"{i}", seed=seed).trials]
         for i, seed in enumerate((0, 0, 1))
@@ -156,17 +148,15 @@ def test_the_seed_decides_what_is_tried(
 
 
 @pytest.mark.parametrize("prune", [False, True])
-def test_an_interrupted_search_continues(
-    prune: bool, data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
-) -> None:
+def test_an_interrupted_search_continues(prune, data, tmp_path, invented):
     settings = {"n_trials": 16, "n_repeats": 3, "prune": prune}
     whole = search.tune(data, RANKNET, tmp_path / "whole", **settings).trials
     n_calls = len(invented)
     assert (n_calls < 3 * 16) == prune
     assert any(trial.pruned for trial in whole) == prune
 
-    def interrupt(figures: Any, after: int) -> Any:
-        def interrupted(*args: Any) -> np.ndarray:
+    def interrupt(figures, after):
+        def interrupted(*args):
             if len(invented) >= after:
                 raise KeyboardInterrupt
             return figures(*args)
@@ -192,9 +182,9 @@ def test_an_interrupted_search_continues(
     assert 1 <= len(invented) <= 3
 
 
-def test_pruned_trials(data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]) -> None:
+def test_pruned_trials(data, tmp_path, invented):
     tuned = search.tune(data, RANKNET, tmp_path, n_trials=30, n_repeats=2, prune=True)
-    whole: list[float] = []
+    whole = []
     for trial in tuned.trials:
         below = len(whole) >= 5 and trial.mean < np.median(whole)
         assert trial.pruned == below
@@ -208,9 +198,7 @@ def test_pruned_trials(data: RankingData, tmp_path: Path, invented: list[dict[st
     assert np.median(rates[20:]) > np.median(rates[1:11])
 
 
-def test_learners_share_a_folder(
-    data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
-) -> None:
+def test_learners_share_a_folder(data, tmp_path, invented):
     for learner in LEARNERS:
         search.tune(data, learner, tmp_path, n_trials=2)
     for learner in LEARNERS:
@@ -218,9 +206,7 @@ def test_learners_share_a_folder(
     assert len(invented) == len(LEARNERS) * 2 * 3
 
 
-def test_trials_of_another_search_are_not_reused(
-    data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
-) -> None:
+def test_trials_of_another_search_are_not_reused(data, tmp_path, invented):
     search.tune(data, RANKNET, tmp_path, n_trials=1)
     other = data.shuffle_within_queries(1)
     changed = Learner("ranknet", "lightgbm", boostrank.RankNet(sigma=2.0))
@@ -253,27 +239,20 @@ def test_trials_of_another_search_are_not_reused(
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
-def test_bad_settings_train_nothing(
-    settings: dict[str, Any],
-    error: type[Exception],
-    message: str,
-    data: RankingData,
-    tmp_path: Path,
-    invented: list[dict[str, Any]],
-) -> None:
+def test_bad_settings_train_nothing(settings, error, message, data, tmp_path, invented):
     with pytest.raises(error, match=message):
         search.tune(data, RANKNET, tmp_path / "new", **settings)
     assert not invented
     assert not (tmp_path / "new").exists()
 
 
-def test_data_without_relevant_documents(data: RankingData, tmp_path: Path) -> None:
+def test_data_without_relevant_documents(data, tmp_path):
     with pytest.raises(ValueError, match=r"fewer than two queries that count in NDCG@10, so noth"):
         search.tune(RankingData(data.X, 0.0 * data.y, data.qid), RANKNET, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_any_numbers_are_tuned_by_spearman(data: RankingData, tmp_path: Path) -> None:
+def test_any_numbers_are_tuned_by_spearman(data, tmp_path):
     returns = RankingData(data.X, data.y - data.y.mean(), data.qid)
     learner = Learner("spearman", "lightgbm", boostrank.Spearman())
     tuned = search.tune(returns, learner, tmp_path, **SMALL | {"n_trials": 1})
@@ -286,9 +265,7 @@ def test_any_numbers_are_tuned_by_spearman(data: RankingData, tmp_path: Path) ->
         search.tune(returns, learner, tmp_path / "other", n_trials=1, metric="ndcg@10")
 
 
-def test_folds_of_ones_own_are_those_that_train(
-    data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folds_of_ones_own_are_those_that_train(data, tmp_path, monkeypatch):
     trained = []
     select = RankingData.select
     monkeypatch.setattr(
@@ -315,7 +292,7 @@ def test_folds_of_ones_own_are_those_that_train(
         search.tune(data, RANKNET, tmp_path / "new", folds=[([0], [1, 2]), ([0], [2, 3])])
 
 
-def test_without_optuna(data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_optuna(data, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ImportError, match="pip install optuna"):
         search.tune(data, RANKNET, tmp_path)
@@ -324,14 +301,14 @@ def test_without_optuna(data: RankingData, tmp_path: Path, monkeypatch: pytest.M
 # ---- what is searched ----------------------------------------------------------------------------
 
 
-def test_every_built_in_objective_has_its_parameters() -> None:
+def test_every_built_in_objective_has_its_parameters():
     builtins = {f"{host}:{name}" for host, model in TRAINERS.items() for name in model.builtins}
     assert set(search_space.BUILTINS) == builtins
     assert set(search_space.TREES) == set(TRAINERS)
 
 
 @pytest.mark.parametrize("name", boostrank.objective_names())
-def test_every_objective_takes_what_is_searched(name: str) -> None:
+def test_every_objective_takes_what_is_searched(name):
     objective = make_objective(name, {}, rounds=9)
     space = search_space.objective_space(objective)
     assert "perturb" in space
@@ -349,7 +326,7 @@ def test_every_objective_takes_what_is_searched(name: str) -> None:
     assert {"k", "measure", "target", "hessian", "seed"}.isdisjoint(space)
 
 
-def test_a_parameter_that_is_no_default_is_kept() -> None:
+def test_a_parameter_that_is_no_default_is_kept():
     assert "sigma" in search_space.objective_space(boostrank.RankNet())
     assert "sigma" not in search_space.objective_space(boostrank.RankNet(sigma=2.0))
     schedule = boostrank.Schedule("linear", 5, first=1.0, last=2.0)
@@ -359,11 +336,11 @@ def test_a_parameter_that_is_no_default_is_kept() -> None:
 # ---- what is reported ----------------------------------------------------------------------------
 
 
-def trained_by(snippet: str) -> Any:
+def trained_by(snippet):
     """Return the objective that a snippet trains with."""
     seen = []
 
-    def train(params: dict[str, Any], data: object, rounds: int, obj: Any = None) -> None:
+    def train(params, data, rounds, obj=None):
         seen.append(params["objective"] if obj is None else obj)
 
     host = SimpleNamespace(train=train)
@@ -376,13 +353,11 @@ def trained_by(snippet: str) -> Any:
 
 
 @every_learner
-def test_the_snippet_trains_the_best_trial(
-    learner: Learner, data: RankingData, tmp_path: Path
-) -> None:
+def test_the_snippet_trains_the_best_trial(learner, data, tmp_path):
     tuned = search.tune(data, learner, tmp_path, **SMALL)
     best = tuned.best
     trees = search_space.split_params(learner, best.params)[1]
-    names: dict[str, Any] = {"boostrank": boostrank, "lightgbm": lightgbm, "xgboost": xgboost}
+    names = {"boostrank": boostrank, "lightgbm": lightgbm, "xgboost": xgboost}
     names["dataset"] = lightgbm.Dataset(data.X, data.y, group=data.group)
     names["dmatrix"] = xgboost.DMatrix(data.X, data.y, group=data.group)
     exec(tuned.snippet.replace('params = {"', 'params = {"verbosity": -1, "'), names)
@@ -414,18 +389,18 @@ OF_SNIPPETS = {
         *(("built-in", gain) for gain in ("linear", "exponential", (0.0, 1.0, 1.5, 2.0, 7.0))),
     ],
 )
-def test_the_snippet_trains_what_was_tuned(name: str, host: str, gain: Any, tmp_path: Path) -> None:
+def test_the_snippet_trains_what_was_tuned(name, host, gain, tmp_path):
     """Gain, leaves and seeds of a trial, for all of the data: the same scores."""
     data = make_ranking(60, 8, 4, seed=3, noise=0.5)
     label = {"lightgbm": "lightgbm:lambdarank", "xgboost": "xgboost:rank:ndcg"}[host]
     learner = Learner(name, host, OF_SNIPPETS[name])
     if name == "built-in":
         learner = Learner(label, host, label.partition(":")[2])
-    more: dict[str, Any] = {"bagging_fraction": 0.5, "bagging_freq": 1}
+    more = {"bagging_fraction": 0.5, "bagging_freq": 1}
     more = {"subsample": 0.5} if host == "xgboost" else more
     budget = {**SMALL, "n_trials": 1, "n_repeats": 1, "params": more}
     tuned = search.tune(data, learner, tmp_path, gain=gain, **budget)
-    params: dict[str, Any] = {"min_data_in_leaf": 3, "feature_fraction": 0.6}
+    params = {"min_data_in_leaf": 3, "feature_fraction": 0.6}
     params = {"colsample_bytree": 0.6} if host == "xgboost" else params
     trial = replace(tuned.default, params={**tuned.default.params, **params})
     tuned = replace(tuned, trials=(trial,))
@@ -446,11 +421,11 @@ def test_the_snippet_trains_what_was_tuned(name: str, host: str, gain: Any, tmp_
     np.testing.assert_allclose(scores, model.predict(data.X), rtol=1e-6, atol=1e-9)
 
 
-def booster_of(ranker: Any) -> Any:
+def booster_of(ranker):
     return ranker.booster_ if hasattr(ranker, "booster_") else ranker.get_booster()
 
 
-def test_the_snippet_of_a_mixture_is_python() -> None:
+def test_the_snippet_of_a_mixture_is_python():
     mix = boostrank.Mix(
         boostrank.RankNet(sigma=2.0),
         boostrank.RegSHFSDCG(total_rounds=9),
@@ -462,7 +437,7 @@ def test_the_snippet_of_a_mixture_is_python() -> None:
         assert trained_by(search.Tuned(Learner("mix", host, mix), trials).snippet) == mix
 
 
-def test_the_csv_holds_every_trial(data: RankingData, tmp_path: Path) -> None:
+def test_the_csv_holds_every_trial(data, tmp_path):
     tuned = [search.tune(data, learner, tmp_path, **SMALL) for learner in (RANKNET, LEARNERS[2])]
     search.write_trials(tmp_path / "trials.csv", tuned)
     lines = lines_of(tmp_path / "trials.csv")
@@ -482,8 +457,8 @@ def test_the_csv_holds_every_trial(data: RankingData, tmp_path: Path) -> None:
         assert float(line["difference_low"]) == pytest.approx(low, abs=1e-15)
 
 
-def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command: list[object] = [
+def test_the_command_line(tmp_path, monkeypatch):
+    command = [
         "tune",
         "-o",
         "gbrank:margin=2.0,lightgbm:lambdarank",
@@ -493,10 +468,10 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     command += ["--trials", "2", "--rounds", "4", "--folds", "3", "--repeats", "1"]
     command += ["--out", tmp_path / "out"]
     monkeypatch.setattr(reading, "EMBEDDED", {"n_queries": 12, "n_docs": 8, "n_features": 3})
-    calls: list[str] = []
+    calls = []
     real = search.cross_validate
 
-    def figures(job: Any, *args: Any) -> np.ndarray:
+    def figures(job, *args):
         calls.append(str(job.learner))
         if len(calls) == 6:
             raise KeyboardInterrupt
@@ -525,7 +500,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert message in refused("tune", "-o", "lightgbm:regression")
 
 
-def test_the_command_line_has_the_functions_defaults() -> None:
+def test_the_command_line_has_the_functions_defaults():
     ours, theirs = signature(search.tune).parameters, signature(command_line.tune).parameters
     names = {"n_trials": "trials", "n_folds": "folds", "n_repeats": "repeats"}
     assert theirs["params"].default is None
@@ -534,9 +509,7 @@ def test_the_command_line_has_the_functions_defaults() -> None:
             assert theirs[names.get(name, name)].default == parameter.default
 
 
-def test_queries_that_the_metric_leaves_out_are_said_once(
-    data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
-) -> None:
+def test_queries_that_the_metric_leaves_out_are_said_once(data, tmp_path, invented):
     with pytest.warns(UserWarning, match="^1 of 24 queries has no relevant document") as said:
         search.tune(data, RANKNET, tmp_path, **SMALL)
     assert len([each for each in said if "left out" in str(each.message)]) == 1
