@@ -39,6 +39,9 @@ os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / _kernels.hexdige
 # Set before a host loads OpenMP: its threads in several test processes would wait for each other,
 # and training would take up to ten times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Numba's first parallel kernel raises that number for the whole process. Threads that sleep, rather
+# than spin, while they wait leave the cores to other processes.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import numba  # noqa: E402
 import numpy as np  # noqa: E402
