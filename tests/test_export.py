@@ -320,16 +320,16 @@ def test_unknown_models_and_targets():
 def test_to_host(host):
     """A plain ranker predicts the same, and neither it nor its pickle needs boostrank."""
     X, y = data(missing=0.2)
-    X, rest = pd.DataFrame(X, columns=list("abcde")), {}
+    X = pd.DataFrame(X, columns=list("abcde"))
     noise = np.random.default_rng(0).permutation(y)
+    params = {"objective": "query-rmse", "n_estimators": 40, "early_stopping_rounds": 3}
     if host == "lightgbm":
-        ranker = LGBMRanker(objective="query-rmse", n_estimators=40, num_leaves=7, verbosity=-1)
-        rest = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]}
+        ranker = LGBMRanker(num_leaves=7, verbosity=-1, **params)
         kind, best = lightgbm.LGBMRanker, "best_iteration_"
     else:
-        ranker = XGBRanker(objective="query-rmse", n_estimators=40, early_stopping_rounds=3)
+        ranker = XGBRanker(**params)
         kind, best = xgboost.XGBRanker, "best_iteration"
-    ranker.fit(X, y, group=GROUP, eval_set=[(X, noise)], eval_group=[GROUP], **rest)
+    ranker.fit(X, y, group=GROUP, eval_set=[(X, noise)], eval_group=[GROUP])
     plain = ranker.to_host()
     assert type(plain) is kind
     pickled = pickle.dumps(plain)

@@ -326,16 +326,15 @@ def test_the_hosts_gain_is_that_of_every_measurement(ranker, rng):
     """Of the choice of "auto", of early stopping and of `score`, as with the objective's own."""
     X, group = rng.normal(size=(1000, 3)), np.full(100, 10)
     labels = np.clip(np.round(2 + X[:, 0] + rng.normal(size=len(X))), 0, 4)
-    gain, hosts, params = list(TABLE), {"label_gain": list(TABLE)}, {"verbosity": -1}
-    stop = {"callbacks": [lgb.early_stopping(3, verbose=False)]}
+    gain, hosts, quiet = list(TABLE), {"label_gain": list(TABLE)}, {"verbosity": -1}
     if ranker is XGBRanker:
-        gain, hosts = "linear", {"ndcg_exp_gain": False}
-        stop, params = {}, {"early_stopping_rounds": 3}
+        gain, hosts, quiet = "linear", {"ndcg_exp_gain": False}, {}
 
     def fitted(objective, **more):
-        made = ranker(objective=objective, n_estimators=40, n_jobs=1, **params, **more)
+        params = {"n_estimators": 40, "early_stopping_rounds": 3, "n_jobs": 1, **quiet, **more}
         valid = {"eval_set": [(X[700:], labels[700:])], "eval_group": [group[70:]]}
-        return made.fit(X[:700], labels[:700], group=group[:70], **valid, **stop)
+        made = ranker(objective=objective, **params)
+        return made.fit(X[:700], labels[:700], group=group[:70], **valid)
 
     gained = {"lambdarank": LambdaRank(gain=gain), "auto": Blend(signal="auto", gain=gain)}
     for name, objective in gained.items():

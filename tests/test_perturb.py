@@ -89,14 +89,6 @@ def test_noise_and_sample_are_drawn_apart(data):
     np.testing.assert_array_equal(both(0, scores, rows)[0][sampled], noisy[sampled])
 
 
-def test_grad_hess_adds_no_noise(data):
-    scores = np.random.default_rng(0).normal(size=len(data.y))
-    noisy, plain = boostrank.SHFSDCG(perturb="gumbel"), boostrank.SHFSDCG(perturb=None)
-    np.testing.assert_array_equal(
-        noisy.grad_hess(scores, data.y, data.group), plain.grad_hess(scores, data.y, data.group)
-    )
-
-
 def test_the_default_of_shf_sdcg(data):
     """Alone in a host it learns with noise. As part of a mixture, it gets the mixture's noise."""
     noisy = {name for name in boostrank.objective_names() if make_objective(name).perturb}

@@ -651,12 +651,10 @@ def test_all_data_is_trained_with_pairs_of_all_rows(kind, inside, data, pairs):
     """The old ones name other rows there; without any, labels would be learnt."""
     n = int(np.cumsum(data.group)[39])
     known = pairs[(pairs[:, :2] < n).all(axis=1)]
-    stop = {} if kind is LGBMRanker else {"early_stopping_rounds": 3}
-    of_fit = {"callbacks": [lgb.early_stopping(3, verbose=False)]} if kind is LGBMRanker else {}
-    of_fit |= {"eval_set": [(data.X[n:], data.y[n:])], "eval_qid": [data.qid[n:]]}
+    of_fit = {"eval_set": [(data.X[n:], data.y[n:])], "eval_qid": [data.qid[n:]]}
     of_fit |= {} if inside else {"pairs": known}
     objective = Preferences("ranknet", known) if inside else "ranknet"
-    fitted = ranker(kind, objective, **stop)
+    fitted = ranker(kind, objective, early_stopping_rounds=3)
     fitted.fit(data.X[:n], data.y[:n], qid=data.qid[:n], **of_fit)
     # All rows in another order: the former rows lie elsewhere.
     order = np.argsort(-data.qid, kind="stable")
@@ -669,7 +667,7 @@ def test_all_data_is_trained_with_pairs_of_all_rows(kind, inside, data, pairs):
     assert found.objective_ == Preferences("ranknet", moved)
     own = ranker(kind, n_estimators=found.n_estimators).fit(**rows, pairs=moved)
     np.testing.assert_array_equal(found.predict(data.X), own.predict(data.X))
-    mixed = ranker(kind, Mix(QueryRMSE(), Preferences("ranknet", known), 0.5), **stop)
+    mixed = fitted.set_params(objective=Mix(QueryRMSE(), Preferences("ranknet", known), 0.5))
     mixed.fit(data.X[:n], data.y[:n], qid=data.qid[:n], **{**of_fit, "pairs": None})
     with pytest.raises(ValueError, match=r"^mix has pairs of the rows .* fit a new ranker"):
         mixed.fit_all(**rows, pairs=moved)

@@ -425,10 +425,8 @@ def test_factors_of_a_stopped_model_are_those_of_its_best_round(kind, form, befo
 
     def fitted(rounds, patience=None, **more):
         params = {"n_estimators": rounds, "n_jobs": 1, "learning_rate": 0.5}
-        params |= {"verbosity": -1} if lightgbm else {"early_stopping_rounds": patience}
+        params |= {"early_stopping_rounds": patience, **({"verbosity": -1} if lightgbm else {})}
         sets = {"eval_set": [(valid.X, valid.y > 2)], "eval_qid": [valid.qid]}
-        if lightgbm and patience is not None:
-            sets["callbacks"] = [lgb.early_stopping(patience, verbose=False)]
         return kind(objective=learnt(form), **params).fit(**rows, **sets, **more)
 
     name = "init_model" if lightgbm else "xgb_model"
