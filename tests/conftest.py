@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -38,6 +39,9 @@ os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / _kernels.hexdige
 # Set before a host loads OpenMP: its threads in several test processes would wait for each other,
 # and training would take up to ten times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Numba's first parallel kernel raises that number for the whole process. Threads that sleep, rather
+# than spin, while they wait leave the cores to other processes.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import numba  # noqa: E402
 import numpy as np  # noqa: E402
@@ -134,6 +138,20 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 def rng() -> np.random.Generator:
     """Return a seeded source of random numbers."""
     return np.random.default_rng(20091102)
+
+
+@pytest.fixture(params=["lightgbm", "xgboost"])
+def host(request: pytest.FixtureRequest) -> str:
+    """Return the name of each host."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def data() -> Any:
+    """Return forty queries, where a file has none of its own."""
+    from training import make_data  # loads both hosts
+
+    return make_data()
 
 
 @pytest.fixture(params=[1, 3], ids=["one-thread", "three-threads"])

@@ -64,7 +64,6 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "contract": (("lambdarank", "mix", "million", "contract", "costs"), ("mix",)),
     "corrections": (("unbiased",), ("unbiased",)),
     "curvature": (("frank", "sdcg", "soft-ndcg"), ()),
-    "calibrated": (("calibrated",), ()),
     "divided": (("lambdarank", "divided"), ("blocks",)),
     "driver": (("listnet", "yetirank", "ranknet"), ("blocks", "objective")),
     "engine/pairs": (SIGMOIDS, ("blocks",)),

@@ -14,6 +14,7 @@ import cmath
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -161,11 +162,6 @@ def _cost_of_rank(rank, grade, z, beta, cut, discount_kind):
     return -gain(grade) / z * discount(rank, discount_kind) * weight
 
 
-def _ideal_of(discount_kind):
-    """Return the discount of the ideal DCG: log2 where a rank itself, or its root, is the cost."""
-    return "log2" if discount_kind in ("linear", "sqrt") else discount_kind
-
-
 def _slope_of_rank(rank, grade, z, beta, cut, discount_kind):
     """Return c = f'(r)."""
     weight, slope_w = (1.0, 0.0) if cut is None else (G(beta, rank - cut), dG(beta, rank - cut))
@@ -192,38 +188,25 @@ def _slope_of_rank(rank, grade, z, beta, cut, discount_kind):
 
 
 @any_gain
-def sdcg(scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, discount="linear", **_):
+def sdcg(scores, grades, *, hinged=False, alpha=1.0, beta=1.0, frozen_at=None, **options):
+    """Return SDCG or, with hinges, SHF-SDCG, whose cut-off moves with the scores."""
     if nothing_to_rank(grades):
         return 0.0
-    z = ideal_dcg(grades, k, _ideal_of(discount)) if normalize else 1.0
-    return sum(
-        _cost_of_rank(r, y, z, beta, k, discount)
-        for r, y in zip(sdcg_ranks(scores, grades, alpha), grades, strict=True)
-    )
-
-
-@any_gain
-def shf_sdcg(
-    scores,
-    grades,
-    *,
-    k=None,
-    alpha=1.0,
-    beta=1.0,
-    normalize=True,
-    discount="linear",
-    frozen_at=None,
-    **_,
-):
-    if nothing_to_rank(grades):
-        return 0.0
-    z = ideal_dcg(grades, k, _ideal_of(discount)) if normalize else 1.0
     at = scores if frozen_at is None else frozen_at
-    cut = None if k is None else shf_width(at, grades, alpha, k)
-    return sum(
-        _cost_of_rank(r, y, z, beta, cut, discount)
-        for r, y in zip(shf_ranks(scores, grades, alpha), grades, strict=True)
-    )
+    z, cut, discount = _scale_and_cut(at, grades, hinged, alpha, **options)
+    r = (shf_ranks if hinged else sdcg_ranks)(scores, grades, alpha)
+    costs = zip(r, grades, strict=True)
+    return sum(_cost_of_rank(rank, y, z, beta, cut, discount) for rank, y in costs)
+
+
+def _scale_and_cut(at, grades, hinged, alpha, *, k=None, normalize=True, discount="linear", **_):
+    # The ideal DCG has log2 where a rank itself, or its root, is the cost.
+    ideal = "log2" if discount in ("linear", "sqrt") else discount
+    z = ideal_dcg(grades, k, ideal) if normalize else 1.0
+    return z, shf_width(at, grades, alpha, k) if hinged and k is not None else k, discount
+
+
+shf_sdcg = partial(sdcg, hinged=True)
 
 
 def fitted_by(target, grades, gain="exponential"):
@@ -245,22 +228,18 @@ def tau_of_round(m, M):
     return 1.0 / (1.0 + np.exp(gamma * (m - M / 2.0)))
 
 
-def reg_shf_sdcg(
-    scores,
-    grades,
-    *,
-    total_rounds,
-    round,
-    target="grade",
-    center=True,
-    tau=None,
-    alpha=1.0,
-    **rest,
-):
-    t = tau_of_round(round, total_rounds) if tau is None else tau
-    fit = query_rmse if center else regression
-    squares = fit(scores, fitted_by(target, grades, rest.get("gain", "exponential")))
-    return t * squares + (1.0 - t) * shf_sdcg(scores, grades, alpha=alpha, **rest)
+def fading(of_squares, of_centred_squares, of_ranking):
+    """Return tau of a regression, centred by query or not, and 1 - tau of SHF-SDCG."""
+
+    def faded(
+        scores, grades, *, total_rounds, round, target="grade", center=True, tau=None, **rest
+    ):
+        t = tau_of_round(round, total_rounds) if tau is None else tau
+        fitted = fitted_by(target, grades, rest.get("gain", "exponential"))
+        squares = (of_centred_squares if center else of_squares)(scores, fitted)
+        return t * squares + (1.0 - t) * of_ranking(scores, grades, **rest)
+
+    return faded
 
 
 def measured(target, grades):
@@ -357,61 +336,92 @@ def _pairs(grades):
     return [(i, j) for i in range(n) for j in range(n) if grades[i] > grades[j]]
 
 
-def gbrank(scores, grades, *, margin=1.0, normalize=False, **_):
-    pairs = _pairs(grades)
-    if not pairs:
-        return 0.0
-    total = sum(0.5 * max(0.0, margin - (scores[i] - scores[j])) ** 2 for i, j in pairs)
-    return total / len(pairs) if normalize else total
-
-
-def _over_pairs(scores, grades, loss_of_lead, normalize):
-    """Return the sum, or average, of a loss of the better document's lead."""
-    total, pairs = 0.0, _pairs(grades)
-    for i, j in pairs:
-        total += loss_of_lead(scores[i] - scores[j])
-    return total / len(pairs) if normalize and pairs else total
-
-
-def ranknet(
-    scores,
-    grades,
-    *,
-    sigma=1.0,
-    normalize=False,
-    norm=False,
-    offset=0.01,
-    frozen_at=None,
-    **_,
-):
-    """Cross entropy of P = 1/(1 + e^{-sigma lead}) and a target of 1."""
-    of_lead = lambda x: np.logaddexp(0.0, -sigma * x)  # noqa: E731
-    if not norm:
-        return _over_pairs(scores, grades, of_lead, normalize)
-    at = scores if frozen_at is None else frozen_at
-    pairs = normalised(at, [(i, j, 1.0) for i, j in _pairs(grades)], sigma, offset)
-    return sum(w * of_lead(scores[i] - scores[j]) for i, j, w in pairs)
-
-
-def ranksvm(scores, grades, *, normalize=False, **_):
-    return _over_pairs(scores, grades, lambda x: max(0.0, 1.0 - x), normalize)
-
-
-def frank(scores, grades, *, normalize=False, **_):
-    """Return the fidelity loss 1 - sqrt(P), with ln P = -ln(1 + e^{-lead})."""
-    return _over_pairs(scores, grades, lambda x: -np.expm1(-0.5 * np.logaddexp(0.0, -x)), normalize)
-
-
 WORST_LEAD = -36.0  # where RankBoost's exponential continues as its tangent
 
 
-def rankboost(scores, grades, *, normalize=False, **_):
-    def loss_of_lead(x):
-        if x >= WORST_LEAD:
-            return np.exp(-x)
-        return np.exp(-WORST_LEAD) - np.exp(-WORST_LEAD) * (x - WORST_LEAD)
+def of_lead(name, *, sigma=1.0, margin=1.0, **_):
+    """Return the loss of a pair, and the curvature that boosters get, as functions of x and m.
 
-    return _over_pairs(scores, grades, loss_of_lead, normalize)
+    x is the better document's lead, and m the pair's own margin, or None. RankNet's loss is the
+    cross entropy of P = 1/(1 + e^{-sigma x}) and 1, FRank's 1 - sqrt(P). FRank's curvature is that
+    of RankNet times sqrt(P)/2, RankBoost's the magnitude of its slope.
+    """
+    P = lambda x: G(1.0, -x)  # noqa: E731
+    logistic = (
+        lambda x, m: np.logaddexp(0.0, -sigma * x),
+        lambda x, m: sigma**2 * G(sigma, x) * G(sigma, -x),
+    )
+    within = lambda x, m: float(x < (margin if m is None else m))  # noqa: E731
+    return {
+        "ranknet": logistic,
+        "lambdarank": logistic,
+        "ranksvm": (lambda x, m: max(0.0, (1.0 if m is None else m) - x), within),
+        "gbrank": (lambda x, m: 0.5 * max(0.0, (margin if m is None else m) - x) ** 2, within),
+        "rankboost": (
+            lambda x, m: math.exp(-max(x, WORST_LEAD)) * (1.0 + max(0.0, WORST_LEAD - x)),
+            lambda x, m: math.exp(-max(x, WORST_LEAD)),
+        ),
+        "frank": (
+            lambda x, m: -np.expm1(-0.5 * np.logaddexp(0.0, -x)),
+            lambda x, m: math.sqrt(P(x)) / 2.0 * P(x) * P(-x),
+        ),
+    }[name]
+
+
+def _weights_of_pairs(
+    name, at, grades, pairs, *, sigma=1.0, norm=None, offset=0.01, normalize=False, **rest
+):
+    """Return the weight of each pair (winner, loser, weight, margin or None)."""
+    weights = [pair[2] for pair in pairs]
+    if name == "lambdarank":
+        own = {key: rest[key] for key in ("truncation", "target", "variant") if key in rest}
+        graded = lambdarank_pairs(at, grades, sigma=sigma, norm=False, **own)
+        change = {frozenset((i, j)): delta for i, j, delta in graded}
+        rank, top = ranks(at), rest.get("truncation") or len(at)
+        for t, (i, j, *_) in enumerate(pairs):
+            alone = 1.0 if min(rank[i], rank[j]) <= top else 0.0
+            weights[t] *= alone if len(set(grades)) == 1 else change.get(frozenset((i, j)), 0.0)
+    if norm or (norm is None and name == "lambdarank"):
+        weighted = [(i, j, w) for w, (i, j, *_) in zip(weights, pairs, strict=True)]
+        weights = [w for _, _, w in normalised(at, weighted, sigma, offset)]
+    return [w / sum(pair[2] for pair in pairs) for w in weights] if normalize else weights
+
+
+def preferences(scores, grades, pairs, *, name, frozen_at=None, **parameters):
+    """Return the weighted sum of the losses of these pairs."""
+    at = scores if frozen_at is None else frozen_at
+    loss, _ = of_lead(name, **parameters)
+    weights = _weights_of_pairs(name, at, grades, pairs, **parameters)
+    leads = [(scores[i] - scores[j], m) for i, j, _, m in pairs]
+    return sum(w * loss(*lead) for w, lead in zip(weights, leads, strict=True))
+
+
+def preferences_gauss_newton(scores, grades, pairs, *, name, **parameters):
+    """Add each pair's weighted curvature to both of its documents."""
+    _, curvature = of_lead(name, **parameters)
+    hess = np.zeros(len(scores))
+    weights = _weights_of_pairs(name, scores, grades, pairs, **parameters)
+    for w, (i, j, _, m) in zip(weights, pairs, strict=True):
+        hess[[i, j]] += w * curvature(scores[i] - scores[j], m)
+    return hess
+
+
+def of_grades(of_pairs, name):
+    """Return a loss, or curvature, of all pairs of different grade."""
+
+    def graded(scores, grades, **parameters):
+        pairs = [(i, j, 1.0, None) for i, j in _pairs(grades)]
+        return of_pairs(scores, grades, pairs, name=name, **parameters)
+
+    return graded
+
+
+gbrank, ranknet, ranksvm, frank, rankboost = (
+    of_grades(preferences, name) for name in ("gbrank", "ranknet", "ranksvm", "frank", "rankboost")
+)
+ranksvm_gauss_newton, frank_gauss_newton, rankboost_gauss_newton = (
+    of_grades(preferences_gauss_newton, name) for name in ("ranksvm", "frank", "rankboost")
+)
 
 
 def softmax(values):
@@ -611,46 +621,39 @@ def pl_rank(scores, grades, *, k=None, frozen_at=None, **_):
     """
     if nothing_to_rank(grades):
         return 0.0
-    n = len(scores)
-    cut = min(n, k or n)
     known = scores if frozen_at is None else frozen_at
-    order = sorted(range(n), key=lambda i: -known[i])
+    order = sorted(range(len(scores)), key=lambda i: -known[i])
     value = 0.0
-    for t in range(cut):
-        rest, chances = choices(scores, order, t)
-        value += discount(t + 1) * sum(
-            p * gain(grades[j]) for j, p in zip(rest, chances, strict=True)
-        )
-        behind = sum(discount(x + 1) * gain(grades[order[x]]) for x in range(t + 1, cut))
-        _, then = choices(known, order, t)
-        mean = sum(p * gain(grades[j]) for j, p in zip(rest, then, strict=True))
-        behind -= mean * sum(discount(x + 1) for x in range(t + 1, cut))
+    for t, rest, _, _, behind in _choices_along(known, grades, k, order):
+        _, chances = choices(scores, order, t)
+        worth_now = sum(p * gain(grades[j]) for j, p in zip(rest, chances, strict=True))
         ahead = np.logaddexp.reduce([known[j] for j in rest])
         now = np.logaddexp.reduce([scores[j] for j in rest])
+        value += discount(t + 1) * worth_now
         value += behind * ((scores[order[t]] - now) - (known[order[t]] - ahead))
     return 1.0 - value / ideal_dcg(grades, k)
 
 
-def _pl_rank_terms(scores, grades, k, order):
-    """Yield (i, chance, d (g + E) + |C|) for all choices."""
+def _choices_along(scores, grades, k, order):
+    """Yield rank, rest, chances, mean gain, and the gains behind less as many mean ones."""
     cut = min(len(scores), k or len(scores))
     for t in range(cut):
         rest, chances = choices(scores, order, t)
         mean = sum(p * gain(grades[j]) for j, p in zip(rest, chances, strict=True))
-        behind = sum(discount(x + 1) * gain(grades[order[x]]) for x in range(t + 1, cut))
-        for i, p in zip(rest, chances, strict=True):
-            g, d = gain(grades[i]), discount(t + 1)
-            beyond = behind - mean * sum(discount(x + 1) for x in range(t + 1, cut))
-            yield i, p, d * (g + mean) + abs(beyond)
+        behind = [discount(x + 1) * (gain(grades[order[x]]) - mean) for x in range(t + 1, cut)]
+        yield t, rest, chances, mean, sum(behind)
 
 
 @any_gain
 def pl_rank_gauss_newton(scores, grades, *, k=None, **_):
+    """Return the sum of chance (1 - chance) (d (g + E) + |C|) over all choices."""
     hess = np.zeros(len(scores))
     if not nothing_to_rank(grades):
         order = sorted(range(len(scores)), key=lambda i: -scores[i])
-        for i, p, both in _pl_rank_terms(scores, grades, k, order):
-            hess[i] += p * (1.0 - p) * both / ideal_dcg(grades, k)
+        for t, rest, chances, mean, behind in _choices_along(scores, grades, k, order):
+            for i, p in zip(rest, chances, strict=True):
+                both = discount(t + 1) * (gain(grades[i]) + mean) + abs(behind)
+                hess[i] += p * (1.0 - p) * both / ideal_dcg(grades, k)
     return hess
 
 
@@ -755,18 +758,18 @@ def _smooth_sum(scores, values, weights, sigma, band):
     return total
 
 
-def _discounts(kind, n, top):
-    return [discount(j, kind, n) for j in range(1, top + 1)]
+def _gains_and_discounts(grades, k, normalize, kind):
+    top = len(grades) if k is None else min(k, len(grades))
+    z = ideal_dcg(grades, k, kind) if normalize and not nothing_to_rank(grades) else 1.0
+    gains = [gain(y) / z if z > 0 else 0.0 for y in grades]
+    return gains, [discount(j, kind, len(grades)) for j in range(1, top + 1)]
 
 
 @any_gain
 def smooth_ndcg(
     scores, grades, *, k=50, sigma=1.0, normalize=True, discount="log2", band=40.0, **_
 ):
-    top = len(grades) if k is None else min(k, len(grades))
-    z = ideal_dcg(grades, k, discount) if normalize and not nothing_to_rank(grades) else 1.0
-    gains = [gain(y) / z if z > 0 else 0.0 for y in grades]
-    return -_smooth_sum(scores, gains, _discounts(discount, len(grades), top), sigma, band)
+    return -_smooth_sum(scores, *_gains_and_discounts(grades, k, normalize, discount), sigma, band)
 
 
 def smooth_precision(scores, grades, *, k=10, sigma=1.0, band=40.0, **_):
@@ -790,61 +793,31 @@ def smooth_ap(scores, grades, *, sigma=1.0, own=1.0, **_):
 
 
 @any_gain
-def sdcg_gauss_newton(
-    scores, grades, *, k=None, alpha=1.0, beta=1.0, normalize=True, discount="linear", **_
-):
-    """Return sum_j alpha (c_p + c_j) rho_pj alpha/2, with |c_p - c_j| if c is the gain over Z."""
-    n = len(scores)
-    if nothing_to_rank(grades):
-        return np.zeros(n)
-    z = ideal_dcg(grades, k, _ideal_of(discount)) if normalize else 1.0
-    r = sdcg_ranks(scores, grades, alpha)
-    c = [_slope_of_rank(r[i], grades[i], z, beta, k, discount) for i in range(n)]
-    hess = np.zeros(n)
-    for p in range(n):
-        for j in range(n):
-            if j != p:
-                weight = abs(c[p] - c[j]) if discount == "linear" and k is None else c[p] + c[j]
-                hess[p] -= weight * dG(alpha, scores[p] - scores[j]) * alpha / 2.0
-    return hess
-
-
-@any_gain
-def shf_sdcg_gauss_newton(
-    scores,
-    grades,
-    *,
-    k=None,
-    alpha=1.0,
-    beta=1.0,
-    normalize=True,
-    discount="linear",
-    frozen_at=None,
-    **_,
-):
+def sdcg_gauss_newton(scores, grades, *, hinged=False, alpha=1.0, beta=1.0, **options):
     """Return sum_j (c_p + c_j) |slope of the pair's function| alpha/2.
 
-    Where c is the gain over Z, pairs of equal grade do not count.
+    Where c is the gain over Z, pairs of SDCG, and of equal grade, count |c_p - c_j|.
     """
     n = len(scores)
     if nothing_to_rank(grades):
         return np.zeros(n)
-    z = ideal_dcg(grades, k, _ideal_of(discount)) if normalize else 1.0
-    r = shf_ranks(scores, grades, alpha)
-    at = scores if frozen_at is None else frozen_at
-    cut = None if k is None else shf_width(at, grades, alpha, k)
+    z, cut, discount = _scale_and_cut(scores, grades, hinged, alpha, **options)
+    r = (shf_ranks if hinged else sdcg_ranks)(scores, grades, alpha)
     c = [_slope_of_rank(r[i], grades[i], z, beta, cut, discount) for i in range(n)]
     hess = np.zeros(n)
     for p in range(n):
         for j in range(n):
-            if j == p or (grades[p] == grades[j] and discount == "linear" and k is None):
+            if j == p:
                 continue
-            x = scores[p] - scores[j]
-            better = x if grades[p] > grades[j] else -x  # the better one's lead
-            wrong = grades[p] != grades[j] and better < 0
+            x, hinge = scores[p] - scores[j], hinged and grades[p] != grades[j]
+            wrong = hinge and (x < 0 if grades[p] > grades[j] else x > 0)
             slope = -alpha / 4.0 if wrong else dG(alpha, x)
-            hess[p] -= (c[p] + c[j]) * slope * alpha / 2.0
+            apart = discount == "linear" and cut is None and not hinge
+            hess[p] -= (abs(c[p] - c[j]) if apart else c[p] + c[j]) * slope * alpha / 2.0
     return hess
+
+
+shf_sdcg_gauss_newton = partial(sdcg_gauss_newton, hinged=True)
 
 
 def regression_gauss_newton(scores, grades, **_):
@@ -861,20 +834,17 @@ _BLENDS = {
 }
 
 
-def blend(scores, grades, *, signal="medium", gain="exponential", frozen_at=None, **_):
-    """Return the weighted sum of three losses."""
-    q, r, s, of_pairs, alpha = _BLENDS[signal]
-    pairs = ranknet(scores, grades, frozen_at=frozen_at, **of_pairs)
-    top = shf_sdcg(scores, grades, alpha=alpha, gain=gain)
-    return q * query_rmse(scores, grades) + r * pairs + s * top
+def blending(of_squares, of_pairs, of_ranking):
+    """Return a weighted sum of QueryRMSE, RankNet and SHF-SDCG."""
 
+    def blended(scores, grades, *, signal="medium", gain="exponential", **rest):
+        q, r, s, pairs, alpha = _BLENDS[signal]
+        top = of_ranking(scores, grades, alpha=alpha, gain=gain)
+        return (
+            q * of_squares(scores, grades) + r * of_pairs(scores, grades, **pairs, **rest) + s * top
+        )
 
-def blend_gauss_newton(scores, grades, *, signal="medium", gain="exponential", **_):
-    """Return the weighted sum of three curvatures."""
-    q, r, s, of_pairs, alpha = _BLENDS[signal]
-    pairs = _exact(ranknet)(scores, grades, **of_pairs)
-    top = shf_sdcg_gauss_newton(scores, grades, alpha=alpha, gain=gain)
-    return q * query_rmse_majorizer(scores, grades) + r * pairs + s * top
+    return blended
 
 
 def query_rmse_majorizer(scores, grades, **_):
@@ -892,35 +862,6 @@ def calibrated_majorizer(scores, grades, *, top=1.0, share=0.2, **_):
     log_yes = -np.logaddexp(0.0, -np.asarray(scores))
     pi = np.exp(log_yes - np.logaddexp.reduce(log_yes))
     return hess + share * no * (t / t.sum() * yes + no * pi * (1.0 - pi))
-
-
-def _pair_curvature(scores, grades, curvature_of_lead, normalize):
-    hess, pairs = np.zeros(len(scores)), _pairs(grades)
-    for i, j in pairs:
-        hess[[i, j]] += curvature_of_lead(scores[i] - scores[j])
-    return hess / len(pairs) if normalize and pairs else hess
-
-
-def ranksvm_gauss_newton(scores, grades, *, normalize=False, **_):
-    """Return the number of pairs with a loss."""
-    return _pair_curvature(scores, grades, lambda x: 1.0 if x < 1.0 else 0.0, normalize)
-
-
-def frank_gauss_newton(scores, grades, *, normalize=False, **_):
-    """Return the curvature of RankNet's loss times sqrt(P)/2."""
-
-    def curvature_of_lead(x):
-        p = G(1.0, -x)
-        return np.sqrt(p) / 2.0 * p * (1.0 - p)
-
-    return _pair_curvature(scores, grades, curvature_of_lead, normalize)
-
-
-def rankboost_gauss_newton(scores, grades, *, normalize=False, **_):
-    """Return the magnitude of the slope."""
-    return _pair_curvature(
-        scores, grades, lambda x: np.exp(-x) if x >= WORST_LEAD else np.exp(-WORST_LEAD), normalize
-    )
 
 
 @any_gain
@@ -989,10 +930,8 @@ def _indicator_gauss_newton(scores, values, weights, sigma, band=40.0):
 def smooth_ndcg_gauss_newton(
     scores, grades, *, k=50, sigma=1.0, normalize=True, discount="log2", **_
 ):
-    top = len(grades) if k is None else min(k, len(grades))
-    z = ideal_dcg(grades, k, discount) if normalize and not nothing_to_rank(grades) else 1.0
-    gains, discounts = [gain(y) / z for y in grades], _discounts(discount, len(grades), top)
-    return _indicator_gauss_newton(scores, gains, discounts, sigma)
+    worths = _gains_and_discounts(grades, k, normalize, discount)
+    return _indicator_gauss_newton(scores, *worths, sigma)
 
 
 def smooth_precision_gauss_newton(scores, grades, *, k=10, sigma=1.0, **_):
@@ -1072,93 +1011,6 @@ def _exact(loss):
     return exact
 
 
-def reg_shf_sdcg_gauss_newton(
-    scores,
-    grades,
-    *,
-    total_rounds,
-    round,
-    target="grade",
-    center=True,
-    tau=None,
-    alpha=1.0,
-    **rest,
-):
-    """Return the mixture of both Hessians, each floored."""
-    t = tau_of_round(round, total_rounds) if tau is None else tau
-    squares = np.full(len(scores), 2.0)
-    if center:
-        fitted = fitted_by(target, grades, rest.get("gain", "exponential"))
-        squares = np.maximum(query_rmse_majorizer(scores, fitted), FLOOR)
-    ranking = np.maximum(shf_sdcg_gauss_newton(scores, grades, alpha=alpha, **rest), FLOOR)
-    return t * squares + (1.0 - t) * ranking
-
-
-# ---- given pairs --------------------------------------------------------------------------------
-
-
-def _leads(name, *, sigma=1.0, margin=1.0, **_):
-    """Return the loss of a lead, and the curvature that boosters get."""
-    p = lambda x: G(1.0, -x)  # noqa: E731
-    logistic = (
-        lambda x, m: np.logaddexp(0.0, -sigma * x),
-        lambda x, m: sigma**2 * G(sigma, x) * G(sigma, -x),
-    )
-    within = lambda x, m: float(x < (margin if m is None else m))  # noqa: E731
-    return {
-        "ranknet": logistic,
-        "lambdarank": logistic,
-        "ranksvm": (lambda x, m: max(0.0, (1.0 if m is None else m) - x), within),
-        "gbrank": (lambda x, m: 0.5 * max(0.0, (margin if m is None else m) - x) ** 2, within),
-        "rankboost": (
-            lambda x, m: math.exp(-max(x, WORST_LEAD)) * (1.0 + max(0.0, WORST_LEAD - x)),
-            lambda x, m: math.exp(-max(x, WORST_LEAD)),
-        ),
-        "frank": (
-            lambda x, m: 1.0 - math.sqrt(p(x)),
-            lambda x, m: math.sqrt(p(x)) / 2.0 * p(x) * p(-x),
-        ),
-    }[name]
-
-
-def _given_weights(
-    name, at, grades, pairs, *, sigma=1.0, norm=None, offset=0.01, normalize=False, **rest
-):
-    """Return the weight of each pair (winner, loser, weight, margin or None)."""
-    weights = [pair[2] for pair in pairs]
-    if name == "lambdarank":
-        own = {key: rest[key] for key in ("truncation", "target", "variant") if key in rest}
-        graded = lambdarank_pairs(at, grades, sigma=sigma, norm=False, **own)
-        change = {frozenset((i, j)): delta for i, j, delta in graded}
-        rank, top = ranks(at), rest.get("truncation") or len(at)
-        for t, (i, j, *_) in enumerate(pairs):
-            alone = 1.0 if min(rank[i], rank[j]) <= top else 0.0
-            weights[t] *= alone if len(set(grades)) == 1 else change.get(frozenset((i, j)), 0.0)
-    if norm or (norm is None and name == "lambdarank"):
-        weighted = [(i, j, w) for w, (i, j, *_) in zip(weights, pairs, strict=True)]
-        weights = [w for _, _, w in normalised(at, weighted, sigma, offset)]
-    return [w / sum(pair[2] for pair in pairs) for w in weights] if normalize else weights
-
-
-def preferences(scores, grades, pairs, *, name, frozen_at=None, **parameters):
-    """Return the weighted sum of the given pairs' losses, instead of pairs of different grade."""
-    at = scores if frozen_at is None else frozen_at
-    loss, _ = _leads(name, **parameters)
-    weights = _given_weights(name, at, grades, pairs, **parameters)
-    leads = [(scores[i] - scores[j], m) for i, j, _, m in pairs]
-    return sum(w * loss(*lead) for w, lead in zip(weights, leads, strict=True))
-
-
-def preferences_gauss_newton(scores, grades, pairs, *, name, **parameters):
-    """Add each given pair's weighted curvature to both of its documents."""
-    _, curvature = _leads(name, **parameters)
-    hess = np.zeros(len(scores))
-    weights = _given_weights(name, scores, grades, pairs, **parameters)
-    for w, (i, j, _, m) in zip(weights, pairs, strict=True):
-        hess[[i, j]] += w * curvature(scores[i] - scores[j], m)
-    return hess
-
-
 # ---- what the tests try --------------------------------------------------------------------------
 
 
@@ -1175,6 +1027,10 @@ def _logistic_gradient(scores, grades, *, top=1.0, share=0.2, **_):
     t = [min(y / top, 1.0) for y in grades]
     yes = [G(1.0, -s) for s in scores]
     return (1.0 - share) / max(1, len(t)) * (np.array(yes) - np.array(t))
+
+
+def floored(curvature):
+    return lambda *query, **parameters: np.maximum(curvature(*query, **parameters), FLOOR)
 
 
 def _weighted_squares_gradient(
@@ -1254,9 +1110,11 @@ ORACLES = {
         paths=_SDCG_PATHS,
     ),
     "reg-shf-sdcg": Oracle(
-        reg_shf_sdcg,
+        fading(regression, query_rmse, shf_sdcg),
         None,
-        reg_shf_sdcg_gauss_newton,
+        fading(
+            regression_gauss_newton, floored(query_rmse_majorizer), floored(shf_sdcg_gauss_newton)
+        ),
         (
             {"total_rounds": 10},
             {"total_rounds": 10, "center": False},
@@ -1429,9 +1287,9 @@ ORACLES = {
         curvature_at_kinks=False,
     ),
     "blend": Oracle(
-        blend,
+        blending(query_rmse, ranknet, shf_sdcg),
         None,
-        blend_gauss_newton,
+        blending(query_rmse_majorizer, _exact(ranknet), shf_sdcg_gauss_newton),
         (
             {},
             {"signal": "lowest"},

@@ -1,17 +1,15 @@
 """The benchmark runs and reports what it measured; no test checks its figures."""
 
-import csv
 import math
 from functools import partial
 
 import pytest
-from typer.testing import CliRunner
+from commands import lines_of, refused, run
 
 import boostrank
 from boostrank.lab import bench
 from boostrank.lab.cli import bench as command
 from boostrank.lab.cli import output
-from boostrank.lab.cli.app import app
 
 
 def test_measure(monkeypatch):
@@ -40,17 +38,15 @@ def test_lists_too_long_for_the_built_ins_are_timed_alone(monkeypatch):
 
 def test_labels_all_different_are_timed_alone(monkeypatch, tmp_path):
     monkeypatch.setattr(bench, "TOTAL_DOCS", 400)
-    options = ["bench", "--distinct", "--docs", "40", "--repeats", "1", "--out", str(tmp_path)]
-    done = CliRunner().invoke(app, options)
-    assert done.exit_code == 0, done.output
-    with (tmp_path / "bench.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    options = ["bench", "--distinct", "--docs", 40, "--repeats", 1, "--out", tmp_path]
+    run(*options)
+    rows = lines_of(tmp_path / "bench.csv")
     assert [row["label"] for row in rows] == [pair.label for pair in bench.timed_pairs(40, True)]
     for row in rows:
         assert row["label"].endswith(", labels all different")
         assert float(row["ours"]) > 0
         assert math.isnan(float(row["ratio"]))
-    assert CliRunner().invoke(app, [*options, "--huge"]).exit_code == 2
+    refused(*options, "--huge")
 
 
 def test_training():
@@ -75,14 +71,11 @@ def test_huge():
 
 def test_huge_command(monkeypatch, tmp_path):
     monkeypatch.setattr(bench, "measure_huge", partial(bench.measure_huge, n_docs=100, docs=20))
-    done = CliRunner().invoke(app, ["bench", "--huge", "--out", str(tmp_path)])
-    assert done.exit_code == 0, done.output
-    with (tmp_path / "huge.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    done = run("bench", "--huge", "--out", tmp_path)
+    rows = lines_of(tmp_path / "huge.csv")
     assert [row["objective"] for row in rows] == list(boostrank.objective_names())
     assert "soft-ndcg" in done.stdout
-    done = CliRunner().invoke(app, ["bench", "--huge", "--train", "--out", str(tmp_path)])
-    assert done.exit_code == 2
+    refused("bench", "--huge", "--train", "--out", tmp_path)
 
 
 def test_the_bar_of_the_huge_benchmark_names_the_objective(monkeypatch, tmp_path):
@@ -100,20 +93,15 @@ def test_the_bar_of_the_huge_benchmark_names_the_objective(monkeypatch, tmp_path
 
     monkeypatch.setattr(bench, "measure_huge", measure_huge)
     monkeypatch.setattr(command, "progress_bar", progress_bar)
-    done = CliRunner().invoke(app, ["bench", "--huge", "--out", str(tmp_path)])
-    assert done.exit_code == 0, done.output
+    run("bench", "--huge", "--out", tmp_path)
     assert named == [("sdcg", 0), ("slam-map", 1), ("ranknet", 2)]
     assert bars[0].tasks[0].total == len(boostrank.objective_names())
 
 
 def test_command(monkeypatch, tmp_path):
     monkeypatch.setattr(bench, "TOTAL_DOCS", 400)
-    done = CliRunner().invoke(
-        app, ["bench", "--docs", "10,20", "--repeats", "1", "--out", str(tmp_path)]
-    )
-    assert done.exit_code == 0, done.output
-    with (tmp_path / "bench.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    done = run("bench", "--docs", "10,20", "--repeats", 1, "--out", tmp_path)
+    rows = lines_of(tmp_path / "bench.csv")
     per_length = len(bench.pairs(10))
     assert [row["docs"] for row in rows] == ["10"] * per_length + ["20"] * per_length
     assert "built-in / ours" in done.output
@@ -122,6 +110,4 @@ def test_command(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("option", [["--docs", "0"], ["--repeats", "0"], ["--threads", "0"]])
 def test_bad_options(option, tmp_path):
-    done = CliRunner().invoke(app, ["bench", *option, "--out", str(tmp_path)])
-    assert done.exit_code == 2
-    assert "must be at least 1" in done.output
+    assert "must be at least 1" in refused("bench", *option, "--out", tmp_path)

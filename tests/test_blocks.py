@@ -241,12 +241,35 @@ def agree(got, want, tolerance=1e-10):
     np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * np.abs(want).max())
 
 
-def check_pairwise(objective, scores, grades, tuning=TUNING):
-    tolerance = 1e-8 if objective.norm else 1e-10
-    _, want_grad, want_hess = pairwise(objective, scores, grades)
-    grad, hess = derivatives(objective, scores, grades, tuning)
-    agree(grad, want_grad, tolerance)
-    agree(hess, np.maximum(want_hess, 1e-10), tolerance)
+def by_all_pairs(objective, scores, grades):
+    """Loss, gradient and curvature."""
+    if isinstance(objective, FRank):
+        return frank(scores, grades)
+    if isinstance(objective, SmoothAP):
+        return smooth_ap(scores, grades, objective.sigma)
+    if isinstance(objective, SDCG | SHFSDCG):
+        hinged = isinstance(objective, SHFSDCG)
+        return smooth_dcg(scores, grades, objective.alpha, hinged, objective.discount)
+    return pairwise(objective, scores, grades)
+
+
+def agree_with_all_pairs(got, objective, scores, grades):
+    """Compare gradient and Hessian; return the loss that all pairs have."""
+    tolerance = 1e-8 if getattr(objective, "norm", False) else 1e-10
+    loss, *want = by_all_pairs(objective, scores, grades)
+    agree(got[0], want[0], tolerance)
+    agree(got[1], np.maximum(want[1], 1e-10), tolerance)
+    return loss
+
+
+def check(objective, scores, grades, tuning=TUNING):
+    got = derivatives(objective, scores, grades, tuning)
+    return agree_with_all_pairs(got, objective, scores, grades)
+
+
+def check_with_loss(objective, scores, grades, tuning=TUNING):
+    loss = check(objective, scores, grades, tuning)
+    assert loss_of(objective, scores, grades, tuning) == pytest.approx(loss, rel=1e-11)
 
 
 #: Steepness and offset of normalised pairs.
@@ -272,7 +295,7 @@ def test_pairs_of_long_lists(name, kind, spread, rng):
     for n in LENGTHS:
         scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
         for objective in PAIRS[name] if kind == "five" else PAIRS[name][:1]:
-            check_pairwise(objective, scores, grades, NORMED if objective.norm else TUNING)
+            check(objective, scores, grades, NORMED if objective.norm else TUNING)
 
 
 def test_normalised_lambdarank_of_groups_far_apart(rng):
@@ -280,34 +303,25 @@ def test_normalised_lambdarank_of_groups_far_apart(rng):
     n = LENGTHS[-1]
     grades = some_grades("five", n, rng)
     for gap in (1.0, 10.0, 40.0, 300.0):
-        check_pairwise(LambdaRank(), 0.1 * rng.normal(size=n) + gap * grades, grades, NORMED)
+        check(LambdaRank(), 0.1 * rng.normal(size=n) + gap * grades, grades, NORMED)
 
 
 @every_list(KINDS)
 def test_frank_of_long_lists(kind, spread, rng):
     for n in LENGTHS:
         scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
-        loss, want_grad, want_hess = frank(scores, grades)
-        grad, hess = derivatives(FRank(), scores, grades)
-        agree(grad, want_grad)
-        agree(hess, np.maximum(want_hess, 1e-10))
+        check_with_loss(FRank(), scores, grades)
         mean, _ = derivatives(FRank(normalize=True), scores, grades)
-        agree(mean, want_grad / np.sum(grades[:, None] > grades))
-        assert loss_of(FRank(), scores, grades) == pytest.approx(loss, rel=1e-11)
+        agree(mean, frank(scores, grades)[1] / np.sum(grades[:, None] > grades))
 
 
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("share", [0.15, 0.5, 0.97])
 def test_smooth_ap_of_long_lists(spread, share, rng):
-    objective = SmoothAP(sigma=0.7)
     for n in LENGTHS:
         scores = some_scores(spread, n, rng)
         grades = rng.integers(1, 4, n) * (rng.random(n) < share).astype(float)
-        loss, want_grad, want_hess = smooth_ap(scores, grades, 0.7)
-        grad, hess = derivatives(objective, scores, grades)
-        agree(grad, want_grad)
-        agree(hess, np.maximum(want_hess, 1e-10))
-        assert loss_of(objective, scores, grades) == pytest.approx(loss, rel=1e-11)
+        check_with_loss(SmoothAP(sigma=0.7), scores, grades)
 
 
 @every_list(("five", "real"), "apart")
@@ -360,7 +374,7 @@ def test_many_grades(kind, spread, rng):
     if not numba.config.DISABLE_JIT:  # a truncated list has rows of both kinds
         objectives += [LambdaRank(norm=False), LambdaRank(), RankNet(norm=True, offset=0.1)]
     for objective in objectives:
-        check_pairwise(objective, scores, grades)
+        check(objective, scores, grades)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MANY if kind != "steep"])
@@ -374,7 +388,7 @@ def test_parts_that_are_cut_again(loss, kind, rng):
     if loss != "ranknet":
         objectives = [LambdaRank(norm=loss == "normalised", truncation=k) for k in (None, 150)]
     for objective in objectives:
-        check_pairwise(objective, scores, grades, SMALL)
+        check(objective, scores, grades, SMALL)
 
 
 @every_list(("five", "real"))
@@ -382,12 +396,7 @@ def test_parts_that_are_cut_again(loss, kind, rng):
 @pytest.mark.parametrize("discount", ["linear", "log2"])
 def test_small_parts_of_smooth_dcg(kind, spread, cls, discount, rng):
     scores, grades = some_scores(spread, 300, rng), some_grades(kind, 300, rng)
-    objective = cls(alpha=0.7, discount=discount)
-    loss, want_grad, want_hess = smooth_dcg(scores, grades, 0.7, cls is SHFSDCG, discount)
-    grad, hess = derivatives(objective, scores, grades, SMALL)
-    agree(loss_of(objective, scores, grades, SMALL), loss)
-    agree(grad, want_grad)
-    agree(hess, np.maximum(want_hess, 1e-10))
+    check_with_loss(cls(alpha=0.7, discount=discount), scores, grades, SMALL)
 
 
 @every_list(KINDS)
@@ -396,12 +405,7 @@ def test_small_parts_of_smooth_dcg(kind, spread, cls, discount, rng):
 def test_smooth_dcg_of_long_lists(kind, spread, discount, cls, rng):
     for n in LENGTHS:
         scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
-        objective = cls(alpha=0.7, discount=discount)
-        grad, hess = derivatives(objective, scores, grades)
-        loss, want_grad, want_hess = smooth_dcg(scores, grades, 0.7, cls is SHFSDCG, discount)
-        agree(loss_of(objective, scores, grades), loss)
-        agree(grad, want_grad)
-        agree(hess, np.maximum(want_hess, 1e-10))
+        check_with_loss(cls(alpha=0.7, discount=discount), scores, grades)
 
 
 @pytest.mark.compiled
@@ -436,16 +440,7 @@ def test_lists_of_every_length(objective, rng):
     end = 0
     for n in group:
         query = slice(end, end + n)
-        if isinstance(objective, FRank):
-            _, want_grad, want_hess = frank(scores[query], grades[query])
-        elif isinstance(objective, SDCG | SHFSDCG):
-            form = 0.7, isinstance(objective, SHFSDCG), objective.discount
-            _, want_grad, want_hess = smooth_dcg(scores[query], grades[query], *form)
-        else:
-            _, want_grad, want_hess = pairwise(objective, scores[query], grades[query])
-        tolerance = 1e-8 if getattr(objective, "norm", False) else 1e-10
-        agree(grad[query], want_grad, tolerance)
-        agree(hess[query], np.maximum(want_hess, 1e-10), tolerance)
+        agree_with_all_pairs((grad[query], hess[query]), objective, scores[query], grades[query])
         end += n
 
 

@@ -6,19 +6,17 @@ import pandas as pd
 import polars
 import pyarrow as pa
 import pytest
-import xgboost as xgb
+from commands import run
 from matplotlib import pyplot as plt
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
-from typer.testing import CliRunner
 
 import boostrank
 from boostrank import plot, tune
 from boostrank.calibration import CalibratedRanker, Isotonic, Platt
 from boostrank.datasets import make_ranking
-from boostrank.lab.cli.app import app
 from boostrank.lab.models import load_model
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
@@ -124,31 +122,19 @@ def test_queries_without_relevant_documents_count_and_grades_are_shares():
 
 
 def test_hosts_are_told_that_less_is_better():
-    data = make_ranking(30, 10, n_features=5, seed=2)
+    """Every way to train: test_directions.py."""
     metric = boostrank.metric("logloss")
-    assert metric(data.y, np.zeros(len(data.y)), None, data.group)[2] is False
-    matrix = lgb.Dataset(data.X, data.y, group=data.group).construct()
-    assert metric(np.zeros(len(data.y)), matrix)[2] is False
-    given = {"n_estimators": 60, "learning_rate": 1.0, "n_jobs": 1}
-    ranker = XGBRanker(
-        objective="calibrated", eval_metric=["ndcg@10", "logloss"], early_stopping_rounds=5, **given
-    )
-    train, test = data.split(2, seed=0)
-    ranker.fit(train.X, train.y, qid=train.qid, eval_set=[(test.X, test.y)], eval_qid=[test.qid])
-    losses = ranker.evals_result_["validation_0"]["logloss"]
-    assert len(losses) < 60
-    assert ranker.best_iteration == int(np.argmin(losses))
-    up = xgb.callback.EarlyStopping(rounds=2, maximize=True)
-    ranker = XGBRanker(eval_metric="brier", callbacks=[up])
-    with pytest.raises(ValueError, match=r"smaller is better.*maximize=False"):
-        ranker.fit(train.X, train.y, qid=train.qid)
+    assert metric(DATA.y, np.zeros(len(DATA.y)), None, DATA.group)[2] is False
+    matrix = lgb.Dataset(DATA.X, DATA.y, group=DATA.group).construct()
+    assert metric(np.zeros(len(DATA.y)), matrix)[2] is False
     for given in ("ece", ("ndcg@10", "ece")):
         with pytest.raises(
             ValueError, match=r"^metric must have a value for each query, got 'ece'"
         ):
-            boostrank.compare(data, objectives=["regression"], metric=given)
+            boostrank.compare(DATA, objectives=["regression"], metric=given)
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_comparisons_know_that_less_is_better(tmp_path):
     # A regression's scores are no log-odds.
     with pytest.warns(UserWarning, match="logloss: scores are read as log-odds"):
@@ -204,7 +190,6 @@ def test_a_search_knows_that_less_is_better(tmp_path, metric):
     assert tuned.best.mean == best(means)
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_training_stops_early_where_less_is_better(tmp_path, host):
     frame = pd.DataFrame(DATA.X).add_prefix("f").assign(qid=DATA.qid, label=DATA.y)
     paths = [tmp_path / "train.csv", tmp_path / "valid.csv"]
@@ -212,8 +197,7 @@ def test_training_stops_early_where_less_is_better(tmp_path, host):
         frame[queries].to_csv(path, index=False)
     args = ["train", paths[0], "-o", "calibrated", "--host", host, "--model", tmp_path / "m.json"]
     args += ["--valid", paths[1], "--metric", "logloss", "--rounds", 300, "--learning-rate", 0.1]
-    result = CliRunner().invoke(app, [*map(str, args), "--patience", "5"])
-    assert result.exit_code == 0, result.output
+    result = run(*args, "--patience", 5)
     kept = int(result.stdout.split(": ")[1].split()[0])
     model, held = load_model(tmp_path / "m.json"), DATA.select(np.arange(40, 60))
     losses = [

@@ -4,12 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import run
 
 import boostrank
 from boostrank.choice import choose_signal
 from boostrank.datasets import make_ranking
-from boostrank.lab.cli.app import app
 from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
 from boostrank.lightgbm import LGBMRanker
@@ -128,7 +127,6 @@ def test_rankers_choose_and_say_what(ranker, stopping):
     np.testing.assert_array_equal(auto.predict(data.X), own.predict(data.X))
 
 
-@pytest.mark.parametrize("host", HOSTS)
 def test_commands_choose_and_say_what(host):
     data = make_ranking(80, 6, 5, seed=1)
     model, _ = HOSTS[host].train(boostrank.objective("auto"), data, Settings(rounds=8))
@@ -148,6 +146,5 @@ def test_all_settings_are_compiled_ahead(monkeypatch):
     monkeypatch.setattr(boostrank.Blend, "loss", watched)
     boostrank.compile("auto", max_docs=20)
     assert seen == ["lowest", "low", "medium", "high", "highest"]
-    result = CliRunner().invoke(app, ["compile", "auto", "--max-docs", "20"])
-    assert (result.exit_code, result.output) == (0, "")
-    assert "blend" in CliRunner().invoke(app, ["objectives", "auto"]).output
+    assert run("compile", "auto", "--max-docs", 20).output == ""
+    assert "blend" in run("objectives", "auto").output

@@ -1,12 +1,10 @@
 """The engine: what it trains, chooses, measures and tests."""
 
-import csv
 import itertools
 import sys
 import warnings
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 import lightgbm
 import numba
@@ -14,23 +12,21 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from commands import lines_of, result_of
 from scipy.stats import binomtest, permutation_test, ttest_rel
-from typer.testing import CliRunner
 
 import boostrank
-from boostrank.datasets import Fold, RankingData, letor_folds, make_ranking
+from boostrank.datasets import RankingData, letor_folds, make_ranking
 from boostrank.lab import records, runner, search
-from boostrank.lab.cli.app import app
 from boostrank.lab.folds import rotation
 from boostrank.lab.latex import latex_table
 from boostrank.lab.learners import Learner, learners
 from boostrank.lab.model import Stopping
-from boostrank.lab.models import HOSTS, load_model
-from boostrank.lab.plan import Plan, make_plan
+from boostrank.lab.models import HOSTS
+from boostrank.lab.plan import make_plan
 from boostrank.lab.records import ResultStore
 from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
 from boostrank.lab.rivals import TRAINERS
-from boostrank.lab.runner import Run
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.lab.stats import TESTS, holm, paired_p_value
 
@@ -44,7 +40,7 @@ LEARNERS = [
 
 
 @pytest.fixture(scope="module")
-def parts() -> list[RankingData]:
+def parts():
     data = make_ranking(35, 12, 6, seed=4)
     # Some queries have no relevant document, so the standard convention leaves them out.
     y = np.where(data.qid % 7 == 0, 0.0, data.y)
@@ -52,12 +48,12 @@ def parts() -> list[RankingData]:
 
 
 @pytest.fixture(scope="module")
-def fold(parts: list[RankingData]) -> Fold:
+def fold(parts):
     return next(letor_folds(parts))
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
-def test_staged_scores_are_the_hosts_own(learner: Learner, fold: Fold) -> None:
+def test_staged_scores_are_the_hosts_own(learner, fold):
     model, _ = HOSTS[learner.host].train(learner.objective, fold.train, SETTINGS)
     X = fold.validation.X
     stages = list(model.staged(X))
@@ -75,7 +71,7 @@ def test_staged_scores_are_the_hosts_own(learner: Learner, fold: Fold) -> None:
     np.testing.assert_array_equal(model.predict(X), stages[-1])
 
 
-def _reference_lightgbm(objective: object, data: RankingData) -> lightgbm.Booster:
+def _reference_lightgbm(objective, data):
     params = {
         "objective": objective,
         "metric": "None",
@@ -88,7 +84,7 @@ def _reference_lightgbm(objective: object, data: RankingData) -> lightgbm.Booste
     return lightgbm.train(params, lightgbm.Dataset(data.X, data.y, group=data.group), 12)
 
 
-def _reference_xgboost(objective: object, data: RankingData) -> xgboost.Booster:
+def _reference_xgboost(objective, data):
     ours = callable(objective)
     params = {
         "objective": "rank:pairwise" if ours else objective,
@@ -106,19 +102,19 @@ def _reference_xgboost(objective: object, data: RankingData) -> xgboost.Booster:
 
 @pytest.mark.parametrize("convention", ["standard", "letor3"])
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
-def test_a_fold_equals_plain_training(learner: Learner, fold: Fold, convention: str) -> None:
+def test_a_fold_equals_plain_training(learner, fold, convention):
     settings = Settings(rounds=12, learning_rate=0.3, leaves=5, min_docs=3, convention=convention)
     result = runner.run_fold(learner, fold, 1, settings)
 
     if learner.host == "lightgbm":
         booster = _reference_lightgbm(learner.objective, fold.train)
 
-        def scores(X: np.ndarray, rounds: int) -> np.ndarray:
+        def scores(X, rounds):
             return booster.predict(X, num_iteration=rounds, raw_score=True)
     else:
         booster = _reference_xgboost(learner.objective, fold.train)
 
-        def scores(X: np.ndarray, rounds: int) -> np.ndarray:
+        def scores(X, rounds):
             return booster.predict(
                 xgboost.DMatrix(X), output_margin=True, iteration_range=(0, rounds)
             )
@@ -153,9 +149,7 @@ def test_a_fold_equals_plain_training(learner: Learner, fold: Fold, convention: 
     np.testing.assert_array_equal(result.qid, list(dict.fromkeys(test.qid.tolist())))
 
 
-def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter(
-    fold: Fold,
-) -> None:
+def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter(fold):
     learner = LEARNERS[2]
     plain = runner.run_fold(learner, fold, 1, SETTINGS)
     test = fold.test
@@ -183,7 +177,7 @@ def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter
     assert (len(constant.curve), constant.best_round) == (12, 1)
 
 
-def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold: Fold) -> None:
+def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold):
     flat = fold._replace(
         train=RankingData(np.zeros_like(fold.train.X), fold.train.y, fold.train.qid)
     )
@@ -194,17 +188,7 @@ def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold: Fold) -> No
     np.testing.assert_allclose(curve, (short.curve[0] + whole.curve) / 2)
 
 
-def test_folds_rotate_as_letors_do(parts: list[RankingData]) -> None:
-    plan = Plan([LEARNERS[0]], rotation(parts), [1, 3], SETTINGS, [], "")
-    results = Run(plan).train(LEARNERS[0]).folds
-    assert [result.fold for result in results] == [1, 3]
-    for result, tested in zip(results, (5, 2), strict=True):
-        np.testing.assert_array_equal(result.qid, np.unique(parts[tested - 1].qid))
-
-
-def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
-    fold: Fold,
-) -> None:
+def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(fold):
     chosen = learners(rounds=4)
     names = {str(learner) for learner in chosen}
     assert names == {
@@ -227,7 +211,7 @@ def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
     assert scheduled == {4}
 
 
-def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold) -> None:
+def test_catboosts_own_objectives_are_rows_next_to_ours(fold):
     chosen = learners({"sdcg": boostrank.SDCG()}, ["lightgbm", "catboost"])
     own = [learner for learner in chosen if learner.host == "catboost"]
     assert [str(learner) for learner in own] == [
@@ -235,7 +219,7 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold) -> None:
     ]
     rounds = 0
 
-    def count() -> None:
+    def count():
         nonlocal rounds
         rounds += 1
 
@@ -260,7 +244,7 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold: Fold) -> None:
         TRAINERS["catboost"].train(boostrank.SDCG(), fold.train, SETTINGS)
 
 
-def test_regression_and_the_built_in_objectives_always_join() -> None:
+def test_regression_and_the_built_in_objectives_always_join():
     chosen = learners({"mine": boostrank.SDCG(k=3)}, ["xgboost"])
     assert [str(learner) for learner in chosen] == [
         "xgboost:rank:ndcg",
@@ -270,7 +254,7 @@ def test_regression_and_the_built_in_objectives_always_join() -> None:
     ]
 
 
-def test_leaves_alone_limit_the_trees_of_both_hosts() -> None:
+def test_leaves_alone_limit_the_trees_of_both_hosts():
     # Grades that grow exponentially: the best tree splits off the largest again and again.
     x = np.repeat(np.arange(12.0), 40)
     data = RankingData(x.reshape(-1, 1), 1.8**x, np.ones(480, dtype=int))
@@ -284,13 +268,13 @@ def test_leaves_alone_limit_the_trees_of_both_hosts() -> None:
             assert max(line.count("\t") for line in tree.splitlines()) > 6  # its default depth
 
 
-def test_the_number_of_threads_is_restored(fold: Fold) -> None:
+def test_the_number_of_threads_is_restored(fold):
     before = numba.config.NUMBA_NUM_THREADS
     numba.set_num_threads(before)
     seen = []
 
     class Spy(boostrank.Regression):
-        def __call__(self, *args: object) -> object:
+        def __call__(self, *args):
             seen.append(numba.get_num_threads())
             return super().__call__(*args)
 
@@ -300,7 +284,7 @@ def test_the_number_of_threads_is_restored(fold: Fold) -> None:
 
 
 @pytest.mark.parametrize("learner", LEARNERS[:4], ids=str)
-def test_progress_is_reported_every_round_and_changes_nothing(learner: Learner, fold: Fold) -> None:
+def test_progress_is_reported_every_round_and_changes_nothing(learner, fold):
     rounds = []
     watched = runner.run_fold(learner, fold, 1, SETTINGS, lambda: rounds.append(len(rounds)))
     assert len(rounds) == SETTINGS.rounds
@@ -311,7 +295,7 @@ def test_progress_is_reported_every_round_and_changes_nothing(learner: Learner, 
 # The paired test -----------------------------------------------------------------------------
 
 
-def _by_hand(difference: np.ndarray) -> float:
+def _by_hand(difference):
     """Two-sided: twice the share of sign changes at least as extreme, at most 1."""
     means = np.array(
         [
@@ -325,7 +309,7 @@ def _by_hand(difference: np.ndarray) -> float:
     return min(1.0, 2.0 * tail)
 
 
-def test_p_value_equals_all_sign_changes_by_hand_and_scipy(rng: np.random.Generator) -> None:
+def test_p_value_equals_all_sign_changes_by_hand_and_scipy(rng):
     for shift in (0.0, 0.3, 1.0):
         b = rng.normal(size=9)
         a = b + rng.normal(shift, size=9)
@@ -337,7 +321,7 @@ def test_p_value_equals_all_sign_changes_by_hand_and_scipy(rng: np.random.Genera
         assert ours == pytest.approx(scipys.pvalue)
 
 
-def test_p_value_in_known_cases(rng: np.random.Generator) -> None:
+def test_p_value_in_known_cases(rng):
     zero = np.zeros(5)
     assert paired_p_value(zero, zero, seed=0) == 1.0
     assert paired_p_value(np.ones(5), zero, seed=0) == pytest.approx(2 / 2**5)
@@ -350,14 +334,14 @@ def test_p_value_in_known_cases(rng: np.random.Generator) -> None:
     assert paired_p_value(a, b, seed=3) != paired_p_value(a, b, seed=4)
 
 
-def test_the_t_test_and_the_sign_test_are_scipys(rng: np.random.Generator) -> None:
+def test_the_t_test_and_the_sign_test_are_scipys(rng):
     b = rng.normal(size=40)
     a = b + rng.normal(0.2, size=40)
-    b[:3], a[5] = a[:3], np.nan  # ties, and a query that does not count
-    own, theirs = np.delete(a, 5), np.delete(b, 5)
+    b[:3], a[5], b[6] = a[:3], np.nan, np.nan  # ties, and queries that do not count
+    own, theirs = np.delete(a, [5, 6]), np.delete(b, [5, 6])
     found = {test: paired_p_value(a, b, seed=0, test=test) for test in TESTS}
     assert found["t"] == pytest.approx(ttest_rel(own, theirs).pvalue)
-    assert found["sign"] == pytest.approx(binomtest(int((own > theirs).sum()), 36).pvalue)
+    assert found["sign"] == pytest.approx(binomtest(int((own > theirs).sum()), 35).pvalue)
     assert len(set(found.values())) == len(TESTS)
     for test in TESTS:
         assert paired_p_value(b, b, seed=0, test=test) == 1.0
@@ -365,16 +349,10 @@ def test_the_t_test_and_the_sign_test_are_scipys(rng: np.random.Generator) -> No
     assert paired_p_value(np.ones(4), np.zeros(4), seed=0, test="t") == 0.0
 
 
-def test_queries_that_the_convention_leaves_out_are_not_pairs() -> None:
-    a = np.array([1.0, 1.0, np.nan, 1.0, 9.0])
-    b = np.array([0.0, 0.0, 5.0, 0.0, np.nan])
-    assert paired_p_value(a, b, seed=0) == pytest.approx(2 / 2**3)
-
-
 # Rows ------------------------------------------------------------------------------------------
 
 
-def _result(fold: int, values: list[float], seconds: float = 1.0) -> FoldResult:
+def _result(fold, values, seconds=1.0):
     figures = {metric: np.array(values) for metric in METRICS}
     return FoldResult(
         fold=fold,
@@ -387,7 +365,7 @@ def _result(fold: int, values: list[float], seconds: float = 1.0) -> FoldResult:
     )
 
 
-def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothing() -> None:
+def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothing():
     base = Row(
         LEARNERS[0],
         (_result(1, [0.0, 0.2, 0.4]), _result(2, [0.8, np.nan, 0.4], 3.0)),
@@ -414,9 +392,7 @@ def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothi
     assert worse.difference_interval == pytest.approx((-0.12 - half, -0.12 + half))
 
 
-def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(
-    rng: np.random.Generator,
-) -> None:
+def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(rng):
     # 300 queries gain a little, 3 lose much: a mean of two fold means would say "worse".
     large, small = rng.normal(0.02, 0.05, 300), np.full(3, -0.2)
     base = Row(LEARNERS[0], (_result(1, [0.5] * 300), _result(2, [0.5] * 3)), None, SETTINGS)
@@ -430,7 +406,7 @@ def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(
     assert row.verdict == "better"
 
 
-def test_a_table_for_latex() -> None:
+def test_a_table_for_latex():
     settings = replace(SETTINGS, test="sign", metric="ndcg@10", other_metrics=("map",))
     base = Row(LEARNERS[0], (_result(1, [0.5, 0.25, np.nan] * 20),), None, settings)
     named = Learner("50% of_all", "lightgbm", boostrank.SDCG())
@@ -454,7 +430,7 @@ def test_a_table_for_latex() -> None:
     assert text.endswith(r"\end{table}")
 
 
-def test_holms_correction() -> None:
+def test_holms_correction():
     # By hand: 3 x .01, then 2 x .02, which is not smaller, then the largest as it is, raised.
     assert holm([0.02, 0.03, 0.01]) == pytest.approx([0.04, 0.04, 0.03])
     assert holm([0.6, 0.5]) == [1.0, 1.0]
@@ -469,25 +445,21 @@ def test_holms_correction() -> None:
     assert [corrected[row.learner] for row in rows[1:]] == holm([row.p_value for row in rows[1:]])
 
 
-def test_records_are_complete_after_every_row(parts: list[RankingData], tmp_path: Path) -> None:
+def test_records_are_complete_after_every_row(parts, tmp_path):
     files = _results(tmp_path / "new" / "folder", parts)
     base = Row(LEARNERS[0], (_result(1, [0.25, np.nan]), _result(2, [1 / 3])), None, SETTINGS)
     files.add_row(base)
-    with files.summary.open(encoding="utf-8") as file:
-        (line,) = csv.DictReader(file)
+    (line,) = lines_of(files.summary)
     assert (line["objective"], line["host"]) == ("lightgbm:lambdarank", "lightgbm")
     assert float(line["ndcg@10"]) == base.mean("ndcg@10")
     assert (line["difference"], line["p_value"], line["best_rounds"]) == ("0.0", "1.0", "1 1")
-    with files.queries.open(encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
-    assert [(line["fold"], line["qid"], line["map"]) for line in lines] == [
+    assert [(line["fold"], line["qid"], line["map"]) for line in lines_of(files.queries)] == [
         ("1", "0", "0.25"),
         ("1", "1", ""),
         ("2", "0", str(1 / 3)),
     ]
     files.add_row(Failure(LEARNERS[2], "no, said the host"))
-    with files.summary.open(encoding="utf-8") as file:
-        line = list(csv.DictReader(file))[1]
+    line = lines_of(files.summary)[1]
     assert (line["objective"], line["map"], line["error"]) == (
         "lambdarank",
         "",
@@ -502,7 +474,7 @@ def test_records_are_complete_after_every_row(parts: list[RankingData], tmp_path
 # What is on disk, to resume from ----------------------------------------------------------------
 
 
-def _results(folder: Path, parts: list[RankingData], **changes: object) -> ResultStore:
+def _results(folder, parts, **changes):
     args = {"settings": SETTINGS, "machine": "this one", "resume": True} | changes
     return ResultStore(folder, rotation(parts), **args)
 
@@ -511,14 +483,12 @@ STORED = _result(1, [0.1, np.nan, 1 / 3], 0.25)
 
 
 @pytest.fixture
-def stored(parts: list[RankingData], tmp_path: Path) -> Path:
+def stored(parts, tmp_path):
     _results(tmp_path, parts, resume=False).add(LEARNERS[2], STORED)
     return tmp_path
 
 
-def test_a_result_comes_back_from_disk_to_the_last_bit(
-    stored: Path, parts: list[RankingData]
-) -> None:
+def test_a_result_comes_back_from_disk_to_the_last_bit(stored, parts):
     found = _results(stored, parts).find(LEARNERS[2], 1)
     assert found is not None
     for name, values in STORED.figures.items():
@@ -547,9 +517,7 @@ def test_a_result_comes_back_from_disk_to_the_last_bit(
     ],
     ids=["host", "built-in", "parameter", "host-parameter", "fold"],
 )
-def test_a_result_is_that_of_its_learner_and_fold_alone(
-    learner: Learner, fold: int, stored: Path, parts: list[RankingData]
-) -> None:
+def test_a_result_is_that_of_its_learner_and_fold_alone(learner, fold, stored, parts):
     results = _results(stored, parts)
     assert results.find(learner, fold) is None
     assert results.stale == []
@@ -572,7 +540,7 @@ OTHER_SETTINGS = {
 }
 
 
-def test_results_are_used_again_with_another_test(stored: Path, parts: list[RankingData]) -> None:
+def test_results_are_used_again_with_another_test(stored, parts):
     settings = replace(SETTINGS, test="t")
     assert _results(stored, parts, settings=settings).find(LEARNERS[2], 1) is not None
 
@@ -584,9 +552,7 @@ def test_results_are_used_again_with_another_test(stored: Path, parts: list[Rank
         *("X", "y", "qid", "categorical", "order", "parts", "machine", "versions", "sources"),
     ],
 )
-def test_a_stale_result_is_not_used(
-    changed: str, stored: Path, parts: list[RankingData], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stale_result_is_not_used(changed, stored, parts, monkeypatch):
     monkeypatch.setitem(vars(numba.config), "NUMBA_NUM_THREADS", 2)  # on one core, too
     expected, changes = changed, {}
     first = parts[0]
@@ -621,10 +587,11 @@ def test_a_stale_result_is_not_used(
     assert results.stale == [[expected]]
 
 
-def test_only_the_truncated_line_is_lost(stored: Path, parts: list[RankingData]) -> None:
+def test_only_the_truncated_line_is_lost(stored, parts):
+    """And lines that are no results."""
     path = stored / "results.jsonl"
-    whole = path.read_text(encoding="utf-8")
-    path.write_text(whole + whole[: len(whole) // 2], encoding="utf-8")
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'12\n{"key": {}}\n\xff\xfe\n' + whole[: len(whole) // 2])
     results = _results(stored, parts)
     results.add(LEARNERS[3], STORED)
     again = _results(stored, parts)
@@ -636,71 +603,30 @@ def test_only_the_truncated_line_is_lost(stored: Path, parts: list[RankingData])
     assert path.read_text(encoding="utf-8") == ""
 
 
-# Models ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("host", "name"), [("lightgbm", "m.txt"), ("xgboost", "m.json"), ("xgboost", "m.ubj")]
-)
-def test_a_saved_model_predicts_the_same(host: str, name: str, fold: Fold, tmp_path: Path) -> None:
-    model, _ = HOSTS[host].train(boostrank.LambdaRank(), fold.train, SETTINGS)
-    model.save(tmp_path / name)
-    again = load_model(tmp_path / name)
-    assert (again.host, again.n_features, again.n_trees) == (host, 6, 12)
-    np.testing.assert_array_equal(again.predict(fold.test.X), model.predict(fold.test.X))
-    if host == "xgboost":
-        assert (tmp_path / name).read_bytes()[:2] == (b'{"' if name == "m.json" else b"{L")
-        xgboost.Booster(model_file=tmp_path / name)
-    else:
-        lightgbm.Booster(model_file=tmp_path / name)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("tree\nversion=v4\n", "is not a complete LightGBM model"),
-        ('{"learner":', "is not a complete XGBoost model"),
-        ("1 qid:1 1:0.5\n", "is not a model of LightGBM"),
-        ("", "is not a model of LightGBM"),
-    ],
-)
-def test_files_that_are_not_models(content: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "model"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
-        load_model(path)
-
-
 # Errors ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rounds": 0}, "rounds must be at least 1"),
         ({"learning_rate": 0.0}, "learning_rate must be"),
         ({"leaves": 1}, "leaves must be at least 2"),
         ({"min_docs": 0}, "min_docs must be at least 1"),
         ({"threads": 10_000}, "threads must be at most"),
         ({"seed": -1}, "seed must not be negative"),
-        ({"convention": "leter3"}, "unknown convention 'leter3'; did you mean 'letor3'"),
     ],
 )
-def test_settings_out_of_range(change: dict[str, object], message: str) -> None:
+def test_settings_out_of_range(change, message):
     with pytest.raises(ValueError, match=message):
         Settings(**change)
 
 
-def test_unknown_hosts_and_folds(parts: list[RankingData]) -> None:
-    with pytest.raises(ValueError, match="unknown host 'lightgmb'; did you mean 'lightgbm'"):
-        learners(hosts=["lightgmb"])
+def test_no_host():
     with pytest.raises(ValueError, match="hosts must name at least one"):
         learners(hosts=[])
-    with pytest.raises(ValueError, match=r"folds must lie in 1\.\.5, got 6"):
-        _plan(parts, numbers=[6])
 
 
-def _plan(parts: list[RankingData], **changes: object) -> object:
+def _plan(parts, **changes):
     args = {"numbers": [1, 2, 3, 4, 5], "settings": SETTINGS, "named": {}} | changes
     return make_plan(
         args["named"],
@@ -717,9 +643,7 @@ def _plan(parts: list[RankingData], **changes: object) -> object:
     ("metric", "lacking"),
     [("ndcg@10", "a relevant document"), ("spearman", "two different labels")],
 )
-def test_a_fold_in_which_no_query_counts_is_refused(
-    metric: str, lacking: str, parts: list[RankingData]
-) -> None:
+def test_a_fold_in_which_no_query_counts_is_refused(metric, lacking, parts):
     last = parts[-1]
     barren = [*parts[:-1], RankingData(last.X, np.zeros_like(last.y), last.qid)]
     settings = replace(SETTINGS, metric=metric)
@@ -731,16 +655,14 @@ def test_a_fold_in_which_no_query_counts_is_refused(
             _plan(barren, numbers=[number], settings=settings)
 
 
-def test_a_single_query_that_counts_is_refused_before_training(parts: list[RankingData]) -> None:
+def test_a_single_query_that_counts_is_refused_before_training(parts):
     one = parts[4]
     y = np.where(one.qid == one.qid[0], one.y + 1.0, 0.0)
     with pytest.raises(ValueError, match="single query that counts in NDCG@10"):
         _plan([*parts[:4], RankingData(one.X, y, one.qid)], numbers=[1])
 
 
-def test_queries_that_do_not_count_are_said_once_with_their_number(
-    parts: list[RankingData],
-) -> None:
+def test_queries_that_do_not_count_are_said_once_with_their_number(parts):
     plan = _plan(parts)
     barren = sum(int((part.y[part.qid == q] == 0).all()) for part in parts for q in set(part.qid))
     assert barren > 0
@@ -755,7 +677,7 @@ def test_queries_that_do_not_count_are_said_once_with_their_number(
 
 
 @pytest.mark.parametrize("learner", LEARNERS[:2], ids=str)
-def test_grades_that_a_built_in_objective_refuses(learner: Learner, fold: Fold) -> None:
+def test_grades_that_a_built_in_objective_refuses(learner, fold):
     train = RankingData(fold.train.X, fold.train.y + 0.5, fold.train.qid)
     with pytest.raises(
         ValueError, match=f"{learner.host} cannot train {learner.objective}: .*label"
@@ -763,9 +685,7 @@ def test_grades_that_a_built_in_objective_refuses(learner: Learner, fold: Fold) 
         runner.run_fold(learner, fold._replace(train=train), 1, SETTINGS)
 
 
-def test_hosts_that_are_installed_are_the_default(
-    parts: list[RankingData], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hosts_that_are_installed_are_the_default(parts, monkeypatch):
     for missing, other, command in (
         ("xgboost", "lightgbm", "pip install xgboost-cpu"),
         ("lightgbm", "xgboost", "pip install lightgbm"),
@@ -791,7 +711,7 @@ def test_hosts_that_are_installed_are_the_default(
 WAYS = ["command", "function"]
 
 
-def _compare(way: str, file: Path, out: Path, *, resume: bool = False) -> list[str]:
+def _compare(way, file, out, *, resume=False):
     """Compare `auto` and GBRank with LightGBM's own; return what is said of failures and results.
 
     Raises
@@ -810,22 +730,21 @@ def _compare(way: str, file: Path, out: Path, *, resume: bool = False) -> list[s
     else:
         args = ["compare", file, "-o", ",".join(objectives), "--hosts", "lightgbm", "--rounds", 4]
         args += ["--out", out, *(["--resume"] if resume else [])]
-        result = CliRunner().invoke(app, [str(arg) for arg in args])
+        result = result_of(*args)
         if result.exit_code == 130:
             raise KeyboardInterrupt(result.stderr)
         said = [line.removeprefix("boostrank: ") for line in result.stderr.splitlines()]
     return [line for line in said if "failed" in line or "not used" in line]
 
 
-def _written(out: Path) -> tuple[list[dict[str, str]], str]:
+def _written(out):
     """Return the files of a comparison, without times."""
-    with (out / "summary.csv").open(newline="", encoding="utf-8") as file:
-        summary = [row | {"seconds_per_round": ""} for row in csv.DictReader(file)]
+    summary = [row | {"seconds_per_round": ""} for row in lines_of(out / "summary.csv")]
     return summary, (out / "queries.csv").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(tmp_path_factory):
     data = make_ranking(90, 6, 4, seed=2)
     path = tmp_path_factory.mktemp("way") / "data.csv"
     frame = pd.DataFrame(data.X, columns=list("abcd")).assign(label=data.y, qid=data.qid)
@@ -833,12 +752,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_command_and_function_go_on_alike_after_a_learner_fails(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_and_function_go_on_alike_after_a_learner_fails(file, tmp_path, monkeypatch):
     run_fold = runner.run_fold
 
-    def failing(learner: Learner, *args: Any) -> FoldResult:
+    def failing(learner, *args):
         if learner.label == "lightgbm:rank_xendcg":
             raise ValueError("not\nhere")
         return run_fold(learner, *args)
@@ -857,13 +774,12 @@ def test_command_and_function_go_on_alike_after_a_learner_fails(
         )
 
 
+@pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize(("first", "second"), [WAYS, WAYS[::-1]])
-def test_command_and_function_resume_each_other(
-    first: str, second: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_and_function_resume_each_other(first, second, file, tmp_path, monkeypatch):
     run_fold, trained = runner.run_fold, []
 
-    def counted(learner: Learner, fold: Fold, number: int, *args: Any) -> FoldResult:
+    def counted(learner, fold, number, *args):
         if len(trained) == 7:
             trained.append("interrupted")
             raise KeyboardInterrupt
@@ -892,7 +808,7 @@ def test_command_and_function_resume_each_other(
         ({"a": [1]}, {}, "data must be RankingData, .*, got dict"),
     ],
 )
-def test_what_the_function_refuses(data: Any, more: dict[str, Any], message: str) -> None:
+def test_what_the_function_refuses(data, more, message):
     with pytest.raises((TypeError, ValueError), match=f"^{message}"):
         boostrank.compare(data, **more)
 
@@ -907,7 +823,7 @@ def test_what_the_function_refuses(data: Any, more: dict[str, Any], message: str
     ],
     ids=str,
 )
-def test_xgboosts_other_ways_to_build_trees(more: dict[str, Any], fold: Fold) -> None:
+def test_xgboosts_other_ways_to_build_trees(more, fold):
     settings = Settings(rounds=3, params={"xgboost": more})
     model, _ = HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, settings)
     params = {**HOSTS["xgboost"].shared(settings), "objective": "rank:pairwise", **more}
@@ -925,15 +841,13 @@ def test_xgboosts_other_ways_to_build_trees(more: dict[str, Any], fold: Fold) ->
         np.testing.assert_array_equal(stopped.predict(fold.test.X), scores)
 
 
-def test_exact_trees_need_a_depth(fold: Fold) -> None:
+def test_exact_trees_need_a_depth(fold):
     exact = Settings(rounds=3, params={"xgboost": {"tree_method": "exact"}})
     with pytest.raises(ValueError, match=r'^tree_method="exact" limits .* give it "max_depth"'):
         HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, exact)
 
 
-def test_objectives_bound_to_rows_are_refused_before_training(
-    parts: list[RankingData], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_objectives_bound_to_rows_are_refused_before_training(parts, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "run_fold", None)
     data = parts[0]
     pairs = boostrank.Preferences("ranknet", [(0, 1)])
@@ -951,9 +865,7 @@ def test_objectives_bound_to_rows_are_refused_before_training(
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib.figure"])
-def test_what_the_report_needs_is_asked_for_before_training(
-    package: str, parts: list[RankingData], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_report_needs_is_asked_for_before_training(package, parts, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr(runner, "run_fold", None)
     with pytest.raises(ImportError, match=f"pip install {package.partition('.')[0]}"):

@@ -316,7 +316,6 @@ def test_gradient_that_is_not_finite_stops_all_workers(client, data, train):
     wait_for_workers(client)
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_a_query_that_is_cut_is_two_queries_to_a_host_and_refused(client, data, host):
     X, y, group = data
     objective = boostrank.SHFSDCG(perturb=None)

@@ -3,14 +3,13 @@
 import hashlib
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 from boostrank.objectives import REGISTRY, Preferences
 from cases import every_name, example
 from oracle import NAMES, ORACLES
+from programs import output_of
 
 GOLDEN = Path(__file__).parent / "golden" / "gradients.json"
 # Processors round differently: some fuse multiplications, and their vectors differ in length.
@@ -37,15 +36,8 @@ def digest(names):
 
 def digest_elsewhere(names, **environment):
     code = "import json, sys, test_determinism as t; print(json.dumps(t.digest(sys.argv[1:])))"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *names],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent), **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    own = {"PYTHONPATH": str(Path(__file__).parent), **environment}
+    return json.loads(output_of(code, *names, env={**os.environ, **own}))
 
 
 def test_processes_give_the_same_bits():

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import lightgbm as lgb
@@ -28,7 +29,6 @@ from training import (
     dataset,
     loop_lightgbm,
     loop_xgboost,
-    make_data,
     matrix,
     trees,
 )  # fmt: skip
@@ -37,9 +37,6 @@ import boostrank
 from boostrank import registry
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
-
-# LightGBM 4.6 warns of feature names that it made itself.
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "training.md"
 NAMES = ("shf-sdcg", "reg-shf-sdcg", "lambdarank")
@@ -62,11 +59,6 @@ def make_objective(name, rounds=ROUNDS):
     return registry.make_objective(name, {}, rounds)
 
 
-@pytest.fixture(scope="module")
-def data():
-    return make_data()
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("host", "title"), WAYS)
 def test_way_to_train(host, title, name, data, tmp_path):
@@ -87,16 +79,46 @@ def train_xgboost(objective, data, rounds=ROUNDS, **kwargs):
     return xgb.train(params, data, rounds, obj=objective, verbose_eval=False, **kwargs)
 
 
+def lgbm_ranker(objective, **params):
+    return LGBMRanker(objective=objective, n_estimators=ROUNDS, **LGBM_RANKER, **params)
+
+
+def xgb_ranker(objective, **params):
+    return XGBRanker(objective=objective, n_estimators=ROUNDS, **XGB_RANKER, **params)
+
+
 class Host(NamedTuple):
     train: Callable
     loop: Callable
     data: Callable
+    ranker: Callable
+    of_ranker: Callable  # the data that it trains on
+    booster: Callable
     model: str  # the argument for a model that training continues from
+    start: str  # the argument for scores that training starts from
 
 
 HOSTS = {
-    "LightGBM": Host(train_lightgbm, loop_lightgbm, dataset, "init_model"),
-    "XGBoost": Host(train_xgboost, loop_xgboost, matrix, "xgb_model"),
+    "LightGBM": Host(
+        train_lightgbm,
+        loop_lightgbm,
+        dataset,
+        lgbm_ranker,
+        dataset,
+        lambda ranker: ranker.booster_,
+        "init_model",
+        "init_score",
+    ),
+    "XGBoost": Host(
+        train_xgboost,
+        loop_xgboost,
+        matrix,
+        xgb_ranker,
+        partial(matrix, kind=xgb.QuantileDMatrix),
+        XGBRanker.get_booster,
+        "xgb_model",
+        "base_margin",
+    ),
 }
 
 
@@ -219,23 +241,23 @@ def _(make, d, tmp_path):
     yield booster, loop_lightgbm(make(), dataset(d), d.y, d.group)
 
 
-@way("LightGBM", "boostrank's ranker")
-def _(make, d, tmp_path):
-    expected = loop_lightgbm(make(), dataset(d), d.y, d.group)
+@way_on_both("boostrank's ranker")
+def _(host, make, d, tmp_path):
+    expected = host.loop(make(), host.of_ranker(d), d.y, d.group)
     # n_estimators counts, whatever number of rounds the object has. A name needs no number.
     for objective in (make(99), make().name):
-        ranker = LGBMRanker(objective=objective, n_estimators=ROUNDS, **LGBM_RANKER)
-        yield ranker.fit(d.X, d.y, qid=d.qid).booster_, expected
+        yield host.booster(host.ranker(objective).fit(d.X, d.y, qid=d.qid)), expected
 
 
-@way("LightGBM", "boostrank's ranker, continued")
-def _(make, d, tmp_path):
-    expected = loop_lightgbm(make(2 * ROUNDS), dataset(d), d.y, d.group, rounds=2 * ROUNDS)
-    first = train_lightgbm(make(2 * ROUNDS), dataset(d))
-    first.save_model(tmp_path / "first.txt")
-    for model in (first, tmp_path / "first.txt"):
-        ranker = LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER)
-        yield ranker.fit(d.X, d.y, group=d.group, init_model=model).booster_, expected
+@way_on_both("boostrank's ranker, continued")
+def _(host, make, d, tmp_path):
+    objective, shared, path = make(2 * ROUNDS), host.of_ranker(d), tmp_path / "first.json"
+    expected = host.loop(objective, host.of_ranker(d), d.y, d.group, rounds=2 * ROUNDS)
+    first = host.train(objective, shared)
+    first.save_model(path)
+    for model in (first, path):
+        ranker = host.ranker(make()).fit(d.X, d.y, group=d.group, **{host.model: model})
+        yield host.booster(ranker), expected
 
 
 def searches(ranker, d, train):
@@ -263,18 +285,18 @@ def searches(ranker, d, train):
     return best, objectives[best.objective.hessian]
 
 
-@way("LightGBM", "`GridSearchCV`, `cross_val_score`")
-def _(make, d, tmp_path):
+@way_on_both("`GridSearchCV`, `cross_val_score`")
+def _(host, make, d, tmp_path):
     def train(objective, rows):
         sizes = np.bincount(d.qid[rows])
-        sizes = sizes[sizes > 0]
-        part = lgb.Dataset(d.X[rows], d.y[rows], group=sizes)
-        return loop_lightgbm(objective, part, d.y[rows], sizes).predict
+        part = SimpleNamespace(X=d.X[rows], y=d.y[rows], group=sizes[sizes > 0])
+        booster = host.loop(objective, host.of_ranker(part), part.y, part.group)
+        if isinstance(booster, xgb.Booster):
+            return lambda X: booster.predict(xgb.DMatrix(X))
+        return booster.predict
 
-    best, objective = searches(
-        LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER), d, train
-    )
-    yield best.booster_, loop_lightgbm(objective, dataset(d), d.y, d.group)
+    best, objective = searches(host.ranker(make()), d, train)
+    yield host.booster(best), host.loop(objective, host.of_ranker(d), d.y, d.group)
 
 
 def doc_weight(d):
@@ -285,31 +307,34 @@ def query_weight(d):
     return np.random.default_rng(2).uniform(0.5, 2.0, len(d.group)).astype(np.float32)
 
 
-@way("LightGBM", "weights of documents")
-def _(make, d, tmp_path):
+@way_on_both("weights of documents")
+def _(host, make, d, tmp_path):
     weight = doc_weight(d)
-    expected = loop_lightgbm(make(), dataset(d), d.y, d.group, weight=weight)
-    yield train_lightgbm(make(), dataset(d, weight=weight)), expected
-    ranker = LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER)
-    yield ranker.fit(d.X, d.y, group=d.group, sample_weight=weight).booster_, expected
+    expected = host.loop(make(), host.of_ranker(d), d.y, d.group, weight=weight)
+    if host.data is dataset:  # a DMatrix holds weights of queries
+        yield host.train(make(), dataset(d, weight=weight)), expected
+    ranker = host.ranker(make()).fit(d.X, d.y, group=d.group, sample_weight=weight)
+    yield host.booster(ranker), expected
 
 
-@way("LightGBM", "weights of queries")
-def _(make, d, tmp_path):
+@way_on_both("weights of queries")
+def _(host, make, d, tmp_path):
     weight = query_weight(d)
     spread = np.repeat(weight, d.group)
-    expected = loop_lightgbm(make(), dataset(d), d.y, d.group, weight=spread)
-    ranker = LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER)
-    yield ranker.fit(d.X, d.y, group=d.group, sample_weight=weight).booster_, expected
+    if host.data is matrix:  # whose histograms depend on them; a Dataset has weights of documents
+        shared = host.of_ranker(d, weight=weight)
+        yield host.train(make(), shared), host.loop(make(), shared, d.y, d.group, weight=spread)
+    expected = host.loop(make(), host.of_ranker(d), d.y, d.group, weight=spread)
+    ranker = host.ranker(make()).fit(d.X, d.y, group=d.group, sample_weight=weight)
+    yield host.booster(ranker), expected
 
 
-@way("LightGBM", "`init_score`, `base_margin`")
-def _(make, d, tmp_path):
-    start = np.random.default_rng(3).normal(size=len(d.y))
-    expected = loop_lightgbm(make(), dataset(d, init_score=start), d.y, d.group)
-    yield train_lightgbm(make(), dataset(d, init_score=start)), expected
-    ranker = LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER)
-    yield ranker.fit(d.X, d.y, group=d.group, init_score=start).booster_, expected
+@way_on_both("`init_score`, `base_margin`")
+def _(host, make, d, tmp_path):
+    start = {host.start: np.random.default_rng(3).normal(size=len(d.y)).astype(np.float32)}
+    expected = host.loop(make(), host.of_ranker(d, **start), d.y, d.group)
+    yield host.train(make(), host.of_ranker(d, **start)), expected
+    yield host.booster(host.ranker(make()).fit(d.X, d.y, group=d.group, **start)), expected
 
 
 LIGHTGBM_FEATURES = {
@@ -339,9 +364,8 @@ def _(make, d, tmp_path):
     assert "==" in str(trees(expected))
     data = dataset(d, categorical_feature=[4])
     yield train_lightgbm(make(), data, params=params), expected
-    ranker = LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER, **params)
-    ranker.fit(d.X, d.y, group=d.group, categorical_feature=[4])
-    yield ranker.booster_, expected
+    ranker = lgbm_ranker(make(), **params)
+    yield ranker.fit(d.X, d.y, group=d.group, categorical_feature=[4]).booster_, expected
 
 
 @way("LightGBM", "data from a file with `.query`")
@@ -409,76 +433,6 @@ def _(make, d, tmp_path):
     )
 
 
-@way("XGBoost", "boostrank's ranker")
-def _(make, d, tmp_path):
-    expected = loop_xgboost(make(), matrix(d, xgb.QuantileDMatrix), d.y, d.group)
-    for objective in (make(99), make().name):
-        ranker = XGBRanker(objective=objective, n_estimators=ROUNDS, **XGB_RANKER)
-        yield ranker.fit(d.X, d.y, qid=d.qid).get_booster(), expected
-
-
-@way("XGBoost", "boostrank's ranker, continued")
-def _(make, d, tmp_path):
-    shared = matrix(d, xgb.QuantileDMatrix)
-    expected = loop_xgboost(make(2 * ROUNDS), shared, d.y, d.group, rounds=2 * ROUNDS)
-    first = train_xgboost(make(2 * ROUNDS), shared)
-    first.save_model(tmp_path / "first.ubj")
-    for model in (first, tmp_path / "first.ubj"):
-        ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER)
-        yield ranker.fit(d.X, d.y, group=d.group, xgb_model=model).get_booster(), expected
-
-
-@way("XGBoost", "`GridSearchCV`, `cross_val_score`")
-def _(make, d, tmp_path):
-    def train(objective, rows):
-        sizes = np.bincount(d.qid[rows])
-        sizes = sizes[sizes > 0]
-        part = xgb.QuantileDMatrix(d.X[rows], d.y[rows], group=sizes)
-        booster = loop_xgboost(objective, part, d.y[rows], sizes)
-        return lambda X: booster.predict(xgb.DMatrix(X))
-
-    best, objective = searches(
-        XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER), d, train
-    )
-    shared = matrix(d, xgb.QuantileDMatrix)
-    yield best.get_booster(), loop_xgboost(objective, shared, d.y, d.group)
-
-
-@way("XGBoost", "weights of documents")
-def _(make, d, tmp_path):
-    weight = doc_weight(d)
-    shared = matrix(d, xgb.QuantileDMatrix)
-    expected = loop_xgboost(make(), shared, d.y, d.group, weight=weight)
-    ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER)
-    yield ranker.fit(d.X, d.y, group=d.group, sample_weight=weight).get_booster(), expected
-
-
-@way("XGBoost", "weights of queries")
-def _(make, d, tmp_path):
-    weight = query_weight(d)
-    spread = np.repeat(weight, d.group)
-    shared = matrix(d, xgb.QuantileDMatrix, weight=weight)
-    expected = loop_xgboost(make(), shared, d.y, d.group, weight=spread)
-    yield train_xgboost(make(), shared), expected
-    # The ranker's histograms do not have XGBoost's wrong weights.
-    shared = matrix(d, xgb.QuantileDMatrix)
-    expected = loop_xgboost(make(), shared, d.y, d.group, weight=spread)
-    ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER)
-    yield ranker.fit(d.X, d.y, group=d.group, sample_weight=weight).get_booster(), expected
-
-
-@way("XGBoost", "`init_score`, `base_margin`")
-def _(make, d, tmp_path):
-    shared = matrix(
-        d, xgb.QuantileDMatrix, base_margin=np.random.default_rng(3).normal(size=len(d.y))
-    )
-    expected = loop_xgboost(make(), shared, d.y, d.group)
-    yield train_xgboost(make(), shared), expected
-    ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER)
-    ranker.fit(d.X, d.y, group=d.group, base_margin=shared.get_base_margin())
-    yield ranker.get_booster(), expected
-
-
 XGBOOST_FEATURES = {
     "bagging of rows": {"subsample": 0.5},
     "monotone constraints": {"monotone_constraints": "(1,0,0,0,0)"},
@@ -492,7 +446,7 @@ for _title, _params in XGBOOST_FEATURES.items():
         expected = loop_xgboost(make(), matrix(d), d.y, d.group, params=params)
         assert trees(expected) != trees(loop_xgboost(make(), matrix(d), d.y, d.group))
         yield train_xgboost(make(), matrix(d), params=params), expected
-        ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER, **params)
+        ranker = xgb_ranker(make(), **params)
         if "tree_method" in params:  # otherwise it builds a QuantileDMatrix
             yield ranker.fit(d.X, d.y, group=d.group).get_booster(), expected
             approx = {"tree_method": "approx"}
@@ -510,7 +464,7 @@ def _(make, d, tmp_path):
     plain = loop_xgboost(make(), matrix(d, xgb.QuantileDMatrix), d.y, d.group)
     assert trees(expected) != trees(plain)
     yield train_xgboost(make(), shared), expected
-    ranker = XGBRanker(objective=make(), n_estimators=ROUNDS, **XGB_RANKER, **kwargs)
+    ranker = xgb_ranker(make(), **kwargs)
     yield ranker.fit(d.X, d.y, group=d.group).get_booster(), expected
 
 

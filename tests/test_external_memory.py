@@ -37,11 +37,6 @@ class Weighted(Batches):
         return super().next(with_weights)
 
 
-@pytest.fixture(scope="module")
-def data():
-    return make_data()
-
-
 def train(matrix, objective, rounds=ROUNDS, model=None, **params):
     return xgb.train({**PARAMS, **params}, matrix, rounds, obj=objective, xgb_model=model)
 

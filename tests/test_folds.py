@@ -1,14 +1,12 @@
 """Folds of whole queries: those that users pass, and those that go forward in time."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 
 import boostrank
 from boostrank.datasets import RankingData, letor_folds, make_ranking
-from boostrank.lab.folds import Folds, given_folds, query_positions, rotation
+from boostrank.lab.folds import given_folds, query_positions, rotation
 
 SIZES = np.array([3, 1, 4, 2, 5, 2, 1, 3, 2, 4, 1, 2])
 DATA = RankingData(
@@ -16,15 +14,13 @@ DATA = RankingData(
 )
 
 
-def _rows(positions: Any) -> np.ndarray:
+def _rows(positions):
     return np.flatnonzero(np.isin(DATA.qid, positions))
 
 
 @pytest.mark.parametrize("gap", [0, 1])
 @pytest.mark.parametrize("n_folds", [2, 3, 4])
-def test_forward_folds_are_those_of_a_time_series_split_over_queries(
-    n_folds: int, gap: int
-) -> None:
+def test_forward_folds_are_those_of_a_time_series_split_over_queries(n_folds, gap):
     made = boostrank.group_folds(SIZES, n_folds, forward=True, gap=gap)
     split = TimeSeriesSplit(n_folds, gap=gap).split(np.zeros((12, 1)))
     for fold, expected in zip(made, split, strict=True):
@@ -33,7 +29,7 @@ def test_forward_folds_are_those_of_a_time_series_split_over_queries(
 
 
 @pytest.mark.parametrize("gap", [0, 1])
-def test_a_forward_fold_with_validation_keeps_every_gap(gap: int) -> None:
+def test_a_forward_fold_with_validation_keeps_every_gap(gap):
     folds = boostrank.group_folds(SIZES, 3, forward=True, gap=gap, validation=True)
     tested = np.concatenate([fold[-1] for fold in folds])
     np.testing.assert_array_equal(tested, _rows(range(6, 12)))
@@ -56,14 +52,12 @@ def test_a_forward_fold_with_validation_keeps_every_gap(gap: int) -> None:
     ],
     ids=str,
 )
-def test_forward_folds_that_cannot_be(
-    changes: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_forward_folds_that_cannot_be(changes, error, message):
     with pytest.raises(error, match=message):
         boostrank.group_folds(SIZES, 5, **changes)
 
 
-def test_positions_of_queries_rows_and_splitters_are_the_same_folds() -> None:
+def test_positions_of_queries_rows_and_splitters_are_the_same_folds():
     queries = [([0, 1, 5], [7, 8]), ([2, 3], [9, 10, 11])]
     rows = [tuple(_rows(part) for part in fold) for fold in queries]
     for folds in (queries, rows, iter(queries)):
@@ -100,12 +94,12 @@ def test_positions_of_queries_rows_and_splitters_are_the_same_folds() -> None:
     ],
     ids=range(12),
 )
-def test_folds_that_are_refused(folds: Any, error: type[Exception], message: str) -> None:
+def test_folds_that_are_refused(folds, error, message):
     with pytest.raises(error, match=message):
         query_positions(DATA, folds)
 
 
-def test_a_query_is_tested_once_and_the_rounds_are_chosen_on_training_queries() -> None:
+def test_a_query_is_tested_once_and_the_rounds_are_chosen_on_training_queries():
     with pytest.raises(ValueError, match="query 3 is tested 2 times"):
         given_folds(DATA, [([0, 1], [2, 3]), ([4, 5], [3])])
     with pytest.raises(ValueError, match="fold 1 has too few training queries, 1: a fifth"):
@@ -123,13 +117,13 @@ def test_a_query_is_tested_once_and_the_rounds_are_chosen_on_training_queries() 
     assert [part.tolist() for part in own] == [[0, 1], [3], [5]]
 
 
-def _same(made: Folds, number: int, expected: Any) -> None:
+def _same(made, number, expected):
     for part, own in zip(made.fold(number), expected, strict=True):
         np.testing.assert_array_equal(part.X, own.X)
         np.testing.assert_array_equal(part.qid, own.qid)
 
 
-def test_rotations_are_letors_and_forward() -> None:
+def test_rotations_are_letors_and_forward():
     parts = make_ranking(12, 3, n_features=2, seed=0).split(4, seed=0)
     for number, fold in enumerate(letor_folds(parts), start=1):
         _same(rotation(parts), number, fold)
@@ -146,7 +140,7 @@ def test_rotations_are_letors_and_forward() -> None:
         rotation(parts[:2])
 
 
-def test_queries_out_of_order_are_said_if_folds_go_forward() -> None:
+def test_queries_out_of_order_are_said_if_folds_go_forward():
     backwards = DATA.select(range(11, -1, -1))
     with pytest.warns(UserWarning, match="in which 10 comes after 11; sort the data by time"):
         given_folds(backwards, TimeSeriesSplit(2))

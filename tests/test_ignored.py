@@ -2,10 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import dask.array as da
 import lightgbm as lgb
@@ -13,14 +10,13 @@ import numpy as np
 import pytest
 import xgboost as xgb
 import xgboost.dask as dxgb
+from commands import run, svmlight, write
 from distributed import Client
-from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.hosts import ignored
 from boostrank.hosts.undocumented import lightgbms_parameters
-from boostrank.lab.cli.app import app
 from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
 from boostrank.lightgbm import LGBMRanker
@@ -29,92 +25,94 @@ from boostrank.xgboost import XGBRanker
 DATA = make_ranking(12, 8, 3, seed=0)
 OURS = boostrank.RankNet()  # which uses no gains
 QUIET = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 2}
+XGBOOSTS_OWN = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1}
 
 
-def _dataset() -> lgb.Dataset:
-    return lgb.Dataset(DATA.X, DATA.y, group=DATA.group, params=QUIET)
+def _dataset(y=DATA.y, group=DATA.group):
+    return lgb.Dataset(DATA.X, y, group=group, params=QUIET)
 
 
-def _lightgbm_train(params: dict[str, Any]) -> None:
-    lgb.train({**QUIET, "objective": OURS, **params}, _dataset(), 2)
+def _matrix(y=DATA.y, group=DATA.group):
+    return xgb.DMatrix(DATA.X, y, group=group, nthread=1)
 
 
-def _lightgbm_cv(params: dict[str, Any]) -> None:
+# Each way to train takes the host's parameters, and perhaps another objective, labels and queries.
+
+
+def _lightgbm_train(params, objective=OURS, *rows):
+    lgb.train({**QUIET, "objective": objective, **params}, _dataset(*rows), 2)
+
+
+def _lightgbm_cv(params):
     folds = boostrank.group_folds(DATA.group, 2)
     own = {**QUIET, "objective": OURS, "metric": "None", **params}
     lgb.cv(own, _dataset(), 2, folds=folds, feval=boostrank.metric("map"))
 
 
-def _lightgbm_booster(params: dict[str, Any]) -> None:
+def _lightgbm_booster(params):
     booster = lgb.Booster({**QUIET, "objective": "none", **params}, _dataset())
     booster.update(fobj=OURS)
     booster.update(fobj=OURS)
 
 
-def _lightgbm_ranker(params: dict[str, Any]) -> None:
-    ranker = lgb.LGBMRanker(objective=OURS, n_estimators=2, n_jobs=1, verbosity=-1, **params)
-    ranker.fit(DATA.X, DATA.y, group=DATA.group)
+def _lightgbm_ranker(params, objective=OURS, y=DATA.y, group=DATA.group, kind=lgb.LGBMRanker):
+    ranker = kind(objective=objective, n_estimators=2, n_jobs=1, verbosity=-1, **params)
+    ranker.fit(DATA.X, y, group=group)
 
 
-def _our_lightgbm_ranker(params: dict[str, Any]) -> None:
-    ranker = LGBMRanker(objective=OURS, n_estimators=2, n_jobs=1, verbosity=-1, **params)
-    ranker.fit(DATA.X, DATA.y, group=DATA.group)
+def _our_lightgbm_ranker(params, *objective_and_rows):
+    _lightgbm_ranker(params, *objective_and_rows, kind=LGBMRanker)
 
 
-def _matrix() -> xgb.DMatrix:
-    return xgb.DMatrix(DATA.X, DATA.y, group=DATA.group, nthread=1)
+def _xgboost_train(params, objective=OURS, *rows):
+    xgb.train({**XGBOOSTS_OWN, **params}, _matrix(*rows), 2, obj=objective)
 
 
-def _xgboost_train(params: dict[str, Any]) -> None:
-    own = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1, **params}
-    xgb.train(own, _matrix(), 2, obj=OURS)
-
-
-def _xgboost_train_without_objective(params: dict[str, Any]) -> None:
+def _xgboost_train_without_objective(params):
     """Here XGBoost itself warns."""
     xgb.train({"base_score": 0, "nthread": 1, **params}, _matrix(), 2, obj=OURS)
 
 
-def _xgboost_cv(params: dict[str, Any]) -> None:
-    own = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1, **params}
-    xgb.cv(own, _matrix(), 2, nfold=2, obj=OURS)
+def _function_around(params, objective, *rows):
+    _xgboost_train(params, lambda *args: objective(*args), *rows)
 
 
-def _our_xgboost_ranker(params: dict[str, Any]) -> None:
-    XGBRanker(objective=OURS, n_estimators=2, n_jobs=1, **params).fit(
-        DATA.X, DATA.y, group=DATA.group
-    )
+def _xgboost_cv(params):
+    xgb.cv({**XGBOOSTS_OWN, **params}, _matrix(), 2, nfold=2, obj=OURS)
 
 
-def _our_xgboost_ranker_with_weights(params: dict[str, Any]) -> None:
-    XGBRanker(objective=OURS, n_estimators=2, n_jobs=1, **params).fit(
-        DATA.X, DATA.y, group=DATA.group, sample_weight=np.ones(len(DATA.y))
-    )
+def _our_xgboost_ranker(params, objective=OURS, y=DATA.y, group=DATA.group, **weight):
+    ranker = XGBRanker(objective=objective, n_estimators=2, n_jobs=1, **params)
+    ranker.fit(DATA.X, y, group=group, **weight)
+
+
+def _our_xgboost_ranker_with_weights(params):
+    _our_xgboost_ranker(params, sample_weight=np.ones(len(DATA.y)))
 
 
 @cache
-def _client() -> Client:
+def _client():
     """One worker in this process, whose warnings can be caught."""
     return Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _closed() -> Iterator[None]:
+def _closed():
     yield
     if _client.cache_info().currsize:
         _client().close()
 
 
-def _dask_lightgbm(params: dict[str, Any]) -> None:
+def _dask_lightgbm(params):
     own = {"n_estimators": 2, "min_child_samples": 2, "metric": "None", "verbosity": -1}
     ranker = lgb.DaskLGBMRanker(client=_client(), objective=OURS, **{**own, **params})
     X, y = da.from_array(DATA.X, chunks=(len(DATA.y), 3)), da.from_array(DATA.y, chunks=-1)
     ranker.fit(X, y, group=da.from_array(DATA.group, chunks=-1))
 
 
-def _dask_xgboost(params: dict[str, Any]) -> None:
+def _dask_xgboost(params):
     X, y, qid = (da.from_array(each, chunks=-1) for each in (DATA.X, DATA.y, DATA.qid))
-    own = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1, **params}
+    own = {**XGBOOSTS_OWN, **params}
     dxgb.train(_client(), own, dxgb.DaskDMatrix(_client(), X, y, qid=qid), 2, obj=OURS)
 
 
@@ -156,9 +154,7 @@ MATRIX = [
 ]
 
 
-def _warnings(
-    train: Callable[[], object], *, repeated: bool = False
-) -> list[warnings.WarningMessage]:
+def _warnings(train, *, repeated=False):
     with warnings.catch_warnings(record=True) as caught:
         # The user's default: a line warns once.
         warnings.simplefilter("always" if repeated else "default")
@@ -169,7 +165,7 @@ def _warnings(
 @pytest.mark.parametrize(
     ("train", "name", "value"), MATRIX, ids=lambda value: getattr(value, "__name__", None)
 )
-def test_an_ignored_parameter_is_named_once(train: Any, name: str, value: Any) -> None:
+def test_an_ignored_parameter_is_named_once(train, name, value):
     caught = _warnings(lambda: train({name: value}))
     said = [each for each in caught if name in str(each.message)]
     if name == "eval_at" and train in (_lightgbm_ranker, _our_lightgbm_ranker):  # it is honoured
@@ -183,23 +179,14 @@ def test_an_ignored_parameter_is_named_once(train: Any, name: str, value: Any) -
 
 
 @pytest.mark.parametrize("train", [*LIGHTGBMS, *XGBOOSTS], ids=lambda each: each.__name__)
-def test_nothing_is_said_where_nothing_is_ignored(train: Any) -> None:
+def test_nothing_is_said_where_nothing_is_ignored(train):
     assert _warnings(lambda: train({})) == []
 
 
-def _said_by_the_command_line(command: list[str], params: object, folder: Path) -> list[str]:
-    data, given = folder / "data.txt", folder / "host.json"
-    data.write_text(
-        "".join(
-            f"{y:g} qid:{q} " + " ".join(f"{i}:{x!r}" for i, x in enumerate(row.tolist(), 1)) + "\n"
-            for row, y, q in zip(DATA.X, DATA.y, DATA.qid, strict=True)
-        ),
-        encoding="utf-8",
-    )
-    given.write_text(json.dumps(params), encoding="utf-8")
-    more = ["--rounds", "2", "--params", given]
-    result = CliRunner().invoke(app, [*map(str, (*command, data, *more))])
-    assert result.exit_code == 0, result.output
+def _said_by_the_command_line(command, params, folder):
+    data = write(folder / "data.txt", svmlight(DATA))
+    given = write(folder / "host.json", json.dumps(params))
+    result = run(*command, data, "--rounds", 2, "--params", given)
     return [line for line in result.stderr.splitlines() if "ignored" in line]
 
 
@@ -210,7 +197,7 @@ def _said_by_the_command_line(command: list[str], params: object, folder: Path) 
         *(("xgboost", *each) for each in XGBOOST.items()),
     ],
 )
-def test_the_command_line_names_it(host: str, name: str, value: Any, tmp_path: Path) -> None:
+def test_the_command_line_names_it(host, name, value, tmp_path):
     train = ["train", "-o", "ranknet", "--host", host, "--model", tmp_path / "model.json"]
     (line,) = _said_by_the_command_line(train, {name: value}, tmp_path)
     assert line.startswith(f"boostrank: ignored by boostrank's ranknet: {name}")
@@ -218,21 +205,21 @@ def test_the_command_line_names_it(host: str, name: str, value: Any, tmp_path: P
 
 @pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize("command", ["compare", "tune"])
-def test_comparisons_and_searches_name_it(command: str, tmp_path: Path) -> None:
+def test_comparisons_and_searches_name_it(command, tmp_path):
     more = ["--trials", "1", "--repeats", "1"] if command == "tune" else ["--hosts", "lightgbm"]
-    run = [command, "-o", "ranknet", *more, "--folds", "2", "--out"]
+    words = [command, "-o", "ranknet", *more, "--folds", "2", "--out"]
     said = _said_by_the_command_line(
-        [*run, tmp_path / "a"], {"lightgbm": {"sigmoid": 2.0}}, tmp_path
+        [*words, tmp_path / "a"], {"lightgbm": {"sigmoid": 2.0}}, tmp_path
     )
     assert [line for line in said if "ranknet" in line] == [
         "boostrank: ignored by boostrank's ranknet: sigmoid (LambdaRank(sigma=...) here); only "
         "LightGBM's own ranking objectives and metrics read it"
     ]
     other = {"lightgbm": {"max_bin": 9}}
-    assert _said_by_the_command_line([*run, tmp_path / "b"], other, tmp_path) == []
+    assert _said_by_the_command_line([*words, tmp_path / "b"], other, tmp_path) == []
 
 
-def test_cut_offs_are_honoured() -> None:
+def test_cut_offs_are_honoured():
     evals = {"eval_set": [(DATA.X, DATA.y)], "eval_group": [DATA.group]}
     plain = {"n_estimators": 3, "n_jobs": 1, "verbosity": -1, "objective": OURS}
     ranker = LGBMRanker(**plain).fit(DATA.X, DATA.y, group=DATA.group, eval_at=[1, 5], **evals)
@@ -249,7 +236,7 @@ def test_cut_offs_are_honoured() -> None:
     assert [list(each) for each in ranker.evals_result_.values()] == [["map@1"]]
     # LightGBM's own NDCG has that cut-off too.
     params = {**QUIET, "objective": OURS, "metric": "ndcg", "eval_at": [2]}
-    history: dict[str, Any] = {}
+    history = {}
     callbacks = [lgb.record_evaluation(history)]
     assert not _warnings(
         lambda: lgb.train(params, _dataset(), 2, valid_sets=[_dataset()], callbacks=callbacks)
@@ -262,28 +249,10 @@ EQUAL = np.ones(len(DATA.y))
 WITHIN = np.repeat(np.arange(len(DATA.group)) % 2, DATA.group)  # equal in each query
 
 
-def _trainings(objective: Any, y: Any, group: Any) -> dict[str, Callable[[], Any]]:
-    few = {"n_estimators": 2, "n_jobs": 1}
-    linear = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1}
-    return {
-        "lightgbm.train": lambda: lgb.train(
-            {**QUIET, "objective": objective}, lgb.Dataset(DATA.X, y, group=group), 2
-        ),
-        "xgboost.train": lambda: xgb.train(
-            linear, xgb.DMatrix(DATA.X, y, group=group, nthread=1), 2, obj=objective
-        ),
-        "function": lambda: xgb.train(
-            linear, xgb.DMatrix(DATA.X, y, group=group, nthread=1), 2, obj=lambda *a: objective(*a)
-        ),
-        "LGBMRanker": lambda: LGBMRanker(objective=objective, verbosity=-1, **few).fit(
-            DATA.X, y, group=group
-        ),
-        "XGBRanker": lambda: XGBRanker(objective=objective, **few).fit(DATA.X, y, group=group),
-    }
-
-
 @pytest.mark.parametrize(
-    "way", ["lightgbm.train", "xgboost.train", "function", "LGBMRanker", "XGBRanker"]
+    "way",
+    [_lightgbm_train, _xgboost_train, _function_around, _our_lightgbm_ranker, _our_xgboost_ranker],
+    ids=lambda way: way.__name__,
 )
 @pytest.mark.parametrize(
     ("objective", "y", "group", "warned"),
@@ -305,10 +274,8 @@ def _trainings(objective: Any, y: Any, group: Any) -> dict[str, Callable[[], Any
     ],
     ids=range(14),
 )  # fmt: skip
-def test_a_training_without_two_labels_to_order_warns_once(
-    way: str, objective: Any, y: Any, group: Any, warned: bool
-) -> None:
-    caught = _warnings(_trainings(objective, y, group)[way], repeated=True)
+def test_a_training_without_two_labels_to_order_warns_once(way, objective, y, group, warned):
+    caught = _warnings(lambda: way({}, objective, y, group), repeated=True)
     texts = [str(each.message) for each in caught]
     said = [text for text in texts if "no query" in text]
     assert len(said) == warned
@@ -318,19 +285,15 @@ def test_a_training_without_two_labels_to_order_warns_once(
         )
 
 
-def test_a_function_around_an_objective_warns_once_of_parameters_and_grades() -> None:
-    objective = boostrank.LambdaRank()
-    params = {"objective": "rank:pairwise", "nthread": 1, "lambdarank_unbiased": True}
-    data = xgb.DMatrix(DATA.X, DATA.y * 10, group=DATA.group, nthread=1)
-    caught = _warnings(
-        lambda: xgb.train(params, data, 3, obj=lambda *args: objective(*args)), repeated=True
-    )
+def test_a_function_around_an_objective_warns_once_of_parameters_and_grades():
+    given = {"lambdarank_unbiased": True}, boostrank.LambdaRank(), DATA.y * 10
+    caught = _warnings(lambda: _function_around(*given), repeated=True)
     ours = [str(each.message) for each in caught if "lambdarank" in str(each.message)]
     assert len([text for text in ours if "ignored by boostrank" in text]) == 1
     assert len([text for text in ours if "labels above 30" in text]) == 1
 
 
-def test_all_parameters_of_xgboosts_own_objectives_are_known() -> None:
+def test_all_parameters_of_xgboosts_own_objectives_are_known():
     """XGBoost names them, with their defaults, in the configuration of a Booster."""
     booster = xgb.train({"objective": "rank:ndcg", "nthread": 1}, _matrix(), 1)
     own = json.loads(booster.save_config())["learner"]["objective"]["lambdarank_param"]
@@ -352,7 +315,7 @@ def test_all_parameters_of_xgboosts_own_objectives_are_known() -> None:
         ("regression", 0.5, None),
     ],
 )
-def test_labels_that_are_not_grades(host: Any, objective: str, factor: float, message: Any) -> None:
+def test_labels_that_are_not_grades(host, objective, factor, message):
     data = RankingData(DATA.X, DATA.y / DATA.y.max() * 4 * factor, DATA.qid)
     ranker = host(objective=objective, n_estimators=3, n_jobs=1)
     caught = _warnings(lambda: ranker.fit(data.X, data.y, group=data.group, sample_weight=None))
@@ -364,12 +327,12 @@ def test_labels_that_are_not_grades(host: Any, objective: str, factor: float, me
     [(host, name, other) for host in HOSTS for name, others in HOSTS[host].other_names.items()
      for other in others],
 )  # fmt: skip
-def test_the_workbench_takes_parameters_by_any_name(host: str, usual: str, other: str) -> None:
+def test_the_workbench_takes_parameters_by_any_name(host, usual, other):
     """Its own settings have the usual names, to which the hosts would give precedence."""
     data = make_ranking(20, 10, n_features=3, seed=0)
     value = {"learning_rate": 0.5, "metric": "ndcg"}.get(usual, 3)
 
-    def train(params: dict[str, Any]) -> Any:
+    def train(params):
         settings = Settings(rounds=2, min_docs=5, params={host: params})
         return HOSTS[host].train(boostrank.RankNet(), data, settings)[0]
 
@@ -383,7 +346,6 @@ def test_the_workbench_takes_parameters_by_any_name(host: str, usual: str, other
         train({other: value, usual: value})
 
 
-@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize(
     ("name", "cure"),
     [
@@ -397,13 +359,13 @@ def test_the_workbench_takes_parameters_by_any_name(host: str, usual: str, other
         ("early_stopping_rounds", "--patience of 'train'"),
     ],
 )
-def test_parameters_that_the_workbench_sets_itself(host: str, name: str, cure: str) -> None:
+def test_parameters_that_the_workbench_sets_itself(host, name, cure):
     data = make_ranking(4, 5, n_features=2, seed=0)
     with pytest.raises(ValueError, match=f"{name} is no parameter of {host} here.*{cure} instead"):
         HOSTS[host].train(boostrank.RankNet(), data, Settings(params={host: {name: 3}}))
 
 
-def test_unknown_parameters_of_lightgbm() -> None:
+def test_unknown_parameters_of_lightgbm():
     """The workbench keeps LightGBM quiet, so that it does not say itself what it does not know."""
     data = make_ranking(20, 10, n_features=3, seed=0)
     settings = Settings(params={"lightgbm": {"lerning_rate": 0.5}})

@@ -13,11 +13,7 @@ from training import make_data, trees
 
 import boostrank
 
-# LightGBM 4.6 warns of feature names that it made itself.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning"),
-    pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 
 
 def frame(values):
@@ -216,13 +212,11 @@ def check(host, want, X, y, qid):
     assert ranker.evals_result_ == want.history
 
 
-@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("kind", FEATURES)
 def test_features(host, wanted, kind):
     check(host, wanted[host], FEATURES[kind], np.asarray, np.asarray)
 
 
-@pytest.mark.parametrize("host", HOSTS)
 def test_inputs_are_left_as_they_are(host, data):
     """What is converted is a copy."""
     array, sparse = data.X.astype(">f8"), with_duplicates(data.X)
@@ -237,7 +231,6 @@ def test_inputs_are_left_as_they_are(host, data):
     assert [(list(each.columns), list(each.dtypes)) for each in frames] == described
 
 
-@pytest.mark.parametrize("host", HOSTS)
 def test_whole_numbers(host, data):
     want = Want(host, data, np.abs(np.ceil(data.X * 4.0)) + 1.0)
     for X in WHOLE.values():
@@ -253,7 +246,6 @@ def test_large_whole_numbers(data):
         check("lightgbm", want, lambda X, kind=kind: X.astype(kind), np.asarray, np.asarray)
 
 
-@pytest.mark.parametrize("host", HOSTS)
 def test_booleans(host, data):
     """Of frames alone: a sparse matrix leaves False out."""
     X = (data.X > 0.5).astype(float)
@@ -270,13 +262,11 @@ def test_booleans(host, data):
         check(host, want, kind, np.asarray, np.asarray)
 
 
-@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_labels(host, wanted, kind):
     check(host, wanted[host], np.asarray, COLUMNS[kind], np.asarray)
 
 
-@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_ids(host, data, wanted, kind):
     check(host, wanted[host], np.asarray, np.asarray, COLUMNS[kind])
@@ -288,7 +278,6 @@ def test_ids(host, data, wanted, kind):
     )
 
 
-@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_weights_and_start_scores_and_groups(host, data, kind):
     numbers = np.linspace(0.5, 2.0, len(data.y))
@@ -315,7 +304,6 @@ def test_weights_and_start_scores_and_groups(host, data, kind):
         )
 
 
-@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_positions(host, data, kind):
     places = np.concatenate([np.arange(1, n + 1) for n in data.group])
@@ -327,7 +315,6 @@ def test_positions(host, data, kind):
     assert trees(booster(fit(COLUMNS[kind](places)))) == trees(booster(fit(places)))
 
 
-@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("kind", ["pandas", "pandas, nullable", "pandas, Arrow", "polars", "arrow"])
 def test_missing_values_stay_missing(host, data, kind):
     X = data.X.copy()
@@ -337,7 +324,6 @@ def test_missing_values_stay_missing(host, data, kind):
     assert trees(booster(ranker)) == trees(booster(expected))
 
 
-@pytest.mark.parametrize("host", HOSTS)
 def test_a_column_of_any_name(host, data):
     """Names that are methods or attributes of other containers."""
     names = ["format", "schema", "column_names", "columns", "take"]
@@ -346,7 +332,6 @@ def test_a_column_of_any_name(host, data):
     np.testing.assert_array_equal(ranker.predict(data.X), expected.predict(data.X))
 
 
-@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("kind", ["pandas, nullable", "pandas, Arrow", "arrow", "polars"])
 def test_a_missing_label_is_refused(host, data, kind):
     y = data.y.astype(object)

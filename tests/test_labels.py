@@ -1,8 +1,5 @@
 """Labels of every kind through everything that takes labels: what fits, and what is left out."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +17,7 @@ from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import METRICS, ORDER_METRICS, Settings
 
 DATA = make_ranking(30, 8, n_features=4, seed=1)
-KINDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+KINDS = {
     "grades": lambda y: y,
     "binary": lambda y: (y > 0) * 1.0,
     "shares": lambda y: y / 4.0,
@@ -35,15 +32,15 @@ KINDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 QUICK = Settings(rounds=2, min_docs=2)
 
 
-def _data(kind: str) -> RankingData:
+def _data(kind):
     return RankingData(DATA.X, KINDS[kind](DATA.y), DATA.qid)
 
 
 @pytest.mark.parametrize("gain", [None, "linear"])
 @pytest.mark.parametrize("host", TRAINERS)
 def test_a_built_in_is_refused_exactly_where_its_host_refuses_or_cuts_off_the_labels(
-    host: str, gain: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    host, gain, monkeypatch
+):
     settings = Settings(rounds=2, min_docs=2, gain=gain)
     # LightGBM's rank_xendcg takes 1.5 for 1, and its lambdarank too, without a word.
     cut = {("lightgbm", name) for name in TRAINERS["lightgbm"].builtins}
@@ -70,7 +67,7 @@ def test_a_built_in_is_refused_exactly_where_its_host_refuses_or_cuts_off_the_la
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("ignore:labels above 30 count as gains:UserWarning")
-def test_compare_trains_all_that_these_labels_fit(kind: str) -> None:
+def test_compare_trains_all_that_these_labels_fit(kind):
     data = _data(kind)
     plan = make_plan(
         None, rotation(data.split(5, seed=0)), [1], QUICK,
@@ -96,7 +93,7 @@ def test_compare_trains_all_that_these_labels_fit(kind: str) -> None:
     )
 
 
-def test_compare_of_returns_makes_tables_figures_and_a_report(tmp_path: Any) -> None:
+def test_compare_of_returns_makes_tables_figures_and_a_report(tmp_path):
     data = _data("returns")
     found = boostrank.compare(
         data, objectives=["spearman", "listmle", boostrank.QueryRMSE()], hosts=["xgboost"], rounds=2
@@ -120,7 +117,7 @@ def test_compare_of_returns_makes_tables_figures_and_a_report(tmp_path: Any) -> 
         boostrank.compare(data, objectives=["spearman"], baseline="lightgbm:lambdarank")
 
 
-def test_what_a_refusal_recommends_takes_any_numbers() -> None:
+def test_what_a_refusal_recommends_takes_any_numbers():
     for objective in (boostrank.Spearman(), boostrank.RankNet()):
         with pytest.raises(ValueError, match=r"got inf at row 0 .*drop their rows$"):
             objective.grad_hess([0.0, 0.0], [np.inf, 1.0], [2])
@@ -135,7 +132,7 @@ def test_what_a_refusal_recommends_takes_any_numbers() -> None:
     assert boostrank.evaluate([0.0, 1.0], labels, [2], ["spearman"]) == {"spearman": 1.0}
 
 
-def test_regression_takes_any_finite_number_unless_gains_are_its_target() -> None:
+def test_regression_takes_any_finite_number_unless_gains_are_its_target():
     grad, _ = boostrank.Regression().grad_hess([0.0, 1.0], [-1e6, 0.25], [2])
     assert grad.tolist() == [2e6, 1.5]
     for gain, message in (("exponential", "between 0 and 1000"), ("linear", "not negative")):
@@ -144,7 +141,7 @@ def test_regression_takes_any_finite_number_unless_gains_are_its_target() -> Non
 
 
 RANKERS = [boostrank.lightgbm.LGBMRanker, boostrank.xgboost.XGBRanker]
-SMALL: dict[Any, dict[str, Any]] = {
+SMALL = {
     boostrank.lightgbm.LGBMRanker: {"min_child_samples": 2, "verbosity": -1, "n_jobs": 1},
     boostrank.xgboost.XGBRanker: {"n_jobs": 1},
 }
@@ -167,9 +164,7 @@ SMALL: dict[Any, dict[str, Any]] = {
     ],
 )
 @pytest.mark.filterwarnings("ignore:labels that are not whole:UserWarning")
-def test_score_and_evaluation_sets_follow_objective_and_labels(
-    ranker: Any, objective: str, kind: str, metric: str
-) -> None:
+def test_score_and_evaluation_sets_follow_objective_and_labels(ranker, objective, kind, metric):
     data = _data(kind)
     made = ranker(objective=objective, n_estimators=2, **SMALL[ranker])
     made.fit(data.X, data.y, qid=data.qid, eval_set=[(data.X, data.y)], eval_qid=[data.qid])
@@ -180,7 +175,7 @@ def test_score_and_evaluation_sets_follow_objective_and_labels(
 
 
 @pytest.mark.parametrize("ranker", RANKERS, ids=lambda cls: cls.__name__)
-def test_a_score_that_is_not_defined_is_refused(ranker: Any) -> None:
+def test_a_score_that_is_not_defined_is_refused(ranker):
     made = ranker(objective="query-rmse", n_estimators=2, **SMALL[ranker])
     made.fit(DATA.X, DATA.y, qid=DATA.qid)
     with pytest.raises(ValueError, match="none of the 30 queries has a relevant document"):
@@ -189,13 +184,13 @@ def test_a_score_that_is_not_defined_is_refused(ranker: Any) -> None:
         made.score(DATA.X, 0.0 * DATA.y - 1.0, qid=DATA.qid)
 
 
-def test_dates_are_compared_forward_in_time() -> None:
+def test_dates_are_compared_forward_in_time():
     frame = pd.DataFrame(DATA.X, columns=list("abcd"))
     frame["ret"] = KINDS["returns"](DATA.y)
     days = pd.date_range("2024-01-01", periods=30).strftime("%Y-%m-%d").to_numpy()
     frame["date"] = np.repeat(days, DATA.group)
     folds = boostrank.group_folds(DATA.group, 3, forward=True, gap=2, validation=True)
-    common: dict[str, Any] = {
+    common = {
         "label": "ret",
         "qid": "date",
         "folds": folds,

@@ -167,8 +167,7 @@ def all_labels(n):
     return [y for y in product((0.0, 1.0), repeat=n) if 0 < sum(y) < n]
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
-@pytest.mark.parametrize("scale", [0.0, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize(("n", "scale"), [*product([2, 3, 4, 5], [0.0, 0.1, 1.0, 10.0]), (6, 1.0)])
 def test_the_most_violated_ranking_is_the_worst_of_all(rng, n, scale):
     for y in map(np.array, all_labels(n)):
         scores = np.round(scale * rng.normal(size=n), 1)  # with ties
@@ -264,18 +263,6 @@ def test_svm_map_is_within_c_tol_of_the_optimum(rng, C):
         # 1-slack: the mean of the most violated rankings is within tol of a feasible slack.
         assert value(data, C, w) >= least * (1 - 1e-5)
     np.testing.assert_allclose(w, solved.x[:d], atol=5e-3)
-
-
-def test_svm_map_separates_what_can_be_separated(rng):
-    data = small(rng, n_queries=20)
-    X = data.X.copy()
-    X[:, 0] = 3 * data.y + 0.1 * X[:, 0]
-    model = SVMMAP(C=1e4).fit(X, data.y, group=data.group)
-    assert evaluate(model.predict(X), data.y, data.group, ("map",))["map"] == 1.0
-    # With this C, |w|^2 / 2 hardly counts: the hard margin, 1 - AP of the worst ranking, holds.
-    moved = RankingData(X, data.y, data.qid)
-    slack = [(b - A @ model.coef_).max() for A, b in (rankings(*q) for q in queries(moved))]
-    assert np.mean(slack) < 2e-3
 
 
 def test_queries_with_one_ranking_and_grades_count_no_further(data):

@@ -1,13 +1,12 @@
 """Memory of one call, and of thousands."""
 
-import subprocess
-import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from boostrank.objectives.view import View
+from programs import output_of
 
 import boostrank
 from boostrank.registry import make_objective
@@ -60,14 +59,9 @@ for round in range({ROUNDS}):
     update(round)
 print(*np.subtract(memory(), early))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    python, process = map(int, done.stdout.split())
-    assert (
-        python < 300_000
-    )  # bytes; XGBoost creates a class per round, which Python keeps for a while
+    python, process = map(int, output_of(program).split())
+    # Bytes; XGBoost creates a class per round, which Python keeps for a while.
+    assert python < 300_000
     assert process < 10_000  # kilobytes
 
 

@@ -89,13 +89,6 @@ def test_hand_values_of_every_measure():
     assert evaluate(scores, labels, group, tuple(expected)) == pytest.approx(expected, rel=1e-14)
 
 
-def test_ap_divisors():
-    # Three relevant, one of them in the first two places.
-    query = [4.0, 3.0, 2.0, 1.0], [1, 0, 1, 1], [4]
-    assert evaluate(*query, ["map@2"], convention="standard") == {"map@2": 1 / 2}
-    assert evaluate(*query, ["map@2"], convention="trec")["map@2"] == pytest.approx(1 / 3)
-
-
 def test_ties_keep_the_order_passed():
     for labels, expected in (([1, 0, 0], 1.0), ([0, 1, 0], 1 / 2), ([0, 0, 1], 1 / 3)):
         assert evaluate([0.0, -0.0, 0.0], labels, [3], ["mrr"])["mrr"] == pytest.approx(expected)
@@ -704,29 +697,6 @@ def test_lightgbm_feval_equals_the_built_in(weighted):
         assert ours[3] is True
 
 
-@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")  # its successor is new
-def test_lightgbm_ranker_eval_metric():
-    scores, labels, group = ragged(0)
-    X = features(scores)
-    weight = np.repeat(np.random.default_rng(0).integers(8, 17, len(group)) / 8, group)
-    ranker = lightgbm.LGBMRanker(
-        n_estimators=3, min_child_samples=2, verbosity=-1, metric="None", n_jobs=1
-    )
-    ranker.fit(
-        X,
-        labels,
-        group=group,
-        eval_set=[(X.copy(), labels)],  # X itself would be evaluated with the training weights
-        eval_group=[group],
-        eval_sample_weight=[weight],
-        eval_metric=metric("err@5"),
-    )
-    last = ranker.evals_result_["valid_0"]["err@5"][-1]
-    # The estimator's Dataset holds its weights in float32; these are exact there.
-    expected = evaluate(ranker.predict(X), labels, group, ["err@5"], weight=weight)["err@5"]
-    assert last == pytest.approx(expected, rel=1e-12)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_xgboost_custom_metric_equals_the_built_in(weighted):
     scores, labels, group = ragged(0)
@@ -752,14 +722,6 @@ def test_xgboost_weights_are_one_per_query_even_if_as_many_as_documents():
     data = xgboost.DMatrix(np.zeros((4, 1)), labels, group=group, weight=[1.0, 8.0, 3.0, 8.0])
     name, value = metric("mrr")(np.float32(scores), data)
     assert (name, value) == ("mrr", pytest.approx((1 / 2 * 1 + 3) / 4))
-
-
-def test_metric_needs_groups():
-    with pytest.raises(ValueError, match="group is missing"):
-        metric("map")(np.zeros(2), xgboost.DMatrix(np.zeros((2, 1)), [1, 0]))
-    data = lightgbm.Dataset(np.zeros((2, 1)), [1, 0], params={"verbosity": -1}).construct()
-    with pytest.raises(ValueError, match="group is missing"):
-        metric("map")(np.zeros(2), data)
 
 
 # ---- early stopping ------------------------------------------------------------------------------

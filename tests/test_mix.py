@@ -7,11 +7,10 @@ from boostrank.objectives.engine.threads import BLOCK
 from boostrank.objectives.mix import on_one_scale
 from boostrank.objectives.view import Part
 from oracle import tau_of_round
+from test_gains import AROUND
 from training import (
     LIGHTGBM,
-    ROUNDS,
     dataset,
-    make_data,
     matrix,
     mean_hessian,
 )
@@ -32,11 +31,6 @@ every_pair = pytest.mark.parametrize(
 SCORES = [[0.9, 0.5, 0.1, -0.6], [0.31, -1.2, 0.77, 2.3, -0.05], [0.4]]
 GRADES = [[0.0, 1.0, 1.0, 3.0], [2.0, 0.0, 1.0, 0.0, 2.0], [2.0]]
 M = 6
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_data()
 
 
 def test_a_mixture_of_mixtures_weighs_every_part():
@@ -121,27 +115,6 @@ def test_the_weight_of_squared_error_is_tau(data):
         assert share == pytest.approx(tau_of_round(m, 100), abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("center", "regression"), [(True, boostrank.QueryRMSE()), (False, boostrank.Regression())]
-)
-def test_reg_shf_sdcg_is_a_mix(center, regression, data):
-    scores = np.random.default_rng(6).normal(size=len(data.y)).astype(np.float32)
-    named = boostrank.RegSHFSDCG(total_rounds=ROUNDS, k=3, alpha=2.0, center=center, perturb=None)
-    mix = Mix(
-        regression,
-        boostrank.SHFSDCG(k=3, alpha=2.0),
-        Schedule("logistic", ROUNDS),
-    )
-    for m in (1, 3, ROUNDS):
-        np.testing.assert_array_equal(
-            named.grad_hess(scores, data.y, data.group, round=m),
-            mix.grad_hess(scores, data.y, data.group, round=m),
-        )
-        np.testing.assert_array_equal(
-            handed_over(named, data, scores, m), handed_over(mix, data, scores, m)
-        )
-
-
 @pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
 def test_rankers_stretch_the_schedules_of_all_parts(data, ranker):
     annealed = boostrank.SDCG(alpha=Schedule("geometric", 50, first=1.0, last=4.0))
@@ -153,6 +126,28 @@ def test_rankers_stretch_the_schedules_of_all_parts(data, ranker):
         boostrank.RegSHFSDCG(total_rounds=3),
         Schedule("logistic", 3),
     )
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_schedules_of_what_is_inside(name, rng):
+    """Of a wrapper: they are followed, and a ranker gives them its length."""
+    X, y, group = rng.normal(size=(60, 3)), rng.integers(0, 2, 60), [10, 20, 30]
+
+    def around(sigma):
+        return AROUND[name](boostrank.RankNet(sigma=sigma))
+
+    def rising(rounds):
+        return around(Schedule("linear", rounds, first=1.0, last=3.0))
+
+    query = rng.normal(size=60), y, group
+    np.testing.assert_array_equal(
+        rising(4).grad_hess(*query, round=4), around(3.0).grad_hess(*query, round=4)
+    )
+    with pytest.raises(ValueError, match=r"^round is missing"):
+        rising(4).grad_hess(*query)
+    for ranker in (LGBMRanker, XGBRanker):
+        fitted = ranker(objective=rising(1), n_estimators=5, n_jobs=1).fit(X, y, group=group)
+        assert fitted.objective_ == rising(5)
 
 
 def test_a_schedule_of_a_part_ends_too(data):

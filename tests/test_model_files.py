@@ -3,19 +3,16 @@
 import json
 import pickle
 from contextlib import nullcontext
-from pathlib import Path
-from typing import Any
 
 import lightgbm
 import numpy as np
 import pandas
 import pytest
 import xgboost
-from typer.testing import CliRunner
+from commands import run
 
 from boostrank.datasets import make_ranking
 from boostrank.hosts.model_files import host_of
-from boostrank.lab.cli.app import app
 from boostrank.lab.models import load_model
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
@@ -25,7 +22,7 @@ TRAIN, TEST = DATA.split(2, seed=0)
 ROUNDS = 30
 #: Stops after a few rounds of these.
 STOPPING = {"learning_rate": 0.9, "early_stopping_rounds": 2}
-KINDS: dict[str, dict[str, Any]] = {
+KINDS = {
     "plain": {},
     "base score": {"base_score": 2.5},
     "missing": {"missing": 0.0},
@@ -35,17 +32,16 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def predicted(model: Path, folder: Path, X: Any = TEST.X) -> np.ndarray:
+def predicted(model, folder, X=TEST.X):
     """Return what `boostrank predict` writes."""
     data, out = folder / "data.csv", folder / "scores.txt"
     frame = pandas.DataFrame(X, columns=None if hasattr(X, "columns") else ["a", "b", "c"])
     frame.assign(qid=TEST.qid, label=TEST.y).to_csv(data, index=False)
-    result = CliRunner().invoke(app, ["predict", str(model), str(data), "--out", str(out)])
-    assert result.exit_code == 0, result.output
+    run("predict", model, data, "--out", out)
     return np.loadtxt(out)
 
 
-def fit(ranker: Any, *, stopped: bool) -> Any:
+def fit(ranker, *, stopped):
     evals = {"eval_set": [(TEST.X, TEST.y)], "eval_qid": [TEST.qid]} if stopped else {}
     return ranker.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, **evals)
 
@@ -55,9 +51,7 @@ def fit(ranker: Any, *, stopped: bool) -> Any:
 @pytest.mark.parametrize(
     ("kind", "stopped"), [(kind, s) for kind in KINDS for s in (False, True)][:-1]
 )
-def test_everyone_reads_the_same_from_a_file_of_xgboosts_ranker(
-    kind: str, stopped: bool, suffix: str, tmp_path: Path
-) -> None:
+def test_everyone_reads_the_same_from_a_file_of_xgboosts_ranker(kind, stopped, suffix, tmp_path):
     own = {**KINDS[kind], **(STOPPING if stopped else {})}
     ranker = XGBRanker(objective="query-rmse", n_estimators=ROUNDS, max_depth=2, n_jobs=1, **own)
     if kind == "linear":
@@ -90,9 +84,7 @@ def test_everyone_reads_the_same_from_a_file_of_xgboosts_ranker(
 
 @pytest.mark.parametrize("suffix", ["json", "ubj"])
 @pytest.mark.parametrize("booster", ["gbtree", "dart"])
-def test_a_file_of_xgboost_itself_is_read_up_to_its_best_round(
-    booster: str, suffix: str, tmp_path: Path
-) -> None:
+def test_a_file_of_xgboost_itself_is_read_up_to_its_best_round(booster, suffix, tmp_path):
     """XGBoost keeps the rounds after the best one in the file."""
     theirs = xgboost.XGBRanker(
         objective="rank:ndcg", n_estimators=ROUNDS, booster=booster, n_jobs=1, **STOPPING
@@ -117,9 +109,7 @@ def test_a_file_of_xgboost_itself_is_read_up_to_its_best_round(
 
 @pytest.mark.parametrize("boosting", ["gbdt", "dart"])
 @pytest.mark.parametrize("stopped", [False, True], ids=["all rounds", "stopped early"])
-def test_everyone_reads_the_same_from_a_file_of_lightgbm(
-    boosting: str, stopped: bool, tmp_path: Path
-) -> None:
+def test_everyone_reads_the_same_from_a_file_of_lightgbm(boosting, stopped, tmp_path):
     ranker = LGBMRanker(
         objective="query-rmse",
         n_estimators=ROUNDS,
@@ -148,9 +138,7 @@ def test_everyone_reads_the_same_from_a_file_of_lightgbm(
 
 @pytest.mark.parametrize("name", ["model.txt", "model.json", "model.ubj"])
 @pytest.mark.parametrize("stopped", [False, True], ids=["all rounds", "stopped early"])
-def test_everyone_reads_the_same_from_a_file_of_the_command_line(
-    stopped: bool, name: str, tmp_path: Path
-) -> None:
+def test_everyone_reads_the_same_from_a_file_of_the_command_line(stopped, name, tmp_path):
     path, host = tmp_path / name, "lightgbm" if name.endswith("txt") else "xgboost"
     files = []
     for part, of in (("train", TRAIN), ("valid", TEST)):
@@ -161,9 +149,7 @@ def test_everyone_reads_the_same_from_a_file_of_the_command_line(
     words += ["--learning-rate", 0.9, "--min-docs", 2]
     if stopped:
         words += ["--valid", files[1], "--patience", 2]
-    result = CliRunner().invoke(app, ["train", str(files[0]), *map(str, words)])
-    assert result.exit_code == 0, result.output
-    assert ("up to the best of" in result.output) == stopped
+    assert ("up to the best of" in run("train", files[0], *words).output) == stopped
     if host == "lightgbm":
         want = lightgbm.Booster(model_file=path).predict(TEST.X)
     else:
@@ -176,8 +162,8 @@ def test_everyone_reads_the_same_from_a_file_of_the_command_line(
     np.testing.assert_array_equal(predicted(path, tmp_path).astype(want.dtype), want)
 
 
-def test_words_survive_the_cut_to_the_best_round(tmp_path: Path) -> None:
-    def frame(of: Any) -> pandas.DataFrame:
+def test_words_survive_the_cut_to_the_best_round(tmp_path):
+    def frame(of):
         words = pandas.Categorical.from_codes((of.X[:, 0] > 0).astype(int), ["high", "low"])
         return pandas.DataFrame({"a": words, "b": of.X[:, 1], "c": of.X[:, 2]})
 
@@ -192,7 +178,7 @@ def test_words_survive_the_cut_to_the_best_round(tmp_path: Path) -> None:
     np.testing.assert_array_equal(predicted(path, tmp_path, frame(TEST)).astype(np.float32), want)
 
 
-def test_continued_training_goes_on_from_the_best_round() -> None:
+def test_continued_training_goes_on_from_the_best_round():
     """XGBoost keeps the name of the old best round: the ranker would predict without new ones."""
     theirs = xgboost.XGBRanker(n_estimators=ROUNDS, n_jobs=1, **STOPPING)
     ours = XGBRanker(objective="query-rmse", n_estimators=ROUNDS, n_jobs=1, **STOPPING)
@@ -212,9 +198,7 @@ def test_continued_training_goes_on_from_the_best_round() -> None:
     [{"booster": "dart", "rate_drop": 0.5}, {"booster": "gblinear"}],
     ids=["dart", "linear"],
 )
-def test_early_stopping_is_refused_where_the_best_round_is_lost(
-    params: dict[str, Any], tmp_path: Path
-) -> None:
+def test_early_stopping_is_refused_where_the_best_round_is_lost(params, tmp_path):
     ranker = XGBRanker(objective="query-rmse", n_estimators=ROUNDS, n_jobs=1, **STOPPING, **params)
     with pytest.raises(ValueError, match=r"early stopping cannot keep the best round of booster="):
         fit(ranker, stopped=True)
@@ -230,7 +214,7 @@ def test_early_stopping_is_refused_where_the_best_round_is_lost(
 # ---- files that are not models -------------------------------------------------------------------
 
 
-def small_models() -> dict[str, bytes]:
+def small_models():
     names = {"feature_name": ["a", "b", "c"]}
     params = {"objective": "lambdarank", "verbosity": -1, "num_leaves": 3, "num_threads": 1}
     text = lightgbm.train(params, lightgbm.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group, **names), 3)
@@ -247,7 +231,7 @@ MODELS = small_models()
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_a_model_that_is_cut_off_anywhere_is_refused(kind: str, tmp_path: Path) -> None:
+def test_a_model_that_is_cut_off_anywhere_is_refused(kind, tmp_path):
     """Parsers of the hosts end the process on many of these, or read fewer trees."""
     content = MODELS[kind]
     path = tmp_path / f"model.{kind}"
@@ -293,7 +277,7 @@ def test_a_model_that_is_cut_off_anywhere_is_refused(kind: str, tmp_path: Path) 
         (MODELS["ubj"] + b"garbage", "is not a complete XGBoost model"),
     ],
 )
-def test_what_is_not_a_model_is_one_sentence(content: bytes, message: str, tmp_path: Path) -> None:
+def test_what_is_not_a_model_is_one_sentence(content, message, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message) as caught:
@@ -309,18 +293,18 @@ def test_what_is_not_a_model_is_one_sentence(content: bytes, message: str, tmp_p
             load(path)
 
 
-def fit_from(ranker: Any, **start: Any) -> None:
+def fit_from(ranker, **start):
     ranker.set_params(objective="query-rmse").fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, **start)
 
 
-def test_a_folder_is_not_a_model(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_model(tmp_path):
     for load in (load_model, XGBRanker().load_model):
         with pytest.raises(IsADirectoryError):
             load(tmp_path)
 
 
 @pytest.mark.parametrize("suffix", ["json", "ubj"])
-def test_models_of_other_kinds(suffix: str, tmp_path: Path) -> None:
+def test_models_of_other_kinds(suffix, tmp_path):
     """Several scores for a document are refused; one is what the host's own `predict` returns."""
     path = tmp_path / f"model.{suffix}"
     binary = (TRAIN.y > 0).astype(float)
@@ -345,14 +329,14 @@ def test_models_of_other_kinds(suffix: str, tmp_path: Path) -> None:
         load_model(path)
 
 
-def test_a_model_of_one_host_is_not_one_of_the_other(tmp_path: Path) -> None:
+def test_a_model_of_one_host_is_not_one_of_the_other(tmp_path):
     path = tmp_path / "model"
     path.write_bytes(MODELS["txt"])
     with pytest.raises(ValueError, match="is a model of LightGBM, not of XGBoost"):
         XGBRanker().load_model(path)
 
 
-def test_other_writers_of_models_are_read(tmp_path: Path) -> None:
+def test_other_writers_of_models_are_read(tmp_path):
     """JSON with spaces and line ends; LightGBM's own programs write no line of categories."""
     spaced = json.dumps(json.loads(MODELS["json"]), indent=1).encode()
     bare = MODELS["txt"].partition(b"\npandas_categorical")[0]

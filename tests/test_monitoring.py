@@ -9,23 +9,10 @@ import pytest
 import xgboost as xgb
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from test_estimators import HOSTS, booster, make_ranker
-from training import LIGHTGBM, XGBOOST, dataset, make_data, matrix, trees
+from test_estimators import booster, make_ranker
+from training import LIGHTGBM, XGBOOST, dataset, matrix, trees
 
 import boostrank
-
-# LightGBM 4.6 warns of feature names that it made itself.
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_data()
-
-
-@pytest.fixture(params=HOSTS)
-def host(request):
-    return request.param
 
 
 def evaluated(d):

@@ -281,11 +281,6 @@ def test_numpy_scalars_are_parameters_like_any_other(name):
     assert hash(again) == hash(objective)
 
 
-def test_total_rounds_has_no_default():
-    with pytest.raises(TypeError, match="total_rounds"):
-        REGISTRY["reg-shf-sdcg"]()
-
-
 MAY_BE_SCHEDULES = [
     (name, field.name)
     for name in NAMES

@@ -1,12 +1,13 @@
 """Objectives whose labels may be any number: their limits, and that they learn."""
 
-import lightgbm
 import numpy as np
 import pytest
-import xgboost
 from scipy.stats import pearsonr, spearmanr
 
 import boostrank
+from boostrank.datasets import RankingData
+from boostrank.lab.models import HOSTS
+from boostrank.lab.settings import Settings
 
 LEARN = (
     boostrank.Pearson(),
@@ -17,34 +18,22 @@ LEARN = (
 
 
 def returns(rng, n_queries=40, n_docs=50):
-    """Return features and noisy labels below and above zero, each query with a level of its own."""
+    """Return data with noisy labels below and above zero, each query with a level of its own."""
     X = rng.normal(size=(n_queries * n_docs, 8))
     level = np.repeat(rng.normal(size=n_queries), n_docs)
-    return X, 0.02 * X.sum(axis=1) + 0.04 * rng.normal(size=len(X)) + 0.1 * level, n_docs
+    y = 0.02 * X.sum(axis=1) + 0.04 * rng.normal(size=len(X)) + 0.1 * level
+    return RankingData(X, y, np.repeat(np.arange(n_queries), n_docs))
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 @pytest.mark.parametrize("objective", LEARN, ids=lambda o: repr(o)[:28])
 def test_training_from_equal_scores_learns(objective, host, rng):
     """In the first round a correlation has no gradient of its own: all scores are equal."""
-    X, y, n_docs = returns(rng)
-    group = np.full(len(y) // n_docs, n_docs)
-    half = len(y) // 2
-    if host == "lightgbm":
-        data = lightgbm.Dataset(X[:half], y[:half], group=group[: len(group) // 2])
-        params = {"objective": objective, "metric": "None", "verbosity": -1, "num_threads": 1}
-        model = lightgbm.train(params, data, 20)
-        first, last = (model.predict(X[half:], num_iteration=k) for k in (1, 20))
-    else:
-        data = xgboost.DMatrix(X[:half], y[:half], group=group[: len(group) // 2])
-        params = {"objective": "rank:pairwise", "base_score": 0, "nthread": 1, "max_depth": 4}
-        model = xgboost.train(params, data, 20, obj=objective)
-        rest = xgboost.DMatrix(X[half:])
-        first, last = (model.predict(rest, iteration_range=(0, k)) for k in (1, 20))
-    one, many = (
-        boostrank.evaluate(s, y[half:], group[len(group) // 2 :], ["spearman"])["spearman"]
-        for s in (first, last)
+    train, held = returns(rng).split(2, seed=0)
+    model, _ = HOSTS[host].train(objective, train, Settings(rounds=20, learning_rate=0.3))
+    one, *_, many = (
+        boostrank.evaluate(scores, held.y, held.group, ["spearman"])["spearman"]
+        for scores in model.staged(held.X)
     )
     assert one > 0.1
     assert many > one + 0.1

@@ -171,7 +171,6 @@ def test_what_a_host_hands_over_stays_its_own(label_type, score_type, rng):
 # ---- nothing stale -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_what_changes_between_two_rounds_is_seen(host, rng):
     X, group = rng.normal(size=(60, 2)), [30, 30]
     labels = rng.integers(0, 3, (2, 60)).astype(float)

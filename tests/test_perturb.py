@@ -17,7 +17,6 @@ from training import (
     dataset,
     loop_lightgbm,
     loop_xgboost,
-    make_data,
     matrix,
 )
 
@@ -29,11 +28,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:no query has two different label
 
 NAMES = ("shf-sdcg", "smooth-ndcg", "reg-shf-sdcg")
 KINDS = ("gumbel", "gaussian")
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_data()
 
 
 def make_objective(name, **params):
@@ -95,14 +89,6 @@ def test_noise_and_sample_are_drawn_apart(data):
     np.testing.assert_array_equal(both(0, scores, rows)[0][sampled], noisy[sampled])
 
 
-def test_grad_hess_adds_no_noise(data):
-    scores = np.random.default_rng(0).normal(size=len(data.y))
-    noisy, plain = boostrank.SHFSDCG(perturb="gumbel"), boostrank.SHFSDCG(perturb=None)
-    np.testing.assert_array_equal(
-        noisy.grad_hess(scores, data.y, data.group), plain.grad_hess(scores, data.y, data.group)
-    )
-
-
 def test_the_default_of_shf_sdcg(data):
     """Alone in a host it learns with noise. As part of a mixture, it gets the mixture's noise."""
     noisy = {name for name in boostrank.objective_names() if make_objective(name).perturb}
@@ -114,16 +100,6 @@ def test_the_default_of_shf_sdcg(data):
         mix = boostrank.Mix(ranknet, shf, 0.0, perturb=perturb, perturb_scale=0.5, rescale=False)
         alone = shf.replace(perturb=perturb, rescale=False)
         np.testing.assert_array_equal(mix(0, scores, rows)[0], alone(0, scores, rows)[0])
-
-
-def test_a_function_around_it_hides_the_round_from_xgboost(data):
-    def train(objective):
-        xgb.train(XGBOOST, matrix(data), 2, obj=lambda preds, rows: objective(preds, rows))
-
-    message = r"shf-sdcg draws noise in every round \(perturb=None: none\)"
-    with pytest.raises(ValueError, match=message):
-        train(boostrank.SHFSDCG())
-    train(boostrank.SHFSDCG(perturb=None))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,6 @@
 """Figures hold what they are given, in the caller's Axes, and bad input is named."""
 
 import io
-import subprocess
 import sys
 
 import matplotlib
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib import colors, pyplot
 from matplotlib.figure import Figure
+from programs import output_of
 
 import boostrank
 from boostrank import plot
@@ -145,7 +145,7 @@ def test_importing_draws_nothing():
         "boostrank.plot.learning_curves({'a': [1.0]}, ax=Figure().subplots())\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    output_of(program)
 
 
 def test_without_matplotlib(monkeypatch):

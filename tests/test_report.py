@@ -2,18 +2,15 @@
 
 import base64
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
-from typing import Any
 
 import browser
 import numpy as np
 import pytest
 
 import boostrank
-from boostrank.datasets import RankingData, make_ranking
+from boostrank.datasets import make_ranking
 from boostrank.lab.folds import rotation
 from boostrank.lab.learners import Learner
 from boostrank.lab.plan import Plan
@@ -28,11 +25,11 @@ COMMAND = f"boostrank compare '{EVIL}.txt' --seed 0 --out {'folder/' * 40}"
 
 
 @pytest.fixture(scope="module")
-def parts() -> list[RankingData]:
+def parts():
     return make_ranking(20, 6, 2, seed=3).split(5, seed=0)
 
 
-def _row(label: str, host: str, objective: Any, better: float, baseline: Row | None) -> Row:
+def _row(label, host, objective, better, baseline):
     rng = np.random.default_rng(7)
     folds = []
     for fold in (1, 3):
@@ -55,7 +52,7 @@ def _row(label: str, host: str, objective: Any, better: float, baseline: Row | N
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Row]:
+def rows():
     first = _row("lightgbm:lambdarank", "lightgbm", "lambdarank", 0.0, None)
     return [
         first,
@@ -66,7 +63,7 @@ def rows() -> list[Row]:
     ]
 
 
-def _run(parts: list[RankingData], rows: list[Row], failures: Sequence[Failure] = ()) -> Run:
+def _run(parts, rows, failures=()):
     folds = replace(rotation(parts), about=f"{EVIL}.txt")
     numbers = [fold.fold for fold in rows[0].folds]
     plan = Plan([row.learner for row in rows], folds, numbers, Settings(), [], "")
@@ -74,9 +71,7 @@ def _run(parts: list[RankingData], rows: list[Row], failures: Sequence[Failure] 
 
 
 @pytest.fixture(scope="module")
-def path(
-    rows: list[Row], parts: list[RankingData], tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def path(rows, parts, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     failures = [Failure(Learner(f"gbrank:{EVIL}", "xgboost", boostrank.GBRank()), f"no {EVIL}")]
     write_report(path, _run(parts, rows, failures), COMMAND)
@@ -86,15 +81,15 @@ def path(
 class _Reader(HTMLParser):
     """Elements, attributes and texts, as a browser reads them."""
 
-    def __init__(self, html: str) -> None:
+    def __init__(self, html):
         super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.tables: list[list[list[str]]] = []
+        self.elements = []
+        self.texts = []
+        self.tables = []
         self._in_cell = False
         self.feed(html)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
         if tag == "table":
             self.tables.append([])
@@ -104,22 +99,22 @@ class _Reader(HTMLParser):
             self.tables[-1][-1].append("")
             self._in_cell = True
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         if tag in ("td", "th"):
             self._in_cell = False
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.texts.append(data)
         if self._in_cell:
             self.tables[-1][-1][-1] += data
 
 
 @pytest.fixture(scope="module")
-def read(path: Path) -> _Reader:
+def read(path):
     return _Reader(path.read_text(encoding="utf-8"))
 
 
-def test_names_and_messages_never_become_markup(read: _Reader) -> None:
+def test_names_and_messages_never_become_markup(read):
     tags = [tag for tag, _ in read.elements]
     assert tags.count("script") == 1
     assert all(attributes["src"].startswith("data:") for tag, attributes in read.elements
@@ -131,7 +126,7 @@ def test_names_and_messages_never_become_markup(read: _Reader) -> None:
     assert COMMAND in text
 
 
-def test_nothing_is_fetched(read: _Reader) -> None:
+def test_nothing_is_fetched(read):
     for tag, attributes in read.elements:
         assert tag not in ("link", "iframe", "object", "embed")
         for name in ("src", "href"):
@@ -141,7 +136,7 @@ def test_nothing_is_fetched(read: _Reader) -> None:
     assert not re.search(r"url\(|@import", "".join(read.texts))
 
 
-def test_the_table_has_the_rows_best_first(read: _Reader, rows: list[Row]) -> None:
+def test_the_table_has_the_rows_best_first(read, rows):
     heading, *lines = read.tables[0]
     assert [text.strip() for text in heading[:7]] == [
         *("objective", "host", "NDCG@10", "difference", "p", "p (Holm)"),
@@ -167,9 +162,7 @@ def test_the_table_has_the_rows_best_first(read: _Reader, rows: list[Row]) -> No
     assert best[6] == "3 / 2 / 1"
 
 
-def test_the_verdict_is_a_sentence_and_queries_are_named(
-    read: _Reader, rows: list[Row], parts: list[RankingData], tmp_path: Path
-) -> None:
+def test_the_verdict_is_a_sentence_and_queries_are_named(read, rows, parts, tmp_path):
     text = " ".join("".join(read.texts).split())
     assert (
         "Nothing beats the baseline lightgbm:lambdarank beyond chance (p < 0.05); "
@@ -201,16 +194,14 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(
     ) in text
 
 
-def test_folds_are_those_that_were_trained_on(read: _Reader, parts: list[RankingData]) -> None:
+def test_folds_are_those_that_were_trained_on(read, parts):
     _, *lines = read.tables[-1]
     assert [[" ".join(text.split()) for text in line] for line in lines] == [
         [fold, "12 queries 72 documents", *["4 queries 24 documents"] * 2] for fold in ("1", "3")
     ]
 
 
-def test_features_are_shares_of_the_gain(
-    read: _Reader, rows: list[Row], parts: list[RankingData], tmp_path: Path
-) -> None:
+def test_features_are_shares_of_the_gain(read, rows, parts, tmp_path):
     text = " ".join("".join(read.texts).split())
     # Best first; those of XGBoost are unknown here.
     assert f"{LONG}@lightgbm: feature 2, feature 1 feature 2 75.0 % feature 1 25.0 %" in text
@@ -228,7 +219,7 @@ def test_features_are_shares_of_the_gain(
     assert re.findall("width: (.*?)%", html.partition('id="features"')[2]) == ["100.0", "33.3"] * 3
 
 
-def test_a_fold_without_splits_has_no_shares(rows: list[Row]) -> None:
+def test_a_fold_without_splits_has_no_shares(rows):
     none, some = (replace(rows[0].folds[0], importance=np.array(v)) for v in ([0.0, 0.0], [1, 3]))
     assert Row(rows[0].learner, (none, some), None, Settings()).importance.tolist() == [
         0.125,
@@ -236,7 +227,7 @@ def test_a_fold_without_splits_has_no_shares(rows: list[Row]) -> None:
     ]
 
 
-def test_figures_are_pictures_with_words(read: _Reader, rows: list[Row]) -> None:
+def test_figures_are_pictures_with_words(read, rows):
     images = [attributes for tag, attributes in read.elements if tag == "img"]
     # Paired differences, a learning curve for each host, two by cut-off, and the queries of all
     # but the baseline.
@@ -252,9 +243,7 @@ def test_figures_are_pictures_with_words(read: _Reader, rows: list[Row]) -> None
     assert "lightgbm:lambdarank" in (images[-1]["alt"] or "")
 
 
-def test_a_baseline_alone_and_a_test_part_of_one_query(
-    tmp_path: Path, parts: list[RankingData]
-) -> None:
+def test_a_baseline_alone_and_a_test_part_of_one_query(tmp_path, parts):
     one = FoldResult(
         fold=1,
         curve=np.array([0.5]),
@@ -281,7 +270,7 @@ def test_a_baseline_alone_and_a_test_part_of_one_query(
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Page]:
+def page(tmp_path_factory):
     if browser.CHROMIUM is None:
         pytest.skip("no chromium, chromium-browser or google-chrome is installed")
     with browser.Page(tmp_path_factory.mktemp("profile")) as page:
@@ -305,9 +294,7 @@ CONTRAST = """(() => {
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS, ids=lambda value: str(value))
-def test_it_can_be_read_wide_and_on_a_phone_light_and_dark(
-    width: int, scheme: str, page: browser.Page, path: Path, tmp_path: Path
-) -> None:
+def test_it_can_be_read_wide_and_on_a_phone_light_and_dark(width, scheme, page, path, tmp_path):
     page.look(width=width, scheme=scheme)
     page.open(path.as_uri())
     assert page.evaluate("innerWidth") == width
@@ -355,16 +342,14 @@ def test_it_can_be_read_wide_and_on_a_phone_light_and_dark(
 FIRST = "[...document.querySelectorAll('table.sortable tbody tr')].map((row) => row.cells[{}].{})"
 
 
-def test_headings_sort_by_mouse_and_by_keyboard(
-    page: browser.Page, path: Path, rows: list[Row]
-) -> None:
+def test_headings_sort_by_mouse_and_by_keyboard(page, path, rows):
     page.look(width=1280, scheme="light")
     page.open(path.as_uri())
 
-    def column(index: int) -> list[str]:
+    def column(index):
         return page.evaluate(FIRST.format(index, "textContent.trim()"))
 
-    def sorted_by() -> list[list[str]]:
+    def sorted_by():
         return page.evaluate(
             "[...document.querySelectorAll('[aria-sort]')].map((heading) =>"
             " [heading.textContent, heading.getAttribute('aria-sort')])"
@@ -401,9 +386,7 @@ def test_headings_sort_by_mouse_and_by_keyboard(
         assert "" not in column(4)[:-1]
 
 
-def test_without_javascript_it_is_a_plain_table(
-    page: browser.Page, path: Path, rows: list[Row]
-) -> None:
+def test_without_javascript_it_is_a_plain_table(page, path, rows):
     page.call("Emulation.setScriptExecutionDisabled", value=True)
     try:
         page.open(path.as_uri())

@@ -1,14 +1,12 @@
 """Documents by their ids: runs and judgements as trec_eval takes them, and other tools' scores."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import pytrec_eval
-from typer.testing import CliRunner
+from commands import refused, run, svmlight, write
 
 from boostrank.datasets import (
     Qrels,
@@ -20,7 +18,6 @@ from boostrank.datasets import (
     load_qrels,
     load_run,
 )
-from boostrank.lab.cli.app import app
 from boostrank.metrics import evaluate_run
 
 METRICS = {
@@ -38,33 +35,18 @@ LETOR = "".join(
 )
 
 
-def _write(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def _measured(*args: object) -> dict[str, Any]:
-    result = CliRunner().invoke(app, ["evaluate", *map(str, args), "--json"])
-    assert result.exit_code == 0, result.output
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
-
-
-def _fails(*args: object) -> str:
-    result = CliRunner().invoke(app, ["evaluate", *map(str, args)])
-    assert result.exit_code == 2, result.output
-    (line,) = result.stderr.splitlines()
-    return line
+def _measured(*args):
+    return json.loads(run("evaluate", *args, "--json").stdout)
 
 
 @pytest.mark.filterwarnings("ignore:.* queries have only scores or only judgements")
-def test_figures_are_those_of_trec_eval(tmp_path: Path) -> None:
+def test_figures_are_those_of_trec_eval(tmp_path):
     """Unjudged, unretrieved and tied documents, in float32 too, and queries of one side only."""
     rng = np.random.default_rng(0)
     documents = [*(f"d{i}" for i in range(12)), "é1", "Z", "a"]
     for _ in range(30):
-        run: dict[str, dict[str, float]] = {"q0": {"d0": 1.0}}
-        judged: dict[str, dict[str, int]] = {"q0": {"d0": 1}}
+        run = {"q0": {"d0": 1.0}}
+        judged = {"q0": {"d0": 1}}
         for query in (f"q{i}" for i in range(1, 6)):
             if rng.random() < 0.9:
                 found = rng.choice(documents, rng.integers(1, 10), replace=False)
@@ -73,9 +55,9 @@ def test_figures_are_those_of_trec_eval(tmp_path: Path) -> None:
                 found = rng.choice(documents, rng.integers(1, 10), replace=False)
                 judged[query] = {d: int(rng.integers(0, 4)) for d in found}
         lines = [f"{q} Q0 {d} 9 {s!r} x\n" for q, own in run.items() for d, s in own.items()]
-        run_path = _write(tmp_path / "run.trec", "".join(lines))
+        run_path = write(tmp_path / "run.trec", "".join(lines))
         lines = [f"{q}\t0\t{d}\t{y}\n" for q, own in judged.items() for d, y in own.items()]
-        qrels_path = _write(tmp_path / "qrels.txt", "".join(lines))
+        qrels_path = write(tmp_path / "qrels.txt", "".join(lines))
         figures = pytrec_eval.RelevanceEvaluator(judged, set(METRICS)).evaluate(run)
         expected = {
             ours: np.mean([each[name] for each in figures.values()])
@@ -89,45 +71,35 @@ def test_figures_are_those_of_trec_eval(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["svmlight", "table"])
-def test_predict_writes_a_run_that_evaluate_reads(tmp_path: Path, form: str) -> None:
+def test_predict_writes_a_run_that_evaluate_reads(tmp_path, form):
     rng = np.random.default_rng(1)
     X, y, qid = rng.normal(size=(60, 2)), rng.integers(0, 3, 60), np.repeat(np.arange(6), 10)
     ids = [f"D{n}" for n in rng.permutation(60)]
     if form == "svmlight":
-        data = _write(
-            tmp_path / "data.txt",
-            "".join(
-                f"{y[n]} qid:{qid[n]} 1:{X[n, 0]} 2:{X[n, 1]} #docid = {ids[n]} inc = 1\n"
-                for n in range(60)
-            ),
-        )
+        lines = svmlight(RankingData(X, y, qid)).splitlines()
+        named = (f"{line} #docid = {one} inc = 1\n" for line, one in zip(lines, ids, strict=True))
+        data = write(tmp_path / "data.txt", "".join(named))
     else:
         data = tmp_path / "data.csv"
         frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "label": y, "qid": qid})
         frame.assign(url=ids).to_csv(data, index=False)
-    model, run, scores = (tmp_path / name for name in ("model.txt", "run.trec", "scores.txt"))
+    model, ranked, scores = (tmp_path / name for name in ("model.txt", "run.trec", "scores.txt"))
     more = ("--drop", "url") if form == "table" else ()
     column = ("--doc-id", "url") if form == "table" else ()
-    for command in (
-        ("train", data, *more, "-o", "query-rmse", "--model", model, "--rounds", "5"),
-        ("predict", model, data, *more, "--out", scores),
-        ("predict", model, data, *column, "--out", run, "--run", "mine"),
-    ):
-        result = CliRunner().invoke(app, [*map(str, command)])
-        assert result.exit_code == 0, result.output
-    written, plain = load_run(run), np.loadtxt(scores)
+    run("train", data, *more, "-o", "query-rmse", "--model", model, "--rounds", "5")
+    run("predict", model, data, *more, "--out", scores)
+    run("predict", model, data, *column, "--out", ranked, "--run", "mine")
+    written, plain = load_run(ranked), np.loadtxt(scores)
     order = np.lexsort((np.arange(60), -plain, qid))
     assert written.doc_id.tolist() == [ids[n] for n in order]
     np.testing.assert_array_equal(written.scores, plain[order])
-    fields = [line.split() for line in run.read_text(encoding="utf-8").splitlines()]
+    fields = [line.split() for line in ranked.read_text(encoding="utf-8").splitlines()]
     assert [row[3] for row in fields] == [*map(str, range(1, 11))] * 6
     assert {row[5] for row in fields} == {"mine"}
-    assert _measured(run, data, *column)["documents"] == 60
-    command = "predict", model, data, *column, "--out", run, "--run", "two words"
-    result = CliRunner().invoke(app, [*map(str, command)])
-    assert result.exit_code == 2
-    assert "tag must be a word" in result.output
-    assert len(load_run(run).scores) == 60  # what was there is as it was
+    assert _measured(ranked, data, *column)["documents"] == 60
+    two = ["predict", model, data, *column, "--out", ranked, "--run", "two words"]
+    assert "tag must be a word" in refused(*two)
+    assert len(load_run(ranked).scores) == 60  # what was there is as it was
 
 
 @pytest.mark.parametrize(
@@ -140,14 +112,14 @@ def test_predict_writes_a_run_that_evaluate_reads(tmp_path: Path, form: str) -> 
         (Run(["1"], ["a"], [1.0, 2.0]), "one entry for each document, got 1, 1 and 2"),
     ],
 )
-def test_runs_that_are_not_written(run: Run, message: str) -> None:
+def test_runs_that_are_not_written(run, message):
     with pytest.raises(ValueError, match=message):
         run.to_trec("mine")
 
 
-def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path: Path) -> None:
-    run = load_run(_write(tmp_path / "r", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 a 1 1 x\n"))
-    qrels = load_qrels(_write(tmp_path / "q", "1 0 a -2\n1 0 b 1\n3 0 a 1\n"))
+def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path):
+    run = load_run(write(tmp_path / "r", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 a 1 1 x\n"))
+    qrels = load_qrels(write(tmp_path / "q", "1 0 a -2\n1 0 b 1\n3 0 a 1\n"))
     with pytest.warns(UserWarning, match="2 queries have only scores or only judgements"):
         assert evaluate_run(run, qrels, ["map"]) == {"map": 0.5}
     with pytest.raises(ValueError, match=r"no query in common: query 2 .* query 1 "):
@@ -165,13 +137,11 @@ def test_ids_that_do_not_meet_are_told() -> None:
     assert evaluate_run(Run(["1", "1"], ["7", "8"], [1.0, 2.0]), numbers, ["map"]) == {"map": 0.5}
 
 
-def test_a_document_that_is_judged_twice_is_refused(tmp_path: Path) -> None:
+def test_a_document_that_is_judged_twice_is_refused(tmp_path):
     """Of two files, the second judgement replaced the first."""
-    run = _write(tmp_path / "r", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n")
-    first, second = (_write(tmp_path / f"q{y}", f"1 0 a {y}\n1 0 b 1\n") for y in (0, 2))
-    result = CliRunner().invoke(app, ["evaluate", *map(str, (run, first, second))])
-    assert result.exit_code == 2
-    assert "document a of query 1 is there twice" in result.stderr
+    scores = write(tmp_path / "r", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n")
+    first, second = (write(tmp_path / f"q{y}", f"1 0 a {y}\n1 0 b 1\n") for y in (0, 2))
+    assert "document a of query 1 is there twice" in refused("evaluate", scores, first, second)
 
 
 @pytest.mark.parametrize(
@@ -184,47 +154,44 @@ def test_a_document_that_is_judged_twice_is_refused(tmp_path: Path) -> None:
         ("\n", "holds no documents"),
     ],
 )
-def test_runs_that_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    path = _write(tmp_path / "run", text)
+def test_runs_that_are_refused(tmp_path, text, message):
+    path = write(tmp_path / "run", text)
     with pytest.raises(ValueError, match=message) as caught:
         load_run(path)
     assert str(caught.value).startswith(str(path))
-    qrels = _write(tmp_path / "qrels", "1 0 a 0.5\n")
+    qrels = write(tmp_path / "qrels", "1 0 a 0.5\n")
     with pytest.raises(ValueError, match="qrels, line 1: expected a whole number as grade"):
         load_qrels(qrels)
 
 
-def test_documents_keep_their_ids(tmp_path: Path) -> None:
-    data = load_letor(_write(tmp_path / "a.txt", LETOR))
-    assert data.doc_id is not None
+def test_documents_keep_their_ids(tmp_path):
+    data = load_letor(write(tmp_path / "a.txt", LETOR))
     assert data.doc_id.tolist() == [f"D{n}" for n in range(5)]
     parts = [load_letor_parts([tmp_path / "a.txt"])[0], data.shuffle_within_queries(0)]
     parts += [data.select([1, 0]), RankingData.concat(data.split(2, seed=0))]
     for part in parts:
-        assert part.doc_id is not None
         assert part.X[:, 0].tolist() == [int(one[1:]) for one in part.doc_id]
     frame = pd.DataFrame({"label": [1, 0], "qid": [1, 1], "a": [2.0, 3.0], "url": ["x", "y"]})
     named = from_frame(frame, doc_id="url")
-    assert named.doc_id is not None
     assert (named.doc_id.tolist(), named.names) == (["x", "y"], ("a",))
-    _write(tmp_path / "b.txt", LETOR.replace("#docid = D3", "#"))
+    write(tmp_path / "b.txt", LETOR.replace("#docid = D3", "#"))
     assert load_letor(tmp_path / "b.txt").doc_id is None
 
 
-def test_scores_of_every_form_are_those_of_the_data(tmp_path: Path) -> None:
+def test_scores_of_every_form_are_those_of_the_data(tmp_path):
     """Each form holds the same scores; those by ids or places are in another order."""
-    letor = _write(tmp_path / "a.txt", LETOR)
+    letor = write(tmp_path / "a.txt", LETOR)
     scores, queries = [0.3, 0.9, 0.5, 0.1, 0.7], [7, 7, 7, 8, 8]
     frame = pd.DataFrame(
         {"label": [1, 0, 2, 0, 1], "qid": queries, "doc_id": [f"D{n}" for n in range(5)]}
     )
     table = tmp_path / "a.csv"
     frame.sample(frac=1, random_state=1).to_csv(table, index=False)
-    plain = _write(tmp_path / "plain", "\n".join(map(str, scores)))
+    plain = write(tmp_path / "plain", "\n".join(map(str, scores)))
     places = list(zip(queries, [0, 1, 2, 0, 1], scores, strict=True))[::-1]
-    ranklib = _write(tmp_path / "ranklib", "".join(f"{q}\t{i}\t{s}\n" for q, i, s in places))
+    ranklib = write(tmp_path / "ranklib", "".join(f"{q}\t{i}\t{s}\n" for q, i, s in places))
     rows = list(zip(queries, frame["doc_id"], scores, strict=True))[::-1]
-    run = _write(tmp_path / "run", "".join(f"{q} Q0 {d} 1 {s} indri\n" for q, d, s in rows))
+    run = write(tmp_path / "run", "".join(f"{q} Q0 {d} 1 {s} indri\n" for q, d, s in rows))
     by_id = tmp_path / "scores.csv"
     pd.DataFrame(rows, columns=["qid", "doc_id", "score"]).to_csv(by_id, index=False)
     metrics = ["--metrics", "ndcg,map,mrr,precision@2", "--convention", "trec"]
@@ -244,14 +211,12 @@ def test_scores_of_every_form_are_those_of_the_data(tmp_path: Path) -> None:
         ("a.txt", "1 0 2\n1 1 1\n2 0 1\n1 00 .5\n", 4),
     ],
 )
-def test_a_document_that_a_query_has_twice_is_refused(
-    tmp_path: Path, name: str, text: str, line: int
-) -> None:
-    path = _write(tmp_path / name, text)
-    qrels = _write(tmp_path / "qrels", "1 0 a 1\n1 0 b 0\n")
+def test_a_document_that_a_query_has_twice_is_refused(tmp_path, name, text, line):
+    path = write(tmp_path / name, text)
+    qrels = write(tmp_path / "qrels", "1 0 a 1\n1 0 b 0\n")
     document = "0" if name == "a.txt" else "a"
     expected = f"{path}, line {line}: document {document} of query 1 is there twice"
-    assert expected in _fails(path, qrels)
+    assert expected in refused("evaluate", path, qrels)
 
 
 @pytest.mark.parametrize(
@@ -265,8 +230,6 @@ def test_a_document_that_a_query_has_twice_is_refused(
         ("7 Q0 D0 1 1 x\n", "1 qid:7 1:1\n", "the data have none"),
     ],
 )
-def test_scores_that_do_not_fit_are_refused(
-    tmp_path: Path, scores: str, data: str, message: str
-) -> None:
-    path = _write(tmp_path / "scores", scores)
-    assert message in _fails(path, _write(tmp_path / "data.txt", data))
+def test_scores_that_do_not_fit_are_refused(tmp_path, scores, data, message):
+    path = write(tmp_path / "scores", scores)
+    assert message in refused("evaluate", path, write(tmp_path / "data.txt", data))

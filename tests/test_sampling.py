@@ -25,11 +25,6 @@ from boostrank import registry
 NAMES = ("shf-sdcg", "lambdarank", "reg-shf-sdcg")
 
 
-@pytest.fixture(scope="module")
-def data():
-    return make_data()
-
-
 def make_objective(name, **params):
     return registry.make_objective(name, params, ROUNDS)
 
@@ -211,35 +206,3 @@ def test_training(data, name):
     for m in range(1, ROUNDS + 1):
         expected.update(rows, m - 1, fobj=lambda preds, _, m=m: by_hand(preds, m))
     assert trees(model) == trees(expected)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_tree_is_that_of_the_sampled_queries_alone(data, name):
-    """The same splits and leaves as without the other documents, for those that are left."""
-    # No Hessian is floored here at a share of the mean, which would be that of all documents.
-    objective = make_objective(name, query_fraction=0.5, seed=3, perturb=None)
-    # No two splits gain the same, as they may where all hinges of a document are straight.
-    start = np.random.default_rng(2).normal(size=len(data.y)).astype(np.float32)
-    rows = np.flatnonzero(sample(objective, data, 1, start)[data.qid])
-    X, y = data.X[rows], data.y[rows]
-    sizes = np.bincount(data.qid[rows])
-    sizes = sizes[sizes > 0]
-    whole = objective.replace(query_fraction=1.0)
-    params = {
-        **LIGHTGBM, "min_data_in_leaf": 0, "min_data_in_bin": 1, "max_bin": 1023,
-        "min_sum_hessian_in_leaf": 1e-9,
-        "learning_rate": 1.0,
-    }  # fmt: skip
-    part = lgb.Dataset(X, y, group=sizes, init_score=start[rows])
-    alone = lgb.train({**params, "objective": whole}, part, 1).predict(X)
-    everything = dataset(data, init_score=start)
-    sampled = lgb.train({**params, "objective": objective}, everything, 1).predict(X)
-    assert len(np.unique(alone)) >= 6
-    np.testing.assert_allclose(sampled, alone, rtol=1e-4)
-    params = {**XGBOOST, "tree_method": "exact", "min_child_weight": 1e-9, "reg_lambda": 0}
-    part = xgb.DMatrix(X, y, group=sizes, base_margin=start[rows])
-    alone = xgb.train(params, part, 1, obj=whole).predict(xgb.DMatrix(X))
-    everything = matrix(data, base_margin=start)
-    sampled = xgb.train(params, everything, 1, obj=objective).predict(xgb.DMatrix(X))
-    assert len(np.unique(alone)) >= 7
-    np.testing.assert_allclose(sampled, alone, rtol=1e-4)

@@ -190,23 +190,6 @@ def test_equation_9_tends_to_ap_only_with_the_erratum_corrected(rng):
 # ---- section 4.3: the gradient -------------------------------------------------------------------
 
 
-@every_objective
-def test_long_lists_agree_with_differences_along_a_direction(objective, rng):
-    """The oracle's lists are short; in these every branch of the band is taken."""
-    n = 150
-    scores, grades = example(rng, n, apart=0.02)
-    direction = rng.normal(size=n)
-    objective = objective.replace(sigma=0.5)
-
-    def loss(step):
-        return objective.loss(scores + step * direction, grades, [n])[0]
-
-    grad, _ = objective.grad_hess(scores, grades, [n])
-    step = 1e-5  # too short to change the order
-    difference = (loss(step) - loss(-step)) / (2 * step)
-    assert grad @ direction == pytest.approx(difference, rel=1e-6, abs=1e-9)
-
-
 @every_indicator
 def test_a_newton_step_is_at_most_the_steepest_distance(objective, rng):
     for sigma in (0.1, 3.0):

@@ -1,13 +1,13 @@
 """Early stopping waits for the second half of a fading mixture, and a cut schedule is said."""
 
 import warnings
-from pathlib import Path
-from typing import Any
 
 import lightgbm
 import numpy as np
 import pytest
 import xgboost
+from commands import refused, run, svmlight, write
+from sklearn.base import clone
 
 import boostrank
 import boostrank.lightgbm
@@ -15,17 +15,17 @@ import boostrank.xgboost
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.hosts.stopping import first_stop
 from boostrank.lab.model import Stopping
-from boostrank.lab.models import HOSTS
+from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.settings import Settings
 
 ROUNDS = 20
 TRAIN, VALID = make_ranking(40, 8, n_features=3, seed=3).split(2, seed=0)
 # Nothing can be better than after the first round.
 FLAT = RankingData(np.zeros_like(VALID.X), VALID.y, VALID.qid)
-QUICK: dict[str, Any] = {"n_estimators": ROUNDS, "n_jobs": 1}
+QUICK = {"n_estimators": ROUNDS, "n_jobs": 1}
 
 
-def _lightgbm(objective: Any) -> int:
+def _lightgbm(objective):
     ranker = boostrank.lightgbm.LGBMRanker(
         objective=objective, min_child_samples=2, verbosity=-1, **QUICK
     )
@@ -37,22 +37,22 @@ def _lightgbm(objective: Any) -> int:
     return len(next(iter(history.values())))
 
 
-def _xgboost(objective: Any, **more: Any) -> int:
+def _xgboost(objective, **more):
     ranker = boostrank.xgboost.XGBRanker(objective=objective, **QUICK, **more)
     ranker.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, eval_set=[(FLAT.X, FLAT.y)], eval_qid=[FLAT.qid])
     (history,) = ranker.evals_result_.values()
     return len(next(iter(history.values())))
 
 
-def _by_callback(objective: Any) -> int:
+def _by_callback(objective):
     stopping = xgboost.callback.EarlyStopping(rounds=3, maximize=True)
     return _xgboost(objective, callbacks=[stopping])
 
 
-def _command(host: str, objective: Any) -> int:
+def _command(host, objective):
     counted = 0
 
-    def count() -> None:
+    def count():
         nonlocal counted
         counted += 1
 
@@ -73,13 +73,13 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_early_stopping_waits_for_the_second_half_and_the_cut_is_said(way: str) -> None:
+def test_early_stopping_waits_for_the_second_half_and_the_cut_is_said(way):
     with pytest.warns(UserWarning, match="training ended early at round 13 of the 20 over which"):
         assert WAYS[way]("reg-shf-sdcg") == 13  # best in round 10, and three more
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_other_objectives_stop_as_ever(way: str) -> None:
+def test_other_objectives_stop_as_ever(way):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert WAYS[way](boostrank.QueryRMSE()) == 4
@@ -88,7 +88,7 @@ def test_other_objectives_stop_as_ever(way: str) -> None:
         assert WAYS[way](annealed) == 4
 
 
-def test_lightgbms_parameter_which_cannot_wait_is_refused() -> None:
+def test_lightgbms_parameter_which_cannot_wait_is_refused():
     rows = {"qid": TRAIN.qid, "eval_set": [(FLAT.X, FLAT.y)], "eval_qid": [FLAT.qid]}
     params = {"min_child_samples": 2, "verbosity": -1, "early_stopping_rounds": 3, **QUICK}
     ranker = boostrank.lightgbm.LGBMRanker(objective="reg-shf-sdcg", **params)
@@ -100,7 +100,7 @@ def test_lightgbms_parameter_which_cannot_wait_is_refused() -> None:
     assert stopped.fit(TRAIN.X, TRAIN.y, **rows).best_iteration_ == 1
 
 
-def test_the_first_round_that_may_be_the_best() -> None:
+def test_the_first_round_that_may_be_the_best():
     fading = boostrank.Schedule("logistic", 250)
     mix = boostrank.Mix(boostrank.Regression(), boostrank.SDCG(), fading)
     regression_first = boostrank.RegSHFSDCG(total_rounds=250)
@@ -120,28 +120,17 @@ def test_the_first_round_that_may_be_the_best() -> None:
         assert first_stop(other) == 1
 
 
-def test_the_command_says_that_the_schedule_was_cut(tmp_path: Path) -> None:
-    from typer.testing import CliRunner
+WHOLE = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
+PART, HELD = (WHOLE.select(np.arange(*ends)) for ends in ((0, 60), (60, 90)))
 
-    from boostrank.lab.cli.app import app
 
-    def write(name: str, data: RankingData) -> str:
-        rows = zip(data.y, data.qid, data.X, strict=True)
-        path = tmp_path / name
-        path.write_text(
-            "".join(
-                f"{y:g} qid:{q} " + " ".join(f"{i}:{v}" for i, v in enumerate(x, 1)) + "\n"
-                for y, q, x in rows
-            ),
-            encoding="utf-8",
-        )
-        return str(path)
+def stopping(host):
+    stop = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]} if host == "lightgbm" else {}
+    return {"eval_set": [(HELD.X, HELD.y)], "eval_qid": [HELD.qid], **stop}
 
-    command = ["train", write("a.txt", TRAIN), "--valid", write("b.txt", FLAT), "--patience", "3"]
-    command += ["-o", "reg-shf-sdcg", "--rounds", "20", "--min-docs", "2"]
-    result = CliRunner().invoke(app, [*command, "--model", str(tmp_path / "model.txt")])
-    assert result.exit_code == 0, result.output
-    assert "boostrank: training ended early at round 13 of the 20" in result.stderr
+
+def fit(ranker, data, **more):
+    return ranker.fit(data.X, data.y, qid=data.qid, **more)
 
 
 RANKERS = {
@@ -159,75 +148,47 @@ RANKERS = {
 }
 
 
-@pytest.mark.parametrize("host", RANKERS)
-def test_all_data_is_trained_for_the_rounds_that_were_chosen(host: str) -> None:
-    data = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
-    train, valid = (data.select(np.arange(*ends)) for ends in ((0, 60), (60, 90)))
-    stop = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]} if host == "lightgbm" else {}
-    fitted = RANKERS[host]().fit(
-        train.X, train.y, qid=train.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid], **stop
-    )
-    chosen = fitted.predict(data.X), fitted.n_estimators
-    whole = fitted.fit_all(data.X, data.y, qid=data.qid)
+def test_all_data_is_trained_for_the_rounds_that_were_chosen(host):
+    fitted = fit(RANKERS[host](), PART, **stopping(host))
+    chosen = fitted.predict(WHOLE.X)
+    whole = fitted.fit_all(WHOLE.X, WHOLE.y, qid=WHOLE.qid)
     best = fitted.best_iteration_ if host == "lightgbm" else 1 + fitted.best_iteration
     assert 1 <= best < ROUNDS
     assert whole.n_estimators == round(1.5 * best)  # half as many documents more
     own = RANKERS[host]().set_params(objective=fitted.objective_, n_estimators=round(1.5 * best))
     if host == "xgboost":
         own.set_params(callbacks=own.callbacks[1:])
-    own.fit(data.X, data.y, qid=data.qid)
-    np.testing.assert_array_equal(whole.predict(data.X), own.predict(data.X))
-    np.testing.assert_array_equal(fitted.predict(data.X), chosen[0])  # as it was
+    np.testing.assert_array_equal(whole.predict(WHOLE.X), fit(own, WHOLE).predict(WHOLE.X))
+    np.testing.assert_array_equal(fitted.predict(WHOLE.X), chosen)  # as it was
     with pytest.raises(ValueError, match="early stopping has chosen no rounds"):
-        whole.fit_all(data.X, data.y, qid=data.qid)
+        whole.fit_all(WHOLE.X, WHOLE.y, qid=WHOLE.qid)
 
 
-@pytest.mark.parametrize("host", RANKERS)
-def test_of_a_continued_ranker_the_added_rounds_are_scaled(host: str) -> None:
-    data = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
-    train, valid = (data.select(np.arange(*ends)) for ends in ((0, 60), (60, 90)))
-    stop = {"callbacks": [lightgbm.early_stopping(3, verbose=False)]} if host == "lightgbm" else {}
-    stop |= {"eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid]}
+def test_of_a_continued_ranker_the_added_rounds_are_scaled(host):
     name = "init_model" if host == "lightgbm" else "xgb_model"
-    first = RANKERS[host]().set_params(objective="regression", n_estimators=4)
-    if host == "xgboost":
-        first.set_params(callbacks=None)
-    first.fit(train.X, train.y, qid=train.qid)
-    fitted = RANKERS[host]().set_params(objective="regression")
-    fitted.fit(train.X, train.y, qid=train.qid, **stop, **{name: first})
+    plain = RANKERS[host]().set_params(objective="regression")
+    whole = {"callbacks": None} if host == "xgboost" else {}
+    first = fit(clone(plain).set_params(n_estimators=4, **whole), PART)
+    fitted = fit(clone(plain), PART, **stopping(host), **{name: first})
     best = fitted.best_iteration_ if host == "lightgbm" else 1 + fitted.best_iteration
     assert best > 4
-    whole = fitted.fit_all(data.X, data.y, qid=data.qid, **{name: first})
-    assert whole.n_estimators == round(1.5 * (best - 4))
+    rows = {"X": WHOLE.X, "y": WHOLE.y, "qid": WHOLE.qid}
+    assert fitted.fit_all(**rows, **{name: first}).n_estimators == round(1.5 * (best - 4))
     with pytest.raises(ValueError, match=f"^{name} must be given .* 4 of another: pass it"):
-        fitted.fit_all(data.X, data.y, qid=data.qid)
-    alone = RANKERS[host]().set_params(objective="regression")
-    alone.fit(train.X, train.y, qid=train.qid, **stop)
+        fitted.fit_all(**rows)
+    alone = fit(clone(plain), PART, **stopping(host))
     with pytest.raises(ValueError, match=f"^{name} must be given .* after none: leave it out"):
-        alone.fit_all(data.X, data.y, qid=data.qid, **{name: first})
+        alone.fit_all(**rows, **{name: first})
 
 
 @pytest.mark.parametrize("objective", ["reg-shf-sdcg", "lightgbm:lambdarank"])
-def test_the_command_trains_all_files_again(objective: str, tmp_path: Path) -> None:
-    from typer.testing import CliRunner
+def test_the_command_trains_all_files_again(objective, tmp_path):
+    for name, part in (("a", PART), ("b", HELD), ("whole", WHOLE)):
+        write(tmp_path / name, svmlight(part))
 
-    from boostrank.lab.cli.app import app
-    from boostrank.lab.models import load_model
-
-    data = make_ranking(90, 6, n_features=3, seed=1, noise=1.0)
-    for name, ends in (("a", (0, 60)), ("b", (60, 90)), ("whole", (0, 90))):
-        part = data.select(np.arange(*ends))
-        lines = (
-            f"{y:g} qid:{q} " + " ".join(f"{i}:{v!r}" for i, v in enumerate(x.tolist(), 1))
-            for y, q, x in zip(part.y, part.qid, part.X, strict=True)
-        )
-        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-    def trained(*args: object) -> Any:
+    def trained(*args):
         command = ["train", "-o", objective, "--min-docs", 2, *args, "--model", tmp_path / "model"]
-        command += ["--keep-order"]
-        result = CliRunner().invoke(app, [str(arg) for arg in command])
-        assert result.exit_code == 0, result.output
+        run(*command, "--keep-order")
         return load_model(tmp_path / "model")
 
     stopping = [tmp_path / "a", "--valid", tmp_path / "b", "--patience", 40, "--rounds", 40]
@@ -235,6 +196,6 @@ def test_the_command_trains_all_files_again(objective: str, tmp_path: Path) -> N
     again = trained(*stopping, "--refit")
     assert again.n_trees == round(1.5 * kept)
     plain = trained(tmp_path / "whole", "--rounds", round(1.5 * kept))
-    np.testing.assert_array_equal(again.predict(data.X), plain.predict(data.X))
-    result = CliRunner().invoke(app, ["train", "x", "-o", "sdcg", "--refit", "--model", "m"])
-    assert "--refit needs --valid, which chooses the rounds" in result.stderr
+    np.testing.assert_array_equal(again.predict(WHOLE.X), plain.predict(WHOLE.X))
+    message = "--refit needs --valid, which chooses the rounds"
+    assert message in refused("train", "x", "-o", "sdcg", "--refit", "--model", "m")

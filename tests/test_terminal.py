@@ -5,7 +5,6 @@ import pty
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -47,7 +46,7 @@ WHOLE = re.compile(
 )
 
 
-def _shown(args: list[str], folder: Path) -> tuple[dict[int, str], str]:
+def _shown(args, folder):
     """Run a command in terminals of all widths, and into a file; return what each gets.
 
     The terminals' output is returned without colours.
@@ -73,13 +72,13 @@ def _shown(args: list[str], folder: Path) -> tuple[dict[int, str], str]:
     return dict(zip(WIDTHS, texts, strict=True)), (folder / "piped").read_text(encoding="utf-8")
 
 
-def _table(text: str) -> list[list[str]]:
+def _table(text):
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_terminal_cuts_a_number_or_breaks_a_word(command: str, tmp_path: Path) -> None:
+def test_no_terminal_cuts_a_number_or_breaks_a_word(command, tmp_path):
     # One test for all widths: several, on several workers, would each run the command.
     shown, piped = _shown([command, *COMMANDS[command], "--out", str(tmp_path)], tmp_path)
     _check_pipe(command, piped)
@@ -87,7 +86,7 @@ def test_no_terminal_cuts_a_number_or_breaks_a_word(command: str, tmp_path: Path
         _check_terminal(command, width, shown[width], piped)
 
 
-def _check_pipe(command: str, piped: str) -> None:
+def _check_pipe(command, piped):
     """A pipe gets everything, in lines of any length."""
     heading, *lines = _table(piped)
     assert "Not shown" not in piped
@@ -108,7 +107,7 @@ def _check_pipe(command: str, piped: str) -> None:
     assert "Difference and p: MAP against lightgbm:lambdarank, " in piped
 
 
-def _check_terminal(command: str, width: int, text: str, piped: str) -> None:
+def _check_terminal(command, width, text, piped):
     assert "…" not in text
     heading, *lines = _table(text)
     first, *others = _table(piped)
@@ -119,7 +118,7 @@ def _check_terminal(command: str, width: int, text: str, piped: str) -> None:
         assert len(line) == len(heading)
         assert all(map(WHOLE.fullmatch, line[1:]))
     # Names may take several lines. Joined again, they are whole, and so are the rows.
-    whole: list[list[str]] = []
+    whole = []
     for line in lines:
         if any(line[1:]):
             whole.append(line)
@@ -150,7 +149,7 @@ def _check_terminal(command: str, width: int, text: str, piped: str) -> None:
             assert word in words
 
 
-def test_compiling_is_announced_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiling_is_announced_once(tmp_path, monkeypatch):
     """Whatever is compiled; here it is what metrics need, which takes a moment."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "scores").write_text("2\n1\n", encoding="utf-8")

@@ -7,6 +7,7 @@ breaks what boostrank relies on, is noticed here.
 import copy
 import ctypes
 import warnings
+from functools import partial
 
 import lightgbm as lgb
 import numpy as np
@@ -18,12 +19,10 @@ from training import (
     LIGHTGBM,
     ROUNDS,
     XGBOOST,
-    Batches,
     KeepBoosters,
     dataset,
     loop_lightgbm,
     loop_xgboost,
-    make_data,
     matrix,
     trees,
 )  # fmt: skip
@@ -36,11 +35,6 @@ from boostrank.hosts.undocumented import (
 )
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_data()
 
 
 def fill_free_memory(byte):
@@ -164,7 +158,6 @@ def test_a_counter_inside_the_objective_is_wrong(data):
     # boostrank's rounds: tests/test_entry_points.py, the rows "cv", "twice" and "three threads".
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_weights_are_ignored(data, host):
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(data.group))
 
@@ -349,7 +342,6 @@ def test_continued_training_drops_start_scores(data):
             LGBMRanker(verbosity=-1).fit(data.X, data.y, init_model=first, **rows, **given)
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
 def test_a_schedule_that_was_over_before(data, host):
     """Whether it should stay at its end or start again cannot be guessed."""
     objective = boostrank.RegSHFSDCG(total_rounds=ROUNDS)
@@ -385,12 +377,15 @@ def test_a_plain_function_is_not_told_the_iteration(data):
 
     xgb.train(XGBOOST, matrix(data), 2, obj=naive)
     assert calls == [2, 2]
-    objective = boostrank.RegSHFSDCG(total_rounds=2)
-    with pytest.raises(ValueError, match="boosting round is not known: reg-shf-sdcg follows a sch"):
-        xgb.train(XGBOOST, matrix(data), 2, obj=lambda preds, rows: objective(preds, rows))
-    objective = boostrank.SHFSDCG(query_fraction=0.5)
-    with pytest.raises(ValueError, match="shf-sdcg samples queries in every round"):
-        xgb.train(XGBOOST, matrix(data), 2, obj=lambda preds, rows: objective(preds, rows))
+    for objective, what in (
+        (boostrank.RegSHFSDCG(total_rounds=2), "reg-shf-sdcg follows a schedule"),
+        (boostrank.SHFSDCG(query_fraction=0.5), "shf-sdcg samples queries in every round"),
+        (boostrank.SHFSDCG(), r"shf-sdcg draws noise in every round \(perturb=None: none\)"),
+        (boostrank.XENDCG(), "xe-ndcg draws numbers in every round"),
+    ):
+        for function in (lambda *args: objective(*args), partial(objective)):  # noqa: B023
+            with pytest.raises(ValueError, match=f"boosting round is not known: {what}"):
+                xgb.train(XGBOOST, matrix(data), 2, obj=function)
 
 
 def test_cv_drops_weights(data):
@@ -430,15 +425,6 @@ def test_cv_takes_no_other_folds(data, kwargs):
         warnings.simplefilter("ignore", UserWarning)  # scikit-learn's, about rare grades
         with pytest.raises(xgb.core.XGBoostError, match="group"):
             xgb.cv(XGBOOST, matrix(data), 1, obj=boostrank.SHFSDCG(), as_pandas=False, **kwargs)
-
-
-def test_a_batch_of_external_memory_cuts_a_query(data, tmp_path):
-    """It becomes two queries, and nothing in the DMatrix shows it: docs/hosts.md says so."""
-    whole = xgb.DMatrix(Batches(data, tmp_path / "whole"))
-    cut = xgb.DMatrix(Batches(data, tmp_path / "cut", cut=True))
-    assert len(whole.get_uint_info("group_ptr")) - 1 == len(data.group)
-    assert len(cut.get_uint_info("group_ptr")) - 1 > len(data.group)
-    np.testing.assert_array_equal(whole.get_label(), cut.get_label())
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ">f4"])

@@ -1,33 +1,28 @@
 """Tuning: what a trial is, that a search continues where it stopped, and what is reported."""
 
-import csv
 import json
 import sys
 from dataclasses import replace
 from inspect import signature
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import lightgbm
 import numpy as np
 import pytest
 import xgboost
+from commands import lines_of, refused, result_of, run
 from sklearn.model_selection import TimeSeriesSplit
-from typer.testing import CliRunner
 
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.lab import reading, search, search_space
 from boostrank.lab.cli import tune as command_line
-from boostrank.lab.cli.app import app
 from boostrank.lab.learners import Learner
-from boostrank.lab.models import HOSTS
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.registry import make_objective
 
-SMALL: dict[str, Any] = {"n_trials": 3, "rounds": 6, "n_folds": 3, "n_repeats": 2}
+SMALL = {"n_trials": 3, "rounds": 6, "n_folds": 3, "n_repeats": 2}
 LEARNERS = [
     Learner("ranknet", "lightgbm", boostrank.RankNet()),
     Learner("ranknet", "xgboost", boostrank.RankNet()),
@@ -41,7 +36,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:1 of 24 queries has no ")
 
 
 @pytest.fixture(scope="module")
-def data() -> RankingData:
+def data():
     made = make_ranking(24, 10, 4, seed=3, noise=0.5)
     y = made.y.copy()
     y[:10] = 0.0  # a query that the convention leaves out
@@ -49,11 +44,11 @@ def data() -> RankingData:
 
 
 @pytest.fixture
-def invented(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def invented(monkeypatch):
     """Replace training by figures that rise with the learning rate, and list the calls."""
     calls = []
 
-    def figures(job: Any, params: dict[str, Any], folds: object) -> np.ndarray:
+    def figures(job, params, folds):
         calls.append(params)
         steps = np.arange(len(job.marks)) / 1e3
         spread = np.arange(len(job.data.group))[:, None] / 1e3
@@ -63,7 +58,7 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return calls
 
 
-def same(a: search.Trial, b: search.Trial) -> bool:
+def same(a, b):
     return (
         (a.number, a.params, a.pruned, a.rounds) == (b.number, b.params, b.pruned, b.rounds)
     ) and np.array_equal(a.figures, b.figures, equal_nan=True)
@@ -72,7 +67,7 @@ def same(a: search.Trial, b: search.Trial) -> bool:
 # ---- the one-standard-error rule -----------------------------------------------------------------
 
 
-def test_one_standard_error_by_hand() -> None:
+def test_one_standard_error_by_hand():
     best = np.array([0.5, 0.6, 0.7, 0.8])
     worse = np.array([0.0, 0.0, 0.1, 0.1])  # mean .05; spread .0577, standard error .0289
     noisy = np.array([-0.1, 0.1, 0.2, -0.1])  # mean .025; spread .15, standard error .075
@@ -90,37 +85,18 @@ def test_one_standard_error_by_hand() -> None:
 
 
 @every_learner
-def test_the_first_trial_is_plain_cross_validation_of_the_defaults(
-    learner: Learner, data: RankingData, tmp_path: Path
-) -> None:
+def test_the_first_trial_is_plain_cross_validation_of_the_defaults(learner, data, tmp_path):
     trial = search.tune(data, learner, tmp_path, **SMALL | {"n_trials": 1}, seed=4).default
-    stages = np.zeros((2, 6, 24))
+    stages, settings = np.zeros((2, 6, 24)), Settings(rounds=6, seed=4)
     for repeat in range(2):
         for train, test in boostrank.group_folds(data.group, 3, seed=4 + repeat):
-            X, y = data.X[train], data.y[train]
-            group, queries = np.full(16, 10), test[::10] // 10
-            if learner.host == "lightgbm":
-                params = {
-                    "objective": learner.objective, "metric": "None", "learning_rate": 0.05,
-                    "num_leaves": 15, "min_data_in_leaf": 20, "num_threads": 1, "seed": 4,
-                    "deterministic": True, "force_col_wise": True, "verbosity": -1,
-                }  # fmt: skip
-                dataset = lightgbm.Dataset(X, y, group=group, params=params)
-                model = lightgbm.train(params, dataset, 6)
-                scores = [model.predict(data.X[test], num_iteration=m) for m in range(1, 7)]
-            else:
-                params = {
-                    "objective": learner.objective, "base_score": 0, "learning_rate": 0.05,
-                    "grow_policy": "lossguide", "max_leaves": 15, "max_depth": 0, "nthread": 1,
-                }  # fmt: skip
-                own = {} if learner.builtin else {"obj": learner.objective}
-                if own:
-                    params["objective"] = "rank:pairwise"
-                matrix = xgboost.QuantileDMatrix(X, y, group=group)
-                model = xgboost.train(params, matrix, 6, **own)
-                rows = xgboost.DMatrix(data.X[test])
-                scores = [model.predict(rows, iteration_range=(0, m)) for m in range(1, 7)]
-            for m, values in enumerate(scores):
+            part, queries = (
+                RankingData(data.X[train], data.y[train], data.qid[train]),
+                test[::10] // 10,
+            )
+            # As test_compare.py compares it with the hosts' own.
+            model, _ = TRAINERS[learner.host].train(learner.objective, part, settings)
+            for m, values in enumerate(model.staged(data.X[test])):
                 stages[repeat, m, queries] = boostrank.evaluate(
                     values, data.y[test], data.group[queries], ("ndcg@10",), per_query=True
                 )["ndcg@10"]
@@ -138,7 +114,7 @@ def test_the_first_trial_is_plain_cross_validation_of_the_defaults(
     assert trial.params == {name: entry.default for name, entry in space.items()}
 
 
-def test_folds_at_a_time_change_nothing(data: RankingData, tmp_path: Path) -> None:
+def test_folds_at_a_time_change_nothing(data, tmp_path):
     one, three = (
         search.tune(data, RANKNET, tmp_path / str(n), **SMALL, n_jobs=n).trials for n in (1, 3)
     )
@@ -147,10 +123,7 @@ def test_folds_at_a_time_change_nothing(data: RankingData, tmp_path: Path) -> No
     assert len({json.dumps(trial.params) for trial in one}) == 3
 
 
-@pytest.mark.parametrize("host", HOSTS)
-def test_what_is_tried_reaches_objective_and_trees(
-    host: str, data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_tried_reaches_objective_and_trees(host, data, tmp_path, monkeypatch):
     """Trials that vary the parameters of only one of the two all differ."""
     learner = Learner("ranknet", host, boostrank.RankNet())
     trees, objective = search_space.TREES[host], search_space.objective_space
@@ -164,9 +137,7 @@ def test_what_is_tried_reaches_objective_and_trees(
         assert all(trial.params.keys() == space.keys() for trial in trials)
 
 
-def test_the_seed_decides_what_is_tried(
-    data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
-) -> None:
+def test_the_seed_decides_what_is_tried(data, tmp_path, invented):
     runs = [
         [trial.params for trial in search.tune(data, RANKNET, tmp_path / f"{i}", seed=seed).trials]
         for i, seed in enumerate((0, 0, 1))
@@ -177,17 +148,15 @@ def test_the_seed_decides_what_is_tried(
 
 
 @pytest.mark.parametrize("prune", [False, True])
-def test_an_interrupted_search_continues(
-    prune: bool, data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
-) -> None:
+def test_an_interrupted_search_continues(prune, data, tmp_path, invented):
     settings = {"n_trials": 16, "n_repeats": 3, "prune": prune}
     whole = search.tune(data, RANKNET, tmp_path / "whole", **settings).trials
     n_calls = len(invented)
     assert (n_calls < 3 * 16) == prune
     assert any(trial.pruned for trial in whole) == prune
 
-    def interrupt(figures: Any, after: int) -> Any:
-        def interrupted(*args: Any) -> np.ndarray:
+    def interrupt(figures, after):
+        def interrupted(*args):
             if len(invented) >= after:
                 raise KeyboardInterrupt
             return figures(*args)
@@ -213,9 +182,9 @@ def test_an_interrupted_search_continues(
     assert 1 <= len(invented) <= 3
 
 
-def test_pruned_trials(data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]) -> None:
+def test_pruned_trials(data, tmp_path, invented):
     tuned = search.tune(data, RANKNET, tmp_path, n_trials=30, n_repeats=2, prune=True)
-    whole: list[float] = []
+    whole = []
     for trial in tuned.trials:
         below = len(whole) >= 5 and trial.mean < np.median(whole)
         assert trial.pruned == below
@@ -229,9 +198,7 @@ def test_pruned_trials(data: RankingData, tmp_path: Path, invented: list[dict[st
     assert np.median(rates[20:]) > np.median(rates[1:11])
 
 
-def test_learners_share_a_folder(
-    data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
-) -> None:
+def test_learners_share_a_folder(data, tmp_path, invented):
     for learner in LEARNERS:
         search.tune(data, learner, tmp_path, n_trials=2)
     for learner in LEARNERS:
@@ -239,9 +206,7 @@ def test_learners_share_a_folder(
     assert len(invented) == len(LEARNERS) * 2 * 3
 
 
-def test_trials_of_another_search_are_not_reused(
-    data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
-) -> None:
+def test_trials_of_another_search_are_not_reused(data, tmp_path, invented):
     data = replace(data, X=np.floor(abs(data.X)))
     search.tune(data, RANKNET, tmp_path, n_trials=1)
     other = data.shuffle_within_queries(1)
@@ -262,7 +227,7 @@ def test_trials_of_another_search_are_not_reused(
             search.tune(*args, tmp_path, n_trials=1, **settings)
 
 
-def test_a_damaged_file_of_trials_is_named(data: RankingData, tmp_path: Path) -> None:
+def test_a_damaged_file_of_trials_is_named(data, tmp_path):
     (tmp_path / "studies.log").write_text("no JSON\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"studies\.log is damaged .*; give another folder"):
         search.tune(data, RANKNET, tmp_path, n_trials=1)
@@ -282,27 +247,20 @@ def test_a_damaged_file_of_trials_is_named(data: RankingData, tmp_path: Path) ->
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
-def test_bad_settings_train_nothing(
-    settings: dict[str, Any],
-    error: type[Exception],
-    message: str,
-    data: RankingData,
-    tmp_path: Path,
-    invented: list[dict[str, Any]],
-) -> None:
+def test_bad_settings_train_nothing(settings, error, message, data, tmp_path, invented):
     with pytest.raises(error, match=message):
         search.tune(data, RANKNET, tmp_path / "new", **settings)
     assert not invented
     assert not (tmp_path / "new").exists()
 
 
-def test_data_without_relevant_documents(data: RankingData, tmp_path: Path) -> None:
+def test_data_without_relevant_documents(data, tmp_path):
     with pytest.raises(ValueError, match=r"fewer than two queries that count in NDCG@10, so noth"):
         search.tune(RankingData(data.X, 0.0 * data.y, data.qid), RANKNET, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_any_numbers_are_tuned_by_spearman(data: RankingData, tmp_path: Path) -> None:
+def test_any_numbers_are_tuned_by_spearman(data, tmp_path):
     returns = RankingData(data.X, data.y - data.y.mean(), data.qid)
     learner = Learner("spearman", "lightgbm", boostrank.Spearman())
     tuned = search.tune(returns, learner, tmp_path, **SMALL | {"n_trials": 1})
@@ -315,9 +273,7 @@ def test_any_numbers_are_tuned_by_spearman(data: RankingData, tmp_path: Path) ->
         search.tune(returns, learner, tmp_path / "other", n_trials=1, metric="ndcg@10")
 
 
-def test_folds_of_ones_own_are_those_that_train(
-    data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folds_of_ones_own_are_those_that_train(data, tmp_path, monkeypatch):
     trained = []
     select = RankingData.select
     monkeypatch.setattr(
@@ -344,7 +300,7 @@ def test_folds_of_ones_own_are_those_that_train(
         search.tune(data, RANKNET, tmp_path / "new", folds=[([0], [1, 2]), ([0], [2, 3])])
 
 
-def test_without_optuna(data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_optuna(data, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ImportError, match="pip install optuna"):
         search.tune(data, RANKNET, tmp_path)
@@ -353,14 +309,14 @@ def test_without_optuna(data: RankingData, tmp_path: Path, monkeypatch: pytest.M
 # ---- what is searched ----------------------------------------------------------------------------
 
 
-def test_every_built_in_objective_has_its_parameters() -> None:
+def test_every_built_in_objective_has_its_parameters():
     builtins = {f"{host}:{name}" for host, model in TRAINERS.items() for name in model.builtins}
     assert set(search_space.BUILTINS) == builtins
     assert set(search_space.TREES) == set(TRAINERS)
 
 
 @pytest.mark.parametrize("name", boostrank.objective_names())
-def test_every_objective_takes_what_is_searched(name: str) -> None:
+def test_every_objective_takes_what_is_searched(name):
     objective = make_objective(name, {}, rounds=9)
     space = search_space.objective_space(objective)
     assert "perturb" in space
@@ -378,7 +334,7 @@ def test_every_objective_takes_what_is_searched(name: str) -> None:
     assert {"k", "measure", "target", "hessian", "seed"}.isdisjoint(space)
 
 
-def test_a_parameter_that_is_no_default_is_kept() -> None:
+def test_a_parameter_that_is_no_default_is_kept():
     assert "sigma" in search_space.objective_space(boostrank.RankNet())
     assert "sigma" not in search_space.objective_space(boostrank.RankNet(sigma=2.0))
     schedule = boostrank.Schedule("linear", 5, first=1.0, last=2.0)
@@ -388,11 +344,11 @@ def test_a_parameter_that_is_no_default_is_kept() -> None:
 # ---- what is reported ----------------------------------------------------------------------------
 
 
-def trained_by(snippet: str) -> Any:
+def trained_by(snippet):
     """Return the objective that a snippet trains with."""
     seen = []
 
-    def train(params: dict[str, Any], data: object, rounds: int, obj: Any = None) -> None:
+    def train(params, data, rounds, obj=None):
         seen.append(params["objective"] if obj is None else obj)
 
     host = SimpleNamespace(train=train)
@@ -405,13 +361,11 @@ def trained_by(snippet: str) -> Any:
 
 
 @every_learner
-def test_the_snippet_trains_the_best_trial(
-    learner: Learner, data: RankingData, tmp_path: Path
-) -> None:
+def test_the_snippet_trains_the_best_trial(learner, data, tmp_path):
     tuned = search.tune(data, learner, tmp_path, **SMALL)
     best = tuned.best
     trees = search_space.split_params(learner, best.params)[1]
-    names: dict[str, Any] = {"boostrank": boostrank, "lightgbm": lightgbm, "xgboost": xgboost}
+    names = {"boostrank": boostrank, "lightgbm": lightgbm, "xgboost": xgboost}
     names["dataset"] = lightgbm.Dataset(data.X, data.y, group=data.group)
     names["dmatrix"] = xgboost.DMatrix(data.X, data.y, group=data.group)
     exec(tuned.snippet.replace('params = {"', 'params = {"verbosity": -1, "'), names)
@@ -433,7 +387,6 @@ OF_SNIPPETS = {
 }
 
 
-@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize(
     ("name", "gain"),
     [
@@ -444,18 +397,18 @@ OF_SNIPPETS = {
         *(("built-in", gain) for gain in ("linear", "exponential", (0.0, 1.0, 1.5, 2.0, 7.0))),
     ],
 )
-def test_the_snippet_trains_what_was_tuned(name: str, host: str, gain: Any, tmp_path: Path) -> None:
+def test_the_snippet_trains_what_was_tuned(name, host, gain, tmp_path):
     """Gain, leaves and seeds of a trial, for all of the data: the same scores."""
     data = make_ranking(60, 8, 4, seed=3, noise=0.5)
     label = {"lightgbm": "lightgbm:lambdarank", "xgboost": "xgboost:rank:ndcg"}[host]
     learner = Learner(name, host, OF_SNIPPETS[name])
     if name == "built-in":
         learner = Learner(label, host, label.partition(":")[2])
-    more: dict[str, Any] = {"bagging_fraction": 0.5, "bagging_freq": 1}
+    more = {"bagging_fraction": 0.5, "bagging_freq": 1}
     more = {"subsample": 0.5} if host == "xgboost" else more
     budget = {**SMALL, "n_trials": 1, "n_repeats": 1, "params": more}
     tuned = search.tune(data, learner, tmp_path, gain=gain, **budget)
-    params: dict[str, Any] = {"min_data_in_leaf": 3, "feature_fraction": 0.6}
+    params = {"min_data_in_leaf": 3, "feature_fraction": 0.6}
     params = {"colsample_bytree": 0.6} if host == "xgboost" else params
     trial = replace(tuned.default, params={**tuned.default.params, **params})
     tuned = replace(tuned, trials=(trial,))
@@ -476,11 +429,11 @@ def test_the_snippet_trains_what_was_tuned(name: str, host: str, gain: Any, tmp_
     np.testing.assert_allclose(scores, model.predict(data.X), rtol=1e-6, atol=1e-9)
 
 
-def booster_of(ranker: Any) -> Any:
+def booster_of(ranker):
     return ranker.booster_ if hasattr(ranker, "booster_") else ranker.get_booster()
 
 
-def test_the_snippet_of_a_mixture_is_python() -> None:
+def test_the_snippet_of_a_mixture_is_python():
     mix = boostrank.Mix(
         boostrank.RankNet(sigma=2.0),
         boostrank.RegSHFSDCG(total_rounds=9),
@@ -492,20 +445,10 @@ def test_the_snippet_of_a_mixture_is_python() -> None:
         assert trained_by(search.Tuned(Learner("mix", host, mix), trials).snippet) == mix
 
 
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
-def test_the_snippet_of_auto_chooses(host: str, data: RankingData) -> None:
-    learner = Learner("auto", host, boostrank.objective("auto"))
-    trials = (search.Trial(0, {}, False, 3, np.ones(2)),)
-    names = {"boostrank": boostrank, "X": data.X, "y": data.y, "qid": data.qid}
-    exec(search.Tuned(learner, trials).snippet, names)
-    assert names["booster"].auto_ is not None
-
-
-def test_the_csv_holds_every_trial(data: RankingData, tmp_path: Path) -> None:
+def test_the_csv_holds_every_trial(data, tmp_path):
     tuned = [search.tune(data, learner, tmp_path, **SMALL) for learner in (RANKNET, LEARNERS[2])]
     search.write_trials(tmp_path / "trials.csv", tuned)
-    with (tmp_path / "trials.csv").open(newline="", encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
+    lines = lines_of(tmp_path / "trials.csv")
     trials = [(one, trial) for one in tuned for trial in one.trials]
     for line, (one, trial) in zip(lines, trials, strict=True):
         assert line["learner"] == str(one.learner)
@@ -522,27 +465,32 @@ def test_the_csv_holds_every_trial(data: RankingData, tmp_path: Path) -> None:
         assert float(line["difference_low"]) == pytest.approx(low, abs=1e-15)
 
 
-def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = ["tune", "-o", "gbrank:margin=2.0,lightgbm:lambdarank", "--hosts", "lightgbm,xgboost"]
+def test_the_command_line(tmp_path, monkeypatch):
+    command = [
+        "tune",
+        "-o",
+        "gbrank:margin=2.0,lightgbm:lambdarank",
+        "--hosts",
+        "lightgbm,xgboost",
+    ]
     command += ["--trials", "2", "--rounds", "4", "--folds", "3", "--repeats", "1"]
-    command += ["--out", str(tmp_path / "out")]
+    command += ["--out", tmp_path / "out"]
     monkeypatch.setattr(reading, "EMBEDDED", {"n_queries": 12, "n_docs": 8, "n_features": 3})
-    calls: list[str] = []
+    calls = []
     real = search.cross_validate
 
-    def figures(job: Any, *args: Any) -> np.ndarray:
+    def figures(job, *args):
         calls.append(str(job.learner))
         if len(calls) == 6:
             raise KeyboardInterrupt
         return real(job, *args)
 
     monkeypatch.setattr(search, "cross_validate", figures)
-    stopped = CliRunner().invoke(app, command)
+    stopped = result_of(*command)
     assert stopped.exit_code == 130
     assert "interrupted; 5 of 6 trials are saved in" in stopped.stderr
     assert "the same command continues where it stopped" in stopped.stderr
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 0, result.output
+    result = run(*command)
     # The built-in first: the others are compared with it, as in `boostrank compare`.
     learners = ["lightgbm:lambdarank", "gbrank:margin=2.0@lightgbm", "gbrank:margin=2.0@xgboost"]
     assert calls == [name for name in learners for _ in range(2)] + learners[-1:]
@@ -552,18 +500,15 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert sum(line.startswith(f"| {name} ") for line in result.output.splitlines()) == 2
     assert result.output.count("boostrank.GBRank(margin=2.0") == 2
     assert "3 folds, 1 repeat, 4 rounds" in result.output
-    with (tmp_path / "out" / "trials.csv").open(newline="", encoding="utf-8") as file:
-        assert [line["learner"] for line in csv.DictReader(file)] == [
-            name for name in learners for _ in range(2)
-        ]
-    refused = CliRunner().invoke(app, [*command, "-o", "lightgbm:nothing"])
-    assert refused.exit_code == 2
-    assert "unknown objective 'lightgbm:nothing': lightgbm's own are lambdarank," in refused.stderr
-    refused = CliRunner().invoke(app, ["tune", "-o", "lightgbm:regression"])
-    assert "ours is written 'regression', with --hosts lightgbm" in refused.stderr
+    lines = lines_of(tmp_path / "out" / "trials.csv")
+    assert [line["learner"] for line in lines] == [name for name in learners for _ in range(2)]
+    message = "unknown objective 'lightgbm:nothing': lightgbm's own are lambdarank,"
+    assert message in refused(*command, "-o", "lightgbm:nothing")
+    message = "ours is written 'regression', with --hosts lightgbm"
+    assert message in refused("tune", "-o", "lightgbm:regression")
 
 
-def test_the_command_line_has_the_functions_defaults() -> None:
+def test_the_command_line_has_the_functions_defaults():
     ours, theirs = signature(search.tune).parameters, signature(command_line.tune).parameters
     names = {"n_trials": "trials", "n_folds": "folds", "n_repeats": "repeats"}
     assert theirs["params"].default is None
@@ -572,9 +517,7 @@ def test_the_command_line_has_the_functions_defaults() -> None:
             assert theirs[names.get(name, name)].default == parameter.default
 
 
-def test_queries_that_the_metric_leaves_out_are_said_once(
-    data: RankingData, tmp_path: Path, invented: list[dict[str, Any]]
-) -> None:
+def test_queries_that_the_metric_leaves_out_are_said_once(data, tmp_path, invented):
     with pytest.warns(UserWarning, match="^1 of 24 queries has no relevant document") as said:
         search.tune(data, RANKNET, tmp_path, **SMALL)
     assert len([each for each in said if "left out" in str(each.message)]) == 1

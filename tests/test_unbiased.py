@@ -56,7 +56,6 @@ def of_xgboost(objective, log, rounds=8, position=None, **kwargs):
 
 
 TRAIN = {"lightgbm": of_lightgbm, "xgboost": of_xgboost}
-every_host = pytest.mark.parametrize("host", TRAIN)
 every_form = pytest.mark.parametrize("form", FORMS)
 
 
@@ -177,9 +176,6 @@ def test_it_is_one_object_with_what_is_inside():
     assert unbiased == pickle.loads(pickle.dumps(unbiased)) == copy.deepcopy(unbiased)
     assert hash(unbiased) == hash(pickle.loads(pickle.dumps(unbiased)))
     assert unbiased != unbiased.replace(position=[2, 1])
-    scheduled = Unbiased(boostrank.SDCG(alpha=boostrank.Schedule("linear", 4, first=1, last=2)))
-    assert scheduled.scheduled
-    assert scheduled._at(4).objective.alpha == 2.0
     assert unbiased.contract.gradient == "frozen"
     assert unbiased.contract.frozen == "w, the pairs' normalisation; factors"
 
@@ -219,18 +215,6 @@ def test_bad_parameters_are_refused(build, message):
         build()
 
 
-@every_form
-def test_schedules_reach_what_is_inside(form, log):
-    kind = RankNet(sigma=boostrank.Schedule("linear", 3, first=1.0, last=3.0))
-    objective = Unbiased(kind, propensity=form, position=log.position)
-    args = np.zeros(len(log.position)), log.data.y, log.data.group
-    alone = Unbiased(RankNet(sigma=3.0), propensity=form, position=log.position)
-    np.testing.assert_array_equal(objective.grad_hess(*args, round=3), alone.grad_hess(*args))
-    with pytest.raises(ValueError, match=r"^round is missing"):
-        objective.grad_hess(*args)
-    assert of_lightgbm(objective, log, 3).num_trees() == 3
-
-
 def test_bad_sessions_are_refused():
     given = Unbiased(RankNet(), position=[1, 2], propensity=[1.0])
     for objective, scores, clicks, message in (
@@ -253,7 +237,6 @@ def test_bad_sessions_are_refused():
 # ---- in the hosts --------------------------------------------------------------------------------
 
 
-@every_host
 def test_a_booster_gets_the_corrected_gradients(host, log):
     """With given propensities: the same trees as with a function that calls grad_hess itself."""
     objective = Unbiased(RankNet(), position=log.position, propensity=log.propensity)
@@ -271,7 +254,6 @@ def test_a_booster_gets_the_corrected_gradients(host, log):
         position_bias(booster)
 
 
-@every_host
 @every_form
 def test_factors_are_learnt_and_stay_with_the_model(host, form, log):
     objective = learnt(form, position=log.position)
@@ -293,7 +275,6 @@ def test_factors_are_learnt_and_stay_with_the_model(host, form, log):
             position_bias(copy.deepcopy(booster))
 
 
-@every_host
 @every_form
 def test_continued_training_goes_on_with_the_factors(host, form, log):
     objective = learnt(form, position=log.position)
@@ -313,7 +294,6 @@ def test_continued_training_goes_on_with_the_factors(host, form, log):
         TRAIN[host](other, log, 1, **kwargs)
 
 
-@every_host
 def test_trainings_in_threads_share_nothing(host, log):
     other = simulate_clicks(make_ranking(80, 6, n_features=6, seed=3), eta=3.0, sessions=6, seed=2)
     alone = [position_bias(TRAIN[host](learnt("additive", position=each.position), each)).factors
@@ -432,13 +412,6 @@ def test_rankers_take_positions_in_fit(kind, log):
     )
     with pytest.raises(ValueError, match=r"^position is ignored by blend"):
         kind(**quiet).fit(data.X, data.y, qid=data.qid, position=log.position)
-    scheduled = learnt("additive").replace(
-        objective=boostrank.SDCG(alpha=boostrank.Schedule("linear", 1, first=1.0, last=2.0))
-    )
-    trained = kind(objective=scheduled, **quiet).fit(
-        data.X, data.y, qid=data.qid, position=log.position
-    )
-    assert trained.objective_.objective.alpha.total_rounds == 5
 
 
 @every_form
@@ -452,10 +425,8 @@ def test_factors_of_a_stopped_model_are_those_of_its_best_round(kind, form, befo
 
     def fitted(rounds, patience=None, **more):
         params = {"n_estimators": rounds, "n_jobs": 1, "learning_rate": 0.5}
-        params |= {"verbosity": -1} if lightgbm else {"early_stopping_rounds": patience}
+        params |= {"early_stopping_rounds": patience, **({"verbosity": -1} if lightgbm else {})}
         sets = {"eval_set": [(valid.X, valid.y > 2)], "eval_qid": [valid.qid]}
-        if lightgbm and patience is not None:
-            sets["callbacks"] = [lgb.early_stopping(patience, verbose=False)]
         return kind(objective=learnt(form), **params).fit(**rows, **sets, **more)
 
     name = "init_model" if lightgbm else "xgb_model"
@@ -507,11 +478,3 @@ def test_the_factors_come_close_to_the_truth(objective, atol):
     )
     ranker.fit(log.data.X, log.data.y, qid=log.data.qid, position=log.position)
     np.testing.assert_allclose(position_bias(ranker).propensity, log.propensity, atol=atol)
-
-
-def test_an_objective_that_ignores_positions_says_so(log):
-    data = lgb.Dataset(
-        log.data.X, log.data.y, group=log.data.group, position=log.position.astype(np.int32)
-    )
-    with pytest.warns(UserWarning, match="position is ignored by ranknet: .*Unbiased"):
-        lgb.train({**LIGHTGBM, "objective": RankNet()}, data, 1)

@@ -193,6 +193,18 @@ def matrix(d, kind=xgb.DMatrix, **kwargs):
     return kind(d.X, d.y, group=d.group, **kwargs)
 
 
+def train(host, objective, d, rounds=ROUNDS, *, params=None, **kwargs):
+    """Train as a user would, on whole data."""
+    if host == "lightgbm":
+        own = {**LIGHTGBM, "objective": objective, **(params or {})}
+        return lgb.train(own, dataset(d), rounds, **kwargs)
+    return xgb.train({**XGBOOST, **(params or {})}, matrix(d), rounds, obj=objective, **kwargs)
+
+
+def predicted(booster, X):
+    return booster.predict(X if isinstance(booster, lgb.Booster) else xgb.DMatrix(X))
+
+
 class KeepBoosters(xgb.callback.TrainingCallback):
     def after_training(self, model):
         self.boosters = [fold.bst for fold in model.cvfolds]

@@ -1,0 +1,55 @@
+"""The command line in this process, as tests run it, and files for it to read."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from boostrank.datasets import RankingData
+from boostrank.lab.cli.app import app
+
+
+def result_of(*args: object, **environment: str | None) -> Any:
+    """Run a command, however it ends."""
+    # A pipe of any width: pytest's workers set COLUMNS.
+    words = [str(arg) for arg in args]
+    return CliRunner().invoke(app, words, env={"COLUMNS": None, **environment})
+
+
+def run(*args: object, **environment: str | None) -> Any:
+    """Run a command that must succeed."""
+    result = result_of(*args, **environment)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refused(*args: object) -> str:
+    """Run a command that must be refused, and return its one line of error."""
+    result = result_of(*args)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("boostrank: ")
+    return str(line)
+
+
+def svmlight(data: RankingData, first: int = 1, *, label: bool = True) -> str:
+    """Return the data as LETOR writes them, with features numbered from `first`, without zeros."""
+    lines = []
+    for row, grade, query in zip(data.X, data.y, data.qid, strict=True):
+        features = " ".join(f"{i}:{x!r}" for i, x in enumerate(row.tolist(), first) if x)
+        lines.append(f"{grade:g} qid:{query} {features}\n" if label else f"{features}\n")
+    return "".join(lines)
+
+
+def lines_of(path: Path) -> list[dict[str, str]]:
+    """Return the lines of a CSV file by the names of its columns."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path: Path, text: str) -> Path:
+    """Write a text file and return its path."""
+    path.write_text(text, encoding="utf-8")
+    return path
