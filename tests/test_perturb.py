@@ -1,14 +1,9 @@
 """`perturb`: noise on the scores that a host asks about, redrawn in every round."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
-from boostrank.objectives import Contract, Objective
-from boostrank.objectives.validation import NUMBERS
 from scipy.stats import gumbel_r, kstest, norm
 from training import (
     LIGHTGBM,
@@ -100,41 +95,3 @@ def test_the_default_of_shf_sdcg(data):
         mix = boostrank.Mix(ranknet, shf, 0.0, perturb=perturb, perturb_scale=0.5, rescale=False)
         alone = shf.replace(perturb=perturb, rescale=False)
         np.testing.assert_array_equal(mix(0, scores, rows)[0], alone(0, scores, rows)[0])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Watching(Objective):
-    """Keeps the scores that it is called with, and can be interrupted."""
-
-    name = "watching"
-    hessian: str = "constant"
-    interrupted: bool = False
-    seen: ClassVar[list[np.ndarray]] = []
-
-    @property
-    def contract(self):
-        return Contract("exact", "constant", shift_invariant=False, labels=NUMBERS, cost="O(n)")
-
-    def _loss(self, scores, labels, boundaries, loss):
-        raise NotImplementedError
-
-    def _grad_hess(self, scores, labels, boundaries, grad, hess):
-        self.seen.append(scores)
-        if self.interrupted:
-            raise KeyboardInterrupt
-        grad += scores
-
-
-def test_a_call_that_fails_keeps_its_noise(data):
-    """Its threads may still read it, so the next call must not write there."""
-    scores, rows = np.zeros(len(data.y), np.float32), matrix(data)
-    objective = Watching(perturb="gumbel")
-    for interrupted in (False, False, True):
-        try:
-            objective.replace(interrupted=interrupted)(0, scores, rows)
-        except KeyboardInterrupt:
-            assert interrupted
-    objective.replace(seed=1)(0, scores, rows)
-    first, second, failed, after = Watching.seen
-    assert np.shares_memory(first, second)  # memory is reused otherwise
-    assert not np.shares_memory(failed, after)
