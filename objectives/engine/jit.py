@@ -161,8 +161,8 @@ def jit_shared(function: F) -> F:
 def jit_disjoint(function: F, *, in_order: bool = True) -> F:
     """Compile a helper that is never handed overlapping arrays, or overlapping rows of one.
 
-    Otherwise, each loop that writes one array and reads another first checks whether they overlap,
-    which takes as long as a hundred documents.
+    Otherwise, each loop that writes one array and reads another first checks whether they overlap:
+    LambdaRank(truncation=30) then takes a third longer at 60 documents.
 
     Sums keep their order, unless a loop needs them split over vectors. If splits were allowed where
     no loop needs them, a sum might be split in one copy of a loop but not in another.
