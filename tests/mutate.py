@@ -153,9 +153,8 @@ EQUIVALENT = {
     'jit.jit_disjoint: options |= {"fastmath": IN_ORDER} if in_order else {} => pass': (
         "the last bits of sums, where a processor's vectors split two copies of a loop differently"
     ),
-    'jit: {**OPTIONS, "no_cpython_wrapper": True} => {**OPTIONS, "no_cpython_wrapper": False}': (
-        "compiling takes longer"
-    ),
+    'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
+    ' "no_cpython_wrapper": False, "pipeline_class": _Helper}': ("compiling takes longer"),
     "parts._divide: few or size <= direct => few and size <= direct": (
         "levels of parts where one would do, and the same sums"
     ),

@@ -232,6 +232,31 @@ def test_pointers_are_looked_up_once(monkeypatch):
 
 
 @pytest.mark.compiled
+def test_a_helper_is_compiled_with_its_kernels_alone():
+    def add_up(numbers):
+        total = 0.0
+        for i in range(len(numbers)):
+            total += numbers[i]
+        return total
+
+    def code_with(helper):
+        kernel = numba.njit(**OPTIONS)(lambda numbers: helper(numbers))
+        assert kernel(np.arange(5.0)) == 10.0
+        return [
+            next(iter(compiled.overloads.values())).library.get_llvm_str()
+            for compiled in (helper, kernel)
+        ]
+
+    of_helper, of_kernel = code_with(jit_helper(add_up))
+    assert "x double>" in of_kernel  # a loop over vectors
+    assert "x double>" not in of_helper
+    # And a helper alone yields no machine code.
+    made = re.compile(r"^define (?!available_externally)", re.MULTILINE)
+    assert made.search(of_kernel)
+    assert not made.search(of_helper)
+
+
+@pytest.mark.compiled
 def test_nothing_is_collected_while_kernels_compile(monkeypatch):
     collects = []
     compile_extra = Compiler.compile_extra

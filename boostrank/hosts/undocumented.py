@@ -81,6 +81,9 @@ Numba
 - ``_cache`` of a compiled function, and the methods of `numba.core.caching.FunctionCache`
   (``objectives/engine/cache.py``). Without: kernels are compiled in every process.
   Test: tests/test_processes.py, test_damaged_machine_code_is_compiled_again_once.
+- ``state.library`` of a compiler, and its methods for finishing its code
+  (``objectives/engine/jit.py``). Without: as above. Test: tests/test_package.py,
+  test_a_helper_is_compiled_with_its_kernels_alone.
 - ``state.flags.noalias`` of a compiler (``objectives/engine/jit.py``). Without: gradients of short
   queries, and LambdaRank's with a truncation, take longer. Test: tests/test_package.py,
   test_loops_over_disjoint_arrays_do_not_ask_whether_they_overlap.
