@@ -20,12 +20,13 @@ import numpy as np
 import pytest
 from boostrank.objectives.engine.jit import (
     OPTIONS,
+    QuickFlags,
     jit_allocating,
     jit_disjoint,
     jit_entry,
     jit_helper,
 )
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 from programs import output_of
@@ -314,6 +315,35 @@ def test_arrays_that_nobody_would_free_are_refused():
         _compiled_with(jit_helper(lambda n: ones(n)[0]), 3)
     with pytest.raises(TypeError, match="needs jit_allocating"):
         _compiled_with(jit_helper(lambda some: (some, 1.0)), np.ones(3))
+
+
+@pytest.mark.compiled
+def test_options_of_kernels_are_compared_fast():
+    """In a process of its own: whatever was compiled before changes the counts."""
+    done = run(
+        "import numba, numpy\n"
+        "from boostrank.objectives.engine.jit import OPTIONS\n"
+        "from numba.core.compiler import Compiler, Flags\n"
+        "slowly, values = [], Flags.values\n"
+        "Flags.values = lambda self: slowly.append(self) or values(self)\n"
+        "for options in ({**OPTIONS, 'pipeline_class': Compiler}, OPTIONS):\n"
+        "    slowly.clear()\n"
+        "    add = lambda numbers: numbers[0] + numbers[1] + numbers[2]\n"
+        "    assert numba.njit(**options)(add)(numpy.arange(3.0)) == 3.0\n"
+        "    print(len(slowly))\n"
+    )
+    assert done.returncode == 0, done.stderr
+    by_numba, ours = map(int, done.stdout.split())
+    assert ours < 0.5 * by_numba
+
+
+def test_options_of_kernels_are_numbas():
+    flags = Flags()
+    ours = QuickFlags(flags)
+    assert ours == flags == ours.copy()
+    assert hash(ours) == hash(flags)
+    flags.release_gil = True
+    assert ours != flags == QuickFlags(flags)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -84,6 +84,9 @@ Numba
 - ``state.library`` of a compiler, and its methods for finishing its code
   (``objectives/engine/jit.py``). Without: as above. Test: tests/test_package.py,
   test_a_helper_is_compiled_with_its_kernels_alone.
+- ``state.flags`` of a compiler, and ``_values`` of these flags (``objectives/engine/jit.py``).
+  Without: as above. Test: tests/test_package.py,
+  test_options_of_kernels_are_compared_fast.
 - ``state.flags.noalias`` of a compiler (``objectives/engine/jit.py``). Without: gradients of short
   queries, and LambdaRank's with a truncation, take longer. Test: tests/test_package.py,
   test_loops_over_disjoint_arrays_do_not_ask_whether_they_overlap.

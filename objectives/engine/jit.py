@@ -16,13 +16,32 @@ from types import FunctionType
 from typing import Any, ClassVar, TypeVar
 
 import numba
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 
 from .cache import KernelCache
 
 DOCSTRING = re.compile(rb'"""[\s\S]*?"""')
 F = TypeVar("F", bound=Callable[..., Any])
 Function = Callable[..., Any]
+_UNSET: Any = Flags()  # type: ignore[no-untyped-call]
+_DEFAULTS, _HASH = _UNSET.values(), hash(_UNSET)
+
+
+class QuickFlags(Flags):
+    """Compilation options that are quicker to compare than Numba's.
+
+    While it infers types, Numba looks up operations by the function's options, 20,000 times for one
+    objective, and reads all thirty options through Python properties each time.
+    """
+
+    __slots__ = ()
+
+    def values(self) -> dict[str, Any]:
+        """Return every option, as Numba's own method does."""
+        return {**_DEFAULTS, **self._values}
+
+    def __hash__(self) -> int:
+        return _HASH
 
 
 @cache
@@ -34,7 +53,17 @@ def _announce() -> None:
 
 
 class _Compiler(Compiler):
-    """Compiles what Numba's own compiler does, in nine tenths of the time."""
+    """Compiles what Numba's own compiler does, in three quarters of the time."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
+        flags = self.state.flags
+        try:
+            faster = QuickFlags(flags)  # type: ignore[no-untyped-call]
+            if faster == flags:
+                self.state.flags = faster
+        except AttributeError:
+            pass  # another version of Numba, which stores them in another way
 
     def compile_extra(self, function: Function) -> Any:
         """Compile a function without garbage collection, which takes a tenth of the time."""
