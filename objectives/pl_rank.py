@@ -67,7 +67,7 @@ from .base import Objective
 from .contract import Contract, Cost
 from .engine.draws import write_noisy
 from .engine.driver import query_kernel
-from .engine.gains import ideal_dcg, no_discount, rank_discount
+from .engine.gains import LOG2, Discount, ideal_dcg, rank_discount
 from .engine.jit import jit_allocating
 from .engine.order import all_equal, order_by_score
 from .engine.vector import padded
@@ -110,7 +110,7 @@ def _of_ranking(
         fall, own = math.exp(tops[place + 1] - tops[place]), math.exp(scores[i] - tops[place])
         sizes[place] = sizes[place + 1] * fall + own
         worths[place] = worths[place + 1] * fall + own * gains[i]
-    d = no_discount()
+    d = Discount(int(LOG2), gains)
     later, weights = 0.0, 0.0  # B, and the sum of the discounts in C
     for place in range(ranks):
         later += rank_discount(d, n, place + 1) * gains[order[place]]
@@ -164,7 +164,7 @@ def _kernel(
     if all_equal(gains):
         return 0.0
     ranks = min(p.k, n) if p.k > 0 else n
-    ideal = ideal_dcg(gains, p.k, no_discount())
+    ideal = ideal_dcg(gains, p.k, Discount(int(LOG2), gains))
     noisy, room = scores.copy(), np.empty(padded(n))
     value = 0.0
     for t in range(rankings):

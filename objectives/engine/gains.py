@@ -30,12 +30,6 @@ class Discount(NamedTuple):
     table: Floats  # discounts of the ranks from 1; 0 beyond its end
 
 
-@jit_allocating
-def no_discount() -> Discount:
-    """Return a placeholder where nothing is discounted."""
-    return Discount(LOG2, np.zeros(1))
-
-
 @jit_entry
 def write_exponential_gains(
     first: int, last: int, n_docs: int, labels: Floats, gains: Floats, others: Floats
@@ -56,16 +50,10 @@ def write_exponential_gains(
 
 
 @jit_helper
-def discount(rank: float) -> float:
-    """1/log2(1 + r); 0 at an infinite rank."""
-    return math.log(2.0) / math.log1p(rank)
-
-
-@jit_helper
 def rank_discount(d: Discount, n: int, rank: int) -> float:
     """d(r) of an integer rank among n."""
     if d.kind == LOG2:
-        return DISCOUNTS[rank - 1] if rank <= len(DISCOUNTS) else discount(float(rank))
+        return DISCOUNTS[rank - 1] if rank <= len(DISCOUNTS) else LN_2 / math.log1p(rank)
     if d.kind == LINEAR:
         return float(n - rank)
     if d.kind == RECIPROCAL:

@@ -202,7 +202,7 @@ class _Disjoint(_Helper):
     optimises: ClassVar[bool] = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
+        super().__init__(*args, **kwargs)
         with suppress(AttributeError):  # another version of Numba: loops check for overlap
             self.state.flags.noalias = True
 
