@@ -137,7 +137,7 @@ def test_hosts_are_told_that_less_is_better():
 @pytest.mark.usefixtures("no_figures")
 def test_comparisons_know_that_less_is_better(tmp_path):
     # A regression's scores are no log-odds.
-    with pytest.warns(UserWarning, match="logloss: scores are read as log-odds"):
+    with pytest.warns(UserWarning, match="logloss: scores are read as log-odds.* of a regression"):
         found = boostrank.compare(
             DATA,
             objectives=["calibrated"],

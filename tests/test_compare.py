@@ -237,11 +237,31 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold):
         assert not model.predict(fold.test.X, 0).any()
         assert model.n_trees == len(stages)
     assert rounds == len(own) * SETTINGS.rounds
-    codes = replace(fold.train, X=np.floor(abs(fold.train.X)), categorical=(0,))
-    with pytest.raises(ValueError, match="catboost would take categories for numbers"):
-        TRAINERS["catboost"].train("QueryRMSE", codes, SETTINGS)
     with pytest.raises(ValueError, match="catboost accepts none of our objectives, got sdcg"):
         TRAINERS["catboost"].train(boostrank.SDCG(), fold.train, SETTINGS)
+
+
+@pytest.mark.parametrize("builtin", TRAINERS["catboost"].builtins)
+def test_catboost_takes_codes_for_categories_whatever_their_order(builtin, rng):
+    codes = rng.integers(0, 9, 200).astype(float)
+    codes[::9] = np.nan
+    data = RankingData(
+        np.column_stack([rng.normal(size=200), codes]),
+        np.nan_to_num(codes) % 3,
+        np.repeat(np.arange(20), 10),
+        categorical=(1,),
+    )
+    renamed = data.X.copy()
+    renamed[:, 1] = np.array([5, 0, 8, 2, 7, 1, 6, 3, 4, np.nan])[
+        np.nan_to_num(codes, nan=9.0).astype(int)
+    ]
+    predicted = []
+    for X in (data.X, renamed):
+        model, _ = TRAINERS["catboost"].train(builtin, replace(data, X=X), SETTINGS)
+        scores = model.predict(X)
+        np.testing.assert_allclose(list(model.staged(X))[-1], scores, atol=1e-12)
+        predicted.append(scores)
+    np.testing.assert_allclose(predicted[0], predicted[1], rtol=1e-6)
 
 
 def test_regression_and_the_built_in_objectives_always_join():

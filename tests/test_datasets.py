@@ -157,7 +157,8 @@ def test_several_files_are_padded_to_the_widest(tmp_path):
     assert data.X.tolist() == [[1, 2, 0, 0], [3, 0, 0, 0], [0, 0, 0, 4], [0, 0, 0, 0]]
     assert data.X.flags.c_contiguous
     assert data.qid.tolist() == [1, 2, 3, 4]
-    parts = load_letor_parts([narrow, wide, bare])
+    np.testing.assert_equal(load_letor(iter([narrow, wide, bare])).X, data.X)  # as of Path.glob
+    parts = load_letor_parts(iter([narrow, wide, bare]))
     assert [part.X.tolist() for part in parts] == [
         data.X[:2].tolist(),
         data.X[2:3].tolist(),

@@ -237,7 +237,7 @@ def load_letor(path_or_paths: Paths) -> RankingData:
     """
     if isinstance(path_or_paths, str | os.PathLike):
         path_or_paths = [path_or_paths]
-    files = _read_files(path_or_paths)
+    files = _read_files(list(path_or_paths))
     first = _first_number(files)
     return _as_data(files, first, _width(files, first))
 
@@ -277,7 +277,7 @@ def load_letor_parts(paths: Sequence[str | os.PathLike[str]]) -> list[RankingDat
         raise TypeError(
             f"paths must be a list of paths, got {paths!r}; use load_letor for one file"
         )
-    files = _read_files(paths)
+    files = _read_files(list(paths))
     first = _first_number(files)
     width = _width(files, first)
     return [_as_data([file], first, width) for file in files]

@@ -217,7 +217,7 @@ def _parts_by_value(data: list[Path], named: Columns, by: str) -> list[RankingDa
     if not data or not are_tables(data, named):
         raise ValueError("--folds-by names a column: it needs CSV or parquet files")
     tables = read_tables(data, named)
-    values = ids_of(tables, by)
+    values = ids_of(tables, by, numbers=True)
     whole = RankingData.concat(parts_of_tables(tables, replace(named, drop=[*named.drop, by])))
     ids = ids_of(tables, named.qid)
     found, part = np.unique(values, return_inverse=True)

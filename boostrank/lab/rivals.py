@@ -1,7 +1,7 @@
 """Hosts that accept none of our objectives, to compare with: CatBoost."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -50,10 +50,11 @@ class CatBoostModel(Model):
             raise ValueError(f"catboost accepts none of our objectives, got {objective.name}")
         if stopping is not None:
             raise ValueError("catboost stops early only by its own metrics")
-        if data.categorical:
-            raise ValueError("catboost would take categories for numbers here: leave it out")
         pool = catboost.Pool(
-            data.X, label=data.y, group_id=np.repeat(np.arange(len(data.group)), data.group)
+            _features(data.X, data.categorical),
+            label=data.y,
+            group_id=np.repeat(np.arange(len(data.group)), data.group),
+            cat_features=list(data.categorical),
         )
         booster = catboost.CatBoost(
             params | {"loss_function": objective, "iterations": settings.rounds}
@@ -76,11 +77,23 @@ class CatBoostModel(Model):
         last = self.n_trees if rounds is None else rounds
         if last == 0:  # to CatBoost, an end of 0 means all trees
             return np.zeros(len(X))
+        X = _features(X, self.booster.get_cat_feature_indices())
         scores: Floats = self.booster.predict(X, ntree_end=last, thread_count=self.threads)
         return scores
 
     def staged(self, X: Floats) -> Iterator[Floats]:
+        X = _features(X, self.booster.get_cat_feature_indices())
         yield from self.booster.staged_predict(X, thread_count=self.threads)
+
+
+def _features(X: Floats, categorical: Sequence[int]) -> Any:
+    """Return features for CatBoost, to which categories are text or integers, never missing."""
+    if not categorical:
+        return X
+    mixed = X.astype(object)
+    for column in categorical:
+        mixed[:, column] = np.nan_to_num(X[:, column], nan=-1.0).astype(np.int64)
+    return mixed
 
 
 #: Every host that a comparison can train; `HOSTS` are those that take our objectives.

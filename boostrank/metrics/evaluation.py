@@ -204,7 +204,8 @@ def evaluate(
     if by_odds and are_probabilities(scores, targets(labels)):
         warn(
             f"{', '.join(by_odds)}: scores are read as log-odds, but these seem to be "
-            "probabilities p, as of a host's binary objective: pass log(p / (1 - p))"
+            "probabilities p, as of a regression or a host's binary objective: pass "
+            "log(p / (1 - p))"
         )
     query_weight = None if weight is None else per_query_weight(weight, boundaries)
     ranking = Ranking(scores, labels, boundaries, rules)
