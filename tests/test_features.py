@@ -498,6 +498,21 @@ def test_unseen_categories_are_missing(host, data, words):
     assert np.array_equal(fitted.predict(unused), fitted.predict(table))
 
 
+def test_numbers_that_are_all_missing_may_be_a_category(host, data):
+    """Such a column has no values that would tell its type."""
+    table, numbers = frame(data.X), frame(data.X).assign(e=np.nan)
+    nothing = pd.Series([None] * len(table), dtype="string").astype("category")
+    fitted = categorical(host).fit(table, data.y, **evaluated(data, numbers))
+    for convert in CONVERT[host].values():
+        X = convert(table.assign(e=nothing))
+        assert np.array_equal(fitted.predict(X), fitted.predict(numbers))
+    X = table.assign(e=nothing)
+    again = categorical(host).fit(table, data.y, **evaluated(data, X))
+    assert again.evals_result_ == fitted.evals_result_
+    second, expected = (going_on(host, each, data.y, data.qid, fitted) for each in (X, numbers))
+    assert trees(booster(second)) == trees(booster(expected))
+
+
 @pytest.mark.parametrize("kind", FRAMES)
 def test_words_of_any_letters_are_told_apart(data, kind):
     """XGBoost counts the letters of pandas' categories where it needs their bytes."""

@@ -439,7 +439,7 @@ def _with_columns(X: Any, changed: Mapping[Any, Any]) -> Any:
         if _has(X, "iloc"):
             X[name] = column
         else:
-            X = X.set_column(X.column_names.index(name), name, column)
+            X = X.set_column(X.column_names.index(name), name, [column])
     return X
 
 
@@ -548,7 +548,10 @@ def _coded(
     code = _coded_pandas if _has(X, "iloc") else _coded_arrow
     changed = {}
     for name, (column, now) in found.items():
-        known = categories.get(name, ())
+        if name not in categories:
+            changed[column] = np.full(X.shape[0], np.nan)  # as the numbers that are missing
+            continue
+        known = categories[name]
         _check_like(column, known, now)
         changed[column], lost = code(X[column], known)
         if learns and lost is not None:
