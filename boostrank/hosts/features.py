@@ -243,10 +243,10 @@ def omits(X: Any) -> bool:
 
 def beyond_float32(X: Any) -> str:
     """Describe the first column with a value that float32 cannot hold, or return ""."""
-    names = _names(X, XGBOOST)
+    names, columns = _names(X, XGBOOST), _columns(X)
     for place in range(X.shape[1]):
         try:
-            column = X[:, [place]] if names is None else X[_columns(X)[place]]
+            column = X[:, [place]] if names is None else X[columns[place]]
             values = np.asarray(column.data if _has(column, "tocsr") else column, float)
         except (TypeError, ValueError):  # categories
             continue
