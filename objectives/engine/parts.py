@@ -15,7 +15,6 @@ from ..validation import Floats, Integers
 from .columns import (
     BEGIN,
     BOTTOM,
-    COUNTS,
     CURVATURE,
     DIFFERENT,
     DOCUMENT,
@@ -205,7 +204,7 @@ def _write_blocks(
             places[part] += 1
             v.whole[DOCUMENT, at] = rank
             v.real[SCORE, at], v.real[WORTH, at] = w.real[SCORE, rank], w.real[WORTH, rank]
-            v.real[OWN, at], v.real[COUNTS, at] = w.real[OWN, rank], w.real[COUNTS, rank]
+            v.real[OWN, at] = w.real[OWN, rank]
             # Pairs of one part count here if they count and the part has a single grade.
             v.real[LEVEL, at] = float(part)
             if part >= alike and grades_in[part] == 1:
