@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pytest
 from boostrank.objectives import REGISTRY, Preferences
 from cases import every_name, example
 from oracle import NAMES, ORACLES
@@ -46,6 +47,14 @@ def test_processes_give_the_same_bits():
     digest(NAMES)
     one = digest_elsewhere(NAMES, NUMBA_NUM_THREADS="1", PYTHONHASHSEED="1")
     assert digest_elsewhere(NAMES, NUMBA_NUM_THREADS="2", PYTHONHASHSEED="2") == one
+
+
+@pytest.mark.compiled
+def test_the_process_that_compiles_gives_the_same_bits(tmp_path):
+    """It may not run other copies of helpers than the kernels that it leaves on disk."""
+    names = ["pearson", "ranknet"]
+    one = digest_elsewhere(names, NUMBA_CACHE_DIR=str(tmp_path))
+    assert digest_elsewhere(names, NUMBA_CACHE_DIR=str(tmp_path)) == one
 
 
 # ---- golden file ---------------------------------------------------------------------------------

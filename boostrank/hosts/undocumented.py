@@ -82,10 +82,12 @@ Numba
   (``objectives/engine/cache.py``). Without: kernels are compiled in every process.
   Test: tests/test_processes.py, test_damaged_machine_code_is_compiled_again_once.
 - ``state.library`` of a compiler, and its methods for finishing its code
-  (``objectives/engine/jit.py``). Without: as above. Test: tests/test_package.py,
-  test_a_helper_is_compiled_with_its_kernels_alone.
+  (``objectives/engine/jit.py``). Without: compiling takes longer, and gradients of the process that
+  compiles may differ in the last bits from those of later ones. Tests: tests/test_package.py,
+  test_a_helper_is_compiled_with_its_kernels_alone; tests/test_determinism.py,
+  test_the_process_that_compiles_gives_the_same_bits.
 - ``state.flags`` of a compiler, and ``_values`` of these flags (``objectives/engine/jit.py``).
-  Without: as above. Test: tests/test_package.py,
+  Without: compiling takes longer. Test: tests/test_package.py,
   test_options_of_kernels_are_compared_fast.
 - ``state.flags.noalias`` of a compiler (``objectives/engine/jit.py``). Without: gradients of short
   queries, and LambdaRank's with a truncation, take longer. Test: tests/test_package.py,

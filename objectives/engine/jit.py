@@ -159,7 +159,11 @@ FINISHING = ("_optimize_final_module", "_finalize_final_module", "_final_module"
 
 
 class _Helper(_Compiler):
-    """Leaves a function's optimisation and machine code to the kernels that call it."""
+    """Leaves a function's optimisation and machine code to the kernels that call it.
+
+    Otherwise a process that compiles may run the function's own code in place of the copy in a
+    kernel. Processes that load the kernel run the copy, and the last bits may differ.
+    """
 
     optimises: ClassVar[bool] = False
 
