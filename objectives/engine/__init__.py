@@ -17,9 +17,8 @@ Rules of the engine
     A sum over pairs is written three times: one by one (`pairs`), by sums of exponentials between
     blocks (`far_field`), and by grades (`parts`). A loss brings what a pair adds, and coefficients.
 
-    Every function is compiled with one of the decorators of `jit`, which says when to use which. A
-    function that Python calls too has Numba's `register_jitable`. Functions on disk are found by
-    name, so `bind` and `pair_loop` give them distinct names.
+    Every function is compiled with one of the decorators of `jit`, which says when to use which.
+    Functions on disk are found by name, so `bind` and `pair_loop` give them distinct names.
 
     Scratch has names: the numbers of documents are kept in columns (`columns`). A function names
     those it uses in its first lines. NumPy makes the scratch: each array that a kernel makes takes
@@ -38,8 +37,8 @@ Rules of the engine
     Approximations state their error, and a test checks it: for the far field, 1e-10 of a query's
     largest gradient.
 
-    Undocumented parts of Numba are used in `jit` alone. boostrank/hosts/undocumented.py lists them,
-    with what happens if one is missing.
+    Undocumented parts of Numba are used in `jit` and `cache` alone. boostrank/hosts/undocumented.py
+    lists them, with what happens if one is missing.
 
 jit              how kernels are compiled: one decorator for each use
 cache            their machine code on disk

@@ -17,6 +17,7 @@ A loss defines its far field by numbers alone (`Fit`).
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -322,7 +323,8 @@ def _carry(
                 moments[part, c, k] *= decays[k]
 
 
-def _send_block(
+@partial(jit_disjoint, in_order=False)
+def _send(
     size: Size,
     rate: float,
     edge: float,
@@ -366,7 +368,8 @@ def _mixed(f: Floats, each: int, side: int, c: int, k: int, weighted: Floats, mo
     return number
 
 
-def _receive_block(
+@partial(jit_disjoint, in_order=False)
+def _receive(
     side: int,
     size: Size,
     rate: float,
@@ -431,7 +434,3 @@ def _receive_block(
                     of_term += powers[k, i] * received[channel, first + i]
                 total += numbers[SIZES, k] * of_term
     return total
-
-
-_send = jit_disjoint(_send_block, in_order=False)
-_receive = jit_disjoint(_receive_block, in_order=False)

@@ -73,8 +73,7 @@ def pair_loop(of_pair: Function, *, few: bool = False) -> Compiled:
     @jit_helper
     def document(i: Any, decay: float, w: Columns) -> Document:
         """Return the document of column i."""
-        real = w.real
-        return Document(decay, real[SCORE, i], real[WORTH, i], real[OWN, i])
+        return Document(decay, w.real[SCORE, i], w.real[WORTH, i], w.real[OWN, i])
 
     def add_blocks(
         first: int,
