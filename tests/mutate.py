@@ -158,6 +158,9 @@ EQUIVALENT = {
     "parts._divide: few or size <= direct => few and size <= direct": (
         "levels of parts where one would do, and the same sums"
     ),
+    "engine/pairs.add_blocks: 1 if counts[j] == 0.0 else 0 => 2 if counts[j] == 0.0 else 0": (
+        "any number but 0 will do"
+    ),
     "engine/pairs.add_blocks: counts[j] == 0.0 => counts[j] == 1.0 (2)": (
         "a loop runs that finds nothing"
     ),

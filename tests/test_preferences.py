@@ -508,8 +508,12 @@ def test_lightgbms_own_ranker(data, pairs):
 
 
 def test_folds_of_lightgbms_cv_find_their_pairs(data, pairs):
+    def mixed(pairs):
+        with_margins = np.column_stack([pairs, 0.5 * pairs[:, 2]])
+        return Mix(Preferences("ranknet", pairs), Preferences("gbrank", with_margins), 0.5)
+
     folds = boostrank.group_folds(data.group, 3)
-    objective = Mix(Preferences("ranknet", pairs), Preferences("gbrank", pairs), 0.5)
+    objective = mixed(pairs)
     params = {**LIGHTGBM, "objective": objective}
     dataset = lgb.Dataset(data.X, data.y, group=data.group, free_raw_data=False)
     kept = lgb.cv(
@@ -520,7 +524,7 @@ def test_folds_of_lightgbms_cv_find_their_pairs(data, pairs):
         where[rows] = np.arange(len(rows))
         own = np.column_stack([where[pairs[:, :2].astype(int)], pairs[:, 2]])
         own = own[own.min(axis=1) >= 0]
-        alone = Mix(Preferences("ranknet", own), Preferences("gbrank", own), 0.5)
+        alone = mixed(own)
         part = dataset.subset(rows)  # with the bins of the whole data, as in cv
         sizes = np.full(len(rows) // 10, 10)
 
