@@ -14,7 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.hosts.model_files import MISSING, SPARSE, booster_of, gbtree_of, outputs_of_xgboost
+from boostrank.hosts.model_files import (
+    MISSING,
+    booster_of,
+    gbtree_of,
+    of_sparse,
+    outputs_of_xgboost,
+)
 from boostrank.lab.models import load_model
 from boostrank.messages import few, warn
 from boostrank.objectives.validation import Integers
@@ -226,7 +232,7 @@ def _read_xgboost(booster: Any) -> Forest:
             f"the model takes {booster.attr(MISSING)} for a missing value, which no engine does; "
             "train with NaN instead"
         )
-    if booster.attr(SPARSE) == "1":
+    if of_sparse(booster):
         warn(
             "the model was trained on a sparse matrix, whose zeros were missing: an engine that "
             "sends a 0 gets another score; send no value for it, or train on an array"

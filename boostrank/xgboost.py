@@ -29,6 +29,7 @@ from boostrank.hosts.model_files import (
     best_rounds,
     booster_of,
     check_stopping,
+    of_sparse,
     read_booster,
     to_continue,
     xgboost_categories,
@@ -51,12 +52,12 @@ def _direct(stopping: list[EarlyStopping], metrics: Sequence[Metric]) -> None:
 
 def _trained(booster: xgboost.Booster, model: Any = None) -> Trained:
     """Describe the features of a booster, and of the ranker that may know more of it."""
-    names, sparse = booster.feature_names, booster.attr(SPARSE)
+    names = booster.feature_names
     categories = getattr(model, "_categories", None)  # a booster takes long to tell
     return Trained(
         None if names is None else tuple(names),
         booster.num_features(),
-        None if sparse is None else sparse == "1",
+        of_sparse(booster),
         xgboost_categories(booster) if categories is None else categories,
     )
 
@@ -178,7 +179,7 @@ class XGBRanker(xgboost.XGBRanker):
 
         None: not known, as the model was not trained by boostrank.
         """
-        return _trained(self.get_booster(), self).sparse
+        return of_sparse(self.get_booster())
 
     def fit(
         self,
@@ -278,17 +279,14 @@ class XGBRanker(xgboost.XGBRanker):
         if stopping:
             check_stopping(self.get_xgb_params())
         with xgboost.config_context(verbosity=self.verbosity):
-            matrix = self._matrix(train, None, like=start)
+            matrix = self._matrix(train, like=start)
             history: dict[str, Any] = {}
             self._Booster = xgboost.train(
                 self.get_xgb_params(),
                 matrix,
                 rounds,
                 evals=[
-                    (
-                        self._matrix(rows, rows.query_weight, ref=matrix, like=matrix),
-                        f"validation_{i}",
-                    )
+                    (self._matrix(rows, ref=matrix, like=matrix), f"validation_{i}")
                     for i, rows in enumerate(evals)
                 ],
                 obj=obj,
@@ -317,7 +315,6 @@ class XGBRanker(xgboost.XGBRanker):
     def _matrix(
         self,
         rows: rankers.Rows,
-        weight: Floats | None,
         *,
         ref: xgboost.DMatrix | None = None,
         like: "xgboost.DMatrix | xgboost.Booster | None" = None,
@@ -325,12 +322,13 @@ class XGBRanker(xgboost.XGBRanker):
         kwargs: dict[str, Any] = {
             "label": rows.y,
             "group": rows.group,
-            "weight": weight,
             "base_margin": rows.offset,
             "missing": self.missing,
             "nthread": self.n_jobs,
             "feature_types": self.feature_types,
             "enable_categorical": self.enable_categorical,
+            # Of weights, the metrics of an evaluation set read those of queries.
+            "weight": None if ref is None else rows.query_weight,
             "feature_weights": self.feature_weights if ref is None else None,
         }
         made: xgboost.DMatrix

@@ -342,6 +342,12 @@ def booster_of(model: Any, host: str = "") -> Any:
     return model.get_booster() if hasattr(model, "get_booster") else model
 
 
+def of_sparse(booster: Any) -> bool | None:
+    """Return whether an XGBoost booster was trained on a sparse matrix; None: not known."""
+    kept = booster.attr(SPARSE)
+    return None if kept is None else kept == "1"
+
+
 def _boosted(booster: Any) -> dict[str, Any]:
     """Return what an XGBoost booster has learnt, as JSON."""
     whole = json.loads(bytes(booster.save_raw("json")))

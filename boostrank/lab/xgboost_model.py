@@ -13,9 +13,9 @@ from boostrank.hosts.features import XGBOOST, in_utf8
 from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import (
     MISSING,
-    SPARSE,
     best_rounds,
     check_stopping,
+    of_sparse,
     outputs_of_xgboost,
     xgboost_booster,
     xgboost_categories,
@@ -152,7 +152,7 @@ class XGBoostModel(FileModel):
     def absent_is_missing(self) -> bool:
         linear = json.loads(self.booster.save_config())["learner"]["gradient_booster"]["name"]
         zeros_count = linear != "gblinear" and self.booster.attr(MISSING) not in ("0.0", "-0.0")
-        return zeros_count and self.booster.attr(SPARSE) == "1"
+        return zeros_count and bool(of_sparse(self.booster))
 
     @property
     def n_trees(self) -> int:
