@@ -39,6 +39,14 @@ class Learner:
         return self.label if self.builtin else f"{self.label}@{self.host}"
 
 
+#: The hosts' own objectives by name, such as ``lightgbm:lambdarank``.
+BUILTINS: Mapping[str, Learner] = {
+    f"{host}:{name}": Learner(f"{host}:{name}", host, name)
+    for host, model in TRAINERS.items()
+    for name in model.builtins
+}
+
+
 def learners(
     objectives: Mapping[str, Objective] | None = None,
     hosts: Sequence[str] | None = None,
@@ -67,9 +75,7 @@ def learners(
     if objectives is None:
         objectives = {name: make_objective(name, {}, rounds) for name in objective_names()}
     ours = {"regression": make_objective("regression", {}, rounds)} | dict(objectives)
-    return [
-        Learner(f"{host}:{name}", host, name) for host in chosen for name in TRAINERS[host].builtins
-    ] + [
+    return [own for host in chosen for own in BUILTINS.values() if own.host == host] + [
         Learner(label, host, made)
         for label, made in ours.items()
         for host in chosen

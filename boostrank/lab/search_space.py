@@ -73,18 +73,14 @@ _PAIRS: Space = {
     "lambdarank_num_pair_per_sample": Choice(32, (5, 10, 32, 100)),
     "lambdarank_normalization": Choice(True, (True, False)),
 }
-BUILTINS: dict[str, Space] = {
+# Those of the hosts' own objectives that have any.
+OF_BUILTINS: dict[str, Space] = {
     "lightgbm:lambdarank": {
         "lambdarank_truncation_level": Choice(30, (5, 10, 30, 100)),
         "lambdarank_norm": Choice(True, (True, False)),
     },
-    "lightgbm:rank_xendcg": {},
     "xgboost:rank:ndcg": _PAIRS,
     "xgboost:rank:pairwise": _PAIRS,
-    "catboost:QueryRMSE": {},
-    "catboost:YetiRank": {},
-    "catboost:YetiRankPairwise": {},
-    "catboost:RMSE": {},
 }
 # Parameters of our objectives. `k`, `measure` and `target` are not tuned: they are the user's goal.
 # The noise keeps its scale, because alpha and sigma are relative to it.
@@ -118,7 +114,7 @@ def objective_space(objective: Objective) -> Space:
 def learner_space(learner: Learner) -> Space:
     """Return the search space of a learner: its objective, ours or a host's own, and its trees."""
     if isinstance(learner.objective, str):
-        own = BUILTINS[learner.label]
+        own = OF_BUILTINS.get(learner.label, {})
     else:
         own = objective_space(learner.objective)
     return {**own, **TREES[learner.host]}

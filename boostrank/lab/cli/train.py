@@ -16,6 +16,7 @@ from boostrank.lab.cli.output import progress_bar
 from boostrank.lab.cli.parsing import columns, parse_gain, read_params
 from boostrank.lab.environment import installed
 from boostrank.lab.files import check_writable, write_file
+from boostrank.lab.learners import BUILTINS
 from boostrank.lab.model import FileModel, Stopping
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.naming import label_of, parse_params
@@ -51,7 +52,9 @@ def train(
             "--objective",
             "-o",
             help="See 'boostrank objectives', or a built-in such as lightgbm:lambdarank.",
-            autocompletion=options.completion(lambda: (*objective_names(), *_builtins())),
+            autocompletion=options.completion(
+                lambda: (*objective_names(), *(b for b in BUILTINS if BUILTINS[b].host in HOSTS))
+            ),
         ),
     ],
     model: Annotated[
@@ -110,7 +113,7 @@ def train(
     Documents are shuffled within their queries first: in the first round all scores are tied, and
     objectives that depend on ranks would take the order of the file for a ranking.
     """
-    builtin = _builtins().get(objective)
+    builtin = BUILTINS.get(objective)
     if builtin is not None:
         host = builtin.host
         if param:
@@ -130,9 +133,11 @@ def train(
         gain=parse_gain(gain),
         params=read_params(params, [check_choice("host", host, HOSTS)]),
     )
-    made: Objective | str = objective.partition(":")[2]
+    made: Objective | str
     if builtin is None:
         made = make_objective(objective, parse_params(param or [], objective), rounds)
+    else:
+        made = builtin.objective
     check_count("patience", patience)
     if refit and valid is None:
         raise ValueError("--refit needs --valid, which chooses the rounds")
@@ -189,11 +194,6 @@ def _trained(
             stopping,
         )
         return model, seconds, progress.tasks[0].completed
-
-
-def _builtins() -> dict[str, type[FileModel]]:
-    """Return the hosts' own objectives as users write them, each with its host."""
-    return {f"{host}:{name}": kind for host, kind in HOSTS.items() for name in kind.builtins}
 
 
 def predict(

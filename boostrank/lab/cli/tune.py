@@ -10,11 +10,10 @@ from boostrank.datasets.tables import Columns
 from boostrank.lab import search
 from boostrank.lab.cli import options, output, parsing
 from boostrank.lab.environment import installed
-from boostrank.lab.learners import Learner
+from boostrank.lab.learners import BUILTINS, Learner
 from boostrank.lab.models import HOSTS
 from boostrank.lab.naming import parse_objectives
 from boostrank.lab.reading import N_PARTS, order_in_words, read_whole
-from boostrank.lab.search_space import BUILTINS
 from boostrank.lab.settings import Settings
 from boostrank.lab.words import counted, versions_in_words
 from boostrank.objectives.validation import check_choice
@@ -148,12 +147,9 @@ def _choose_learners(objective: list[str], hosts: list[str], rounds: int) -> lis
     words = parsing.parse_words(",".join(objective))
     named = parse_objectives([word for word in words if word not in BUILTINS], rounds)
     hosts = list(dict.fromkeys(check_choice("host", host, HOSTS) for host in hosts))
-    chosen = []
-    for word in dict.fromkeys(word for word in words if word in BUILTINS):
-        host, _, name = word.partition(":")
-        chosen.append(Learner(word, host, name))
+    theirs = [BUILTINS[word] for word in dict.fromkeys(words) if word in BUILTINS]
     ours = (named or {}).items()
-    return chosen + [Learner(label, host, made) for label, made in ours for host in hosts]
+    return theirs + [Learner(label, host, made) for label, made in ours for host in hosts]
 
 
 def _table(tuned: list[search.Tuned]) -> tuple[list[str], list[list[str]]]:
