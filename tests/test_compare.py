@@ -288,7 +288,8 @@ def test_leaves_alone_limit_the_trees_of_both_hosts():
             assert max(line.count("\t") for line in tree.splitlines()) > 6  # its default depth
 
 
-def test_the_number_of_threads_is_restored(fold):
+def test_threads_are_for_the_objective_too_and_restored(fold):
+    """In every training of the workbench, as that of `boostrank train`."""
     before = numba.config.NUMBA_NUM_THREADS
     numba.set_num_threads(before)
     seen = []
@@ -298,7 +299,7 @@ def test_the_number_of_threads_is_restored(fold):
             seen.append(numba.get_num_threads())
             return super().__call__(*args)
 
-    runner.run_fold(Learner("spy", "lightgbm", Spy()), fold, 1, SETTINGS)
+    HOSTS["lightgbm"].train(Spy(), fold.train, SETTINGS)
     assert set(seen) == {1}
     assert numba.get_num_threads() == before
 

@@ -14,6 +14,7 @@ from boostrank.hosts.data import check_kept
 from boostrank.hosts.host_gain import with_gain_of
 from boostrank.hosts.ignored import OTHER_NAMES
 from boostrank.hosts.stopping import EARLY_STOPPING
+from boostrank.lab.environment import kernel_threads
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Blend, Objective
 from boostrank.objectives.gains import Gain
@@ -91,10 +92,11 @@ class Model(ABC):
         if y is not data.y:
             data = replace(data, y=y)
         choice = None
-        if is_auto(objective):
-            choice = cls._chosen(objective, data, settings, params)
-            objective = choice.objective
-        booster, seconds = cls._train(objective, data, params, settings, on_round, stopping)
+        with kernel_threads(settings.threads):
+            if is_auto(objective):
+                choice = cls._chosen(objective, data, settings, params)
+                objective = choice.objective
+            booster, seconds = cls._train(objective, data, params, settings, on_round, stopping)
         model = cls(booster, settings.threads)
         model.choice = choice
         return model, seconds

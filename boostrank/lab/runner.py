@@ -15,7 +15,7 @@ import numpy as np
 
 from boostrank.choice import settings_of
 from boostrank.datasets import Fold
-from boostrank.lab.environment import kernel_threads, machine
+from boostrank.lab.environment import machine
 from boostrank.lab.files import only_user
 from boostrank.lab.learners import Learner
 from boostrank.lab.plan import Plan
@@ -44,10 +44,7 @@ def run_fold(
         # Loads or compiles the kernels, so that the first round does not include that time.
         for setting in settings_of(learner.objective):
             setting.grad_hess([0.0, 0.0], [1, 0], [2], round=1)
-    with kernel_threads(settings.threads):
-        model, seconds = TRAINERS[learner.host].train(
-            learner.objective, fold.train, settings, on_round
-        )
+    model, seconds = TRAINERS[learner.host].train(learner.objective, fold.train, settings, on_round)
 
     def chosen_metric(scores: Floats) -> float:
         values = settings.measure(scores, fold.validation, (settings.metric,))

@@ -15,7 +15,7 @@ import numpy as np
 from boostrank.choice import is_auto
 from boostrank.datasets import RankingData, group_folds
 from boostrank.hosts.rankers import check_unbound
-from boostrank.lab.environment import import_host, kernel_threads
+from boostrank.lab.environment import import_host
 from boostrank.lab.files import as_csv, naming, only_user, write_file
 from boostrank.lab.folds import query_positions
 from boostrank.lab.learners import Learner, refusal
@@ -261,8 +261,7 @@ def cross_validate(
     def run(fold: tuple[Integers, ...]) -> None:
         train, test = fold
         part = data.select(test)
-        with kernel_threads(settings.threads):
-            model, _ = TRAINERS[learner.host].train(objective, data.select(train), settings)
+        model, _ = TRAINERS[learner.host].train(objective, data.select(train), settings)
         stages, scores = model.staged(part.X), np.zeros(len(part.y))
         for m in range(1, settings.rounds + 1):
             scores = next(stages, scores)  # LightGBM stops when nothing can be split
