@@ -1,5 +1,6 @@
 """The rules of each tool, as the table of `boostrank.metrics` states them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,31 +39,27 @@ class Convention:
     def __str__(self) -> str:
         ties = "averaged" if self.average_ties else "in the order of the data"
         barren = "left out" if np.isnan(self.no_relevant) else f"count {self.no_relevant:g} in NDCG"
+        discount = _DISCOUNTS[self.discount][0] if isinstance(self.discount, str) else "a table"
         return (
-            f"gain {said(self.gain)}, discount {_DISCOUNTS.get(self.discount, 'a table')}, "
+            f"gain {said(self.gain)}, discount {discount}, "
             f"ties {ties}, queries without relevant documents {barren}"
         )
 
     def discounts(self, rank: Floats, n: Floats) -> Floats:
         """Return the discounts of ranks among n documents."""
-        if self.discount == "letor":
-            return 1.0 / np.log2(np.maximum(rank, 2.0))
-        if self.discount == "log2":
-            return 1.0 / np.log2(1.0 + rank)
-        if self.discount == "linear":
-            return n - rank
-        if self.discount == "reciprocal":
-            return 1.0 / rank
+        if isinstance(self.discount, str):
+            return _DISCOUNTS[self.discount][1](rank, n)
         table: Floats = np.append(np.asarray(self.discount, dtype=np.float64), 0.0)
         counted: Floats = table[np.minimum(rank.astype(np.int64), len(table)) - 1]
         return counted
 
 
-_DISCOUNTS: dict[Any, str] = {
-    "log2": "1/log2(1 + r)",
-    "linear": "n - r",
-    "reciprocal": "1/r",
-    "letor": "1, then 1/log2(r)",
+# In words, and of ranks r among n documents.
+_DISCOUNTS: dict[str, tuple[str, Callable[[Floats, Floats], Floats]]] = {
+    "log2": ("1/log2(1 + r)", lambda r, n: 1.0 / np.log2(1.0 + r)),
+    "linear": ("n - r", lambda r, n: n - r),
+    "reciprocal": ("1/r", lambda r, n: 1.0 / r),
+    "letor": ("1, then 1/log2(r)", lambda r, n: 1.0 / np.log2(np.maximum(r, 2.0))),
 }
 
 
