@@ -18,8 +18,10 @@ from boostrank.hosts.model_files import (
     MISSING,
     booster_of,
     gbtree_of,
+    made_up,
     of_sparse,
     outputs_of_xgboost,
+    xgboost_names,
 )
 from boostrank.lab.models import load_model
 from boostrank.messages import few, warn
@@ -212,8 +214,7 @@ def _read_lightgbm(booster: Any) -> Forest:
             f"the model takes 0 for a missing value in {which}, and sends it to the other side of "
             "the threshold, which no target can do; train without zero_as_missing"
         )
-    own = names != [f"Column_{i}" for i in range(len(names))]
-    return _forest(names, own, trees, learnt)
+    return _forest(names, not made_up(names), trees, learnt)
 
 
 def _fields(text: str) -> dict[str, str]:
@@ -237,9 +238,7 @@ def _read_xgboost(booster: Any) -> Forest:
             "the model was trained on a sparse matrix, whose zeros were missing: an engine that "
             "sends a 0 gets another score; send no value for it, or train on an array"
         )
-    names = list(booster.feature_names or ())
-    own = bool(names)
-    names = names or [f"f{i}" for i in range(booster.num_features())]
+    names, own = xgboost_names(booster), bool(booster.feature_names)
     model = gbtree_of(boosted)
     last = len(model["trees"])
     if booster.attr("best_iteration") is not None:

@@ -463,6 +463,18 @@ def test_a_model_of_the_host_itself_that_knows_names_of_features(
     np.testing.assert_array_equal(np.loadtxt(out), want)
 
 
+def test_a_feature_that_is_called_as_lightgbm_calls_those_of_arrays(parts, tmp_path):
+    names = ["Column_0", "b", "c", "d", "e"]
+    model, table, out = tmp_path / "model.txt", tmp_path / "test.csv", tmp_path / "scores.txt"
+    train, test = (pd.DataFrame(part.X, columns=names) for part in parts[:2])
+    params = {"num_threads": 1, "min_data_in_leaf": 3, "verbosity": -1}
+    booster = lightgbm.train(params, lightgbm.Dataset(train, parts[0].y), 4)
+    booster.save_model(model)
+    test[names[::-1]].to_csv(table, index=False)
+    run("predict", model, table, "--out", out)
+    np.testing.assert_array_equal(np.loadtxt(out), booster.predict(test))
+
+
 def test_a_model_needs_its_host_alone(files, parts, tmp_path):
     """The host loads it and predicts with it where boostrank cannot be imported."""
     data = tmp_path / "data.npy"

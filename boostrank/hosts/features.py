@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from boostrank.datasets.ids import is_missing
 from boostrank.datasets.ranking_data import check_feature, check_label
+from boostrank.hosts.model_files import made_up
 from boostrank.messages import TABLES, few, load, warn
 
 # What a category may be. Truth values are integers to Python.
@@ -190,7 +191,11 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
     _check_zeros(X, trained, rules)
     names = _names(X, rules)
     expected = trained.names
-    if names is None or expected is None or _unnamed(expected, names):
+    if (
+        names is None
+        or expected is None
+        or (made_up(expected) and sorted(names) != sorted(expected))
+    ):
         if X.shape[1] != trained.width:
             raise ValueError(
                 f"X must have the {trained.width} features of training, got {X.shape[1]}"
@@ -605,12 +610,6 @@ def _check_like(name: Any, known: Sequence[Any], now: Sequence[Any]) -> None:
 
 def _kind(value: Any) -> str:
     return next((name for kind, name in _KINDS if isinstance(value, kind)), "other")
-
-
-def _unnamed(expected: Sequence[str], names: Sequence[str]) -> bool:
-    """Tell whether LightGBM made the names of training up, as it does for arrays."""
-    made_up = [f"Column_{i}" for i in range(len(expected))]
-    return list(expected) == made_up and sorted(names) != sorted(expected)
 
 
 def _check_zeros(X: Any, trained: Trained, rules: HostRules) -> None:

@@ -6,6 +6,7 @@ so on UBJSON that is cut off and on deep JSON.
 
 import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -286,9 +287,8 @@ def xgboost_categories(booster: Any) -> dict[str, Any]:
     if "c" not in (booster.feature_types or ()):
         return {}
     kept = gbtree_of(_boosted(booster)).get("cats", {}).get("enc", ())
-    names = booster.feature_names or [f"f{i}" for i in range(len(kept))]
     found: dict[str, Any] = {}
-    for name, each in zip(names, kept, strict=False):
+    for name, each in zip(xgboost_names(booster), kept, strict=False):
         if "type" in each:
             found[name] = np.array(each["values"], _INTEGER_TYPES[each["type"]])
         elif each["values"]:
@@ -331,6 +331,16 @@ def outputs_of_xgboost(learner: dict[str, Any]) -> int:
     """Return how many scores for each document an XGBoost model has, by its JSON or its config."""
     params = learner["learner_model_param"]
     return max(int(params["num_class"]), int(params.get("num_target", 1)), 1)
+
+
+def made_up(names: Sequence[str]) -> bool:
+    """Tell whether LightGBM made the names of features up, as it does for arrays."""
+    return list(names) == [f"Column_{i}" for i in range(len(names))]
+
+
+def xgboost_names(booster: Any) -> list[str]:
+    """Return the names of an XGBoost booster's features, as it calls them if it was given none."""
+    return booster.feature_names or [f"f{i}" for i in range(booster.num_features())]
 
 
 def booster_of(model: Any, host: str = "") -> Any:

@@ -11,7 +11,7 @@ from boostrank.datasets import RankingData
 from boostrank.hosts.features import nothing_to_split
 from boostrank.hosts.ignored import OTHER_NAMES, check_known
 from boostrank.hosts.metric import metric
-from boostrank.hosts.model_files import lightgbm_booster, lightgbm_categories
+from boostrank.hosts.model_files import lightgbm_booster, lightgbm_categories, made_up
 from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
 from boostrank.lab.environment import import_host
 from boostrank.lab.files import write_file
@@ -139,7 +139,7 @@ class LightGBMModel(FileModel):
     @property
     def feature_names(self) -> list[str]:
         names: list[str] = self.booster.feature_name()
-        return [] if names[:1] == ["Column_0"] else names
+        return [] if made_up(names) else names
 
     @property
     def categories(self) -> dict[str, list[Any]]:

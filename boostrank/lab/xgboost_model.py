@@ -19,6 +19,7 @@ from boostrank.hosts.model_files import (
     outputs_of_xgboost,
     xgboost_booster,
     xgboost_categories,
+    xgboost_names,
 )
 from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
 from boostrank.lab.environment import import_host
@@ -177,7 +178,7 @@ class XGBoostModel(FileModel):
 
     def importance(self, rounds: int) -> Floats:
         gains = self.booster[:rounds].get_score(importance_type="total_gain")
-        names = self.feature_names or [f"f{i}" for i in range(self.n_features)]
+        names = xgboost_names(self.booster)
         return np.array([gains.get(name, 0.0) for name in names], dtype=np.float64)
 
     def staged(self, X: Floats) -> Iterator[Floats]:
