@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 import boostrank
 from boostrank.lab.cli import bench, compare, compile, evaluate, export, objectives, train, tune
-from boostrank.lab.cli.output import INTERRUPTED, WRONG
+from boostrank.lab.cli.output import INTERRUPTED, WRONG, say
 from boostrank.lab.words import one_line
 
 EXIT_CODES = """
@@ -25,7 +25,7 @@ def _said(error: Exception) -> str:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    typer.echo(f"boostrank: {' '.join(str(message).split())}", err=True)
+    say(" ".join(str(message).split()))
 
 
 class _Commands(TyperGroup):
@@ -43,10 +43,10 @@ class _Commands(TyperGroup):
         except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
             if ctx.params["debug"]:
                 raise
-            typer.echo(f"boostrank: {_said(error)}", err=True)
+            say(_said(error))
             raise typer.Exit(WRONG) from error
-        except KeyboardInterrupt:
-            typer.echo("boostrank: interrupted", err=True)
+        except KeyboardInterrupt as interrupt:
+            say("; ".join(["interrupted", *getattr(interrupt, "__notes__", ())]))
             raise typer.Exit(INTERRUPTED) from None
 
 

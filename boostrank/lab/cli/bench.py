@@ -10,7 +10,7 @@ import typer
 
 from boostrank.lab import bench as timings
 from boostrank.lab.cli.options import Seed, Threads
-from boostrank.lab.cli.output import make_console, print_note, print_table, progress_bar
+from boostrank.lab.cli.output import make_console, print_note, print_table, progress_bar, say
 from boostrank.lab.cli.parsing import parse_words
 from boostrank.lab.environment import installed, machine
 from boostrank.lab.files import append, as_csv, write_file
@@ -78,7 +78,7 @@ def bench(
         raise ValueError("--distinct cannot be used with --train or --huge: leave it out")
     timed = [] if huge or distinct else installed(HOSTS)
     for note in missing_hosts(None) if timed else ():
-        typer.echo(f"boostrank: {note}", err=True)
+        say(note)
     kind: type = timings.Timing
     measured: Iterator[Any]
     if huge:

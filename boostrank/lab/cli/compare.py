@@ -210,19 +210,15 @@ def compare(
         metric_is_chosen=metric is not None,
     )
     for note in plan.notes:
-        typer.echo(f"boostrank: {note}", err=True)
+        output.say(note)
     run = context.with_resource(running(plan, out, resume=resume))
     if resume:
-        typer.echo(f"boostrank: {run.resumed}", err=True)
+        output.say(run.resumed)
     try:
         _train(run, debug=context.find_root().params["debug"])
-    except KeyboardInterrupt:
-        typer.echo(
-            f"boostrank: interrupted; {run.saved}; the same command with --resume continues from "
-            "there",
-            err=True,
-        )
-        raise typer.Exit(output.INTERRUPTED) from None
+    except KeyboardInterrupt as interrupt:
+        interrupt.add_note(f"{run.saved}; the same command with --resume continues from there")
+        raise
 
     trained_on = ",".join(dict.fromkeys(learner.host for learner in plan.queue))
     spelled: dict[str, object] = {"metric": metric or plan.settings.metric}
@@ -252,4 +248,4 @@ def _train(run: Run, *, debug: bool) -> None:
             done = run.train(learner, lambda: progress.advance(task), strict=debug)
             progress.update(task, completed=end)  # even if it failed on the way
             if isinstance(done, Failure):
-                typer.echo(f"boostrank: {learner} failed: {done.error}", err=True)
+                output.say(f"{learner} failed: {done.error}")

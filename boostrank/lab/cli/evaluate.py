@@ -9,7 +9,7 @@ import typer
 from boostrank.datasets.runs import Run
 from boostrank.datasets.tables import Columns
 from boostrank.lab.cli.options import DATA, Data, DocId, Gain, Json, Label, Qid, completion
-from boostrank.lab.cli.output import json_number, print_json
+from boostrank.lab.cli.output import json_number, print_json, say
 from boostrank.lab.cli.parsing import parse_gain, parse_words
 from boostrank.lab.cli.scores import read_qrels, read_scores, with_data
 from boostrank.lab.plan import counted_queries, queries_left_out
@@ -91,7 +91,7 @@ def evaluate(
         if parse_name(names[0], settings.convention).larger_is_better:  # all count in the others
             settings = replace(settings, metric=names[0])
             if left_out := queries_left_out(counted_queries(documents, settings), settings):
-                typer.echo(f"boostrank: {left_out}", err=True)
+                say(left_out)
         counted = {"queries": len(documents.group), "documents": len(documents.y)}
     if json_:
         print_json(

@@ -86,6 +86,11 @@ def print_note(console: Console, text: str, indent: int = 0) -> None:
     console.print(lines, soft_wrap=True)
 
 
+def say(text: str) -> None:
+    """Print a line on standard error."""
+    typer.echo(f"boostrank: {text}", err=True)
+
+
 def print_json(value: Any) -> None:
     """Print a result as JSON."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))

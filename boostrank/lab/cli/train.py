@@ -12,7 +12,7 @@ from boostrank.datasets.tables import Columns
 from boostrank.hosts.rankers import stretched
 from boostrank.hosts.stopping import in_proportion
 from boostrank.lab.cli import options
-from boostrank.lab.cli.output import progress_bar
+from boostrank.lab.cli.output import progress_bar, say
 from boostrank.lab.cli.parsing import columns, parse_gain, read_params
 from boostrank.lab.environment import installed
 from boostrank.lab.files import check_writable, write_file
@@ -157,7 +157,7 @@ def train(
                 "the training; use other queries or another --metric"
             )
         if left_out := queries_left_out(held_counted, settings):
-            typer.echo(f"boostrank: {valid}: {left_out}", err=True)
+            say(f"{valid}: {left_out}")
     trained, seconds, done = _trained(host, made, read, settings, stopping)
     if trained.choice is not None:
         made = trained.choice.objective

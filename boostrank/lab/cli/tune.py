@@ -112,14 +112,12 @@ def tune(
                     )
                 )
                 search.write_trials(out / search.TRIALS, tuned)
-    except KeyboardInterrupt:
-        typer.echo(
-            f"boostrank: interrupted; {progress.tasks[0].completed:g} of {len(chosen) * trials} "
-            f"trials are saved in {out / search.STUDIES}; the same command continues where it "
-            "stopped",
-            err=True,
+    except KeyboardInterrupt as interrupt:
+        interrupt.add_note(
+            f"{progress.tasks[0].completed:g} of {len(chosen) * trials} trials are saved in "
+            f"{out / search.STUDIES}; the same command continues where it stopped"
         )
-        raise typer.Exit(output.INTERRUPTED) from None
+        raise
 
     how = f"forward in time, gap {gap}" if forward else counted(repeats, "repeat", "repeats")
     console = output.make_console()
