@@ -70,25 +70,14 @@ def given_folds(data: RankingData, folds: Any) -> Folds:
     Raises
     ------
     TypeError, ValueError
-        As `query_positions`; for a query that is tested twice, or folds with nothing left to train.
+        As `query_positions`; for folds with nothing left to train.
     """
-    read = query_positions(data, folds)
-    tested = np.concatenate([fold[-1] for fold in read])
-    times = np.bincount(tested, minlength=len(data.group))
-    if times.max() > 1:
-        twice = data.qid[query_starts(data.qid)[0][np.argmax(times)]]
-        raise ValueError(
-            f"folds must test each query at most once, but query {twice} is tested {times.max()} "
-            "times: the paired test takes queries as independent"
-        )
     positions = []
-    for number, (train, *validation, test) in enumerate(read, start=1):
+    for number, (train, *validation, test) in enumerate(query_positions(data, folds), start=1):
         if validation:
             positions.append((train, validation[0], test))
         else:
             positions.append(_held_out(number, train, test))
-    if all(part.max() < fold[-1].min() for fold in read for part in fold[:-1]):
-        warn_of_order(data)
     return Folds(data, positions)
 
 
@@ -162,7 +151,7 @@ def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]
     ------
     TypeError, ValueError
         For anything else; positions that are no whole numbers, out of range or repeated; parts of a
-        fold that overlap; rows that split a query.
+        fold that overlap; rows that split a query; a query that is tested twice.
     """
     n_queries = len(data.group)
     if hasattr(folds, "split") and not isinstance(folds, str):
@@ -194,6 +183,15 @@ def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]
         together = np.concatenate(fold)
         if len(np.unique(together)) < len(together):
             raise ValueError(f"fold {number} has a query twice, in one part or in two")
+    times = np.bincount(np.concatenate([fold[-1] for fold in read]))
+    if times.max() > 1:
+        twice = data.qid[query_starts(data.qid)[0][np.argmax(times)]]
+        raise ValueError(
+            f"folds must test each query at most once, but query {twice} is tested {times.max()} "
+            "times: paired tests and intervals take queries as independent"
+        )
+    if all(part.max() < fold[-1].min() for fold in read for part in fold[:-1]):
+        warn_of_order(data)
     return read
 
 

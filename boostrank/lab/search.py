@@ -397,8 +397,6 @@ def _repeats(
                 f"folds to tune on must be pairs of (train, test), got {len(fold)} parts"
             )
     tested = np.concatenate([test for _, test in repeats[0]])
-    if len(np.unique(tested)) < len(tested):
-        raise ValueError("folds must test each query at most once")
     counted = counted_queries(data, settings)[tested]
     if counted.sum() < 2:
         raise ValueError(
