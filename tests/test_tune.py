@@ -307,6 +307,15 @@ def test_folds_that_go_forward_through_unsorted_queries(tmp_path, invented):
         search.tune(backwards, RANKNET, tmp_path, **settings)
 
 
+def test_folds_that_train_on_later_dates(tmp_path, invented):
+    made = make_ranking(24, 10, 4, seed=3)
+    days = RankingData(made.X, made.y, np.datetime64("2024-01-01") + made.qid)
+    with pytest.warns(UserWarning, match="folds train on dates after those that they test"):
+        search.tune(days, RANKNET, tmp_path / "random", **SMALL | {"n_trials": 1})
+    forward = boostrank.group_folds(days.group, 3, forward=True)
+    search.tune(days, RANKNET, tmp_path / "forward", **SMALL | {"n_trials": 1, "folds": forward})
+
+
 def test_without_optuna(data, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ImportError, match="pip install optuna"):

@@ -85,13 +85,13 @@ def _are_dates(ids: npt.NDArray[Any]) -> bool:
     return ids.dtype.kind == "M" or bool(re.match(r"\d{4}-\d\d", str(ids[0])))
 
 
-def note_on_time(folds: Folds) -> str:
+def note_on_time(data: RankingData, positions: Sequence[tuple[Integers, ...]]) -> str:
     """Say that folds train on dates after those that they test; "" if they do not."""
-    ids = folds.data.qid[query_starts(folds.data.qid)[0]]
+    ids = data.qid[query_starts(data.qid)[0]]
     if not _are_dates(ids):
         return ""
     place = np.unique(ids, return_inverse=True)[1]
-    if not any(place[train].max() > place[test].min() for train, _, test in folds.positions):
+    if not any(place[train].max() > place[test].min() for train, *_, test in positions):
         return ""
     return (
         "Queries are dates, and folds train on dates after those that they test: --forward, or "

@@ -86,7 +86,7 @@ def make_plan(
     counted = counted_queries(folds.data, settings)
     _check_counted(folds, numbers, counted, settings)
     left_out = queries_left_out(counted, settings)
-    notes += [note for note in (left_out, note_on_time(folds)) if note]
+    notes += [note for note in (left_out, note_on_time(folds.data, folds.positions)) if note]
     if not settings.graded:
         notes.append(
             f"Labels from {labels.min():g} to {labels.max():g} are no grades: metrics are those of "

@@ -17,7 +17,7 @@ from boostrank.datasets import RankingData, group_folds
 from boostrank.hosts.rankers import check_unbound
 from boostrank.lab.environment import import_host
 from boostrank.lab.files import as_csv, naming, only_user, write_file
-from boostrank.lab.folds import query_positions
+from boostrank.lab.folds import note_on_time, query_positions
 from boostrank.lab.learners import Learner, refusal
 from boostrank.lab.naming import OF_FOLDS
 from boostrank.lab.plan import counted_queries, queries_left_out
@@ -403,8 +403,9 @@ def _repeats(
             f"the folds test fewer than two queries that count in {settings.metric.upper()}, so "
             "nothing can be chosen: it needs a relevant document, or two different labels"
         )
-    if left_out := queries_left_out(counted, settings):
-        warn(left_out)
+    for note in (queries_left_out(counted, settings), note_on_time(data, repeats[0])):
+        if note:
+            warn(note)
     return repeats
 
 
