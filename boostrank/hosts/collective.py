@@ -12,7 +12,7 @@ worker shares; one that trains alone shares with itself.
 
 import sys
 import time
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,21 +23,14 @@ from boostrank.objectives.validation import Floats
 _HEAD_START_OF_THE_CAUSE = 2.0
 
 
-class Workers(Protocol):
+class _XGBoost:
     """The workers of one training."""
 
-    def share_error(self, error: Exception | None) -> None:
-        """If there was no error here (`error` is None) but one elsewhere, raise it here too."""
-
-    def mean(self, numbers: Floats) -> Floats:
-        """Return the mean of each number over the workers."""
-
-
-class _XGBoost:
     def __init__(self, collective: Any) -> None:
         self.collective = collective
 
     def share_error(self, error: Exception | None) -> None:
+        """If there was no error here (`error` is None) but one elsewhere, raise it here too."""
         rank = -1 if error is None else self.collective.get_rank()
         failed = int(self.collective.allreduce(np.array([rank]), self.collective.Op.MAX)[0])
         if failed >= 0:
@@ -46,11 +39,14 @@ class _XGBoost:
                 raise cause
 
     def mean(self, numbers: Floats) -> Floats:
+        """Return the mean of each number over the workers."""
         total: Floats = self.collective.allreduce(numbers, self.collective.Op.SUM)
         return total / int(self.collective.get_world_size())
 
 
 class _LightGBM:
+    """Likewise."""
+
     def __init__(self, threads: int) -> None:
         self.threads = threads  # as its Dask estimators set them
 
@@ -73,7 +69,7 @@ class _LightGBM:
         return np.array([mean_over_lightgbm_workers(each, self.threads) for each in numbers])
 
 
-def workers_of(host: str) -> Workers | None:
+def workers_of(host: str) -> _XGBoost | _LightGBM | None:
     """Return the workers that train together with this one, or None if there are none."""
     if host == "xgboost":
         collective = sys.modules.get("xgboost.collective")
