@@ -123,11 +123,11 @@ class LightGBMModel(FileModel):
         return labels, {"label_gain": gains_of(gain, grades).tolist()}
 
     @classmethod
-    def load(cls, path: Path, content: bytes, threads: int) -> Self:
+    def load(cls, path: Path, content: bytes) -> Self:
         import_host("lightgbm")
         booster = lightgbm_booster(path, content)
         cls._check_outputs(path, booster.num_model_per_iteration())
-        return cls(booster, threads)
+        return cls(booster, threads=1)
 
     def save(self, path: Path) -> None:
         write_file(path, self.booster.model_to_string().encode())  # LightGBM ignores a full disk

@@ -208,8 +208,8 @@ class FileModel(Model):
 
     @classmethod
     @abstractmethod
-    def load(cls, path: Path, content: bytes, threads: int) -> Self:
-        """Read the content of a model file of this host."""
+    def load(cls, path: Path, content: bytes) -> Self:
+        """Read the content of a model file of this host, to predict in one thread."""
 
     @abstractmethod
     def save(self, path: Path) -> None:

@@ -13,10 +13,10 @@ HOSTS: Mapping[str, type[FileModel]] = {
 }
 
 
-def load_model(path: Path, threads: int = 1) -> FileModel:
+def load_model(path: Path) -> FileModel:
     """Read a model file of either host, which is recognised by the content.
 
-    It must be a complete model with one score for each document. `threads` are for prediction.
+    It must be a complete model with one score for each document.
     """
     content = path.read_bytes()
-    return HOSTS[host_of(path, content)].load(path, content, threads)
+    return HOSTS[host_of(path, content)].load(path, content)

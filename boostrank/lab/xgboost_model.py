@@ -128,11 +128,11 @@ class XGBoostModel(FileModel):
         return gains_of(gain, labels), {"ndcg_exp_gain": False}
 
     @classmethod
-    def load(cls, path: Path, content: bytes, threads: int) -> Self:
+    def load(cls, path: Path, content: bytes) -> Self:
         import_host("xgboost")
-        booster = xgboost_booster(path, content, {"nthread": threads})
+        booster = xgboost_booster(path, content, {"nthread": 1})
         cls._check_outputs(path, outputs_of_xgboost(json.loads(booster.save_config())["learner"]))
-        return cls(booster, threads)
+        return cls(booster, threads=1)
 
     def save(self, path: Path) -> None:
         write_file(path, self.booster.save_raw("json" if path.suffix == ".json" else "ubj"))
