@@ -16,11 +16,11 @@ from boostrank.hosts.features import (
     XGBOOST,
     HostRules,
     Trained,
-    beyond_float32,
     like_training,
     omits,
     read_features,
     trained_on,
+    xgboost_matrix,
 )
 from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import (
@@ -319,29 +319,23 @@ class XGBRanker(xgboost.XGBRanker):
         ref: xgboost.DMatrix | None = None,
         like: "xgboost.DMatrix | xgboost.Booster | None" = None,
     ) -> xgboost.DMatrix:
-        kwargs: dict[str, Any] = {
-            "label": rows.y,
-            "group": rows.group,
-            "base_margin": rows.offset,
-            "missing": self.missing,
-            "nthread": self.n_jobs,
-            "feature_types": self.feature_types,
-            "enable_categorical": self.enable_categorical,
+        made: xgboost.DMatrix = xgboost_matrix(
+            rows.X,
+            tree_method=self.tree_method,
+            booster=self.booster,
+            ref=ref,
+            max_bin=self.max_bin,
+            label=rows.y,
+            group=rows.group,
+            base_margin=rows.offset,
+            missing=self.missing,
+            nthread=self.n_jobs,
+            feature_types=self.feature_types,
+            enable_categorical=self.enable_categorical,
             # Of weights, the metrics of an evaluation set read those of queries.
-            "weight": None if ref is None else rows.query_weight,
-            "feature_weights": self.feature_weights if ref is None else None,
-        }
-        made: xgboost.DMatrix
-        try:
-            if self.tree_method in (None, "auto", "hist") and self.booster != "gblinear":
-                made = xgboost.QuantileDMatrix(rows.X, ref=ref, max_bin=self.max_bin, **kwargs)
-            else:
-                made = xgboost.DMatrix(rows.X, **kwargs)
-        except xgboost.core.XGBoostError as error:
-            reason = beyond_float32(rows.X)
-            if reason:
-                raise ValueError(reason) from error
-            raise
+            weight=None if ref is None else rows.query_weight,
+            feature_weights=self.feature_weights if ref is None else None,
+        )
         if like is not None:  # an array has its features in this order
             made.feature_names = like.feature_names
         return made

@@ -288,6 +288,13 @@ def test_leaves_alone_limit_the_trees_of_both_hosts():
             assert max(line.count("\t") for line in tree.splitlines()) > 6  # its default depth
 
 
+def test_values_beyond_float32(fold):
+    X = fold.train.X.copy()
+    X[3, 1] = 1e300
+    with pytest.raises(ValueError, match=r"^XGBoost computes with float32, but column 1 of X"):
+        HOSTS["xgboost"].train(boostrank.RankNet(), replace(fold.train, X=X), SETTINGS)
+
+
 def test_threads_are_for_the_objective_too_and_restored(fold):
     """In every training of the workbench, as that of `boostrank train`."""
     before = numba.config.NUMBA_NUM_THREADS

@@ -246,7 +246,30 @@ def omits(X: Any) -> bool:
     return _has(X, "tocsr") and X.nnz < X.shape[0] * X.shape[1]
 
 
-def beyond_float32(X: Any) -> str:
+def xgboost_matrix(
+    X: Any, *, tree_method: str | None, booster: str | None, ref: Any, max_bin: Any, **kwargs: Any
+) -> Any:
+    """Return XGBoost's matrix for a training; a QuantileDMatrix, which is binned now, if it may be.
+
+    Raises
+    ------
+    ValueError
+        For values that float32 cannot hold, with the name of their column.
+    """
+    import xgboost
+
+    try:
+        if tree_method in (None, "auto", "hist") and booster != "gblinear":
+            return xgboost.QuantileDMatrix(X, ref=ref, max_bin=max_bin, **kwargs)
+        return xgboost.DMatrix(X, **kwargs)
+    except xgboost.core.XGBoostError as error:
+        reason = _beyond_float32(X)
+        if reason:
+            raise ValueError(reason) from error
+        raise
+
+
+def _beyond_float32(X: Any) -> str:
     """Describe the first column with a value that float32 cannot hold, or return ""."""
     names, columns = _names(X, XGBOOST), _columns(X)
     for place in range(X.shape[1]):

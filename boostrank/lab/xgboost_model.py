@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
-from boostrank.hosts.features import XGBOOST, in_utf8
+from boostrank.hosts.features import XGBOOST, in_utf8, xgboost_matrix
 from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import (
     MISSING,
@@ -193,22 +193,21 @@ class XGBoostModel(FileModel):
 
 
 def _training_matrix(data: RankingData, params: Mapping[str, Any], ref: Any = None) -> Any:
-    """Return data for a training; a QuantileDMatrix, which only ``hist`` takes, is binned now."""
-    xgboost = import_host("xgboost")
-    X = in_utf8(features(data), XGBOOST)
-    kwargs: dict[str, Any] = {
-        "label": data.y,
-        "group": data.group,
-        "nthread": params["nthread"],
-        "feature_names": list(data.names) or None,
-    }
-    if data.categorical:
-        kinds = ["c" if i in data.categorical else "float" for i in range(data.X.shape[1])]
-        kwargs |= {"feature_types": kinds, "enable_categorical": True}
-    if params["tree_method"] in ("hist", "auto") and params.get("booster") != "gblinear":
-        max_bin = params.get("max_bin")
-        return xgboost.QuantileDMatrix(X, ref=ref, max_bin=max_bin, **kwargs)
-    return xgboost.DMatrix(X, **kwargs)
+    """Return data for a training."""
+    kinds = ["c" if i in data.categorical else "float" for i in range(data.X.shape[1])]
+    return xgboost_matrix(
+        in_utf8(features(data), XGBOOST),
+        tree_method=params["tree_method"],
+        booster=params.get("booster"),
+        ref=ref,
+        max_bin=params.get("max_bin"),
+        label=data.y,
+        group=data.group,
+        nthread=params["nthread"],
+        feature_names=list(data.names) or None,
+        feature_types=kinds if data.categorical else None,
+        enable_categorical=bool(data.categorical),
+    )
 
 
 def _xgboost_callback(on_round: Callable[[], object]) -> Any:
