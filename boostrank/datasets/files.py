@@ -1,11 +1,11 @@
 """Opens data files: compressed ones by their suffix, and says what a file is that is not text."""
 
-import gzip
 import io
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -56,16 +56,9 @@ def without_compression(path: Path) -> Path:
 def open_bytes(path: Path) -> BinaryIO:
     """Open a file for reading, and decompress it as its suffix says."""
     kind = COMPRESSIONS.get(path.suffix.lower())
-    if kind == "gzip":
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    if kind == "bzip2":
-        import bz2
-
-        return cast(BinaryIO, bz2.open(path, "rb"))
-    if kind == "xz":
-        import lzma
-
-        return cast(BinaryIO, lzma.open(path, "rb"))
+    module = {"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}.get(kind or "")
+    if module:
+        return cast(BinaryIO, import_module(module).open(path, "rb"))
     if kind == "zstandard":
         pyarrow = load("pyarrow", f"{path}: .zst files need pyarrow", "pyarrow")
         stream = pyarrow.input_stream(os.fspath(path), compression="zstd")
