@@ -34,32 +34,30 @@ from boostrank.objectives.validation import (
 )
 
 
-def _ranking(X: Floats, y: Any, group: Any, qid: Any, prefix: str = "") -> RankingData:
-    """Return checked features with their grades and queries, given by `group` or by `qid`."""
-    check_either(group, qid, prefix)
-    if qid is None:
-        sizes = np.diff(check_group(group, len(X)))
-        qid = np.repeat(np.arange(len(sizes)), sizes)
-    data = RankingData(X, y, qid)
-    check_labels(data.y, len(data.y))
-    return data
-
-
 class LinearRanker(BaseEstimator):  # type: ignore[misc]
     """What the linear rankers share: reading data, and scoring."""
 
     coef_: Floats
     n_features_in_: int
 
-    def _read(self, X: Any, y: Any, group: Any, qid: Any, *, reset: bool) -> RankingData:
-        check_aligned("X", X, y=y, qid=qid)
+    def _read(
+        self, X: Any, y: Any, group: Any, qid: Any, *, reset: bool, prefix: str = ""
+    ) -> RankingData:
+        """Return checked features with their grades and queries, given by `group` or by `qid`."""
+        check_aligned("X", X, **{"y": y, f"{prefix}qid": qid})
         names = list(getattr(X, "columns", ()))
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
         for name, column in zip(names, X.T, strict=bool(names)):
             cure = f"Take it out, for example with X.drop({name!r}, axis=1) in pandas"
             check_feature("X", name, column, qid, cure)
             check_label("X", name, column, y, cure)
-        return _ranking(X, y, group, qid)
+        check_either(group, qid, prefix)
+        if qid is None:
+            sizes = np.diff(check_group(group, len(X)))
+            qid = np.repeat(np.arange(len(sizes)), sizes)
+        data = RankingData(X, y, qid)
+        check_labels(data.y, len(data.y))
+        return data
 
     def _read_validation(self, eval_set: Any, group: Any, qid: Any) -> RankingData | None:
         if eval_set is None:
@@ -70,9 +68,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
             return None
         if not isinstance(eval_set, tuple) or len(eval_set) != 2:
             raise TypeError(f"eval_set must be a pair (X, y), got {type(eval_set).__name__}")
-        check_aligned("X", eval_set[0], y=eval_set[1], eval_qid=qid)
-        X, y = validate_data(self, *eval_set, reset=False, dtype=np.float64, y_numeric=True)
-        data = _ranking(X, y, group, qid, prefix="eval_")
+        data = self._read(*eval_set, group, qid, reset=False, prefix="eval_")
         if not (data.y > 0.0).any():
             raise ValueError(
                 "eval_set must have relevant documents, y > 0: no metric can choose without them; "
