@@ -31,10 +31,6 @@ N_PARTS = 5
 EMBEDDED = {"n_queries": 120, "n_docs": 20, "n_features": 10}
 
 
-def _shuffled(data: RankingData, seed: int, shuffle: bool) -> RankingData:
-    return data.shuffle_within_queries(seed) if shuffle else data
-
-
 def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[Floats, Ids | None]:
     """Read the features of documents to be scored; labels and queries may be absent.
 
@@ -77,36 +73,30 @@ def load_features(data: list[Path], named: Columns, model: FileModel) -> tuple[F
     return load_letor_features(data, model.n_features, first=first, absent=absent), ids
 
 
-def read_files(data: list[Path], named: Columns, seed: int, shuffle: bool) -> RankingData:
+def _read_files(data: list[Path], named: Columns) -> RankingData:
     """Read files as one data set, in their order."""
     tables = are_tables(data, named)
-    read = RankingData.concat(read_parts(data, named)) if tables else load_letor(data)
-    return _shuffled(read, seed, shuffle)
+    return RankingData.concat(read_parts(data, named)) if tables else load_letor(data)
 
 
 def read_with_valid(
-    data: list[Path], valid: Path | None, named: Columns, seed: int, shuffle: bool
+    data: list[Path], valid: Path | None, named: Columns
 ) -> tuple[RankingData, RankingData | None]:
     """Read the training files as one data set, and the validation file with the same word codes."""
     if valid is None:
-        return read_files(data, named, seed, shuffle), None
+        return _read_files(data, named), None
     if are_tables([*data, valid], named):
         *parts, held = read_parts([*data, valid], named)
-        train = RankingData.concat(parts)
-    else:
-        train, held = load_letor_with_valid(data, valid)
-    return _shuffled(train, seed, shuffle), held
+        return RankingData.concat(parts), held
+    return load_letor_with_valid(data, valid)
 
 
-def read_whole(
-    data: list[Path], named: Columns, seed: int, shuffle: bool
-) -> tuple[str, RankingData]:
+def read_whole(data: list[Path], named: Columns, seed: int) -> tuple[str, RankingData]:
     """Return a description of the data, and the data: from the files, or embedded."""
     if data:
-        return ", ".join(path.name for path in data), read_files(data, named, seed, shuffle)
+        return ", ".join(path.name for path in data), _read_files(data, named)
     named.check_no_features()
-    made = make_ranking(**EMBEDDED, seed=seed)
-    return "embedded, random cubic polynomials", _shuffled(made, seed, shuffle)
+    return "embedded, random cubic polynomials", make_ranking(**EMBEDDED, seed=seed)
 
 
 def read_folds(
@@ -156,7 +146,8 @@ def read_folds(
             rows = group_folds(whole.group, N_PARTS, forward=True, gap=gap, validation=True)
             made = given_folds(whole, rows)
             source += f", {N_PARTS} folds forward in time"
-        made = replace(made, data=_shuffled(whole, seed, shuffle))
+        if shuffle:
+            made = replace(made, data=whole.shuffle_within_queries(seed))
     else:
         if by is None and len(parts) != N_PARTS:
             whole = RankingData.concat(parts)
@@ -165,7 +156,8 @@ def read_folds(
             source += ", queries split into five parts"
         elif by is None:
             source += ", five partitions in LETOR's rotation"
-        parts = [_shuffled(part, seed, shuffle) for part in parts]
+        if shuffle:
+            parts = [part.shuffle_within_queries(seed) for part in parts]
         made = rotation(parts, forward=forward, gap=gap)
         if forward:
             warn_of_order(made.data)
@@ -197,7 +189,7 @@ def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[Ranking
     if hasattr(data, "columns"):
         return "a data frame", parts_of_tables([Table(data)], named)
     if data is None:
-        source, whole = read_whole([], named, seed, shuffle=False)
+        source, whole = read_whole([], named, seed)
         return source, [whole]
     files = isinstance(data, Sequence) and all(isinstance(one, str | Path) for one in data)
     if not files or not len(data):
@@ -208,7 +200,7 @@ def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[Ranking
     paths = [Path(one) for one in data]
     if len(paths) == N_PARTS:
         return f"{paths[0].name} ... {paths[-1].name}", read_parts(paths, named)
-    source, whole = read_whole(paths, named, seed, shuffle=False)
+    source, whole = read_whole(paths, named, seed)
     return source, [whole]
 
 

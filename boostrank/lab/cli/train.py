@@ -146,7 +146,9 @@ def train(
     inputs = [one for one in (*data, valid, params) if one is not None]
     check_writable(model, *inputs)
     named = columns(label, qid, drop, categorical)
-    read, held = read_with_valid(data, valid, named, seed, not keep_order)
+    read, held = read_with_valid(data, valid, named)
+    if not keep_order:
+        read = read.shuffle_within_queries(seed)
     settings = settings.for_labels(read.y, chosen=metric is not None)
     stopping = None if held is None else Stopping(held, patience)
     if held is not None:

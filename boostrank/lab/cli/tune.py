@@ -80,9 +80,9 @@ def tune(
     own_hosts = installed(HOSTS)[:1] if hosts is None else parsing.parse_words(hosts)
     chosen = _choose_learners(objective or ["shf-sdcg"], own_hosts, rounds)
     given = parsing.read_params(params, list(dict.fromkeys(learner.host for learner in chosen)))
-    source, read = read_whole(
-        data or [], parsing.columns(label, qid, drop, categorical), seed, not keep_order
-    )
+    source, read = read_whole(data or [], parsing.columns(label, qid, drop, categorical), seed)
+    if not keep_order:
+        read = read.shuffle_within_queries(seed)
     own_folds = group_folds(read.group, folds, forward=True, gap=gap) if forward else None
     tuned: list[search.Tuned] = []
     progress = output.progress_bar("trials", len(chosen) * trials)
