@@ -164,11 +164,12 @@ def sizes_of_ids(name: str, ids: npt.NDArray[Any], cure: str = "") -> Integers:
     return np.diff(starts, append=len(ids))
 
 
-def check_queries(group: Any, qid: Any, n_docs: int) -> Integers:
+def check_queries(group: Any, qid: Any, n_docs: int, prefix: str = "") -> Integers:
     """Return query boundaries (n_queries + 1,) from `group` or from `qid`, whichever is given."""
-    check_either(group, qid)
+    check_either(group, qid, prefix)
     if qid is not None:
-        group = sizes_of_ids("qid", check_ids("qid", qid, n_docs))
+        name = f"{prefix}qid"
+        group = sizes_of_ids(name, check_ids(name, qid, n_docs))
     return check_group(group, n_docs)
 
 

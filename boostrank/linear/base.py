@@ -20,9 +20,9 @@ except ImportError as error:
 from boostrank.datasets import RankingData
 from boostrank.datasets.ranking_data import (
     check_aligned,
-    check_either,
     check_feature,
     check_label,
+    check_queries,
 )
 from boostrank.metrics import evaluate
 from boostrank.objectives.validation import (
@@ -51,11 +51,8 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
             cure = f"Take it out, for example with X.drop({name!r}, axis=1) in pandas"
             check_feature("X", name, column, qid, cure)
             check_label("X", name, column, y, cure)
-        check_either(group, qid, prefix)
-        if qid is None:
-            sizes = np.diff(check_group(group, len(X)))
-            qid = np.repeat(np.arange(len(sizes)), sizes)
-        data = RankingData(X, y, qid)
+        sizes = np.diff(check_queries(group, qid, len(X), prefix))
+        data = RankingData(X, y, np.repeat(np.arange(len(sizes)), sizes))
         check_labels(data.y, len(data.y))
         return data
 
