@@ -826,6 +826,9 @@ def test_command_and_function_resume_each_other(first, second, file, tmp_path, m
     assert _written(tmp_path) == _written(tmp_path / "whole")
 
 
+FIVE = make_ranking(5, 4, 2, seed=0)
+
+
 @pytest.mark.parametrize(
     ("data", "more", "message"),
     [
@@ -834,6 +837,8 @@ def test_command_and_function_resume_each_other(first, second, file, tmp_path, m
         (None, {}, "data is missing"),
         ([], {}, r"data must be RankingData, .*, got \[\]"),
         ({"a": [1]}, {}, "data must be RankingData, .*, got dict"),
+        (FIVE, {"params": {"max_bin": 3}}, "params must map hosts to .*, got max_bin: 3"),
+        (FIVE, {"params": {"lightgmb": {}}}, "unknown host in params 'lightgmb'; did you mean"),
     ],
 )
 def test_what_the_function_refuses(data, more, message):

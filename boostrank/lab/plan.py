@@ -12,10 +12,11 @@ from boostrank.lab.environment import installed, package_of
 from boostrank.lab.folds import Folds, note_on_time
 from boostrank.lab.learners import Learner, baseline_first, learners, refusal
 from boostrank.lab.models import HOSTS
+from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.metrics.definitions import METRICS, parse_name
 from boostrank.objectives import Objective
-from boostrank.objectives.validation import FOR_NUMBERS, Floats
+from boostrank.objectives.validation import FOR_NUMBERS, Floats, check_choice
 
 Counted = npt.NDArray[np.bool_]
 
@@ -76,6 +77,10 @@ def make_plan(
         For a named objective, metric or baseline that these labels do not fit, folds without
         queries that the metric counts, and unknown names.
     """
+    for host, own in settings.params.items():
+        if not isinstance(own, Mapping):
+            raise TypeError(f"params must map hosts to mappings of parameters, got {host}: {own!r}")
+        check_choice("host in params", host, TRAINERS)
     labels = folds.data.y
     settings = settings.for_labels(labels, chosen=metric_is_chosen)
     for number in numbers:
