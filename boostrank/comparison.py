@@ -232,9 +232,9 @@ def compare(
     Warns
     -----
     UserWarning
-        For queries that do not count in the metric, with their number; for a learner that cannot
-        be trained, which does not stop the others, unless it is the baseline; for results in `out`
-        that are not used again.
+        For queries that do not count in the metric, with their number; for folds that train on
+        dates after those that they test; for a learner that cannot be trained, which does not stop
+        the others, unless it is the baseline; for results in `out` that are not used again.
 
     Examples
     --------
@@ -280,8 +280,8 @@ def compare(
         baseline=baseline,
         metric_is_chosen=metric is not None,
     )
-    if plan.left_out:
-        warn(plan.left_out)
+    for doubt in plan.doubts:
+        warn(doubt)
     folder = None if out is None else Path(out)
     with running(plan, folder, resume=resume) as run:
         if run.store is not None and run.store.stale:

@@ -694,12 +694,12 @@ def test_queries_that_do_not_count_are_said_once_with_their_number(parts):
     plan = _plan(parts)
     barren = sum(int((part.y[part.qid == q] == 0).all()) for part in parts for q in set(part.qid))
     assert barren > 0
-    assert plan.left_out == (
+    assert plan.doubts == [
         f"{barren} of 35 queries have no relevant document and are left out of NDCG@10 "
         "(convention standard)."
-    )
-    assert plan.notes == [plan.left_out]
-    assert _plan(parts, settings=replace(SETTINGS, convention="lightgbm")).left_out == ""
+    ]
+    assert plan.notes == plan.doubts
+    assert _plan(parts, settings=replace(SETTINGS, convention="lightgbm")).doubts == []
     with pytest.warns(UserWarning, match=f"^{barren} of 35 queries have no relevant document"):
         boostrank.compare(RankingData.concat(parts), hosts=["lightgbm"], objectives=[], rounds=2)
 

@@ -36,8 +36,9 @@ class Plan:
         With metrics that the labels allow.
     notes : list of str
         What was left out, and why: sentences.
-    left_out : str
-        The note on queries that the metric does not count; "" if it counts all.
+    doubts : list of str
+        Those of the notes that make figures doubtful: queries that the metric does not count, and
+        folds that train on dates after those that they test.
     """
 
     queue: list[Learner]
@@ -45,7 +46,7 @@ class Plan:
     numbers: list[int]
     settings: Settings
     notes: list[str]
-    left_out: str
+    doubts: list[str]
 
 
 def make_plan(
@@ -90,8 +91,9 @@ def make_plan(
     notes = missing_hosts(hosts)
     counted = counted_queries(folds.data, settings)
     _check_counted(folds, numbers, counted, settings)
-    left_out = queries_left_out(counted, settings)
-    notes += [note for note in (left_out, note_on_time(folds.data, folds.positions)) if note]
+    doubts = [queries_left_out(counted, settings), note_on_time(folds.data, folds.positions)]
+    doubts = [doubt for doubt in doubts if doubt]
+    notes += doubts
     if not settings.graded:
         notes.append(
             f"Labels from {labels.min():g} to {labels.max():g} are no grades: metrics are those of "
@@ -102,7 +104,7 @@ def make_plan(
     if reasons:
         said = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
         notes.append(f"Left out, for labels that they do not take: {said}.")
-    return Plan(baseline_first(kept, baseline), folds, numbers, settings, notes, left_out)
+    return Plan(baseline_first(kept, baseline), folds, numbers, settings, notes, doubts)
 
 
 def missing_hosts(hosts: Sequence[str] | None) -> list[str]:
