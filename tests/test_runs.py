@@ -124,6 +124,8 @@ def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path):
         assert evaluate_run(run, qrels, ["map"]) == {"map": 0.5}
     with pytest.raises(ValueError, match=r"no query in common: query 2 .* query 1 "):
         evaluate_run(run._replace(qid=np.array([*"224"])), qrels._replace(qid=np.array([*"115"])))
+    with pytest.raises(TypeError, match=r"got a string; write \['map'\]"):
+        evaluate_run(run, qrels, "map")
     with pytest.raises(ValueError, match="auc needs a score of every document"):
         evaluate_run(run, qrels, ["auc"])
 

@@ -72,6 +72,12 @@ def per_query_weight(weight: Any, boundaries: Integers) -> Floats:
     return ratio(np.bincount(query, array, len(sizes)).astype(np.float64), sizes)
 
 
+def _parsed(metrics: Sequence[str], convention: str) -> dict[str, MetricName]:
+    if isinstance(metrics, str):
+        raise TypeError(f"metrics must be a sequence of names, got a string; write [{metrics!r}]")
+    return {name: parse_name(name, convention) for name in metrics}
+
+
 @overload
 def evaluate(
     scores: npt.ArrayLike,
@@ -188,9 +194,7 @@ def evaluate(
     {'spearman': 0.5}
     """
     rules = find_convention(convention, gain, discount)
-    if isinstance(metrics, str):
-        raise TypeError(f"metrics must be a sequence of names, got a string; write [{metrics!r}]")
-    names = {name: parse_name(name, convention) for name in metrics}
+    names = _parsed(metrics, convention)
     check_aligned("scores", scores, labels=labels, qid=qid, weight=weight)
     scores = check_scores(scores)
     of_gains = GRADES if rules.gain == "exponential" else AMOUNTS
@@ -268,7 +272,7 @@ def evaluate_run(
     {'map': 0.25, 'mrr': 0.5}
     """
     rules = find_convention(convention, gain)
-    names = {name: parse_name(name, convention) for name in metrics}
+    names = _parsed(metrics, convention)
     for text, name in names.items():
         if METRICS[name.metric].compares_orders or METRICS[name.metric].of_documents is not None:
             raise ValueError(f"{text} needs a score of every document, but a run has not all")
