@@ -254,7 +254,6 @@ class Judged(NamedTuple):
     retrieved : bool array (n_docs,)
         Whether the run has the document; others follow those of their query.
     group : int64 array (n_queries,)
-    qid : str array (n_queries,)
     left_out : int
         Number of queries that only the run or only the judgements have.
     """
@@ -263,7 +262,6 @@ class Judged(NamedTuple):
     labels: Floats
     retrieved: npt.NDArray[np.bool_]
     group: npt.NDArray[np.int64]
-    qid: Strings
     left_out: int
 
 
@@ -304,7 +302,6 @@ def judge(run: Run, qrels: Qrels) -> Judged:
         labels[order],
         retrieved[order],
         np.unique(qid[order], return_counts=True)[1].astype(np.int64),
-        queries,
         len(scored_queries ^ judged_queries),
     )
 
