@@ -55,11 +55,11 @@ def _placed(where: str, fields: list[str]) -> tuple[str, float]:
 
 def read_qrels(data: Sequence[Path], columns: Columns) -> Qrels:
     """Read judgements by documents' ids: qrels of TREC, or data that has ids."""
-    if not are_tables(data, columns) and all(_is_qrels(path) for path in data):
-        read = [load_qrels(path) for path in data]
-        return Qrels(*(np.concatenate(pieces) for pieces in zip(*read, strict=True)))
     if are_tables(data, columns):
         return Qrels.of_data(judgements(read_tables(data, columns), columns))
+    if all(_is_qrels(path) for path in data):
+        read = [load_qrels(path) for path in data]
+        return Qrels(*(np.concatenate(pieces) for pieces in zip(*read, strict=True)))
     return Qrels.of_data(load_letor(data))
 
 
