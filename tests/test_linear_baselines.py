@@ -206,8 +206,9 @@ def test_the_most_violated_ranking_of_long_lists(rng):
 
 
 def small(rng, n_queries=5, n=5, n_features=3):
-    labels = all_labels(n)
-    y = np.concatenate([labels[i] for i in rng.integers(0, len(labels), n_queries)])
+    # From queries with one relevant document to queries with one irrelevant one.
+    labels = sorted(map(rng.permutation, all_labels(n)), key=sum)
+    y = np.concatenate([labels[i] for i in np.linspace(0, len(labels) - 1, n_queries, dtype=int)])
     X = rng.normal(size=(len(y), n_features)) + 0.5 * y[:, None]
     return RankingData(X, y, np.repeat(np.arange(n_queries), n))
 
