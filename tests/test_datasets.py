@@ -214,6 +214,8 @@ def test_queries_from_lightgbms_query_file(tmp_path, name):
         ("1 qid:1 1:0\0", r"value of feature 1 must be a number, nan or NULL, got '0\x00'"),
         ("1 qid:1 1:1 3:inf", "value of feature 3 must be finite, got inf"),
         ("1 qid:1 1:-1e999", "value of feature 1 must be finite, got -inf"),
+        ("1 qid:1 +-2:1", "expected a feature as number:value, got '+-2:1'"),
+        ("1 qid:1 " + "0" * 20 + "3000000000:1", "value too large"),  # as the reader says it
         ("1 qid:1 3000000000:1", "feature's number is too large, got '3000000000:1'"),
         ("1 qid:1 " + "9" * 5000 + ":1", "feature's number is too large, got '9999"),
     ],

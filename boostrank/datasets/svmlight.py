@@ -100,7 +100,7 @@ class Lines:
             index, colon, value = token.partition(b":")
             if index == b"qid":
                 return f"the query must come right after the label, got {shown(token)} later"
-            if not colon or not re.fullmatch(rb"\+?-?\d+", index):
+            if not colon or not re.fullmatch(rb"[+-]?\d+", index):
                 return f"expected a feature as number:value, got {shown(token)}{cure}"
             # Digits are truncated because Python refuses to convert thousands of them.
             feature = int(index[:20])
