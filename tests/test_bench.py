@@ -111,3 +111,9 @@ def test_command(monkeypatch, tmp_path):
 @pytest.mark.parametrize("option", [["--docs", "0"], ["--repeats", "0"], ["--threads", "0"]])
 def test_bad_options(option, tmp_path):
     assert "must be at least 1" in refused("bench", *option, "--out", tmp_path)
+
+
+@pytest.mark.parametrize("docs", ["x", "20,", "1.5"])
+def test_lengths_are_numbers(docs, tmp_path):
+    message = refused("bench", "--docs", docs, "--out", tmp_path)
+    assert f"docs are comma-separated numbers, such as 1,2; got '{docs}'" in message

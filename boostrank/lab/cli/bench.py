@@ -11,7 +11,7 @@ import typer
 from boostrank.lab import bench as timings
 from boostrank.lab.cli.options import Seed, Threads
 from boostrank.lab.cli.output import make_console, print_note, print_table, progress_bar, say
-from boostrank.lab.cli.parsing import parse_words
+from boostrank.lab.cli.parsing import parse_counts
 from boostrank.lab.environment import installed, machine
 from boostrank.lab.files import append, as_csv, write_file
 from boostrank.lab.models import HOSTS
@@ -67,7 +67,7 @@ def bench(
     if huge and docs is not None:
         raise ValueError("--huge uses lists of 120 documents: leave --docs out")
     docs = docs or (TRAINED if train else LENGTHS)
-    lengths = [check_count("docs", int(word)) for word in parse_words(docs)]
+    lengths = [check_count("docs", count) for count in parse_counts("docs", docs)]
     Settings(threads=threads, seed=seed)  # checks them
     check_count("repeats", repeats)
     out.mkdir(parents=True, exist_ok=True)

@@ -195,7 +195,7 @@ def compare(
         parsing.columns(label, qid, drop, categorical),
         seed=seed,
         shuffle=not keep_order,
-        folds=None if folds is None else parsing.parse_folds(folds),
+        folds=None if folds is None else parsing.parse_counts("folds", folds),
         by=folds_by,
         forward=forward,
         gap=gap,

@@ -77,12 +77,12 @@ def parse_gain(text: str | None) -> str | tuple[float, ...] | None:
         ) from None
 
 
-def parse_folds(text: str) -> list[int]:
+def parse_counts(name: str, text: str) -> list[int]:
     """Read comma-separated numbers."""
     try:
         return [int(piece) for piece in text.split(",")]
     except ValueError:
-        raise ValueError(f"folds are comma-separated numbers, such as 1,2; got {text!r}") from None
+        raise ValueError(f"{name} are comma-separated numbers, such as 1,2; got {text!r}") from None
 
 
 def parse_words(text: str) -> list[str]:
