@@ -206,6 +206,18 @@ def test_scores_of_every_form_are_those_of_the_data(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "ids", [pd.to_datetime(["2024-01-02", "2024-01-02", "2024-01-03"]), [1.0, 1.0, 2.0]]
+)
+def test_ids_of_scores_and_judgements_are_read_alike(tmp_path, ids):
+    """Dates had the time of the day in scores, and floats a point: no query was found."""
+    frame = pd.DataFrame({"qid": ids, "doc_id": ["a", "b", "a"], "label": [1, 0, 1]})
+    scores, data = tmp_path / "scores.parquet", tmp_path / "data.parquet"
+    frame.drop(columns="label").assign(score=[0.1, 0.2, 0.3]).to_parquet(scores)
+    frame.to_parquet(data)
+    assert _measured(scores, data, "--metrics", "mrr")["metrics"]["mrr"] == 0.75
+
+
+@pytest.mark.parametrize(
     ("name", "text", "line"),
     [
         ("a.csv", "qid,doc_id,score\n1,a,2\n1,b,1\n2,a,1\n1,a,.5\n", 5),

@@ -15,7 +15,7 @@ from sklearn.datasets import dump_svmlight_file
 import boostrank
 from boostrank.datasets import RankingData, from_frame, make_ranking
 from boostrank.datasets.frames import Table
-from boostrank.datasets.tables import Columns, features_of_table, parts_of_tables
+from boostrank.datasets.tables import Columns, features_of_table, parts_of_tables, read_parts
 from boostrank.lab.reading import read_folds
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
@@ -251,10 +251,57 @@ def test_folds_by_a_column_need_its_value_in_every_row(tmp_path):
     frame.assign(year=2020 + DATA.qid % 3 / 4).to_csv(path, index=False)  # quarters
     quarters, _ = read_folds([path], named, seed=0, shuffle=False, by="year")
     np.testing.assert_equal(quarters.positions, made.positions)
-    frame.assign(year=frame["year"].where(DATA.qid != 5)).to_csv(path, index=False)
     row = int(np.argmax(DATA.qid == 5))
-    with pytest.raises(ValueError, match=f"column 'year' .* for every document, but row {row} has"):
-        read_folds([path], named, seed=0, shuffle=False, by="year")
+    said = f"column 'year' must have a value for every document, but row {row} has none"
+    lacking = frame["year"].where(DATA.qid != 5)
+    frame.assign(year=lacking).to_csv(path, index=False)
+    dates = tmp_path / "a.parquet"
+    frame.assign(year=lacking.astype("datetime64[s]")).to_parquet(dates)
+    for one in (path, dates):
+        with pytest.raises(ValueError, match=said):
+            read_folds([one], named, seed=0, shuffle=False, by="year")
+    words = tmp_path / "b.csv"
+    frame.assign(year="later", query="z").to_csv(words, index=False)
+    frame.to_csv(path, index=False)
+    with pytest.raises(TypeError, match="column 'year' must hold values that have an order: '<'"):
+        read_folds([path, words], named, seed=0, shuffle=False, by="year")
+
+
+@pytest.mark.parametrize(
+    ("values", "codes", "words"),
+    [
+        (["NA", "DE", "", "null"], [1, 0, np.nan, 2], ("DE", "NA", "null")),
+        (["007", "7", "", "8"], [0, 1, np.nan, 2], ("007", "7", "8")),
+        (["7", "7.0", "", "3"], [7, 7, np.nan, 3], None),
+    ],
+)
+def test_categories_of_csv_are_what_is_written(tmp_path, values, codes, words):
+    """NA, such as Namibia, was a missing value, and 007 was 7."""
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for number, (path, half) in enumerate(zip(paths, (values[:2], values[2:]), strict=True)):
+        lines = "".join(f"1,{number},{value}\n" for value in half)
+        path.write_text(f"label,qid,k\n{lines}", encoding="utf-8")
+    parts = read_parts(paths, Columns(categorical=["k"]))
+    np.testing.assert_array_equal(np.concatenate([part.X[:, 0] for part in parts]), codes)
+    assert [part.categories.get(0) for part in parts] == [words, words]
+
+
+def test_predict_reads_categories_as_written(tmp_path):
+    model, train, new, scores = (tmp_path / name for name in ("m.txt", "a.csv", "b.csv", "s"))
+    frame = pd.DataFrame({"label": DATA.y, "qid": DATA.qid, "x": DATA.X[:, 0]})
+    frame["k"] = np.array(["NA", "DE", "1.50", "FR"])[DATA.y.astype(int) % 4]
+    frame.to_csv(train, index=False)
+    run("train", train, "-o", "query-rmse", "--model", model, *SMALL, "--categorical", "k")
+    frame.replace({"k": {"1.50": "1.5"}}).to_csv(new, index=False)
+    found = []
+    for path in (train, new):
+        run("predict", model, path, "--out", scores)
+        found.append(np.loadtxt(scores))
+    np.testing.assert_array_equal(found[0], found[1])
+    frame.replace({"k": {"NA": ""}}).to_csv(new, index=False)
+    run("predict", model, new, "--out", scores)
+    lacking = frame["k"] == "NA"
+    assert (np.loadtxt(scores) != found[0])[lacking].all()
 
 
 @pytest.mark.parametrize("values", [["1000", "1_000", "007"], [5, 2**24, 5_000_000_000]])

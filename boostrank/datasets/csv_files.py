@@ -19,25 +19,28 @@ from boostrank.datasets.ids import is_missing
 _WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))(?:\.0*)?\s*")
 
 
-def read_csv(path: Path, is_text: Callable[[str], bool]) -> Any:
+def read_csv(path: Path, is_id: Callable[[str], bool], is_category: Callable[[str], bool]) -> Any:
     """Read a CSV file as a data frame of pandas.
 
     It must be in UTF-8, with commas, and may be compressed, as its suffix says. Rows of other
     lengths than the header, two columns of one name, no rows and other separators are refused.
-    `is_text` tells by its name whether a column stays text, in which 007 and 7 are two queries.
+    `is_id` and `is_category` tell by its name whether a column stays text, in which 007 and 7 are
+    two queries. NA, NULL, nan and the like are missing numbers and ids, but no missing categories:
+    NA may be Namibia.
     """
     import pandas
 
     try:
         with reading(path):
-            header = _check_rows(path)
+            header, categories = _check_rows(path, is_category)
             with open_bytes(path) as file:
-                return pandas.read_csv(
+                frame = pandas.read_csv(
                     file,
                     encoding="utf-8-sig",
-                    dtype={name: str for name in header if is_text(name)},
+                    dtype={name: str for name in header if is_id(name)},
                     low_memory=False,  # otherwise it guesses a type for each chunk of rows
                 )
+            return frame.assign(**categories)
     except pandas.errors.ParserError as error:
         raise ValueError(f"{path}: {str(error).splitlines()[0]}") from error
 
@@ -60,8 +63,10 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         csv.field_size_limit(limit)
 
 
-def _check_rows(path: Path) -> list[str]:
-    """Return the names in the header; refuse rows that have more fields, or fewer."""
+def _check_rows(
+    path: Path, is_category: Callable[[str], bool]
+) -> tuple[list[str], dict[str, list[str | None]]]:
+    """Return the header and the categories; refuse rows that have more fields, or fewer."""
     with open_bytes(path) as file:
         start = file.read(1024)
     what = what_it_is(start) or ("the file is binary, not text" if b"\0" in start else "")
@@ -80,6 +85,9 @@ def _check_rows(path: Path) -> list[str]:
         raise ValueError(
             f"{path}: two columns are named {repeated[0]!r}; rename or remove one of them"
         )
+    categories: dict[int, list[str | None]] = {
+        place: [] for place, name in enumerate(header) if is_category(name)
+    }
     n_rows = 0
     for line, row in rows:
         n_rows += 1
@@ -88,9 +96,11 @@ def _check_rows(path: Path) -> list[str]:
                 f"{path}, line {line}: {len(row)} fields, but the header has {len(header)}; "
                 f"{_cure(header, row)}"
             )
+        for place, values in categories.items():
+            values.append(row[place] or None)
     if n_rows == 0:
         raise ValueError(f"{path} holds no documents: no row follows the header")
-    return header
+    return header, {header[place]: values for place, values in categories.items()}
 
 
 def _cure(header: list[str], row: list[str]) -> str:
@@ -106,12 +116,12 @@ def line_of_row(path: Path, row: int) -> int:
     return next(itertools.islice(_rows(path), row + 1, None))[0]
 
 
-def ids_of_text(texts: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return ids that are text in CSV files as integers, if all are written as such."""
-    numbers = {}
+def integers_of_text(texts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return text of CSV files as integers, if all that is not missing is written as such."""
+    numbers: dict[Any, int | None] = {}
     for text in dict.fromkeys(texts.tolist()):
         match = None if is_missing(text) else _WHOLE.fullmatch(text)
-        if match is None:
+        if match is None and not is_missing(text):
             return texts
-        numbers[text] = int(match[1])
+        numbers[text] = int(match[1]) if match else None
     return np.array([numbers[text] for text in texts.tolist()], dtype=object)

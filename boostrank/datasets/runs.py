@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.files import open_bytes, reading, what_it_is
-from boostrank.datasets.ids import is_missing
 from boostrank.datasets.ranking_data import RankingData
+from boostrank.datasets.tables import ids_of
 from boostrank.messages import warn
 from boostrank.objectives.validation import Floats
 
@@ -315,14 +315,9 @@ def run_of_table(table: Any, qid: str, doc_id: str, score: str) -> Run:
                 f"{score!r}, but there is no {name!r}"
             )
     scores = table.numbers(score, "each document needs a score")
-    ids = [table.values(name) for name in (qid, doc_id)]
-    for name, values in zip((qid, doc_id), ids, strict=True):
-        bad = [row for row, value in enumerate(values.tolist()) if is_missing(value)]
-        if bad:
-            raise ValueError(f"{table.where(bad[0])}column {name!r} has no id in row {bad[0]}")
     if not np.isfinite(scores).all():
         row = int(np.argmin(np.isfinite(scores)))
         raise ValueError(f"{table.where(row)}column {score!r} must be finite, got {scores[row]}")
-    queries, documents = (values.astype(str) for values in ids)
+    queries, documents = (ids_of([table], name).astype(str) for name in (qid, doc_id))
     _keys(queries, documents, table.where)
     return Run(queries, documents, scores)

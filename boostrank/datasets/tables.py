@@ -5,13 +5,14 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.csv_files import ids_of_text, read_csv
+from boostrank.datasets.csv_files import integers_of_text, read_csv
 from boostrank.datasets.files import check_companions, what_it_is, without_compression
 from boostrank.datasets.frames import Table, is_unnamed
 from boostrank.datasets.ids import check_ids, is_missing, join_ids
@@ -77,25 +78,28 @@ def read_tables(paths: Sequence[Any], columns: Columns, words: Collection[str] =
     `words` are features of a model that are text also where CSV has numbers only.
     """
 
-    def is_text(name: str) -> bool:
-        return name in columns.ids or feature_name(name) in words
+    def is_id(name: str) -> bool:
+        return name in columns.ids
+
+    def is_category(name: str) -> bool:
+        return name in columns.categorical or feature_name(name) in words
 
     tables = []
     for path in map(Path, paths):
         try:
             csv = without_compression(path).suffix.lower() == ".csv"
-            frame = read_csv(path, is_text) if csv else _read_parquet(path, columns)
+            frame = read_csv(path, is_id, is_category) if csv else _read_parquet(path, columns)
         except ImportError as error:
             raise needs(
                 f"{path}: CSV and parquet files need pandas and pyarrow", TABLES, error
             ) from error
         tables.append(Table(frame, path))
-    for name in columns.ids:
+    for name in (*columns.ids, *columns.categorical):
         texts = [table for table in tables if name in table.names and table.is_csv]
         if texts:  # one type for all
-            ids = ids_of_text(np.concatenate([table.values(name) for table in texts]))
+            read = integers_of_text(np.concatenate([table.values(name) for table in texts]))
             ends = np.cumsum([len(table) for table in texts])[:-1]
-            for table, own in zip(texts, np.split(ids, ends), strict=True):
+            for table, own in zip(texts, np.split(read, ends), strict=True):
                 table.frame[name] = own
     return tables
 
@@ -330,11 +334,26 @@ def labels_of(tables: Sequence[Table], name: str) -> Floats:
     return y
 
 
-def ids_of(tables: Sequence[Table], name: str, *, numbers: bool = False) -> npt.NDArray[Any]:
-    """Return the ids of all documents, of one kind; with `numbers`, any numbers will do."""
-    ids = join_ids([table.values(_column(table, name)) for table in tables])
-    if numbers and ids.dtype.kind in "bf" and not np.isnan(ids).any():
-        return ids
+def complete(tables: Sequence[Table], name: str, what: str) -> npt.NDArray[Any]:
+    """Return a column of all tables, which must have `what` in every row; dates become text."""
+    pieces = []
+    for table in tables:
+        values = join_ids([table.values(_column(table, name))])
+        missing = [] if values.dtype.kind in "iu" else list(map(is_missing, values.tolist()))
+        if any(missing):
+            row = missing.index(True)
+            also = ", which NA, NULL, nan and the like stand for" if table.is_csv else ""
+            raise ValueError(
+                f"{table.where(row)}column {name!r} must have {what} for every document, but row "
+                f"{row} has none{also}; fill it in, or leave the document out"
+            )
+        pieces.append(values)
+    return join_ids(pieces)
+
+
+def ids_of(tables: Sequence[Table], name: str) -> npt.NDArray[Any]:
+    """Return the ids of all documents, of one kind."""
+    ids = complete(tables, name, "an id")
     try:
         return check_ids(f"column {name!r}", ids, len(ids))
     except (TypeError, ValueError) as error:
@@ -475,9 +494,10 @@ def _codes(
     written = [_written(value) for value in known]
     found = tuple(sorted(set(written)) if words is None else map(_written, words))
     places = {word: float(place) for place, word in enumerate(found)}
+    numbers = {Decimal(word): places[word] for word in found if _NUMBER.fullmatch(word)}
     for word in set(written) - places.keys():
         if _NUMBER.fullmatch(word):  # 2.0 is the category 2
-            places[word] = places.get(_written(float(word)), np.nan)
+            places[word] = numbers.get(Decimal(word), np.nan)
     codes[~missing] = [places.get(word, np.nan) for word in written]
     return codes, found
 

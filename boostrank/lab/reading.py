@@ -14,6 +14,7 @@ from boostrank.datasets.letor import load_letor, load_letor_features, load_letor
 from boostrank.datasets.tables import (
     Columns,
     are_tables,
+    complete,
     features_of_table,
     ids_of,
     parts_of_tables,
@@ -209,10 +210,13 @@ def _parts_by_value(data: list[Path], named: Columns, by: str) -> list[RankingDa
     if not data or not are_tables(data, named):
         raise ValueError("--folds-by names a column: it needs CSV or parquet files")
     tables = read_tables(data, named)
-    values = ids_of(tables, by, numbers=True)
+    values = complete(tables, by, "a value")
     whole = RankingData.concat(parts_of_tables(tables, replace(named, drop=[*named.drop, by])))
     ids = ids_of(tables, named.qid)
-    found, part = np.unique(values, return_inverse=True)
+    try:
+        found, part = np.unique(values, return_inverse=True)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"column {by!r} must hold values that have an order: {error}") from error
     of_query: dict[Any, int] = {}
     for own, place in zip(ids.tolist(), part.tolist(), strict=True):
         if of_query.setdefault(own, place) != place:
