@@ -255,6 +255,12 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def check_names(name: str, value: Any) -> None:
+    """Refuse a string where names are due: its letters would be taken for them."""
+    if isinstance(value, str):
+        raise TypeError(f"{name} must be a sequence of names, got a string; write [{value!r}]")
+
+
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     """Return a word that must be one of `choices`."""
     words = tuple(choices)

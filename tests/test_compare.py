@@ -516,6 +516,17 @@ def stored(parts, tmp_path):
     return tmp_path
 
 
+def test_numbers_of_numpy_are_kept_as_pythons(tmp_path, parts):
+    params = {"lightgbm": {"max_bin": 15, "monotone_constraints": [0, 1]}}
+    own = {"lightgbm": {"max_bin": np.int64(15), "monotone_constraints": np.array([0, 1])}}
+    settings = replace(SETTINGS, seed=np.int64(SETTINGS.seed), params=own)
+    _results(tmp_path, parts, settings=settings, resume=False).add(LEARNERS[2], STORED)
+    same = _results(tmp_path, parts, settings=replace(SETTINGS, params=params))
+    assert same.find(LEARNERS[2], 1) is not None
+    with pytest.raises(TypeError, match="only with parameters that JSON takes, got <built-in"):
+        _results(tmp_path, parts, settings=replace(SETTINGS, params={"lightgbm": {"a": max}}))
+
+
 def test_a_result_comes_back_from_disk_to_the_last_bit(stored, parts):
     found = _results(stored, parts).find(LEARNERS[2], 1)
     assert found is not None
@@ -826,7 +837,7 @@ def test_command_and_function_resume_each_other(first, second, file, tmp_path, m
     assert _written(tmp_path) == _written(tmp_path / "whole")
 
 
-FIVE = make_ranking(5, 4, 2, seed=0)
+FEW = make_ranking(10, 4, 2, seed=0)
 
 
 @pytest.mark.parametrize(
@@ -837,8 +848,14 @@ FIVE = make_ranking(5, 4, 2, seed=0)
         (None, {}, "data is missing"),
         ([], {}, r"data must be RankingData, .*, got \[\]"),
         ({"a": [1]}, {}, "data must be RankingData, .*, got dict"),
-        (FIVE, {"params": {"max_bin": 3}}, "params must map hosts to .*, got max_bin: 3"),
-        (FIVE, {"params": {"lightgmb": {}}}, "unknown host in params 'lightgmb'; did you mean"),
+        (FEW, {"params": {"max_bin": 3}}, "params must map hosts to .*, got max_bin: 3"),
+        (FEW, {"params": {"lightgmb": {}}}, "unknown host in params 'lightgmb'; did you mean"),
+        (FEW, {"folds": []}, "folds must hold at least one fold"),
+        (FEW, {"folds": np.array([6])}, r"folds must lie in 1\.\.5, got 6"),
+        *(
+            (FEW, {name: "xy"}, rf"{name} must be a sequence of names, got a string; write \['xy'")
+            for name in ("hosts", "drop", "categorical")
+        ),
     ],
 )
 def test_what_the_function_refuses(data, more, message):

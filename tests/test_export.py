@@ -202,7 +202,7 @@ def test_names_for_a_model_without_names(host):
         boostrank.export(booster, "solr", features=NAMES[:4])
     with pytest.raises(ValueError, match="each name once, got 'x_1' several times"):
         boostrank.export(booster, "solr", features=[*NAMES[1:], "x_1"])
-    with pytest.raises(TypeError, match="must be a sequence of names, got the string 'a,b'"):
+    with pytest.raises(TypeError, match="must be a sequence of names, got a string"):
         boostrank.export(booster, "solr", features="a,b")
 
 

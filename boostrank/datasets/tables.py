@@ -19,7 +19,7 @@ from boostrank.datasets.ids import check_ids, is_missing, join_ids
 from boostrank.datasets.letor import check_sizes_next_to, load_letor_parts
 from boostrank.datasets.ranking_data import RankingData, are_codes, check_feature, check_label
 from boostrank.messages import TABLES, needs, warn
-from boostrank.objectives.validation import Floats, check_choice
+from boostrank.objectives.validation import Floats, check_choice, check_names
 
 # A number as programs write it: 007 is a name.
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
@@ -47,6 +47,10 @@ class Columns:
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
     doc_id: str | None = None
+
+    def __post_init__(self) -> None:
+        check_names("drop", self.drop)
+        check_names("categorical", self.categorical)
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from boostrank.lab.models import HOSTS
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import Settings
 from boostrank.objectives import Objective
-from boostrank.objectives.validation import Floats, check_choice, check_labels
+from boostrank.objectives.validation import Floats, check_choice, check_labels, check_names
 from boostrank.registry import make_objective, objective_names
 
 
@@ -67,6 +67,7 @@ def learners(
     """
     if hosts is None:
         hosts = installed(HOSTS)
+    check_names("hosts", hosts)
     if not hosts:
         raise ValueError(f"hosts must name at least one of {', '.join(TRAINERS)}")
     chosen = dict.fromkeys(check_choice("host", host, TRAINERS) for host in hosts)

@@ -87,7 +87,7 @@ def make_plan(
     for number in numbers:
         if not 1 <= number <= len(folds.positions):
             raise ValueError(f"folds must lie in 1..{len(folds.positions)}, got {number}")
-    numbers = sorted(set(numbers))
+    numbers = sorted(set(map(int, numbers)))
     notes = missing_hosts(hosts)
     counted = counted_queries(folds.data, settings)
     _check_counted(folds, numbers, counted, settings)

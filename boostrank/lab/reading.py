@@ -177,7 +177,11 @@ def _check_splits(source: str, data: RankingData) -> None:
 
 def _are_numbers(folds: Any) -> bool:
     """Tell whether folds are numbers of folds, and not folds themselves."""
-    return isinstance(folds, Sequence | range) and all(isinstance(each, Integral) for each in folds)
+    return (
+        isinstance(folds, Sequence | np.ndarray)
+        and len(folds) > 0
+        and all(isinstance(each, Integral) for each in folds)
+    )
 
 
 def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[RankingData]]:

@@ -82,7 +82,7 @@ class ResultStore:
                 )
                 for array in arrays
             ),
-            **json.loads(json.dumps(shared)),  # tuples become lists, as in the file
+            **json.loads(json.dumps(shared, default=_plain)),  # tuples become lists, as in the file
             "machine": machine,
             # The version stays the same between releases; the sources do not.
             "sources": _digest(path.read_bytes() for path in _sources()),
@@ -154,6 +154,15 @@ class ResultStore:
 
 def _line(value: dict[str, Any]) -> bytes:
     return f"{json.dumps(value, allow_nan=False)}\n".encode()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of NumPy as JSON takes it."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(
+        f"results can be kept only with parameters that JSON takes, got {value!r}: leave out= out"
+    )
 
 
 def _digest(pieces: Iterable[bytes]) -> str:

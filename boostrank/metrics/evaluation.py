@@ -27,6 +27,7 @@ from boostrank.objectives.validation import (
     Integers,
     check_flag,
     check_labels,
+    check_names,
     check_scores,
     check_weight,
     narrowest,
@@ -73,8 +74,7 @@ def per_query_weight(weight: Any, boundaries: Integers) -> Floats:
 
 
 def _parsed(metrics: Sequence[str], convention: str) -> dict[str, MetricName]:
-    if isinstance(metrics, str):
-        raise TypeError(f"metrics must be a sequence of names, got a string; write [{metrics!r}]")
+    check_names("metrics", metrics)
     return {name: parse_name(name, convention) for name in metrics}
 
 
