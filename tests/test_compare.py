@@ -29,6 +29,7 @@ from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.lab.stats import TESTS, holm, paired_p_value
+from boostrank.lab.words import share_in_words
 
 SETTINGS = Settings(rounds=12, learning_rate=0.3, leaves=5, min_docs=3)
 LEARNERS = [
@@ -434,6 +435,19 @@ def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(rng)
     assert row.verdict == "better"
 
 
+@pytest.mark.parametrize("theirs", [0.25, -0.25, 0.0])
+def test_a_relative_difference_has_the_sign_of_the_difference(theirs):
+    """Against a negative correlation, it had the other one."""
+    base = Row(LEARNERS[0], (_result(1, [theirs] * 4),), None, SETTINGS)
+    row = Row(LEARNERS[2], (_result(1, [theirs + 0.5] * 4),), base, SETTINGS)
+    if theirs:
+        assert row.relative_difference == pytest.approx(2.0)
+        assert share_in_words(row.relative_difference) == "+200.0%"
+    else:
+        assert np.isnan(row.relative_difference)
+        assert share_in_words(row.relative_difference) == ""
+
+
 def test_a_table_for_latex():
     settings = replace(SETTINGS, test="sign", metric="ndcg@10", other_metrics=("map",))
     base = Row(LEARNERS[0], (_result(1, [0.5, 0.25, np.nan] * 20),), None, settings)
@@ -444,15 +458,16 @@ def test_a_table_for_latex():
     best, middle, worst = [line for line in text.splitlines() if line.endswith(r"\\")][1:]
     half = 1.96 * 0.125 * np.sqrt(40 / 39) / np.sqrt(40)
     difference = rf"$+0.1250^{{*}} \pm {half:.4f}$"
-    p = binomtest(20, 20).pvalue
+    assert binomtest(20, 20).pvalue < 0.0001 / 2  # 0.0000 would say that it cannot be chance
     assert best.split(" & ") == [
         r"    50\% of\_all@lightgbm", r"\textbf{0.5000}", r"\textbf{0.5000}", difference,
-        f"{p:.4f}", rf"{2 * p:.4f} \\",
+        "$<0.0001$", r"$<0.0001$ \\",
     ]  # fmt: skip
     assert middle == rf"    {base.learner} & 0.3750 & 0.3750 &  &  &  \\"
     assert worst.startswith(f"    {LEARNERS[2]} & 0.2500 & 0.2500 & $-0.1250")
     assert "over 40 test queries" in text.replace("Means over", "over")
-    assert "two-sided sign test over queries, and corrected for 2 comparisons" in text
+    assert "two-sided sign test over queries, and corrected for 2 comparisons by" in text
+    assert "corrected for 1 comparison by" in latex_table(rows[:2], settings)
     assert text.count("{") == text.count("}")
     assert text.startswith(r"\begin{table}")
     assert text.endswith(r"\end{table}")

@@ -152,7 +152,7 @@ def test_the_table_has_the_rows_best_first(read, rows):
             assert [text.strip() for text in line[3:7]] == ["baseline", "", "", ""]
         else:
             assert line[3].split()[0] == f"{row.difference:+.4f}"
-            assert f"{100 * row.relative_difference:+.1f} %" in " ".join(line[3].split())
+            assert f"{row.relative_difference:+.1%}" in " ".join(line[3].split())
             assert line[3].split()[-1].endswith(row.verdict)
             assert line[4].strip() == f"{row.p_value:.4f}"
             assert line[5].strip() == f"{holm_p_values(rows)[row.learner]:.4f}"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from boostrank.lab.results import Row, best_first, holm_p_values
 from boostrank.lab.settings import Settings, sign_of
 from boostrank.lab.stats import SIGNIFICANT, TESTS
+from boostrank.lab.words import counted, p_in_words
 
 # Of LaTeX's special characters, those that names of learners and metrics may have.
 _ESCAPES = str.maketrans({char: rf"\{char}" for char in "_%&#{}"})
@@ -35,16 +36,16 @@ def latex_table(rows: Sequence[Row], settings: Settings) -> str:
             star = "^{*}" if corrected[row.learner] < SIGNIFICANT else ""
             cells += [
                 rf"${row.difference:+.4f}{star} \pm {(high - low) / 2:.4f}$",
-                f"{row.p_value:.4f}",
-                f"{corrected[row.learner]:.4f}",
+                f"${p_in_words(row.p_value)}$",
+                f"${p_in_words(corrected[row.learner])}$",
             ]
         lines.append("    " + " & ".join(cells) + r" \\")
     headings = ["", *(_escaped(name.upper()) for name in metrics)]
     caption = (
         f"Means over {baseline.n_tested:,} test queries. Differences in {baseline.metric.upper()} "
         f"from {baseline.learner}, with half of their 95 % intervals; $p$ of a two-sided "
-        f"{TESTS[settings.test]} over queries, and corrected for {len(rows) - 1} comparisons by "
-        f"Holm's procedure. * below {SIGNIFICANT:g} after the correction."
+        f"{TESTS[settings.test]} over queries, and corrected for "
+        f"{counted(len(rows) - 1, 'comparison', 'comparisons')} by Holm's procedure. * below {SIGNIFICANT:g} after the correction."
     )
     return "\n".join(
         [

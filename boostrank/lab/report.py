@@ -30,7 +30,7 @@ from boostrank.lab.results import Row, best_first, holm_p_values
 from boostrank.lab.runner import Run
 from boostrank.lab.settings import CUTOFFS, sign_of
 from boostrank.lab.stats import SIGNIFICANT
-from boostrank.lab.words import comparison_in_words
+from boostrank.lab.words import comparison_in_words, p_in_words, share_in_words
 from boostrank.messages import load
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def write_report(path: Path, run: Run, command: str) -> None:
         significant=SIGNIFICANT,
         counts=_counts,
         corrected=holm_p_values(rows),
+        p_in_words=p_in_words,
+        share_in_words=share_in_words,
         figures=_figures(ranked, baseline),
         differences=[(row, _differences(row), _most(row)) for row in ranked if row is not baseline],
         features=_features(ranked, folds.data.names),
@@ -120,8 +122,10 @@ def _verdict(ranked: Sequence[Row], baseline: Row) -> str:
         best = better[0]
         first = (
             f"{best.learner} beats the baseline {baseline.learner} {beyond}: "
-            f"{best.difference:+.4f} {best.metric.upper()} ({best.relative_difference:+.1%})"
+            f"{best.difference:+.4f} {best.metric.upper()}"
         )
+        if share := share_in_words(best.relative_difference):
+            first += f" ({share})"
         if len(better) > 1:
             first += f", and so do {len(better) - 1} more of {len(tested)}"
     else:

@@ -120,10 +120,10 @@ class Row:
 
     @property
     def relative_difference(self) -> float:
-        """`difference` as a share of the baseline's metric; NaN where that is 0."""
+        """`difference` as a share of the baseline's metric, of either sign; NaN where that is 0."""
         if self.baseline is None:
             return 0.0
-        theirs = self.baseline.mean(self.metric)
+        theirs = abs(self.baseline.mean(self.metric))
         return self.difference / theirs if theirs else float("nan")
 
     @property

@@ -17,6 +17,16 @@ def counted(n: int, one: str, many: str) -> str:
     return f"{n:,} {one if n == 1 else many}"
 
 
+def p_in_words(p_value: float) -> str:
+    """Return a p-value with four digits; none is 0, however small."""
+    return f"{p_value:.4f}" if p_value >= 0.0001 else "<0.0001"
+
+
+def share_in_words(share: float) -> str:
+    """Return a relative difference in percent; nothing if there is none."""
+    return f"{share:+.1%}" if share == share else ""
+
+
 def one_line(error: Exception) -> str:
     """Return an error's message without line breaks."""
     return " ".join(str(error).split())
@@ -69,7 +79,7 @@ def comparison_in_words(plan: Plan, rows: Sequence[Row]) -> dict[str, str]:
         "Difference and p": f"{settings.metric.upper()} against {baseline}, ± half a "
         f"95 % interval, two-sided {TESTS[settings.test]}, over "
         f"{counted(rows[0].n_tested, 'query', 'queries')}; p (Holm) is corrected for the "
-        f"{len(rows) - 1} comparisons.",
+        f"{counted(len(rows) - 1, 'comparison', 'comparisons')}.",
         "Versions": f"{versions_in_words(dict.fromkeys(row.learner.host for row in rows))}.",
         "Machine": f"{machine()}. Training took {time} in all.",
     }

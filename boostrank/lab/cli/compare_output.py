@@ -18,7 +18,7 @@ from boostrank.lab.cli.output import (
 )
 from boostrank.lab.results import best_first, holm_p_values
 from boostrank.lab.runner import Run
-from boostrank.lab.words import LEFT_OUT, comparison_in_words
+from boostrank.lab.words import LEFT_OUT, comparison_in_words, p_in_words, share_in_words
 
 
 def print_comparison(run: Run, written: Sequence[Path]) -> None:
@@ -33,9 +33,9 @@ def print_comparison(run: Run, written: Sequence[Path]) -> None:
         if row.baseline is not None:
             test = [
                 f"{row.difference:+.4f}{half_width(*row.difference_interval)}",
-                f"{row.p_value:.4f}",
-                f"{corrected[row.learner]:.4f}",
-                f"{row.relative_difference:+.1%}",
+                p_in_words(row.p_value),
+                p_in_words(corrected[row.learner]),
+                share_in_words(row.relative_difference),
             ]
         first, *rest = (f"{row.mean(metric):.4f}" for metric in run.plan.settings.metrics)
         lines.append([str(row.learner), first, *test, *rest, f"{row.seconds_per_round:.4f}"])
