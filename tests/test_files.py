@@ -23,6 +23,7 @@ from commands import refused, run, svmlight
 from boostrank.datasets import RankingData, from_frame, load_letor, load_letor_parts, make_ranking
 from boostrank.datasets.frames import Table
 from boostrank.datasets.tables import Columns, features_of_table, read_parts
+from boostrank.lab.reading import read_folds
 
 HEADER = "label,qid,a,b"
 ROWS = ["1,7,0.5,1", "0,7,0.25,2", "2,8,0.75,3"]
@@ -403,6 +404,24 @@ def test_a_kept_index_of_files(tmp_path):
     assert _read(tmp_path / "c.parquet").names == ("a", "b")
 
 
+@pytest.mark.parametrize("make", [lambda frame: frame, pa.Table.from_pandas], ids=["pandas", "pa"])
+def test_named_levels_of_an_index_are_columns(tmp_path, make):
+    """Panels of returns come by date and ticker."""
+    levels = {"date": [f"d{q}" for q in DATA.qid], "ticker": "x", "year": DATA.qid % 5}
+    panel = pd.DataFrame(_frame(**levels)).drop(columns="qid")
+    plain = from_frame(panel, qid="date", drop=["ticker", "year"])
+    indexed = panel.set_index(["date", "ticker", "year"])
+    for named in ({}, {"drop": ["ticker"]}, {"doc_id": "ticker"}, {"categorical": ["ticker"]}):
+        data = from_frame(make(indexed), qid="date", **named)
+        np.testing.assert_array_equal(data.X[:, -2:], plain.X)
+        np.testing.assert_array_equal(data.qid, plain.qid)
+    path = tmp_path / "a.parquet"
+    indexed.to_parquet(path)
+    np.testing.assert_array_equal(_read(path, qid="date", drop=["ticker"]).X, plain.X)
+    made, _ = read_folds([path], Columns(qid="date"), seed=0, shuffle=False, by="year")
+    assert len(made.positions) == 5
+
+
 @pytest.mark.parametrize(
     ("names", "message"),
     [
@@ -451,6 +470,12 @@ def test_data_without_a_split(tmp_path, host, rows):
         return
     said = f"LightGBM finds nothing to split in {len(rows)} rows: every feature is constant, or no"
     assert f"{said} split leaves min_data_in_leaf=2 rows" in refused(*train)
+
+
+def test_a_folder_is_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in (".", "..", "/", tmp_path):
+        assert f"{folder}: is a directory" in refused("train", folder, "--model", "m", "-o", "sdcg")
 
 
 # Svmlight

@@ -130,7 +130,7 @@ def check_companions(path: str | os.PathLike[str]) -> None:
     names = (without_compression(path).name, path.name)
     for suffix, argument in _COMPANIONS.items():
         beside = [f"{name}{suffix}{packed}" for name in names for packed in ("", *COMPRESSIONS)]
-        companion = next((one for one in map(path.with_name, beside) if one.is_file()), None)
+        companion = next((one for one in map(path.parent.joinpath, beside) if one.is_file()), None)
         if companion is not None:
             raise ValueError(
                 f"{companion} lies next to the data, where LightGBM or XGBoost would read it, but "

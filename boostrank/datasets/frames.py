@@ -1,6 +1,7 @@
 """Tables in memory: the columns of data frames of pandas and polars and of Arrow tables."""
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
@@ -28,17 +29,20 @@ def is_unnamed(name: Any) -> bool:
 class Table:
     """A data frame of pandas or polars, or an Arrow table, and the file that it is from.
 
-    Two columns of one name are refused.
+    Two columns of one name are refused. Levels of pandas' index that are `named`, such as the dates
+    of a panel, are columns too.
     """
 
-    def __init__(self, frame: Any, path: Path | None = None) -> None:
+    def __init__(self, frame: Any, path: Path | None = None, named: Sequence[str] = ()) -> None:
         if hasattr(frame, "to_pandas") and hasattr(frame, "column_names"):  # of Arrow
             import pandas
 
             frame = frame.to_pandas(types_mapper=pandas.ArrowDtype)
-        self.frame = frame
+        levels = getattr(getattr(frame, "index", None), "names", ())
+        kept = [name for name in levels if name in named and name not in frame.columns]
+        self.frame = frame.reset_index(kept) if kept else frame
         self.path = path
-        self.names = list(frame.columns)
+        self.names = list(self.frame.columns)
         texts = [str(name) for name in self.names]
         if len(set(texts)) < len(texts):
             twice = next(name for name in texts if texts.count(name) > 1)

@@ -62,6 +62,11 @@ class Columns:
         """The columns that are not features."""
         return (self.label, *self.ids, *self.drop)
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The columns that a user has named."""
+        return (*self.own, *self.categorical)
+
     def check_no_features(self) -> None:
         """Refuse names of features, for data whose features have none."""
         for name in (*self.drop, *self.categorical):
@@ -92,12 +97,12 @@ def read_tables(paths: Sequence[Any], columns: Columns, words: Collection[str] =
     for path in map(Path, paths):
         try:
             csv = without_compression(path).suffix.lower() == ".csv"
-            frame = read_csv(path, is_id, is_category) if csv else _read_parquet(path, columns)
+            frame = read_csv(path, is_id, is_category) if csv else _read_parquet(path)
         except ImportError as error:
             raise needs(
                 f"{path}: CSV and parquet files need pandas and pyarrow", TABLES, error
             ) from error
-        tables.append(Table(frame, path))
+        tables.append(Table(frame, path, columns.named))
     for name in (*columns.ids, *columns.categorical):
         texts = [table for table in tables if name in table.names and table.is_csv]
         if texts:  # one type for all
@@ -108,11 +113,11 @@ def read_tables(paths: Sequence[Any], columns: Columns, words: Collection[str] =
     return tables
 
 
-def _read_parquet(path: Path, columns: Columns) -> Any:
+def _read_parquet(path: Path) -> Any:
     import pandas
 
     try:
-        frame = pandas.read_parquet(path)
+        return pandas.read_parquet(path)
     except (ValueError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # it is not one of pyarrow
             raise
@@ -122,8 +127,6 @@ def _read_parquet(path: Path, columns: Columns) -> Any:
         whole = start.startswith(b"PAR1")
         what = f"not a whole parquet file ({first}); fetch it again" if whole else what_it_is(start)
         raise ValueError(f"{path}: {what or first}") from error
-    kept = [name for name in (columns.label, *columns.ids) if name in frame.index.names]
-    return frame.reset_index(kept) if kept else frame
 
 
 def read_parts(paths: Sequence[Any], columns: Columns) -> list[RankingData]:
@@ -166,7 +169,8 @@ def from_frame(
     ----------
     frame : data frame of pandas or polars, or Arrow table
         One row per document. If the rows of a query are not contiguous, the rows are grouped by
-        query, in the order in which queries begin, with a warning.
+        query, in the order in which queries begin, with a warning. A name below may be a level of
+        the index; other levels are left out.
     label, qid : str
         Columns of the grades, and of the queries' ids: integers, strings or dates.
     drop : sequence of str, default ()
@@ -205,7 +209,8 @@ def from_frame(
     >>> data, data.names, data.qid.tolist()
     (RankingData(2 queries, 3 documents, 1 feature), ('bm25',), ['b', 'b', 'a'])
     """
-    return parts_of_tables([Table(frame)], Columns(label, qid, drop, categorical, doc_id))[0]
+    columns = Columns(label, qid, drop, categorical, doc_id)
+    return parts_of_tables([Table(frame, named=columns.named)], columns)[0]
 
 
 def parts_of_tables(tables: Sequence[Table], columns: Columns) -> list[RankingData]:
@@ -254,7 +259,7 @@ def _check_names(tables: Sequence[Table], columns: Columns) -> None:
     for table in tables:
         if table.path is not None:
             check_companions(table.path)
-        for name in (*columns.own, *columns.categorical):
+        for name in columns.named:
             _column(table, name)
         if not len(table):
             raise ValueError(f"{table.where()}the table holds no documents")
@@ -286,8 +291,7 @@ def _features(tables: Sequence[Table], columns: Columns) -> list[Any]:
 
 def _without_index(table: Table, columns: Columns) -> list[Any]:
     """Return the columns that may be features; a kept index, which has no name, is left out."""
-    named = (*columns.own, *columns.categorical)
-    unnamed = [name for name in table.names if is_unnamed(name) and str(name) not in named]
+    unnamed = [name for name in table.names if is_unnamed(name) and str(name) not in columns.named]
     for name in unnamed:
         if not table.is_index(name):
             raise ValueError(

@@ -192,7 +192,7 @@ def _read_parts(data: Any, named: Columns, seed: int) -> tuple[str, list[Ranking
         named.check_no_features()
         return "arrays", [data]
     if hasattr(data, "columns"):
-        return "a data frame", parts_of_tables([Table(data)], named)
+        return "a data frame", parts_of_tables([Table(data, named=named.named)], named)
     if data is None:
         source, whole = read_whole([], named, seed)
         return source, [whole]
@@ -213,9 +213,10 @@ def _parts_by_value(data: list[Path], named: Columns, by: str) -> list[RankingDa
     """Return one part for each value of a column, in ascending order of the values."""
     if not data or not are_tables(data, named):
         raise ValueError("--folds-by names a column: it needs CSV or parquet files")
+    named = replace(named, drop=[*named.drop, by])
     tables = read_tables(data, named)
     values = complete(tables, by, "a value")
-    whole = RankingData.concat(parts_of_tables(tables, replace(named, drop=[*named.drop, by])))
+    whole = RankingData.concat(parts_of_tables(tables, named))
     ids = ids_of(tables, named.qid)
     try:
         found, part = np.unique(values, return_inverse=True)
