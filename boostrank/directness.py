@@ -34,10 +34,7 @@ from boostrank.objectives import Objective
 from boostrank.objectives.validation import (
     Floats,
     check_count,
-    check_group,
-    check_labels,
     check_positive,
-    check_scores,
     differ,
 )
 
@@ -106,7 +103,7 @@ def directness(
     group : array_like (n_queries,)
         Sizes of consecutive queries.
     measure : str, default "ndcg"
-        As in `evaluate`, under its standard convention.
+        As in `evaluate`, under its standard convention, but for the objective's own `gain`.
     round : int, optional
         Boosting round, for scheduled objectives.
 
@@ -137,12 +134,12 @@ def directness(
     0.031
     """
     loss = obj.loss(scores, labels, group, round=round)
-    value = evaluate(scores, labels, group, (measure,), per_query=True)[measure]
+    gain = obj._gain if obj.counts_gains else None
+    value = evaluate(scores, labels, group, (measure,), gain=gain, per_query=True)[measure]
     surrogate = obj.contract.metric_offset - loss
     differences = np.abs(surrogate - value)
-    s = check_scores(scores)
-    y = check_labels(labels, len(s))
-    differences[~differ(y, check_group(group, len(s)))] = np.nan
+    _, y, boundaries = obj._checked(scores, labels, group)
+    differences[~differ(y, boundaries)] = np.nan
     counted = differences[~np.isnan(differences)]
     epsilon = float(counted.max()) if len(counted) else math.nan
     return Directness(surrogate, value, differences, epsilon)

@@ -201,6 +201,10 @@ def test_a_sharp_surrogate_is_direct(rng):
     assert directness(sharp, scores, labels, group).epsilon < 1e-8 < blunt
     unnormalised = sharp.replace(normalize=False)
     assert directness(unnormalised, scores, labels, group, "dcg").epsilon < 1e-8
+    for gain in ("linear", (0.0, 2.0, 7.0)):
+        assert directness(sharp.replace(gain=gain), scores, labels, group).epsilon < 1e-8
+    amounts = sharp.replace(gain="linear")
+    assert directness(amounts, scores, 5000.0 * labels, group).epsilon < 1e-8
 
 
 @pytest.mark.parametrize(
