@@ -36,7 +36,8 @@ ties
     *average*: the expected value over all orders of equal scores; for map, as in scikit-learn,
     every relevant document counts with the precision at the end of its run of equal scores.
 no relevant
-    What ndcg, meanndcg, map and recall are for a query without relevant documents. The other
+    What ndcg, meanndcg, map and recall are for a query without relevant documents, and the first
+    two for one in which no order has a gain, as where the relevant grades have none. The other
     metrics are 0 there; ``standard`` leaves such queries out of every mean (NaN per query).
     Under ``xgboost`` a trailing minus, ``"ndcg@10-"``, makes it 0, as in XGBoost itself.
 AP@k

@@ -200,6 +200,11 @@ class Ranking:
         return self._gains[_best_first(self._gains, self.boundaries)]
 
     @cached_property
+    def no_gain(self) -> npt.NDArray[np.bool_]:
+        """Whether every order of a query has a DCG of 0."""
+        return self.total(self.ideal_gains * self.discount) == 0.0
+
+    @cached_property
     def equal_labels(self) -> npt.NDArray[np.bool_]:
         """Whether a query has nothing to rank: all its labels are the same."""
         return ~differ(self.grades, self.boundaries)

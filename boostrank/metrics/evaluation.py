@@ -12,6 +12,7 @@ from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
 from boostrank.metrics.conventions import find_convention
 from boostrank.metrics.definitions import (
     METRICS,
+    Metric,
     MetricName,
     Ranking,
     over_documents,
@@ -43,9 +44,15 @@ def _per_query(ranking: Ranking, name: MetricName) -> Floats:
         return values
     no_relevant = 0.0 if name.minus else ranking.rules.no_relevant
     if metric.normalised or (np.isnan(no_relevant) and metric.of_documents is None):
-        values[ranking.n_relevant == 0] = no_relevant
+        values[_undefined(ranking, metric)] = no_relevant
     values[ranking.sizes == 0] = np.nan
     return values
+
+
+def _undefined(ranking: Ranking, metric: Metric) -> npt.NDArray[np.bool_]:
+    """Tell for which queries a metric has no value: nothing is relevant, or has any gain."""
+    nothing: npt.NDArray[np.bool_] = ranking.n_relevant == 0
+    return nothing | ranking.no_gain if metric.normalised and not metric.labels else nothing
 
 
 def _mean(ranking: Ranking, name: MetricName, weight: Floats | None) -> float:
@@ -58,7 +65,7 @@ def _mean(ranking: Ranking, name: MetricName, weight: Floats | None) -> float:
         return float(values[counted].mean()) if counted.any() else np.nan
     factor = weight
     if name.metric == "ndcg" and ranking.rules.ndcg_adds_one:
-        factor = np.where(ranking.n_relevant == 0, 1.0, weight)
+        factor = np.where(_undefined(ranking, METRICS["ndcg"]), 1.0, weight)
     total = weight[counted].sum()
     return float((factor * values)[counted].sum() / total) if total > 0 else np.nan
 
