@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.model_files import (
-    MISSING,
     booster_of,
     gbtree_of,
     made_up,
+    missing_of,
     of_sparse,
     outputs_of_xgboost,
     xgboost_names,
@@ -117,10 +117,11 @@ def read_forest(model: Any) -> Forest:
     if hasattr(booster, "model_to_string"):
         return _read_lightgbm(booster)
     if hasattr(booster, "save_raw"):
-        if not math.isnan(getattr(model, "missing", math.nan)):
+        missing = missing_of(model, booster)
+        if not math.isnan(missing):
             raise ValueError(
-                f"the ranker takes missing={model.missing} for a missing value, which no "
-                "engine does; train with NaN instead"
+                f"the model takes {missing:g} for a missing value, which no engine does; train "
+                "with NaN instead"
             )
         return _read_xgboost(booster)
     raise TypeError(
@@ -228,11 +229,6 @@ def _read_xgboost(booster: Any) -> Forest:
     if boosted["name"] == "gblinear":
         raise ValueError("the model is linear (gblinear): it has no trees to export")
     _check_plain(learner["objective"]["name"], outputs_of_xgboost(learner))
-    if booster.attr(MISSING) is not None:
-        raise ValueError(
-            f"the model takes {booster.attr(MISSING)} for a missing value, which no engine does; "
-            "train with NaN instead"
-        )
     if of_sparse(booster):
         warn(
             "the model was trained on a sparse matrix, whose zeros were missing: an engine that "

@@ -1,6 +1,7 @@
 """XGBoost's ranker with boostrank's objectives and metrics."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,6 +30,7 @@ from boostrank.hosts.model_files import (
     best_rounds,
     booster_of,
     check_stopping,
+    missing_of,
     of_sparse,
     read_booster,
     to_continue,
@@ -249,6 +251,7 @@ class XGBRanker(xgboost.XGBRanker):
         """
         start: xgboost.Booster | None = booster_of(xgb_model, "xgboost")
         start = None if start is None else to_continue(start)
+        self._check_missing(xgb_model, start)
         train, evals, where = rankers.read_sets(
             self,
             (X, y, group, qid, sample_weight, base_margin),
@@ -305,6 +308,16 @@ class XGBRanker(xgboost.XGBRanker):
         self._n_docs, self._done = len(train.y), done
         self._categories = trained_on(train.X, self._rules).categories
         return self
+
+    def _check_missing(self, model: Any, start: "xgboost.Booster | None") -> None:
+        if not isinstance(self.missing, Real):
+            raise TypeError(f"missing must be a number, by default NaN, got {self.missing!r}")
+        before = np.nan if start is None else missing_of(model, start)
+        if not np.isnan(before) and before != self.missing:
+            raise ValueError(
+                f"the model to continue takes {before:g} for a missing value, this ranker "
+                f"{self.missing:g}: set missing={before:g}"
+            )
 
     @property
     def _rules(self) -> HostRules:

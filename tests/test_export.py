@@ -262,7 +262,7 @@ def refused_model(host, kind):
         ("lightgbm", "linear trees", "has linear trees"),
         ("lightgbm", "zero is missing", r"takes 0 for a missing value in 'bm25\(title\)'"),
         ("xgboost", "gblinear", "no trees to export"),
-        ("xgboost", "missing is -1", "missing=-1.0 for a missing value"),
+        ("xgboost", "missing is -1", "takes -1 for a missing value"),
     ],
 )
 def test_what_no_target_can_hold_is_refused(host, kind, message):

@@ -273,6 +273,20 @@ def test_continued_training_keeps_the_kind_of_zeros(data):
         make("xgboost").fit(sparse, **rows, xgb_model=make("xgboost").fit(X, **rows))
 
 
+def test_continued_training_keeps_the_missing_value(data, tmp_path):
+    """The file says -9 after that, so it would score other than the ranker that wrote it."""
+    rows = {"y": data.y, "qid": data.qid}
+    first = make("xgboost").set_params(missing=-9).fit(data.X, **rows)
+    first.save_model(tmp_path / "first.ubj")
+    plain = xgboost.XGBRanker(missing=-9, n_estimators=2).fit(data.X, **rows)
+    for start in (first, first.get_booster(), tmp_path / "first.ubj", plain):
+        make("xgboost").set_params(missing=-9.0).fit(data.X, **rows, xgb_model=start)
+        with pytest.raises(ValueError, match="takes -9 for a missing value, this ranker nan: set"):
+            make("xgboost").fit(data.X, **rows, xgb_model=start)
+    with pytest.raises(TypeError, match="missing must be a number, by default NaN, got None"):
+        make("xgboost").set_params(missing=None).fit(data.X, **rows)
+
+
 def test_lightgbms_zeros_are_zeros(data):
     X = left_out(data.X)
     sparse = scipy.sparse.csr_matrix(X)

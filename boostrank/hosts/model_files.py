@@ -352,6 +352,19 @@ def booster_of(model: Any, host: str = "") -> Any:
     return model.get_booster() if hasattr(model, "get_booster") else model
 
 
+def missing_of(model: Any, booster: Any) -> float:
+    """Return the number that stands for a missing value in a model of XGBoost, as far as known.
+
+    Parameters
+    ----------
+    model : path, Booster or ranker
+    booster : xgboost.Booster
+        Its booster.
+    """
+    kept = booster.attr(MISSING)
+    return float(getattr(model, "missing", np.nan) if kept is None else kept)
+
+
 def of_sparse(booster: Any) -> bool | None:
     """Return whether an XGBoost booster was trained on a sparse matrix; None: not known."""
     kept = booster.attr(SPARSE)
