@@ -414,6 +414,22 @@ def test_rankers_take_positions_in_fit(kind, log):
         kind(**quiet).fit(data.X, data.y, qid=data.qid, position=log.position)
 
 
+@pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
+def test_clicks_teach_and_grades_measure(kind, log):
+    """As docs/clicks.md advises: a metric of biased clicks prefers the biased model."""
+    quiet = {"n_estimators": 3, "n_jobs": 1} | ({"verbosity": -1} if kind is LGBMRanker else {})
+    ranker, judged = kind(objective=learnt("additive"), **quiet), make_ranking(9, 6, 6, seed=8)
+    rows = {"qid": log.data.qid, "position": log.position}
+    sets = {"eval_set": [(judged.X, judged.y)], "eval_qid": [judged.qid]}
+    ranker.fit(log.data.X, log.data.y, **rows, **sets)
+    (history,) = ranker.evals_result_.values()
+    assert ranker.score(judged.X, judged.y, qid=judged.qid) == pytest.approx(history["ndcg@10"][-1])
+    with pytest.raises(ValueError, match=r"between 0 and 1, got [2-4]"):
+        ranker.fit(judged.X, judged.y, qid=judged.qid, position=judged.y + 1)
+    with pytest.raises(ValueError, match="between 0 and 1000, got -1"):
+        ranker.score(judged.X, -judged.y, qid=judged.qid)
+
+
 @every_form
 @pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
 @pytest.mark.parametrize("before", [0, 3])

@@ -37,6 +37,7 @@ from boostrank.objectives.pairs import Pairs
 from boostrank.objectives.positions import Positions
 from boostrank.objectives.validation import (
     GRADES,
+    LABEL_DOMAINS,
     NUMBERS,
     Floats,
     Integers,
@@ -107,6 +108,11 @@ def take(values: Any, order: Integers) -> Any:
     if hasattr(values, "iloc"):
         return values.iloc[order]
     return values.take(order) if hasattr(values, "column_names") else values[order]
+
+
+def _measured(domain: str) -> str:
+    """Return the domain of labels to measure by: also grades, where a model learns from clicks."""
+    return max(domain, GRADES, key=list(LABEL_DOMAINS).index)
 
 
 def _column(name: str, values: Any) -> Any:
@@ -317,7 +323,8 @@ def read_sets(
     columns = [[None] * len(sets) if values is None else values for values in given.values()]
     evaluated = []
     for (set_X, set_y), g, q, w, o in zip(sets, *columns, strict=True):
-        read = read_rows(set_X, set_y, group=g, qid=q, weight=w, offset=o, prefix="eval_", **same)
+        of_set = same | {"domain": _measured(domain), "prefix": "eval_"}
+        read = read_rows(set_X, set_y, group=g, qid=q, weight=w, offset=o, **of_set)
         check_kept(read.y, read.group)
         # LightGBM tells by the objects that this is the training set, and takes all from there.
         ordered = not sort or q is qid
@@ -528,7 +535,7 @@ def score(
         qid=qid,
         weight=sample_weight,
         sort=None,
-        domain=objective.contract.labels,
+        domain=_measured(objective.contract.labels),
         rules=self._rules,
     )
     chosen = default_metric(objective, rows.y)
