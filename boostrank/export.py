@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from boostrank.messages import few, warn
-from boostrank.objectives.validation import check_choice, check_names, hint
+from boostrank.objectives.validation import check_choice, hint
 from boostrank.trees import Forest, Singles, Tree, neighbours, read_forest
 
 # Solr adds this to every threshold.
@@ -94,8 +94,10 @@ def _with_features(forest: Forest, features: Sequence[str] | None) -> Forest:
     """Return the forest with the engine's names and numbers of features."""
     if features is None:
         return forest
-    check_names("features", features)
     names = list(features)
+    unordered = isinstance(features, str | set | frozenset)
+    if unordered or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"features must be a sequence of names, in order, got {features!r}")
     twice = [feature for feature, count in Counter(names).items() if count > 1]
     if twice:
         raise ValueError(f"features must have each name once, got {twice[0]!r} several times")

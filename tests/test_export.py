@@ -9,6 +9,7 @@ import engines
 import lightgbm
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import xgboost
 from commands import refused, run
@@ -202,8 +203,9 @@ def test_names_for_a_model_without_names(host):
         boostrank.export(booster, "solr", features=NAMES[:4])
     with pytest.raises(ValueError, match="each name once, got 'x_1' several times"):
         boostrank.export(booster, "solr", features=[*NAMES[1:], "x_1"])
-    with pytest.raises(TypeError, match="must be a sequence of names, got a string"):
-        boostrank.export(booster, "solr", features="a,b")
+    for bad in ("a,b", set(NAMES), range(5), [None, *NAMES[1:]]):
+        with pytest.raises(TypeError, match="must be a sequence of names, in order, got "):
+            boostrank.export(booster, "solr", features=bad)
 
 
 @pytest.mark.parametrize("name", ["price-eur", "title length", "7", "log(x", "größe"])
@@ -369,6 +371,21 @@ def test_a_plain_ranker_takes_zeros_of_arrays_for_zeros():
         ranker = XGBRanker(n_estimators=5, **params).fit(matrix, y, group=GROUP)
         plain = ranker.to_host()
         np.testing.assert_array_equal(plain.predict(X), ranker.predict(X))
+
+
+def test_a_plain_ranker_misreads_words_of_pandas_beyond_ascii():
+    X, y = data()
+    words = ["ああ", "いい", "うう", "ええ", "おお"]
+    kind = pd.Categorical.from_codes(y.astype(int), words)
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=kind)
+    ranker = XGBRanker(n_estimators=5, enable_categorical=True).fit(frame, y, group=GROUP)
+    with pytest.warns(UserWarning, match=r"misreads the categories .* for 'kind', .* of pa.string"):
+        plain = ranker.to_host()
+    table = pa.Table.from_pandas(frame.drop(columns="kind"), preserve_index=False)
+    codes = pa.array(y.astype("int8"))
+    table = table.append_column("kind", pa.DictionaryArray.from_arrays(codes, pa.array(words)))
+    np.testing.assert_array_equal(plain.predict(table), ranker.predict(frame))
+    assert not np.array_equal(plain.predict(frame), ranker.predict(frame))
 
 
 @pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])

@@ -482,6 +482,11 @@ def _one_piece(column: Any) -> Any:
     return pyarrow.DictionaryArray.from_arrays(whole.indices, words)
 
 
+def beyond_ascii(categories: Mapping[Any, Sequence[Any]]) -> list[Any]:
+    """Return the columns with letters beyond ASCII in a category."""
+    return [name for name, words in categories.items() if not "".join(map(str, words)).isascii()]
+
+
 def in_utf8(X: Any, rules: HostRules) -> Any:
     """Return a frame of pandas as a table of Arrow if XGBoost would cut its words within letters.
 
@@ -490,7 +495,7 @@ def in_utf8(X: Any, rules: HostRules) -> Any:
     if not _has(X, "iloc") or not rules.arrow_categories:
         return X
     kinds = dict(_categories(X, rules).values())
-    beyond = [name for name, words in kinds.items() if not "".join(map(str, words)).isascii()]
+    beyond = beyond_ascii(kinds)
     if not beyond:
         return X
     what = f"the column {beyond[0]!r} of X has categories with letters beyond ASCII, "

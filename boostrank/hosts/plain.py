@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from boostrank.messages import warn
+from boostrank.hosts.features import beyond_ascii
+from boostrank.messages import few, warn
 
 # Each host's objective for the plain ranker: its predictions are the sum of the trees.
 LIGHTGBM, XGBOOST = "lambdarank", "rank:pairwise"
@@ -51,7 +52,8 @@ def xgboost_ranker(ranker: Any) -> Any:
 
     Its objective is ``rank:pairwise``, as in the model file. Fitting it again would train that
     objective. It has no `eval_metric`: boostrank's metrics are not XGBoost's. After training on a
-    sparse matrix it needs sparse matrices, and a warning says so.
+    sparse matrix it needs sparse matrices, and for categories with letters beyond ASCII a table of
+    Arrow; warnings say so.
 
     Returns
     -------
@@ -68,6 +70,12 @@ def xgboost_ranker(ranker: Any) -> Any:
         warn(
             "the plain ranker must get sparse matrices only: it takes a zero of an array for 0, "
             "but what the sparse matrix of training left out was missing"
+        )
+    misread = beyond_ascii(ranker._categories or {})
+    if misread:
+        warn(
+            f"the plain ranker misreads the categories that pandas has for {few(misread)}, which "
+            "have letters beyond ASCII: pass it a table of Arrow with dictionaries of pa.string()"
         )
     booster = ranker.get_booster().copy()
     params = {**ranker.get_params(), "objective": XGBOOST, "eval_metric": None}
