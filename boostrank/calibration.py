@@ -308,5 +308,6 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
         -------
         float64 array (n_docs,)
         """
-        probability: Floats = self.calibrator_.predict(self.predict(X))
+        scores = self.predict(X)
+        probability: Floats = self.calibrator_.predict(scores)
         return probability

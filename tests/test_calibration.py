@@ -10,6 +10,7 @@ from commands import run
 from matplotlib import pyplot as plt
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
 
@@ -278,6 +279,8 @@ def test_a_calibrated_ranker_learns_from_scores_of_unseen_queries():
         for q in (p, rash)
     ]
     assert losses[0] < losses[1]
+    with pytest.raises(NotFittedError):
+        clone(both).predict_probability(test.X)
     with pytest.raises(ValueError, match=r"^folds must be at least 2"):
         CalibratedRanker(ranker, folds=1).fit(train.X, train.y, group=train.group)
 
