@@ -30,6 +30,7 @@ from boostrank.hosts.model_files import (
     best_rounds,
     booster_of,
     check_stopping,
+    kind_of,
     missing_of,
     of_sparse,
     read_booster,
@@ -102,7 +103,7 @@ class XGBRanker(xgboost.XGBRanker):
         `eval_metric` is one or several of boostrank's metrics, by default NDCG@10; a name counts
         labels as the objective does. `early_stopping_rounds` uses the last of them on the last
         evaluation set.
-        `base_score` is 0 by default.
+        `base_score` is 0 by default, or that of a model that is continued.
 
     Examples
     --------
@@ -251,7 +252,7 @@ class XGBRanker(xgboost.XGBRanker):
         """
         start: xgboost.Booster | None = booster_of(xgb_model, "xgboost")
         start = None if start is None else to_continue(start)
-        self._check_missing(xgb_model, start)
+        self._check_start(xgb_model, start)
         train, evals, where = rankers.read_sets(
             self,
             (X, y, group, qid, sample_weight, base_margin),
@@ -279,13 +280,16 @@ class XGBRanker(xgboost.XGBRanker):
         weight = train.document_weight
         if weight is not None:
             obj = _DocumentWeights(self.objective_, weight)
+        params = self.get_xgb_params()
+        if start is not None and self.base_score is None:
+            del params["base_score"]  # the model's own stands
         if stopping:
-            check_stopping(self.get_xgb_params())
+            check_stopping(params)
         with xgboost.config_context(verbosity=self.verbosity):
             matrix = self._matrix(train, like=start)
             history: dict[str, Any] = {}
             self._Booster = xgboost.train(
-                self.get_xgb_params(),
+                params,
                 matrix,
                 rounds,
                 evals=[
@@ -309,10 +313,18 @@ class XGBRanker(xgboost.XGBRanker):
         self._categories = trained_on(train.X, self._rules).categories
         return self
 
-    def _check_missing(self, model: Any, start: "xgboost.Booster | None") -> None:
+    def _check_start(self, model: Any, start: "xgboost.Booster | None") -> None:
         if not isinstance(self.missing, Real):
             raise TypeError(f"missing must be a number, by default NaN, got {self.missing!r}")
-        before = np.nan if start is None else missing_of(model, start)
+        if start is None:
+            return
+        kind = self.booster or "gbtree"
+        if kind != kind_of(start):
+            raise ValueError(
+                f"the model to continue has booster={kind_of(start)!r}, this ranker {kind!r}, for "
+                f"which XGBoost drops that model: set booster={kind_of(start)!r}"
+            )
+        before = missing_of(model, start)
         if not np.isnan(before) and before != self.missing:
             raise ValueError(
                 f"the model to continue takes {before:g} for a missing value, this ranker "

@@ -193,6 +193,37 @@ def test_continued_training_goes_on_from_the_best_round():
         assert first.best_iteration + 1 == best  # left as it was
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_in_two_parts_is_training_in_one(kind):
+    """A new base_score, as 0 by default, would shift all scores of the first part."""
+    own = KINDS[kind]
+    whole, first = (
+        fit(XGBRanker(objective="query-rmse", n_estimators=n, n_jobs=1, **own), stopped=False)
+        for n in (8, 5)
+    )
+    if kind == "base score":
+        own = {}
+    more = XGBRanker(objective="query-rmse", n_estimators=3, n_jobs=1, **own)
+    more.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, xgb_model=first)
+    np.testing.assert_array_equal(more.predict(TEST.X), whole.predict(TEST.X))
+
+
+@pytest.mark.parametrize(
+    ("kind", "booster"), [("plain", "dart"), ("plain", "gblinear"), ("dart", None)]
+)
+def test_continued_training_keeps_the_kind_of_booster(kind, booster):
+    """XGBoost drops a model of another kind, and trains a new one."""
+    first = fit(xgboost.XGBRanker(n_estimators=5, n_jobs=1, **KINDS[kind]), stopped=False)
+    theirs = xgboost.XGBRanker(n_estimators=3, n_jobs=1, booster=booster)
+    if booster:
+        theirs.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, xgb_model=first)
+        assert theirs.get_booster().num_boosted_rounds() == 3
+    ours = XGBRanker(n_estimators=3, n_jobs=1, booster=booster)
+    kept = KINDS[kind].get("booster", "gbtree")
+    with pytest.raises(ValueError, match=f"has booster='{kept}', .*: set booster='{kept}'"):
+        ours.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, xgb_model=first)
+
+
 @pytest.mark.parametrize(
     "params",
     [{"booster": "dart", "rate_drop": 0.5}, {"booster": "gblinear"}],

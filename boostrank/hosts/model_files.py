@@ -225,7 +225,7 @@ def best_rounds(booster: Any) -> Any:
     if best is None:
         return booster
     rounds = int(best) + 1
-    name = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
+    name = kind_of(booster)
     if name == "gblinear" or rounds >= booster.num_boosted_rounds():
         return booster
     if name == "dart" and any(weight != 1.0 for weight in _boosted(booster)["weight_drop"]):
@@ -238,6 +238,12 @@ def best_rounds(booster: Any) -> Any:
         shorter = _with_categories(shorter, gbtree_of(_boosted(booster))["cats"])
     shorter.set_attr(**{key: booster.attr(key) for key in _BEST})
     return shorter
+
+
+def kind_of(booster: Any) -> str:
+    """Return the parameter `booster` of an XGBoost booster: "gbtree", "dart" or "gblinear"."""
+    name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
+    return name
 
 
 def to_continue(booster: Any) -> Any:
