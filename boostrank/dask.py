@@ -53,7 +53,10 @@ def by_query(frame: Any, qid: str) -> Any:
     """
     if qid not in frame.columns:
         raise ValueError(f"qid must name a column of the frame, got {qid!r}")
-    sizes = frame[qid].value_counts(dropna=False).compute().sort_index()
+    sizes = frame[qid].value_counts(dropna=False).compute()
+    if isinstance(sizes.index, pandas.CategoricalIndex):
+        sizes.index = sizes.index.astype(sizes.index.categories.dtype)
+    sizes = sizes.sort_index()
     _check_present(pandas.isna(sizes.index), sizes.to_numpy())
     if sizes.empty:
         raise ValueError("frame must have at least one row, got none")
@@ -71,6 +74,8 @@ def by_query(frame: Any, qid: str) -> Any:
 
 def _with_positions(part: Any, partition_info: Any = None) -> Any:
     number = partition_info["number"] if partition_info else 0
+    # Dask would not set an index that has the name of the query already.
+    part = part.reset_index(drop=True)
     return part.assign(**{_POSITION: np.arange(len(part)) + (number << 40)})
 
 

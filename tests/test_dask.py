@@ -356,11 +356,12 @@ def test_repartitioned_by_query(client, data, train):
     assert difference(booster, expected, X) < 1e-6
 
 
-@pytest.mark.parametrize("ids", ["numbers", "words", "one query", "unequal"])
+@pytest.mark.parametrize("ids", ["numbers", "words", "categories", "one query", "unequal"])
 def test_by_query(client, ids, rng):
     ids = {
         "numbers": rng.integers(-20, 20, 300),
         "words": rng.choice(list("abcdefgh"), 300),
+        "categories": pd.Categorical(rng.choice(list("abc"), 300), list("bca")),
         "one query": np.zeros(300, int),
         "unequal": np.r_[7, np.full(299, 3)],
     }[ids]
@@ -377,6 +378,13 @@ def test_by_query(client, ids, rng):
     back = pd.concat(parts).sort_values("row", ignore_index=True)
     assert (back == rows).all(axis=None)
     assert back.dtypes["row"] == rows.dtypes["row"]
+
+
+def test_by_query_of_a_frame_that_is_indexed_by_the_query(client, rng):
+    """Dask takes an index of that name for one that is set already, whatever is in it."""
+    rows = pd.DataFrame({"qid": rng.integers(0, 9, 90)}).set_index("qid", drop=False)
+    frame = by_query(dd.from_pandas(rows, npartitions=3, sort=False), "qid")
+    assert len(group_sizes(frame["qid"]).compute()) == 9
 
 
 def test_by_query_shares_documents_out_evenly(client):
