@@ -143,9 +143,10 @@ def metric(
 
     Pass it as ``feval=`` to `lightgbm.train` and `lightgbm.cv`, as ``eval_metric=`` to
     `lightgbm.LGBMRanker`, and as ``custom_metric=`` to `xgboost.train` and `xgboost.cv`. It takes
-    labels, queries and weights from the host's data. Switch off LightGBM's own metric of the same
-    name (``metric="None"``), because LightGBM records results by name. For early stopping, LightGBM
-    and XGBoost are told which direction is better. In a function around several metrics, XGBoost
+    labels, queries and weights from the host's data. Switch off the host's own metric of the same
+    name (LightGBM: ``metric="None"``; XGBoost, which has ``ndcg@32`` by default:
+    ``disable_default_eval_metric=True``), because both record results by name. For early stopping,
+    they are told which direction is better. In a function around several metrics, XGBoost
     guesses it unless ``EarlyStopping(maximize=)`` is given, and a wrong guess is refused.
 
     Parameters
