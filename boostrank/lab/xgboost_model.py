@@ -12,9 +12,10 @@ from boostrank.datasets import RankingData
 from boostrank.hosts.features import XGBOOST, in_utf8, xgboost_matrix
 from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import (
-    MISSING,
     best_rounds,
     check_stopping,
+    kind_of,
+    missing_of,
     of_sparse,
     outputs_of_xgboost,
     xgboost_booster,
@@ -151,8 +152,7 @@ class XGBoostModel(FileModel):
 
     @property
     def absent_is_missing(self) -> bool:
-        linear = json.loads(self.booster.save_config())["learner"]["gradient_booster"]["name"]
-        zeros_count = linear != "gblinear" and self.booster.attr(MISSING) not in ("0.0", "-0.0")
+        zeros_count = kind_of(self.booster) != "gblinear" and missing_of(None, self.booster) != 0.0
         return zeros_count and bool(of_sparse(self.booster))
 
     @property
@@ -161,10 +161,9 @@ class XGBoostModel(FileModel):
 
     def _matrix(self, X: Floats) -> Any:
         # Our data has no names: features are matched by position, even if the model has names.
-        missing = self.booster.attr(MISSING)
         return import_host("xgboost").DMatrix(
             X,
-            missing=np.nan if missing is None else float(missing),
+            missing=missing_of(None, self.booster),
             feature_names=self.booster.feature_names,
             feature_types=self.booster.feature_types,
             enable_categorical=True,
@@ -182,13 +181,12 @@ class XGBoostModel(FileModel):
         return np.array([gains.get(name, 0.0) for name in names], dtype=np.float64)
 
     def staged(self, X: Floats) -> Iterator[Floats]:
-        # XGBoost sums in float32, and so does this: the sums and their ties are the same.
         matrix = self._matrix(X)
-        scores = np.zeros(len(X), dtype=np.float32)
         for tree in range(self.n_trees):
-            scores = scores + self.booster.predict(
+            scores = self.booster.predict(
                 matrix, output_margin=True, iteration_range=(tree, tree + 1)
             )
+            matrix.set_base_margin(scores)  # XGBoost adds the next trees to it, not to base_score
             yield scores.astype(np.float64)
 
 
