@@ -14,13 +14,20 @@ from boostrank.hosts import monitoring, plain, rankers
 from boostrank.hosts.features import (
     LIGHTGBM,
     Trained,
+    check_codes,
     check_renaming,
     like_training,
     nothing_to_split,
     read_features,
     trained_on,
 )
-from boostrank.hosts.ignored import EVAL_AT, OTHER_NAMES, check_known, cutoffs_are_reported
+from boostrank.hosts.ignored import (
+    CATEGORICAL,
+    EVAL_AT,
+    OTHER_NAMES,
+    check_known,
+    cutoffs_are_reported,
+)
 from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import booster_of, lightgbm_categories
 from boostrank.hosts.stopping import (
@@ -237,11 +244,16 @@ class LGBMRanker(lightgbm.LGBMRanker):
         )
         if "categorical_feature" in kwargs:
             kwargs["categorical_feature"] = _listed(kwargs["categorical_feature"])
-        check_renaming(train.X, kwargs.get("feature_name"), self._rules)
+        names = kwargs.get("feature_name")
+        check_renaming(train.X, names, self._rules)
+        params = self.get_params()
+        columns = kwargs.get("categorical_feature")
+        if columns is None or columns == "auto":
+            columns = next((params[name] for name in CATEGORICAL if name in params), [])
+        check_codes(train.X, columns.split(",") if isinstance(columns, str) else columns, names)
         metrics = self._metrics_of_fit(eval_metric, eval_at, train.y, evaluated=bool(evals))
         if eval_at is not None:
             kwargs["eval_at"] = np.ravel(eval_at).tolist()
-        params = self.get_params()
         done = 0 if start is None else start.current_iteration()
         # What LightGBM itself trains and shows as `objective_`; `objective` stays the user's.
         objective = rankers.objective_for_fit(self, self.n_estimators, done)

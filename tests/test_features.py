@@ -368,6 +368,43 @@ def test_categories_of_lightgbm_in_any_sequence(data):
             text(make("lightgbm"), categorical_feature=one)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix, *FRAMES])
+def test_numbers_that_lightgbm_would_take_for_other_categories(data, kind, capfd):
+    """Below 0 and beyond int32 it takes them for missing, and it cuts fractions off."""
+    X = np.abs(np.round(3.0 * data.X))
+    convert = kind if callable(kind) else lambda X: FRAMES[kind](frame(X))
+    columns = [0, 1] if callable(kind) else ["a", "b"]
+    for bad in (-2.0, 2.0**31, 0.5, np.inf):
+        wrong = X.copy()
+        wrong[3, 1] = bad
+        table = convert(wrong)
+        message = f"column ('b'|1) of X is in categorical_feature .*, got {bad:g}".replace("+", ".")
+        for given, ranker in (
+            ({"categorical_feature": columns}, make("lightgbm")),
+            ({}, make("lightgbm", categorical_feature=[0, 1])),
+            ({}, make("lightgbm", cat_feature="0,1")),
+        ):
+            with pytest.raises(ValueError, match=message):
+                ranker.fit(table, data.y, qid=data.qid, **given)
+        make("lightgbm").fit(table, data.y, qid=data.qid, categorical_feature=columns[:1])
+    # Missing ones, and those of pandas, which are coded.
+    X[:2, 0] = -1.0, np.nan
+    make("lightgbm").fit(convert(X), data.y, qid=data.qid, categorical_feature=columns)
+    if kind == "pandas":
+        coded = frame(X).assign(b=pd.Categorical(X[:, 1] - 0.5))
+        make("lightgbm").fit(coded, data.y, qid=data.qid, categorical_feature=["b"])
+    # Names that fit gives.
+    X[3, 1] = -2.0
+    named = {"feature_name": list("vwxyz"), "categorical_feature": ["w"]}
+    with pytest.raises(ValueError, match="is in categorical_feature"):
+        make("lightgbm").fit(X, data.y, qid=data.qid, **named)
+    params = {"verbosity": 1, "num_threads": 1, "objective": "regression"}
+    lgb.train(params, lgb.Dataset(X, data.y, categorical_feature=[1]), 1)
+    assert (
+        "negative value in categorical features, will convert it to NaN" in capfd.readouterr().out
+    )
+
+
 def test_new_names_must_not_be_old_ones(data):
     """A frame for prediction is matched by the names that the model has."""
     table = frame(data.X)

@@ -24,6 +24,7 @@ _NUMBERS = frozenset(
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 ) | {"float", "float32", "double", "float64", "bool", "boolean"}  # fmt: skip
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
+_INT32_MAX = int(np.iinfo(np.int32).max)
 
 
 class HostRules(NamedTuple):
@@ -271,20 +272,63 @@ def xgboost_matrix(
 
 def _beyond_float32(X: Any) -> str:
     """Describe the first column with a value that float32 cannot hold, or return ""."""
-    names, columns = _names(X, XGBOOST), _columns(X)
     for place in range(X.shape[1]):
-        try:
-            column = X[:, [place]] if names is None else X[columns[place]]
-            values = np.asarray(column.data if _has(column, "tocsr") else column, float)
-        except (TypeError, ValueError):  # categories
-            continue
+        where, values = _numbers(X, place)
         if (np.abs(values) > _FLOAT32_MAX).any():
-            where = f"column {place}" if names is None else f"the column {names[place]!r}"
             return (
                 f"XGBoost computes with float32, but {where} of X holds infinite values or values "
                 f"above {_FLOAT32_MAX:.2g}: replace them, for example by NaN, which is missing"
             )
     return ""
+
+
+def check_codes(X: Any, columns: Iterable[Any], names: Any) -> None:
+    """Refuse numbers that LightGBM is told are categories, and would take for others.
+
+    It cuts off what is behind the point, and takes what is negative or beyond int32 for missing.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, data frame or Arrow table
+        As `read_features` returns it.
+    columns : iterable of int or str
+        The columns that are categories.
+    names : sequence of str, optional
+        The names of all columns, if they are not those of `X`.
+
+    Raises
+    ------
+    ValueError
+        But not for -1, as which pandas codes what is missing.
+    """
+    known = list(map(str, _columns(X))) if names is None or isinstance(names, str) else list(names)
+    for each in columns:
+        place = known.index(each) if each in known else int(each) if str(each).isdigit() else -1
+        if not 0 <= place < X.shape[1]:
+            continue  # LightGBM says so
+        where, values = _numbers(X, place)
+        with np.errstate(invalid="ignore"):  # infinite values
+            whole = (values >= -1.0) & (values <= _INT32_MAX) & (values % 1.0 == 0.0)
+        bad = values[~whole & ~np.isnan(values)]
+        if len(bad):
+            raise ValueError(
+                f"{where} of X is in categorical_feature and must hold whole numbers from 0 to "
+                f"{_INT32_MAX}, and NaN or -1 where they are missing, got {bad.item(0):g}: number "
+                "its values from 0, for example with numpy.unique(column, return_inverse=True)"
+            )
+
+
+def _numbers(X: Any, place: int) -> tuple[str, npt.NDArray[np.float64]]:
+    """Describe a column, and return its numbers (of a sparse matrix: those stored), in any shape.
+
+    None if it holds categories.
+    """
+    typed = _typed(X)
+    if typed is None:
+        column = X[:, [place]]
+        return f"column {place}", np.asarray(column.data if _has(X, "tocsr") else column, float)
+    name, dtype = typed[place]
+    return f"the column {name!r}", np.asarray([] if _is_category(dtype) else X[name], float)
 
 
 def nothing_to_split(error: Exception, n_docs: int, name: str, min_docs: Any) -> str:

@@ -54,6 +54,9 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 #: All of LightGBM's names for the cut-offs of its own metrics.
 EVAL_AT = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
+#: All of LightGBM's names for the columns that are categories.
+CATEGORICAL = ("categorical_feature", "cat_feature", "categorical_column", "cat_column",
+               "categorical_features")  # fmt: skip
 _METRICS = ("metric", *OTHER_NAMES["metric"])
 # Its metrics that stop at `eval_at`: ndcg, map, and their aliases.
 _WITH_CUTOFFS = ("ndcg", "map", "mean_average_precision", "lambdarank", "rank", "xendcg", "xe_")
