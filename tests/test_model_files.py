@@ -12,7 +12,7 @@ import xgboost
 from commands import run
 
 from boostrank.datasets import make_ranking
-from boostrank.hosts.model_files import host_of
+from boostrank.hosts.model_files import booster_of, host_of
 from boostrank.lab.models import load_model
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
@@ -365,6 +365,22 @@ def test_a_model_of_one_host_is_not_one_of_the_other(tmp_path):
     path.write_bytes(MODELS["txt"])
     with pytest.raises(ValueError, match="is a model of LightGBM, not of XGBoost"):
         XGBRanker().load_model(path)
+
+
+def test_a_model_of_the_other_host_is_not_continued():
+    theirs = {
+        "init_model": (LGBMRanker, [XGBRanker, xgboost.XGBRanker]),
+        "xgb_model": (XGBRanker, [LGBMRanker, lightgbm.LGBMRanker]),
+    }
+    for name, (ranker, others) in theirs.items():
+        for other in others:
+            fitted = other(n_estimators=1, n_jobs=1).fit(TRAIN.X, TRAIN.y, group=TRAIN.group)
+            for model in (fitted, booster_of(fitted)):
+                message = r"to continue must be one of .*, got a (xgboost|lightgbm|boostrank)\."
+                with pytest.raises(TypeError, match=message):
+                    fit_from(ranker(n_estimators=1), **{name: model})
+        with pytest.raises(TypeError, match=r"got a builtins\.int"):
+            fit_from(ranker(n_estimators=1), **{name: 3})
 
 
 def test_other_writers_of_models_are_read(tmp_path):

@@ -6,6 +6,7 @@ so on UBJSON that is cut off and on deep JSON.
 
 import itertools
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -350,12 +351,34 @@ def xgboost_names(booster: Any) -> list[str]:
 
 
 def booster_of(model: Any, host: str = "") -> Any:
-    """Return the booster of a model file of a host, or of a ranker; anything else as it is."""
+    """Return the booster of a model file, or of a ranker; anything else as it is.
+
+    Parameters
+    ----------
+    model : path, booster or ranker
+    host : {"lightgbm", "xgboost"}, optional
+        The host of a model to continue, which may be None. Default "": a path is left as it is.
+
+    Raises
+    ------
+    TypeError
+        If the host is given, for what is not a model of it.
+    ValueError
+        As `read_booster`.
+    """
     if host and isinstance(model, str | Path):
         return read_booster(model, host)
     if hasattr(type(model), "booster_"):  # which a ranker that is not fitted refuses
-        return model.booster_
-    return model.get_booster() if hasattr(model, "get_booster") else model
+        booster = model.booster_
+    else:
+        booster = model.get_booster() if hasattr(model, "get_booster") else model
+    if host and booster is not None and not isinstance(booster, sys.modules[host].Booster):
+        kind = type(model)
+        raise TypeError(
+            f"the model to continue must be one of {NAMES[host]}, as a path, a Booster or a "
+            f"ranker, got a {kind.__module__}.{kind.__qualname__}"
+        )
+    return booster
 
 
 def missing_of(model: Any, booster: Any) -> float:
