@@ -94,3 +94,4 @@ class Contract:
 
     def __post_init__(self) -> None:
         check_choice("labels", self.labels, LABEL_DOMAINS)
+        object.__setattr__(self, "cost", Cost(self.cost))  # also as it is written

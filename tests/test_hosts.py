@@ -550,6 +550,22 @@ def test_a_users_own_objective(data):
     assert trees(booster) == trees(train_xgboost(ours, X, y, group))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Listed(Own):
+    """An objective that keeps a list as it was given."""
+
+    thresholds: object = (1.0,)
+
+
+def test_a_field_without_a_hash_is_named(data):
+    X, y, group = data
+    objective = Listed(thresholds=[1.0])
+    for each in (objective, boostrank.Mix(boostrank.SDCG(), objective, 0.5)):
+        with pytest.raises(TypeError, match=r"Listed.thresholds must be hashable.* got a list:"):
+            lgb.train({**LIGHTGBM, "objective": each}, lgb.Dataset(X, y, group=group), 1)
+    train_lightgbm(Listed(), X, y, group)
+
+
 @pytest.mark.parametrize("where", ["in the objective", "in a function around it", "in LightGBM"])
 def test_a_round_that_fails_is_done_again(where, data, monkeypatch):
     """Ctrl-C in round 2 of an update loop, which goes on: draws and schedules do not move on."""

@@ -7,6 +7,7 @@ neither says how many rounds it already has, but its Booster does.
 """
 
 import weakref
+from dataclasses import fields
 
 from boostrank.hosts.data import check_lightgbm, settle_dart
 from boostrank.hosts.ignored import warn_of_ignored
@@ -26,6 +27,8 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
 
     Raises
     ------
+    TypeError
+        For an objective that cannot be found again in the next round, as it has no hash.
     ValueError
         As `data.check_lightgbm`; if the schedule has no round left.
     """
@@ -33,6 +36,7 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
     booster = training.booster
     if booster is None:
         return start or 1
+    _check_hashable(objective)
 
     def check() -> None:
         check_lightgbm(booster, objective)
@@ -48,6 +52,27 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
         done -= 1
     training.known["rounds", objective] = done, None
     return 1 + int(done)
+
+
+def _check_hashable(objective: Objective) -> None:
+    """Refuse an objective, or one inside, with a field that Python cannot hash, by its name."""
+    try:
+        hash(objective)
+    except TypeError:
+        for field in fields(objective):
+            value = getattr(objective, field.name)
+            if isinstance(value, Objective):
+                _check_hashable(value)
+                continue
+            try:
+                hash(value)
+            except TypeError:
+                raise TypeError(
+                    f"{type(objective).__name__}.{field.name} must be hashable, since objectives "
+                    f"are immutable, got a {type(value).__name__}: make it a tuple, for example in "
+                    f"__post_init__ by self._set({field.name}=tuple(self.{field.name}))"
+                ) from None
+        raise
 
 
 def lightgbm_done(objective: Objective, training: Training) -> None:
