@@ -326,6 +326,17 @@ def test_ids_that_are_refused():
             RankingData([[1.0], [2.0]], [0, 1], ids)
 
 
+@pytest.mark.parametrize(("kind", "digits"), [("f2", 11), ("f4", 24), ("f8", 53)])
+def test_floats_are_ids_while_they_hold_whole_numbers(kind, digits):
+    """Beyond that, two ids may have become one before anybody could see them."""
+    held = np.array([2**digits - 2, 2**digits - 1], kind)
+    assert RankingData([[1.0], [2.0]], [0, 1], held).qid.tolist() == [*map(int, held)]
+    merged = np.array([2**digits, 2**digits + 1], kind)
+    assert merged[0] == merged[1]
+    with pytest.raises(TypeError, match=rf"float\d\d; it holds .* only below 2\^{digits}"):
+        RankingData([[1.0], [2.0]], [0, 1], merged)
+
+
 # Columns
 
 

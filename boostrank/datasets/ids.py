@@ -21,12 +21,13 @@ def check_ids(name: str, ids: Any, n_docs: int) -> npt.NDArray[Any]:
     array = np.asarray(ids)
     if array.dtype.kind == "U" and not isinstance(ids, np.ndarray) and np.ndim(ids) == 1:
         array = np.array([*ids], dtype=object)  # NumPy has turned numbers and missing ids into text
-    if array.dtype.kind == "f" and ((np.abs(array) < 2**53) & (array == np.floor(array))).all():
+    digits = np.finfo(array.dtype).nmant + 1 if array.dtype.kind == "f" else 0
+    if digits and ((np.abs(array) < 2.0**digits) & (array == np.floor(array))).all():
         array = array.astype(np.int64)
     if array.ndim == 1 and array.dtype.kind in "fOM":
         array = _of_objects(name, _text_of_dates(array) if array.dtype.kind == "M" else array)
     if array.dtype.kind not in "iuUS":
-        exact = "; floats hold whole numbers exactly only below 2^53" * (array.dtype.kind == "f")
+        exact = f"; it holds whole numbers exactly only below 2^{digits}" if digits else ""
         raise TypeError(
             f"{name} must hold integers or strings, or dates, got dtype {array.dtype}{exact}"
         )
