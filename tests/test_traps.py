@@ -147,6 +147,19 @@ def test_a_part_of_a_part_that_splits_queries(data):
             lgb.train({**LIGHTGBM, "objective": boostrank.SHFSDCG()}, rows, 1)
 
 
+def test_a_part_that_repeats_queries(data):
+    """As a bootstrap over queries does: all copies of a query become one query."""
+    first = np.arange(data.group[0])
+    part = dataset(data).construct().subset([*range(len(data.y)), *first])
+    naive = Shared()
+    lgb.train({**LIGHTGBM, "objective": naive}, part, 1)
+    assert naive.seen[0][2].get_group()[0] == 2 * data.group[0]
+    with pytest.raises(
+        ValueError, match="repeats documents of 1 queries, the first of them query 0"
+    ):
+        lgb.train({**LIGHTGBM, "objective": boostrank.SHFSDCG()}, part, 1)
+
+
 def test_a_counter_inside_the_objective_is_wrong(data):
     naive = Naive()
     lgb.train({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS)

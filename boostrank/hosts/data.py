@@ -79,7 +79,7 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
     Raises
     ------
     ValueError
-        For ``bagging_by_query``, and for a part of a Dataset that splits queries.
+        For ``bagging_by_query``, and for a part of a Dataset that splits or repeats queries.
 
     Warns
     -----
@@ -103,6 +103,13 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
             f"this part of a Dataset splits {len(cut)} queries: it holds {kept[cut[0]]} of "
             f"the {sizes[cut[0]]} documents of query {cut[0]}. Cross-validate over whole "
             "queries: lightgbm.cv(..., folds=boostrank.group_folds(group))"
+        )
+    twice = np.flatnonzero(kept > sizes)
+    if len(twice):
+        raise ValueError(
+            f"this part of a Dataset repeats documents of {len(twice)} queries, the first of them "
+            f"query {twice[0]}: LightGBM makes one query of all its copies. Weigh queries instead, "
+            "or make a Dataset of the repeated rows"
         )
 
 
