@@ -63,6 +63,16 @@ class Labels(ArrayParameter):
             raise type(error)(f"labels[{name!r}]: {error}") from None
 
 
+def _by_name(what: str, values: Any) -> dict[str, Any]:
+    """Return what is given for each label."""
+    try:
+        return dict(values)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{what} must be a dictionary with the names of labels, got a {type(values).__name__}"
+        ) from None
+
+
 def _metrics() -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return what parses a metric's name and what measures it."""
     # Imported here, as in `Objective.__call__`: no other mathematics needs metrics.
@@ -130,7 +140,7 @@ class Several(Sum):
     metric: Any = "ndcg@10"
 
     def __post_init__(self) -> None:
-        parts = dict(self.objectives)
+        parts = _by_name("objectives", self.objectives)
         if len(parts) < 2:
             raise ValueError(f"objectives must be of at least two labels, got {len(parts)}")
         for name, part in parts.items():
@@ -151,7 +161,7 @@ class Several(Sum):
             )
         asked = None
         if self.at_least is not None:
-            asked = dict(self.at_least)
+            asked = _by_name("at_least", self.at_least)
             if set(asked) - set(names) or len(asked) != len(names) - 1:
                 raise ValueError(
                     "at_least must have numbers for all labels but one, which gets what is left: "
@@ -164,7 +174,10 @@ class Several(Sum):
             metric = dict.fromkeys(names, metric)
         metric = self._named("metric", metric, names)
         for each in metric.values():
-            _metrics()[0](each, "standard")
+            if not _metrics()[0](each, "standard").larger_is_better:
+                raise ValueError(
+                    f"metric must be one that grows as the ranking gets better, got {each!r}"
+                )
         self._set(
             objectives=tuple(parts.items()),
             labels=tuple(kept.items()),
@@ -182,7 +195,7 @@ class Several(Sum):
 
     @staticmethod
     def _named(what: str, values: Any, names: tuple[str, ...]) -> dict[str, Any]:
-        found = dict(values)
+        found = _by_name(what, values)
         if set(found) != set(names):
             raise ValueError(
                 f"{what} must have one entry for each of {', '.join(names)}; got "
@@ -315,7 +328,8 @@ class Several(Sum):
         if measured is None:
             return np.asarray(weight / weight.sum())
         if self.at_least is None:
-            worst = int(np.argmax(weight * (1.0 - measured)))
+            # NaN, the metric of data in which nothing is relevant, is not the worst.
+            worst = int(np.argmax(np.nan_to_num(weight * (1.0 - measured), nan=-np.inf)))
             return np.asarray(np.eye(len(weight))[worst])
         asked = dict(self.at_least)
         wants = np.array([asked.get(name, np.nan) for name, _ in self.objectives])

@@ -95,6 +95,9 @@ def test_chebyshev_learns_the_worst_by_weight():
     np.testing.assert_array_equal(
         worst.replace(weights=light).grad_hess(s, y, [3]), alone.grad_hess(s, y, [3])
     )
+    # A label that is relevant nowhere has no metric, and nothing to learn.
+    none = several(0.0 * z, part=alone, chebyshev=True)
+    np.testing.assert_array_equal(none.grad_hess(s, y, [3]), alone.grad_hess(s, y, [3]))
 
 
 def test_weights_trade_one_label_for_the_other(host, data, price):
@@ -193,6 +196,11 @@ def test_labels_of_another_length_are_refused(host, data, price):
         ),
         ({"chebyshev": 1}, "^chebyshev must be True or False"),
         ({"metric": "nope"}, "^unknown metric 'nope'"),
+        ({"metric": "logloss"}, "^metric must be one that grows .*, got 'logloss'"),
+        ({"metric": {"relevance": "map", "price": "ece"}}, "^metric must be one .*, got 'ece'"),
+        ({"objectives": [QueryRMSE()] * 2}, "^objectives must be a dictionary .* got a list"),
+        ({"labels": [0.0, 1.0]}, "^labels must be a dictionary with the names .* got a list"),
+        ({"at_least": 0.5}, "^at_least must be a dictionary with the names .* got a float"),
         ({"metric": {"relevance": "map", "price": 3}}, "^a metric's name must be a string"),
     ],
 )
