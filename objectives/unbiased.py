@@ -70,6 +70,9 @@ from .validation import (
 )
 from .view import Part, View
 
+#: Positions with a factor of their own, in training: a model keeps the factors of every round.
+MOST_FACTORS = 100_000
+
 
 @dataclass(frozen=True)
 class Unbiased(Around):
@@ -220,7 +223,8 @@ class Unbiased(Around):
         Raises
         ------
         ValueError
-            For positions that are missing, of the wrong length or beyond the propensities.
+            For positions that are missing, of the wrong length or beyond the propensities, and for
+            those of which so many factors cannot be learnt.
         """
         if position is None and self.position is not None:
             position = self.position.values
@@ -242,6 +246,11 @@ class Unbiased(Around):
                 f"propensity has numbers for {len(self.propensity)} positions, but documents were "
                 f"shown at positions up to {places.max() + 1}; make it longer, or let deep "
                 "positions share one (last=)"
+            )
+        if self.learns and places.max(initial=0) >= MOST_FACTORS:
+            raise ValueError(
+                f"position must be at most {MOST_FACTORS} where each has a factor that is learnt, "
+                f"got {places.max() + 1}: let deep positions share one (last=)"
             )
         return places
 

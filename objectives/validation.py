@@ -112,6 +112,8 @@ def check_labels(labels: Any, n_docs: int, domain: str = GRADES) -> Floats:
             cure = f"map missing judgements to 0 or {cure}"
             if (wrong < least).any():
                 cure += f"; if they are numbers such as returns, use {FOR_NUMBERS}"
+        if domain == PROBABILITIES and (wrong > most).any():
+            cure = "a click is 1, and none is 0; grades need an objective without Unbiased"
         if domain == GRADES and (wrong > most).all() and np.isfinite(wrong).all():
             cure = (
                 'amounts, such as prices, need gain="linear" or, where an objective has no gain, '

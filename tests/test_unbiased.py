@@ -219,7 +219,14 @@ def test_bad_sessions_are_refused():
     given = Unbiased(RankNet(), position=[1, 2], propensity=[1.0])
     for objective, scores, clicks, message in (
         (given, [0.0, 0.0], [1, 0.5], "^labels must be clicks, 0 or 1, got 0.5 at row 1"),
-        (given, [0.0, 0.0], [1, 2], r"^labels must be probabilities.* of 2\); drop their rows$"),
+        (given, [0.0, 0.0], [1, 2], "^labels must be probabilities.*; a click is 1, and none is 0"),
+        (given, [0.0, 0.0], [1, np.nan], r"^labels must be probabilities.*; drop their rows$"),
+        (
+            Unbiased(RankNet(), position=[1, 10**9]),
+            [0.0, 0.0],
+            [1, 0],
+            "^position must be at most 100000 where each has a factor .*, got 1000000000: let deep",
+        ),
         (given, [0.0], [1], "^position must have one rank for each of the 1 documents, got 2"),
         (given, [0.0, 0.0], [1, 0], "^propensity has numbers for 1 positions.* up to 2"),
         (given.replace(position=None), [0.0], [1], "^position is missing"),
