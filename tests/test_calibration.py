@@ -266,7 +266,11 @@ def test_a_calibrated_ranker_learns_from_scores_of_unseen_queries():
     data = make_ranking(200, 20, n_features=8, seed=5, noise=1.0)
     train, test = data.split(2, seed=1)
     ranker = LGBMRanker(n_estimators=30, verbosity=-1, n_jobs=1)
-    both = CalibratedRanker(ranker, Platt(top=4)).fit(train.X, train.y, group=train.group)
+    both = CalibratedRanker(ranker, Platt(top=4))
+    for predict in (both.predict, both.predict_probability):
+        with pytest.raises(NotFittedError):
+            predict(test.X)
+    both.fit(train.X, train.y, group=train.group)
     alone = clone(ranker).fit(train.X, train.y, group=train.group)
     np.testing.assert_array_equal(both.predict(test.X), alone.predict(test.X))
     p = both.predict_probability(test.X)
