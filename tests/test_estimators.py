@@ -413,6 +413,19 @@ def test_weights_of_documents_and_start_scores_of_an_evaluation_set(host, what, 
     assert history["ndcg@10"][-1] == pytest.approx(expected["ndcg@10"], abs=2e-6)
 
 
+def test_an_evaluation_set_without_start_scores_is_said(host, data):
+    """Its metrics are of the trees alone, which correct the start scores of training."""
+    start = "init_score" if host == "lightgbm" else "base_margin"
+    of_sets = "eval_init_score" if host == "lightgbm" else "base_margin_eval_set"
+    copied = {"eval_set": [(data.X[:, :], data.y)], "eval_qid": [data.qid]}
+    given = {start: data.y, "qid": data.qid, **copied}
+    with pytest.warns(UserWarning, match=f"{start} is given for training but not for an eval"):
+        make_ranker(host).fit(data.X, data.y, **given)
+    make_ranker(host).fit(data.X, data.y, **given, **{of_sets: [data.y]})
+    if host == "lightgbm":  # which takes that of training
+        make_ranker(host).fit(data.X, data.y, **{**given, "eval_set": [(data.X, data.y)]})
+
+
 def test_feature_weights_of_xgboost(data):
     weights = np.array([0.0, 0.0, 1.0, 0.0, 0.0])
     ranker = make_ranker("xgboost", feature_weights=weights, colsample_bynode=0.2)

@@ -19,6 +19,7 @@ from boostrank.datasets.ranking_data import (
 )
 from boostrank.hosts.data import check_kept
 from boostrank.hosts.features import (
+    LIGHTGBM,
     HostRules,
     Trained,
     like_training,
@@ -29,7 +30,7 @@ from boostrank.hosts.host_gain import with_gain_of
 from boostrank.hosts.metric import Metric, metric
 from boostrank.hosts.monitoring import DEFAULT_METRIC
 from boostrank.hosts.stopping import in_proportion
-from boostrank.messages import LARGEST_GRADE
+from boostrank.messages import LARGEST_GRADE, warn
 from boostrank.metrics import evaluate, per_query_weight
 from boostrank.objectives import Objective, Preferences, Schedule, Several
 from boostrank.objectives.composite import Composite
@@ -328,7 +329,15 @@ def read_sets(
         check_kept(read.y, read.group)
         # LightGBM tells by the objects that this is the training set, and takes all from there.
         ordered = not sort or q is qid
-        if set_X is X and set_y is y and ordered and read.adds_nothing_to(rows):
+        is_training = set_X is X and set_y is y and ordered and read.adds_nothing_to(rows)
+        as_trained = is_training and rules is LIGHTGBM
+        if rows.offset is not None and read.offset is None and not as_trained:
+            warn(
+                f"{rules.start} is given for training but not for an evaluation set: its metrics, "
+                "and early stopping, are of the trees alone. Pass it for each set; zeros, if "
+                "that is what they start from"
+            )
+        if is_training:
             evaluated.append(read._replace(X=rows.X, y=rows.y))
         else:
             read = read._replace(X=like_training(read.X, trained, rules), y=read.y.copy())
