@@ -38,6 +38,7 @@ from boostrank.hosts.stopping import (
     warn_of_cut,
 )
 from boostrank.objectives import Objective
+from boostrank.objectives.validation import check_count
 
 
 def _eval_set(evals: list[rankers.Rows]) -> dict[str, Any]:
@@ -106,7 +107,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         ``set_params(objective__k=5)`` changes one of its parameters, also in a grid search.
         Schedules are stretched over `n_estimators` (with `init_model`: over its rounds and these),
         whatever their own number of rounds; `objective_` is the objective that was trained.
-    metric : str, default "None"
+    metric : str or list of str, default "None"
         LightGBM's own metrics, in addition to those that `fit` names.
     **kwargs
         Every other parameter of `lightgbm.LGBMRanker`: `n_estimators`, `num_leaves`, ...
@@ -127,7 +128,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         self,
         *,
         objective: str | Objective = "blend",
-        metric: str | Sequence[str] = "None",
+        metric: str | list[str] = "None",
         **kwargs: Any,
     ) -> None:
         super().__init__(objective=objective, metric=metric, **kwargs)
@@ -307,6 +308,13 @@ class LGBMRanker(lightgbm.LGBMRanker):
             raise ValueError(
                 "eval_metric must be passed to fit, not to LGBMRanker; got "
                 f"{params['eval_metric']!r}"
+            )
+        check_count("n_estimators", self.n_estimators)
+        names = self.metric if isinstance(self.metric, list) else [self.metric]
+        if not all(isinstance(each, str | None) for each in names):
+            raise TypeError(
+                "metric must be a name or a list of names of LightGBM's own metrics, got "
+                f"{self.metric!r}; boostrank's go to fit, as eval_metric"
             )
         allowed = params.get("interaction_constraints")
         if not isinstance(allowed, str | None) and not all(

@@ -332,11 +332,19 @@ def test_no_other_name_is_ignored_by_lightgbm(data):
         ({"loss": "lambdarank"}, "loss must be given as objective, got 'lambdarank'"),
         ({"num_leafs": 7}, "unknown parameter of lightgbm 'num_leafs'; did you mean 'num_leaf"),
         ({"eval_metric": "map"}, "eval_metric must be passed to fit, not to LGBMRanker; got 'map'"),
+        ({"metric": boostrank.metric("map")}, "metric must be a name .* go to fit, as eval_metric"),
+        (
+            {"metric": [boostrank.metric("map")]},
+            "metric must be a name or a list of names of Light",
+        ),
+        ({"metric": ("ndcg", "map")}, r"metric must be a name .*, got \('ndcg', 'map'\)"),
+        ({"n_estimators": None}, "n_estimators must be a whole number of at least 1, got None"),
+        ({"n_estimators": 2.5}, "n_estimators must be a whole number of at least 1, got 2.5"),
     ],
 )
-def test_lightgbms_other_names(data, params, message):
+def test_parameters_that_lightgbm_would_misread(data, params, message):
     ranker = LGBMRanker(**params, verbosity=-1)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         ranker.fit(data.X, data.y, group=data.group)
 
 
