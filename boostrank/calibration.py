@@ -250,7 +250,7 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
         group : array_like of integers (n_queries,), optional
             Sizes of consecutive queries.
         qid : array_like (n_docs,), optional
-            Instead of `group`: the id of each document's query.
+            Instead of `group`: the id of each document's query. Rows may come in any order.
 
         Returns
         -------
@@ -267,12 +267,13 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
             "CalibratedRanker",
             "fit a calibrator, Platt() or Isotonic(), to the scores of other queries",
         )
-        rows = read_rows(X, y, group=group, qid=qid)
-        if check_count("folds", self.folds) < 2:
-            raise ValueError("folds must be at least 2: scores of training queries are too good")
-        X, y = rows.X if hasattr(rows.X, "shape") else np.asarray(rows.X), rows.y
+        X = X if hasattr(X, "shape") else np.asarray(X)
         if hasattr(X, "tocsr"):
             X = X.tocsr()  # not every sparse format gives rows
+        rows = read_rows(X, y, group=group, qid=qid, sort=None)
+        if check_count("folds", self.folds) < 2:
+            raise ValueError("folds must be at least 2: scores of training queries are too good")
+        X, y = rows.X, rows.y
         ids = np.repeat(np.arange(len(rows.group)), rows.group)
         scores = np.empty(len(y))
         for train, test in group_folds(rows.group, self.folds, seed=check_seed(self.seed)):

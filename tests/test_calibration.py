@@ -285,6 +285,11 @@ def test_a_calibrated_ranker_learns_from_scores_of_unseen_queries():
     assert losses[0] < losses[1]
     with pytest.raises(NotFittedError):
         clone(both).predict_probability(test.X)
+    scattered = np.argsort(np.arange(len(train.y)) % 20, kind="stable")
+    again = CalibratedRanker(ranker, Platt(top=4)).fit(
+        train.X[scattered], train.y[scattered], qid=train.qid[scattered]
+    )
+    np.testing.assert_array_equal(again.predict_probability(test.X), p)
     with pytest.raises(ValueError, match=r"^folds must be at least 2"):
         CalibratedRanker(ranker, folds=1).fit(train.X, train.y, group=train.group)
 
