@@ -283,8 +283,6 @@ def test_a_calibrated_ranker_learns_from_scores_of_unseen_queries():
         for q in (p, rash)
     ]
     assert losses[0] < losses[1]
-    with pytest.raises(NotFittedError):
-        clone(both).predict_probability(test.X)
     scattered = np.argsort(np.arange(len(train.y)) % 20, kind="stable")
     again = CalibratedRanker(ranker, Platt(top=4)).fit(
         train.X[scattered], train.y[scattered], qid=train.qid[scattered]
