@@ -202,7 +202,8 @@ class Ranking:
     @cached_property
     def no_gain(self) -> npt.NDArray[np.bool_]:
         """Whether every order of a query has a DCG of 0."""
-        return self.total(self.ideal_gains * self.discount) == 0.0
+        none: npt.NDArray[np.bool_] = self.total(self.ideal_gains * self.discount) == 0.0
+        return none
 
     @cached_property
     def equal_labels(self) -> npt.NDArray[np.bool_]:
