@@ -107,7 +107,7 @@ def _discordant(scores: Floats, boundaries: Integers) -> Floats:
     return pairs
 
 
-class Pairs(NamedTuple):
+class PairCounts(NamedTuple):
     """Numbers of pairs of documents in each query; float64 arrays (n_queries,)."""
 
     discordant: Floats  # of different label and score, the larger label with the smaller score
@@ -230,7 +230,7 @@ class Ranking:
         return ranks
 
     @cached_property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> PairCounts:
         """Numbers of pairs of each query, by whether scores and labels agree."""
         order = np.lexsort((self.scores, self.labels, self.query))
         scores, labels = self.scores[order], self.labels[order]
@@ -238,7 +238,7 @@ class Ranking:
         n_labels = self._tied_pairs(labels)
         n_scores = self._tied_pairs(self.scores[_best_first(self.scores, self.boundaries)])
         n_both = self._tied_pairs(labels, scores)
-        return Pairs(
+        return PairCounts(
             _discordant(scores, self.boundaries),
             all_pairs - n_labels,
             all_pairs - n_scores,
