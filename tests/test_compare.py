@@ -306,6 +306,15 @@ def test_values_beyond_float32(fold):
         HOSTS["xgboost"].train(boostrank.RankNet(), replace(fold.train, X=X), SETTINGS)
 
 
+def test_labels_to_stop_by_must_differ_in_the_hosts_too(fold):
+    lost = replace(fold.validation, y=1.0 + 1e-12 * fold.validation.y)
+    for host in HOSTS:
+        with pytest.raises(ValueError, match="labels must differ as float32"):
+            HOSTS[host].train(
+                boostrank.QueryRMSE(), fold.train, SETTINGS, stopping=Stopping(lost, 2)
+            )
+
+
 def test_threads_are_for_the_objective_too_and_restored(fold):
     """In every training of the workbench, as that of `boostrank train`."""
     before = numba.config.NUMBA_NUM_THREADS

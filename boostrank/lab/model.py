@@ -87,7 +87,8 @@ class Model(ABC):
         )
         if refusal:
             raise ValueError(f"{cls.host} cannot train {objective}: it takes {refusal}")
-        check_kept(data.y, data.group)
+        for labelled in (data,) if stopping is None else (data, stopping.data):
+            check_kept(labelled.y, labelled.group)
         objective, y, params = cls.arguments(objective, data.y, settings)
         if y is not data.y:
             data = replace(data, y=y)
