@@ -304,6 +304,9 @@ def test_values_beyond_float32(fold):
     X[3, 1] = 1e300
     with pytest.raises(ValueError, match=r"^XGBoost computes with float32, but column 1 of X"):
         HOSTS["xgboost"].train(boostrank.RankNet(), replace(fold.train, X=X), SETTINGS)
+    model, _ = HOSTS["xgboost"].train(boostrank.RankNet(), fold.train, SETTINGS)
+    with pytest.raises(ValueError, match=r"^XGBoost computes with float32, but column 1 of X"):
+        model.predict(X)
 
 
 def test_labels_to_stop_by_must_differ_in_the_hosts_too(fold):

@@ -6,6 +6,7 @@ passes through `read_features`; `like_training` then compares it with what the m
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -255,15 +256,27 @@ def xgboost_matrix(
     Raises
     ------
     ValueError
-        For values that float32 cannot hold, with the name of their column.
+        As `explaining_float32`.
     """
     import xgboost
 
-    try:
+    with explaining_float32(X):
         if tree_method in (None, "auto", "hist") and booster != "gblinear":
             return xgboost.QuantileDMatrix(X, ref=ref, max_bin=max_bin, **kwargs)
         return xgboost.DMatrix(X, **kwargs)
-    except xgboost.core.XGBoostError as error:
+
+
+@contextmanager
+def explaining_float32(X: Any) -> Iterator[None]:
+    """Name the column of XGBoost's error of values that float32 cannot hold.
+
+    Raises
+    ------
+    ValueError
+    """
+    try:
+        yield
+    except ValueError as error:  # as XGBoost's are
         reason = _beyond_float32(X)
         if reason:
             raise ValueError(reason) from error

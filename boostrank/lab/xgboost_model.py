@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
-from boostrank.hosts.features import XGBOOST, in_utf8, xgboost_matrix
+from boostrank.hosts.features import XGBOOST, explaining_float32, in_utf8, xgboost_matrix
 from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import (
     best_rounds,
@@ -161,14 +161,15 @@ class XGBoostModel(FileModel):
 
     def _matrix(self, X: Floats) -> Any:
         # Our data has no names: features are matched by position, even if the model has names.
-        return import_host("xgboost").DMatrix(
-            X,
-            missing=missing_of(None, self.booster),
-            feature_names=self.booster.feature_names,
-            feature_types=self.booster.feature_types,
-            enable_categorical=True,
-            nthread=self.threads,
-        )
+        with explaining_float32(X):
+            return import_host("xgboost").DMatrix(
+                X,
+                missing=missing_of(None, self.booster),
+                feature_names=self.booster.feature_names,
+                feature_types=self.booster.feature_types,
+                enable_categorical=True,
+                nthread=self.threads,
+            )
 
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
         rounds = rounds or 0  # 0 is all of them, also in a linear model, which has no rounds
