@@ -491,6 +491,21 @@ def test_the_hosts_ranker_refuses_functions(data):
     with pytest.raises(KeyError):
         ranker.fit(data.X, data.y, group=data.group)
     # boostrank's takes them: tests/test_entry_points.py, the row "boostrank's ranker".
+    rows = {"X": data.X, "y": data.y, "eval_set": [(data.X, data.y)]}
+    with pytest.raises(TypeError, match=r"no queries; .* use boostrank.xgboost.XGBRanker"):
+        xgb.XGBRegressor(objective=boostrank.SHFSDCG()).fit(**rows)
+    ranker = xgb.XGBRanker(eval_metric=boostrank.metric("ndcg"))
+    with pytest.raises(TypeError, match=r"no queries; .* use boostrank.xgboost.XGBRanker"):
+        ranker.fit(**rows, group=data.group, eval_group=[data.group])
+
+
+def test_several_scores_for_a_document_are_refused(data):
+    for wide in ({"num_class": 3}, {"num_target": 3}):
+        with pytest.raises(ValueError, match="one score for each document, but the host has 3"):
+            xgb.train({**XGBOOST, **wide}, matrix(data), 1, obj=boostrank.Blend())
+    wide = {**LIGHTGBM, "num_class": 3, "objective": boostrank.Blend()}
+    with pytest.raises(ValueError, match="one score for each document, but the host has 3"):
+        lgb.train(wide, dataset(data), 1)
 
 
 def test_queries_and_weights_that_the_hosts_do_not_take(data):

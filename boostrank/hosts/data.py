@@ -70,7 +70,10 @@ def read(data: Any) -> HostData:
         if labels is None:
             raise ValueError("labels are missing: give the Dataset label=grades")
         return HostData("lightgbm", np.asarray(labels), np.asarray(group), data.get_weight())
-    raise TypeError(f"expected a lightgbm.Dataset or an xgboost.DMatrix, got {type(data).__name__}")
+    raise TypeError(
+        f"expected a lightgbm.Dataset or an xgboost.DMatrix, got {type(data).__name__}, which has "
+        "no queries; XGBoost's own estimators pass that: use boostrank.xgboost.XGBRanker"
+    )
 
 
 def check_lightgbm(booster: Any, objective: Objective) -> None:

@@ -142,6 +142,11 @@ def _read(objective: Objective, preds: npt.NDArray[Any], data: HostData, round: 
     """Return checked scores, labels and queries, and the queries' keys if anything is drawn."""
     # XGBoost may shape the predictions of a worker without documents as (0, 0).
     scores = preds if np.size(preds) else np.zeros(0)
+    if np.ndim(scores) == 2:
+        raise ValueError(
+            f"a ranking needs one score for each document, but the host has {np.shape(scores)[1]}: "
+            "leave out num_class and num_target, and give each document one label"
+        )
     scores, labels, boundaries = objective._checked(scores, data.labels, data.group)
     keys = np.empty(0, np.uint64)
     if objective.perturb or objective.n_draws or objective.query_fraction < 1.0:
