@@ -262,6 +262,13 @@ class XGBRanker(xgboost.XGBRanker):
             pairs=pairs,
             continued=None if start is None else _trained(start, xgb_model),
         )
+        categories = trained_on(train.X, self._rules).categories or {}
+        for name, values in categories.items():
+            if self.missing in range(len(values)):
+                raise ValueError(
+                    f"missing={self.missing:g} is also the code of a category of {name!r}, which "
+                    "XGBoost would take for missing: write NaN for what is missing"
+                )
         metrics = monitoring.read_metrics(
             self.eval_metric, rankers.default_metric(rankers.objective_of(self), train.y)
         )
@@ -310,7 +317,7 @@ class XGBRanker(xgboost.XGBRanker):
         warn_of_cut(self.objective_, done + rounds_in(history, rounds), done + rounds)
         self.evals_result_ = history
         self._n_docs, self._done = len(train.y), done
-        self._categories = trained_on(train.X, self._rules).categories
+        self._categories = categories
         return self
 
     def _check_start(self, model: Any, start: "xgboost.Booster | None") -> None:

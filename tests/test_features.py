@@ -287,6 +287,22 @@ def test_continued_training_keeps_the_missing_value(data, tmp_path):
         make("xgboost").set_params(missing=None).fit(data.X, **rows)
 
 
+def test_a_missing_value_is_no_category(data):
+    """XGBoost compares it with the codes: the first category could not be told from none."""
+    words = pd.Categorical(np.where(data.X[:, 0] > 0, "a", "b"))
+    table, rows = frame(data.X).assign(kind=words), {"qid": data.qid}
+    theirs = xgboost.XGBRanker(missing=0, enable_categorical=True, n_estimators=3)
+    theirs.fit(table, words == "a", **rows)
+    first = table.assign(kind=pd.Categorical(["a"] * len(table), ["a", "b"]))
+    none = table.assign(kind=pd.Categorical([None] * len(table), ["a", "b"]))
+    assert np.array_equal(theirs.predict(first), theirs.predict(none))
+    for missing in (0, 1.0):
+        ours = make("xgboost").set_params(missing=missing, enable_categorical=True)
+        with pytest.raises(ValueError, match=f"missing={missing:g} is .* a category of 'kind'"):
+            ours.fit(table, data.y, **rows)
+    ours.set_params(missing=2).fit(table, data.y, **rows)
+
+
 def test_lightgbms_zeros_are_zeros(data):
     X = left_out(data.X)
     sparse = scipy.sparse.csr_matrix(X)
