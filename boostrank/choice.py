@@ -152,7 +152,12 @@ def choose_signal(
     rounds, rate = max(1, round(WAY * rounds / longer)), rate * longer
     y = check_labels(labels, np.size(labels), objective.contract.labels)
     boundaries = check_group(group, len(y))
-    sizes, counted = np.diff(boundaries), differ(y, boundaries)
+    sizes = np.diff(boundaries)
+
+    def measured(scores: Floats) -> Floats:
+        return evaluate(scores, y, sizes, (METRIC,), gain=objective.gain, per_query=True)[METRIC]
+
+    counted = differ(y, boundaries) & ~np.isnan(measured(np.zeros(len(y))))
     middle = objective.replace(signal=MIDDLE)
     if counted.sum() < LEAST_QUERIES:
         return Choice(middle, {}, int(counted.sum()))
@@ -162,8 +167,7 @@ def choose_signal(
         scores = np.empty(len(y))
         for train, test in halves:
             scores[test] = fit(objective.replace(signal=signal), train, test, rounds, rate)
-        found = evaluate(scores, y, sizes, (METRIC,), gain=objective.gain, per_query=True)
-        return found[METRIC][counted]
+        return measured(scores)[counted]
 
     try:
         base = figures(MIDDLE)

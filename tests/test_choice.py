@@ -18,7 +18,7 @@ GRADES, GROUP = np.tile([0.0, 1.0, 2.0, 0.0], 60), np.full(60, 4)
 SMALL = {"n_estimators": 8, "learning_rate": 0.2, "n_jobs": 1}
 
 
-def chosen(good, grades=GRADES, group=GROUP):
+def chosen(good, grades=GRADES, group=GROUP, **params):
     """Return the choice where a setting ranks a share of the queries as `good` says."""
     tried = []
 
@@ -31,7 +31,7 @@ def chosen(good, grades=GRADES, group=GROUP):
         return np.where(right, grades[test], -grades[test])
 
     choice = choose_signal(
-        boostrank.Blend(seed=3), grades, group, fit, rounds=100, learning_rate=0.05
+        boostrank.Blend(seed=3, **params), grades, group, fit, rounds=100, learning_rate=0.05
     )
     return choice, list(dict.fromkeys(tried))
 
@@ -61,6 +61,13 @@ def test_too_few_queries_are_not_asked():
     assert choice.objective.signal == "medium"
     assert fitted == []
     assert "20 queries with something to rank are too few" in str(choice)
+
+
+def test_queries_without_a_gain_have_nothing_to_rank():
+    grades = np.append(GRADES, [1.0, 0.0, 0.0, 0.0])
+    good = {"lowest": 0.9, "low": 0.6, "medium": 0.5, "high": 0.4, "highest": 0.3}
+    choice, _ = chosen(good, grades, np.append(GROUP, 4), gain=(0.0, 0.0, 1.0))
+    assert (choice.objective.signal, choice.n_queries) == ("lowest", 60)
 
 
 @pytest.mark.parametrize(
