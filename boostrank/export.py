@@ -49,7 +49,8 @@ def export(
         "opensearch" and "ranklib" are also for Elasticsearch's plug-in.
     features : sequence of str, optional
         The engine's features, in its order. The model's features must be among them; if the model
-        has no names, these are its features, one for each column. RankLib's XML numbers features
+        has no names but the host's, and not all of these are among them, these are its features,
+        one for each column. RankLib's XML numbers features
         by this order, from 1; without it, by the columns.
     name : str, default "boostrank"
         The model's name in Solr.
@@ -101,7 +102,7 @@ def _with_features(forest: Forest, features: Sequence[str] | None) -> Forest:
     twice = [feature for feature, count in Counter(names).items() if count > 1]
     if twice:
         raise ValueError(f"features must have each name once, got {twice[0]!r} several times")
-    if not forest.named:
+    if not forest.named and not set(names) >= set(forest.names):
         if len(names) != len(forest.names):
             raise ValueError(
                 "the model has no names of features, so features must have one for each of its "
