@@ -327,13 +327,12 @@ class Several(Sum):
             weight = np.array([value for _, value in self.weights])
         if measured is None:
             return np.asarray(weight / weight.sum())
+        # NaN, the metric of data in which nothing is relevant, asks for nothing.
         if self.at_least is None:
-            # NaN, the metric of data in which nothing is relevant, is not the worst.
             worst = int(np.argmax(np.nan_to_num(weight * (1.0 - measured), nan=-np.inf)))
             return np.asarray(np.eye(len(weight))[worst])
         asked = dict(self.at_least)
         wants = np.array([asked.get(name, np.nan) for name, _ in self.objectives])
-        # NaN, the metric of data in which nothing is relevant, asks for nothing.
         pull = np.nan_to_num(np.clip((wants + BAND - measured) / (2.0 * BAND), 0.0, 1.0))
         pull /= max(1.0, pull.sum())
         return np.asarray(np.where(np.isnan(wants), 1.0 - pull.sum(), pull))

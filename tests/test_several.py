@@ -100,6 +100,14 @@ def test_chebyshev_learns_the_worst_by_weight():
     np.testing.assert_array_equal(none.grad_hess(s, y, [3]), alone.grad_hess(s, y, [3]))
 
 
+def test_a_label_without_relevant_documents_asks_for_nothing():
+    s, y, z = np.array([0.0, 1.0, 2.0]), np.array([3.0, 2.0, 0.0]), np.zeros(3)
+    alone = boostrank.RankNet()
+    for method in ({"chebyshev": True}, {"at_least": {"price": 0.9}}):
+        both = several(z, part=alone, **method)
+        np.testing.assert_array_equal(both.grad_hess(s, y, [3]), alone.grad_hess(s, y, [3]))
+
+
 def test_weights_trade_one_label_for_the_other(host, data, price):
     found = np.array(
         [
