@@ -169,7 +169,7 @@ class XGBRanker(xgboost.XGBRanker):
             fname = read_booster(fname, "xgboost").save_raw("ubj")
         super().load_model(fname)
         self.objective = objective
-        for of_training in ("auto_", "evals_result_", "objective_", "_n_docs", "_done"):
+        for of_training in ("auto_", "evals_result_", "objective_", "_n_docs", "_done", "_given"):
             self.__dict__.pop(of_training, None)
         missing = self.get_booster().attr(MISSING)
         if missing is not None:
@@ -317,6 +317,8 @@ class XGBRanker(xgboost.XGBRanker):
         warn_of_cut(self.objective_, done + rounds_in(history, rounds), done + rounds)
         self.evals_result_ = history
         self._n_docs, self._done = len(train.y), done
+        given = {"sample_weight": sample_weight, "base_margin": base_margin}
+        self._given = [name for name, value in given.items() if value is not None]
         self._categories = categories
         return self
 

@@ -181,6 +181,25 @@ def test_of_a_continued_ranker_the_added_rounds_are_scaled(host):
         alone.fit_all(**rows, **{name: first})
 
 
+def test_what_fit_had_is_not_forgotten(host):
+    """Rounds that were chosen with weights, say, are not those of a training without."""
+    start, of_sets = {
+        "lightgbm": ("init_score", "eval_init_score"),
+        "xgboost": ("base_margin", "base_margin_eval_set"),
+    }[host]
+    zeros = {of_sets: [np.zeros(len(HELD.y))]}
+    cases = [("sample_weight", PART.y + 1.0, WHOLE.y + 1.0, {}), (start, PART.y, WHOLE.y, zeros)]
+    if host == "lightgbm":
+        cases.append(("categorical_feature", [], [], {}))
+    rows = {"X": WHOLE.X, "y": WHOLE.y, "qid": WHOLE.qid}
+    for name, given, again, more in cases:
+        ranker = RANKERS[host]().set_params(objective="regression")
+        fitted = fit(ranker, PART, **stopping(host), **{name: given}, **more)
+        with pytest.raises(ValueError, match=f"^{name} must be given to fit_all too, for all rows"):
+            fitted.fit_all(**rows)
+        fitted.fit_all(**rows, **{name: again})
+
+
 @pytest.mark.parametrize("objective", ["reg-shf-sdcg", "lightgbm:lambdarank"])
 def test_the_command_trains_all_files_again(objective, tmp_path):
     for name, part in (("a", PART), ("b", HELD), ("whole", WHOLE)):

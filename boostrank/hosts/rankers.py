@@ -578,9 +578,10 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     X, y : array_like or data frame (n_docs, n_features), array_like (n_docs,)
         All rows: those of `fit`, and those of its evaluation set.
     **kwargs
-        Other arguments of `fit`, such as `group` or `qid`, but no evaluation sets. A ranker that
-        learnt from pairs needs `pairs` of all rows, also if its objective had them. One that
-        continued a model continues it again: its `init_model` (XGBoost: `xgb_model`) is needed too.
+        Other arguments of `fit`, such as `group` or `qid`, but no evaluation sets; weights, start
+        scores and `categorical_feature` if `fit` had them. A ranker that learnt from pairs needs
+        `pairs` of all rows, also if its objective had them. One that continued a model continues it
+        again: its `init_model` (XGBoost: `xgb_model`) is needed too.
 
     Returns
     -------
@@ -591,8 +592,8 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     Raises
     ------
     ValueError
-        If the ranker was not stopped early, for pairs of the former rows alone, and if only one of
-        the two trainings continues a model.
+        If the ranker was not stopped early, for arguments that `fit` had and this has not, for
+        pairs of the former rows alone, and if only one of the two trainings continues a model.
 
     Examples
     --------
@@ -624,6 +625,11 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
         raise ValueError(
             f"{name} must be given to fit_all if it was to fit, which has chosen the rounds "
             f"{before}: {cure}"
+        )
+    missing = [name for name in self._given if kwargs.get(name) is None]
+    if missing:
+        raise ValueError(
+            f"{' and '.join(missing)} must be given to fit_all too, for all rows, since fit had it"
         )
     rounds = in_proportion(chosen - self._done, self._n_docs, _n_rows(X))
     params = self.get_params() | {"n_estimators": rounds}
