@@ -229,6 +229,9 @@ def test_rows_in_another_order_are_refused(host, data):
         rows = {"qid": data.qid, name: pd.Series(data.qid, names)[::-1]}
         with pytest.raises(ValueError, match=f"{name} has the rows of X in another order"):
             make(host).fit(table, data.y, **rows)
+    # Next to an array, the columns themselves are compared.
+    with pytest.raises(ValueError, match=r"qid has the rows of y in another order.*qid\.loc\[y\."):
+        make(host).fit(data.X, y, qid=pd.Series(data.qid, names)[::-1])
     if host == "xgboost":
         with pytest.raises(ValueError, match="base_margin has the rows of X in another order"):
             expected.predict(table, base_margin=y[::-1])

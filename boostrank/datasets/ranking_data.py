@@ -68,19 +68,20 @@ def query_starts(qid: Integers) -> tuple[Integers, int | None]:
 
 
 def check_aligned(first: str, rows: Any, **columns: Any) -> None:
-    """Refuse a pandas column with the same rows in another order: rows are taken by position.
+    """Refuse a pandas column with the rows of another in another order: rows go by position.
 
     The index of rows that are only numbered says nothing, as after ``reset_index``.
     """
-    index = getattr(rows, "index", None)
-    for name, values in columns.items():
+    index = None
+    for name, values in {first: rows, **columns}.items():
         own = getattr(values, "index", None)
-        if index is None or own is None or callable(index) or callable(own):
+        if own is None or callable(own) or hasattr(own, "start"):
             continue
-        if any(hasattr(each, "start") for each in (index, own)) or len(own) != len(index):
-            continue
-        if (
-            index.is_unique
+        if index is None:
+            first, index = name, own
+        elif (
+            len(own) == len(index)
+            and index.is_unique
             and not own.equals(index)
             and own.sort_values().equals(index.sort_values())
         ):
