@@ -401,6 +401,21 @@ def test_a_plain_function_is_not_told_the_iteration(data):
                 xgb.train(XGBOOST, matrix(data), 2, obj=function)
 
 
+def test_weights_that_are_all_0_are_refused(data, host):
+    def fit(weight):
+        if host == "lightgbm":
+            params = {**LIGHTGBM, "objective": boostrank.RankNet()}
+            lgb.train(params, dataset(data, weight=np.repeat(weight, data.group)), 1)
+        else:
+            xgb.train(XGBOOST, matrix(data, weight=weight), 1, obj=boostrank.RankNet())
+
+    weight = np.zeros(len(data.group))
+    with pytest.raises(ValueError, match="weight must be above 0 somewhere"):
+        fit(weight)
+    weight[0] = 1.0
+    fit(weight)
+
+
 def test_cv_drops_weights(data):
     """Nothing tells an objective that there were any: docs/hosts.md says so."""
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(data.group)).astype(np.float32)

@@ -277,4 +277,6 @@ def _on_average_1(training: Training, weight: Floats, n_docs: int) -> Floats:
     """
     own = [weight.sum(), float(np.count_nonzero(weight))] if len(weight) else [float(n_docs)] * 2
     total, count = training.mean(own)
+    if total == 0.0 and (len(weight) or training.is_distributed):  # on all workers at once
+        raise ValueError("weight must be above 0 somewhere, or nothing would be learnt: all are 0")
     return weight * (count / total) if 0.0 < total < np.inf and total != count else weight
