@@ -36,7 +36,11 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
     booster = training.booster
     if booster is None:
         return start or 1
-    _check_hashable(objective)
+    try:
+        hash(objective)
+    except TypeError:
+        _refuse_unhashable(objective)
+        raise
 
     def check() -> None:
         check_lightgbm(booster, objective)
@@ -54,25 +58,21 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
     return 1 + int(done)
 
 
-def _check_hashable(objective: Objective) -> None:
-    """Refuse an objective, or one inside, with a field that Python cannot hash, by its name."""
-    try:
-        hash(objective)
-    except TypeError:
-        for field in fields(objective):
-            value = getattr(objective, field.name)
-            if isinstance(value, Objective):
-                _check_hashable(value)
-                continue
-            try:
-                hash(value)
-            except TypeError:
-                raise TypeError(
-                    f"{type(objective).__name__}.{field.name} must be hashable, since objectives "
-                    f"are immutable, got a {type(value).__name__}: make it a tuple, for example in "
-                    f"__post_init__ by self._set({field.name}=tuple(self.{field.name}))"
-                ) from None
-        raise
+def _refuse_unhashable(objective: Objective) -> None:
+    """Name the field of an objective, or of one inside, that Python cannot hash."""
+    for field in fields(objective):
+        value = getattr(objective, field.name)
+        if isinstance(value, Objective):
+            _refuse_unhashable(value)
+            continue
+        try:
+            hash(value)
+        except TypeError:
+            raise TypeError(
+                f"{type(objective).__name__}.{field.name} must be hashable, since objectives are "
+                f"immutable, got a {type(value).__name__}: make it a tuple, for example in "
+                f"__post_init__ by self._set({field.name}=tuple(self.{field.name}))"
+            ) from None
 
 
 def lightgbm_done(objective: Objective, training: Training) -> None:
