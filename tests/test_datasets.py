@@ -228,9 +228,19 @@ def test_malformed_line_is_named(tmp_path, line, what):
         load_letor(path)
 
 
-def test_query_that_comes_back_is_named(tmp_path):
-    path = write(tmp_path / "a.txt", "0 qid:1 1:1\n0 qid:2 1:1\n#\n0 qid:1 1:1\n")
-    with raises_value_error(f"{path}, line 4: query 1 comes back after another query"):
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        *((text, " holds no documents") for text in ("", "\n\n", "# nothing\n")),
+        ("0 qid:1\n1 qid:1\n", ": no document has a feature"),
+        ("#\n1 2:1\n0 1:1\n", ", line 2: no qid, and there is no a.txt.query next to the file"),
+        ("0 qid:1 1:1\n0 qid:2 1:1\n#\n0 qid:1 1:1\n", ", line 4: query 1 comes back after an"),
+    ],
+)
+def test_a_file_without_documents_features_or_whole_queries_is_named(tmp_path, name, text, what):
+    path = write(tmp_path / name, text)
+    with raises_value_error(f"{path}{what}"):
         load_letor(path)
 
 
@@ -247,20 +257,6 @@ def test_malformed_line_in_the_second_file_is_named(tmp_path):
     two = write(tmp_path / "b.txt.gz", "0 qid:2 1:1\n0 qid:2 1:x\n")
     with raises_value_error(f"{two}, line 2: the value of feature 1 "):
         load_letor([one, two])
-
-
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
-@pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n"])
-def test_file_without_documents_is_named(tmp_path, name, text):
-    path = write(tmp_path / name, text)
-    with raises_value_error(f"{path} holds no documents"):
-        load_letor(path)
-
-
-def test_file_without_features_is_named(tmp_path):
-    path = write(tmp_path / "a.txt", "0 qid:1\n1 qid:1\n")
-    with raises_value_error(f"{path}: no document has a feature"):
-        load_letor(path)
 
 
 @pytest.mark.parametrize("damage", ["cut", "checksum", "plain"])
@@ -305,14 +301,6 @@ def test_wrong_query_file_is_named(tmp_path, sizes, place, what):
     path = write(tmp_path / "rank.train", "1 2:1\n0 1:1\n2 1:2\n")
     query_path = write(tmp_path / "rank.train.query", sizes)
     with raises_value_error(f"{query_path}{place}{what}"):
-        load_letor(path)
-
-
-def test_no_queries_at_all_is_named(tmp_path):
-    path = write(tmp_path / "rank.train.gz", "#\n1 2:1\n0 1:1\n")
-    with raises_value_error(
-        f"{path}, line 2: no qid, and there is no rank.train.query next to the file"
-    ):
         load_letor(path)
 
 
@@ -639,15 +627,6 @@ def test_group_folds_hold_whole_queries(seed, n_folds):
         assert np.array_equal(rest, np.sort(np.append(train, validation)))
     for part in (1, 2):  # each row is tested, and validated, once
         assert sorted(np.concatenate([fold[part] for fold in folds])) == list(range(len(query)))
-
-
-def test_group_folds_rotate_as_letors():
-    parts = make_ranking(10, 4, seed=0).split(5, seed=0)
-    data = RankingData.concat(parts)
-    folds = group_folds(data.group, 5, validation=True)
-    for rows, fold in zip(folds, letor_folds(parts), strict=True):
-        for part, expected in zip(rows, fold, strict=True):
-            assert set(data.qid[part]) == set(expected.qid)
 
 
 def test_group_folds_are_random():

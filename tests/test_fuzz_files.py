@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import output_of
-from test_fuzz import fuzzed
+from test_fuzz import attempt, fuzzed
 
 from boostrank.datasets import load_letor
 
@@ -99,14 +99,6 @@ def plain_reading(text):
     return X, labels, qids
 
 
-def attempt(path):
-    """Return the data and an empty message, or None and the error's message."""
-    try:
-        return load_letor(path), ""
-    except ValueError as error:
-        return None, str(error)
-
-
 @fuzzed
 @given(files(), st.booleans(), st.one_of(st.none(), st.tuples(st.integers(0), st.integers(0, 255))))
 def test_any_file_gives_its_data_or_an_error_with_a_place(tmp_path_factory, text, gz, damage):
@@ -117,7 +109,7 @@ def test_any_file_gives_its_data_or_an_error_with_a_place(tmp_path_factory, text
         data[place:] = data[place + 1 :] if damage[1] == 0 else b""
         data[place:place] = bytes([damage[1]])
     path.write_bytes(data)
-    read, message = attempt(path)
+    read, message = attempt(lambda: load_letor(path), ValueError)
     if read is None:
         place = r"(, (after )?line \d+: .|: no document has a feature| holds no documents)"
         assert re.match(re.escape(str(path)) + place, message, re.DOTALL)
@@ -164,10 +156,10 @@ LARGE = {
 def test_memory_is_bounded_by_the_text(tmp_path, kind, gz):
     path = tmp_path / ("a.txt.gz" if gz else "a.txt")
     path.write_bytes(gzip.compress(LARGE[kind]) if gz else LARGE[kind])
-    attempt(path)  # the first call imports modules
+    attempt(lambda: load_letor(path), ValueError)  # the first call imports modules
     tracemalloc.start()
     try:
-        read, message = attempt(path)
+        read, message = attempt(lambda: load_letor(path), ValueError)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
