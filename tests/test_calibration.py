@@ -122,12 +122,7 @@ def test_queries_without_relevant_documents_count_and_grades_are_shares():
         boostrank.evaluate([0.0], [0], [1], ["ece@10"])
 
 
-def test_hosts_are_told_that_less_is_better():
-    """Every way to train: test_directions.py."""
-    metric = boostrank.metric("logloss")
-    assert metric(DATA.y, np.zeros(len(DATA.y)), None, DATA.group)[2] is False
-    matrix = lgb.Dataset(DATA.X, DATA.y, group=DATA.group).construct()
-    assert metric(np.zeros(len(DATA.y)), matrix)[2] is False
+def test_a_metric_without_a_value_for_each_query_is_not_compared():
     for given in ("ece", ("ndcg@10", "ece")):
         with pytest.raises(
             ValueError, match=r"^metric must have a value for each query, got 'ece'"

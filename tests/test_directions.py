@@ -4,6 +4,7 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
+from training import dataset, matrix
 
 import boostrank
 import boostrank.lightgbm
@@ -47,7 +48,7 @@ EVAL = {"eval_set": [(VALID.X, VALID.y)], "eval_group": [VALID.group]}
 
 def lightgbm_train(name):
     history = {}
-    data = lightgbm.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group)
+    data = dataset(TRAIN)
     booster = lightgbm.train(
         LIGHTGBM, data, ROUNDS, feval=boostrank.metric(name),
         valid_sets=[data.create_valid(VALID.X, VALID.y, group=VALID.group)],
@@ -64,18 +65,17 @@ def lightgbm_cv(name):
     stop = lightgbm.early_stopping(PATIENCE, verbose=False)
     folds = list(boostrank.datasets.group_folds(TRAIN.group, 3))
     results = lightgbm.cv(
-        LIGHTGBM, lightgbm.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group), ROUNDS, folds=folds,
-        feval=boostrank.metric(name), callbacks=[lightgbm.record_evaluation(history), stop],
+        LIGHTGBM, dataset(TRAIN), ROUNDS, folds=folds, feval=boostrank.metric(name),
+        callbacks=[lightgbm.record_evaluation(history), stop],
     )  # fmt: skip
     return len(results[f"valid {name}-mean"]) - 1, history["valid"][f"{name}-mean"]
 
 
 def xgboost_train(name):
     history = {}
-    train, valid = (xgboost.DMatrix(each.X, each.y, group=each.group) for each in (TRAIN, VALID))
     booster = xgboost.train(
-        XGBOOST, train, ROUNDS, obj=OBJECTIVE, custom_metric=boostrank.metric(name),
-        evals=[(valid, "valid")], evals_result=history, early_stopping_rounds=PATIENCE,
+        XGBOOST, matrix(TRAIN), ROUNDS, obj=OBJECTIVE, custom_metric=boostrank.metric(name),
+        evals=[(matrix(VALID), "valid")], evals_result=history, early_stopping_rounds=PATIENCE,
         verbose_eval=False,
     )  # fmt: skip
     return booster.best_iteration, history["valid"][name]
@@ -84,7 +84,7 @@ def xgboost_train(name):
 def xgboost_cv(name):
     """XGBoost returns no round after the best one, so the history is that without stopping."""
     fast = XGBOOST | {"learning_rate": 0.9}  # or it goes on to the end, and returns all rounds
-    data = xgboost.DMatrix(TRAIN.X, TRAIN.y, group=TRAIN.group)
+    data = matrix(TRAIN)
     common = {"obj": OBJECTIVE, "custom_metric": boostrank.metric(name), "as_pandas": False}
     stopped, full = (
         xgboost.cv(fast, data, ROUNDS, nfold=3, seed=1, early_stopping_rounds=patience, **common)
