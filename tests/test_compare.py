@@ -14,6 +14,7 @@ import pytest
 import xgboost
 from commands import lines_of, result_of
 from scipy.stats import binomtest, permutation_test, ttest_rel
+from training import train
 
 import boostrank
 from boostrank.datasets import RankingData, letor_folds, make_ranking
@@ -53,6 +54,13 @@ def fold(parts):
     return next(letor_folds(parts))
 
 
+def _scores(booster, X, rounds):
+    """Return what the host itself predicts with the first rounds."""
+    if isinstance(booster, lightgbm.Booster):
+        return booster.predict(X, num_iteration=rounds, raw_score=True)
+    return booster.predict(xgboost.DMatrix(X), output_margin=True, iteration_range=(0, rounds))
+
+
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
 def test_staged_scores_are_the_hosts_own(learner, fold):
     model, _ = HOSTS[learner.host].train(learner.objective, fold.train, SETTINGS)
@@ -60,12 +68,7 @@ def test_staged_scores_are_the_hosts_own(learner, fold):
     stages = list(model.staged(X))
     assert len(stages) == model.n_trees == SETTINGS.rounds
     for rounds in (1, 2, 7, 12):
-        if learner.host == "lightgbm":
-            own = model.booster.predict(X, num_iteration=rounds, raw_score=True)
-        else:
-            own = model.booster.predict(
-                xgboost.DMatrix(X), output_margin=True, iteration_range=(0, rounds)
-            )
+        own = _scores(model.booster, X, rounds)
         # Bit for bit: different rounding would break ties differently.
         np.testing.assert_array_equal(stages[rounds - 1], own)
         np.testing.assert_array_equal(model.predict(X, rounds), own)
@@ -82,58 +85,32 @@ def test_staged_scores_are_sums_as_xgboost_adds(more, fold):
     np.testing.assert_array_equal(stages, expected)
 
 
-def _reference_lightgbm(objective, data):
-    params = {
-        "objective": objective,
-        "metric": "None",
-        "learning_rate": 0.3,
-        "num_leaves": 5,
-        "min_data_in_leaf": 3,
-        "num_threads": 1,
-        "verbosity": -1,
-    }
-    return lightgbm.train(params, lightgbm.Dataset(data.X, data.y, group=data.group), 12)
-
-
-def _reference_xgboost(objective, data):
-    ours = callable(objective)
-    params = {
-        "objective": "rank:pairwise" if ours else objective,
-        "base_score": 0,
-        "eta": 0.3,
-        "grow_policy": "lossguide",
-        "tree_method": "hist",
-        "max_leaves": 5,
+#: What `SETTINGS` should be to the hosts.
+PARAMS = {
+    "lightgbm": {"learning_rate": 0.3, "num_leaves": 5, "min_data_in_leaf": 3},
+    "xgboost": {
+        "eta": 0.3, "grow_policy": "lossguide", "tree_method": "hist", "max_leaves": 5,
         "max_depth": 0,
-        "nthread": 1,
-    }
-    matrix = xgboost.DMatrix(data.X, data.y, group=data.group)
-    return xgboost.train(params, matrix, 12, obj=objective if ours else None)
+    },
+}  # fmt: skip
+
+
+def _plain_training(learner, data):
+    params, objective = PARAMS[learner.host], learner.objective
+    if isinstance(objective, str):
+        params, objective = params | {"objective": objective}, None
+    return train(learner.host, objective, data, SETTINGS.rounds, params=params)
 
 
 @pytest.mark.parametrize("convention", ["standard", "letor3"])
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
 def test_a_fold_equals_plain_training(learner, fold, convention):
-    settings = Settings(rounds=12, learning_rate=0.3, leaves=5, min_docs=3, convention=convention)
-    result = runner.run_fold(learner, fold, 1, settings)
-
-    if learner.host == "lightgbm":
-        booster = _reference_lightgbm(learner.objective, fold.train)
-
-        def scores(X, rounds):
-            return booster.predict(X, num_iteration=rounds, raw_score=True)
-    else:
-        booster = _reference_xgboost(learner.objective, fold.train)
-
-        def scores(X, rounds):
-            return booster.predict(
-                xgboost.DMatrix(X), output_margin=True, iteration_range=(0, rounds)
-            )
-
+    result = runner.run_fold(learner, fold, 1, replace(SETTINGS, convention=convention))
+    booster = _plain_training(learner, fold.train)
     validation, test = fold.validation, fold.test
     curve = [
         boostrank.evaluate(
-            scores(validation.X, rounds),
+            _scores(booster, validation.X, rounds),
             validation.y,
             validation.group,
             ["ndcg@10"],
@@ -152,7 +129,7 @@ def test_a_fold_equals_plain_training(learner, fold, convention):
     own = [gains.get(name.format(i), 0.0) for i in range(fold.train.X.shape[1])]
     np.testing.assert_allclose(result.importance, own, rtol=1e-5)  # it prints six digits
     expected = boostrank.evaluate(
-        scores(test.X, best), test.y, test.group, METRICS, convention=convention
+        _scores(booster, test.X, best), test.y, test.group, METRICS, convention=convention
     )
     row = Row(learner, (result,), None, SETTINGS)
     for metric, value in expected.items():
@@ -577,9 +554,10 @@ def test_a_result_comes_back_from_disk_to_the_last_bit(stored, parts):
     again = {"settings": replace(SETTINGS, **tables)}
     _results(stored, parts, **again).add(LEARNERS[2], STORED)
     assert _results(stored, parts, **again).find(LEARNERS[2], 1) is not None
-    # How the user wrote an objective does not matter.
+    # How the user wrote an objective does not matter, nor does another test.
     same = Learner("LambdaRank()", "lightgbm", boostrank.LambdaRank())
-    assert _results(stored, parts).find(same, 1) is not None
+    settings = replace(SETTINGS, test="t")
+    assert _results(stored, parts, settings=settings).find(same, 1) is not None
 
 
 @pytest.mark.parametrize(
@@ -614,11 +592,6 @@ OTHER_SETTINGS = {
     "params": {"lightgbm": {"max_bin": 63}},
     "usual": ("spearman",),
 }
-
-
-def test_results_are_used_again_with_another_test(stored, parts):
-    settings = replace(SETTINGS, test="t")
-    assert _results(stored, parts, settings=settings).find(LEARNERS[2], 1) is not None
 
 
 @pytest.mark.parametrize(

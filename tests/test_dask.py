@@ -13,6 +13,7 @@ import pytest
 import xgboost as xgb
 import xgboost.dask as dxgb
 from distributed import Client, LocalCluster
+from training import XGBOOST
 
 import boostrank
 from boostrank.dask import by_query, group_sizes
@@ -23,7 +24,6 @@ LIGHTGBM = {
     "n_estimators": ROUNDS, "num_leaves": 7, "min_child_samples": 1, "metric": "None",
     "verbosity": -1, "min_data_in_bin": 1,
 }  # fmt: skip
-XGBOOST = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthread": 1}
 PARAMS = {
     "blend": {},
     "shf-sdcg": {},
@@ -112,12 +112,18 @@ def difference(first, second, X):
     return np.abs(first - second).max() / np.abs(second).max()
 
 
-def test_lightgbm_trains_as_on_one_worker(client, data, objective):
+#: Each host's training on several workers, and on one.
+TRAIN = {"lightgbm": (dask_lightgbm, lightgbm), "xgboost": (dask_xgboost, xgboost)}
+
+
+def test_two_workers_train_as_one(client, data, host, objective):
     """Hessians must be equal: on several workers LightGBM counts documents by their Hessians."""
     X, y, group = data
-    objective = objective.replace(hessian="constant", query_fraction=1.0)
-    booster = dask_lightgbm(client, objective, *partitioned(client, data))
-    assert difference(booster, lightgbm(objective, X, y, group), X) < 1e-6
+    if host == "lightgbm":
+        objective = objective.replace(hessian="constant", query_fraction=1.0)
+    on_two, on_one = TRAIN[host]
+    booster = on_two(client, objective, *partitioned(client, data))
+    assert difference(booster, on_one(objective, X, y, group), X) < 1e-6
 
 
 def test_lightgbm_counts_documents_by_their_hessians(client, data):
@@ -131,12 +137,6 @@ def test_lightgbm_counts_documents_by_their_hessians(client, data):
     ranker = lgb.DaskLGBMRanker(client=client, **params).fit(dX, dy, group=group_sizes(qid))
     expected = lgb.LGBMRanker(n_jobs=1, **params).fit(X, y, group=group)
     assert difference(ranker.booster_, expected.booster_, X) > 1e-2
-
-
-def test_xgboost_trains_as_on_one_worker(client, data, objective):
-    X, y, group = data
-    booster = dask_xgboost(client, objective, *partitioned(client, data))
-    assert difference(booster, xgboost(objective, X, y, group), X) < 1e-6
 
 
 @pytest.fixture
@@ -154,10 +154,9 @@ def test_three_workers(three_workers, data):
     X, y, group = data
     objective = boostrank.Blend(hessian="constant")
     parts = partitioned(three_workers, data, (10, 10, 10, 10, 10, 10))
-    booster = dask_xgboost(three_workers, objective, *parts)
-    assert difference(booster, xgboost(objective, X, y, group), X) < 1e-6
-    booster = dask_lightgbm(three_workers, objective, *parts)
-    assert difference(booster, lightgbm(objective, X, y, group), X) < 1e-6
+    for on_three, on_one in TRAIN.values():
+        booster = on_three(three_workers, objective, *parts)
+        assert difference(booster, on_one(objective, X, y, group), X) < 1e-6
 
 
 def test_weights_of_documents_and_an_object_used_again(client, data):
@@ -326,21 +325,19 @@ def test_a_query_that_is_cut_is_two_queries_to_a_host_and_refused(client, data, 
     dX, dy, dq = (on_workers(client, array, sizes) for array in (X, y, qid))
     pieces = np.insert(group, 30, 3)
     pieces[29] -= 3
+    train = TRAIN[host][1]
     if host == "lightgbm":
         ranker = lgb.DaskLGBMRanker(client=client, objective=objective, **LIGHTGBM)
         cut = ranker.fit(dX, dy, group=da.from_array(pieces, chunks=((30, 31),))).booster_
-        train = lightgbm
     else:
         cut = dask_xgboost(client, objective, dX, dy, dq)
-        train = xgboost
     assert difference(cut, train(objective, X, y, pieces), X) < 1e-6
     assert difference(cut, train(objective, X, y, group), X) > 1e-3
     with pytest.raises(ValueError, match=r"query 29 is cut: it is in partitions 0 and 1\. .*by_q"):
         group_sizes(dq)
 
 
-@pytest.mark.parametrize("train", [(dask_lightgbm, lightgbm), (dask_xgboost, xgboost)])
-def test_repartitioned_by_query(client, data, train):
+def test_repartitioned_by_query(client, data, host):
     """Rows in any order, in partitions that split queries, give the model of whole queries."""
     X, y, group = data
     features = [f"x{i}" for i in range(X.shape[1])]
@@ -350,9 +347,10 @@ def test_repartitioned_by_query(client, data, train):
     order = np.random.default_rng(0).permutation(len(rows))
     frame = by_query(dd.from_pandas(rows.iloc[order], npartitions=3, sort=False), "qid").persist()
     objective = boostrank.SHFSDCG(perturb=None)
-    booster = train[0](client, objective, frame[features], frame["label"], frame["qid"])
-    expected = train[1](objective, X, y, group)
-    X = X if train[1] is lightgbm else pd.DataFrame(X, columns=features)
+    on_two, on_one = TRAIN[host]
+    booster = on_two(client, objective, frame[features], frame["label"], frame["qid"])
+    expected = on_one(objective, X, y, group)
+    X = X if host == "lightgbm" else pd.DataFrame(X, columns=features)
     assert difference(booster, expected, X) < 1e-6
 
 

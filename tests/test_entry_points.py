@@ -30,6 +30,7 @@ from training import (
     loop_lightgbm,
     loop_xgboost,
     matrix,
+    predicted,
     trees,
 )  # fmt: skip
 
@@ -133,6 +134,12 @@ def way_on_both(title):
     return register
 
 
+def queries(d, rows):
+    """Return the queries of these rows."""
+    sizes = np.bincount(d.qid[rows])
+    return SimpleNamespace(X=d.X[rows], y=d.y[rows], group=sizes[sizes > 0])
+
+
 # --- LightGBM -------------------------------------------------------------------------------------
 
 
@@ -164,9 +171,8 @@ def _(make, d, tmp_path):
         {**LIGHTGBM, "objective": make()}, dataset(d), ROUNDS, folds=folds, return_cvbooster=True
     )
     for booster, (rows, _) in zip(got["cvbooster"].boosters, folds, strict=True):
-        sizes = np.bincount(d.qid[rows])
-        part = dataset(d).construct().subset(rows)
-        yield booster, loop_lightgbm(make(), part, d.y[rows], sizes[sizes > 0])
+        part, subset = queries(d, rows), dataset(d).construct().subset(rows)
+        yield booster, loop_lightgbm(make(), subset, part.y, part.group)
 
 
 def other_grades(d):
@@ -260,12 +266,10 @@ def _(host, make, d, tmp_path):
         yield host.booster(ranker), expected
 
 
-def searches(ranker, d, train):
-    """Run scikit-learn's searches in two processes; return the refitted models.
-
-    Every score they report must be that of reference training, `train(objective, rows).predict`.
-    """
-    folds = boostrank.group_folds(d.group, 3)
+@way_on_both("`GridSearchCV`, `cross_val_score`")
+def _(host, make, d, tmp_path):
+    """In two processes; every score that they report must be that of reference training."""
+    ranker, folds = host.ranker(make()), boostrank.group_folds(d.group, 3)
     objectives = {"constant": ranker.objective.replace(hessian="constant")}
     objectives[ranker.objective.hessian] = ranker.objective
     grid = {"objective__hessian": list(objectives), "n_estimators": [ROUNDS]}
@@ -273,29 +277,16 @@ def searches(ranker, d, train):
         ranker.set_fit_request(qid=True).set_score_request(qid=True)
         search = GridSearchCV(ranker, grid, cv=folds, n_jobs=2).fit(d.X, d.y, qid=d.qid)
         scores = cross_val_score(ranker, d.X, d.y, cv=folds, n_jobs=2, params={"qid": d.qid})
-    for fold, (rows, test) in enumerate(folds):
-        sizes = np.bincount(d.qid[test])
+    for fold, parts in enumerate(folds):
+        train, test = (queries(d, rows) for rows in parts)
         for column, objective in enumerate(objectives.values()):
-            predicted = train(objective, rows)(d.X[test])
-            expected = boostrank.evaluate(predicted, d.y[test], sizes[sizes > 0])["ndcg@10"]
+            booster = host.loop(objective, host.of_ranker(train), train.y, train.group)
+            expected = boostrank.evaluate(predicted(booster, test.X), test.y, test.group)["ndcg@10"]
             assert search.cv_results_[f"split{fold}_test_score"][column] == expected
             if objective is ranker.objective:
                 assert scores[fold] == expected
     best = search.best_estimator_
-    return best, objectives[best.objective.hessian]
-
-
-@way_on_both("`GridSearchCV`, `cross_val_score`")
-def _(host, make, d, tmp_path):
-    def train(objective, rows):
-        sizes = np.bincount(d.qid[rows])
-        part = SimpleNamespace(X=d.X[rows], y=d.y[rows], group=sizes[sizes > 0])
-        booster = host.loop(objective, host.of_ranker(part), part.y, part.group)
-        if isinstance(booster, xgb.Booster):
-            return lambda X: booster.predict(xgb.DMatrix(X))
-        return booster.predict
-
-    best, objective = searches(host.ranker(make()), d, train)
+    objective = objectives[best.objective.hessian]
     yield host.booster(best), host.loop(objective, host.of_ranker(d), d.y, d.group)
 
 
@@ -402,10 +393,8 @@ def _(make, d, tmp_path):
     # Without shuffling, XGBoost's folds are ours, except that ours begin with the last part.
     folds = boostrank.group_folds(d.group, 3)
     for booster, (rows, _) in zip(keep.boosters, folds[1:] + folds[:1], strict=True):
-        sizes = np.bincount(d.qid[rows])
-        sizes = sizes[sizes > 0]
-        part = xgb.DMatrix(d.X[rows], d.y[rows], group=sizes)
-        yield booster, loop_xgboost(make(), part, d.y[rows], sizes)
+        part = queries(d, rows)
+        yield booster, loop_xgboost(make(), matrix(part), part.y, part.group)
 
 
 @way("XGBoost", "early stopping")
@@ -492,9 +481,8 @@ def test_the_pages_table_is_these_tests():
         hosts.setdefault(title, []).append(host)
     # tests/test_dask.py compares to float precision: workers bin and add in another order.
     assert set(NAMES) <= set(test_dask.PARAMS)
-    for host in ("LightGBM", "XGBoost"):
-        assert callable(getattr(test_dask, f"test_{host.lower()}_trains_as_on_one_worker"))
-        hosts.setdefault("Dask, on two workers", []).append(host)
+    assert callable(test_dask.test_two_workers_train_as_one)
+    hosts["Dask, on two workers"] = list(HOSTS)
     ways = {}
     for title, names in hosts.items():
         ways.setdefault(", ".join(names), []).append(title)
