@@ -60,9 +60,9 @@ def data():
     return X, y, group
 
 
-def on_workers(client, array, sizes):
+def on_workers(client, array, sizes, workers=None):
     """Partition an array: the first half of the partitions on one worker, the rest on another."""
-    workers = sorted(client.nthreads())
+    workers = workers or sorted(client.nthreads())
     parts = []
     for number, part in enumerate(np.split(array, np.cumsum(sizes)[:-1])):
         worker = workers[number * len(workers) // len(sizes)]
@@ -177,22 +177,15 @@ def test_weights_of_documents_and_an_object_used_again(client, data):
 def test_xgboost_worker_without_documents(client, data):
     """A worker that has only validation data calls the objective with nothing."""
     X, y, group = data
-    here, there = sorted(client.nthreads())
     qid = np.repeat(np.arange(len(group)), group)
     matrices = []
-    for worker in (here, there):
-        parts = [
-            da.from_delayed(
-                dask.delayed(client.scatter(array, workers=[worker], hash=False)),
-                array.shape,
-                array.dtype,
-            )
-            for array in (X, y, qid)
-        ]
+    for worker in sorted(client.nthreads()):
+        parts = [on_workers(client, array, [len(array)], [worker]) for array in (X, y, qid)]
         matrices.append(dxgb.DaskDMatrix(client, parts[0], parts[1], qid=parts[2]))
+    train, validation = matrices
     objective = boostrank.SHFSDCG()
     booster = dxgb.train(
-        client, XGBOOST, matrices[0], ROUNDS, obj=objective, evals=[(matrices[1], "validation")]
+        client, XGBOOST, train, ROUNDS, obj=objective, evals=[(validation, "validation")]
     )["booster"]
     assert difference(booster, xgboost(objective, X, y, group), X) < 1e-6
 

@@ -1,6 +1,5 @@
 """Reading ranking data, folds, and data made by the papers' recipe."""
 
-import builtins
 import gzip
 import math
 import pickle
@@ -342,15 +341,7 @@ def test_arguments_of_the_wrong_kind(tmp_path):
 
 def test_without_scikit_learn_the_extra_is_named(tmp_path, monkeypatch):
     path = write(tmp_path / "a.txt", "1 qid:1 1:1\n")
-    monkeypatch.delitem(sys.modules, "sklearn.datasets", raising=False)
-    real_import = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name.startswith("sklearn"):
-            raise ImportError(name)
-        return real_import(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(ImportError, match="pip install scikit-learn"):
         load_letor(path)
 

@@ -221,14 +221,9 @@ def test_vespa_takes_only_its_own_names(name):
     boostrank.export(booster, "solr")
 
 
-def one_hot_like():
+def refused_model(host, kind):
     X, y = data()
     X[:, 3] = np.digitize(X[:, 3], [-0.5, 0.5])
-    return X, y
-
-
-def refused_model(host, kind):
-    X, y = one_hot_like()
     if kind == "categories":
         if host == "lightgbm":
             params = {"min_data_per_group": 1, "cat_smooth": 0, "max_cat_to_onehot": 1}
