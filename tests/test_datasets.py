@@ -7,6 +7,7 @@ import re
 import sys
 import tracemalloc
 from collections import Counter
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -385,6 +386,9 @@ def test_ids_at_the_ends_of_int64():
         ({"y": [0, 1, math.nan]}, ValueError, "y must hold finite numbers, got nan at row 2"),
         ({"qid": [1.0, 1.0, 2.5]}, TypeError, "qid must hold integers.* got dtype float64"),
         ({"qid": [True, True, False]}, TypeError, "qid must hold integers.* got dtype bool"),
+        ({"qid": [1.0, 1.0, 2**53 + 2.0]}, TypeError, r"whole numbers exactly only below 2\^53"),
+        ({"qid": np.array([-1, -1, 2**63], object)}, ValueError, "or all of uint64, got -1 to 9"),
+        ({"qid": [date(2024, 1, 1)] * 2 + ["b"]}, TypeError, "dates alone: .* row 2 has 'b'"),
         ({"qid": ["a", "a", None]}, ValueError, "an id for every document, but row 2 has none"),
         ({"qid": [1, 2, 1]}, ValueError, "1 comes back at row 2 after another query"),
         ({"X": np.ma.array([[1], [2], [3]], mask=[[0], [1], [0]])}, ValueError, "X must have no m"),

@@ -12,7 +12,6 @@ import numpy as np
 import pandas
 import polars
 import pytest
-import scipy.sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
@@ -61,8 +60,8 @@ def test_weights_are_per_document_if_there_are_as_many_queries(host, data):
     assert score == pytest.approx(measured["ndcg@10"], rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix], ids=["dense", "sparse"])
-def test_sort(host, data, kind):
+def test_sort(host, data):
+    """Features of every kind are in test_inputs.py."""
     order = np.random.default_rng(0).permutation(len(data.y))
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(data.y))
     # Sorting keeps the order within queries, so the expected rows must have it too.
@@ -70,17 +69,16 @@ def test_sort(host, data, kind):
     start = np.linspace(0.0, 1.0, len(data.y))
     offset = "init_score" if host == "lightgbm" else "base_margin"
     ranker = make_ranker(host).fit(
-        kind(data.X)[order], data.y[order], qid=data.qid[order], sample_weight=weight[order],
+        data.X[order], data.y[order], qid=data.qid[order], sample_weight=weight[order],
         sort=True, **{offset: start[order]},
     )  # fmt: skip
     expected = make_ranker(host).fit(
-        kind(data.X)[back], data.y[back], group=data.group, sample_weight=weight[back],
+        data.X[back], data.y[back], group=data.group, sample_weight=weight[back],
         **{offset: start[back]},
     )  # fmt: skip
     assert trees(booster(ranker)) == trees(booster(expected))
-    X = kind(data.X)
-    expected_score = boostrank.evaluate(ranker.predict(X[back]), data.y[back], data.group)
-    score = ranker.score(X[order], data.y[order], qid=data.qid[order])
+    expected_score = boostrank.evaluate(ranker.predict(data.X[back]), data.y[back], data.group)
+    score = ranker.score(data.X[order], data.y[order], qid=data.qid[order])
     assert score == expected_score["ndcg@10"]
 
 

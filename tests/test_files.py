@@ -301,17 +301,6 @@ def test_dates_are_ids_of_arrays(ids):
     assert data.qid.tolist() == ["2024-01-01", "2024-01-01", "2024-01-02"]
 
 
-def test_ids_that_are_refused():
-    for ids, error in (
-        (np.array(["2024-01-01", "NaT"], "M8[D]"), ValueError),
-        ([DAYS[0], "2024-01-01"], TypeError),
-        (np.array([-1, 2**63], object), ValueError),
-        ([2**53 + 2.0, 1.0], TypeError),
-    ):
-        with pytest.raises(error, match="qid must h"):
-            RankingData([[1.0], [2.0]], [0, 1], ids)
-
-
 @pytest.mark.parametrize(("kind", "digits"), [("f2", 11), ("f4", 24), ("f8", 53)])
 def test_floats_are_ids_while_they_hold_whole_numbers(kind, digits):
     """Beyond that, two ids may have become one before anybody could see them."""
