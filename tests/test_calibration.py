@@ -9,6 +9,7 @@ import pytest
 from commands import run
 from matplotlib import pyplot as plt
 from scipy import sparse
+from scipy.special import expit as sigmoid
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -24,10 +25,6 @@ from boostrank.xgboost import XGBRanker
 
 DATA = make_ranking(60, 12, n_features=4, seed=2)
 MEASURES = ("logloss", "brier", "ece")
-
-
-def sigmoid(s):
-    return 1.0 / (1.0 + np.exp(-s))
 
 
 @pytest.fixture

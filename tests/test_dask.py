@@ -2,6 +2,7 @@
 
 import gc
 import time
+from contextlib import contextmanager
 
 import dask
 import dask.array as da
@@ -190,6 +191,17 @@ def test_xgboost_worker_without_documents(client, data):
     assert difference(booster, xgboost(objective, X, y, group), X) < 1e-6
 
 
+@contextmanager
+def refused(client, message):
+    """Training is refused, and no worker waits for the one that failed."""
+    with pytest.raises(ValueError, match=message) as caught:
+        yield caught
+    give_up = time.monotonic() + 20
+    while any(client.processing().values()):
+        assert time.monotonic() < give_up, "a worker still waits for the one that failed"
+        time.sleep(0.1)
+
+
 @pytest.fixture(scope="module")
 def clicks(data):
     """The same documents, clicked where they are good and shown near the top."""
@@ -232,25 +244,15 @@ def test_xgboost_learns_from_clicks_as_on_one_worker(client, clicks, form):
 def test_clicks_on_several_workers_need_last_and_positions_of_their_own(client, clicks):
     X, y, group, position = clicks
     objective = boostrank.Unbiased(boostrank.Blend())
-    with pytest.raises(ValueError, match=r"^last is missing: the workers of a distributed"):
+    with refused(client, "^last is missing: the workers of a distributed"):
         on_clicks(client, clicks, objective)
-    wait_for_workers(client)
     parts = partitioned(client, (X, y, group))
     whole = objective.replace(last=5, position=position)
     for train in (dask_xgboost, dask_lightgbm):
-        with pytest.raises(ValueError, match=r"^Unbiased\(position=\.\.\.\) does not train"):
+        with refused(client, r"^Unbiased\(position=\.\.\.\) does not train"):
             train(client, whole, *parts)
-        wait_for_workers(client)
-    with pytest.raises(ValueError, match=r"^position is missing"):
+    with refused(client, "^position is missing"):
         dask_lightgbm(client, objective.replace(last=5), *parts)
-    wait_for_workers(client)
-
-
-def wait_for_workers(client):
-    give_up = time.monotonic() + 20
-    while any(client.processing().values()):
-        assert time.monotonic() < give_up, "a worker still waits for the one that failed"
-        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
@@ -258,12 +260,9 @@ def test_an_error_in_a_worker_reaches_the_driver_and_frees_the_workers(client, d
     X, y, group = data
     bad = y.copy()
     bad[-1] = 2000
-    with pytest.raises(
-        ValueError, match=r"labels must be relevance grades.* got 2000.0 at row"
-    ) as caught:
+    with refused(client, "labels must be relevance grades.* got 2000.0 at row") as caught:
         train(client, boostrank.SHFSDCG(), *partitioned(client, (X, bad, group)))
     assert "documents of one worker" in caught.value.__notes__[0]
-    wait_for_workers(client)
 
 
 def test_lightgbm_trains_again_after_an_error(client, data):
@@ -274,9 +273,8 @@ def test_lightgbm_trains_again_after_an_error(client, data):
     for row in (0, -1):  # each worker fails once
         bad = y.copy()
         bad[row] = 2000
-        with pytest.raises(ValueError, match="labels must be relevance grades"):
+        with refused(client, "labels must be relevance grades"):
             dask_lightgbm(client, objective, *partitioned(client, (X, bad, group)))
-        wait_for_workers(client)
         gc.collect()
         booster = dask_lightgbm(client, objective, *parts, callbacks=[lambda _: gc.collect()])
         assert difference(booster, lightgbm(objective, X, y, group), X) < 1e-6
@@ -292,9 +290,8 @@ def test_preferences_and_several_labels_are_refused(client, data, train):
     )  # fmt: skip
     for whole in (pairs, boostrank.Mix(boostrank.QueryRMSE(), pairs, 0.5), several):
         name = "Several" if whole is several else "Preferences"
-        with pytest.raises(ValueError, match=f"^{name} does not train on several workers"):
+        with refused(client, f"^{name} does not train on several workers"):
             train(client, whole, *partitioned(client, data))
-        wait_for_workers(client)
 
 
 @pytest.mark.parametrize("train", [dask_lightgbm, dask_xgboost])
@@ -303,9 +300,8 @@ def test_gradient_that_is_not_finite_stops_all_workers(client, data, train):
     X, y, group = data
     bad = y.copy()
     bad[-1] = 1000
-    with pytest.raises(ValueError, match=r"not finite in query \d+"):
+    with refused(client, r"not finite in query \d+"):
         train(client, boostrank.Regression(target="gain"), *partitioned(client, (X, bad, group)))
-    wait_for_workers(client)
 
 
 def test_a_query_that_is_cut_is_two_queries_to_a_host_and_refused(client, data, host):

@@ -17,6 +17,7 @@ from engines import by_tree, n_rounds, rows
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from training import predicted
 
 import boostrank
 from boostrank.export import _folded, _without_slack
@@ -134,12 +135,7 @@ def test_forests(host, params):
     X, y = data()
     booster = train(host, X, y, 4, **params)
     got = engines.opensearch(boostrank.export(booster, "opensearch"), read_forest(booster).names, X)
-    whole = (
-        booster.predict(X)
-        if host == "lightgbm"
-        else booster.predict(xgboost.DMatrix(X), output_margin=True)
-    )
-    np.testing.assert_allclose(got.sum(axis=1), whole, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(got.sum(axis=1), predicted(booster, X), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("saved", [False, True])

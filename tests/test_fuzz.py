@@ -22,6 +22,7 @@ from boostrank.objectives.validation import LABEL_DOMAINS
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from oracle import FLOOR, NAMES, ORACLES, REACH, gradient, nothing_to_rank
+from test_edge_cases import queries_of
 
 import boostrank
 
@@ -104,13 +105,6 @@ def lists(draw, scores=SCORES, grades=GRADES, weights=WEIGHTS):
         "group": group,
         "weight": draw(st.one_of(st.none(), st.lists(weights, min_size=size, max_size=size))),
     }
-
-
-def split(group, *arrays):
-    end = 0
-    for size in group:
-        end += size
-        yield tuple(a[end - size : end] for a in arrays)
 
 
 # ---- containers ----------------------------------------------------------------------------------
@@ -223,7 +217,7 @@ def test_good_data_in_any_container_gives_the_oracles_numbers(made, data, draw):
     options = {**parameters, "round": m}
     for loss, (s, y, g, h) in zip(
         losses,
-        split(data["group"], data["scores"], data["labels"], plain_grad, plain_hess),
+        queries_of(data["group"], data["scores"], data["labels"], plain_grad, plain_hess),
         strict=True,
     ):
         if not s:
