@@ -198,9 +198,12 @@ def test_every_objective_trains_on_both_hosts_and_the_schedule_knows_the_rounds(
 def test_catboosts_own_objectives_are_rows_next_to_ours(fold):
     chosen = learners({"sdcg": boostrank.SDCG()}, ["lightgbm", "catboost"])
     own = [learner for learner in chosen if learner.host == "catboost"]
-    assert [str(learner) for learner in own] == [
-        f"catboost:{name}" for name in ("QueryRMSE", "YetiRank", "YetiRankPairwise", "RMSE")
+    assert [str(learner) for learner in chosen] == [
+        *("lightgbm:lambdarank", "lightgbm:rank_xendcg", *map(str, own)),
+        *("regression@lightgbm", "sdcg@lightgbm"),
     ]
+    names = ["QueryRMSE", "YetiRank", "YetiRankPairwise", "RMSE"]
+    assert [learner.objective for learner in own] == names
     rounds = 0
 
     def count():
@@ -246,16 +249,6 @@ def test_catboost_takes_codes_for_categories_whatever_their_order(builtin, rng):
         np.testing.assert_allclose(list(model.staged(X))[-1], scores, atol=1e-12)
         predicted.append(scores)
     np.testing.assert_allclose(predicted[0], predicted[1], rtol=1e-6)
-
-
-def test_regression_and_the_built_in_objectives_always_join():
-    chosen = learners({"mine": boostrank.SDCG(k=3)}, ["xgboost"])
-    assert [str(learner) for learner in chosen] == [
-        "xgboost:rank:ndcg",
-        "xgboost:rank:pairwise",
-        "regression@xgboost",
-        "mine@xgboost",
-    ]
 
 
 def test_leaves_alone_limit_the_trees_of_both_hosts():

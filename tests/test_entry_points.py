@@ -328,22 +328,28 @@ def _(host, make, d, tmp_path):
     yield host.booster(host.ranker(make()).fit(d.X, d.y, group=d.group, **start)), expected
 
 
-LIGHTGBM_FEATURES = {
-    "bagging of rows": {"bagging_fraction": 0.5, "bagging_freq": 1},
+FEATURES = {
+    ("LightGBM", "bagging of rows"): {"bagging_fraction": 0.5, "bagging_freq": 1},
+    ("XGBoost", "bagging of rows"): {"subsample": 0.5},
     # GOSS samples only after 1 / learning_rate rounds.
-    "GOSS": {"data_sample_strategy": "goss", "top_rate": 0.3, "learning_rate": 0.5},
-    "`linear_tree`": {"linear_tree": True},
-    "quantized gradients": {"use_quantized_grad": True},
-    "monotone constraints": {"monotone_constraints": [1, 0, 0, 0, 0]},
-}
+    ("LightGBM", "GOSS"): {
+        "data_sample_strategy": "goss", "top_rate": 0.3, "learning_rate": 0.5,
+    },
+    ("LightGBM", "`linear_tree`"): {"linear_tree": True},
+    ("LightGBM", "quantized gradients"): {"use_quantized_grad": True},
+    ("LightGBM", "monotone constraints"): {"monotone_constraints": [1, 0, 0, 0, 0]},
+    ("XGBoost", "monotone constraints"): {"monotone_constraints": "(1,0,0,0,0)"},
+}  # fmt: skip
 
-for _title, _params in LIGHTGBM_FEATURES.items():
+for (_name, _title), _params in FEATURES.items():
 
-    @way("LightGBM", _title)
-    def _(make, d, tmp_path, params=_params):
-        expected = loop_lightgbm(make(), dataset(d, params=params), d.y, d.group, params=params)
-        assert trees(expected) != trees(loop_lightgbm(make(), dataset(d), d.y, d.group))
-        yield train_lightgbm(make(), dataset(d), params=params), expected
+    @way(_name, _title)
+    def _(make, d, tmp_path, host=HOSTS[_name], params=_params):
+        # LightGBM dies of linear trees on data that do not know of them.
+        known = {"params": params} if host.data is dataset else {}
+        expected = host.loop(make(), host.data(d, **known), d.y, d.group, params=params)
+        assert trees(expected) != trees(host.loop(make(), host.data(d), d.y, d.group))
+        yield host.train(make(), host.data(d), params=params), expected
 
 
 @way("LightGBM", "categorical features")
@@ -422,27 +428,15 @@ def _(make, d, tmp_path):
     )
 
 
-XGBOOST_FEATURES = {
-    "bagging of rows": {"subsample": 0.5},
-    "monotone constraints": {"monotone_constraints": "(1,0,0,0,0)"},
-    "`tree_method` exact, approx": {"tree_method": "exact"},
-}
-
-for _title, _params in XGBOOST_FEATURES.items():
-
-    @way("XGBoost", _title)
-    def _(make, d, tmp_path, params=_params):
+@way("XGBoost", "`tree_method` exact, approx")
+def _(make, d, tmp_path):
+    for method in ("exact", "approx"):
+        params = {"tree_method": method}
         expected = loop_xgboost(make(), matrix(d), d.y, d.group, params=params)
         assert trees(expected) != trees(loop_xgboost(make(), matrix(d), d.y, d.group))
         yield train_xgboost(make(), matrix(d), params=params), expected
-        ranker = xgb_ranker(make(), **params)
-        if "tree_method" in params:  # otherwise it builds a QuantileDMatrix
-            yield ranker.fit(d.X, d.y, group=d.group).get_booster(), expected
-            approx = {"tree_method": "approx"}
-            yield (
-                train_xgboost(make(), matrix(d), params=approx),
-                loop_xgboost(make(), matrix(d), d.y, d.group, params=approx),
-            )
+        ranker = xgb_ranker(make(), **params)  # which makes no QuantileDMatrix then
+        yield ranker.fit(d.X, d.y, group=d.group).get_booster(), expected
 
 
 @way("XGBoost", "categorical features")

@@ -521,10 +521,7 @@ def test_continued_training_refuses_what_the_first_model_does_not_know(host, dat
         going_on(host, table, data.y, data.qid, numbers)
 
 
-CONVERT = {
-    "lightgbm": {"pandas": lambda frame: frame},
-    "xgboost": FRAMES,
-}
+CONVERT = {"lightgbm": {"pandas": FRAMES["pandas"]}, "xgboost": FRAMES}
 
 
 @pytest.mark.parametrize("words", [WORDS, ["ああ", "いい", "うう", "ええ"], [30, 10, -20, 40]])
@@ -534,8 +531,9 @@ def test_unseen_categories_are_missing(host, data, words):
     fitted = categorical(host).fit(table, data.y, qid=data.qid)
     missing = fitted.predict(table.assign(e=pd.Categorical([None] * len(table))))
     assert not np.array_equal(missing, fitted.predict(table))
-    kinds = CONVERT[host] if isinstance(words[0], str) else {"pandas": lambda frame: frame}
-    unseen = ["auto", "höher", "zoo"] if isinstance(words[0], str) else [-99, 11, 99]
+    kinds, unseen = CONVERT[host], ["auto", "höher", "zoo"]
+    if not isinstance(words[0], str):
+        kinds, unseen = CONVERT["lightgbm"], [-99, 11, 99]
     for value in unseen:
         new = table.assign(e=pd.Categorical([value] * len(table)))
         for convert in kinds.values():
