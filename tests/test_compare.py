@@ -664,17 +664,9 @@ def test_no_host():
         learners(hosts=[])
 
 
-def _plan(parts, **changes):
-    args = {"numbers": [1, 2, 3, 4, 5], "settings": SETTINGS, "named": {}} | changes
-    return make_plan(
-        args["named"],
-        rotation(parts),
-        args["numbers"],
-        args["settings"],
-        hosts=["lightgbm"],
-        baseline=None,
-        metric_is_chosen=True,
-    )
+def _plan(parts, *, numbers=range(1, 6), settings=SETTINGS):
+    fixed = {"hosts": ["lightgbm"], "baseline": None, "metric_is_chosen": True}
+    return make_plan({}, rotation(parts), numbers, settings, **fixed)
 
 
 @pytest.mark.parametrize(

@@ -43,19 +43,18 @@ def data(missing=0.0, zeros=0.0):
     return X, y
 
 
-def train(host, X, y, rounds=8, names=None, objective="builtin", **params):
+def train(host, X, y, rounds=8, names=None, objective=None, **params):
     if host == "lightgbm":
         base = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 2, "seed": 1}
-        base["objective"] = "lambdarank" if objective == "builtin" else objective
+        base["objective"] = objective or "lambdarank"
         dataset = lightgbm.Dataset(X, y, group=GROUP, feature_name=names or "auto")
         return lightgbm.train(base | params, dataset, rounds)
     matrix = xgboost.DMatrix(X, y, group=GROUP, feature_names=names, enable_categorical=True)
-    base = {"objective": "rank:ndcg", "nthread": 1, "seed": 1}
-    if isinstance(objective, str):
-        base["objective"] = {"builtin": "rank:ndcg"}.get(objective, objective)
-        return xgboost.train(base | params, matrix, rounds)
-    base |= {"objective": "rank:pairwise", "base_score": 0.25}
-    return xgboost.train(base | params, matrix, rounds, obj=objective)
+    base, own = {"objective": objective or "rank:ndcg", "nthread": 1, "seed": 1}, None
+    if callable(objective):
+        base |= {"objective": "rank:pairwise", "base_score": 0.25}
+        own = objective
+    return xgboost.train(base | params, matrix, rounds, obj=own)
 
 
 def check_equal(booster, to, X, missing=True, *, n_trees=None, **options):
