@@ -1,8 +1,6 @@
-"""Fixtures shared by all tests. Names Numba's cache after the kernels' code before Numba loads."""
+"""Fixtures shared by all tests, and what is set before Numba and the hosts load."""
 
-import ast
 import gc
-import hashlib
 import os
 import re
 import sys
@@ -13,28 +11,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 
-
-def _code(source: str) -> str:
-    """Return what a file computes: its syntax tree without comments and docstrings."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        match getattr(node, "body", None):
-            case [ast.Expr(ast.Constant(str())) as docstring, *_]:
-                docstring.value = ast.Constant("")
-    return ast.dump(tree)
-
-
-# Numba hashes only the file that defines a kernel: a helper edited in another file would leave its
-# callers' cached machine code stale. Kernels are in the engine and in files that import from it.
-_kernels = hashlib.sha256()
-for _path in sorted((*ROOT.glob("objectives/**/*.py"), *ROOT.glob("boostrank/**/*.py"))):
-    _source = _path.read_text(encoding="utf-8")
-    if _path.parent.name == "engine" or re.search(r"^\s*from \S*engine\b", _source, re.MULTILINE):
-        _kernels.update(_code(_source).encode())
-# Nor does Numba distinguish kernels that check their indices, or are optimised less, from others.
-for _name in ("NUMBA_BOUNDSCHECK", "NUMBA_OPT"):
-    _kernels.update(os.environ.get(_name, "").encode())
-os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / _kernels.hexdigest()[:16])
+# Set before Numba loads. Machine code is named after the sources (engine/jit.py), but not after how
+# far it was optimised.
+_level = f"opt-{os.environ.get('NUMBA_OPT', 3)}"
+os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / "numba" / _level)
 
 # Set before a host loads OpenMP: its threads in several test processes would wait for each other,
 # and training would take up to ten times as long.
