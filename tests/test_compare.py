@@ -136,6 +136,10 @@ def test_a_fold_equals_plain_training(learner, fold, convention):
     np.testing.assert_array_equal(result.qid, list(dict.fromkeys(test.qid.tolist())))
 
 
+def _nothing_to_learn(fold):
+    return fold._replace(train=replace(fold.train, X=np.zeros_like(fold.train.X)))
+
+
 def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter(fold):
     learner = LEARNERS[2]
     plain = runner.run_fold(learner, fold, 1, SETTINGS)
@@ -156,17 +160,13 @@ def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter
     odds = runner.run_fold(learner, fold._replace(validation=part, test=part), 1, settings)
     assert odds.figures["logloss"].mean() == pytest.approx(odds.curve[-1], rel=1e-12)
     # Nothing to learn: every tree scores all documents alike, and the first round is kept.
-    flat = RankingData(np.zeros_like(fold.train.X), fold.train.y, fold.train.qid)
-    constant = runner.run_fold(LEARNERS[4], fold._replace(train=flat), 1, SETTINGS)
+    constant = runner.run_fold(LEARNERS[4], _nothing_to_learn(fold), 1, SETTINGS)
     assert (len(constant.curve), constant.best_round) == (12, 1)
 
 
 def test_a_fold_that_lightgbm_stops_early_keeps_its_last_value(fold):
-    flat = fold._replace(
-        train=RankingData(np.zeros_like(fold.train.X), fold.train.y, fold.train.qid)
-    )
-    learner = LEARNERS[0]
-    short, whole = (runner.run_fold(learner, each, 1, SETTINGS) for each in (flat, fold))
+    learner, folds = LEARNERS[0], (_nothing_to_learn(fold), fold)
+    short, whole = (runner.run_fold(learner, each, 1, SETTINGS) for each in folds)
     assert len(short.curve) == 1
     curve = Row(learner, (short, whole), None, SETTINGS).curve
     np.testing.assert_allclose(curve, (short.curve[0] + whole.curve) / 2)
@@ -540,9 +540,9 @@ def test_a_result_comes_back_from_disk_to_the_last_bit(stored, parts):
     np.testing.assert_array_equal(found.importance, STORED.importance)
     assert (found.fold, found.best_round, found.seconds_per_round) == (1, 1, 0.25)
     tables = {"gain": (0, 1, 3, 7, 15), "other_metrics": ["mrr", "precision@5"]}
-    again = {"settings": replace(SETTINGS, **tables)}
-    _results(stored, parts, **again).add(LEARNERS[2], STORED)
-    assert _results(stored, parts, **again).find(LEARNERS[2], 1) is not None
+    settings = replace(SETTINGS, **tables)
+    _results(stored, parts, settings=settings).add(LEARNERS[2], STORED)
+    assert _results(stored, parts, settings=settings).find(LEARNERS[2], 1) is not None
     # How the user wrote an objective does not matter, nor does another test.
     same = Learner("LambdaRank()", "lightgbm", boostrank.LambdaRank())
     settings = replace(SETTINGS, test="t")

@@ -628,25 +628,22 @@ def test_group_folds_are_random():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("changes", "error", "message"),
     [
-        (([3, 4], 3), ValueError, "n_folds must be from 2 to the number of queries, 2, got 3"),
-        (([3, 4], 1), ValueError, "n_folds must be from 2"),
-        (([3, 4], 2.0), TypeError, "n_folds must be a whole number"),
-        ((None, 2), ValueError, "group is missing"),
-        ((["a", "b"], 2), TypeError, "group must be a 1-D array of numbers"),
-        (([1.0, np.nan], 2), ValueError, "group must hold query sizes"),
-        (([1.5, 2.5], 2), ValueError, "group must hold query sizes"),
-        (([[1, 2]], 2), ValueError, "group must have one dimension"),
+        ({"n_folds": 4}, ValueError, "n_folds must be from 2 to the number of queries, 3, got 4"),
+        ({"n_folds": 1}, ValueError, "n_folds must be from 2"),
+        ({"n_folds": 2.0}, TypeError, "n_folds must be a whole number"),
+        ({"n_folds": 2, "validation": True}, ValueError, "n_folds must be from 3"),
+        ({"validation": "yes"}, TypeError, "validation must be True or False"),
+        ({"seed": -1}, ValueError, "seed must not be negative"),
+        ({"group": None}, ValueError, "group is missing"),
+        ({"group": ["a", "b"]}, TypeError, "group must be a 1-D array of numbers"),
+        ({"group": [1.0, np.nan]}, ValueError, "group must hold query sizes"),
+        ({"group": [1.5, 2.5]}, ValueError, "group must hold query sizes"),
+        ({"group": [[1, 2]]}, ValueError, "group must have one dimension"),
     ],
-    ids=range(8),
+    ids=str,
 )
-def test_bad_group_folds(arguments, error, message):
+def test_bad_group_folds(changes, error, message):
     with pytest.raises(error, match=message):
-        group_folds(*arguments)
-    with pytest.raises(ValueError, match="n_folds must be from 3"):
-        group_folds([3, 4, 5], 2, validation=True)
-    with pytest.raises(TypeError, match="validation must be True or False"):
-        group_folds([3, 4, 5], 3, validation="yes")
-    with pytest.raises(ValueError, match="seed must not be negative"):
-        group_folds([3, 4, 5], 3, seed=-1)
+        group_folds(**{"group": [3, 4, 5], "n_folds": 3} | changes)
