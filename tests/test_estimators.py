@@ -273,11 +273,7 @@ def test_schedules_take_their_length_from_n_estimators(host, data):
     assert ranker.objective_ == expected
     ranker.set_params(n_estimators=2).fit(data.X, data.y, group=data.group)
     assert ranker.objective_.total_rounds == 2
-    # Continued from a model, or from the scores of one.
-    model = booster(ranker)
-    go_on = {"init_model" if host == "lightgbm" else "xgb_model": model}
-    more = make_ranker(host, given).fit(data.X, data.y, group=data.group, **go_on)
-    assert more.objective_.total_rounds == 2 + ROUNDS
+    # Continued from the scores of a model.
     later = make_ranker(host, given.replace(start_round=8)).fit(data.X, data.y, group=data.group)
     assert later.objective_.total_rounds == 7 + ROUNDS
 
