@@ -132,11 +132,6 @@ def some_grades(kind, n, rng):
     return np.where(rng.random(n) < 0.3, 0.0, rng.uniform(0.0, 4.0, n))  # as amounts are
 
 
-def sigmoid_of(x):
-    """1/(1 + e^x)."""
-    return expit(-x)
-
-
 def ranks_of(scores):
     ranks = np.empty(len(scores))
     ranks[np.argsort(-scores, kind="stable")] = np.arange(1.0, len(scores) + 1.0)
@@ -184,7 +179,7 @@ def pairwise(objective, scores, grades):
 def frank(scores, grades):
     x = scores[:, None] - scores[None, :]
     better = np.sign(grades[:, None] - grades[None, :])
-    right, wrong = sigmoid_of(-better * x), sigmoid_of(better * x)
+    right, wrong = expit(better * x), expit(-better * x)
     root = np.sqrt(right)
     grad = -np.sum(better * 0.5 * root * wrong, axis=1)
     hess = np.sum(better**2 * 0.5 * root * wrong * right, axis=1)
@@ -195,7 +190,7 @@ def smooth_ap(scores, grades, sigma):
     """Loss, gradient and Hessian of the sigmoid form."""
     x = (scores[:, None] - scores[None, :]) / sigma
     relevant = np.where(grades > 0.0, 1.0, 0.0)
-    above, below = sigmoid_of(x), sigmoid_of(-x)
+    above, below = expit(-x), expit(x)
     np.fill_diagonal(above, 0.0)
     ranks, hits = 1.0 + above.sum(axis=1), 1.0 + above @ relevant
     unit = relevant / (relevant.sum() * ranks)
@@ -226,12 +221,12 @@ def smooth_dcg(scores, grades, alpha, hinged, discount):
     better = np.sign(gains[:, None] - gains[None, :]) if hinged else np.zeros_like(x)
     lead = np.where(better < 0, -x, x)
     wrong = (better != 0) & (lead < 0)
-    part = np.where(wrong, 0.5 - 0.25 * alpha * lead, sigmoid_of(alpha * lead)) + (better < 0)
+    part = np.where(wrong, 0.5 - 0.25 * alpha * lead, expit(-alpha * lead)) + (better < 0)
     np.fill_diagonal(part, 0.0)
     ranks = 1.0 + part.sum(axis=1)
     cost, cost_slope = cost_of_rank(ranks, discount)
     c = gains / z * cost_slope
-    slope = np.where(wrong, 0.25, sigmoid_of(alpha * x) * sigmoid_of(-alpha * x))
+    slope = np.where(wrong, 0.25, expit(alpha * x) * expit(-alpha * x))
     np.fill_diagonal(slope, 0.0)
     both, difference = c[:, None] + c[None, :], c[:, None] - c[None, :]
     pull = np.where(better == 0, difference, better * both) * slope

@@ -290,17 +290,9 @@ def _(host, make, d, tmp_path):
     yield host.booster(best), host.loop(objective, host.of_ranker(d), d.y, d.group)
 
 
-def doc_weight(d):
-    return np.random.default_rng(1).uniform(0.5, 2.0, len(d.y)).astype(np.float32)
-
-
-def query_weight(d):
-    return np.random.default_rng(2).uniform(0.5, 2.0, len(d.group)).astype(np.float32)
-
-
 @way_on_both("weights of documents")
 def _(host, make, d, tmp_path):
-    weight = doc_weight(d)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(d.y)).astype(np.float32)
     expected = host.loop(make(), host.of_ranker(d), d.y, d.group, weight=weight)
     if host.data is dataset:  # a DMatrix holds weights of queries
         yield host.train(make(), dataset(d, weight=weight)), expected
@@ -310,7 +302,7 @@ def _(host, make, d, tmp_path):
 
 @way_on_both("weights of queries")
 def _(host, make, d, tmp_path):
-    weight = query_weight(d)
+    weight = np.random.default_rng(2).uniform(0.5, 2.0, len(d.group)).astype(np.float32)
     spread = np.repeat(weight, d.group)
     if host.data is matrix:  # whose histograms depend on them; a Dataset has weights of documents
         shared = host.of_ranker(d, weight=weight)
