@@ -581,7 +581,6 @@ def test_noise_changes_grades_only_and_as_much_as_stated():
     [
         ({"n_queries": 0}, ValueError, "n_queries must be at least 1"),
         ({"n_features": 0}, ValueError, "n_features must be at least 1"),
-        ({"n_docs": 0}, ValueError, "n_docs must be at least 1 for every query, got 0"),
         ({"n_docs": [3, 0]}, ValueError, "n_docs must be at least 1 for every query, got 0"),
         ({"n_docs": [3, 3, 3]}, ValueError, "one for each of the 2 queries"),
         ({"n_docs": 2.5}, TypeError, "n_docs must be a whole number or an array"),

@@ -216,7 +216,6 @@ SET = np.zeros((9, 1)), [0, 1, 2] * 3
         ({"group": None, "qid": [0.5] * 9}, TypeError, "qid must hold integers or strings"),
         ({"sort": True}, ValueError, "sort=True sorts by qid"),
         ({"group": [3, 3]}, ValueError, "group must add up to the number of documents, 9"),
-        ({"group": range(9)}, ValueError, "group must add up"),
         ({"y": [0, 1, np.nan] * 3}, ValueError, "labels must be relevance grades"),
         ({"y": [0, 1, -1] * 3}, ValueError, "labels must be relevance grades"),
         ({"y": None}, ValueError, "y is missing: pass the grade of each row of X"),
@@ -238,7 +237,7 @@ SET = np.zeros((9, 1)), [0, 1, 2] * 3
         ),
         ({"eval_set": [SET[0]], "eval_group": [[9]]}, ValueError, r"list of pairs \(X, y"),
     ],
-    ids=range(20),
+    ids=range(19),
 )
 def test_bad_data(host, changes, error, message):
     rows = {"X": np.arange(9.0)[:, None], "y": [0, 1, 2] * 3, "group": [3, 3, 3]}
@@ -306,8 +305,6 @@ def test_no_other_name_is_ignored_by_lightgbm(data):
         ({"num_iterations": 7}, "num_iterations must be given as n_estimators, got 7"),
         ({"metrics": "ndcg"}, "metrics must be given as metric, got 'ndcg'"),
         ({"metric_types": "ndcg"}, "metric_types must be given as metric, got 'ndcg'"),
-        ({"eta": 0.5}, "eta must be given as learning_rate, got 0.5"),
-        ({"max_leaves": 7}, "max_leaves must be given as num_leaves, got 7"),
         ({"loss": "lambdarank"}, "loss must be given as objective, got 'lambdarank'"),
         ({"num_leafs": 7}, "unknown parameter of lightgbm 'num_leafs'; did you mean 'num_leaf"),
         ({"eval_metric": "map"}, "eval_metric must be passed to fit, not to LGBMRanker; got 'map'"),
