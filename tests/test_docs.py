@@ -9,6 +9,11 @@ from textwrap import dedent
 
 import pytest
 from boostrank.objectives import CLASSES
+from boostrank.objectives.contract import Cost
+from boostrank.objectives.engine import columns, divided, far_field
+from boostrank.objectives.engine.swaps import TARGETS, VARIANTS
+
+from boostrank import LambdaRank
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
@@ -104,10 +109,35 @@ def test_a_packages_docstring_lists_its_modules(folder):
 def test_the_first_line_of_a_file_says_what_is_there(folder):
     for path in (ROOT / folder).glob("*.py"):
         assert re.match(r'r?""".{20,}', path.read_text(encoding="utf-8")), path
-    if folder != "tests":  # the pages and what makes them
+    if folder != "tests":  # what makes the pages
         text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-        for path in [*(ROOT / folder).glob("*.md"), *(ROOT / folder).glob("*.py")]:
+        for path in (ROOT / folder).glob("*.py"):
             assert f"`{path.name}`" in text, path
+
+
+def test_the_first_page_leads_to_all_others():
+    text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    for path in (ROOT / "docs").glob("*.md"):
+        assert path.stem == "index" or f"]({path.name})" in text, path
+
+
+def test_pages_state_what_the_code_has():
+    tuning = columns.Tuning()
+    terms = [len(divided.coefficients(1.0, 0.01, n)[0]) for n in range(divided.SPREADS)]
+    choices = [("target", target) for target in TARGETS] + [("variant", each) for each in VARIANTS]
+    by_pairs = [
+        value
+        for name, value in choices
+        if LambdaRank(**{name: value}).contract.cost == Cost.QUADRATIC
+    ]
+    for page, statement in (
+        ("speed", f"up to {tuning.direct} documents, and blocks of {tuning.block} documents"),
+        ("speed", f"with {terms[0]} to {terms[-1]} terms rather than {far_field.TERMS}"),
+        ("hosts", f"sigma times offset is not from {divided.LEAST} to {divided.LARGEST:.0f},"),
+        ("hosts", "`target=` {}, {} or {} or `variant=` {} or {},".format(*by_pairs)),
+    ):
+        text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+        assert statement.replace("0.", ".") in " ".join(text.split())
 
 
 def anchors(path):
