@@ -58,14 +58,18 @@ def test_scripts_run(path, tmp_path):
 
 
 def test_shell_commands_exist():
-    """Every boostrank and make command that a document names, with its options."""
+    """Every boostrank and make command that a document names, with its options.
+
+    Those with a file can be run as they stand: they have the options that a command needs.
+    """
     from typer.main import get_command
 
     from boostrank.lab.cli.app import app
 
     text = "\n".join(path.read_text(encoding="utf-8") for path in DOCUMENTS)
     shell = "\n".join(re.findall(r"```(?:sh|bash|console)\n(.*?)```", text, re.DOTALL))
-    shell = re.sub(r" +#.*", "", shell)
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    shell = "\n".join([re.sub(r" +#.*", "", shell), *re.findall(r"`(boostrank [^`\n]+)`", prose)])
     group = get_command(app)
     used = re.findall(
         r"^(?:\$ )?boostrank((?: --[a-z-]+)*)(?: ([a-z]+)(.*))?$", shell, re.MULTILINE
@@ -76,7 +80,11 @@ def test_shell_commands_exist():
         assert set(before.split()) <= own
         params = group.commands[name].params if name else []
         options = {option for param in params for option in param.opts}
-        assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)) <= options | {"--help"}
+        given = set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest))
+        assert given <= options | {"--help"}
+        needed = [param for param in params if param.required and param.opts[0].startswith("-")]
+        if re.search(r"\.(txt|csv|parquet)", rest):
+            assert all(given & set(param.opts) for param in needed), rest
     targets = re.findall(
         r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
     )
