@@ -6,6 +6,7 @@ import pickle
 import weakref
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from types import SimpleNamespace
 
 import lightgbm as lgb
 import numpy as np
@@ -21,10 +22,13 @@ from training import (
     LIGHTGBM,
     ROUNDS,
     XGBOOST,
+    dataset,
     grad_hess,
-    loop_lightgbm,
-    loop_xgboost,
+    loop,
+    matrix,
     mean_hessian,
+    predicted,
+    train,
     trees,
     uniforms,
 )
@@ -57,43 +61,22 @@ def data():
     X = rng.normal(size=(group.sum(), 6))
     y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))), 0, 4)
     y[: group[0]] = 0  # a query without relevant documents
-    return X, y, group
+    return SimpleNamespace(X=X, y=y, group=group)
 
 
-def train_lightgbm(objective, X, y, group):
-    return loop_lightgbm(objective, lgb.Dataset(X, y, group=group), y, group)
-
-
-def train_xgboost(objective, X, y, group):
-    return loop_xgboost(objective, xgb.DMatrix(X, y, group=group), y, group)
-
-
-def test_lightgbm_train(objective, data):
-    X, y, group = data
-    expected = train_lightgbm(objective, X, y, group)
-    dataset = lgb.Dataset(X, y, group=group)
-    booster = lgb.train({**LIGHTGBM, "objective": objective}, dataset, ROUNDS)
-    assert trees(booster) == trees(expected)
-
-
-def test_xgboost_train(objective, data):
-    X, y, group = data
-    expected = train_xgboost(objective, X, y, group)
-    matrix = xgb.DMatrix(X, y, group=group)
-    booster = xgb.train(XGBOOST, matrix, ROUNDS, obj=objective)
-    assert trees(booster) == trees(expected)
+def test_training(host, objective, data):
+    assert trees(train(host, objective, data)) == trees(loop(host, objective, data))
 
 
 def test_xgboost_calls_with_two_and_three_arguments_agree(objective, data):
-    X, y, group = data
-    matrix = xgb.DMatrix(X, y, group=group)
-    preds = np.random.default_rng(0).normal(size=len(y)).astype(np.float32)
-    three = objective(0, preds, matrix)
+    rows = matrix(data)
+    preds = np.random.default_rng(0).normal(size=len(data.y)).astype(np.float32)
+    three = objective(0, preds, rows)
     if objective.scheduled or objective.perturb or objective.n_draws:
         with pytest.raises(ValueError, match="boosting round is not known"):
-            objective(preds, matrix)
+            objective(preds, rows)
     else:
-        np.testing.assert_array_equal(objective(preds, matrix), three)
+        np.testing.assert_array_equal(objective(preds, rows), three)
     for array in three:
         assert array.dtype == np.float32
         assert array.flags.c_contiguous
@@ -155,12 +138,11 @@ def noting_rounds():
 
 def test_a_new_booster_starts_at_round_one(data):
     """Even at the address of one that is gone: nothing is kept of it."""
-    X, y, group = data
     objective, seen = noting_rounds()
-    dataset = lgb.Dataset(X, y, group=group)
+    rows = dataset(data)
     addresses, again = set(), 0
     for _ in range(50):
-        booster = lgb.Booster(LIGHTGBM, dataset)
+        booster = lgb.Booster(LIGHTGBM, rows)
         again += id(booster) in addresses
         addresses.add(id(booster))
         for round in (1, 2):
@@ -168,8 +150,8 @@ def test_a_new_booster_starts_at_round_one(data):
             booster.update(fobj=objective)
             assert seen == {round}
     assert again > 0
-    gone = [weakref.ref(each) for each in (objective, booster, dataset)]
-    del objective, booster, dataset
+    gone = [weakref.ref(each) for each in (objective, booster, rows)]
+    del objective, booster, rows
     assert [each() for each in gone] == [None] * 3
 
 
@@ -179,11 +161,10 @@ def test_a_new_booster_starts_at_round_one(data):
     ids=lambda objective: objective.name,
 )
 def test_a_trained_booster_does_not_keep_its_data(objective, data):
-    X, y, group = data
-    dataset = lgb.Dataset(X, y > 0, group=group)
-    booster = lgb.train({**LIGHTGBM, "objective": objective}, dataset, 2)
-    gone = weakref.ref(dataset)
-    del dataset
+    rows = dataset(data)
+    booster = lgb.train({**LIGHTGBM, "objective": objective}, rows, 2)
+    gone = weakref.ref(rows)
+    del rows
     assert gone() is None
     assert booster.num_trees() == 2
 
@@ -199,14 +180,12 @@ def test_without_a_booster_every_call_is_a_first_round():
 
 
 def test_interleaved_boosters_keep_their_own_rounds(data):
-    X, y, group = data
-    objective = boostrank.RegSHFSDCG(total_rounds=ROUNDS)
-    dataset = lgb.Dataset(X, y, group=group)
-    boosters = [lgb.Booster(LIGHTGBM, dataset) for _ in range(3)]
+    objective, rows = boostrank.RegSHFSDCG(total_rounds=ROUNDS), dataset(data)
+    boosters = [lgb.Booster(LIGHTGBM, rows) for _ in range(3)]
     for _ in range(ROUNDS):
         for booster in boosters:
             booster.update(fobj=objective)
-    expected = trees(train_lightgbm(objective, X, y, group))
+    expected = trees(loop("lightgbm", objective, data))
     assert all(trees(booster) == expected for booster in boosters)
 
 
@@ -342,15 +321,14 @@ def yetirank_by_hand(scores, y, group, uniforms, decay):
 
 
 def test_yetirank_draws_new_orders_every_round(data):
-    X, y, group = data
+    y, group, rows = data.y, data.group, matrix(data)
     objective = boostrank.YetiRank(rescale=False, seed=4, permutations=3, decay=0.7)
     scores = np.random.default_rng(0).normal(size=len(y)).astype(np.float32)
-    matrix = xgb.DMatrix(X, y, group=group)
     grads = []
     for round in (1, 2):
         drawn = np.array([uniforms(4, round, scores, y, group, 2 + t) for t in range(3)])
         want = yetirank_by_hand(scores.astype(float), y, group, drawn, 0.7)
-        got = objective(round - 1, scores, matrix)
+        got = objective(round - 1, scores, rows)
         np.testing.assert_allclose(got[0], want[0], rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(got[1], np.maximum(want[1], 1e-10), rtol=1e-5, atol=1e-7)
         grads.append(got[0])
@@ -389,19 +367,16 @@ def test_ranknet_is_xgboosts_pairwise(start):
 
 
 def test_regression_is_lightgbms_squared_error(data):
-    X, y, group = data
-    params = {**LIGHTGBM, "boost_from_average": False}
-    ours = lgb.train(
-        {**params, "objective": boostrank.Regression()}, lgb.Dataset(X, y, group=group), ROUNDS
+    ours, built_in = (
+        train("lightgbm", each, data, params={"boost_from_average": False}).predict(data.X)
+        for each in (boostrank.Regression(), "l2")
     )
-    built_in = lgb.train({**params, "objective": "l2"}, lgb.Dataset(X, y, group=group), ROUNDS)
-    np.testing.assert_allclose(ours.predict(X), built_in.predict(X), rtol=1e-5)
+    np.testing.assert_allclose(ours, built_in, rtol=1e-5)
 
 
 def test_hessians_average_one_and_never_vanish(objective, data):
-    _, y, group = data
-    scores = np.random.default_rng(2).normal(size=len(y))
-    grad, hess = objective(y, scores, None, group)
+    scores = np.random.default_rng(2).normal(size=len(data.y))
+    grad, hess = objective(data.y, scores, None, data.group)
     floor = max(objective.hessian_share, HOST_HESSIAN_FLOOR)
     assert hess.min() >= np.float32(floor)
     # Flooring can only add, and adds little.
@@ -409,7 +384,7 @@ def test_hessians_average_one_and_never_vanish(objective, data):
 
 
 def test_without_rescaling_a_host_gets_what_grad_hess_returns(objective, data):
-    _, y, group = data
+    y, group = data.y, data.group
     scores = np.random.default_rng(2).normal(size=len(y))
     objective = objective.replace(perturb=None)
     raw = objective.replace(rescale=False)
@@ -435,37 +410,24 @@ def test_without_rescaling_a_host_gets_what_grad_hess_returns(objective, data):
     assert drawn_hess.min() == pytest.approx(HOST_HESSIAN_FLOOR * mean, rel=1e-5)
 
 
-def test_training_survives_mostly_degenerate_queries(objective):
+def test_training_survives_mostly_degenerate_queries(host, objective):
     """Hessians near zero must not break the booster, here with one query in ten to learn from."""
     rng = np.random.default_rng(11)
-    group = np.full(100, 10)
-    X = rng.normal(size=(1000, 4))
-    y = (X[:, 0] > 0) * np.repeat(np.arange(100) % 10 == 0, 10)
-    params = {"min_data_in_leaf": 1}
-    booster = lgb.train(
-        {**LIGHTGBM, **params, "objective": objective}, lgb.Dataset(X, y, group=group), 100
-    )
-    assert np.isfinite(booster.predict(X)).all()
-    matrix = xgb.DMatrix(X, y, group=group)
-    model = xgb.train({**XGBOOST, "min_child_weight": 0}, matrix, 100, obj=objective)
-    assert np.isfinite(model.predict(matrix)).all()
-    live = y.reshape(-1, 10).max(axis=1) > 0
-    for scores in (booster.predict(X), model.predict(matrix)):
-        ndcg = boostrank.evaluate(scores, y, group, ("ndcg",), per_query=True)["ndcg"]
-        assert np.mean(ndcg[live]) > 0.95
+    d = SimpleNamespace(X=rng.normal(size=(1000, 4)), group=np.full(100, 10))
+    d.y = (d.X[:, 0] > 0) * np.repeat(np.arange(100) % 10 == 0, 10)
+    params = {"lightgbm": {"min_data_in_leaf": 1}, "xgboost": {"min_child_weight": 0}}
+    scores = predicted(train(host, objective, d, 100, params=params[host]), d.X)
+    assert np.isfinite(scores).all()
+    ndcg = boostrank.evaluate(scores, d.y, d.group, ("ndcg",), per_query=True)["ndcg"]
+    assert np.mean(ndcg[d.y.reshape(-1, 10).any(axis=1)]) > 0.95
 
 
 @pytest.mark.filterwarnings("ignore:labels above 30")
-def test_gradient_that_is_not_finite_names_the_query():
-    X, labels, group = np.arange(90.0)[:, None], np.zeros(90), [30, 40, 20]
-    labels[30] = 1000  # the first of its query; its gain is about 1e301: beyond float32
-    dataset = lgb.Dataset(X, labels, group=group)
-    objective = boostrank.Regression(target="gain")
+def test_gradient_that_is_not_finite_names_the_query(host):
+    d = SimpleNamespace(X=np.arange(90.0)[:, None], y=np.zeros(90), group=[30, 40, 20])
+    d.y[30] = 1000  # the first of its query; its gain is about 1e301: beyond float32
     with pytest.raises(ValueError, match=r"not finite in query 1 \(document at row 30\)"):
-        lgb.train({**LIGHTGBM, "objective": objective}, dataset, 1)
-    matrix = xgb.DMatrix(X, labels, group=group)
-    with pytest.raises(ValueError, match=r"not finite in query 1 \(document at row 30\)"):
-        xgb.train(XGBOOST, matrix, 1, obj=objective)
+        train(host, boostrank.Regression(target="gain"), d, 1)
 
 
 @pytest.mark.parametrize("label", [-1.0, np.nan])
@@ -481,12 +443,10 @@ def test_bad_labels_train_nothing(kind, label):
         xgb.train(XGBOOST, xgb.DMatrix(X, y, group=group), 1, obj=kind)
 
 
-def test_data_without_queries(kind):
-    X, y = np.arange(60.0)[:, None], np.arange(60) % 2
+def test_data_without_queries(host, kind):
+    d = SimpleNamespace(X=np.arange(60.0)[:, None], y=np.arange(60) % 2, group=None)
     with pytest.raises(ValueError, match="group is missing"):
-        lgb.train({**LIGHTGBM, "objective": kind}, lgb.Dataset(X, y), 1)
-    with pytest.raises(ValueError, match="group is missing"):
-        xgb.train(XGBOOST, xgb.DMatrix(X, y), 1, obj=kind)
+        train(host, kind, d, 1)
 
 
 def test_wrong_calls():
@@ -532,7 +492,7 @@ class Own(Objective):
         grad += 2.0 * (scores - labels)
 
 
-def test_a_users_own_objective(data):
+def test_a_users_own_objective(host, data):
     """It keeps its module and docstring, can be pickled, and trains as ours do."""
     assert (Own.__module__, Own.__doc__) == (
         __name__,
@@ -540,14 +500,8 @@ def test_a_users_own_objective(data):
     )
     objective = pickle.loads(pickle.dumps(Own()))
     assert objective == Own()
-    X, y, group = data
     ours = boostrank.Regression(hessian="constant")
-    booster = lgb.train(
-        {**LIGHTGBM, "objective": objective}, lgb.Dataset(X, y, group=group), ROUNDS
-    )
-    assert trees(booster) == trees(train_lightgbm(ours, X, y, group))
-    booster = xgb.train(XGBOOST, xgb.DMatrix(X, y, group=group), ROUNDS, obj=objective)
-    assert trees(booster) == trees(train_xgboost(ours, X, y, group))
+    assert trees(train(host, objective, data)) == trees(loop(host, ours, data))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -569,7 +523,6 @@ def test_a_field_without_a_hash_is_named(data):
 @pytest.mark.parametrize("where", ["in the objective", "in a function around it", "in LightGBM"])
 def test_a_round_that_fails_is_done_again(where, data, monkeypatch):
     """Ctrl-C in round 2 of an update loop, which goes on: draws and schedules do not move on."""
-    X, y, group = data
     boost = lgb.Booster._Booster__boost
 
     def interrupt(place):
@@ -594,7 +547,7 @@ def test_a_round_that_fails_is_done_again(where, data, monkeypatch):
     alpha, models = boostrank.Schedule(steepness, 4), []
     for fails in ([], ["once"]):
         objective = boostrank.RegSHFSDCG(total_rounds=4, alpha=alpha, query_fraction=0.5)
-        booster = lgb.Booster({**LIGHTGBM, "objective": "none"}, lgb.Dataset(X, y, group=group))
+        booster = lgb.Booster({**LIGHTGBM, "objective": "none"}, dataset(data))
         for _ in range(4 + len(fails)):
             with contextlib.suppress(KeyboardInterrupt):
                 booster.update(fobj=function)

@@ -1,19 +1,10 @@
 """`perturb`: noise on the scores that a host asks about, redrawn in every round."""
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
 from scipy.stats import gumbel_r, kstest, norm
-from training import (
-    LIGHTGBM,
-    ROUNDS,
-    XGBOOST,
-    dataset,
-    loop_lightgbm,
-    loop_xgboost,
-    matrix,
-)
+from training import MODEL, ROUNDS, loop, matrix, predicted, train
 
 import boostrank
 from boostrank import registry
@@ -55,24 +46,16 @@ def test_noise(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", NAMES)
-def test_training(data, name, kind):
-    """All rounds, both hosts, continued training: compared with a loop that adds noise by hand."""
+def test_training(host, data, name, kind):
+    """All rounds, and continued training: compared with a loop that adds noise by hand."""
     objective = make_objective(name, perturb=kind, perturb_scale=0.5, seed=3)
-    plain = make_objective(name, perturb=None)
-
-    first = lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), 2)
-    booster = lgb.train(
-        {**LIGHTGBM, "objective": objective}, dataset(data), ROUNDS - 2, init_model=first
-    )
-    expected = loop_lightgbm(objective, dataset(data), data.y, data.group)
-    np.testing.assert_allclose(booster.predict(data.X), expected.predict(data.X), rtol=1e-4)
-    without = lgb.train({**LIGHTGBM, "objective": plain}, dataset(data), ROUNDS)
-    assert np.abs(without.predict(data.X) - expected.predict(data.X)).max() > 1e-3
-
-    model = xgb.train(XGBOOST, matrix(data), 2, obj=objective)
-    model = xgb.train(XGBOOST, matrix(data), ROUNDS - 2, obj=objective, xgb_model=model)
-    expected = loop_xgboost(objective, rows := matrix(data), data.y, data.group)
-    np.testing.assert_allclose(model.predict(rows), expected.predict(rows), rtol=1e-4, atol=1e-5)
+    first = train(host, objective, data, 2)
+    booster = train(host, objective, data, ROUNDS - 2, **{MODEL[host]: first})
+    want = predicted(loop(host, objective, data), data.X)
+    atol = {"lightgbm": 0.0, "xgboost": 1e-5}[host]
+    np.testing.assert_allclose(predicted(booster, data.X), want, rtol=1e-4, atol=atol)
+    without = train(host, make_objective(name, perturb=None), data)
+    assert np.abs(predicted(without, data.X) - want).max() > 1e-3
 
 
 def test_noise_and_sample_are_drawn_apart(data):

@@ -1,21 +1,20 @@
 """`query_fraction`: what sampling of queries, redrawn in every round, should give."""
 
+from itertools import count
 from types import SimpleNamespace
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
 from boostrank.objectives import Objective
 from training import (
     HOST_HESSIAN_FLOOR,
-    LIGHTGBM,
     ROUNDS,
     XGBOOST,
-    dataset,
     host_gradients,
     make_data,
     matrix,
+    train,
     trees,
 )
 
@@ -183,11 +182,12 @@ def test_sample(data):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_training(data, name):
-    """All rounds, on both hosts, compared with a loop that leaves out the other queries by hand."""
-    objective = make_objective(name, query_fraction=0.5, seed=3)
+def test_training(host, data, name):
+    """All rounds, compared with a function that leaves out the other queries by hand."""
+    objective, rounds = make_objective(name, query_fraction=0.5, seed=3), count(1)
 
-    def by_hand(scores, m):
+    def by_hand(scores, _):
+        m = next(rounds)
         rows = sample(objective, data, m, scores)[data.qid]
         grad = np.zeros(len(rows), np.float32)
         hess = np.full(len(rows), HOST_HESSIAN_FLOOR, np.float32)
@@ -195,14 +195,4 @@ def test_training(data, name):
         grad[rows], hess[rows] = host_gradients(objective, scores[rows], own.y, own.group, m)
         return grad, hess
 
-    booster = lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), ROUNDS)
-    expected = lgb.Booster({**LIGHTGBM, "objective": "none"}, dataset(data))
-    for m in range(1, ROUNDS + 1):
-        expected.update(fobj=lambda preds, _, m=m: by_hand(preds, m))
-    assert trees(booster) == trees(expected)
-
-    model = xgb.train(XGBOOST, matrix(data), ROUNDS, obj=objective)
-    expected = xgb.Booster(XGBOOST, [rows := matrix(data)])
-    for m in range(1, ROUNDS + 1):
-        expected.update(rows, m - 1, fobj=lambda preds, _, m=m: by_hand(preds, m))
-    assert trees(model) == trees(expected)
+    assert trees(train(host, objective, data)) == trees(train(host, by_hand, data))

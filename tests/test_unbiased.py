@@ -3,7 +3,7 @@
 import copy
 import json
 import pickle
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import lightgbm as lgb
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 import xgboost as xgb
 from boostrank.objectives.corrections import Shown
 from oracle import gradient, lambdarank_pairs
-from training import LIGHTGBM, XGBOOST, mean_hessian
+from training import LIGHTGBM, MODEL, XGBOOST, dataset, host_gradients, matrix, predicted, train
 
 import boostrank
 from boostrank import LambdaRank, RankNet, Unbiased, position_bias
@@ -45,17 +45,11 @@ def learnt(form, **changes):
     return Unbiased(objective, propensity=form, **changes)
 
 
-def of_lightgbm(objective, log, rounds=8, **kwargs):
-    data = lgb.Dataset(log.data.X, log.data.y, group=log.data.group)
-    return lgb.train({**LIGHTGBM, "objective": objective}, data, rounds, **kwargs)
-
-
 def of_xgboost(objective, log, rounds=8, position=None, **kwargs):
-    data = xgb.DMatrix(log.data.X, log.data.y, group=log.data.group, label_lower_bound=position)
+    data = matrix(log.data, label_lower_bound=position)
     return xgb.train(XGBOOST, data, rounds, obj=objective, **kwargs)
 
 
-TRAIN = {"lightgbm": of_lightgbm, "xgboost": of_xgboost}
 every_form = pytest.mark.parametrize("form", FORMS)
 
 
@@ -247,16 +241,14 @@ def test_bad_sessions_are_refused():
 def test_a_booster_gets_the_corrected_gradients(host, log):
     """With given propensities: the same trees as with a function that calls grad_hess itself."""
     objective = Unbiased(RankNet(), position=log.position, propensity=log.propensity)
-    booster = TRAIN[host](objective, log, 3)
+    booster = train(host, objective, log.data, 3)
 
-    def by_hand(preds, data):
-        grad, hess = objective.grad_hess(preds, log.data.y, log.data.group)
-        mean = mean_hessian(grad, hess)
-        return np.float32(grad / mean), np.float32(np.maximum(hess / mean, 1e-6))
+    def by_hand(preds, _):
+        return host_gradients(objective, preds, log.data.y, log.data.group, 1)
 
-    other = TRAIN[host](by_hand, log, 3)
-    X = log.data.X if host == "lightgbm" else xgb.DMatrix(log.data.X)
-    np.testing.assert_allclose(booster.predict(X), other.predict(X), atol=1e-6)
+    other = train(host, by_hand, log.data, 3)
+    X = log.data.X
+    np.testing.assert_allclose(predicted(booster, X), predicted(other, X), atol=1e-6)
     with pytest.raises(ValueError, match=r"^this model has no position factors"):
         position_bias(booster)
 
@@ -264,7 +256,7 @@ def test_a_booster_gets_the_corrected_gradients(host, log):
 @every_form
 def test_factors_are_learnt_and_stay_with_the_model(host, form, log):
     objective = learnt(form, position=log.position)
-    booster = TRAIN[host](objective, log, 30)
+    booster = train(host, objective, log.data, 30)
     bias = position_bias(booster)
     assert bias.form == form
     assert bias.propensity[0] == 1.0
@@ -272,7 +264,7 @@ def test_factors_are_learnt_and_stay_with_the_model(host, form, log):
     again = position_bias(pickle.loads(pickle.dumps(booster)))
     np.testing.assert_array_equal(again.factors, bias.factors)
     # The objective itself has learnt nothing: another training begins where this one did.
-    same = position_bias(TRAIN[host](objective, log, 30))
+    same = position_bias(train(host, objective, log.data, 30))
     np.testing.assert_array_equal(same.factors, bias.factors)
     if host == "xgboost":
         np.testing.assert_array_equal(position_bias(copy.deepcopy(booster)).factors, bias.factors)
@@ -285,40 +277,34 @@ def test_factors_are_learnt_and_stay_with_the_model(host, form, log):
 @every_form
 def test_continued_training_goes_on_with_the_factors(host, form, log):
     objective = learnt(form, position=log.position)
-    whole = position_bias(TRAIN[host](objective, log, 10)).factors
-    first = TRAIN[host](objective, log, 6)
-    kwargs = {"init_model": first} if host == "lightgbm" else {"xgb_model": first}
-    rest = position_bias(TRAIN[host](objective, log, 4, **kwargs)).factors
+    whole = position_bias(train(host, objective, log.data, 10)).factors
+    first = train(host, objective, log.data, 6)
+    rest = position_bias(train(host, objective, log.data, 4, **{MODEL[host]: first})).factors
     np.testing.assert_allclose(rest, whole, rtol=1e-6)
     # From factors that a user kept.
-    kept = learnt(form, position=log.position, initial=position_bias(first).factors)
-    file = first.model_to_string() if host == "lightgbm" else None
-    if file is not None:
-        rest = of_lightgbm(kept, log, 4, init_model=lgb.Booster(model_str=file))
+    if host == "lightgbm":
+        kept = learnt(form, position=log.position, initial=position_bias(first).factors)
+        read = lgb.Booster(model_str=first.model_to_string())
+        rest = train(host, kept, log.data, 4, init_model=read)
         np.testing.assert_allclose(position_bias(rest).factors, whole, rtol=1e-6)
     other = learnt("additive" if form == "pairwise" else "pairwise", position=log.position)
     with pytest.raises(ValueError, match=f"learnt {form} factors"):
-        TRAIN[host](other, log, 1, **kwargs)
+        train(host, other, log.data, 1, **{MODEL[host]: first})
 
 
 def test_trainings_in_threads_share_nothing(host, log):
     other = simulate_clicks(make_ranking(80, 6, n_features=6, seed=3), eta=3.0, sessions=6, seed=2)
-    alone = [position_bias(TRAIN[host](learnt("additive", position=each.position), each)).factors
-             for each in (log, other)]  # fmt: skip
+    logs = [log, other]
+    objectives = [learnt("additive", position=each.position) for each in logs]
+
+    def factors(n):
+        return position_bias(train(host, objectives[n], logs[n].data, 8)).factors
+
+    alone = [factors(0), factors(1)]
     assert np.abs(alone[0] - alone[1]).max() > 0.1
-    found = [None] * 4
-    objectives = [learnt("additive", position=each.position) for each in (log, other)]
-
-    def train(n):
-        found[n] = position_bias(TRAIN[host](objectives[n % 2], (log, other)[n % 2])).factors
-
-    threads = [threading.Thread(target=train, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for n in range(4):
-        np.testing.assert_array_equal(found[n], alone[n % 2])
+    with ThreadPoolExecutor(4) as pool:
+        for found, want in zip(pool.map(factors, [0, 1] * 2), alone * 2, strict=True):
+            np.testing.assert_array_equal(found, want)
 
 
 def test_a_round_that_fails_teaches_no_positions(log, monkeypatch):
@@ -326,8 +312,7 @@ def test_a_round_that_fails_teaches_no_positions(log, monkeypatch):
     objective = learnt("additive", position=log.position)
     convert, found = handover.to_float32, []
     for failing in (False, True):
-        data = lgb.Dataset(log.data.X, log.data.y, group=log.data.group)
-        booster = lgb.Booster(LIGHTGBM, data)
+        booster = lgb.Booster(LIGHTGBM, dataset(log.data))
         for m in range(4):
             if failing and m == 2:
                 monkeypatch.setattr(handover, "to_float32", lambda *args: (*convert(*args)[:2], 0))
@@ -340,11 +325,10 @@ def test_a_round_that_fails_teaches_no_positions(log, monkeypatch):
 
 
 def test_lightgbms_datasets_bring_positions_in_an_order_of_their_own(log):
-    data = lgb.Dataset(
-        log.data.X, log.data.y, group=log.data.group, position=log.position.astype(np.int32)
-    )
+    data = dataset(log.data, position=log.position.astype(np.int32))
     booster = lgb.train({**LIGHTGBM, "objective": learnt("additive")}, data, 8)
-    ranks = position_bias(of_lightgbm(learnt("additive", position=log.position), log)).factors[0]
+    by_rank = train("lightgbm", learnt("additive", position=log.position), log.data, 8)
+    ranks = position_bias(by_rank).factors[0]
     first_seen = list(dict.fromkeys(log.position.tolist()))
     b = position_bias(booster).factors[0]
     np.testing.assert_allclose(
@@ -361,21 +345,17 @@ def test_lightgbms_datasets_bring_positions_in_an_order_of_their_own(log):
 
 def test_folds_of_lightgbms_cv_keep_their_positions(log):
     folds = boostrank.group_folds(log.data.group, 2)
-    params = {**LIGHTGBM, "objective": learnt("additive", position=log.position)}
-    data = lgb.Dataset(log.data.X, log.data.y, group=log.data.group)
-    kept = lgb.cv(params, data, 8, folds=folds, feval=boostrank.metric("ndcg@10"),
-                  return_cvbooster=True)["cvbooster"]  # fmt: skip
-    with_positions = lgb.Dataset(
-        log.data.X, log.data.y, group=log.data.group, position=log.position.astype(np.int32)
-    )
-    own = lgb.cv({**LIGHTGBM, "objective": learnt("additive")}, with_positions, 8, folds=folds,
-                 feval=boostrank.metric("ndcg@10"), return_cvbooster=True)["cvbooster"]  # fmt: skip
-    for (train, _), booster, other in zip(folds, kept.boosters, own.boosters, strict=True):
-        part = lgb.Dataset(log.data.X[train], log.data.y[train],
-                           group=np.unique(log.data.qid[train], return_counts=True)[1])  # fmt: skip
-        alone = lgb.train(
-            {**LIGHTGBM, "objective": learnt("additive", position=log.position[train])}, part, 8
-        )
+
+    def boosters(data, **position):
+        params = {**LIGHTGBM, "objective": learnt("additive", **position)}
+        measured = {"feval": boostrank.metric("ndcg@10"), "return_cvbooster": True}
+        return lgb.cv(params, data, 8, folds=folds, **measured)["cvbooster"].boosters
+
+    kept = boosters(dataset(log.data), position=log.position)
+    own = boosters(dataset(log.data, position=log.position.astype(np.int32)))
+    for (rows, _), booster, other in zip(folds, kept, own, strict=True):
+        part = log.data.select(np.unique(log.data.qid[rows]))
+        alone = train("lightgbm", learnt("additive", position=log.position[rows]), part, 8)
         bias = position_bias(booster).factors
         np.testing.assert_allclose(bias, position_bias(alone).factors, atol=0.05)
         assert position_bias(other).factors.shape == bias.shape
@@ -390,7 +370,7 @@ def test_xgboosts_matrices_bring_positions(log):
     assert (
         "boostrank_position_bias" in json.loads(by_matrix.save_raw("json"))["learner"]["attributes"]
     )
-    data = xgb.DMatrix(log.data.X, log.data.y, group=log.data.group, label_lower_bound=log.position)
+    data = matrix(log.data, label_lower_bound=log.position)
     xgb.cv(XGBOOST, data, 2, nfold=2, obj=learnt("additive"), custom_metric=boostrank.metric("map"))
     with pytest.raises(ValueError, match="positions are given twice"):
         of_xgboost(learnt("additive", position=log.position), log, 1, position=log.position)
@@ -442,18 +422,20 @@ def test_clicks_teach_and_grades_measure(kind, log):
 @pytest.mark.parametrize("before", [0, 3])
 def test_factors_of_a_stopped_model_are_those_of_its_best_round(kind, form, before, log):
     """As if the training, also one that continues another, had ended there."""
-    lightgbm, data = kind is LGBMRanker, log.data
+    data, host = log.data, "lightgbm" if kind is LGBMRanker else "xgboost"
     rows = {"X": data.X, "y": data.y, "qid": data.qid, "position": log.position}
     valid = make_ranking(30, 6, n_features=6, seed=8, noise=1.0)
 
     def fitted(rounds, patience=None, **more):
         params = {"n_estimators": rounds, "n_jobs": 1, "learning_rate": 0.5}
-        params |= {"early_stopping_rounds": patience, **({"verbosity": -1} if lightgbm else {})}
+        params |= {
+            "early_stopping_rounds": patience,
+            **({"verbosity": -1} if host == "lightgbm" else {}),
+        }
         sets = {"eval_set": [(valid.X, valid.y > 2)], "eval_qid": [valid.qid]}
         return kind(objective=learnt(form), **params).fit(**rows, **sets, **more)
 
-    name = "init_model" if lightgbm else "xgb_model"
-    first = {name: fitted(before)} if before else {}
+    first = {MODEL[host]: fitted(before)} if before else {}
     stopped = fitted(60, 5, **first)
     best = stopped._chosen_rounds
     assert before < best < before + 55
@@ -464,7 +446,7 @@ def test_factors_of_a_stopped_model_are_those_of_its_best_round(kind, form, befo
     np.testing.assert_array_equal(
         position_bias(pickle.loads(pickle.dumps(stopped))).factors, factors
     )
-    goes_on = [fitted(3, **{name: each}) for each in (stopped, plain)]
+    goes_on = [fitted(3, **{MODEL[host]: each}) for each in (stopped, plain)]
     np.testing.assert_array_equal(*(position_bias(each).factors for each in goes_on))
     np.testing.assert_array_equal(*(each.predict(data.X) for each in goes_on))
 

@@ -24,6 +24,8 @@ LIGHTGBM = {
     "verbosity": -1, "metric": "None", "num_leaves": 7, "min_data_in_leaf": 5, "num_threads": 1,
 }  # fmt: skip
 XGBOOST = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthread": 1}
+# The argument for a model that training continues from.
+MODEL = {"lightgbm": "init_model", "xgboost": "xgb_model"}
 
 
 def parts_of(objective, round):
@@ -153,6 +155,13 @@ def loop_xgboost(objective, matrix, y, group, *, params=None, rounds=ROUNDS, wei
             fobj=lambda preds, _, m=m: host_gradients(objective, preds, y, group, m, weight),
         )
     return booster
+
+
+def loop(host, objective, d, rounds=ROUNDS):
+    """Train by hand, on whole data."""
+    if host == "lightgbm":
+        return loop_lightgbm(objective, dataset(d), d.y, d.group, rounds=rounds)
+    return loop_xgboost(objective, matrix(d), d.y, d.group, rounds=rounds)
 
 
 def trees(booster):
