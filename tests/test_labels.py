@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 from boostrank.objectives import REGISTRY
 from boostrank.objectives.validation import FOR_NUMBERS, NUMBERS
+from test_estimators import make_ranker
 
 import boostrank
-import boostrank.lightgbm
-import boostrank.xgboost
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.lab.folds import rotation
 from boostrank.lab.learners import Learner, refusal
@@ -140,14 +139,6 @@ def test_regression_takes_any_finite_number_unless_gains_are_its_target():
             boostrank.Regression(target="gain", gain=gain).grad_hess([0.0], [-1.0], [1])
 
 
-RANKERS = [boostrank.lightgbm.LGBMRanker, boostrank.xgboost.XGBRanker]
-SMALL = {
-    boostrank.lightgbm.LGBMRanker: {"min_child_samples": 2, "verbosity": -1, "n_jobs": 1},
-    boostrank.xgboost.XGBRanker: {"n_jobs": 1},
-}
-
-
-@pytest.mark.parametrize("ranker", RANKERS, ids=lambda cls: cls.__name__)
 @pytest.mark.parametrize(
     ("objective", "kind", "metric"),
     [
@@ -164,9 +155,9 @@ SMALL = {
     ],
 )
 @pytest.mark.filterwarnings("ignore:labels that are not whole:UserWarning")
-def test_score_and_evaluation_sets_follow_objective_and_labels(ranker, objective, kind, metric):
+def test_score_and_evaluation_sets_follow_objective_and_labels(host, objective, kind, metric):
     data = _data(kind)
-    made = ranker(objective=objective, n_estimators=2, **SMALL[ranker])
+    made = make_ranker(host, objective)
     made.fit(data.X, data.y, qid=data.qid, eval_set=[(data.X, data.y)], eval_qid=[data.qid])
     expected = boostrank.evaluate(made.predict(data.X), data.y, data.group, [metric])[metric]
     assert made.score(data.X, data.y, qid=data.qid) == expected
@@ -174,10 +165,8 @@ def test_score_and_evaluation_sets_follow_objective_and_labels(ranker, objective
     assert list(history) == [metric]
 
 
-@pytest.mark.parametrize("ranker", RANKERS, ids=lambda cls: cls.__name__)
-def test_a_score_that_is_not_defined_is_refused(ranker):
-    made = ranker(objective="query-rmse", n_estimators=2, **SMALL[ranker])
-    made.fit(DATA.X, DATA.y, qid=DATA.qid)
+def test_a_score_that_is_not_defined_is_refused(host):
+    made = make_ranker(host, "query-rmse").fit(DATA.X, DATA.y, qid=DATA.qid)
     with pytest.raises(ValueError, match="none of the 30 queries has a relevant document"):
         made.score(DATA.X, 0.0 * DATA.y, qid=DATA.qid)
     with pytest.raises(ValueError, match="none of the 30 queries has two different labels"):

@@ -1,24 +1,17 @@
 """Mixtures of two objectives: the sum itself, and its parts on one scale in the hosts."""
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 from boostrank.objectives.engine.threads import BLOCK
 from boostrank.objectives.mix import on_one_scale
 from boostrank.objectives.view import Part
 from oracle import tau_of_round
+from test_estimators import HOSTS, make_ranker
 from test_gains import AROUND
-from training import (
-    LIGHTGBM,
-    dataset,
-    matrix,
-    mean_hessian,
-)
+from training import matrix, mean_hessian, train
 
 import boostrank
 from boostrank import Mix, Schedule
-from boostrank.lightgbm import LGBMRanker
-from boostrank.xgboost import XGBRanker
 
 PARTS = [
     (("regression", {"target": "gain"}), ("lambdarank", {"truncation": 2})),
@@ -115,12 +108,11 @@ def test_the_weight_of_squared_error_is_tau(data):
         assert share == pytest.approx(tau_of_round(m, 100), abs=1e-5)
 
 
-@pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
-def test_rankers_stretch_the_schedules_of_all_parts(data, ranker):
+def test_rankers_stretch_the_schedules_of_all_parts(host, data):
     annealed = boostrank.SDCG(alpha=Schedule("geometric", 50, first=1.0, last=4.0))
     inner = boostrank.RegSHFSDCG(total_rounds=50)
     given = Mix(annealed, inner, Schedule("logistic", 50))
-    fitted = ranker(objective=given, n_estimators=3, n_jobs=1).fit(data.X, data.y, qid=data.qid)
+    fitted = make_ranker(host, given, n_estimators=3).fit(data.X, data.y, qid=data.qid)
     assert fitted.objective_ == Mix(
         boostrank.SDCG(alpha=Schedule("geometric", 3, first=1.0, last=4.0)),
         boostrank.RegSHFSDCG(total_rounds=3),
@@ -145,8 +137,8 @@ def test_schedules_of_what_is_inside(name, rng):
     )
     with pytest.raises(ValueError, match=r"^round is missing"):
         rising(4).grad_hess(*query)
-    for ranker in (LGBMRanker, XGBRanker):
-        fitted = ranker(objective=rising(1), n_estimators=5, n_jobs=1).fit(X, y, group=group)
+    for host in HOSTS:
+        fitted = make_ranker(host, rising(1), n_estimators=5).fit(X, y, group=group)
         assert fitted.objective_ == rising(5)
 
 
@@ -154,9 +146,9 @@ def test_a_schedule_of_a_part_ends_too(data):
     annealed = boostrank.SDCG(alpha=Schedule("geometric", 2, first=1.0, last=4.0))
     objective = Mix(boostrank.RankNet(), annealed, 0.5)
     assert objective.scheduled
-    first = lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), 2)
+    first = train("lightgbm", objective, data, 2)
     with pytest.raises(ValueError, match="schedule of this mix ends with round 2"):
-        lgb.train({**LIGHTGBM, "objective": objective}, dataset(data), 1, init_model=first)
+        train("lightgbm", objective, data, 1, init_model=first)
 
 
 # ---- what is refused -----------------------------------------------------------------------------

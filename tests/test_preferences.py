@@ -18,10 +18,12 @@ from cases import PATHS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import FLOOR, ORACLES, REACH, gradient, preferences, preferences_gauss_newton
+from test_estimators import make_ranker
 from test_fuzz import attempt
 from training import (
     HOST_HESSIAN_FLOOR,
     LIGHTGBM,
+    MODEL,
     XGBOOST,
     host_gradients,
     mean_hessian,
@@ -32,8 +34,6 @@ from training import (
 import boostrank
 from boostrank import Blend, LambdaRank, Mix, Preferences, QueryRMSE, RankNet, Several, Unbiased
 from boostrank.datasets import RankingData, make_ranking
-from boostrank.lightgbm import LGBMRanker
-from boostrank.xgboost import XGBRanker
 
 GROUP = np.array([12, 0, 1, 7, 2, 30, 5])
 CASES = [
@@ -44,7 +44,6 @@ CASES = [
 ]
 every_case = pytest.mark.parametrize(("name", "number", "hessian"), CASES)
 every_inside = pytest.mark.parametrize("name", INSIDE)
-every_ranker = pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
 
 
 def ragged(rng, group=GROUP):
@@ -60,6 +59,11 @@ def of_grades(labels, group):
         found.append(np.argwhere(y[:, None] > y) + start)
         start += n
     return np.concatenate(found)
+
+
+def moved(pairs, order):
+    """Return weighted pairs as the rows are numbered in another order."""
+    return np.column_stack([np.argsort(order)[pairs[:, :2].astype(int)], pairs[:, 2]])
 
 
 def drawn(rng, group=GROUP, per_document=2, margins=False):
@@ -494,16 +498,14 @@ def test_host_parameters_noise_weights_and_continuation(host, data, pairs):
         assert not np.array_equal(again, same)
         np.testing.assert_array_equal(predicted(train(host, changed, data, 5), data.X), again)
     first = train(host, plain, data, 2)
-    rest = {"init_model": first} if host == "lightgbm" else {"xgb_model": first}
-    found = predicted(train(host, plain, data, 3, **rest), data.X)
+    found = predicted(train(host, plain, data, 3, **{MODEL[host]: first}), data.X)
     np.testing.assert_allclose(found, same, atol=1e-5)
 
 
 def test_lightgbms_own_ranker(data, pairs):
     objective = Preferences("ranknet", pairs)
-    theirs = lgb.LGBMRanker(objective=objective, n_estimators=5, verbosity=-1, n_jobs=1)
-    theirs.fit(data.X, data.y, group=data.group)
-    ours = ranker(LGBMRanker, objective).fit(data.X, group=data.group)
+    ours = make_ranker("lightgbm", objective).fit(data.X, group=data.group)
+    theirs = lgb.LGBMRanker(**ours.get_params()).fit(data.X, data.y, group=data.group)
     np.testing.assert_array_equal(theirs.predict(data.X), ours.predict(data.X))
 
 
@@ -560,21 +562,15 @@ def test_xgboosts_cv_is_refused(data):
 # ---- in the rankers ------------------------------------------------------------------------------
 
 
-def ranker(kind, objective="ranknet", n_estimators=5, **params):
-    quiet = {"verbosity": -1} if kind is LGBMRanker else {}
-    return kind(objective=objective, n_estimators=n_estimators, n_jobs=1, **quiet, **params)
-
-
-@every_ranker
-def test_rankers_take_pairs_in_fit(kind, data, pairs):
-    fitted = ranker(kind).fit(data.X, data.y, qid=data.qid, pairs=pairs)
+def test_rankers_take_pairs_in_fit(host, data, pairs):
+    fitted = make_ranker(host, "ranknet").fit(data.X, data.y, qid=data.qid, pairs=pairs)
     assert fitted.objective == "ranknet"
     assert fitted.objective_ == Preferences("ranknet", pairs)
     want = fitted.predict(data.X)
     for other in (
-        ranker(kind, RankNet()).fit(data.X, qid=data.qid, pairs=pairs),
-        ranker(kind, Preferences("ranknet", pairs)).fit(data.X, group=data.group),
-        ranker(kind).fit(
+        make_ranker(host, RankNet()).fit(data.X, qid=data.qid, pairs=pairs),
+        make_ranker(host, Preferences("ranknet", pairs)).fit(data.X, group=data.group),
+        make_ranker(host, "ranknet").fit(
             data.X, qid=data.qid, pairs=pairs, eval_set=[(data.X, data.y)], eval_qid=[data.qid]
         ),
     ):
@@ -582,22 +578,20 @@ def test_rankers_take_pairs_in_fit(kind, data, pairs):
     # Rows are counted, whatever a frame's index says.
     table = pd.DataFrame(data.X, index=np.arange(len(data.X)) + 5)
     columns = pd.DataFrame(pairs, columns=["winner", "loser", "weight"])
-    found = ranker(kind).fit(table, np.zeros(len(data.y)), qid=data.qid, pairs=columns)
-    np.testing.assert_allclose(found.predict(table), want, atol=1e-6)
-    without = ranker(kind).fit(data.X, data.y, qid=data.qid).predict(data.X)
-    assert not np.allclose(without, want)
+    ranker = make_ranker(host, "ranknet")
+    ranker.fit(table, np.zeros(len(data.y)), qid=data.qid, pairs=columns)
+    np.testing.assert_allclose(ranker.predict(table), want, atol=1e-6)
+    ranker.fit(data.X, data.y, qid=data.qid)
+    assert not np.allclose(ranker.predict(data.X), want)
     weights = np.where(np.arange(len(data.group)) < 30, 1.0, 0.25)
-    lighter = ranker(kind).fit(data.X, qid=data.qid, pairs=pairs, sample_weight=weights)
-    assert not np.allclose(lighter.predict(data.X), want)
+    ranker.fit(data.X, qid=data.qid, pairs=pairs, sample_weight=weights)
+    assert not np.allclose(ranker.predict(data.X), want)
 
 
-@every_ranker
 @pytest.mark.parametrize("what", ["fit", "objective", "mixture", "several", "unbiased"])
-def test_sorting_rows_moves_what_an_objective_holds_of_them(kind, what, data, pairs):
+def test_sorting_rows_moves_what_an_objective_holds_of_them(host, what, data, pairs):
     """Rows of pairs, further labels and positions are those of `X` as it is given."""
     order = np.random.default_rng(1).permutation(len(data.y))
-    where = np.argsort(order)
-    moved = np.column_stack([where[pairs[:, :2].astype(int)], pairs[:, 2]])
     second = np.floor(data.X[:, 0]).clip(0)
     shown = np.tile(np.arange(10), 60) + 1
 
@@ -613,19 +607,18 @@ def test_sorting_rows_moves_what_an_objective_holds_of_them(kind, what, data, pa
 
     y = (data.y > 1).astype(float)
     given_pairs = {} if what != "fit" else {"pairs": pairs}
-    want = ranker(kind, built(pairs, second, shown)).fit(
+    want = make_ranker(host, built(pairs, second, shown)).fit(
         data.X, y, qid=data.qid, **given_pairs
     ).predict(data.X)  # fmt: skip
-    given_pairs = {} if what != "fit" else {"pairs": moved}
+    given_pairs = {} if what != "fit" else {"pairs": moved(pairs, order)}
     # Within queries rows stay shuffled, and sums over them differ in their last bits.
-    found = ranker(kind, built(moved, second[order], shown[order])).fit(
+    found = make_ranker(host, built(moved(pairs, order), second[order], shown[order])).fit(
         data.X[order], y[order], qid=data.qid[order], sort=True, **given_pairs
     ).predict(data.X)  # fmt: skip
     np.testing.assert_allclose(found, want, atol=1e-4)
 
 
-@every_ranker
-def test_rankers_refuse(kind, data, pairs):
+def test_rankers_refuse(host, data, pairs):
     fit = {"qid": data.qid}
     crossing = np.concatenate([pairs, [(599, 0, 1)]])
     for objective, kwargs, message in (
@@ -646,32 +639,30 @@ def test_rankers_refuse(kind, data, pairs):
         ("gbrank", {**fit, "pairs": [(0, 600)]}, "^row 0 of pairs names the document at row 600"),
     ):
         with pytest.raises(ValueError, match=message):
-            ranker(kind, objective).fit(data.X, **kwargs)
+            make_ranker(host, objective).fit(data.X, **kwargs)
 
 
-@every_ranker
 @pytest.mark.parametrize("inside", [True, False])
-def test_all_data_is_trained_with_pairs_of_all_rows(kind, inside, data, pairs):
+def test_all_data_is_trained_with_pairs_of_all_rows(host, inside, data, pairs):
     """The old ones name other rows there; without any, labels would be learnt."""
     n = int(np.cumsum(data.group)[39])
     known = pairs[(pairs[:, :2] < n).all(axis=1)]
     of_fit = {"eval_set": [(data.X[n:], data.y[n:])], "eval_qid": [data.qid[n:]]}
     of_fit |= {} if inside else {"pairs": known}
     objective = Preferences("ranknet", known) if inside else "ranknet"
-    fitted = ranker(kind, objective, early_stopping_rounds=3)
+    fitted = make_ranker(host, objective, early_stopping_rounds=3)
     fitted.fit(data.X[:n], data.y[:n], qid=data.qid[:n], **of_fit)
     # All rows in another order: the former rows lie elsewhere.
     order = np.argsort(-data.qid, kind="stable")
-    where = np.argsort(order)
-    moved = np.column_stack([where[pairs[:, :2].astype(int)], pairs[:, 2]])
+    again = moved(pairs, order)
     rows = {"X": data.X[order], "y": data.y[order], "qid": data.qid[order]}
     with pytest.raises(ValueError, match=r"^pairs are missing: .* pass pairs= with rows of this X"):
         fitted.fit_all(**rows)
-    found = fitted.fit_all(**rows, pairs=moved)
-    assert found.objective_ == Preferences("ranknet", moved)
-    own = ranker(kind, n_estimators=found.n_estimators).fit(**rows, pairs=moved)
+    found = fitted.fit_all(**rows, pairs=again)
+    assert found.objective_ == Preferences("ranknet", again)
+    own = make_ranker(host, "ranknet", n_estimators=found.n_estimators).fit(**rows, pairs=again)
     np.testing.assert_array_equal(found.predict(data.X), own.predict(data.X))
     mixed = fitted.set_params(objective=Mix(QueryRMSE(), Preferences("ranknet", known), 0.5))
     mixed.fit(data.X[:n], data.y[:n], qid=data.qid[:n], **{**of_fit, "pairs": None})
     with pytest.raises(ValueError, match=r"^mix has pairs of the rows .* fit a new ranker"):
-        mixed.fit_all(**rows, pairs=moved)
+        mixed.fit_all(**rows, pairs=again)

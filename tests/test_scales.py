@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
+from test_estimators import HOSTS, make_ranker
 
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.hosts.data import check_kept
 from boostrank.lab.lightgbm_model import LightGBMModel
 from boostrank.lab.settings import Settings
-from boostrank.lightgbm import LGBMRanker
-from boostrank.xgboost import XGBRanker
-
-RANKERS = [LGBMRanker, XGBRanker]
 
 
 @pytest.fixture(scope="module")
@@ -19,18 +16,12 @@ def data():
     return make_ranking(60, 12, n_features=5, seed=1)
 
 
-def few_trees(ranker, **params):
-    quiet = {"verbosity": -1} if ranker is LGBMRanker else {}
-    return ranker(n_estimators=5, n_jobs=1, **quiet, **params)
-
-
-@pytest.mark.parametrize("ranker", RANKERS)
 @pytest.mark.parametrize("unit", [1e-30, 1e-5, 3.0, 1e30])
-def test_the_unit_of_weights_changes_nothing(ranker, unit, data):
-    n = len(data.y) if ranker is LGBMRanker else len(data.group)
+def test_the_unit_of_weights_changes_nothing(host, unit, data):
+    n = len(data.y) if host == "lightgbm" else len(data.group)
     weight = np.random.default_rng(0).integers(0, 3, n) / 2
     want, got = (
-        few_trees(ranker).fit(data.X, data.y, qid=data.qid, sample_weight=w).predict(data.X)
+        make_ranker(host).fit(data.X, data.y, qid=data.qid, sample_weight=w).predict(data.X)
         for w in (weight, unit * weight)
     )
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
@@ -39,9 +30,9 @@ def test_the_unit_of_weights_changes_nothing(ranker, unit, data):
 def test_labels_that_the_hosts_would_round_are_refused(data):
     stamps = 1_700_000_000.0 + data.y
     for labels, message in ((stamps, "such as 170000000"), (data.y * 1e300, "finite as float32")):
-        for ranker in RANKERS:
+        for host in HOSTS:
             with pytest.raises(ValueError, match=message):
-                few_trees(ranker, objective="spearman").fit(data.X, labels, qid=data.qid)
+                make_ranker(host, "spearman").fit(data.X, labels, qid=data.qid)
         with pytest.raises(ValueError, match=message):
             LightGBMModel.train(
                 boostrank.Spearman(), RankingData(data.X, labels, data.qid), Settings(rounds=2)
@@ -56,12 +47,11 @@ def test_labels_that_keep_nearly_all_differences_are_taken():
 
 def test_labels_too_small_for_xgboosts_splits(data):
     with pytest.warns(UserWarning, match="gradients of query-rmse are so small"):
-        few_trees(XGBRanker, objective="query-rmse").fit(data.X, data.y * 1e-5, qid=data.qid)
+        make_ranker("xgboost", "query-rmse").fit(data.X, data.y * 1e-5, qid=data.qid)
 
 
-@pytest.mark.parametrize("ranker", RANKERS)
-def test_an_evaluation_set_that_says_nothing(ranker, data):
-    model = few_trees(ranker, early_stopping_rounds=3)
+def test_an_evaluation_set_that_says_nothing(host, data):
+    model = make_ranker(host, early_stopping_rounds=3)
     with pytest.warns(UserWarning, match="Early stopping would keep the first tree"):
         model.fit(
             data.X, data.y, qid=data.qid, eval_set=[(data.X, 0 * data.y)], eval_qid=[data.qid]

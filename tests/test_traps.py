@@ -17,13 +17,15 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from training import (
     LIGHTGBM,
+    MODEL,
     ROUNDS,
     XGBOOST,
     KeepBoosters,
     dataset,
-    loop_lightgbm,
+    loop,
     loop_xgboost,
     matrix,
+    train,
     trees,
 )  # fmt: skip
 
@@ -84,6 +86,24 @@ class Shared(Naive):
         return self
 
 
+def noting(note):
+    """Return the same as a function, and the list of what `note(preds, data)` says in each call."""
+    seen = []
+
+    def naive(preds, data):
+        seen.append(note(preds, data))
+        return preds - data.get_label(), np.ones(len(preds))
+
+    return naive, seen
+
+
+def updated(booster, objective, rounds):
+    """Train a Booster of LightGBM for some rounds more."""
+    for _ in range(rounds):
+        booster.update(fobj=objective)
+    return booster
+
+
 # --- LightGBM -------------------------------------------------------------------------------------
 
 
@@ -92,21 +112,17 @@ BY_QUERY = {"bagging_by_query": True, "bagging_fraction": 0.5, "bagging_freq": 1
 
 def test_bagging_by_query(data):
     naive = Shared()
-    booster = lgb.train({**LIGHTGBM, **BY_QUERY, "objective": naive}, dataset(data), ROUNDS)
+    booster = train("lightgbm", naive, data, params=BY_QUERY)
     # It learns nothing: all documents but the first keep their score.
     assert all(np.all(preds[1:] == 0.0) for _, preds, _ in naive.seen)
-    sampled = lgb.train(
-        {**LIGHTGBM, "bagging_fraction": 0.5, "bagging_freq": 1, "objective": Shared()},
-        dataset(data),
-        ROUNDS,
-    )
+    sampled = train("lightgbm", Shared(), data, params=BY_QUERY | {"bagging_by_query": False})
     assert len(trees(sampled)) > len(trees(booster))
 
     params, objective = {**LIGHTGBM, **BY_QUERY}, boostrank.SHFSDCG()
     plain = lgb.LGBMRanker(objective=objective, **BY_QUERY, verbosity=-1)
     ours = LGBMRanker(objective=objective, **BY_QUERY, verbosity=-1)
-    for train in (
-        lambda: lgb.train({**params, "objective": objective}, dataset(data), ROUNDS),
+    for call in (
+        lambda: train("lightgbm", objective, data, params=BY_QUERY),
         # A Dataset constructed earlier does not take the parameters over.
         lambda: lgb.train(
             {**params, "objective": objective}, dataset(data, params=LIGHTGBM).construct(), ROUNDS
@@ -116,9 +132,9 @@ def test_bagging_by_query(data):
         lambda: ours.fit(data.X, data.y, group=data.group),
     ):
         with pytest.raises(ValueError, match=r"bagging_by_query .*query_fraction=0\.5"):
-            train()
-    off = {"bagging_by_query": False, "objective": boostrank.SHFSDCG()}
-    assert len(trees(lgb.train({**LIGHTGBM, **off}, dataset(data), ROUNDS))) == ROUNDS
+            call()
+    off = train("lightgbm", boostrank.SHFSDCG(), data, params={"bagging_by_query": False})
+    assert len(trees(off)) == ROUNDS
 
 
 def test_cv_splits_queries(data):
@@ -162,11 +178,11 @@ def test_a_part_that_repeats_queries(data):
 
 def test_a_counter_inside_the_objective_is_wrong(data):
     naive = Naive()
-    lgb.train({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS)
+    train("lightgbm", naive, data)
     assert naive.round == 0  # a copy did the counting
     naive, folds = Shared(), boostrank.group_folds(data.group, 3)
     lgb.cv({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS, folds=folds)
-    lgb.train({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS)
+    train("lightgbm", naive, data)
     assert naive.round == 4 * ROUNDS
     # boostrank's rounds: tests/test_entry_points.py, the rows "cv", "twice" and "three threads".
 
@@ -174,7 +190,7 @@ def test_a_counter_inside_the_objective_is_wrong(data):
 def test_weights_are_ignored(data, host):
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(data.group))
 
-    def train(objective, weighted):
+    def trained(objective, weighted):
         if host == "lightgbm":
             rows = dataset(data, weight=np.repeat(weight, data.group) if weighted else None)
             # The weights' only effect on a naive objective would be on the bins.
@@ -182,8 +198,8 @@ def test_weights_are_ignored(data, host):
         rows = matrix(data, weight=weight if weighted else None)
         return trees(xgb.train({**XGBOOST, "tree_method": "exact"}, rows, 2, obj=objective))
 
-    assert train(Shared(), True) == train(Shared(), False)
-    assert train(boostrank.SHFSDCG(), True) != train(boostrank.SHFSDCG(), False)
+    assert trained(Shared(), True) == trained(Shared(), False)
+    assert trained(boostrank.SHFSDCG(), True) != trained(boostrank.SHFSDCG(), False)
 
 
 def broken(value):
@@ -196,7 +212,7 @@ def broken(value):
 
 @pytest.mark.parametrize("value", [np.nan, 0.0])
 def test_bad_hessians_train_a_constant_model(data, value):
-    booster = lgb.train({**LIGHTGBM, "objective": broken(value)}, dataset(data), ROUNDS)
+    booster = train("lightgbm", broken(value), data)
     assert len(np.unique(booster.predict(data.X))) == 1
     # boostrank's are finite and positive: tests/test_hosts.py.
 
@@ -207,7 +223,7 @@ def test_small_hessians_do_not_split(data):
     def naive(preds, data):
         return 1e-3 * (preds - data.get_label()), np.full(len(preds), 1e-3)
 
-    booster = xgb.train(XGBOOST, matrix(data), 1, obj=naive)
+    booster = train("xgboost", naive, data, 1)
     assert len(np.unique(booster.predict(matrix(data)))) == 1
     _, hess = boostrank.SHFSDCG()(0, np.zeros(len(data.y)), matrix(data))
     assert hess.sum() > 0.5 * len(data.y)
@@ -224,7 +240,7 @@ def test_the_hosts_ranker_counts_arguments(data):
 
 def test_positions_are_ignored(data):
     position = np.arange(len(data.y)) % 5
-    plain = lgb.train({**LIGHTGBM, "objective": Shared()}, dataset(data), 2)
+    plain = train("lightgbm", Shared(), data, 2)
     biased = lgb.train({**LIGHTGBM, "objective": Shared()}, dataset(data, position=position), 2)
     assert trees(plain) == trees(biased)
     params = {**LIGHTGBM, "objective": boostrank.LambdaRank()}
@@ -236,9 +252,7 @@ def test_positions_are_ignored(data):
     with pytest.warns(UserWarning, match="label_lower_bound, of positions, is ignored") as caught:
         booster = xgb.train(XGBOOST, shown, ROUNDS, obj=boostrank.LambdaRank())
     assert [each.filename for each in caught] == [__file__]
-    assert trees(booster) == trees(
-        loop_xgboost(boostrank.LambdaRank(), matrix(data), data.y, data.group)
-    )
+    assert trees(booster) == trees(loop("xgboost", boostrank.LambdaRank(), data))
 
 
 def test_grades_above_thirty_fail(data):
@@ -261,9 +275,6 @@ def test_queries_of_over_ten_thousand_documents_fail():
     assert ranker.fit(**rows).booster_.num_trees() == 2
 
 
-QUANTIZED = {**LIGHTGBM, "use_quantized_grad": True}
-
-
 def test_quantized_gradients_in_an_update_loop(data):
     """A Booster made without an objective assumes the Hessians of squared error.
 
@@ -274,11 +285,9 @@ def test_quantized_gradients_in_an_update_loop(data):
 
     def update(params):
         booster = lgb.Booster({**LIGHTGBM, **quantized, **params}, dataset(data))
-        for _ in range(ROUNDS):
-            booster.update(fobj=objective)
-        return trees(booster)
+        return trees(updated(booster, objective, ROUNDS))
 
-    expected = lgb.train({**LIGHTGBM, **quantized, "objective": objective}, dataset(data), ROUNDS)
+    expected = train("lightgbm", objective, data, params=quantized)
     assert update({}) != trees(expected)
     assert update({"objective": "none"}) == trees(expected)
 
@@ -286,21 +295,19 @@ def test_quantized_gradients_in_an_update_loop(data):
 def test_rolling_back_a_round(data):
     """Nothing tells an objective that a tree was taken back; `start_round` can."""
     objective = boostrank.RegSHFSDCG(total_rounds=ROUNDS)
-    booster = lgb.Booster({**LIGHTGBM, "objective": "none"}, dataset(data))
-    for _ in range(3):
-        booster.update(fobj=objective)
-    booster.rollback_one_iter()
+
+    def rolled_back():
+        booster = lgb.Booster({**LIGHTGBM, "objective": "none"}, dataset(data))
+        return updated(booster, objective, 3).rollback_one_iter()
+
+    booster = rolled_back()
     forgetful = copy.deepcopy(booster)
     booster.update(fobj=objective.replace(start_round=3))
-    expected = loop_lightgbm(objective, dataset(data), data.y, data.group, rounds=3)
+    expected = loop("lightgbm", objective, data, 3)
     # Taking a tree back leaves rounding errors in the scores.
     np.testing.assert_allclose(booster.predict(data.X), expected.predict(data.X), rtol=1e-9)
     assert forgetful.num_trees() == 2
-    again = lgb.Booster({**LIGHTGBM, "objective": "none"}, dataset(data))
-    for _ in range(3):
-        again.update(fobj=objective)
-    again.rollback_one_iter()
-    again.update(fobj=objective)  # counts as round 4
+    again = updated(rolled_back(), objective, 1)  # counts as round 4
     assert not np.allclose(again.predict(data.X), expected.predict(data.X), rtol=1e-3)
 
 
@@ -309,19 +316,15 @@ def test_another_training_set_in_an_update_loop(start, data):
     """Its rounds are those of the Booster, also if the first one was given."""
     objective = boostrank.RegSHFSDCG(total_rounds=ROUNDS, start_round=start)
     first, second = dataset(data), dataset(data)
-    booster = lgb.Booster({**LIGHTGBM, "objective": "none"}, first)
-    for _ in range(2):
-        booster.update(fobj=objective)
+    booster = updated(lgb.Booster({**LIGHTGBM, "objective": "none"}, first), objective, 2)
     second.set_reference(first)
     booster.update(train_set=second, fobj=objective)
-    expected = loop_lightgbm(objective, dataset(data), data.y, data.group, rounds=3)
-    assert trees(booster) == trees(expected)
+    assert trees(booster) == trees(loop("lightgbm", objective, data, 3))
 
 
 def test_continued_training_starts_from_zero_again(data):
-    first = lgb.train({**LIGHTGBM, "objective": Shared()}, dataset(data), ROUNDS)
-    naive = Shared()
-    lgb.train({**LIGHTGBM, "objective": naive}, dataset(data), ROUNDS, init_model=first)
+    first, naive = train("lightgbm", Shared(), data), Shared()
+    train("lightgbm", naive, data, init_model=first)
     assert [m for m, _, _ in naive.seen] == list(range(1, ROUNDS + 1))
     iterations = []
 
@@ -330,19 +333,19 @@ def test_continued_training_starts_from_zero_again(data):
             iterations.append(iteration)
             return preds - data.get_label(), np.ones(len(preds))
 
-    model = xgb.train(XGBOOST, matrix(data), 2, obj=Naively())
-    xgb.train(XGBOOST, matrix(data), 2, obj=Naively(), xgb_model=model)
+    model = train("xgboost", Naively(), data, 2)
+    train("xgboost", Naively(), data, 2, xgb_model=model)
     assert iterations == [0, 1, 0, 1]
     # boostrank's continue: tests/test_entry_points.py, the rows "continued".
 
 
 def test_continued_training_drops_start_scores(data):
-    first = lgb.train({**LIGHTGBM, "objective": boostrank.RankNet()}, dataset(data), ROUNDS)
+    first = train("lightgbm", boostrank.RankNet(), data)
     start = np.linspace(-3.0, 3.0, len(data.y))
     naive, moved = (
         lgb.train(
-            {**LIGHTGBM, "objective": lambda preds, own: (preds - own.get_label(), 0 * preds + 1)},
-            lgb.Dataset(data.X, data.y, group=data.group, init_score=scores),
+            {**LIGHTGBM, "objective": Shared()},
+            dataset(data, init_score=scores),
             ROUNDS,
             init_model=first,
         )
@@ -359,23 +362,20 @@ def test_a_schedule_that_was_over_before(data, host):
     """Whether it should stay at its end or start again cannot be guessed."""
     objective = boostrank.RegSHFSDCG(total_rounds=ROUNDS)
 
-    def train(objective, model=None):
-        if host == "lightgbm":
-            params = {**LIGHTGBM, "objective": objective}
-            return lgb.train(params, dataset(data), ROUNDS, init_model=model)
-        return xgb.train(XGBOOST, matrix(data), ROUNDS, obj=objective, xgb_model=model)
+    def trained(objective, model=None):
+        return train(host, objective, data, **{MODEL[host]: model})
 
-    model = train(objective)
+    model = trained(objective)
     with pytest.raises(ValueError, match=r"6 rounds already.*ends with round 6.*start_round=1"):
-        train(objective, model)
-    seen = train(objective.replace(start_round=1), model)
-    last = train(objective.replace(start_round=ROUNDS + 1), model)
+        trained(objective, model)
+    seen = trained(objective.replace(start_round=1), model)
+    last = trained(objective.replace(start_round=ROUNDS + 1), model)
     assert trees(seen)[:ROUNDS] == trees(last)[:ROUNDS] == trees(model)
     assert trees(seen)[ROUNDS:] != trees(last)[ROUNDS:]
     # One training may outlast its schedule, whose last value stays.
-    assert len(trees(train(objective.replace(total_rounds=2)))) == ROUNDS
+    assert len(trees(trained(objective.replace(total_rounds=2)))) == ROUNDS
     # An objective without a schedule has none that could be over.
-    assert len(trees(train(boostrank.SHFSDCG(), model))) == 2 * ROUNDS
+    assert len(trees(trained(boostrank.SHFSDCG(), model))) == 2 * ROUNDS
 
 
 # --- XGBoost --------------------------------------------------------------------------------------
@@ -388,7 +388,7 @@ def test_a_plain_function_is_not_told_the_iteration(data):
         calls.append(len(args))
         return args[0] - args[-1].get_label(), np.ones(len(args[0]))
 
-    xgb.train(XGBOOST, matrix(data), 2, obj=naive)
+    train("xgboost", naive, data, 2)
     assert calls == [2, 2]
     for objective, what in (
         (boostrank.RegSHFSDCG(total_rounds=2), "reg-shf-sdcg follows a schedule"),
@@ -398,7 +398,7 @@ def test_a_plain_function_is_not_told_the_iteration(data):
     ):
         for function in (lambda *args: objective(*args), partial(objective)):  # noqa: B023
             with pytest.raises(ValueError, match=f"boosting round is not known: {what}"):
-                xgb.train(XGBOOST, matrix(data), 2, obj=function)
+                train("xgboost", function, data, 2)
 
 
 def test_weights_that_are_all_0_are_refused(data, host):
@@ -419,12 +419,7 @@ def test_weights_that_are_all_0_are_refused(data, host):
 def test_cv_drops_weights(data):
     """Nothing tells an objective that there were any: docs/hosts.md says so."""
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(data.group)).astype(np.float32)
-    seen = []
-
-    def naive(preds, part):
-        seen.append(len(part.get_weight()))
-        return preds - part.get_label(), np.ones(len(preds))
-
+    naive, seen = noting(lambda _, part: len(part.get_weight()))
     weighted = matrix(data, weight=weight)
     kwargs = {"nfold": 3, "as_pandas": False, "shuffle": False}
     xgb.cv(XGBOOST, weighted, 1, obj=naive, **kwargs)
@@ -464,13 +459,13 @@ def test_gradients_of_other_types_are_misread(data, dtype):
 
         return function
 
-    def train(objective):
+    def trained(objective):
         try:
-            return trees(xgb.train(XGBOOST, matrix(data), 1, obj=objective))
+            return trees(train("xgboost", objective, data, 1))
         except (TypeError, ValueError, xgb.core.XGBoostError):
             return "refused"
 
-    assert train(naive(dtype)) != train(naive(np.float32))
+    assert trained(naive(dtype)) != trained(naive(np.float32))
     for array in boostrank.SHFSDCG()(0, np.zeros(len(data.y)), matrix(data)):
         assert array.dtype == np.dtype("=f4")
 
@@ -610,18 +605,8 @@ def test_lightgbms_booster_tells_that_an_update_is_done(data):
 
 
 def test_the_booster_is_among_the_callers(data):
-    found = []
-
-    def naive(preds, rows):
-        found.append(training_booster("lightgbm"))
-        return preds - rows.get_label(), np.ones(len(preds))
-
-    rounds = []
-
-    def xgboosts(preds, rows):
-        rounds.append(training_booster("xgboost").num_boosted_rounds())
-        return preds - rows.get_label(), np.ones(len(preds))
-
+    naive, found = noting(lambda *_: training_booster("lightgbm"))
+    xgboosts, rounds = noting(lambda *_: training_booster("xgboost").num_boosted_rounds())
     booster = lgb.Booster({**LIGHTGBM, "bagging_by_query": True}, dataset(data))
     booster.update(fobj=naive)
     assert found == [booster], "boostrank.hosts no longer finds the Booster whose round it is"
@@ -631,21 +616,16 @@ def test_the_booster_is_among_the_callers(data):
     assert more.current_iteration() == booster.current_iteration() == 1
     assert training_booster("lightgbm") is None
     found.clear()
-    model = xgb.train(XGBOOST, matrix(data), 2, obj=naive)
-    more = xgb.train(XGBOOST, matrix(data), 2, obj=xgboosts, xgb_model=model)
+    model = train("xgboost", naive, data, 2)
+    more = train("xgboost", xgboosts, data, 2, xgb_model=model)
     assert rounds == [2, 3], "XGBoost's Booster no longer tells how many rounds it has"
     assert len(trees(more)) == 4
 
 
 def test_xgboosts_booster_holds_the_objective(data):
-    direct = []
-
-    def naive(preds, rows):
-        direct.append(xgboost_calls_directly(naive))
-        return preds - rows.get_label(), np.ones(len(preds))
-
-    xgb.train(XGBOOST, matrix(data), 1, obj=naive)
-    xgb.train(XGBOOST, matrix(data), 1, obj=lambda preds, rows: naive(preds, rows))
+    naive, direct = noting(lambda *_: xgboost_calls_directly(naive))
+    train("xgboost", naive, data, 1)
+    train("xgboost", lambda preds, rows: naive(preds, rows), data, 1)
     assert direct == [True, False], "boostrank.hosts no longer finds the objective in XGBoost"
 
 
@@ -679,5 +659,5 @@ def test_xgboost_tells_registered_classes_the_iteration(data):
             return args[1] - args[2].get_label(), np.ones(len(args[1]))
 
     xgb.objective.Objective.register(Registered)
-    xgb.train(XGBOOST, matrix(data), 3, obj=Registered())
+    train("xgboost", Registered(), data, 3)
     assert seen == [0, 1, 2], "XGBoost no longer tells (iteration, preds, DMatrix)"

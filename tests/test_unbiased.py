@@ -11,14 +11,13 @@ import pytest
 import xgboost as xgb
 from boostrank.objectives.corrections import Shown
 from oracle import gradient, lambdarank_pairs
+from test_estimators import make_ranker
 from training import LIGHTGBM, MODEL, XGBOOST, dataset, host_gradients, matrix, predicted, train
 
 import boostrank
 from boostrank import LambdaRank, RankNet, Unbiased, position_bias
 from boostrank.datasets import make_ranking, simulate_clicks
 from boostrank.hosts import handover
-from boostrank.lightgbm import LGBMRanker
-from boostrank.xgboost import XGBRanker
 
 GIVEN = (1.0, 0.6, 0.3, 0.25, 0.2, 0.15)
 FORMS = ("pairwise", "additive")
@@ -383,13 +382,10 @@ def test_xgboosts_matrices_bring_positions(log):
         of_xgboost(half, log, 1)
 
 
-@pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
-def test_rankers_take_positions_in_fit(kind, log):
-    quiet = {"n_estimators": 5, "n_jobs": 1} | ({"verbosity": -1} if kind is LGBMRanker else {})
-    ranker = kind(objective=learnt("additive"), **quiet)
+def test_rankers_take_positions_in_fit(host, log):
+    ranker, mixed = make_ranker(host, learnt("additive")), make_ranker(host, learnt("additive"))
     data, order = log.data, np.random.default_rng(0).permutation(len(log.position))
     ranker.fit(data.X, data.y, qid=data.qid, position=log.position)
-    mixed = kind(objective=learnt("additive"), **quiet)
     # Within queries the order affects only sums.
     mixed.fit(
         data.X[order], data.y[order], qid=data.qid[order], position=log.position[order], sort=True
@@ -398,7 +394,7 @@ def test_rankers_take_positions_in_fit(kind, log):
         position_bias(mixed).factors, position_bias(ranker).factors, atol=1e-3
     )
     with pytest.raises(ValueError, match=r"^position is ignored by blend"):
-        kind(**quiet).fit(data.X, data.y, qid=data.qid, position=log.position)
+        make_ranker(host, "blend").fit(data.X, data.y, qid=data.qid, position=log.position)
 
 
 @pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
@@ -418,22 +414,17 @@ def test_clicks_teach_and_grades_measure(kind, log):
 
 
 @every_form
-@pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
 @pytest.mark.parametrize("before", [0, 3])
-def test_factors_of_a_stopped_model_are_those_of_its_best_round(kind, form, before, log):
+def test_factors_of_a_stopped_model_are_those_of_its_best_round(host, form, before, log):
     """As if the training, also one that continues another, had ended there."""
-    data, host = log.data, "lightgbm" if kind is LGBMRanker else "xgboost"
+    data = log.data
     rows = {"X": data.X, "y": data.y, "qid": data.qid, "position": log.position}
     valid = make_ranking(30, 6, n_features=6, seed=8, noise=1.0)
 
     def fitted(rounds, patience=None, **more):
-        params = {"n_estimators": rounds, "n_jobs": 1, "learning_rate": 0.5}
-        params |= {
-            "early_stopping_rounds": patience,
-            **({"verbosity": -1} if host == "lightgbm" else {}),
-        }
+        params = {"n_estimators": rounds, "learning_rate": 0.5, "early_stopping_rounds": patience}
         sets = {"eval_set": [(valid.X, valid.y > 2)], "eval_qid": [valid.qid]}
-        return kind(objective=learnt(form), **params).fit(**rows, **sets, **more)
+        return make_ranker(host, learnt(form), **params).fit(**rows, **sets, **more)
 
     first = {MODEL[host]: fitted(before)} if before else {}
     stopped = fitted(60, 5, **first)
@@ -478,8 +469,6 @@ def test_the_factors_come_close_to_the_truth(objective, atol):
     """Where documents change places, e^b is the propensity, for pairs and for a softmax."""
     data = make_ranking(150, 8, n_features=6, seed=5)
     log = simulate_clicks(data, eta=1.0, noise=0.05, sessions=150, seed=1, randomized=1.0)
-    ranker = LGBMRanker(
-        objective=Unbiased(objective), n_estimators=150, learning_rate=0.1, verbosity=-1, n_jobs=1
-    )
+    ranker = make_ranker("lightgbm", Unbiased(objective), n_estimators=150)
     ranker.fit(log.data.X, log.data.y, qid=log.data.qid, position=log.position)
     np.testing.assert_allclose(position_bias(ranker).propensity, log.propensity, atol=atol)
