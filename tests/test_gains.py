@@ -8,20 +8,24 @@ import lightgbm as lgb
 import numpy as np
 import oracle
 import pytest
-import xgboost as xgb
 from boostrank.objectives import REGISTRY
 from boostrank.objectives.gains import gains_of
 from sklearn.metrics import dcg_score
+from test_estimators import make_ranker
+from test_metrics import lightgbm_says, xgboost_says
 
 import boostrank
 from boostrank import SHFSDCG, Blend, LambdaRank, Mix, RankNet, evaluate, metric
 from boostrank.datasets import make_ranking
 from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
-from boostrank.lightgbm import LGBMRanker
-from boostrank.xgboost import XGBRanker
 
 TABLE = (0.0, 2.0, 3.0, 10.0, 10.0)
+# A gain, and the same as the host's own parameter.
+OF_HOSTS = {
+    "lightgbm": (TABLE, {"label_gain": list(TABLE)}),
+    "xgboost": ("linear", {"ndcg_exp_gain": False}),
+}
 WITH_GAIN = sorted(
     name
     for name, cls in REGISTRY.items()
@@ -203,12 +207,9 @@ def test_objectives_with_tables_hash_and_pickle():
 
 
 def test_metrics_under_lightgbms_label_gain(rng):
-    scores, labels, group = lists(rng)
-    data = lgb.Dataset(np.zeros((len(scores), 1)), labels, group=group, init_score=scores)
-    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [1, 5, 20], "verbosity": -1}
-    booster = lgb.Booster({**params, "label_gain": TABLE, "feature_pre_filter": False}, data)
-    want = {name: value for _, name, value, _ in booster.eval_train()}
-    got = evaluate(scores, labels, group, tuple(want), convention="lightgbm", gain=TABLE)
+    query = lists(rng)
+    want = lightgbm_says(*query, metric="ndcg", label_gain=TABLE)
+    got = evaluate(*query, tuple(want), convention="lightgbm", gain=TABLE)
     assert got == pytest.approx(want, rel=1e-12)
 
 
@@ -236,12 +237,10 @@ def test_relevant_documents_without_a_gain(rng, weight):
 
 def test_metrics_under_xgboosts_linear_gains(rng):
     scores, labels, group = lists(rng)
-    scores = scores.astype(np.float32)
-    data = xgb.DMatrix(np.zeros((len(scores), 1)), labels, base_margin=scores, group=group)
-    params = {"objective": "rank:ndcg", "ndcg_exp_gain": False, "eval_metric": "ndcg@5"}
-    line = xgb.Booster({**params, "base_score": 0, "nthread": 1}, [data]).eval(data)
-    got = evaluate(scores, labels, group, ["ndcg@5"], convention="xgboost", gain="linear")
-    assert got["ndcg@5"] == pytest.approx(float(line.rsplit(":", 1)[1]), rel=1e-6)
+    query = scores.astype(np.float32), labels, group
+    want = xgboost_says(*query, ["ndcg@5"], objective="rank:ndcg", ndcg_exp_gain=False)
+    got = evaluate(*query, ["ndcg@5"], convention="xgboost", gain="linear")
+    assert got == pytest.approx(want, rel=1e-6)
 
 
 def test_metrics_of_amounts_are_scikit_learns(rng):
@@ -308,18 +307,12 @@ def test_the_first_tree_is_lightgbms_under_its_label_gain(rng):
     assert not np.allclose(first_tree(objective=LambdaRank()), want, rtol=1e-2)
 
 
-@pytest.mark.parametrize(
-    ("kind", "gain", "own"),
-    [
-        (LGBMRanker, TABLE, {"label_gain": list(TABLE), "verbosity": -1}),
-        (XGBRanker, "linear", {"ndcg_exp_gain": False}),
-    ],
-)
-def test_the_hosts_gain_is_honoured_wherever_it_is_given(kind, gain, own, rng):
+def test_the_hosts_gain_is_honoured_wherever_it_is_given(host, rng):
     X, labels, group = training_data(rng)
+    gain, own = OF_HOSTS[host]
 
     def scores(objective, weight, **own):
-        ranker = kind(objective=objective, n_estimators=3, n_jobs=1, max_depth=2, **own)
+        ranker = make_ranker(host, objective, **own)
         return ranker.fit(X, labels, group=group, sample_weight=weight).predict(X)
 
     for weight in (None, rng.uniform(0.5, 2.0, len(X))):  # of documents: no DMatrix can hold it
@@ -330,12 +323,11 @@ def test_the_hosts_gain_is_honoured_wherever_it_is_given(kind, gain, own, rng):
 
 @pytest.mark.parametrize("around", [lambda inner: inner, lambda inner: Mix(RankNet(), inner, 0.5)])
 @pytest.mark.parametrize("named", [None, "ndcg@10"])
-@pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
-def test_rankers_measure_with_the_gain_of_their_objective(ranker, named, around, rng):
+def test_rankers_measure_with_the_gain_of_their_objective(host, named, around, rng):
     X, amounts, group = rng.normal(size=(60, 3)), rng.uniform(0, 90, 60), [20, 20, 20]
-    made = ranker(objective=around(LambdaRank(gain="linear")), n_estimators=3, n_jobs=1)
+    made = make_ranker(host, around(LambdaRank(gain="linear")))
     own = {}
-    if ranker is LGBMRanker:
+    if host == "lightgbm":
         own = {"eval_at": 5, "eval_metric": named and "ndcg"}
     else:
         made.set_params(eval_metric=named)
@@ -348,24 +340,20 @@ def test_rankers_measure_with_the_gain_of_their_objective(ranker, named, around,
         assert got == pytest.approx(want, rel=1e-5)
 
 
-@pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
-def test_the_hosts_gain_is_that_of_every_measurement(ranker, rng):
+def test_the_hosts_gain_is_that_of_every_measurement(host, rng):
     """Of the choice of "auto", of early stopping and of `score`, as with the objective's own."""
     X, group = rng.normal(size=(1000, 3)), np.full(100, 10)
     labels = np.clip(np.round(2 + X[:, 0] + rng.normal(size=len(X))), 0, 4)
-    gain, hosts, quiet = list(TABLE), {"label_gain": list(TABLE)}, {"verbosity": -1}
-    if ranker is XGBRanker:
-        gain, hosts, quiet = "linear", {"ndcg_exp_gain": False}, {}
+    gain, own = OF_HOSTS[host]
 
     def fitted(objective, **more):
-        params = {"n_estimators": 40, "early_stopping_rounds": 3, "n_jobs": 1, **quiet, **more}
         valid = {"eval_set": [(X[700:], labels[700:])], "eval_group": [group[70:]]}
-        made = ranker(objective=objective, **params)
+        made = make_ranker(host, objective, n_estimators=40, early_stopping_rounds=3, **more)
         return made.fit(X[:700], labels[:700], group=group[:70], **valid)
 
     gained = {"lambdarank": LambdaRank(gain=gain), "auto": Blend(signal="auto", gain=gain)}
     for name, objective in gained.items():
-        want, got = fitted(objective), fitted(name, **hosts)
+        want, got = fitted(objective), fitted(name, **own)
         assert got.objective_ == want.objective_
         assert got.auto_ == want.auto_
         assert got.evals_result_ == want.evals_result_
@@ -375,14 +363,12 @@ def test_the_hosts_gain_is_that_of_every_measurement(ranker, rng):
         measured = evaluate(got.predict(X), labels, group, ["ndcg@10"], gain=gain)
         assert score == pytest.approx(measured["ndcg@10"], rel=1e-12)
     with pytest.raises(ValueError, match=r"is not the gain of LambdaRank.*set only"):
-        fitted(LambdaRank(gain=[0, 1]), **hosts)
+        fitted(LambdaRank(gain=[0, 1]), **own)
 
 
 def test_auto_in_the_workbench_chooses_by_the_hosts_gain(host):
     data = make_ranking(100, 8, n_features=3, seed=2, noise=1.0)
-    gain, own = "linear", {"ndcg_exp_gain": False}
-    if host == "lightgbm":
-        gain, own = TABLE, {"label_gain": list(TABLE)}
+    gain, own = OF_HOSTS[host]
     want, got = (
         HOSTS[host].train(
             Blend(signal="auto", **of_ours), data, Settings(rounds=8, params={host: of_host})

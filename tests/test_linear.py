@@ -440,31 +440,6 @@ def test_frames_are_checked_as_by_the_other_rankers(data, model):
             model.fit(frame, y, group=data.group, eval_set=(frame, y[::-1]), eval_group=data.group)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"measure": "map"}, ValueError, "unknown measure .map.*known: ndcg, ap"),
-        ({"k": 0}, ValueError, "k must be at least 1"),
-        ({"reg_lambda": 0.0}, ValueError, "reg_lambda must be a positive finite number"),
-        ({"reg_lambda": []}, ValueError, "reg_lambda must hold at least one"),
-        ({"ridge": "1"}, TypeError, "ridge must be a positive number, got"),
-        ({"sigma": -1.0}, ValueError, "sigma must be a positive finite number"),
-        ({"max_iter": 1.5}, TypeError, "max_iter must be a whole number"),
-        ({"tol": 0.0}, ValueError, "tol must be a positive finite number"),
-        ({"reg_lambda": [1.0, 2.0]}, ValueError, "eval_set is missing"),
-        ({"ridge": np.array([1.0, 2.0])}, ValueError, "eval_set is missing"),
-    ],
-)
-def test_bad_parameters_are_refused(data, parameters, error, message):
-    with pytest.raises(error, match=message):
-        SmoothRank(**parameters).fit(data.X, data.y, group=data.group)
-
-
-def test_a_wrong_measure_of_the_perceptron_is_refused():
-    with pytest.raises(ValueError, match=r"got .ndcg@0."):
-        Perceptron("ndcg@0").fit([[1.0], [2.0]], [0, 1], group=[2])
-
-
 def test_without_the_extra_the_import_says_what_to_install():
     program = (
         "import sys\n"

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from boostrank import evaluate
 from boostrank.datasets import RankingData, letor_folds, load_letor_parts, make_ranking
-from boostrank.linear import SVMMAP, AdaRank, SmoothRank
+from boostrank.linear import SVMMAP, AdaRank, Perceptron, SmoothRank
 from boostrank.linear.adarank import boost
 from boostrank.linear.svm_map import cutting_planes, most_violated
 
@@ -373,6 +373,17 @@ def test_ohsumed_reaches_what_was_published(data_dir, name, model, published):
         (SVMMAP(C=[1.0, 2.0]), ValueError, "eval_set is missing: there are several values of C"),
         (SVMMAP(tol=0.0), ValueError, "tol must be a positive finite number"),
         (SVMMAP(max_iter=True), TypeError, "max_iter must be a whole number"),
+        (Perceptron("ndcg@0"), ValueError, "got .ndcg@0."),
+        (SmoothRank("map"), ValueError, "unknown measure .map.*known: ndcg, ap"),
+        (SmoothRank(k=0), ValueError, "k must be at least 1"),
+        (SmoothRank(reg_lambda=0.0), ValueError, "reg_lambda must be a positive finite number"),
+        (SmoothRank(reg_lambda=[]), ValueError, "reg_lambda must hold at least one"),
+        (SmoothRank(ridge="1"), TypeError, "ridge must be a positive number, got"),
+        (SmoothRank(sigma=-1.0), ValueError, "sigma must be a positive finite number"),
+        (SmoothRank(max_iter=1.5), TypeError, "max_iter must be a whole number"),
+        (SmoothRank(tol=0.0), ValueError, "tol must be a positive finite number"),
+        (SmoothRank(reg_lambda=[1.0, 2.0]), ValueError, "eval_set is missing"),
+        (SmoothRank(ridge=np.array([1.0, 2.0])), ValueError, "eval_set is missing"),
     ],
 )
 def test_bad_parameters_are_refused(data, model, error, message):

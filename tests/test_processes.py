@@ -480,6 +480,17 @@ def test_an_interrupt_stops_all_threads(n_threads):
     test_every_query_is_computed_once(n_threads)
 
 
+def computed():
+    """Return how often a call computes each query."""
+    seen = np.zeros(QUERIES)
+
+    def driver(first, last, boundaries):
+        seen[first:last] += 1
+
+    over_queries(driver, BOUNDARIES)
+    return seen
+
+
 def test_no_call_waits_for_the_queries_of_another(n_threads):
     """A second call ends while the other threads are held up by the first."""
     hold, held = threading.Event(), threading.Semaphore(0)
@@ -492,12 +503,7 @@ def test_no_call_waits_for_the_queries_of_another(n_threads):
     first_call.start()
     for _ in range(n_threads):
         assert held.acquire(timeout=TIME_LIMIT)
-    seen = np.zeros(QUERIES)
-
-    def driver(first, last, boundaries):
-        seen[first:last] += 1
-
-    over_queries(driver, BOUNDARIES)
+    seen = computed()
     hold.set()
     first_call.join(TIME_LIMIT)
     assert (seen == 1).all()
@@ -510,13 +516,7 @@ def test_the_calling_thread_works_alone_where_no_other_can_start(monkeypatch):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    seen = np.zeros(QUERIES)
-
-    def driver(first, last, boundaries):
-        seen[first:last] += 1
-
-    over_queries(driver, BOUNDARIES)
-    assert (seen == 1).all()
+    assert (computed() == 1).all()
 
 
 # ---- Ctrl-C --------------------------------------------------------------------------------------

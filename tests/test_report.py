@@ -108,6 +108,11 @@ class _Reader(HTMLParser):
         if self._in_cell:
             self.tables[-1][-1][-1] += data
 
+    @property
+    def text(self):
+        """All of it, without line ends."""
+        return " ".join("".join(self.texts).split())
+
 
 @pytest.fixture(scope="module")
 def read(path):
@@ -163,30 +168,24 @@ def test_the_table_has_the_rows_best_first(read, rows):
 
 
 def test_the_verdict_is_a_sentence_and_queries_are_named(read, rows, parts, tmp_path):
-    text = " ".join("".join(read.texts).split())
     assert (
         "Nothing beats the baseline lightgbm:lambdarank beyond chance (p < 0.05); "
         "4 of 4 are level with it, 0 worse."
-    ) in text
-    assert "Queries that gain most: " in text
+    ) in read.text
+    assert "Queries that gain most: " in read.text
     first = rows[0]
-    clear = []
+    base = Row(first.learner, first.folds * 4, None, Settings())
+    named = []
     for shift in (0.1, 0.2, -0.1):
         folds = tuple(
             replace(fold, figures={name: v + shift for name, v in fold.figures.items()})
-            for fold in first.folds * 4
+            for fold in base.folds
         )
-        clear.append((shift, folds))
-    base = Row(first.learner, first.folds * 4, None, Settings())
-    named = [
-        Row(Learner(f"{shift}", "lightgbm", boostrank.SDCG()), folds, base, Settings())
-        for shift, folds in clear
-    ]
+        learner = Learner(f"{shift}", "lightgbm", boostrank.SDCG())
+        named.append(Row(learner, folds, base, Settings()))
     assert [row.verdict for row in named] == ["better", "better", "worse"]
     write_report(tmp_path / "r.html", _run(parts, [base, *named]), "c")
-    text = " ".join(
-        "".join(_Reader((tmp_path / "r.html").read_text(encoding="utf-8")).texts).split()
-    )
+    text = _Reader((tmp_path / "r.html").read_text(encoding="utf-8")).text
     mean = base.mean("ndcg@10")
     assert (
         "0.2@lightgbm beats the baseline lightgbm:lambdarank beyond chance (p < 0.05): +0.2000 "
@@ -202,10 +201,9 @@ def test_folds_are_those_that_were_trained_on(read, parts):
 
 
 def test_features_are_shares_of_the_gain(read, rows, parts, tmp_path):
-    text = " ".join("".join(read.texts).split())
     # Best first; those of XGBoost are unknown here.
-    assert f"{LONG}@lightgbm: feature 2, feature 1 feature 2 75.0 % feature 1 25.0 %" in text
-    assert f"{EVIL}@xgboost: feature" not in text
+    assert f"{LONG}@lightgbm: feature 2, feature 1 feature 2 75.0 % feature 1 25.0 %" in read.text
+    assert f"{EVIL}@xgboost: feature" not in read.text
     named = [replace(part, names=("bm25", EVIL)) for part in parts]
     write_report(tmp_path / "r.html", _run(named, rows), "c")
     html = (tmp_path / "r.html").read_text(encoding="utf-8")

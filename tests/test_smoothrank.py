@@ -84,15 +84,6 @@ def test_relevant_and_irrelevant_documents_share_every_rank(rng):
             np.testing.assert_allclose(both, -min(k, n) / k, rtol=1e-13)
 
 
-def test_small_sigma_gives_indicators_and_a_large_one_equal_shares(rng):
-    scores, _ = example(rng, 6, apart=0.3)
-    hard = np.equal.outer(oracle.ranks(scores), np.arange(1, 7)).astype(float)
-    np.testing.assert_allclose(indicators(scores, 1e-3), hard, atol=1e-13)
-    for sigma in (1e4, 1e8):
-        farthest = np.ptp(scores) ** 2
-        np.testing.assert_allclose(indicators(scores, sigma), 1.0 / 6.0, atol=farthest / sigma)
-
-
 @every_indicator
 def test_at_infinite_sigma_the_score_no_longer_matters(objective, rng):
     n = 9
