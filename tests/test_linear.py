@@ -1,7 +1,5 @@
 """SmoothRank and Perceptron: what their papers claim. All linear rankers: scikit-learn's rules."""
 
-import pickle
-
 import numpy as np
 import oracle
 import pandas as pd
@@ -376,26 +374,6 @@ def test_scikit_learns_checks(estimator):
     assert len(passed) > 35
     skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
     assert skipped <= {"check_array_api_input"}
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        SmoothRank(k=5, sigma=1.0, max_iter=3),
-        Perceptron("ndcg@5"),
-        AdaRank("ndcg@5", max_iter=9, repeat=False),
-        SVMMAP(C=3.0, tol=1e-4),
-    ],
-)
-def test_models_are_cloned_and_pickled(data, model):
-    fresh = clone(model)
-    assert fresh.get_params() == model.get_params()
-    assert repr(fresh) == repr(model)
-    model.fit(data.X, data.y, group=data.group)
-    twice = clone(model).fit(data.X, data.y, qid=data.qid)
-    np.testing.assert_allclose(twice.coef_, model.coef_, rtol=1e-8)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_allclose(again.predict(data.X), data.X @ model.coef_, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pandas
 import pytest
 import xgboost
 from commands import run
+from test_estimators import make_ranker
 
 from boostrank.datasets import make_ranking
 from boostrank.hosts.model_files import booster_of, host_of
@@ -44,6 +45,10 @@ def predicted(model, folder, X=TEST.X):
 def fit(ranker, *, stopped):
     evals = {"eval_set": [(TEST.X, TEST.y)], "eval_qid": [TEST.qid]} if stopped else {}
     return ranker.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, **evals)
+
+
+def fit_from(ranker, **start):
+    ranker.set_params(objective="query-rmse").fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, **start)
 
 
 @pytest.mark.parametrize("suffix", ["json", "ubj"])
@@ -110,21 +115,12 @@ def test_a_file_of_xgboost_itself_is_read_up_to_its_best_round(booster, suffix, 
 @pytest.mark.parametrize("boosting", ["gbdt", "dart"])
 @pytest.mark.parametrize("stopped", [False, True], ids=["all rounds", "stopped early"])
 def test_everyone_reads_the_same_from_a_file_of_lightgbm(boosting, stopped, tmp_path):
-    ranker = LGBMRanker(
-        objective="query-rmse",
-        n_estimators=ROUNDS,
-        learning_rate=0.9,
-        min_child_samples=2,
-        boosting_type=boosting,
-        verbosity=-1,
-        n_jobs=1,
-    )
-    stopping = [lightgbm.early_stopping(2, verbose=False)] if stopped else []
-    evals = {"eval_set": [(TEST.X, TEST.y)], "eval_qid": [TEST.qid]} if stopped else {}
+    own = {"boosting_type": boosting, **(STOPPING if stopped else {"learning_rate": 0.9})}
+    ranker = make_ranker("lightgbm", "query-rmse", n_estimators=ROUNDS, **own)
     # LightGBM says that it cannot stop DART early, and keeps all rounds.
     warned = stopped and boosting == "dart"
     with pytest.warns(UserWarning, match="dart mode") if warned else nullcontext():
-        ranker.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, callbacks=stopping, **evals)
+        fit(ranker, stopped=stopped)
     want = ranker.predict(TEST.X)
     if boosting == "gbdt":
         assert (ranker.best_iteration_ in range(1, ROUNDS - 1)) == stopped
@@ -322,10 +318,6 @@ def test_what_is_not_a_model_is_one_sentence(content, message, tmp_path):
     ):
         with pytest.raises(ValueError, match=f"{message}|is a model of"):  # of the other host
             load(path)
-
-
-def fit_from(ranker, **start):
-    ranker.set_params(objective="query-rmse").fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, **start)
 
 
 def test_a_folder_is_not_a_model(tmp_path):
