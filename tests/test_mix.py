@@ -5,30 +5,17 @@ import pytest
 from boostrank.objectives.engine.threads import BLOCK
 from boostrank.objectives.mix import on_one_scale
 from boostrank.objectives.view import Part
-from oracle import tau_of_round
 from test_estimators import HOSTS, make_ranker
 from test_gains import AROUND
-from training import matrix, mean_hessian, train
+from training import train
 
 import boostrank
 from boostrank import Mix, Schedule
 
-PARTS = [
-    (("regression", {"target": "gain"}), ("lambdarank", {"truncation": 2})),
-    (("sdcg", {"k": 2}), ("gbrank", {"margin": 0.25})),
-    (("ranknet", {}), ("shf-sdcg", {"alpha": 2.0, "k": 3})),
-]
-every_pair = pytest.mark.parametrize(
-    ("first", "second"), PARTS, ids=[f"{a[0]}-{b[0]}" for a, b in PARTS]
-)
-SCORES = [[0.9, 0.5, 0.1, -0.6], [0.31, -1.2, 0.77, 2.3, -0.05], [0.4]]
-GRADES = [[0.0, 1.0, 1.0, 3.0], [2.0, 0.0, 1.0, 0.0, 2.0], [2.0]]
-M = 6
-
 
 def test_a_mixture_of_mixtures_weighs_every_part():
     a, b, c = boostrank.RankNet(), boostrank.SDCG(), boostrank.GBRank()
-    query = SCORES[0], GRADES[0], [4]
+    query = [0.9, 0.5, 0.1, -0.6], [0.0, 1.0, 1.0, 3.0], [4]
     for mix, shares in (
         (Mix(Mix(a, b, 0.2), c, 0.3), (0.06, 0.24, 0.7)),
         (Mix(c, Mix(a, b, 0.2), 0.3), (0.14, 0.56, 0.3)),
@@ -56,10 +43,6 @@ def test_contract_is_that_of_the_lesser_part():
 # ---- in the hosts --------------------------------------------------------------------------------
 
 
-def handed_over(objective, d, scores, round=1):
-    return np.array(objective(round - 1, scores, matrix(d)))
-
-
 @pytest.mark.parametrize("rescale", [True, False])
 def test_on_one_scale(rescale):
     """Two parts of a sum, with mean Hessians of 2 and 50, over more documents than one block."""
@@ -74,38 +57,6 @@ def test_on_one_scale(rescale):
     # The second part's Hessian of 2 lies below a tenth of its mean.
     hess = [0.25 * 1 / first + 0.75 * 5 / second, 0.25 * 3 / first + 0.75 * 98 / second]
     np.testing.assert_allclose(got, np.tile([grad, hess], copies), rtol=1e-15)
-
-
-@every_pair
-def test_parts_have_one_scale_in_a_host(data, first, second):
-    """An even mixture lies halfway between its parts, however large their own gradients are."""
-    scores = np.random.default_rng(4).normal(size=len(data.y)).astype(np.float32)
-    first, second = (boostrank.objective(name, **params) for name, params in (first, second))
-    got = handed_over(Mix(first, second, 0.5), data, scores)
-    # A mixture's noise is its own, and here it has none.
-    alone = (handed_over(part.replace(perturb=None), data, scores) for part in (first, second))
-    want = sum(alone) / 2.0
-    # Then scaled to a mean Hessian of 1: one part may have gradients where the other has none.
-    scale = want[1][want[0] != 0].mean()
-    np.testing.assert_allclose(got, want / scale, rtol=2e-5, atol=1e-6)
-    assert got[1][got[0] != 0].mean() == pytest.approx(1.0, rel=1e-5)
-    # Without rescaling, literally (18).
-    literal = Mix(first, second, 0.5, rescale=False)
-    grad = literal.grad_hess(scores, data.y, data.group)[0]
-    np.testing.assert_allclose(handed_over(literal, data, scores)[0], grad, rtol=1e-5, atol=1e-9)
-
-
-def test_the_weight_of_squared_error_is_tau(data):
-    """SHF-SDCG takes over in the middle of the rounds: its part of the step is 1 - tau."""
-    scores = np.random.default_rng(5).normal(size=len(data.y)).astype(np.float32)
-    both = boostrank.RegSHFSDCG(total_rounds=100, alpha=1.0, discount="log2", perturb=None)
-    ends = [handed_over(both.replace(tau=tau), data, scores) for tau in (1.0, 0.0)]
-    steps = [grad / mean_hessian(grad, hess) for grad, hess in ends]
-    for m in (30, 50, 70):
-        grad, _ = handed_over(both, data, scores, m)
-        coordinates = np.linalg.lstsq(np.transpose(steps), grad, rcond=None)[0]
-        share = coordinates[0] / coordinates.sum()
-        assert share == pytest.approx(tau_of_round(m, 100), abs=1e-5)
 
 
 def test_rankers_stretch_the_schedules_of_all_parts(host, data):
@@ -197,5 +148,3 @@ def test_a_weight_out_of_range_is_refused_where_it_happens():
     objective.loss([0.0, 1.0], [0, 1], [2], round=1)
     with pytest.raises(ValueError, match=r"schedule must be from 0 to 1, got 1\.5"):
         objective.loss([0.0, 1.0], [0, 1], [2], round=2)
-    with pytest.raises(ValueError, match="round is missing"):
-        objective.loss([0.0, 1.0], [0, 1], [2])

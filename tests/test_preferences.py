@@ -472,15 +472,6 @@ def test_labels_do_not_matter_to_what_has_no_swaps(host, data, pairs):
         assert np.array_equal(*found) == (name != "lambdarank")
 
 
-def test_it_learns_what_the_pairs_say(host, data, pairs):
-    turned = pairs[:, [1, 0, 2]]
-    for given_pairs, sign in ((pairs, 1), (turned, -1)):
-        objective = Preferences("ranknet", given_pairs)
-        scores = predicted(train(host, objective, unjudged(data), 60), data.X)
-        ordered = scores[pairs[:, 0].astype(int)] > scores[pairs[:, 1].astype(int)]
-        assert (ordered if sign > 0 else ~ordered).mean() > 0.9
-
-
 def test_pairs_that_do_not_fit_the_data_stop_training(host, data, pairs):
     for bad, message in (
         ([(0, len(data.y), 1)], r"names the document at row 600, but the data has 600 rows"),
