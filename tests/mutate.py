@@ -130,16 +130,6 @@ EQUIVALENT = {
     "bisection.halve: lowest + 1 => lowest - 1 (2)": (
         "no level below the part begins at its middle or after it: the search finds the same"
     ),
-    "columns.batch_end: n > BLOCK => n >= BLOCK (2)": (
-        "only where a batch ends, and queries of a batch do not interact"
-    ),
-    "columns.batch_end: columns > BATCH => columns >= BATCH": (
-        "only where a batch ends, and queries of a batch do not interact"
-    ),
-    "columns.write_decays: outside += 1 if abs(x) > LARGEST_EXPONENT else 0 => outside -= 1 if"
-    " abs(x) > LARGEST_EXPONENT else 0": ("only whether it is 0 counts"),
-    "columns.write_decays: 1 if abs(x) > LARGEST_EXPONENT else 0 => 2 if abs(x) >"
-    " LARGEST_EXPONENT else 0": ("only whether it is 0 counts"),
     "columns.write_padding: 0.0, 0.0, 1.0 => 0.0, 0.0, 2.0": ("any rank will do for padding"),
     "curvature: 0, 1, 2 => 0, 1, 3": ("any three numbers"),
     "draws._cosine: range(9, -1, -1) => range(10, -1, -1)": ("one more term, of 6e-17 at most"),
@@ -213,6 +203,8 @@ ALIKE = {
     r"(SHORT_LIST|MOVES_PER_DOCUMENT|(DIRECT|BY_WORTH)(_UP_TO)?|TABLE|MAX_LEVELS|DOCUMENTS_PER_LEVEL"
     r") = \d+|LARGEST_EXPONENT = 151\.0": ("where one way takes over from another: both agree"),
     r"(LANES|STRIDE|(WIDE_)?BLOCK|BATCH) = \d+": "lengths of scratch and of batches",
+    r"n >= BLOCK \(2\)|columns >= BATCH": "where a batch ends, whose queries do not interact",
+    r"(outside -= 1|2) if abs\(x\) > LARGEST_EXPONENT else 0": "only whether it is 0 counts",
     r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*": (
         "how work is shared out: any share gives the same"
     ),

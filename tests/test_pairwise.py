@@ -11,7 +11,6 @@ from boostrank.objectives.engine import bisection, hinge
 
 # The longest list that goes through all pairs, which take long in the interpreter.
 DIRECT = 64 if numba.config.DISABLE_JIT else hinge.DIRECT
-PAIRWISE = (RankNet, RankSVM, FRank, RankBoost)
 LEADS = (-60.0, -36.5, -5.0, -0.7, 0.0, 0.3, 1.0, 2.5, 18.0, 40.0)
 E36 = np.exp(36.0)
 
