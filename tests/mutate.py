@@ -175,6 +175,7 @@ EQUIVALENT = {
     "query_softmax._kernel: scores[0] => scores[1]": ("the best of all is looked for in any case"),
     "reg_shf_sdcg.__post_init__: super().__post_init__() => pass": ("its parts check the Hessian"),
     "soft_indicators: BAND = 40.0 => BAND = 41.0": ("terms less than a rounding error"),
+    "soft_indicators._gaussian: 1.0 / 40320.0 => 1.0 / 40321.0": ("1e-19 of the sum"),
     "sigmoid: constant(0.0) => constant(1.0)": ("coefficients of sums that nobody asks for"),
     "sigmoid: new_columns(0) => new_columns(1) (2)": ("an example of a type"),
     "sigmoid.run_all: 2 * channels => 3 * channels": ("scratch is larger"),
