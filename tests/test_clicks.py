@@ -36,6 +36,16 @@ def test_a_log_is_the_data_once_a_session(data):
     assert (simulate_clicks(data, sessions=4, seed=2).data.y != log.data.y).any()
 
 
+def test_a_log_keeps_categories_and_documents(data):
+    """The words of categories were lost, and so a model trained on the log did not have them."""
+    X = np.column_stack([data.X, np.arange(len(data.y)) % 3])
+    ids = np.arange(len(data.y)) + 1000
+    words = {"categorical": (6,), "categories": {6: ("a", "b", "c")}, "doc_id": ids}
+    log = simulate_clicks(RankingData(X, data.y, data.qid, **words), sessions=2, seed=1)
+    assert log.data.categories == words["categories"]
+    np.testing.assert_array_equal(log.data.doc_id, ids[log.row])
+
+
 @pytest.mark.parametrize("eta", [0.0, 0.5, 2.0])
 def test_the_position_model_clicks_by_position_times_relevance(data, eta):
     log = simulate_clicks(data, eta=eta, noise=0.2, sessions=400, seed=0, randomized=1.0)

@@ -389,6 +389,11 @@ def test_ids_at_the_ends_of_int64():
         ({"qid": [1.0, 1.0, 2**53 + 2.0]}, TypeError, r"whole numbers exactly only below 2\^53"),
         ({"qid": np.array([-1, -1, 2**63], object)}, ValueError, "or all of uint64, got -1 to 9"),
         ({"qid": [date(2024, 1, 1)] * 2 + ["b"]}, TypeError, "dates alone: .* row 2 has 'b'"),
+        (
+            {"qid": pd.period_range("2020-01", periods=3, freq="M").array},
+            TypeError,
+            r"got dtype object, such as \[Period\('2020-01', 'M'\)\]; write all as strings",
+        ),
         ({"qid": ["a", "a", None]}, ValueError, "an id for every document, but row 2 has none"),
         ({"qid": [1, 2, 1]}, ValueError, "1 comes back at row 2 after another query"),
         ({"X": np.ma.array([[1], [2], [3]], mask=[[0], [1], [0]])}, ValueError, "X must have no m"),
@@ -403,6 +408,12 @@ def test_ids_at_the_ends_of_int64():
             "y has the rows of X in another order",
         ),
         ({"names": ["a", "b"]}, ValueError, "names must have one for each of 1 columns, got 2"),
+        ({"X": [[1, 2]] * 3, "names": ["a", "a"]}, ValueError, "names must be different, got 'a'"),
+        ({"categorical": [0.0]}, ValueError, r"positions of columns, 0\.\.0, got 0.0"),
+        *(
+            ({"categorical": own, "categories": {0: [*"abc"]}}, ValueError, "a string for each num")
+            for own in ([], [0])
+        ),
         ({"categorical": ["a"]}, ValueError, r"positions of columns, 0\.\.0, got 'a'"),
         ({"categorical": [1]}, ValueError, r"positions of columns, 0\.\.0, got 1"),
         *(
@@ -498,6 +509,9 @@ def test_concat_keeps_the_order_of_parts():
     assert joined.qid.tolist() == [4, 4, 1]
 
 
+WORDS = {"categorical": [0], "categories": {0: ("x", "y")}}
+
+
 def test_concat_refuses():
     one = RankingData([[1], [2]], [0, 1], [4, 5])
     with pytest.raises(ValueError, match="at least one RankingData"):
@@ -505,7 +519,7 @@ def test_concat_refuses():
     # Query 5 ends one part and begins the other: only the ids can tell.
     with pytest.raises(ValueError, match="no query in common, but query 5 is in 2 of them"):
         RankingData.concat([one, RankingData([[1]], [0], [5])])
-    for more in ({"names": ["a"]}, {"categorical": [0]}, {"categories": {0: ("x",)}}):
+    for more in ({"names": ["a"]}, {"categorical": [0]}, WORDS):
         with pytest.raises(ValueError, match="the same names of features, and categories with the"):
             RankingData.concat([one, RankingData([[1]], [0], [6], **more)])
     with pytest.raises(ValueError, match="equally many features, got 1, 2"):

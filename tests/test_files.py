@@ -458,6 +458,14 @@ def test_data_without_a_split(tmp_path, host, rows):
     assert f"{said} split leaves min_data_in_leaf=2 rows" in refused(*train)
 
 
+@pytest.mark.parametrize(
+    ("data", "got"), [({"label": [1]}, "dict"), (pl.LazyFrame({"a": [1]}), "LazyFrame; collect it")]
+)
+def test_what_is_no_frame(data, got):
+    with pytest.raises(TypeError, match=f"a data frame of pandas .*, got {got}"):
+        from_frame(data)
+
+
 def test_a_folder_is_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in (".", "..", "/", tmp_path):

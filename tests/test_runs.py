@@ -117,6 +117,20 @@ def test_runs_that_are_not_written(run, message):
         run.to_trec("mine")
 
 
+@pytest.mark.parametrize(
+    ("scores", "grades", "message"),
+    [
+        ([1.0, np.nan], [1.0], "scores must be finite"),  # ranked last, without a word
+        ([1.0], [1.0], "one entry for each document, got 2, 2 and 1"),
+        ([1.0, 2.0], [1.0, 0.0], "one entry for each document, got 1, 1 and 2"),
+    ],
+)
+def test_runs_that_are_not_measured(scores, grades, message):
+    run, qrels = Run(["1", "1"], ["a", "b"], scores), Qrels(["1"], ["b"], grades)
+    with pytest.raises(ValueError, match=message):
+        evaluate_run(run, qrels, ["map"])
+
+
 def test_queries_of_one_side_are_told_and_negative_grades_are_0(tmp_path):
     run = load_run(write(tmp_path / "r", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 a 1 1 x\n"))
     qrels = load_qrels(write(tmp_path / "q", "1 0 a -2\n1 0 b 1\n3 0 a 1\n"))

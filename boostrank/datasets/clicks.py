@@ -5,7 +5,7 @@ a position is the probability that it is looked at, relative to position 1: a do
 looked at is not clicked, however good it is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -220,8 +220,12 @@ def simulate_clicks(
     worth = (np.exp2(y) - 1.0) / max(1.0, float(np.exp2(y.max()) - 1.0))
     likely = (noise + (1.0 - noise) * worth)[row]
     clicked = _clicked(model, likely, rank, propensity, session, n_sessions, rng)
-    logged = RankingData(
-        data.X[row], clicked.astype(np.float64), session, data.names, data.categorical
+    logged = replace(
+        data,
+        X=data.X[row],
+        y=clicked.astype(np.float64),
+        qid=session,
+        doc_id=None if data.doc_id is None else data.doc_id[row],
     )
     return ClickLog(logged, rank, row, shuffled, propensity)
 

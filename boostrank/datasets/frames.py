@@ -38,8 +38,14 @@ class Table:
             import pandas
 
             frame = frame.to_pandas(types_mapper=pandas.ArrowDtype)
+        if not hasattr(frame, "__len__") or not hasattr(frame, "columns"):
+            lazy = "; collect it first" * hasattr(frame, "collect")
+            raise TypeError(
+                "the data must be a data frame of pandas or polars, or an Arrow table, got "
+                f"{type(frame).__name__}{lazy}"
+            )
         levels = getattr(getattr(frame, "index", None), "names", ())
-        kept = [name for name in levels if name in named and name not in frame.columns]
+        kept = [name for name in levels if name in {*named} - {*frame.columns, None}]
         self.frame = frame.reset_index(kept) if kept else frame
         self.path = path
         self.names = list(self.frame.columns)

@@ -27,9 +27,12 @@ def check_ids(name: str, ids: Any, n_docs: int) -> npt.NDArray[Any]:
     if array.ndim == 1 and array.dtype.kind in "fOM":
         array = _of_objects(name, _text_of_dates(array) if array.dtype.kind == "M" else array)
     if array.dtype.kind not in "iuUS":
-        exact = f"; it holds whole numbers exactly only below 2^{digits}" if digits else ""
+        cure = f"; it holds whole numbers exactly only below 2^{digits}" if digits else ""
+        if array.dtype.kind == "O" and array.ndim == 1:
+            other = [each for each in array if _kind(each) == "other"][:1]
+            cure = f", such as {other}; write all as strings"
         raise TypeError(
-            f"{name} must hold integers or strings, or dates, got dtype {array.dtype}{exact}"
+            f"{name} must hold integers or strings, or dates, got dtype {array.dtype}{cure}"
         )
     if array.shape != (n_docs,):
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -42,12 +43,20 @@ def are_codes(values: Floats) -> npt.NDArray[np.bool_]:
     return np.asarray((values >= 0) & (values < CODES_END) & (values == np.floor(values)))
 
 
-def _check_categories(X: Floats, names: Sequence[str], categorical: Sequence[int]) -> None:
+def _check_categories(
+    X: Floats,
+    names: Sequence[str],
+    categorical: Sequence[int],
+    categories: Mapping[int, Sequence[str]],
+) -> None:
     """Refuse columns that are not there, and values that a host would change."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise ValueError(f"names must be different, got {twice!r} twice")
     if len(names) not in (0, X.shape[1]):
         raise ValueError(f"names must have one for each of {X.shape[1]} columns, got {len(names)}")
     for column in categorical:
-        if column not in range(X.shape[1]):
+        if not isinstance(column, Integral) or column not in range(X.shape[1]):
             raise ValueError(
                 f"categorical must hold positions of columns, 0..{X.shape[1] - 1}, got {column!r}"
             )
@@ -56,6 +65,12 @@ def _check_categories(X: Floats, names: Sequence[str], categorical: Sequence[int
             raise ValueError(
                 f"categorical column {column} must hold whole numbers from 0 below {CODES_END}, or "
                 f"NaN, got {X[np.argmax(bad), column]} at row {np.argmax(bad)}; number its values"
+            )
+    for column, words in categories.items():
+        if column not in categorical or np.fmax.reduce(X[:, column]) >= len(words):
+            raise ValueError(
+                "categories must have a string for each number of a categorical column, but for "
+                f"column {column} there are {len(words)}"
             )
 
 
@@ -257,7 +272,7 @@ class RankingData:
                 f"X must be finite, or NaN where a value is missing, got {X[row, column]} "
                 f"at row {row}, column {column}"
             )
-        _check_categories(X, self.names, self.categorical)
+        _check_categories(X, self.names, self.categorical, self.categories)
         bad = ~np.isfinite(y)
         if bad.any():
             row = int(np.argmax(bad))

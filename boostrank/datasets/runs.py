@@ -12,7 +12,7 @@ from boostrank.datasets.files import open_bytes, reading, what_it_is
 from boostrank.datasets.ranking_data import RankingData
 from boostrank.datasets.tables import ids_of
 from boostrank.messages import warn
-from boostrank.objectives.validation import Floats
+from boostrank.objectives.validation import Floats, check_scores
 
 Strings = npt.NDArray[np.str_]
 
@@ -55,13 +55,8 @@ class Run(NamedTuple):
         7 Q0 b 1 2.0 mine
         7 Q0 a 2 0.5 mine
         """
-        qids, docs = (np.asarray(ids).astype(str).tolist() for ids in (self.qid, self.doc_id))
-        scores = np.asarray(self.scores, np.float64).tolist()
-        if not len(qids) == len(docs) == len(scores):
-            raise ValueError(
-                "qid, doc_id and scores must have one entry for each document, got "
-                f"{len(qids)}, {len(docs)} and {len(scores)}"
-            )
+        keys, scores = _keys(self), check_scores(self.scores).tolist()
+        qids, docs = zip(*keys, strict=True) if keys else ((), ())
         for name, ids in ("tag", [tag]), ("qid", qids), ("doc_id", docs):
             for text in ids:
                 if text.split() != [text]:
@@ -69,10 +64,8 @@ class Run(NamedTuple):
                         f"{name} must be a word in a run of TREC, whose fields are separated by "
                         f"white space, got {text!r}"
                     )
-        if not all(map(math.isfinite, scores)):
-            raise ValueError("scores must be finite")
         rows: dict[str, dict[str, float]] = {}
-        for (own, doc), score in zip(_keys(qids, docs), scores, strict=True):
+        for (own, doc), score in zip(keys, scores, strict=True):
             rows.setdefault(own, {})[doc] = score
         return "".join(
             f"{own} Q0 {doc} {rank} {score!r} {tag}\n"
@@ -129,10 +122,16 @@ def number_of_text(where: str, what: str, text: str) -> float:
 
 
 def _keys(
-    qid: Any, doc_id: Any, where: Callable[[int], str] = lambda _: ""
+    entries: tuple[Any, Any, Any], where: Callable[[int], str] = lambda _: ""
 ) -> list[tuple[str, str]]:
     """Return query and document of each entry; `where` begins the error if one comes twice."""
-    texts = (np.asarray(ids).astype(str).tolist() for ids in (qid, doc_id))
+    sizes = [len(each) for each in entries]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "qid, doc_id and scores or grades must have one entry for each document, got "
+            f"{sizes[0]}, {sizes[1]} and {sizes[2]}"
+        )
+    texts = (np.asarray(ids).astype(str).tolist() for ids in entries[:2])
     keys = list(zip(*texts, strict=True))
     seen: set[tuple[str, str]] = set()
     for entry, key in enumerate(keys):
@@ -162,7 +161,7 @@ def read_lines(
         values.append(value)
     if not values:
         raise ValueError(f"{path} holds no documents")
-    _keys(qid, doc_id, lambda entry: f"{path}, line {numbers[entry]}: ")
+    _keys((qid, doc_id, values), lambda entry: f"{path}, line {numbers[entry]}: ")
     return np.array(qid), np.array(doc_id), np.array(values)
 
 
@@ -272,7 +271,7 @@ def judge(run: Run, qrels: Qrels) -> Judged:
     lacks counts among the relevant ones, at no rank. Scores are float32, and among equal scores the
     larger id comes first.
     """
-    keys, judged = _keys(run.qid, run.doc_id), _keys(qrels.qid, qrels.doc_id)
+    keys, judged = _keys(run), _keys(qrels)
     scored_queries, judged_queries = ({query for query, _ in each} for each in (keys, judged))
     queries = np.array(sorted(scored_queries & judged_queries))
     if not len(queries):
@@ -287,8 +286,8 @@ def judge(run: Run, qrels: Qrels) -> Judged:
             f"score of {keys[0][1]!r}, and a judgement of {judged[0][1]!r}; check the ids"
         )
     found = [grades.pop(key, 0.0) for key in keys]
-    single = np.finfo(np.float32)
-    scores = np.clip(run.scores, single.min, single.max).astype(np.float32).astype(np.float64)
+    single, scores = np.finfo(np.float32), check_scores(run.scores)
+    scores = np.clip(scores, single.min, single.max).astype(np.float32).astype(np.float64)
     qid = np.array([key[0] for key in (*keys, *grades)])
     doc_id = np.array([key[1] for key in (*keys, *grades)])
     retrieved = np.arange(len(qid)) < len(keys)
@@ -319,5 +318,6 @@ def run_of_table(table: Any, qid: str, doc_id: str, score: str) -> Run:
         row = int(np.argmin(np.isfinite(scores)))
         raise ValueError(f"{table.where(row)}column {score!r} must be finite, got {scores[row]}")
     queries, documents = (ids_of([table], name).astype(str) for name in (qid, doc_id))
-    _keys(queries, documents, table.where)
-    return Run(queries, documents, scores)
+    run = Run(queries, documents, scores)
+    _keys(run, table.where)
+    return run
