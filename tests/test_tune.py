@@ -227,6 +227,15 @@ def test_trials_of_another_search_are_not_reused(data, tmp_path, invented):
             search.tune(*args, tmp_path, n_trials=1, **settings)
 
 
+def test_trials_of_other_versions_are_told(data, tmp_path, invented, monkeypatch):
+    """They were shown as if they were of today's, without a word."""
+    search.tune(data, RANKNET, tmp_path, n_trials=1)
+    monkeypatch.setattr(search, "sources", lambda: "others")
+    with pytest.warns(UserWarning, match="holds trials of .* made with other sources: they are"):
+        search.tune(data, RANKNET, tmp_path, n_trials=2)
+    assert len(invented) == 2 * 3
+
+
 def test_a_damaged_file_of_trials_is_named(data, tmp_path):
     (tmp_path / "studies.log").write_text("no JSON\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"studies\.log is damaged .*; give another folder"):

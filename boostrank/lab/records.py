@@ -84,8 +84,7 @@ class ResultStore:
             ),
             **json.loads(json.dumps(shared, default=_plain)),  # tuples become lists, as in the file
             "machine": machine,
-            # The version stays the same between releases; the sources do not.
-            "sources": _digest(path.read_bytes() for path in _sources()),
+            "sources": sources(),
         }
         self._lines: list[dict[str, Any]] = []
         if resume and self.path.exists():
@@ -172,10 +171,12 @@ def _digest(pieces: Iterable[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _sources() -> list[Path]:
+def sources() -> str:
+    """Return a digest of our sources: the version stays the same between releases."""
     # An editable installation keeps the objectives outside the package's folder.
     folders = (Path(boostrank.__file__).parent, Path(objectives.__file__).parent)
-    return sorted({path for folder in folders for path in folder.rglob("*.py")})
+    paths = sorted({path for folder in folders for path in folder.rglob("*.py")})
+    return _digest(path.read_bytes() for path in paths)
 
 
 def _stored(value: Any) -> Any:

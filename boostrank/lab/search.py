@@ -15,12 +15,13 @@ import numpy as np
 from boostrank.choice import is_auto
 from boostrank.datasets import RankingData, group_folds
 from boostrank.hosts.rankers import check_unbound
-from boostrank.lab.environment import import_host
+from boostrank.lab.environment import import_host, versions
 from boostrank.lab.files import as_csv, naming, only_user, write_file
 from boostrank.lab.folds import note_on_time, query_positions
 from boostrank.lab.learners import Learner, refusal
 from boostrank.lab.naming import OF_FOLDS
 from boostrank.lab.plan import counted_queries, queries_left_out
+from boostrank.lab.records import sources
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.search_space import Space, learner_space, split_params
 from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
@@ -352,6 +353,11 @@ def tune(
         that count in the metric, or if `out` has trials with other data or settings.
     ImportError
         Without Optuna or the learner's host.
+
+    Warns
+    -----
+    UserWarning
+        For queries that do not count in the metric, and trials in `out` of other versions.
     """
     optuna = load("optuna", "tuning needs Optuna", "optuna")
     import_host(learner.host)
@@ -437,12 +443,20 @@ def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
     except json.JSONDecodeError as error:
         raise ValueError(f"{out / STUDIES} is damaged ({error}); give another folder") from error
     fingerprint = job.fingerprint(prune)
+    made_with = {**versions([job.learner.host]), "sources": sources()}
     if "fingerprint" not in study.user_attrs:
         study.set_user_attr("fingerprint", fingerprint)
+        study.set_user_attr("made_with", made_with)
     elif study.user_attrs["fingerprint"] != fingerprint:
         raise ValueError(
             f"{out / STUDIES} holds trials of {study.study_name} on other data or with other "
             "settings: give another folder, or the same data and settings to continue"
+        )
+    before = study.user_attrs.get("made_with", {})
+    if others := [name for name, own in made_with.items() if before.get(name, own) != own]:
+        warn(
+            f"{out / STUDIES} holds trials of {study.study_name} that were made with other "
+            f"{', '.join(others)}: they are kept as they are; to try all anew, give another folder"
         )
     return study
 
