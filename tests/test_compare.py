@@ -628,7 +628,9 @@ def test_only_the_truncated_line_is_lost(stored, parts):
     """And lines that are no results."""
     path = stored / "results.jsonl"
     whole = path.read_bytes()
-    path.write_bytes(whole + b'12\n{"key": {}}\n\xff\xfe\n' + whole[: len(whole) // 2])
+    path.write_bytes(
+        whole + b'12\n{"key": {}}\n{"key": 1, "result": 2}\n\xff\xfe\n' + whole[: len(whole) // 2]
+    )
     results = _results(stored, parts)
     results.add(LEARNERS[3], STORED)
     again = _results(stored, parts)

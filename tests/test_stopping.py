@@ -216,5 +216,10 @@ def test_the_command_trains_all_files_again(objective, tmp_path):
     assert again.n_trees == round(1.5 * kept)
     plain = trained(tmp_path / "whole", "--rounds", round(1.5 * kept))
     np.testing.assert_array_equal(again.predict(WHOLE.X), plain.predict(WHOLE.X))
+    files = [tmp_path / "a", "-o", "sdcg", "--valid", tmp_path / "a", "--model", tmp_path / "m"]
+    said = run("train", *files, "--rounds", 1, "--min-docs", 2).stderr
+    assert f"{tmp_path / 'a'} is among the files to train on, so that --valid chooses too" in said
+    # Before training, which would be in vain.
+    assert "no query in common" in refused("train", *files, "--refit", "--rounds", 10**9)
     message = "--refit needs --valid, which chooses the rounds"
     assert message in refused("train", "x", "-o", "sdcg", "--refit", "--model", "m")

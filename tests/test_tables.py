@@ -481,6 +481,12 @@ def test_files_and_options_that_are_refused(files, tmp_path):
     assert "p.json: 'max_bin' is there twice" in refused(*train, "--params", params)
     params.write_text('{"lightgmb": {"a": 1}, "xgboost": {}}', encoding="utf-8")
     assert "did you mean 'lightgbm'" in refused(*train, "--params", params)
+    params.write_text('{"lightgbm": {"max_bin": 7}}', encoding="utf-8-sig")
+    run(*train, "--params", params, "--drop", "url,brand", *SMALL)
+    assert "--host xgboost cannot train lightgbm:lambdarank, which is lightgbm's" in refused(
+        *("train", files["csv"], "-o", "lightgbm:lambdarank", "--host", "xgboost"),
+        *("--model", tmp_path / "m.txt"),
+    )
     assert "--param is for boostrank's objectives" in refused(
         *("train", files["csv"], "-o", "lightgbm:lambdarank", "-p", "k=3"),
         *("--model", tmp_path / "m.txt"),

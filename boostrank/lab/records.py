@@ -95,7 +95,8 @@ class ResultStore:
                     read = json.loads(line)
                 except json.JSONDecodeError:
                     continue  # the run was stopped while it wrote this line
-                if isinstance(read, dict) and {"key", "result"} <= set(read):
+                whole = isinstance(read, dict) and {"key", "result"} <= set(read)
+                if whole and isinstance(read["key"], dict):
                     self._lines.append(read)
         # A line that was cut off must not swallow the next one.
         write_file(self.path, b"".join(map(_line, self._lines)))

@@ -20,7 +20,7 @@ def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, 
         return {}
     expected = 'expected {"lightgbm": {"name": value}, "xgboost": {...}}'
     try:
-        read = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+        read = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{path}, line {error.lineno}: not JSON ({error.msg}); {expected}"

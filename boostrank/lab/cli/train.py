@@ -24,6 +24,7 @@ from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.reading import load_features, read_with_valid
 from boostrank.lab.settings import Settings
 from boostrank.lab.words import counted
+from boostrank.messages import warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice, check_count
 from boostrank.registry import make_objective, objective_names
@@ -115,6 +116,8 @@ def train(
     """
     builtin = BUILTINS.get(objective)
     if builtin is not None:
+        if host not in (None, builtin.host):
+            raise ValueError(f"--host {host} cannot train {objective}, which is {builtin.host}'s")
         host = builtin.host
         if param:
             raise ValueError(
@@ -151,7 +154,11 @@ def train(
         read = read.shuffle_within_queries(seed)
     settings = settings.for_labels(read.y, chosen=metric is not None)
     stopping = None if held is None else Stopping(held, patience)
-    if held is not None:
+    # Before training, as it fails if both have a query of one id.
+    whole = RankingData.concat([read, held]) if refit and held is not None else None
+    if valid is not None and held is not None:
+        if any(valid.samefile(path) for path in data):
+            warn(f"{valid} is among the files to train on, so that --valid chooses too many rounds")
         held_counted = counted_queries(held, settings)
         if not held_counted.any():
             raise ValueError(
@@ -167,8 +174,7 @@ def train(
     kept = counted(trained.n_trees, "tree", "trees")
     if stopping is not None:
         kept += f", up to the best of {done:g} rounds,"
-    if refit and held is not None:
-        whole = RankingData.concat([read, held])
+    if whole is not None:
         again = in_proportion(trained.n_trees, len(read.y), len(whole.y))
         if isinstance(made, Objective):
             made = stretched(made, again)
