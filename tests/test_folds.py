@@ -1,12 +1,15 @@
 """Folds of whole queries: those that users pass, and those that go forward in time."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 
 import boostrank
 from boostrank.datasets import RankingData, letor_folds, make_ranking
-from boostrank.lab.folds import given_folds, query_positions, rotation
+from boostrank.lab.folds import given_folds, note_on_time, query_positions, rotation
 
 SIZES = np.array([3, 1, 4, 2, 5, 2, 1, 3, 2, 4, 1, 2])
 DATA = RankingData(
@@ -145,5 +148,16 @@ def test_queries_out_of_order_are_said_if_folds_go_forward():
     with pytest.warns(UserWarning, match="in which 10 comes after 11; sort the data by time"):
         given_folds(backwards, TimeSeriesSplit(2))
     given_folds(backwards, KFold(3))  # no time order asked for
+    for written in ("%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%Y-%m", "%Y%m", "%Y-W%V", "%Y-%m-%dT%H:%M"):
+        months = pd.date_range("2023-02-01", periods=12, freq="MS")
+        ids = np.repeat(months.strftime(written).to_numpy(dtype=str), SIZES)
+        for qid in (ids, ids.astype(int)) if ids[0].isdigit() else (ids,):
+            dates = RankingData(DATA.X, DATA.y, qid)
+            assert "Queries are dates" in note_on_time(given_folds(dates, KFold(3)))
+            assert not note_on_time(given_folds(dates, TimeSeriesSplit(3)))
+            with pytest.warns(UserWarning, match="sort the data by time first"):
+                given_folds(dates.select(range(11, -1, -1)), TimeSeriesSplit(2))
+    assert not note_on_time(given_folds(DATA, KFold(3)))
+    assert not note_on_time(given_folds(replace(DATA, qid=DATA.qid + 2000), KFold(3)))
     words = RankingData(DATA.X, DATA.y, np.repeat(list("lkjihgfedcba"), SIZES))
     given_folds(words, TimeSeriesSplit(2))  # the ids say nothing about time

@@ -14,6 +14,11 @@ from boostrank.datasets.ranking_data import query_starts
 from boostrank.messages import warn
 from boostrank.objectives.validation import Integers
 
+# Dates, months, quarters and weeks that sort as text, such as 2024-01-31, 20240131 and 2024Q1.
+_DATE = re.compile(
+    r"(19|20)\d\d([-/.]?(0[1-9]|1[0-2])([-/.]?(0[1-9]|[12]\d|3[01]).*)?|-?(Q\d|W\d\d))"
+)
+
 #: In a fold without validation part, one training query of this many chooses the rounds.
 HELD_OUT = 5
 
@@ -82,7 +87,7 @@ def given_folds(data: RankingData, folds: Any) -> Folds:
 
 
 def _are_dates(ids: npt.NDArray[Any]) -> bool:
-    return ids.dtype.kind == "M" or bool(re.match(r"\d{4}-\d\d", str(ids[0])))
+    return all(map(_DATE.fullmatch, ids.astype(str).tolist()))
 
 
 def note_on_time(data: RankingData, positions: Sequence[tuple[Integers, ...]]) -> str:
