@@ -438,6 +438,17 @@ def test_a_feature_that_is_lacking_is_no_misspelling_of_another():
         features_of_table(Table(known), Columns(), ["a_b"])
 
 
+def test_what_a_model_cannot_have_learnt():
+    """Infinite numbers were scored, although none is trained on, and lost categories not told."""
+    columns, words = Columns(), {"k": ["x", "y"]}
+    with pytest.raises(ValueError, match=r"column 'a' must be finite.* got inf in row 1"):
+        features_of_table(Table(pd.DataFrame({"a": [1.0, np.inf]})), columns, ["a"])
+    with pytest.warns(UserWarning, match="column 'k' has none of the model's categories, such as"):
+        features_of_table(Table(pd.DataFrame({"k": ["X", None]})), columns, ["k"], words)
+    for values in (["X", "y"], [None, None]):
+        features_of_table(Table(pd.DataFrame({"k": values})), columns, ["k"], words)
+
+
 def test_columns_go_by_position_only_if_no_name_is_known():
     frame = pd.DataFrame({"x": [1.0], "y": [2.0]})
     with pytest.warns(UserWarning, match="no column has the name of a feature of the model"):

@@ -419,7 +419,8 @@ def features_of_table(
     Raises
     ------
     ValueError
-        For a feature that the table lacks, if it has others, or if the model has categories.
+        For a feature that the table lacks, if it has others, or if the model has categories; for
+        numbers that are infinite.
     """
     known: dict[str, list[Any]] = {}
     for name in table.names:
@@ -437,12 +438,24 @@ def features_of_table(
     cure = "the model's features are numbers"
     return np.column_stack(
         [
-            _codes(table.values(column), words[name])[0]
+            _known_codes(table, column, words[name])
             if name in words
-            else table.numbers(column, cure)
+            else _numbers([table], column, cure)
             for name, column in chosen.items()
         ]
     )
+
+
+def _known_codes(table: Table, column: Any, words: Sequence[Any]) -> Floats:
+    """Return the numbers of a model's categories; warn if no value is one of them."""
+    values = table.values(column)
+    codes, found = _codes(values, words)
+    if np.isnan(codes).all() and not all(map(is_missing, values.tolist())):
+        warn(
+            f"{table.where()}column {column!r} has none of the model's categories, such as "
+            f"{found[0]!r}: all of its values count as missing"
+        )
+    return codes
 
 
 def _named(
