@@ -495,12 +495,11 @@ class Listed(Own):
 
 
 def test_a_field_without_a_hash_is_named(data):
-    X, y, group = data
     objective = Listed(thresholds=[1.0])
     for each in (objective, boostrank.Mix(boostrank.SDCG(), objective, 0.5)):
         with pytest.raises(TypeError, match=r"Listed.thresholds must be hashable.* got a list:"):
-            lgb.train({**LIGHTGBM, "objective": each}, lgb.Dataset(X, y, group=group), 1)
-    train_lightgbm(Listed(), X, y, group)
+            train("lightgbm", each, data, 1)
+    train("lightgbm", Listed(), data)
 
 
 @pytest.mark.parametrize("where", ["in the objective", "in a function around it", "in LightGBM"])
