@@ -143,6 +143,10 @@ def test_rotations_are_letors_and_forward():
         rotation(parts[:2])
 
 
+def note(data, folds):
+    return note_on_time(data, given_folds(data, folds).positions)
+
+
 def test_queries_out_of_order_are_said_if_folds_go_forward():
     backwards = DATA.select(range(11, -1, -1))
     with pytest.warns(UserWarning, match="in which 10 comes after 11; sort the data by time"):
@@ -153,11 +157,11 @@ def test_queries_out_of_order_are_said_if_folds_go_forward():
         ids = np.repeat(months.strftime(written).to_numpy(dtype=str), SIZES)
         for qid in (ids, ids.astype(int)) if ids[0].isdigit() else (ids,):
             dates = RankingData(DATA.X, DATA.y, qid)
-            assert "Queries are dates" in note_on_time(given_folds(dates, KFold(3)))
-            assert not note_on_time(given_folds(dates, TimeSeriesSplit(3)))
+            assert "Queries are dates" in note(dates, KFold(3))
+            assert not note(dates, TimeSeriesSplit(3))
             with pytest.warns(UserWarning, match="sort the data by time first"):
                 given_folds(dates.select(range(11, -1, -1)), TimeSeriesSplit(2))
-    assert not note_on_time(given_folds(DATA, KFold(3)))
-    assert not note_on_time(given_folds(replace(DATA, qid=DATA.qid + 2000), KFold(3)))
+    assert not note(DATA, KFold(3))
+    assert not note(replace(DATA, qid=DATA.qid + 2000), KFold(3))
     words = RankingData(DATA.X, DATA.y, np.repeat(list("lkjihgfedcba"), SIZES))
     given_folds(words, TimeSeriesSplit(2))  # the ids say nothing about time
