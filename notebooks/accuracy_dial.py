@@ -167,7 +167,7 @@ def table(names: list[str], rows: list[str], trees: Trees, seeds: list[int]) -> 
 def draw(trees: Trees, seeds: list[int], path: Path) -> None:
     """Draw the lead of each row over the baseline on every set, all rounds, with intervals."""
     lines = {
-        "all queries of real sets": REAL,
+        "all queries of eight real sets": REAL,
         "all queries of ten other sets": list(FRESH),
         **{LABELS.get(name, name): [name] for name in SETS},
     }
