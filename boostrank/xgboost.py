@@ -327,11 +327,11 @@ class XGBRanker(xgboost.XGBRanker):
             raise TypeError(f"missing must be a number, by default NaN, got {self.missing!r}")
         if start is None:
             return
-        kind = self.booster or "gbtree"
-        if kind != kind_of(start):
+        kind = kind_of(start)  # with booster=None, XGBoost keeps it, but zeros are another matter
+        if self.booster != kind and (self.booster is not None or kind == "gblinear"):
             raise ValueError(
-                f"the model to continue has booster={kind_of(start)!r}, this ranker {kind!r}, for "
-                f"which XGBoost drops that model: set booster={kind_of(start)!r}"
+                f"the model to continue has booster={kind!r}, this ranker {self.booster!r}, for "
+                f"which XGBoost drops that model or misreads X: set booster={kind!r}"
             )
         before = missing_of(model, start)
         if not np.isnan(before) and before != self.missing:

@@ -24,7 +24,7 @@ _HEAD_START_OF_THE_CAUSE = 2.0
 
 
 class _XGBoost:
-    """The workers of one training."""
+    """The workers of one training of XGBoost."""
 
     def __init__(self, collective: Any) -> None:
         self.collective = collective
@@ -45,7 +45,7 @@ class _XGBoost:
 
 
 class _LightGBM:
-    """Likewise."""
+    """The workers of one training of LightGBM, with the same methods."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads  # as its Dask estimators set them
