@@ -41,9 +41,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 from .base import Objective
-from .contract import EXACT_OR_CONSTANT, Contract
+from .contract import EXACT_OR_CONSTANT, Contract, Cost
 from .engine.columns import Rules
-from .engine.divided import OFFSET
+from .engine.divided import OFFSET, has_fit
 from .engine.logistic import (
     logistic_fit,
     logistic_loss_pair,
@@ -54,7 +54,7 @@ from .engine.logistic import (
 from .engine.pairs import pair_loop
 from .engine.sigmoid import Sums, sigmoid_kernel
 from .parameters import flag, positive, schedulable
-from .schedules import Schedule
+from .schedules import Schedule, ends_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,9 @@ class RankNet(Objective):
         if not self.norm:
             return whole
         frozen = "w, the pairs' normalisation"
-        return replace(whole, gradient="frozen", frozen=frozen, convex=False)
+        fitted = all(has_fit(sigma, self.offset) for sigma in ends_of(self.sigma))
+        cost = whole.cost if fitted else Cost.QUADRATIC
+        return replace(whole, gradient="frozen", frozen=frozen, convex=False, cost=cost)
 
     def _params(self, draws: Any = None) -> Rules:
         return Rules(**norm_rules(self.sigma, self.offset, self.norm), normalize=self.normalize)

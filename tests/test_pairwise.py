@@ -6,7 +6,16 @@ import numba
 import numpy as np
 import oracle
 import pytest
-from boostrank.objectives import FRank, GBRank, ListNet, RankBoost, RankNet, RankSVM
+from boostrank.objectives import (
+    FRank,
+    GBRank,
+    LambdaRank,
+    ListNet,
+    RankBoost,
+    RankNet,
+    RankSVM,
+    Schedule,
+)
 from boostrank.objectives.engine import bisection, hinge
 
 # The longest list that goes through all pairs, which take long in the interpreter.
@@ -337,3 +346,19 @@ def test_listnet_refuses_grades_whose_exponentials_are_no_numbers():
 def test_ranknet_refuses_two_factors_for_a_query():
     with pytest.raises(ValueError, match=r"^norm and normalize must not both be True"):
         RankNet(norm=True, normalize=True)
+
+
+def test_what_takes_quadratic_time_says_so():
+    """Without a fit for sigma times offset, long queries take all pairs."""
+    steep = {"norm": True, "sigma": 200.0}
+    rising = {"norm": True, "sigma": Schedule(lambda m, M: 200.0 * m / M, 9)}
+    for cls in (RankNet, LambdaRank):
+        for parameters, cost in (
+            ({"norm": True}, "O(n)"),
+            (steep, "O(n^2)"),
+            (rising, "O(n^2)"),
+            (steep | {"norm": False}, "O(n)"),
+        ):
+            assert str(cls(**parameters).contract.cost) == cost
+    for more in ({}, {"target": "map"}):
+        assert str(LambdaRank(truncation=5, **steep, **more).contract.cost) == "O(n k)"

@@ -69,7 +69,7 @@ def _version(asked: bool) -> None:
 **Examples**, in the order in which you need them:
 
     boostrank compare
-    boostrank compare -o shf-sdcg,lambdarank S1.txt S2.txt S3.txt S4.txt S5.txt
+    boostrank compare -o blend,lambdarank S1.txt S2.txt S3.txt S4.txt S5.txt
     boostrank train train.txt.gz -o shf-sdcg -p k=10 --model model.txt
     boostrank predict model.txt test.txt.gz --out scores.txt
     boostrank evaluate scores.txt test.txt.gz

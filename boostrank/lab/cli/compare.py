@@ -23,13 +23,13 @@ EXAMPLES = """
 **Examples**
 
     boostrank compare
-    boostrank compare -o shf-sdcg,lambdarank S1.txt S2.txt S3.txt S4.txt S5.txt
+    boostrank compare -o blend,lambdarank S1.txt S2.txt S3.txt S4.txt S5.txt
     boostrank compare -o sdcg:k=10,alpha=2 --hosts lightgbm train.txt.gz
     boostrank compare --baseline xgboost:rank:ndcg --out out/mine
     boostrank compare clicks.csv --label grade --qid session --metric mrr
     boostrank compare returns.parquet --label ret --qid date -o spearman,listmle --forward --gap 2
     boostrank compare --out out/mine --resume
-    boostrank compare -o shf-sdcg --json > result.json
+    boostrank compare -o blend --json > result.json
     boostrank compare -o gbrank --test t --latex > table.tex
 
 Ctrl-C loses at most the fold that is being trained: `--resume` continues from the others. A result

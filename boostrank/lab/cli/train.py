@@ -32,7 +32,7 @@ from boostrank.registry import make_objective, objective_names
 TRAIN_EXAMPLES = """
 **Examples**
 
-    boostrank train train.txt.gz -o shf-sdcg --model model.txt
+    boostrank train train.txt.gz -o blend --model model.txt
     boostrank train train.txt.gz -o sdcg -p k=10 -p alpha=2 --model model.txt
     boostrank train train.txt.gz -o gbrank --host xgboost --model model.json
     boostrank train a.csv --valid b.csv -o blend --refit --model model.txt

@@ -21,8 +21,8 @@ from boostrank.objectives.validation import check_choice
 EXAMPLES = """
 **Examples**
 
-    boostrank tune train.txt.gz -o shf-sdcg --trials 50
-    boostrank tune train.txt.gz -o shf-sdcg -o lightgbm:lambdarank --out out/mine
+    boostrank tune train.txt.gz -o blend --trials 50
+    boostrank tune train.txt.gz -o blend -o lightgbm:lambdarank --out out/mine
     boostrank tune returns.parquet --label ret --qid date -o spearman --forward --gap 2
 """
 
@@ -40,9 +40,9 @@ def tune(
         typer.Option(
             "--objective",
             "-o",
-            help="What to tune, each with the same number of trials: shf-sdcg, "
+            help="What to tune, each with the same number of trials: blend, "
             "gbrank:normalize=True (which stays fixed), or a built-in such as lightgbm:lambdarank, "
-            "which the others are compared with. May be repeated. By default shf-sdcg.",
+            "which the others are compared with. May be repeated. By default blend.",
         ),
     ] = None,
     hosts: options.Hosts = None,
@@ -78,7 +78,7 @@ def tune(
     parsing.check_gap(forward, gap)
     # One host is enough to tune on: the first that is installed.
     own_hosts = installed(HOSTS)[:1] if hosts is None else parsing.parse_words(hosts)
-    chosen = _choose_learners(objective or ["shf-sdcg"], own_hosts, rounds)
+    chosen = _choose_learners(objective or ["blend"], own_hosts, rounds)
     given = parsing.read_params(params, list(dict.fromkeys(learner.host for learner in chosen)))
     source, read = read_whole(data or [], parsing.columns(label, qid, drop, categorical), seed)
     if not keep_order:
