@@ -178,11 +178,13 @@ EQUIVALENT = {
     "soft_indicators._gaussian: 1.0 / 40320.0 => 1.0 / 40321.0": ("1e-19 of the sum"),
     "sigmoid: constant(0.0) => constant(1.0)": ("coefficients of sums that nobody asks for"),
     "sigmoid: new_columns(0) => new_columns(1) (2)": ("an example of a type"),
+    "sigmoid: Batch(0, 0, False) => Batch(0, 1, False)": ("an example of a type"),
     "sigmoid.run_all: 2 * channels => 3 * channels": ("scratch is larger"),
     "smooth_ndcg._weights: np.empty(0) => np.empty(1)": (
         "the second is not read where the first is empty"
     ),
     "threads.over_queries: n_chunks <= 1 => n_chunks < 1": ("one chunk is all there is"),
+    "threads.over_queries: n_chunks + 1 => n_chunks + 2": ("one chunk more"),
     "threads.over_queries: np.linspace(0.0, total, n_chunks + 1) => np.linspace(1.0, total,"
     " n_chunks + 1)": ("a cut one pair further on"),
     "validation.check_labels: wrong > most => wrong >= most": (
