@@ -127,6 +127,7 @@ EQUIVALENT = {
     "composite: kw_only=True => kw_only=False": (
         "its only argument is declared again where it is used"
     ),
+    "bisection.halve: lowest + 1 => lowest - 1": ("the search begins before what it looks for"),
     "bisection.halve: lowest + 1 => lowest - 1 (2)": (
         "no level below the part begins at its middle or after it: the search finds the same"
     ),

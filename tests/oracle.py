@@ -1152,7 +1152,7 @@ ORACLES = {
             {"target": "arp", "norm": False},
             {"target": "precision@2"},
             {"target": "recall@3", "norm": False},
-            {"variant": "ndcg-loss2", "norm": False},
+            {"variant": "ndcg-loss2", "norm": False, "target": "dcg"},
             {"offset": 0.3, "sigma": 0.7},
             {"offset": 0.003, "target": "map"},
             {"variant": "ndcg-loss2++", "truncation": 4},
