@@ -445,8 +445,8 @@ def test_what_a_model_cannot_have_learnt():
         features_of_table(Table(pd.DataFrame({"a": [1.0, np.inf]})), columns, ["a"])
     with pytest.warns(UserWarning, match="column 'k' has none of the model's categories, such as"):
         features_of_table(Table(pd.DataFrame({"k": ["X", None]})), columns, ["k"], words)
-    for values in (["X", "y"], [None, None]):
-        features_of_table(Table(pd.DataFrame({"k": values})), columns, ["k"], words)
+    for values, known in ((["X", "y"], words), ([None, None], words), (["X", "y"], {"k": []})):
+        features_of_table(Table(pd.DataFrame({"k": values})), columns, ["k"], known)
 
 
 def test_columns_go_by_position_only_if_no_name_is_known():

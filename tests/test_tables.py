@@ -304,7 +304,14 @@ def test_predict_reads_categories_as_written(tmp_path):
     assert (np.loadtxt(scores) != found[0])[lacking].all()
 
 
-@pytest.mark.parametrize("values", [["1000", "1_000", "007"], [5, 2**24, 5_000_000_000]])
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1000", "1_000", "007"],
+        [5, 2**24, 5_000_000_000],
+        ["4e12345678901234567890", "4e12345678901234567891", "1"],  # hashes, in hexadecimal
+    ],
+)
 def test_categories_are_numbers_only_if_both_hosts_take_them(values):
     """Text that Python reads as one number was one category, and LightGBM lost large numbers."""
     frame = pd.DataFrame({"qid": [1, 1, 2], "label": [1, 0, 2], "k": values})

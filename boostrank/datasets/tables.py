@@ -21,8 +21,8 @@ from boostrank.datasets.ranking_data import RankingData, are_codes, check_featur
 from boostrank.messages import TABLES, needs, warn
 from boostrank.objectives.validation import Floats, check_choice, check_names
 
-# A number as programs write it: 007 is a name.
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+# A number as programs write it: 007 is a name, and so is a hash such as 4e12345678901234567890.
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True)
@@ -450,7 +450,8 @@ def _known_codes(table: Table, column: Any, words: Sequence[Any]) -> Floats:
     """Return the numbers of a model's categories; warn if no value is one of them."""
     values = table.values(column)
     codes, found = _codes(values, words)
-    if np.isnan(codes).all() and not all(map(is_missing, values.tolist())):
+    # A column without a value in training has no categories, and counts for nothing in the model.
+    if found and np.isnan(codes).all() and not all(map(is_missing, values.tolist())):
         warn(
             f"{table.where()}column {column!r} has none of the model's categories, such as "
             f"{found[0]!r}: all of its values count as missing"
