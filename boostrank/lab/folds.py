@@ -90,10 +90,18 @@ def _are_dates(ids: npt.NDArray[Any]) -> bool:
     return all(map(_DATE.fullmatch, ids.astype(str).tolist()))
 
 
+def _go_forward(positions: Sequence[tuple[Integers, ...]]) -> bool:
+    """Tell whether all queries of a fold come before those that it tests, in the data's order."""
+    return all(part.max() < fold[-1].min() for fold in positions for part in fold[:-1])
+
+
 def note_on_time(data: RankingData, positions: Sequence[tuple[Integers, ...]]) -> str:
-    """Say that folds train on dates after those that they test; "" if they do not."""
+    """Say that folds train on dates after those that they test; "" if they do not.
+
+    Also "" for folds that go forward, of which `warn_of_order` says so.
+    """
     ids = data.qid[query_starts(data.qid)[0]]
-    if not _are_dates(ids):
+    if not _are_dates(ids) or _go_forward(positions):
         return ""
     place = np.unique(ids, return_inverse=True)[1]
     if not any(place[train].max() > place[test].min() for train, *_, test in positions):
@@ -195,7 +203,7 @@ def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]
             f"folds must test each query at most once, but query {twice} is tested {times.max()} "
             "times: paired tests and intervals take queries as independent"
         )
-    if all(part.max() < fold[-1].min() for fold in read for part in fold[:-1]):
+    if _go_forward(read):
         warn_of_order(data)
     return read
 
