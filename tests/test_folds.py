@@ -152,8 +152,9 @@ def test_queries_out_of_order_are_said_if_folds_go_forward():
     with pytest.warns(UserWarning, match="in which 10 comes after 11; sort the data by time"):
         given_folds(backwards, TimeSeriesSplit(2))
     given_folds(backwards, KFold(3))  # no time order asked for
-    for written in ("%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%Y-%m", "%Y%m", "%Y-W%V", "%Y-%m-%dT%H:%M"):
-        months = pd.date_range("2023-02-01", periods=12, freq="MS")
+    ways = ["%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%Y-%m", "%Y%m", "%Y-W%V", "%Y-%m-%dT%H:%M", "%Y-%mb"]
+    for year, written in [(2023, way) for way in ways] + [(1885, "%Y-%m"), (1885, "%Y-%m-%d")]:
+        months = pd.date_range(f"{year}-02-01", periods=12, freq="MS")
         ids = np.repeat(months.strftime(written).to_numpy(dtype=str), SIZES)
         for qid in (ids, ids.astype(int)) if ids[0].isdigit() else (ids,):
             dates = RankingData(DATA.X, DATA.y, qid)

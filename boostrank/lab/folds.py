@@ -14,9 +14,11 @@ from boostrank.datasets.ranking_data import query_starts
 from boostrank.messages import warn
 from boostrank.objectives.validation import Integers
 
-# Dates, months, quarters and weeks that sort as text, such as 2024-01-31, 20240131 and 2024Q1.
+# Dates, months, quarters and weeks that sort as text, such as 2024-01-31, 20240131 and 2024Q1. Only
+# where digits alone could be a number of any kind must the year be a recent one.
 _DATE = re.compile(
-    r"(19|20)\d\d([-/.]?(0[1-9]|1[0-2])([-/.]?(0[1-9]|[12]\d|3[01]).*)?|-?(Q\d|W\d\d))"
+    r"\d{4}[-/.](0[1-9]|1[0-2])(\D.*)?"
+    r"|(19|20)\d\d((0[1-9]|1[0-2])((0[1-9]|[12]\d|3[01]).*)?|-?(Q\d|W\d\d))"
 )
 
 #: In a fold without validation part, one training query of this many chooses the rounds.
