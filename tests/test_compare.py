@@ -703,6 +703,8 @@ def test_queries_that_do_not_count_are_said_once_with_their_number(parts):
     ]
     assert plan.notes == plan.doubts
     assert _plan(parts, settings=replace(SETTINGS, convention="lightgbm")).doubts == []
+    (said,) = _plan(parts, settings=replace(SETTINGS, gain=(0, 0, 1, 3, 7))).doubts
+    assert "of 35 queries have no relevant document with a gain and are left out" in said
     with pytest.warns(UserWarning, match=f"^{barren} of 35 queries have no relevant document"):
         boostrank.compare(RankingData.concat(parts), hosts=["lightgbm"], objectives=[], rounds=2)
 

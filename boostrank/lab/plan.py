@@ -155,8 +155,12 @@ def counted_queries(data: RankingData, settings: Settings) -> Counted:
     return ~np.isnan(values[settings.metric])
 
 
-def _compares_orders(settings: Settings) -> bool:
-    return METRICS[parse_name(settings.metric, settings.convention).metric].compares_orders
+def _needed(settings: Settings) -> str:
+    """Say what a query must have to count in the metric."""
+    if METRICS[parse_name(settings.metric, settings.convention).metric].compares_orders:
+        return "two different labels"
+    # With gains of a user's own, some of the relevant grades may have none.
+    return "a relevant document" + " with a gain" * (settings.gain is not None)
 
 
 def queries_left_out(counted: Counted, settings: Settings) -> str:
@@ -165,9 +169,9 @@ def queries_left_out(counted: Counted, settings: Settings) -> str:
     if not n_left:
         return ""
     have, are = ("has", "is") if n_left == 1 else ("have", "are")
-    none = "no two different labels" if _compares_orders(settings) else "no relevant document"
+    none = _needed(settings).removeprefix("a ")
     return (
-        f"{n_left:,} of {len(counted):,} queries {have} {none} and {are} left out of "
+        f"{n_left:,} of {len(counted):,} queries {have} no {none} and {are} left out of "
         f"{settings.metric.upper()} (convention {settings.convention})."
     )
 
@@ -177,7 +181,7 @@ def _check_counted(
 ) -> None:
     """Refuse folds in which nothing can be chosen or tested."""
     metric = settings.metric.upper()
-    lacking = "two different labels" if _compares_orders(settings) else "a relevant document"
+    lacking = _needed(settings)
     tested = 0
     for number in numbers:
         _, validation, test = folds.positions[number - 1]
