@@ -10,7 +10,7 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
-from commands import lines_of, refused, result_of, run
+from commands import lines_of, refused, result_of, run, svmlight
 from sklearn.model_selection import TimeSeriesSplit
 
 import boostrank
@@ -323,6 +323,15 @@ def test_folds_that_train_on_later_dates(tmp_path, invented):
         search.tune(days, RANKNET, tmp_path / "random", **SMALL | {"n_trials": 1})
     forward = boostrank.group_folds(days.group, 3, forward=True)
     search.tune(days, RANKNET, tmp_path / "forward", **SMALL | {"n_trials": 1, "folds": forward})
+
+
+def test_the_command_line_warns_of_data_once(tmp_path, invented):
+    made = make_ranking(24, 10, 4, seed=3)
+    path = tmp_path / "months.txt"
+    path.write_text(svmlight(replace(made, qid=made.qid + 202400 + 88 * (made.qid > 12))))
+    few = ("--trials", "1", "--rounds", "6", "--folds", "3", "--hosts", "lightgbm")
+    result = run("tune", path, "-o", "ranknet,gbrank", *few, "--out", tmp_path)
+    assert result.stderr.count("Queries are dates") == 1
 
 
 def test_without_optuna(data, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """The group of commands: its help, its order, and the handling of errors."""
 
 import warnings
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -24,8 +25,17 @@ def _said(error: Exception) -> str:
     return one_line(error) or "out of memory"
 
 
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    say(" ".join(str(message).split()))
+def _warnings_once() -> Callable[..., None]:
+    """Return what prints warnings, each of them once: `tune` repeats those on the data."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        line = " ".join(str(message).split())
+        if line not in said:
+            said.add(line)
+            say(line)
+
+    return show
 
 
 class _Commands(TyperGroup):
@@ -36,7 +46,7 @@ class _Commands(TyperGroup):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("default", UserWarning)
-                warnings.showwarning = _show_warning
+                warnings.showwarning = _warnings_once()
                 return super().invoke(ctx)
         except BrokenPipeError:  # as in `boostrank ... | head`
             raise
