@@ -280,8 +280,8 @@ def test_categories_of_csv_are_what_is_written(tmp_path, values, codes, words):
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for number, (path, half) in enumerate(zip(paths, (values[:2], values[2:]), strict=True)):
         lines = "".join(f"1,{number},{value}\n" for value in half)
-        path.write_text(f"label,qid,k\n{lines}", encoding="utf-8")
-    parts = read_parts(paths, Columns(categorical=["k"]))
+        path.write_text(f"label,qid,self\n{lines}", encoding="utf-8")  # no argument of pandas
+    parts = read_parts(paths, Columns(categorical=["self"]))
     np.testing.assert_array_equal(np.concatenate([part.X[:, 0] for part in parts]), codes)
     assert [part.categories.get(0) for part in parts] == [words, words]
 

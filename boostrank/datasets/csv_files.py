@@ -40,7 +40,9 @@ def read_csv(path: Path, is_id: Callable[[str], bool], is_category: Callable[[st
                     dtype={name: str for name in header if is_id(name)},
                     low_memory=False,  # otherwise it guesses a type for each chunk of rows
                 )
-            return frame.assign(**categories)
+            for name, values in categories.items():
+                frame[name] = values
+            return frame
     except pandas.errors.ParserError as error:
         raise ValueError(f"{path}: {str(error).splitlines()[0]}") from error
 
