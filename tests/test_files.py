@@ -310,6 +310,8 @@ def test_floats_are_ids_while_they_hold_whole_numbers(kind, digits):
     assert merged[0] == merged[1]
     with pytest.raises(TypeError, match=rf"float\d\d; it holds .* only below 2\^{digits}"):
         RankingData([[1.0], [2.0]], [0, 1], merged)
+    with pytest.raises(TypeError, match="only below"):  # two that would be one as int64
+        RankingData([[1.0], [2.0]], [0, 1], np.array([2.0**63, 2.0**63 + 4096], np.longdouble))
 
 
 # Columns

@@ -21,7 +21,8 @@ def check_ids(name: str, ids: Any, n_docs: int) -> npt.NDArray[Any]:
     array = np.asarray(ids)
     if array.dtype.kind == "U" and not isinstance(ids, np.ndarray) and np.ndim(ids) == 1:
         array = np.array([*ids], dtype=object)  # NumPy has turned numbers and missing ids into text
-    digits = np.finfo(array.dtype).nmant + 1 if array.dtype.kind == "f" else 0
+    # A longdouble holds more than an int64.
+    digits = min(np.finfo(array.dtype).nmant + 1, 53) if array.dtype.kind == "f" else 0
     if digits and ((np.abs(array) < 2.0**digits) & (array == np.floor(array))).all():
         array = array.astype(np.int64)
     if array.ndim == 1 and array.dtype.kind in "fOM":
