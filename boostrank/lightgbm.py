@@ -250,8 +250,10 @@ class LGBMRanker(lightgbm.LGBMRanker):
         params = self.get_params()
         columns = kwargs.get("categorical_feature")
         if columns is None or columns == "auto":
-            columns = next((params[name] for name in CATEGORICAL if name in params), [])
-        check_codes(train.X, columns.split(",") if isinstance(columns, str) else columns, names)
+            chosen = (params.get(name) for name in CATEGORICAL)
+            columns = next((each for each in chosen if each is not None), [])
+        one_text = isinstance(columns, str | Integral)  # as LightGBM takes it among its parameters
+        check_codes(train.X, str(columns).split(",") if one_text else columns, names)
         metrics = self._metrics_of_fit(eval_metric, eval_at, train.y, evaluated=bool(evals))
         if eval_at is not None:
             kwargs["eval_at"] = np.ravel(eval_at).tolist()

@@ -376,6 +376,11 @@ def test_categories_of_lightgbm_in_any_sequence(data):
     for one in ("x0", 0):
         with pytest.raises(ValueError, match=r"categorical_feature must be a list .* pass \["):
             text(make("lightgbm"), categorical_feature=one)
+    # Among its parameters it takes a single one, or none.
+    wanted = text(make("lightgbm", cat_feature=[0]))
+    for one in (0, np.int64(0), "0"):
+        assert text(make("lightgbm", cat_feature=one)) == wanted
+    assert text(make("lightgbm", cat_feature=None)) == text(make("lightgbm"))
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix, *FRAMES])
