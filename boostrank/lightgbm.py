@@ -295,7 +295,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
             raise
         self._n_docs, self._done = len(train.y), done
         given = {"sample_weight": sample_weight, "init_score": init_score}
-        given["categorical_feature"] = kwargs.get("categorical_feature")
+        if kwargs.get("categorical_feature") != "auto":  # which is the default
+            given["categorical_feature"] = kwargs.get("categorical_feature")
         self._given = [name for name, value in given.items() if value is not None]
         self._categories = trained_on(train.X, self._rules).categories
         trained = rounds_in(self.evals_result_, self.n_estimators)

@@ -198,6 +198,8 @@ def test_what_fit_had_is_not_forgotten(host):
         with pytest.raises(ValueError, match=f"^{name} must be given to fit_all too, for all rows"):
             fitted.fit_all(**rows)
         fitted.fit_all(**rows, **{name: again})
+    if host == "lightgbm":  # the default may be written
+        fit(ranker, PART, **stopping(host), categorical_feature="auto").fit_all(**rows)
 
 
 @pytest.mark.parametrize("objective", ["reg-shf-sdcg", "lightgbm:lambdarank"])
