@@ -232,6 +232,11 @@ def test_rows_in_another_order_are_refused(host, data):
     # Next to an array, the columns themselves are compared.
     with pytest.raises(ValueError, match=r"qid has the rows of y in another order.*qid\.loc\[y\."):
         make(host).fit(data.X, y, qid=pd.Series(data.qid, names)[::-1])
+    # Other rows, of which nothing is known, also if their names cannot be sorted.
+    mixed = pd.Index([0, *names[1:]], dtype=object)
+    make(host).fit(data.X, y, qid=pd.Series(data.qid, mixed))
+    with pytest.raises(ValueError, match="y has the rows of X in another order"):
+        make(host).fit(table.set_axis(mixed), y.set_axis(mixed)[::-1], qid=data.qid)
     if host == "xgboost":
         with pytest.raises(ValueError, match="base_margin has the rows of X in another order"):
             expected.predict(table, base_margin=y[::-1])
