@@ -396,7 +396,7 @@ def test_numbers_that_lightgbm_would_take_for_other_categories(data, kind, capfd
     columns = [0, 1] if callable(kind) else ["a", "b"]
     for bad in (-2.0, 2.0**31, 0.5, np.inf):
         wrong = X.copy()
-        wrong[3, 1] = bad
+        wrong[3:5, 1] = bad, -1.0
         table = convert(wrong)
         message = f"column ('b'|1) of X is in categorical_feature .*, got {bad:g}".replace("+", ".")
         for given, ranker in (
@@ -408,13 +408,13 @@ def test_numbers_that_lightgbm_would_take_for_other_categories(data, kind, capfd
                 ranker.fit(table, data.y, qid=data.qid, **given)
         make("lightgbm").fit(table, data.y, qid=data.qid, categorical_feature=columns[:1])
     # Missing ones, and those of pandas, which are coded.
-    X[:2, 0] = -1.0, np.nan
+    X[:3, 0] = -999.0, -999.0, np.nan
     make("lightgbm").fit(convert(X), data.y, qid=data.qid, categorical_feature=columns)
     if kind == "pandas":
         coded = frame(X).assign(b=pd.Categorical(X[:, 1] - 0.5))
         make("lightgbm").fit(coded, data.y, qid=data.qid, categorical_feature=["b"])
     # Names that fit gives.
-    X[3, 1] = -2.0
+    X[3:5, 1] = -2.0, -3.0
     named = {"feature_name": list("vwxyz"), "categorical_feature": ["w"]}
     with pytest.raises(ValueError, match="is in categorical_feature"):
         make("lightgbm").fit(X, data.y, qid=data.qid, **named)

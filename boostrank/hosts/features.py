@@ -312,7 +312,7 @@ def check_codes(X: Any, columns: Iterable[Any], names: Any) -> None:
     Raises
     ------
     ValueError
-        But not for -1, as which pandas codes what is missing.
+        But not for a single negative number, which stands for what is missing, as -1 in pandas.
     """
     known = list(map(str, _columns(X))) if names is None or isinstance(names, str) else list(names)
     for each in columns:
@@ -320,14 +320,17 @@ def check_codes(X: Any, columns: Iterable[Any], names: Any) -> None:
         if not 0 <= place < X.shape[1]:
             continue  # LightGBM says so
         where, values = _numbers(X, place)
+        values = values[~np.isnan(values)]
         with np.errstate(invalid="ignore"):  # infinite values
-            whole = (values >= -1.0) & (values <= _INT32_MAX) & (values % 1.0 == 0.0)
-        bad = values[~whole & ~np.isnan(values)]
-        if len(bad):
+            whole = (values <= _INT32_MAX) & (values % 1.0 == 0.0)
+        negative = np.unique(values[values < 0.0])
+        bad = [*values[~whole], *(negative if len(negative) > 1 else ())]
+        if bad:
             raise ValueError(
                 f"{where} of X is in categorical_feature and must hold whole numbers from 0 to "
-                f"{_INT32_MAX}, and NaN or -1 where they are missing, got {bad.item(0):g}: number "
-                "its values from 0, for example with numpy.unique(column, return_inverse=True)"
+                f"{_INT32_MAX}, and NaN or one negative number where they are missing, got "
+                f"{bad[0]:g}: number its values from 0, for example with "
+                "numpy.unique(column, return_inverse=True)"
             )
 
 
