@@ -16,7 +16,7 @@ from boostrank.lab.cli.output import progress_bar, say
 from boostrank.lab.cli.parsing import columns, parse_gain, read_params
 from boostrank.lab.environment import installed
 from boostrank.lab.files import check_writable, write_file
-from boostrank.lab.learners import BUILTINS
+from boostrank.lab.learners import BUILTINS, Learner
 from boostrank.lab.model import FileModel, Stopping
 from boostrank.lab.models import HOSTS, load_model
 from boostrank.lab.naming import label_of, parse_params
@@ -53,9 +53,7 @@ def train(
             "--objective",
             "-o",
             help="See 'boostrank objectives', or a built-in such as lightgbm:lambdarank.",
-            autocompletion=options.completion(
-                lambda: (*objective_names(), *(b for b in BUILTINS if BUILTINS[b].host in HOSTS))
-            ),
+            autocompletion=options.completion(lambda: (*objective_names(), *_builtins())),
         ),
     ],
     model: Annotated[
@@ -114,7 +112,7 @@ def train(
     Documents are shuffled within their queries first: in the first round all scores are tied, and
     objectives that depend on ranks would take the order of the file for a ranking.
     """
-    builtin = BUILTINS.get(objective)
+    builtin = _builtins().get(objective)
     if builtin is not None:
         if host not in (None, builtin.host):
             raise ValueError(f"--host {host} cannot train {objective}, which is {builtin.host}'s")
@@ -202,6 +200,11 @@ def _trained(
             stopping,
         )
         return model, seconds, progress.tasks[0].completed
+
+
+def _builtins() -> dict[str, Learner]:
+    """Return the hosts' own objectives, but for those of hosts to compare with only."""
+    return {name: own for name, own in BUILTINS.items() if own.host in HOSTS}
 
 
 def predict(
