@@ -118,7 +118,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "unbiased": (("unbiased",), ("unbiased",)),
     "validation": (("gbrank", "slam"), ("objective", "schedules")),
     "view": (("mix", "several", "preferences"), ("mix", "several", "preferences")),
-    "vector": (SIGMOIDS, ("blocks",)),
+    "vector": ((*SIGMOIDS, "vector_exponentials"), ("blocks",)),
     "xe_ndcg": (("xe-ndcg",), ("hosts",)),
     "yetirank": (("yetirank",), ("hosts",)),
 }

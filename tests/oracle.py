@@ -1152,10 +1152,11 @@ ORACLES = {
             {"target": "arp", "norm": False},
             {"target": "precision@2"},
             {"target": "recall@3", "norm": False},
-            {"variant": "ndcg-loss2", "norm": False, "target": "dcg"},
+            {"variant": "ndcg-loss2", "norm": False},
             {"offset": 0.3, "sigma": 0.7},
             {"offset": 0.003, "target": "map"},
             {"variant": "ndcg-loss2++", "truncation": 4},
+            {"variant": "ndcg-loss2", "target": "dcg"},
         ),
         paths=(0, 1, 4, 5, 10),  # norm and truncation, each with and without the other
     ),
