@@ -328,7 +328,9 @@ def test_folds_that_train_on_later_dates(tmp_path, invented):
 def test_the_command_line_warns_of_data_once(tmp_path, invented):
     made = make_ranking(24, 10, 4, seed=3)
     path = tmp_path / "months.txt"
-    path.write_text(svmlight(replace(made, qid=made.qid + 202400 + 88 * (made.qid > 12))))
+    path.write_text(
+        svmlight(replace(made, qid=made.qid + 202400 + 88 * (made.qid > 12))), encoding="utf-8"
+    )
     few = ("--trials", "1", "--rounds", "6", "--folds", "3", "--hosts", "lightgbm")
     result = run("tune", path, "-o", "ranknet,gbrank", *few, "--out", tmp_path)
     assert result.stderr.count("Queries are dates") == 1
