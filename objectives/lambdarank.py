@@ -58,7 +58,7 @@ from .engine.columns import (
     Rules,
     Tuning,
 )
-from .engine.divided import OFFSET, has_fit
+from .engine.divided import OFFSET
 from .engine.driver import Kernel, query_kernel
 from .engine.gains import Discount, rank_discount
 from .engine.jit import jit_helper
@@ -74,7 +74,8 @@ from .engine.sigmoid import Sums, sigmoid_kernel, step
 from .engine.swaps import NDCG, VARIANTS, add_swapped_pairs
 from .gains import Gain, discount_field, gain_field
 from .parameters import checked, choice, cutoff, flag, positive, schedulable
-from .schedules import Schedule, ends_of
+from .ranknet import norm_cost
+from .schedules import Schedule
 from .validation import Floats, Integers
 
 
@@ -263,6 +264,7 @@ class LambdaRank(Objective):
     @property
     def contract(self) -> Contract:
         """What gradient and Hessian claim to be, the label domain and the cost."""
-        fitted = not self.norm or all(has_fit(each, self.offset) for each in ends_of(self.sigma))
-        cost = Cost.LINEAR if fitted and not self._by_pairs else Cost.QUADRATIC
+        cost = norm_cost(self.sigma, self.offset) if self.norm else Cost.LINEAR
+        if self._by_pairs:
+            cost = Cost.QUADRATIC
         return replace(super().contract, cost=Cost.N_TIMES_CUTOFF if self.truncation else cost)

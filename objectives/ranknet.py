@@ -54,7 +54,13 @@ from .engine.logistic import (
 from .engine.pairs import pair_loop
 from .engine.sigmoid import Sums, sigmoid_kernel
 from .parameters import flag, positive, schedulable
-from .schedules import Schedule, ends_of
+from .schedules import Schedule
+
+
+def norm_cost(sigma: Any, offset: float) -> Cost:
+    """Return the time for a query with `norm`, as sigma is in the first round and in the last."""
+    ends = (sigma(1), sigma(sigma.total_rounds)) if isinstance(sigma, Schedule) else (sigma,)
+    return Cost.LINEAR if all(has_fit(end, offset) for end in ends) else Cost.QUADRATIC
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,8 +141,7 @@ class RankNet(Objective):
         if not self.norm:
             return whole
         frozen = "w, the pairs' normalisation"
-        fitted = all(has_fit(sigma, self.offset) for sigma in ends_of(self.sigma))
-        cost = whole.cost if fitted else Cost.QUADRATIC
+        cost = norm_cost(self.sigma, self.offset)
         return replace(whole, gradient="frozen", frozen=frozen, convex=False, cost=cost)
 
     def _params(self, draws: Any = None) -> Rules:

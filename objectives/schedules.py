@@ -146,10 +146,3 @@ class Schedule:
 def check_positive_or_schedule(name: str, value: Any) -> float | Schedule:
     """Return a parameter that must be a positive number, or a schedule of such numbers."""
     return value if isinstance(value, Schedule) else check_positive(name, value)
-
-
-def ends_of(value: Any) -> tuple[Any, Any]:
-    """Return the values of a parameter in the first round and the last."""
-    if not isinstance(value, Schedule):
-        return value, value
-    return value(1), value(value.total_rounds)
