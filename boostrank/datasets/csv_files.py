@@ -30,18 +30,19 @@ def read_csv(path: Path, is_id: Callable[[str], bool], is_category: Callable[[st
     """
     import pandas
 
+    def read(**options: Any) -> Any:
+        with open_bytes(path) as file:
+            return pandas.read_csv(file, encoding="utf-8-sig", **options)
+
     try:
         with reading(path):
-            header, categories = _check_rows(path, is_category)
-            with open_bytes(path) as file:
-                frame = pandas.read_csv(
-                    file,
-                    encoding="utf-8-sig",
-                    dtype={name: str for name in header if is_id(name)},
-                    low_memory=False,  # otherwise it guesses a type for each chunk of rows
-                )
-            for name, values in categories.items():
-                frame[name] = values
+            header = _check_rows(path)
+            # Without low_memory=False, it guesses a type for each chunk of rows.
+            frame = read(dtype={name: str for name in header if is_id(name)}, low_memory=False)
+            words = [name for name in header if is_category(name)]
+            if words:
+                only_empty = {"keep_default_na": False, "na_values": [""]}
+                frame[words] = read(dtype=object, usecols=words, **only_empty)
             return frame
     except pandas.errors.ParserError as error:
         raise ValueError(f"{path}: {str(error).splitlines()[0]}") from error
@@ -65,10 +66,8 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         csv.field_size_limit(limit)
 
 
-def _check_rows(
-    path: Path, is_category: Callable[[str], bool]
-) -> tuple[list[str], dict[str, list[str | None]]]:
-    """Return the header and the categories; refuse rows that have more fields, or fewer."""
+def _check_rows(path: Path) -> list[str]:
+    """Return the names in the header; refuse rows that have more fields, or fewer."""
     with open_bytes(path) as file:
         start = file.read(1024)
     what = what_it_is(start) or ("the file is binary, not text" if b"\0" in start else "")
@@ -87,9 +86,6 @@ def _check_rows(
         raise ValueError(
             f"{path}: two columns are named {repeated[0]!r}; rename or remove one of them"
         )
-    categories: dict[int, list[str | None]] = {
-        place: [] for place, name in enumerate(header) if is_category(name)
-    }
     n_rows = 0
     for line, row in rows:
         n_rows += 1
@@ -98,11 +94,9 @@ def _check_rows(
                 f"{path}, line {line}: {len(row)} fields, but the header has {len(header)}; "
                 f"{_cure(header, row)}"
             )
-        for place, values in categories.items():
-            values.append(row[place] or None)
     if n_rows == 0:
         raise ValueError(f"{path} holds no documents: no row follows the header")
-    return header, {header[place]: values for place, values in categories.items()}
+    return header
 
 
 def _cure(header: list[str], row: list[str]) -> str:
