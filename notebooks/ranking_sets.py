@@ -21,7 +21,7 @@ lecturers
 baseball
     How many hits 20 players of one year have in the next (plyr).
 others
-    Twenty rows of one year, day, region or school, or ten, ranked by one column (`Table`).
+    Twenty rows of one year, day, region or school, or ten, ranked by one column (`Source`).
 
 Delays, prices and the like become grades 0 to 4 at their quantiles .5, .75, .9 and .97, ratings of
 1.5 or less up to 5 become grades 0 to 4.
@@ -77,7 +77,7 @@ SETS = (
 )
 
 
-class Table(NamedTuple):
+class Source(NamedTuple):
     """A table whose rows are dealt into queries."""
 
     package: str
@@ -90,22 +90,22 @@ class Table(NamedTuple):
 
 
 TABLES = {
-    "movies": Table(
+    "movies": Source(
         *("ggplot2movies", "movies", "year", "rating"),
         without=("title", *[f"r{tenth}" for tenth in range(1, 11)]),
     ),
-    "hotel": Table(
+    "hotel": Source(
         *("modeldata", "hotel_rates", "arrival_date", "avg_price_per_room"), without=("agent",)
     ),
-    "deliveries": Table("modeldata", "deliveries", "day", "time_to_delivery"),
-    "murders": Table(
+    "deliveries": Source("modeldata", "deliveries", "day", "time_to_delivery"),
+    "murders": Source(
         *("wooldridge", "countymurders", "year", "murdrate"),
         without=("murders", "arrests", "arrestrate", "countyid", "countyfips"),
     ),
-    "wages": Table("stevedata", "gss_wages", "year", "realrinc"),
-    "packages": Table("modeldata", "check_times", "gh", "check_time", without=("package",)),
-    "chemistry": Table("mlmRev", "Chem97", "school", "score", 10, without=("student", "lea")),
-    "earnings": Table("AER", "CPSSW8", "region", "earnings"),
+    "wages": Source("stevedata", "gss_wages", "year", "realrinc"),
+    "packages": Source("modeldata", "check_times", "gh", "check_time", without=("package",)),
+    "chemistry": Source("mlmRev", "Chem97", "school", "score", 10, without=("student", "lea")),
+    "earnings": Source("AER", "CPSSW8", "region", "earnings"),
 }
 #: Sets that had no part in choosing anything.
 FRESH = (*TABLES, "baseball", "lecturers")
@@ -158,12 +158,13 @@ def _folds(name: str, seed: int) -> list[Fold]:
         return list(letor_folds(data.split(5, seed=seed)))[:1]
     if name.startswith("flights"):
         return [flights(int(name.removeprefix("flights") or FLIGHTS), seed)]
-    if name in TABLES or name in ("diamonds", "baseball"):
-        makers = {"diamonds": diamonds, "baseball": baseball}
-        data = makers[name](seed) if name in makers else _from_table(TABLES[name], seed)
+    rated = {"movielens": movielens, "lecturers": lecturers}
+    if name in rated:
+        return [rated[name](seed)]
+    dealt = {"diamonds": diamonds, "baseball": baseball}
+    if name in dealt or name in TABLES:
+        data = dealt[name](seed) if name in dealt else _from_table(TABLES[name], seed)
         return list(letor_folds(data.split(5, seed=seed)))[:1]
-    if name in ("movielens", "lecturers"):
-        return [movielens(seed) if name == "movielens" else lecturers(seed)]
     if name in FILES:
         parts = load_letor([root / name / file for file in FILES[name]]).split(5, seed=seed)
     else:
@@ -277,7 +278,7 @@ def _table(package: str, name: str) -> pd.DataFrame:
 
 
 @cache
-def _from_table(source: Table, seed: int) -> RankingData:
+def _from_table(source: Source, seed: int) -> RankingData:
     table = _table(source.package, source.name).drop(columns=list(source.without))
     return _dealt(table, [source.by], source.target, seed, source.size)
 

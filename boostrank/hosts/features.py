@@ -335,9 +335,9 @@ def check_codes(X: Any, columns: Iterable[Any], names: Any) -> None:
 
 
 def _numbers(X: Any, place: int) -> tuple[str, npt.NDArray[np.float64]]:
-    """Describe a column, and return its numbers (of a sparse matrix: those stored), in any shape.
+    """Describe a column, and return its numbers in any shape: none of categories.
 
-    None if it holds categories.
+    Of a sparse matrix, they are those that it stores.
     """
     typed = _typed(X)
     if typed is None:

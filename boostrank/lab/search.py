@@ -456,7 +456,7 @@ def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
     if others := [name for name, own in made_with.items() if before.get(name, own) != own]:
         warn(
             f"{out / STUDIES} holds trials of {study.study_name} that were made with other "
-            f"{', '.join(others)}: they are kept as they are; to try all anew, give another folder"
+            f"{', '.join(others)}: they are kept as they are; to try all again, give another folder"
         )
     return study
 
