@@ -52,6 +52,7 @@ from .contract import EXACT_OR_CONSTANT, Contract
 from .engine.driver import query_kernel
 from .engine.jit import jit_allocating, jit_helper
 from .engine.order import all_equal
+from .engine.vector import exponentials
 from .validation import Floats
 
 
@@ -60,28 +61,28 @@ class ListNetParams(NamedTuple):
 
 
 @jit_helper
-def _softmax(values: Floats, p: Floats) -> tuple[int, float]:
+def _softmax(values: Floats, p: Floats, work: Floats) -> tuple[int, float]:
     """Write the softmax; return where a largest value is, and the sum of e^{v - max} elsewhere."""
     top = int(np.argmax(values))
-    others = 0.0
     for i in range(len(values)):
-        p[i] = math.exp(values[i] - values[top])
-        if i != top:
-            others += p[i]
+        work[i] = values[i] - values[top]
+    exponentials(work, p, len(values))
+    p[top] = 0.0
+    others = p.sum()
+    p[top] = 1.0
     p /= 1.0 + others
     return top, others
 
 
 @jit_allocating
-def cross_entropy(scores: Floats, target: Floats, grad: Floats, hess: Floats) -> float:
-    """Write gradient and Hessian and return the loss, for a target that adds up to 1."""
-    n = len(scores)
-    p = np.empty(n)
-    top, others = _softmax(scores, p)
+def cross_entropy(scores: Floats, grad: Floats, hess: Floats) -> float:
+    """Return the loss, and write gradient and Hessian over `grad`: the target, of sum 1."""
+    p = np.empty(len(scores))
+    top, others = _softmax(scores, p, hess)
     loss = math.log1p(others)
-    for i in range(n):
-        loss += target[i] * (scores[top] - scores[i])
-        grad[i] = p[i] - target[i]
+    for i in range(len(scores)):
+        loss += grad[i] * (scores[top] - scores[i])
+        grad[i] = p[i] - grad[i]
         hess[i] = p[i] * (1.0 - p[i])
     hess[top] = p[top] * others / (1.0 + others)
     return loss
@@ -93,9 +94,8 @@ def _kernel(
 ) -> float:
     if all_equal(labels):
         return 0.0
-    target = np.empty(len(labels))
-    _softmax(labels, target)
-    return cross_entropy(scores, target, grad, hess)
+    _softmax(labels, grad, hess)
+    return cross_entropy(scores, grad, hess)
 
 
 @dataclass(frozen=True, kw_only=True)

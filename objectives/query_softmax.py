@@ -69,13 +69,13 @@ def _kernel(
     top, best, total = 0.0, scores[0], 0.0
     for i in range(n):
         top, best = max(top, labels[i]), max(best, scores[i])
-    steep, target = np.empty(n), np.empty(n)
+    steep = np.empty(n)
     for i in range(n):
         total += labels[i] / top  # the smallest labels have no finite reciprocal
     for i in range(n):
         steep[i] = p.beta * (scores[i] - best)  # subtract first: a common shift costs no digits
-        target[i] = labels[i] / top / total
-    loss = cross_entropy(steep, target, grad, hess)
+        grad[i] = labels[i] / top / total
+    loss = cross_entropy(steep, grad, hess)
     # Where p is near 1, the sum of the other gradients has more digits than p - t.
     top_document = int(np.argmax(scores))
     rest = 0.0

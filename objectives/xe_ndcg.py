@@ -87,14 +87,13 @@ def _kernel(
 ) -> float:
     if all_equal(gains):
         return 0.0
-    target = np.empty(len(gains))
     total = 0.0
     for i in range(len(gains)):
         gamma = p.gammas[i] if len(p.gammas) > 1 else p.gammas[0]
-        target[i] = gains[i] + (1.0 - gamma)
-        total += target[i]
-    target /= total
-    return cross_entropy(scores, target, grad, hess)
+        grad[i] = gains[i] + (1.0 - gamma)
+        total += grad[i]
+    grad /= total
+    return cross_entropy(scores, grad, hess)
 
 
 @dataclass(frozen=True, kw_only=True)
