@@ -411,8 +411,8 @@ def _receive(
             for each in range(len(f)):
                 for k in range(np.uint64(terms + 1)):
                     numbers[each, k] = _mixed(f, each, side, c, k, weighted, k)
-            x0, x1 = numbers[PULLS, terms], rate * _mixed(f, int(PULLS), side, c, terms, weighted, int(0))
-            y0, y1 = numbers[BENDS, terms], rate * _mixed(f, int(BENDS), side, c, terms, weighted, int(0))
+            x0, x1 = numbers[PULLS, terms], rate * _mixed(f, PULLS, side, c, terms, weighted, 0)
+            y0, y1 = numbers[BENDS, terms], rate * _mixed(f, BENDS, side, c, terms, weighted, 0)
             for i in range(begin, end):  # l rate x: the distance to the edge, and from there
                 distance = abs(scores[first + i] - edge)
                 of_pull[i], of_bend[i] = x0 + x1 * distance, y0 + y1 * distance
