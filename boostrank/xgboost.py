@@ -277,6 +277,8 @@ class XGBRanker(xgboost.XGBRanker):
         if self.early_stopping_rounds is not None:
             callbacks.append(EarlyStopping(rounds=self.early_stopping_rounds))
         stopping = [each for each in callbacks if isinstance(each, EarlyStopping)]
+        for each in stopping:
+            each.save_best = False  # `best_rounds` does the same, and keeps the categories
         _direct(stopping, metrics)
         rounds = self.get_num_boosting_rounds()
         done = 0 if start is None else start.num_boosted_rounds()

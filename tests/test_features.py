@@ -560,6 +560,18 @@ def test_unseen_categories_are_missing(host, data, words):
     assert np.array_equal(fitted.predict(unused), fitted.predict(table))
 
 
+def test_a_stopped_model_of_xgboost_keeps_its_categories(data, tmp_path):
+    """Without those of text, a file would be read with other codes."""
+    table, other = worded(data), worded(data, categories=["mid", "none", "low", "high"])
+    stop = xgboost.callback.EarlyStopping(rounds=1, save_best=True)
+    fitted = categorical("xgboost", callbacks=[stop]).fit(table, data.y, **evaluated(data, table))
+    path = tmp_path / "model.json"
+    fitted.save_model(path)
+    for reader in (categorical("xgboost"), xgboost.XGBRanker(enable_categorical=True)):
+        reader.load_model(path)
+        assert np.array_equal(reader.predict(other), fitted.predict(table))
+
+
 def test_numbers_that_are_all_missing_may_be_a_category(host, data):
     """Such a column has no values that would tell its type."""
     table, numbers = frame(data.X), frame(data.X).assign(e=np.nan)
