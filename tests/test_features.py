@@ -64,6 +64,12 @@ def test_columns_are_found_by_name(host, data, kind):
         make(host).fit(X, data.y, qid=data.qid, **{start: fitted}) for X in (convert(table), moved)
     )
     assert trees(booster(one)) == trees(booster(other))
+    # But not with a parameter that counts columns.
+    for name, counts in (("monotone_constraints", [1, 0]), ("interaction_constraints", [[0, 1]])):
+        ranker = make(host, **{name: counts + counts[1:] * 3})
+        ranker.fit(convert(table), data.y, qid=data.qid, **{start: fitted})
+        with pytest.raises(ValueError, match=f"^{name} counts columns, .* order, 'a', 'b', 'c'"):
+            ranker.fit(moved, data.y, qid=data.qid, **{start: fitted})
 
 
 @pytest.mark.parametrize("kind", FRAMES)

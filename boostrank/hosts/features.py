@@ -24,6 +24,12 @@ _KINDS = ((str, "text"), (bool | np.bool_, "bool"), (Integral, "integer"), (Real
 _NUMBERS = frozenset(
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 ) | {"float", "float32", "double", "float64", "bool", "boolean"}  # fmt: skip
+# Parameters of a host that have something for each column, or numbers of columns.
+_BY_POSITION = (
+    "monotone_constraints", "mc", "monotone_constraint", "monotonic_cst",
+    "feature_contri", "feature_contrib", "fc", "fp", "feature_penalty", "max_bin_by_feature",
+    "interaction_constraints", "feature_weights", "feature_types",
+)  # fmt: skip
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 _INT32_MAX = int(np.iinfo(np.int32).max)
 
@@ -225,6 +231,22 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
             "does not where they are ordered: pass the ranker that was trained, not its booster"
         )
     return X
+
+
+def check_positions(X: Any, moved: Any, params: Mapping[str, Any], rules: HostRules) -> None:
+    """Refuse parameters that count columns where `like_training` has moved those of `X`.
+
+    It is not known in which order they are meant.
+    """
+    names = _names(moved, rules)
+    if _names(X, rules) == names:
+        return
+    for name in _BY_POSITION:
+        if params.get(name) is not None and not isinstance(params[name], Mapping):
+            raise ValueError(
+                f"{name} counts columns, and those of X are not in the order of the model to "
+                f"continue: pass them in its order, {few(names or ())}"
+            )
 
 
 def check_renaming(X: Any, names: Any, rules: HostRules) -> None:

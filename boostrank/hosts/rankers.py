@@ -22,6 +22,7 @@ from boostrank.hosts.features import (
     LIGHTGBM,
     HostRules,
     Trained,
+    check_positions,
     like_training,
     read_features,
     trained_on,
@@ -304,7 +305,9 @@ def read_sets(
             "sample_weight must have a weight above 0, got none, so that nothing would be learnt"
         )
     if continued is not None:
-        rows = rows._replace(X=like_training(rows.X, continued, rules, learns=True))
+        moved = like_training(rows.X, continued, rules, learns=True)
+        check_positions(rows.X, moved, ranker.get_params(), rules)
+        rows = rows._replace(X=moved)
     trained = trained_on(rows.X, rules)
     sets = evals[0]
     names = ("eval_group", "eval_qid", "weights", "start scores")
