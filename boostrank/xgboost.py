@@ -17,6 +17,7 @@ from boostrank.hosts.features import (
     XGBOOST,
     HostRules,
     Trained,
+    check_codes,
     like_training,
     omits,
     read_features,
@@ -262,6 +263,8 @@ class XGBRanker(xgboost.XGBRanker):
             pairs=pairs,
             continued=None if start is None else _trained(start, xgb_model),
         )
+        kinds = self.feature_types or ()
+        check_codes(train.X, [i for i, kind in enumerate(kinds) if kind == "c"], None)
         categories = trained_on(train.X, self._rules).categories or {}
         for name, values in categories.items():
             if self.missing in range(len(values)):

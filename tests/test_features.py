@@ -395,6 +395,20 @@ def test_categories_of_lightgbm_in_any_sequence(data):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix, *FRAMES])
+def test_numbers_that_xgboost_would_take_for_other_categories(data, kind):
+    """It cuts fractions off."""
+    convert = kind if callable(kind) else lambda X: FRAMES[kind](frame(X))
+    codes = np.abs(np.round(3.0 * data.X))
+    ranker = make("xgboost", feature_types=["q", "c", "q", "q", "q"], enable_categorical=True)
+    ranker.fit(convert(codes), data.y, qid=data.qid)
+    codes[3, 1] = 0.5
+    with pytest.raises(
+        ValueError, match=r"column ('b'|1) of X is said to be a category .*, got 0.5"
+    ):
+        ranker.fit(convert(codes), data.y, qid=data.qid)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix, *FRAMES])
 def test_numbers_that_lightgbm_would_take_for_other_categories(data, kind, capfd):
     """Below 0 and beyond int32 it takes them for missing, and it cuts fractions off."""
     X = np.abs(np.round(3.0 * data.X))
@@ -404,7 +418,7 @@ def test_numbers_that_lightgbm_would_take_for_other_categories(data, kind, capfd
         wrong = X.copy()
         wrong[3:5, 1] = bad, -1.0
         table = convert(wrong)
-        message = f"column ('b'|1) of X is in categorical_feature .*, got {bad:g}".replace("+", ".")
+        message = f"column ('b'|1) of X is said to be a category .*, got {bad:g}".replace("+", ".")
         for given, ranker in (
             ({"categorical_feature": columns}, make("lightgbm")),
             ({}, make("lightgbm", categorical_feature=[0, 1])),
@@ -422,7 +436,7 @@ def test_numbers_that_lightgbm_would_take_for_other_categories(data, kind, capfd
     # Names that fit gives.
     X[3:5, 1] = -2.0, -3.0
     named = {"feature_name": list("vwxyz"), "categorical_feature": ["w"]}
-    with pytest.raises(ValueError, match="is in categorical_feature"):
+    with pytest.raises(ValueError, match="is said to be a category"):
         make("lightgbm").fit(X, data.y, qid=data.qid, **named)
     params = {"verbosity": 1, "num_threads": 1, "objective": "regression"}
     lgb.train(params, lgb.Dataset(X, data.y, categorical_feature=[1]), 1)

@@ -318,9 +318,10 @@ def _beyond_float32(X: Any) -> str:
 
 
 def check_codes(X: Any, columns: Iterable[Any], names: Any) -> None:
-    """Refuse numbers that LightGBM is told are categories, and would take for others.
+    """Refuse numbers that a host is told are categories, and would take for others.
 
-    It cuts off what is behind the point, and takes what is negative or beyond int32 for missing.
+    Both hosts cut off what is behind the point. LightGBM takes what is negative or beyond int32 for
+    missing; XGBoost fails there.
 
     Parameters
     ----------
@@ -349,10 +350,9 @@ def check_codes(X: Any, columns: Iterable[Any], names: Any) -> None:
         bad = [*values[~whole], *(negative if len(negative) > 1 else ())]
         if bad:
             raise ValueError(
-                f"{where} of X is in categorical_feature and must hold whole numbers from 0 to "
-                f"{_INT32_MAX}, and NaN or one negative number where they are missing, got "
-                f"{bad[0]:g}: number its values from 0, for example with "
-                "numpy.unique(column, return_inverse=True)"
+                f"{where} of X is said to be a category and must hold whole numbers from 0 to "
+                f"{_INT32_MAX}, and NaN where they are missing, got {bad[0]:g}: number its values "
+                "from 0, for example with numpy.unique(column, return_inverse=True)"
             )
 
 
