@@ -211,6 +211,7 @@ def choose_for_ranker(
     if not is_auto(objective):
         return objective, None
     params = ranker.get_params()
+    by_rate = "learning_rate" if params.get("eta") is None else "eta"  # as the user calls it
     query = np.repeat(np.arange(len(rows.group)), rows.group)
     start = None if rows.offset is None else np.asarray(rows.offset, np.float64)
     weight = rows.document_weight
@@ -218,7 +219,7 @@ def choose_for_ranker(
     def fit(
         setting: Objective, train: Integers, test: Integers, rounds: int, rate: float
     ) -> Floats:
-        own = {"objective": setting, "n_estimators": rounds, "learning_rate": rate}
+        own = {"objective": setting, "n_estimators": rounds, by_rate: rate}
         if "callbacks" in params:  # they are for the training itself
             own["callbacks"] = None
         inner = type(ranker)(**{**ranker._without_stopping(params), **own})
@@ -239,6 +240,6 @@ def choose_for_ranker(
         rows.group,
         fit,
         rounds=params["n_estimators"] or DEFAULT_ROUNDS,
-        learning_rate=params["learning_rate"] or DEFAULT_RATE,
+        learning_rate=params[by_rate] or DEFAULT_RATE,
     )
     return choice.objective, choice

@@ -24,6 +24,7 @@ from boostrank.hosts.features import (
     trained_on,
     xgboost_matrix,
 )
+from boostrank.hosts.ignored import XGBOOSTS_OTHER_NAMES, by_usual_names
 from boostrank.hosts.metric import Metric
 from boostrank.hosts.model_files import (
     MISSING,
@@ -40,7 +41,7 @@ from boostrank.hosts.model_files import (
 )
 from boostrank.hosts.stopping import rounds_in, waiting_xgboost, warn_of_cut
 from boostrank.objectives import Objective
-from boostrank.objectives.validation import Floats
+from boostrank.objectives.validation import Floats, check_count
 
 
 def _direct(stopping: list[EarlyStopping], metrics: Sequence[Metric]) -> None:
@@ -251,6 +252,7 @@ class XGBRanker(xgboost.XGBRanker):
             and `qid`, a query whose documents are not contiguous, or an ``EarlyStopping`` whose
             ``maximize`` is wrong for its metric; it may be left out.
         """
+        self._check_params()
         start: xgboost.Booster | None = booster_of(xgb_model, "xgboost")
         start = None if start is None else to_continue(start)
         self._check_start(xgb_model, start)
@@ -327,9 +329,21 @@ class XGBRanker(xgboost.XGBRanker):
         self._categories = categories
         return self
 
-    def _check_start(self, model: Any, start: "xgboost.Booster | None") -> None:
+    def _check_params(self) -> None:
+        """Refuse parameters that XGBoost ignores in silence, or of which it makes no model."""
         if not isinstance(self.missing, Real):
             raise TypeError(f"missing must be a number, by default NaN, got {self.missing!r}")
+        check_count("n_estimators", self.get_num_boosting_rounds())
+        given = {name: value for name, value in self.get_params().items() if value is not None}
+        by_usual_names(given, XGBOOSTS_OTHER_NAMES, "xgboost")
+        for name, value in getattr(self, "kwargs", {}).items():
+            if callable(value):
+                raise TypeError(
+                    f"{name} is no parameter of XGBRanker: pass an objective as objective=, and a "
+                    "metric as eval_metric="
+                )
+
+    def _check_start(self, model: Any, start: "xgboost.Booster | None") -> None:
         if start is None:
             return
         kind = kind_of(start)  # with booster=None, XGBoost keeps it, but zeros are another matter

@@ -134,6 +134,17 @@ def test_rankers_choose_and_say_what(ranker, stopping):
     np.testing.assert_array_equal(auto.predict(data.X), own.predict(data.X))
 
 
+def test_xgboosts_ranker_chooses_by_any_name_of_the_learning_rate():
+    data = make_ranking(80, 6, 5, seed=1)
+    one, other = (
+        XGBRanker(objective="auto", n_estimators=8, n_jobs=1, **{name: 0.02})
+        .fit(data.X, data.y, group=data.group)
+        .auto_
+        for name in ("eta", "learning_rate")
+    )
+    assert one == other
+
+
 def test_commands_choose_and_say_what(host):
     data = make_ranking(80, 6, 5, seed=1)
     model, _ = HOSTS[host].train(boostrank.objective("auto"), data, Settings(rounds=8))

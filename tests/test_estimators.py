@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from training import trees
 
 import boostrank
-from boostrank.hosts.ignored import OTHER_NAMES
+from boostrank.hosts.ignored import OTHER_NAMES, XGBOOSTS_OTHER_NAMES
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
@@ -322,6 +322,25 @@ def test_parameters_that_lightgbm_would_misread(data, params, message):
     ranker = LGBMRanker(**params, verbosity=-1)
     with pytest.raises((TypeError, ValueError), match=message):
         ranker.fit(data.X, data.y, group=data.group)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        *(
+            ({usual: 0.5, other: 0.5}, f"xgboost has two names for {usual}, and got both: leave")
+            for usual, others in XGBOOSTS_OTHER_NAMES.items()
+            for other in others
+        ),
+        ({"obj": boostrank.RankNet()}, "obj is no parameter of XGBRanker: pass an objective as ob"),
+        ({"custom_metric": boostrank.metric("map")}, "custom_metric is no parameter of XGBRanker"),
+        ({"n_estimators": 0}, "n_estimators must be at least 1, got 0"),
+        ({"n_estimators": 2.5}, "n_estimators must be a whole number of at least 1, got 2.5"),
+    ],
+)
+def test_parameters_that_xgboost_would_ignore(data, params, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        XGBRanker(**params).fit(data.X, data.y, group=data.group)
 
 
 def test_interaction_constraints_that_lightgbm_misreads(data):

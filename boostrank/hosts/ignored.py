@@ -52,6 +52,15 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "reg_alpha": ("l1_regularization",),
     "reg_lambda": ("l2_regularization",),
 }  # fmt: skip
+#: XGBoost's other names of parameters. Of two names of one parameter, it takes one in silence.
+XGBOOSTS_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "learning_rate": ("eta",),
+    "gamma": ("min_split_loss",),
+    "reg_alpha": ("alpha",),
+    "reg_lambda": ("lambda",),
+    "nthread": ("n_jobs",),
+    "seed": ("random_state",),
+}
 #: All of LightGBM's names for the cut-offs of its own metrics.
 EVAL_AT = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
 #: All of LightGBM's names for the columns that are categories.
@@ -80,6 +89,26 @@ def cutoffs_are_reported() -> Iterator[None]:
 # What all gradients together may gain, at most. At this, half of a percent of the labels' order is
 # lost to XGBoost's own bound, a thousand times smaller; at a hundredth of this, a fifth.
 LEAST_GAIN = 1e-3
+
+
+def by_usual_names(
+    params: Mapping[str, Any], other_names: Mapping[str, tuple[str, ...]], host: str
+) -> dict[str, Any]:
+    """Return the parameters of a host by their usual names.
+
+    Raises
+    ------
+    ValueError
+        For two names of one parameter.
+    """
+    usual = {other: name for name, others in other_names.items() for other in others}
+    named: dict[str, Any] = {}
+    for given, value in params.items():
+        name = usual.get(given, given)
+        if name in named:
+            raise ValueError(f"{host} has two names for {name}, and got both: leave one out")
+        named[name] = value
+    return named
 
 
 def check_known(params: Iterable[str]) -> None:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,7 +13,7 @@ from boostrank.choice import Choice, choose_signal, is_auto
 from boostrank.datasets import RankingData
 from boostrank.hosts.data import check_kept
 from boostrank.hosts.host_gain import with_gain_of
-from boostrank.hosts.ignored import OTHER_NAMES
+from boostrank.hosts.ignored import OTHER_NAMES, by_usual_names
 from boostrank.hosts.stopping import EARLY_STOPPING
 from boostrank.lab.environment import kernel_threads
 from boostrank.lab.settings import Settings
@@ -50,7 +51,7 @@ class Model(ABC):
     host: ClassVar[str]
     #: The host's own ranking objectives.
     builtins: ClassVar[tuple[str, ...]]
-    #: The host's other names of what `shared` sets: it would ignore one of two names.
+    #: The host's other names, at least of what `shared` sets: it would ignore one of two names.
     other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     #: How ``Blend(signal="auto")`` was set.
     choice: Choice | None = None
@@ -119,19 +120,10 @@ class Model(ABC):
     @classmethod
     def _by_usual_names(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the host's own parameters by the names that `shared` has."""
-        usual = {other: name for name, others in cls.other_names.items() for other in others}
-        named: dict[str, Any] = {}
-        for given, value in params.items():
-            for own, instead in _OWN.items():
-                if given == own or given in OTHER_NAMES.get(own, ()):
-                    raise ValueError(f"{given} is no parameter of {cls.host} here: {instead}")
-            name = usual.get(given, given)
-            if name in named:
-                raise ValueError(
-                    f"{cls.host} has two names for {name}, and got both: leave one out"
-                )
-            named[name] = value
-        return named
+        for given, (own, instead) in product(params, _OWN.items()):
+            if given == own or given in OTHER_NAMES.get(own, ()):
+                raise ValueError(f"{given} is no parameter of {cls.host} here: {instead}")
+        return by_usual_names(params, cls.other_names, cls.host)
 
     @classmethod
     def _chosen(

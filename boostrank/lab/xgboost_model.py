@@ -4,12 +4,13 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from boostrank.datasets import RankingData
 from boostrank.hosts.features import XGBOOST, explaining_float32, in_utf8, xgboost_matrix
+from boostrank.hosts.ignored import XGBOOSTS_OTHER_NAMES
 from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import (
     best_rounds,
@@ -44,11 +45,7 @@ class XGBoostModel(FileModel):
 
     host = "xgboost"
     builtins = ("rank:ndcg", "rank:pairwise")
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "learning_rate": ("eta",),
-        "nthread": ("n_jobs",),
-        "seed": ("random_state",),
-    }
+    other_names = XGBOOSTS_OTHER_NAMES
 
     @classmethod
     def refusal(cls, builtin: str, labels: Floats, settings: Settings) -> str:
