@@ -22,6 +22,7 @@ from boostrank.hosts.features import (
     omits,
     read_features,
     trained_on,
+    xgboost_constraints,
     xgboost_matrix,
 )
 from boostrank.hosts.ignored import XGBOOSTS_OTHER_NAMES, by_usual_names
@@ -150,7 +151,8 @@ class XGBRanker(xgboost.XGBRanker):
         params.pop("eval_metric", None)  # XGBoost leaves a callable out itself
         if params["base_score"] is None:
             params["base_score"] = 0
-        return params | {"objective": "rank:pairwise", "disable_default_eval_metric": True}
+        own = {"objective": "rank:pairwise", "disable_default_eval_metric": True}
+        return xgboost_constraints(params) | own
 
     def load_model(self, fname: Any) -> None:
         """Load a model up to its best round.

@@ -29,6 +29,7 @@ from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.settings import METRICS, Settings
 from boostrank.lab.stats import TESTS, holm, paired_p_value
 from boostrank.lab.words import share_in_words
+from boostrank.xgboost import XGBRanker
 
 SETTINGS = Settings(rounds=12, learning_rate=0.3, leaves=5, min_docs=3)
 LEARNERS = [
@@ -869,17 +870,43 @@ def test_xgboosts_other_ways_to_build_trees(more, fold):
     model, _ = HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, settings)
     params = {**HOSTS["xgboost"].shared(settings), "objective": "rank:pairwise", **more}
     matrix = xgboost.DMatrix(fold.train.X, fold.train.y, group=fold.train.group)
-    plain = xgboost.train(params, matrix, 3, obj=boostrank.LambdaRank())
+    assert xgboost.get_config()["verbosity"] == 1  # of this process
+    with xgboost.config_context():
+        plain = xgboost.train(params, matrix, 3, obj=boostrank.LambdaRank())
     np.testing.assert_allclose(
         model.predict(fold.test.X), plain.predict(xgboost.DMatrix(fold.test.X)), rtol=1e-5
     )
-    if "booster" not in more:
+    if "booster" in more:
+        with pytest.raises(ValueError, match=r"^no round of booster='gblinear' can be chosen"):
+            next(model.staged(fold.validation.X))
+    else:
         stopping = Stopping(fold.validation, 1)
         stopped = HOSTS["xgboost"].train(
             boostrank.LambdaRank(), fold.train, settings, None, stopping
         )[0]
         scores = model.predict(fold.test.X, stopped.n_trees)
         np.testing.assert_array_equal(stopped.predict(fold.test.X), scores)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "text"),
+    [
+        ("monotone_constraints", [1, 0, 0, 0, 0, 0], "(1,0,0,0,0,0)"),
+        ("interaction_constraints", [[0, 1], [2, 3, 4, 5]], "[[0, 1], [2, 3, 4, 5]]"),
+    ],
+)
+def test_xgboosts_constraints_may_be_lists(name, numbers, text, fold):
+    """JSON has no tuples, and XGBoost fails on lists of numbers."""
+    train = fold.train
+
+    def config(value):
+        settings = Settings(rounds=2, params={"xgboost": {name: value}})
+        return HOSTS["xgboost"].train("rank:ndcg", train, settings)[0].booster.save_config()
+
+    assert config(numbers) == config(text)
+    rankers = (XGBRanker(**{name: value}, n_estimators=2, n_jobs=1) for value in (numbers, text))
+    one, other = (ranker.fit(train.X, train.y, group=train.group) for ranker in rankers)
+    assert np.array_equal(one.predict(train.X), other.predict(train.X))
 
 
 def test_exact_trees_need_a_depth(fold):

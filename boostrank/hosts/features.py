@@ -288,6 +288,22 @@ def xgboost_matrix(
         return xgboost.DMatrix(X, **kwargs)
 
 
+def xgboost_constraints(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with constraints by column number as XGBoost reads them.
+
+    It takes the numbers as a tuple or as JSON, and fails on lists, which JSON files have.
+    """
+    read = dict(params)
+    monotone, allowed = (params.get(f"{kind}_constraints") for kind in ("monotone", "interaction"))
+    if isinstance(monotone, list | np.ndarray):
+        read["monotone_constraints"] = tuple(map(int, monotone))
+    if isinstance(allowed, list | tuple) and not any(
+        isinstance(column, str) for each in allowed for column in each
+    ):
+        read["interaction_constraints"] = str([list(map(int, each)) for each in allowed])
+    return read
+
+
 @contextmanager
 def explaining_float32(X: Any) -> Iterator[None]:
     """Name the column of XGBoost's error of values that float32 cannot hold.

@@ -9,7 +9,13 @@ from typing import Any, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
-from boostrank.hosts.features import XGBOOST, explaining_float32, in_utf8, xgboost_matrix
+from boostrank.hosts.features import (
+    XGBOOST,
+    explaining_float32,
+    in_utf8,
+    xgboost_constraints,
+    xgboost_matrix,
+)
 from boostrank.hosts.ignored import XGBOOSTS_OTHER_NAMES
 from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import (
@@ -60,6 +66,10 @@ class XGBoostModel(FileModel):
             return "only whole labels up to 31, unless there is a gain"
         return ""
 
+    @classmethod
+    def _by_usual_names(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        return xgboost_constraints(super()._by_usual_names(params))
+
     @staticmethod
     def shared(settings: Settings) -> dict[str, Any]:
         return {
@@ -105,14 +115,15 @@ class XGBoostModel(FileModel):
             }
         started = time.perf_counter()
         try:
-            booster = xgboost.train(
-                {"objective": "rank:pairwise" if ours else objective, **params},
-                dataset,
-                settings.rounds,
-                obj=objective if ours else None,
-                callbacks=waiting_xgboost(callbacks, objective),
-                **valid,
-            )
+            with xgboost.config_context():  # a training sets the verbosity of the process
+                booster = xgboost.train(
+                    {"objective": "rank:pairwise" if ours else objective, **params},
+                    dataset,
+                    settings.rounds,
+                    obj=objective if ours else None,
+                    callbacks=waiting_xgboost(callbacks, objective),
+                    **valid,
+                )
         except xgboost.core.XGBoostError as error:
             name = objective.name if isinstance(objective, Objective) else objective
             reason = str(error).partition("\n")[0]  # without its stack trace
@@ -179,6 +190,11 @@ class XGBoostModel(FileModel):
         return np.array([gains.get(name, 0.0) for name in names], dtype=np.float64)
 
     def staged(self, X: Floats) -> Iterator[Floats]:
+        if kind_of(self.booster) == "gblinear":
+            raise ValueError(
+                "no round of booster='gblinear' can be chosen: later rounds change what earlier "
+                "ones have learnt; use 'train', or booster='gbtree'"
+            )
         matrix = self._matrix(X)
         for tree in range(self.n_trees):
             scores = self.booster.predict(
