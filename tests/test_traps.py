@@ -416,6 +416,15 @@ def test_weights_that_are_all_0_are_refused(data, host):
     fit(weight)
 
 
+def test_weights_of_queries_in_a_linear_booster_are_refused(data):
+    """It predicts NaN (docs/host_bugs.md), or whatever is in memory behind the weights."""
+    weighted = matrix(data, weight=np.linspace(0.5, 2.0, len(data.group)))
+    xgb.train(XGBOOST, weighted, 1, obj=boostrank.RankNet())
+    linear = {"objective": "rank:pairwise", "booster": "gblinear", "nthread": 1}
+    with pytest.raises(ValueError, match=r"^XGBoost's linear booster misreads weights .*XGBRanker"):
+        xgb.train(linear, weighted, 1, obj=boostrank.RankNet())
+
+
 def test_cv_drops_weights(data):
     """Nothing tells an objective that there were any: docs/hosts.md says so."""
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(data.group)).astype(np.float32)

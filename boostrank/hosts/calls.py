@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts import rounds
-from boostrank.hosts.data import HostData, read
+from boostrank.hosts.data import HostData, check_linear, read
 from boostrank.hosts.handover import hand_over
 from boostrank.hosts.host_gain import with_hosts_gain
 from boostrank.hosts.training import Training
@@ -51,9 +51,11 @@ def gradient_for_host(
                 f"(iteration, preds, DMatrix); got {len(args)} arguments. To evaluate it "
                 "yourself, call .grad_hess(scores, labels, group)"
             )
+    training = Training(data.host)
+    if data.host == "xgboost" and data.weight is not None:
+        training.once("checked weights", lambda: check_linear(training.booster))
     if weight is not None:
         data = data._replace(weight=weight)
-    training = Training(data.host)
     if data.host == "lightgbm":
         round = rounds.of_lightgbm(objective, training)
     else:

@@ -1,10 +1,11 @@
-"""Reads a LightGBM Dataset or an XGBoost DMatrix, and refuses what LightGBM would get wrong."""
+"""Reads a LightGBM Dataset or an XGBoost DMatrix, and refuses what a host would get wrong."""
 
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from boostrank.hosts.model_files import kind_of
 from boostrank.messages import warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, Integers
@@ -113,6 +114,20 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
             f"this part of a Dataset repeats documents of {len(twice)} queries, the first of them "
             f"query {twice[0]}: LightGBM makes one query of all its copies. Weigh queries instead, "
             "or make a Dataset of the repeated rows"
+        )
+
+
+def check_linear(booster: Any) -> None:
+    """Refuse weights of queries in XGBoost's linear booster, which reads beyond their end.
+
+    Raises
+    ------
+    ValueError
+    """
+    if booster is not None and kind_of(booster) == "gblinear":
+        raise ValueError(
+            "XGBoost's linear booster misreads weights of queries, and then predicts NaN: leave "
+            "them out of the DMatrix, or use boostrank.xgboost.XGBRanker, which weighs documents"
         )
 
 
