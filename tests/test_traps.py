@@ -416,6 +416,17 @@ def test_weights_that_are_all_0_are_refused(data, host):
     fit(weight)
 
 
+def test_a_matrix_of_xgboost_cuts_ids(data):
+    X, y, ranker = data.X[:20], data.y[:20], XGBRanker(n_estimators=2, n_jobs=1)
+    fractions, large = (np.repeat(ids, 10) for ids in ([1.2, 1.7], [1, 1 + 2**32]))
+    for qid in (fractions, large):
+        assert xgb.DMatrix(X, y, qid=qid).get_uint_info("group_ptr").tolist() == [0, 20]
+    with pytest.raises(TypeError, match="qid must"):
+        ranker.fit(X, y, qid=fractions)
+    expected = ranker.fit(X, y, group=[10, 10]).predict(X)
+    assert np.array_equal(ranker.fit(X, y, qid=large).predict(X), expected)
+
+
 def test_weights_of_queries_in_a_linear_booster_are_refused(data):
     """It predicts NaN (docs/host_bugs.md), or whatever is in memory behind the weights."""
     weighted = matrix(data, weight=np.linspace(0.5, 2.0, len(data.group)))
