@@ -98,7 +98,8 @@ def group_sizes(qid: Any) -> Any:
     -------
     dask.array.Array (n_queries,)
         int64, one chunk for each partition, as ``DaskLGBMRanker.fit(group=)`` takes it. XGBoost
-        takes `qid` itself and checks nothing: call this function only to check it.
+        takes `qid` itself and checks nothing: call this function only to check it, and pass
+        ``qid.to_dask_array()`` on, since XGBoost reads a series as float32.
 
     Raises
     ------

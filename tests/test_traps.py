@@ -11,6 +11,7 @@ from functools import partial
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost as xgb
 from sklearn.base import clone
@@ -416,9 +417,10 @@ def test_weights_that_are_all_0_are_refused(data, host):
     fit(weight)
 
 
-def test_a_matrix_of_xgboost_cuts_ids(data):
+def test_ids_that_a_matrix_of_xgboost_misreads(data):
     X, y, ranker = data.X[:20], data.y[:20], XGBRanker(n_estimators=2, n_jobs=1)
-    fractions, large = (np.repeat(ids, 10) for ids in ([1.2, 1.7], [1, 1 + 2**32]))
+    fractions = np.repeat([1.2, 1.7], 10)
+    large = pd.Series(np.repeat([2**24, 2**24 + 1], 10))
     for qid in (fractions, large):
         assert xgb.DMatrix(X, y, qid=qid).get_uint_info("group_ptr").tolist() == [0, 20]
     with pytest.raises(TypeError, match="qid must"):
