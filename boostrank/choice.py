@@ -197,16 +197,9 @@ def choose_signal(
 def choose_for_ranker(
     ranker: Any, objective: Objective, rows: Rows, **kwargs: Any
 ) -> tuple[Objective, Choice | None]:
-    """Return the objective that a ranker trains, and how it was chosen if it was.
+    """Return the objective that a ranker trains on these rows, and how it was chosen if it was.
 
-    Parameters
-    ----------
-    ranker : estimator
-    objective : Objective
-    rows : Rows
-        The training set.
-    **kwargs
-        Further arguments of `fit`.
+    `kwargs` are further arguments of `fit`.
     """
     if not is_auto(objective):
         return objective, None

@@ -18,18 +18,8 @@ LARGEST_GRADE = 30
 def needs(what: str, packages: str, error: ImportError) -> ImportError:
     """Return the error that says how to install what is missing.
 
-    Parameters
-    ----------
-    what : str
-        Who needs it: "figures need Matplotlib".
-    packages : str
-        What to install. Not an extra of boostrank: a checkout or a wheel cannot be named so.
-    error : ImportError
-        What Python said.
-
-    Returns
-    -------
-    ImportError
+    `what` says who needs it: "figures need Matplotlib". `packages` are not an extra of boostrank: a
+    checkout or a wheel cannot be named so.
     """
     return ImportError(f"{what}: pip install {packages} ({error})")
 
@@ -61,14 +51,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def warn_of_large_grades(what: str, cure: str) -> None:
-    """Warn of labels above `LARGEST_GRADE`, next to which no others count.
-
-    Parameters
-    ----------
-    what : str
-        The objective or metric that takes them for grades.
-    cure : str
-    """
+    """Warn of labels above `LARGEST_GRADE` that `what` takes for grades."""
     warn(
         f"labels above {LARGEST_GRADE} count as gains 2^y - 1 in {what}, so that only the largest "
         f"of them matter. For amounts, such as prices, probabilities or ranks, {cure}"

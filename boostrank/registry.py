@@ -107,26 +107,7 @@ def objective(name: str, /, **params: Any) -> Objective:
 
 
 def make_objective(name: str, params: Mapping[str, Any], rounds: int) -> Objective:
-    """Make an objective; if it follows a schedule, tell it the number of rounds.
-
-    Parameters
-    ----------
-    name : str
-        One of `boostrank.objective_names`.
-    params : mapping
-        Its parameters.
-    rounds : int
-        Value of `total_rounds`, if the objective has it and `params` does not set it.
-
-    Returns
-    -------
-    Objective
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for `boostrank.objective`.
-    """
+    """Make an objective by name; `rounds` is its `total_rounds` if it has one that is not given."""
     scheduled = name in REGISTRY and any(
         field.name == "total_rounds" for field in fields(REGISTRY[name])
     )

@@ -120,16 +120,8 @@ def check_either(group: Any, qid: Any, prefix: str = "") -> None:
 def check_feature(where: str, name: Any, column: Any, qid: Any, cure: str) -> None:
     """Refuse a feature that is an id: a model learns it, but new queries have new ids.
 
-    Parameters
-    ----------
-    where : str
-        What has the feature.
-    name, column : object, array_like (n_docs,) or None
-        The feature's.
-    qid : array_like (n_docs,) or None
-        The ids. Without them only the name is checked.
-    cure : str
-        How to take the feature out.
+    `where` is what has the feature, and `cure` how to take it out. Without `qid` only the name is
+    checked.
     """
     word = str(name).lower()
     if word in DOCUMENT_NAMES:

@@ -19,17 +19,7 @@ def gradient_for_host(
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Return the gradient and Hessian that a host asks for; `boostrank.hosts` lists the calls.
 
-    Parameters
-    ----------
-    objective : Objective
-    args : tuple
-        What the host passed.
-    weight : float64 array (n_docs,), optional
-        One for each document, in place of those of the data.
-
-    Returns
-    -------
-    grad, hess : float32 arrays (n_docs,)
+    If `weight` is given, one for each document, it takes the place of those of the data.
 
     Raises
     ------

@@ -162,13 +162,7 @@ def settle_dart(booster: Any) -> None:
 
     Before the first round it reads an uninitialised flag (``is_update_score_cur_iter_``), and draws
     a number or not: with a custom objective, training then gives one of two models, by chance. By
-    the time the objective is called, the flag is set. Any change of a parameter restarts the
-    draws.
-
-    Parameters
-    ----------
-    booster : lightgbm.Booster
-        One that has called an objective for the first time.
+    the objective's first call the flag is set. Any change of a parameter restarts the draws.
     """
     if any(booster.params.get(name) == "dart" for name in ("boosting", "boosting_type", "boost")):
         same = {"xgboost_dart_mode": booster.params.get("xgboost_dart_mode", False)}
@@ -180,12 +174,6 @@ def check_kept(labels: Floats, group: Integers) -> None:
 
     A few labels of long lists may become equal, as real numbers do; they say next to nothing about
     the order.
-
-    Parameters
-    ----------
-    labels : float64 array (n_docs,)
-    group : int64 array (n_queries,)
-        Documents per query.
 
     Raises
     ------

@@ -306,12 +306,7 @@ def xgboost_constraints(params: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def explaining_float32(X: Any) -> Iterator[None]:
-    """Name the column of XGBoost's error of values that float32 cannot hold.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Name the column of XGBoost's error of values that float32 cannot hold."""
     try:
         yield
     except ValueError as error:  # as XGBoost's are

@@ -60,19 +60,6 @@ def hand_over(
 ) -> tuple[Float32s, Float32s]:
     """Return the gradient and Hessian of a boosting round as a host gets them.
 
-    Parameters
-    ----------
-    objective : Objective
-    preds : array (n_docs,)
-        The host's scores.
-    data : HostData
-    training : Training
-    round : int
-
-    Returns
-    -------
-    grad, hess : float32 arrays (n_docs,)
-
     Raises
     ------
     TypeError, ValueError

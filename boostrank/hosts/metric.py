@@ -110,11 +110,7 @@ class Metric:
                 self.direct(stop)
 
     def direct(self, stop: Any) -> None:
-        """Tell an early stopping of XGBoost which direction is better.
-
-        Parameters
-        ----------
-        stop : xgboost.callback.EarlyStopping
+        """Tell an ``EarlyStopping`` of XGBoost which direction is better.
 
         Raises
         ------

@@ -29,17 +29,7 @@ _WIDTHS = dict(zip(b"TFZNiUCIldLD", (0, 0, 0, 0, 1, 1, 1, 2, 4, 4, 8, 8), strict
 
 
 def host_of(path: Path, content: bytes) -> str:
-    """Return the host of a model file, which is complete.
-
-    Parameters
-    ----------
-    path : Path
-        For messages.
-    content : bytes
-
-    Returns
-    -------
-    {"lightgbm", "xgboost"}
+    """Return the host of a model file, which is complete; only messages use the path.
 
     Raises
     ------
@@ -313,17 +303,9 @@ def xgboost_categories(booster: Any) -> dict[str, Any]:
 
 
 def check_stopping(params: Any) -> None:
-    """Refuse early stopping of a kind of booster whose best round is lost later.
+    """Refuse early stopping of XGBoost's boosters whose best round is lost later.
 
-    Parameters
-    ----------
-    params : mapping
-        XGBoost's.
-
-    Raises
-    ------
-    ValueError
-        For DART that drops trees, and for linear boosters.
+    They are DART that drops trees, and linear ones.
     """
     kind = params.get("booster")
     drops = params.get("rate_drop") or params.get("one_drop")
@@ -384,11 +366,7 @@ def booster_of(model: Any, host: str = "") -> Any:
 def missing_of(model: Any, booster: Any) -> float:
     """Return the number that stands for a missing value in a model of XGBoost, as far as known.
 
-    Parameters
-    ----------
-    model : path, Booster or ranker
-    booster : xgboost.Booster
-        Its booster.
+    A `model` that is a ranker knows it where its `booster` does not.
     """
     kept = booster.attr(MISSING)
     return float(getattr(model, "missing", np.nan) if kept is None else kept)

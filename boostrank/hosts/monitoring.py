@@ -79,12 +79,7 @@ def _cut(each: Any, gain: Gain | None, cutoffs: Any) -> list[Metric]:
 
 
 def check_cutoffs(metrics: Sequence[Metric], cutoffs: Any) -> None:
-    """Refuse cut-offs that none of the metrics has.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse cut-offs that none of the metrics has."""
     used = {parse_name(each.name, each.convention).k for each in metrics}
     unused = [int(k) for k in np.ravel(cutoffs) if k not in used]
     if unused:
@@ -98,17 +93,7 @@ def check_cutoffs(metrics: Sequence[Metric], cutoffs: Any) -> None:
 def check_names(metrics: Iterable[Metric], lightgbms: Any, cutoffs: Any) -> None:
     """Refuse metrics that have the name of one of LightGBM's own in the same training.
 
-    Parameters
-    ----------
-    metrics : iterable of Metric
-    lightgbms : str, sequence of str or None
-        The parameter `metric` of LightGBM.
-    cutoffs : int or sequence of int
-        Of LightGBM's metrics.
-
-    Raises
-    ------
-    ValueError
+    `lightgbms` is LightGBM's parameter `metric`, and `cutoffs` are those of its metrics.
     """
     words = lightgbms.split(",") if isinstance(lightgbms, str) else lightgbms or ()
     for each in metrics:

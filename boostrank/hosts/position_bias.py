@@ -232,11 +232,7 @@ class CorrectedRound:
     def learn(self, grad: Floats, hess: Floats, mean: float) -> None:
         """Learn from the gradients of all parts together, and keep the factors for the next round.
 
-        Parameters
-        ----------
-        grad, hess : float64 arrays (n_docs,)
-        mean : float
-            Mean Hessian, by which both are to be divided.
+        Both arrays are to be divided by the `mean` Hessian.
         """
         if not self.objective.learns:
             return

@@ -448,15 +448,7 @@ def _sorted(objective: Objective, qid: Any) -> Objective:
 def check_unbound(objective: Any, who: str, cure: str) -> None:
     """Refuse an objective that belongs to the rows of one training set, where parts are trained on.
 
-    Parameters
-    ----------
-    objective : Objective or str
-    who, cure : str
-        What trains on parts, and what to do instead.
-
-    Raises
-    ------
-    ValueError
+    `who` trains on parts, and `cure` says what to do instead.
     """
     held = _held_of_rows(objective)
     if held:

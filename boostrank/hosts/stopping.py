@@ -39,12 +39,7 @@ def _half_way(tau: Schedule) -> int:
 def warn_of_cut(objective: Any, rounds: int, planned: int) -> None:
     """Warn if a training has ended before the schedule of its objective.
 
-    Parameters
-    ----------
-    objective : Objective or str
-    rounds : int
-        Trained, including the patience.
-    planned : int
+    `rounds` were trained, including the patience.
     """
     if isinstance(objective, Objective) and objective.scheduled and rounds < planned:
         warn(

@@ -21,16 +21,7 @@ _known: weakref.WeakKeyDictionary[Any, dict[Hashable, Any]] = weakref.WeakKeyDic
 
 
 class Training:
-    """The training from which an objective is called, in one round.
-
-    Parameters
-    ----------
-    host : {"lightgbm", "xgboost"}
-
-    Attributes
-    ----------
-    host
-    """
+    """The training from which an objective is called, in one round."""
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -90,15 +81,7 @@ class Training:
     def refuse_workers(self, who: str, what: str) -> None:
         """Refuse to train on several workers with values that are given for rows of whole data.
 
-        Parameters
-        ----------
-        who, what : str
-            For the message.
-
-        Raises
-        ------
-        ValueError
-            If other workers may be training together with this one.
+        `who` has `what` for these rows.
         """
         if self.is_distributed:
             raise ValueError(

@@ -151,13 +151,7 @@ def lightgbms_update(booster: Any) -> Any:
 
 
 def lightgbms_parameters() -> frozenset[str]:
-    """Return all names of LightGBM's parameters.
-
-    Returns
-    -------
-    frozenset of str
-        Empty: not known.
-    """
+    """Return all names of LightGBM's parameters; none if they are not known."""
     basic = getattr(sys.modules.get("lightgbm"), "basic", None)
     names: Any = getattr(basic, "_ConfigAliases", None)
     try:
@@ -200,19 +194,10 @@ def register_with_xgboost() -> None:
 
 
 def mean_over_lightgbm_workers(number: float, threads: int) -> float:
-    """Share a number with the other workers of a distributed LightGBM training.
+    """Return the mean of the numbers of the workers of a distributed LightGBM training.
 
-    Parameters
-    ----------
-    number : float
-        Beyond float32's range it is clipped to that range.
-    threads : int
-        LightGBM sets this for all models of the process.
-
-    Returns
-    -------
-    float
-        Mean of the workers' numbers.
+    A number beyond float32's range is clipped to it. LightGBM sets `threads` for all models of the
+    process.
     """
     lightgbm = sys.modules["lightgbm"]
     # It sets the verbosity for all models too, so the training only loses messages.

@@ -158,10 +158,6 @@ def query_positions(data: RankingData, folds: Any) -> list[tuple[Integers, ...]]
         of queries, or rows of whole queries as `group_folds` returns them: they are rows if one of
         them is not the position of a query.
 
-    Returns
-    -------
-    list of tuple of int64 arrays
-
     Raises
     ------
     TypeError, ValueError

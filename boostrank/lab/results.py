@@ -195,14 +195,7 @@ def best_first(rows: Iterable[Row]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Failure:
-    """A learner that could not be trained or tested.
-
-    Attributes
-    ----------
-    learner : Learner
-    error : str
-        One line.
-    """
+    """A learner that could not be trained or tested, and why, in one line."""
 
     learner: Learner
     error: str

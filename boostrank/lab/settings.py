@@ -157,11 +157,7 @@ class Settings:
     def for_labels(self, labels: Floats, *, chosen: bool) -> Self:
         """Return the settings with the metrics that these labels allow.
 
-        Parameters
-        ----------
-        labels : float64 array (n_docs,)
-        chosen : bool
-            Whether the user has named `metric`. Otherwise labels that are no grades replace it.
+        Labels that are no grades replace `metric`, unless the user has `chosen` it.
         """
         rules = find_convention(self.convention, self.gain)
         least, most, _ = LABEL_DOMAINS[GRADES if rules.gain == "exponential" else AMOUNTS]

@@ -18,18 +18,7 @@ from boostrank.objectives.validation import Floats, check_count, check_flag
 
 
 def boost(data: RankingData, measure: str, repeat: bool) -> Iterator[Floats]:
-    """Yield AdaRank's coefficients after each round, until they can no longer change.
-
-    Parameters
-    ----------
-    data : RankingData
-    measure, repeat
-        As in `AdaRank`.
-
-    Yields
-    ------
-    float64 array (n_features,)
-    """
+    """Yield the coefficients of `AdaRank` after each round, until they can no longer change."""
 
     def per_query(scores: Floats) -> Floats:
         return evaluate(scores, data.y, data.group, (measure,), per_query=True)[measure]

@@ -40,17 +40,13 @@ STEPS_PER_PLANE = 200
 def most_violated(relevant: Floats, irrelevant: Floats, above: Integers) -> None:
     """Find the ranking with the largest Delta(y) + w . Psi(y).
 
+    `above` is filled with the number of relevant documents above each irrelevant one. Both kinds of
+    scores descend, and neither is empty.
+
     Among the relevant and among the irrelevant documents, better scores rank higher: that does not
     change Delta and is best for Psi. What remains to choose is how many of the relevant documents
     rank above each irrelevant one. The best choices do not depend on each other, as Yue et al.
     show, and do not decrease from one irrelevant document to the next.
-
-    Parameters
-    ----------
-    relevant, irrelevant : float64 arrays (R,), (N,)
-        Scores in descending order, neither empty.
-    above : int64 array (N,)
-        Filled with the number of relevant documents above each irrelevant one.
     """
     n_relevant, n_irrelevant = len(relevant), len(irrelevant)
     step = 1
@@ -175,20 +171,7 @@ class _Queries:
 
 
 def cutting_planes(data: RankingData, C: float, *, tol: float, max_iter: int) -> tuple[Floats, int]:
-    """Return a w of the 1-slack problem within ``C tol`` of the minimum, and a count of planes.
-
-    Parameters
-    ----------
-    data : RankingData
-    C, tol, max_iter
-        As in `SVMMAP`.
-
-    Returns
-    -------
-    float64 array (n_features,)
-    int
-        How many planes were added.
-    """
+    """Return a w of `SVMMAP` within ``C tol`` of the minimum, and how many planes were added."""
     queries = _Queries(data)
     w = np.zeros(data.X.shape[1])
     if not len(queries):
