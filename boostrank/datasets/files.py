@@ -14,7 +14,7 @@ from boostrank.messages import load
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstandard", ".zip": "zip"}
 
 # What files begin with that are no text, or no text in UTF-8, and what to do with them.
-_BEGINNINGS = (
+_BEGINNINGS: tuple[tuple[bytes | tuple[bytes, ...], str], ...] = (
     (b"\x1f\x8b", "compressed by gzip; its name must end in .gz"),
     (b"BZh", "compressed by bzip2; its name must end in .bz2"),
     (b"\xfd7zXZ\0", "compressed by xz; its name must end in .xz"),
@@ -23,8 +23,10 @@ _BEGINNINGS = (
     (b"\x04\x22\x4d\x18", "compressed by lz4; decompress it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive; extract the one file to read"),
     (b"Rar!", "a rar archive; extract the one file to read"),
-    (b"\x80\x04\x95", "a pickle of Python; load it there, and write its table as CSV or parquet"),
-    (b"\x80\x05\x95", "a pickle of Python; load it there, and write its table as CSV or parquet"),
+    (
+        (b"\x80\x04\x95", b"\x80\x05\x95"),
+        "a pickle of Python; load it there, and write its table as CSV or parquet",
+    ),
     (b"PAR1", "parquet; its name must end in .parquet"),
     (b"ARROW1", "an Arrow (Feather) file; write it as parquet"),
     (b"FEA1", "a Feather file; write it as parquet"),
@@ -33,10 +35,8 @@ _BEGINNINGS = (
     (b"SQLite format 3", "an SQLite database; write its table as CSV or parquet"),
     (b"______LightGBM_Binary_File_Token", "a binary Dataset of LightGBM; read the text it is from"),
     (b"version https://git-lfs", "a pointer of Git LFS; fetch the data with 'git lfs pull'"),
-    (b"<!DOCTYPE", "an HTML page; fetch the data itself"),
-    (b"<html", "an HTML page; fetch the data itself"),
-    (b"\xff\xfe", "text in UTF-16; save it as UTF-8"),
-    (b"\xfe\xff", "text in UTF-16; save it as UTF-8"),
+    ((b"<!DOCTYPE", b"<html"), "an HTML page; fetch the data itself"),
+    ((b"\xff\xfe", b"\xfe\xff"), "text in UTF-16; save it as UTF-8"),
 )
 
 #: Files that the hosts read together with a data file, and the argument that takes their content.

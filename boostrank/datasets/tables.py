@@ -331,15 +331,17 @@ def _column(table: Table, text: Any) -> Any:
 
 def labels_of(tables: Sequence[Table], name: str) -> Floats:
     """Return the labels of all documents."""
-    cure = "number the grades from 0, the best highest"
-    y = _numbers(tables, name, cure)
-    if np.isnan(y).any():
-        row, table = _place(tables, int(np.argmax(np.isnan(y))))
-        raise ValueError(
-            f"{table.where(row)}column {name!r} has no label in row {row}; map missing judgements "
-            "to 0 or drop their rows"
-        )
-    return y
+    pieces = []
+    for table in tables:
+        y = _numbers([table], name, "number the grades from 0, the best highest")
+        if np.isnan(y).any():
+            row = int(np.argmax(np.isnan(y)))
+            raise ValueError(
+                f"{table.where(row)}column {name!r} has no label in row {row}; map missing "
+                "judgements to 0 or drop their rows"
+            )
+        pieces.append(y)
+    return np.concatenate(pieces)
 
 
 def complete(tables: Sequence[Table], name: str, what: str) -> npt.NDArray[Any]:
@@ -386,15 +388,6 @@ def judgements(tables: Sequence[Table], columns: Columns) -> RankingData:
     order = _grouped(qid, columns.qid)
     doc_id = None if columns.doc_id is None else ids_of(tables, columns.doc_id)[order]
     return RankingData(order[:, np.newaxis].astype(np.float64), y[order], qid[order], doc_id=doc_id)
-
-
-def _place(tables: Sequence[Table], row: int) -> tuple[int, Table]:
-    """Return a row of all tables as a row of one of them."""
-    for table in tables:
-        if row < len(table):
-            break
-        row -= len(table)
-    return row, table
 
 
 def features_of_table(
