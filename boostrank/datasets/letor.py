@@ -10,7 +10,7 @@ import numpy as np
 
 from boostrank.datasets.files import check_companions, without_compression
 from boostrank.datasets.ranking_data import RankingData, query_starts
-from boostrank.datasets.svmlight import SvmlightFile, read_features, shown
+from boostrank.datasets.svmlight import SvmlightFile, read_svmlight, shown
 from boostrank.objectives.validation import MAX_GRADE, Floats
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -48,7 +48,7 @@ def _read_sizes(path: Path, n_docs: int, data_path: Path) -> list[int]:
 def _read_file(path: Path, first_qid: int) -> SvmlightFile:
     """Read one file into sparse features, labels and query ids, all checked."""
     check_companions(path)
-    X, y, lines = read_features(path, labelled=True)
+    X, y, lines = read_svmlight(path, labelled=True)
     bad = ~((y >= 0) & (y <= MAX_GRADE))  # NaN too
     if bad.any():
         row = int(np.argmax(bad))
@@ -306,7 +306,7 @@ def load_letor_features(
     """
     matrices = []
     for path in map(Path, paths):
-        X, y, lines = read_features(path, labelled=False)
+        X, y, lines = read_svmlight(path, labelled=False)
         file = SvmlightFile(X, y, np.zeros(len(y), np.int64), lines)
         if file.first < first:
             raise file.error(

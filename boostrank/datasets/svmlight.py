@@ -156,7 +156,7 @@ class SvmlightFile(NamedTuple):
         return self.lines.error(f"feature {feature} {what}", row=int(row) - 1)
 
 
-def read_features(path: Path, *, labelled: bool) -> tuple[Any, Floats, Lines]:
+def read_svmlight(path: Path, *, labelled: bool) -> tuple[Any, Floats, Lines]:
     """Read one file into sparse features and labels; features and their values are checked."""
     reader = load("sklearn.datasets", "reading LETOR files needs scikit-learn", "scikit-learn")
     lines = Lines(path, labelled=labelled)

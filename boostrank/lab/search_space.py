@@ -31,7 +31,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Choice:
+class OneOf:
     """A parameter's values, and its default."""
 
     default: Any
@@ -42,7 +42,7 @@ class Choice:
         return trial.suggest_categorical(name, self.values)
 
 
-Space = Mapping[str, Span | Choice]
+Space = Mapping[str, Span | OneOf]
 
 # The five parameters that matter most on each host, by its own names. The others keep their values
 # from `boostrank compare`.
@@ -51,33 +51,33 @@ TREES: dict[str, Space] = {
         "learning_rate": Span(Settings.learning_rate, 0.01, 0.3),
         "num_leaves": Span(Settings.leaves, 4, 63),
         "min_data_in_leaf": Span(Settings.min_docs, 1, 100),
-        "lambda_l2": Choice(0.0, (0.0, 0.1, 1.0, 10.0)),
+        "lambda_l2": OneOf(0.0, (0.0, 0.1, 1.0, 10.0)),
         "feature_fraction": Span(1.0, 0.4, 1.0, log=False),
     },
     "xgboost": {
         "learning_rate": Span(Settings.learning_rate, 0.01, 0.3),
         "max_leaves": Span(Settings.leaves, 4, 63),
         "min_child_weight": Span(1.0, 0.001, 100.0),
-        "reg_lambda": Choice(1.0, (0.0, 0.1, 1.0, 10.0)),
+        "reg_lambda": OneOf(1.0, (0.0, 0.1, 1.0, 10.0)),
         "colsample_bytree": Span(1.0, 0.4, 1.0, log=False),
     },
     "catboost": {
         "learning_rate": Span(Settings.learning_rate, 0.01, 0.3),
         "depth": Span(6, 2, 8, log=False),
-        "l2_leaf_reg": Choice(3.0, (1.0, 3.0, 10.0, 30.0)),
-        "random_strength": Choice(1.0, (0.0, 1.0, 10.0)),
+        "l2_leaf_reg": OneOf(3.0, (1.0, 3.0, 10.0, 30.0)),
+        "random_strength": OneOf(1.0, (0.0, 1.0, 10.0)),
         "rsm": Span(1.0, 0.4, 1.0, log=False),
     },
 }
 _PAIRS: Space = {
-    "lambdarank_num_pair_per_sample": Choice(32, (5, 10, 32, 100)),
-    "lambdarank_normalization": Choice(True, (True, False)),
+    "lambdarank_num_pair_per_sample": OneOf(32, (5, 10, 32, 100)),
+    "lambdarank_normalization": OneOf(True, (True, False)),
 }
 # Those of the hosts' own objectives that have any.
 OF_BUILTINS: dict[str, Space] = {
     "lightgbm:lambdarank": {
-        "lambdarank_truncation_level": Choice(30, (5, 10, 30, 100)),
-        "lambdarank_norm": Choice(True, (True, False)),
+        "lambdarank_truncation_level": OneOf(30, (5, 10, 30, 100)),
+        "lambdarank_norm": OneOf(True, (True, False)),
     },
     "xgboost:rank:ndcg": _PAIRS,
     "xgboost:rank:pairwise": _PAIRS,
@@ -96,7 +96,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 
 def objective_space(objective: Objective) -> Space:
     """Return the search space of an objective: the parameters that are at their defaults."""
-    space: dict[str, Span | Choice] = {}
+    space: dict[str, Span | OneOf] = {}
     for entry in listed(objective):
         value = getattr(objective, entry.name)
         if value != entry.default or isinstance(value, Schedule):
@@ -107,7 +107,7 @@ def objective_space(objective: Objective) -> Space:
             space[entry.name] = Span(value, value / 4.0, value * 4.0)
         elif entry.name in CHOICES:
             values = CHOICES[entry.name]
-            space[entry.name] = Choice(value, values if value in values else (*values, value))
+            space[entry.name] = OneOf(value, values if value in values else (*values, value))
     return space
 
 

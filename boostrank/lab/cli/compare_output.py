@@ -9,9 +9,9 @@ from typing import Any
 import typer
 
 from boostrank.lab.cli.output import (
-    half_width,
     json_number,
     make_console,
+    plus_minus,
     print_json,
     print_note,
     print_table,
@@ -32,7 +32,7 @@ def print_comparison(run: Run, written: Sequence[Path]) -> None:
         test = ["baseline", "", "", ""]
         if row.baseline is not None:
             test = [
-                f"{row.difference:+.4f}{half_width(*row.difference_interval)}",
+                f"{row.difference:+.4f}{plus_minus(*row.difference_interval)}",
                 p_in_words(row.p_value),
                 p_in_words(corrected[row.learner]),
                 share_in_words(row.relative_difference),

@@ -96,7 +96,7 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def half_width(low: float, high: float) -> str:
+def plus_minus(low: float, high: float) -> str:
     """Return half an interval, to print after a number; nothing if there is none."""
     return "" if math.isnan(high - low) else f" ± {(high - low) / 2:.4f}"
 

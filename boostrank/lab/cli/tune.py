@@ -158,7 +158,7 @@ def _table(tuned: list[search.Tuned]) -> tuple[list[str], list[list[str]]]:
         for what, trial in (("defaults", one.default), (f"best, {one.best.number}", one.best)):
             mean, low, high = trial.interval()
             difference, *ends = trial.interval(tuned[0].best)
-            shown = f"{difference:+.4f}{output.half_width(*ends)}"
+            shown = f"{difference:+.4f}{output.plus_minus(*ends)}"
             if trial is tuned[0].best:
                 shown = "baseline"
             lines.append(
