@@ -332,21 +332,9 @@ def check_codes(X: Any, columns: Iterable[Any], names: Any) -> None:
     """Refuse numbers that a host is told are categories, and would take for others.
 
     Both hosts cut off what is behind the point. LightGBM takes what is negative or beyond int32 for
-    missing; XGBoost fails there.
-
-    Parameters
-    ----------
-    X : array, CSR matrix, data frame or Arrow table
-        As `read_features` returns it.
-    columns : iterable of int or str
-        The columns that are categories.
-    names : sequence of str, optional
-        The names of all columns, if they are not those of `X`.
-
-    Raises
-    ------
-    ValueError
-        But not for a single negative number, which stands for what is missing, as -1 in pandas.
+    missing; XGBoost fails there. A single negative number is allowed: it stands for what is
+    missing, as -1 in pandas. The `columns` that are categories are numbers or `names`, which are
+    those of `X`, from `read_features`, unless they are given.
     """
     known = list(map(str, _columns(X))) if names is None or isinstance(names, str) else list(names)
     for each in columns:

@@ -171,7 +171,7 @@ class _Queries:
 
 
 def cutting_planes(data: RankingData, C: float, *, tol: float, max_iter: int) -> tuple[Floats, int]:
-    """Return a w of `SVMMAP` within ``C tol`` of the minimum, and how many planes were added."""
+    """Return a w of the 1-slack problem within ``C tol`` of the minimum, and a count of planes."""
     queries = _Queries(data)
     w = np.zeros(data.X.shape[1])
     if not len(queries):
