@@ -157,7 +157,9 @@ def choose_signal(
     def measured(scores: Floats) -> Floats:
         return evaluate(scores, y, sizes, (METRIC,), gain=objective.gain, per_query=True)[METRIC]
 
-    counted = differ(y, boundaries) & ~np.isnan(measured(np.zeros(len(y))))
+    counted = differ(y, boundaries)
+    if counted.sum() >= LEAST_QUERIES:  # measuring may warn of labels
+        counted &= ~np.isnan(measured(np.zeros(len(y))))
     middle = objective.replace(signal=MIDDLE)
     if counted.sum() < LEAST_QUERIES:
         return Choice(middle, {}, int(counted.sum()))
