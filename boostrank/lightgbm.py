@@ -331,7 +331,9 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 "interaction_constraints must be a list of lists of column numbers, as LightGBM "
                 f"reads names as 0 and ignores what is no list; got {allowed!r}"
             )
-        check_known(params.keys() - {"class_weight", "importance_type"})  # of estimators alone
+        # What classes name is known, or of estimators alone, such as `importance_type`.
+        named = {name for each in type(self).__mro__ for name in inspect.signature(each).parameters}
+        check_known(params.keys() - named)
 
     # LightGBM sets an attribute `_name` that exists for each parameter `name`, such as `metrics`.
     def _metrics_of_fit(

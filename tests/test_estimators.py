@@ -12,6 +12,7 @@ import numpy as np
 import pandas
 import polars
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
@@ -341,6 +342,24 @@ def test_parameters_that_lightgbm_would_misread(data, params, message):
 def test_parameters_that_xgboost_would_ignore(data, params, message):
     with pytest.raises((TypeError, ValueError), match=message):
         XGBRanker(**params).fit(data.X, data.y, group=data.group)
+
+
+def test_parameters_of_a_class_derived_from_the_ranker_are_its_own(data):
+    class Clipped(LGBMRanker):
+        def __init__(self, *, least=0.0, **kwargs):
+            super().__init__(**kwargs)
+            self.least = least
+
+    class Scaled(Clipped):
+        def __init__(self, *, scale=1.0, **kwargs):
+            super().__init__(**kwargs)
+            self.scale = scale
+
+    own = {"n_estimators": 2, "n_jobs": 1, "verbosity": -1}
+    derived = clone(Scaled(scale=2.0, least=0.5, **own)).fit(data.X, data.y, group=data.group)
+    assert (derived.scale, derived.least) == (2.0, 0.5)
+    plain = LGBMRanker(**own).fit(data.X, data.y, group=data.group)
+    assert trees(derived.booster_) == trees(plain.booster_)
 
 
 def test_interaction_constraints_that_lightgbm_misreads(data):
