@@ -280,8 +280,14 @@ def test_continued_training_goes_on_with_the_factors(host, form, log):
     first = train(host, objective, log.data, 6)
     rest = position_bias(train(host, objective, log.data, 4, **{MODEL[host]: first})).factors
     np.testing.assert_allclose(rest, whole, rtol=1e-6)
-    # From factors that a user kept.
     if host == "lightgbm":
+        params = {**LIGHTGBM, "objective": objective}
+        folds = [2 * (np.arange(len(log.data.y)),)]
+        on = {"folds": folds, "init_model": first, "return_cvbooster": True}
+        on["feval"] = boostrank.metric("ndcg@10")
+        (other,) = lgb.cv(params, dataset(log.data), 4, **on)["cvbooster"].boosters
+        np.testing.assert_allclose(position_bias(other).factors, whole, rtol=1e-6)
+        # From factors that a user kept.
         kept = learnt(form, position=log.position, initial=position_bias(first).factors)
         read = lgb.Booster(model_str=first.model_to_string())
         rest = train(host, kept, log.data, 4, init_model=read)

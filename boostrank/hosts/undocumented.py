@@ -18,8 +18,8 @@ LightGBM
 - The estimators count the parameters in `inspect.signature` of an objective
   (`boostrank.objectives.base.ShownSignature`). Without: LGBMRanker refuses the objective.
   Test: test_the_hosts_ranker_counts_arguments.
-- ``lightgbm.train`` has a local variable ``init_model`` (`lightgbms_init_model`). Without:
-  continued training learns position factors from the start.
+- ``lightgbm.train`` and ``lightgbm.cv`` have a local variable ``init_model``
+  (`lightgbms_init_model`). Without: continued training learns position factors from the start.
   Test: tests/test_unbiased.py, test_continued_training_goes_on_with_the_factors.
 - ``LGBMRanker._objective`` is the objective that is trained (`boostrank.lightgbm`). Without:
   schedules do not take their length from `n_estimators`.
@@ -166,7 +166,7 @@ def lightgbms_init_model() -> Any:
     """Return the Booster that a LightGBM training continues, or None."""
     engine = sys.modules.get("lightgbm.engine")
     for frame in _callers():
-        if engine is not None and frame.f_code is engine.train.__code__:
+        if engine and frame.f_code in (engine.train.__code__, engine.cv.__code__):
             model = frame.f_locals.get("init_model")
             return model if isinstance(model, sys.modules["lightgbm"].Booster) else None
     return None
