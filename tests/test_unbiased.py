@@ -401,6 +401,20 @@ def test_rankers_take_positions_in_fit(host, log):
     )
     with pytest.raises(ValueError, match=r"^position is ignored by blend"):
         make_ranker(host, "blend").fit(data.X, data.y, qid=data.qid, position=log.position)
+    own = make_ranker(host, learnt("additive", position=log.position))
+    with pytest.raises(ValueError, match="positions are given twice: by the objective, and to fit"):
+        own.fit(data.X, data.y, qid=data.qid, position=log.position)
+
+
+def test_all_data_have_their_own_positions(log):
+    data, part = log.data, log.data.select(np.unique(log.data.qid)[:100])
+    objective = learnt("additive", position=log.position[: len(part.y)])
+    ranker = make_ranker("lightgbm", objective).fit(
+        part.X, part.y, qid=part.qid, eval_set=[(data.X, data.y)], eval_qid=[data.qid],
+        callbacks=[lgb.early_stopping(2, verbose=False)],
+    )  # fmt: skip
+    whole = ranker.fit_all(data.X, data.y, qid=data.qid, position=log.position)
+    assert whole.objective_ == learnt("additive", position=log.position)
 
 
 def test_clicks_teach_and_grades_measure(host, log):

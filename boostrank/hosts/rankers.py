@@ -418,6 +418,10 @@ def _placed(objective: Objective, position: Any, pairs: Any, qid: Any, *, sort: 
                 f"position is ignored by {objective.name}: to correct for it, wrap the "
                 "objective in boostrank.Unbiased"
             )
+        if getattr(objective, "position", None) is not None:
+            raise ValueError(
+                "positions are given twice: by the objective, and to fit; leave one out"
+            )
         objective = objective.replace(position=_column("position", position))
     return _sorted(objective, np.asarray(_column("qid", qid))) if sort else objective
 
@@ -632,6 +636,8 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
         params["objective"] = self.auto_.objective
     if self.objective_.of_rows:
         params["objective"] = _without_pairs(self, kwargs.get("pairs"), rounds)
+    if kwargs.get("position") is not None and getattr(self.objective, "position", None) is not None:
+        params["objective"] = self.objective.replace(position=None)  # which are of other rows
     return type(self)(**self._without_stopping(params)).fit(X, y, **kwargs)
 
 
