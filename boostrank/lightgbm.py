@@ -29,7 +29,7 @@ from boostrank.hosts.ignored import (
     cutoffs_are_reported,
 )
 from boostrank.hosts.metric import Metric
-from boostrank.hosts.model_files import booster_of, lightgbm_categories
+from boostrank.hosts.model_files import booster_of, lightgbm_categories, made_up
 from boostrank.hosts.stopping import (
     EARLY_STOPPING,
     first_stop,
@@ -269,6 +269,9 @@ class LGBMRanker(lightgbm.LGBMRanker):
             )
         objective, self.auto_ = choose_for_ranker(self, objective, train, **kwargs)
         self._objective = where(objective)
+        before = [] if start is None else start.feature_name()
+        if not made_up(before) and trained_on(train.X, self._rules).names is None:
+            kwargs.setdefault("feature_name", before)  # which LightGBM does not keep
         try:
             with cutoffs_are_reported():
                 super().fit(

@@ -109,6 +109,15 @@ def test_arrays_and_frames_are_matched_by_position(host, data):
     assert np.array_equal(expected.predict(table), expected.predict(data.X))
 
 
+def test_a_model_that_goes_on_with_an_array_keeps_its_names(host, data):
+    """LightGBM forgets them, and would find the columns of a frame by position."""
+    table = frame(data.X)
+    first = make(host).fit(table, data.y, qid=data.qid)
+    start = "init_model" if host == "lightgbm" else "xgb_model"
+    second = make(host).fit(data.X, data.y, qid=data.qid, **{start: first})
+    assert np.array_equal(second.predict(table[NAMES[::-1]]), second.predict(table))
+
+
 def test_columns_named_like_lightgbms_own(data):
     names = [f"Column_{i}" for i in range(5)]
     fitted = make("lightgbm").fit(frame(data.X, names), data.y, qid=data.qid)
