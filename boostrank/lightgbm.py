@@ -242,6 +242,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             position=position,
             pairs=pairs,
             continued=None if start is None else _trained(start, init_model),
+            params=self.get_params() | kwargs,
         )
         if "categorical_feature" in kwargs:
             kwargs["categorical_feature"] = _listed(kwargs["categorical_feature"])

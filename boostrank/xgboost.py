@@ -266,6 +266,7 @@ class XGBRanker(xgboost.XGBRanker):
             position=position,
             pairs=pairs,
             continued=None if start is None else _trained(start, xgb_model),
+            params=self.get_params(),
         )
         kinds = self.feature_types or ()
         check_codes(train.X, [i for i, kind in enumerate(kinds) if kind == "c"], None)

@@ -4,6 +4,7 @@ import warnings
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from commands import refused, run, svmlight, write
@@ -179,6 +180,16 @@ def test_of_a_continued_ranker_the_added_rounds_are_scaled(host):
     alone = fit(clone(plain), PART, **stopping(host))
     with pytest.raises(ValueError, match=f"^{name} must be given .* after none: leave it out"):
         alone.fit_all(**rows, **{name: first})
+
+
+def test_all_data_have_the_columns_that_parameters_count(host):
+    """Where a frame was put together in another order, say, from what was held out."""
+    part, whole = (pd.DataFrame(data.X, columns=["a", "b", "c"]) for data in (PART, WHOLE))
+    rising = RANKERS[host]().set_params(objective="regression", monotone_constraints=(1, 0, 0))
+    fitted = rising.fit(part, PART.y, qid=PART.qid, **stopping(host))
+    fitted.fit_all(whole, WHOLE.y, qid=WHOLE.qid)
+    with pytest.raises(ValueError, match="'monotone_constraints' counts columns, but X has"):
+        fitted.fit_all(whole[["c", "b", "a"]], WHOLE.y, qid=WHOLE.qid)
 
 
 def test_what_fit_had_is_not_forgotten(host):

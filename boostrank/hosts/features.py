@@ -15,21 +15,23 @@ import numpy.typing as npt
 
 from boostrank.datasets.ids import is_missing
 from boostrank.datasets.ranking_data import check_feature, check_label
+from boostrank.hosts.ignored import CATEGORICAL
 from boostrank.hosts.model_files import made_up
 from boostrank.messages import TABLES, few, load, warn
 
 # What a category may be. Truth values are integers to Python.
 _KINDS = ((str, "text"), (bool | np.bool_, "bool"), (Integral, "integer"), (Real, "number"))
+# Parameters of the hosts that may count columns, by all their names.
+_COUNTING = (
+    "monotone_constraints", "mc", "monotone_constraint", "monotonic_cst", "interaction_constraints",
+    "feature_contri", "feature_contrib", "fc", "fp", "feature_penalty", "max_bin_by_feature",
+    "cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled", "feature_weights", "feature_types",
+    *CATEGORICAL,
+)  # fmt: skip
 # What pandas, polars and Arrow call the columns that both hosts read as numbers.
 _NUMBERS = frozenset(
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 ) | {"float", "float32", "double", "float64", "bool", "boolean"}  # fmt: skip
-# Parameters of a host that have something for each column, or numbers of columns.
-_BY_POSITION = (
-    "monotone_constraints", "mc", "monotone_constraint", "monotonic_cst",
-    "feature_contri", "feature_contrib", "fc", "fp", "feature_penalty", "max_bin_by_feature",
-    "interaction_constraints", "feature_weights", "feature_types",
-)  # fmt: skip
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 _INT32_MAX = int(np.iinfo(np.int32).max)
 
@@ -233,20 +235,28 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
     return X
 
 
-def check_positions(X: Any, moved: Any, params: Mapping[str, Any], rules: HostRules) -> None:
-    """Refuse parameters that count columns where `like_training` has moved those of `X`.
+def check_counting(
+    X: Any, names: Sequence[str], params: Mapping[str, Any], rules: HostRules
+) -> None:
+    """Refuse parameters that count columns if a frame has those of training in another order.
 
-    It is not known in which order they are meant.
+    A training would count in one order what the user counted in the other.
     """
-    names = _names(moved, rules)
-    if _names(X, rules) == names:
-        return
-    for name in _BY_POSITION:
-        if params.get(name) is not None and not isinstance(params[name], Mapping):
-            raise ValueError(
-                f"{name} counts columns, and those of X are not in the order of the model to "
-                f"continue: pass them in its order, {few(names or ())}"
-            )
+    own, before = list(_names(X, rules) or ()), list(map(str, names))
+    counting = [name for name in _COUNTING if _counts(name, params.get(name))]
+    if counting and own != before and sorted(own) == sorted(before):
+        raise ValueError(
+            f"{few(counting)} counts columns, but X has those of training in another order: bring "
+            f"them into the old one, {few(before)}, and count in it"
+        )
+
+
+def _counts(parameter: str, columns: Any) -> bool:
+    """Tell whether a parameter may have columns by their numbers, rather than by names."""
+    listed = isinstance(columns, list | tuple | np.ndarray) and parameter != "feature_types"
+    if listed and all(isinstance(each, str) for each in columns):
+        return False
+    return not isinstance(columns, Mapping | None) and str(columns) != "auto"
 
 
 def check_renaming(X: Any, names: Any, rules: HostRules) -> None:

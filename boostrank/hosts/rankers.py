@@ -3,7 +3,7 @@
 A ranker extends the host's own: everything that is not defined here is the host's.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from boostrank.hosts.features import (
     LIGHTGBM,
     HostRules,
     Trained,
-    check_positions,
+    check_counting,
     like_training,
     read_features,
     trained_on,
@@ -258,6 +258,7 @@ def read_sets(
     position: Any,
     pairs: Any,
     continued: Trained | None,
+    params: Mapping[str, Any],
 ) -> tuple[Rows, list[Rows], Callable[[Objective], Objective]]:
     """Check what `fit` is given.
 
@@ -273,6 +274,8 @@ def read_sets(
         Of rows as they were passed to `fit`.
     continued : Trained or None
         The features of a model that training continues.
+    params : mapping
+        Of the training.
 
     Returns
     -------
@@ -305,9 +308,8 @@ def read_sets(
             "sample_weight must have a weight above 0, got none, so that nothing would be learnt"
         )
     if continued is not None:
-        moved = like_training(rows.X, continued, rules, learns=True)
-        check_positions(rows.X, moved, ranker.get_params(), rules)
-        rows = rows._replace(X=moved)
+        check_counting(rows.X, continued.names or (), params, rules)
+        rows = rows._replace(X=like_training(rows.X, continued, rules, learns=True))
     trained = trained_on(rows.X, rules)
     sets = evals[0]
     names = ("eval_group", "eval_qid", "weights", "start scores")
@@ -578,9 +580,11 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
         All rows: those of `fit`, and those of its evaluation set.
     **kwargs
         Other arguments of `fit`, such as `group` or `qid`, but no evaluation sets; weights, start
-        scores and `categorical_feature` if `fit` had them. A ranker that learnt from pairs needs
-        `pairs` of all rows, also if its objective had them. One that continued a model continues it
-        again: its `init_model` (XGBoost: `xgb_model`) is needed too.
+        scores, `categorical_feature`, `feature_name` and callbacks that change the training, such
+        as `lightgbm.reset_parameter`, if `fit` had them. A ranker that learnt from pairs needs
+        `pairs` of all rows, also if its objective had them, and one that learnt from positions
+        `position`. One that continued a model continues it again: its `init_model` (XGBoost:
+        `xgb_model`) is needed too.
 
     Returns
     -------
@@ -630,6 +634,8 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
         raise ValueError(
             f"{' and '.join(missing)} must be given to fit_all too, for all rows, since fit had it"
         )
+    names: Sequence[str] = getattr(self, "feature_names_in_", ())
+    check_counting(X, names, self.get_params(), self._rules)
     rounds = in_proportion(chosen - self._done, self._n_docs, _n_rows(X))
     params = self.get_params() | {"n_estimators": rounds}
     if self.auto_ is not None:
