@@ -298,10 +298,17 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 raise ValueError(reason) from error
             raise
         self._n_docs, self._done = len(train.y), done
-        given = {"sample_weight": sample_weight, "init_score": init_score}
-        if kwargs.get("categorical_feature") != "auto":  # which is the default
-            given["categorical_feature"] = kwargs.get("categorical_feature")
-        self._given = [name for name, value in given.items() if value is not None]
+        # Callbacks that act before a round, such as `reset_parameter`, change what is learnt.
+        acting = [each for each in callbacks or () if getattr(each, "before_iteration", False)]
+        given = {
+            "sample_weight": sample_weight,
+            "init_score": init_score,
+            "callbacks": acting or None,
+            "categorical_feature": kwargs.get("categorical_feature"),
+            "feature_name": names,
+        }
+        # "auto" is the default of the last two.
+        self._given = [name for name, value in given.items() if not isinstance(value, str | None)]
         self._categories = trained_on(train.X, self._rules).categories
         trained = rounds_in(self.evals_result_, self.n_estimators)
         warn_of_cut(objective, done + trained, done + self.n_estimators)

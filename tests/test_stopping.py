@@ -201,16 +201,20 @@ def test_what_fit_had_is_not_forgotten(host):
     zeros = {of_sets: [np.zeros(len(HELD.y))]}
     cases = [("sample_weight", PART.y + 1.0, WHOLE.y + 1.0, {}), (start, PART.y, WHOLE.y, zeros)]
     if host == "lightgbm":
-        cases.append(("categorical_feature", [], [], {}))
+        slower = lightgbm.reset_parameter(learning_rate=lambda round: 0.1 * 0.9**round)
+        acting = ("callbacks", [*stopping(host)["callbacks"], slower], [slower], {})
+        names = ("feature_name", ["a", "b", "c"], ["a", "b", "c"], {})
+        cases += [("categorical_feature", [], [], {}), names, acting]
     rows = {"X": WHOLE.X, "y": WHOLE.y, "qid": WHOLE.qid}
     for name, given, again, more in cases:
         ranker = RANKERS[host]().set_params(objective="regression")
-        fitted = fit(ranker, PART, **stopping(host), **{name: given}, **more)
+        fitted = fit(ranker, PART, **stopping(host) | {name: given} | more)
         with pytest.raises(ValueError, match=f"^{name} must be given to fit_all too, for all rows"):
             fitted.fit_all(**rows)
         fitted.fit_all(**rows, **{name: again})
     if host == "lightgbm":  # the default may be written
-        fit(ranker, PART, **stopping(host), categorical_feature="auto").fit_all(**rows)
+        auto = {"categorical_feature": "auto", "feature_name": "auto"}
+        fit(ranker, PART, **stopping(host), **auto).fit_all(**rows)
 
 
 @pytest.mark.parametrize("objective", ["reg-shf-sdcg", "lightgbm:lambdarank"])
