@@ -144,7 +144,9 @@ class LGBMRanker(lightgbm.LGBMRanker):
         -------
         self
         """
+        trained = self._objective
         super().set_params(**rankers.set_objective(self, params))
+        self._objective = trained  # which LightGBM replaces, too
         return self
 
     def fit(  # type: ignore[override]

@@ -487,7 +487,9 @@ def test_set_params(host, data):
     assert ranker.objective == boostrank.RegSHFSDCG(total_rounds=1, k=3)
     ranker.fit(data.X, data.y, group=data.group)
     assert ranker.objective_ == boostrank.RegSHFSDCG(total_rounds=2, k=3)
-    ranker.set_params(objective="sdcg").fit(data.X, data.y, group=data.group)
+    ranker.set_params(objective="sdcg")
+    assert ranker.objective_ == boostrank.RegSHFSDCG(total_rounds=2, k=3)  # as it was trained
+    ranker.fit(data.X, data.y, group=data.group)
     assert ranker.objective_ == boostrank.SDCG()
     with pytest.raises(TypeError, match="SHFSDCG has no parameter 'sigma'"):
         make_ranker(host, boostrank.SHFSDCG()).set_params(objective__sigma=1.0)
