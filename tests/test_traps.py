@@ -67,6 +67,20 @@ def test_dart_of_lightgbm_is_the_same_again(data, name):
         np.testing.assert_array_equal(other, models[0])
 
 
+def test_a_second_objective_leaves_the_draws_of_dart_alone(data):
+    params = {**LIGHTGBM, "boosting": "dart", "drop_rate": 0.3, "skip_drop": 0.2}
+
+    def scores(*objectives):
+        booster = lgb.Booster(params, dataset(data, params=params))
+        for objective in objectives:
+            booster.update(fobj=objective)
+        return booster.predict(data.X)
+
+    first, second = boostrank.QueryRMSE(seed=0), boostrank.QueryRMSE(seed=1)  # draw nothing
+    changed = scores(*[first] * 10, *[second] * 10)
+    np.testing.assert_array_equal(changed, scores(*[first] * 20))
+
+
 class Naive:
     """What one writes first: squared error that counts its own calls and remembers what it saw."""
 

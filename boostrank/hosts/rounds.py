@@ -44,9 +44,9 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
 
     def check() -> None:
         check_lightgbm(booster, objective)
-        settle_dart(booster)
         warn_of_ignored(objective, training)
 
+    training.once("settled", lambda: settle_dart(booster))
     # The Booster outlives its data, which must not stay in memory for the sake of a key.
     training.once(("checked", objective, weakref.ref(booster.train_set)), check)
     done, update = training.known.get(("rounds", objective), (None, None))
