@@ -11,6 +11,7 @@ import numpy as np
 
 from boostrank.choice import choose_for_ranker
 from boostrank.hosts import monitoring, plain, rankers
+from boostrank.hosts.data import is_dart
 from boostrank.hosts.features import (
     LIGHTGBM,
     Trained,
@@ -251,6 +252,9 @@ class LGBMRanker(lightgbm.LGBMRanker):
         names = kwargs.get("feature_name")
         check_renaming(train.X, names, self._rules)
         params = self.get_params()
+        if is_dart(params):  # in which the training set itself must not be measured
+            own = train._replace(y=train.y.copy())
+            evals = [own if rows.y is train.y else rows for rows in evals]
         columns = kwargs.get("categorical_feature")
         if columns is None or columns == "auto":
             chosen = (params.get(name) for name in CATEGORICAL)

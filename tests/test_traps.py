@@ -67,6 +67,26 @@ def test_dart_of_lightgbm_is_the_same_again(data, name):
         np.testing.assert_array_equal(other, models[0])
 
 
+def test_dart_of_lightgbm_does_not_measure_its_training_set(data):
+    """To be asked for its scores, it drops the trees of a round that may never come."""
+    params = {**LIGHTGBM, "objective": boostrank.QueryRMSE(), "boosting": "dart", "skip_drop": 0.0}
+    rows = dataset(data, params=LIGHTGBM)
+    expected = lgb.train(params, rows, 9)
+    same = dataset(data, params=LIGHTGBM)
+    for valid, metric in ((rows, None), (same, boostrank.metric("map"))):
+        seen = lgb.train(params, rows, 9, valid_sets=[valid], feval=metric)
+        assert trees(seen) == trees(expected)
+    with pytest.raises(ValueError, match="DART would end with trees of the opposite sign"):
+        lgb.train(params, rows, 9, valid_sets=[rows], feval=boostrank.metric("map"))
+    # The ranker makes another set of the same rows.
+    ranker = LGBMRanker(objective="query-rmse", n_estimators=9, boosting="dart", verbosity=-1)
+    rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
+    ranker.fit(data.X, data.y, **rows)
+    (history,) = ranker.evals_result_.values()
+    score = ranker.score(data.X, data.y, group=data.group)
+    assert score == pytest.approx(history["ndcg@10"][-1], rel=1e-12)
+
+
 def test_a_second_objective_leaves_the_draws_of_dart_alone(data):
     params = {**LIGHTGBM, "boosting": "dart", "drop_rate": 0.3, "skip_drop": 0.2}
 

@@ -1,11 +1,13 @@
 """Reads a LightGBM Dataset or an XGBoost DMatrix, and refuses what a host would get wrong."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.model_files import kind_of
+from boostrank.hosts.undocumented import lightgbm_measures_training
 from boostrank.messages import warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import Floats, Integers
@@ -83,7 +85,8 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
     Raises
     ------
     ValueError
-        For ``bagging_by_query``, and for a part of a Dataset that splits or repeats queries.
+        For ``bagging_by_query``, for DART with a metric of the training set, and for a part of a
+        Dataset that splits or repeats queries.
 
     Warns
     -----
@@ -95,6 +98,12 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
             "bagging_by_query does not work with an objective that is not LightGBM's own: it "
             "silently trains on the first document alone. Leave it off and let the objective "
             "sample the queries: objective.replace(query_fraction=0.5)"
+        )
+    if is_dart(booster.params) and lightgbm_measures_training():
+        raise ValueError(
+            "LightGBM's DART would end with trees of the opposite sign, since a metric (feval) "
+            "looks at the training set, for which the trees of the next round are dropped: leave "
+            "it out of valid_sets, or make another Dataset of its rows"
         )
     if booster.train_set.get_position() is not None:
         warn_of_positions("the Dataset's position", objective)
@@ -157,6 +166,11 @@ def _kept_of_queries(data: Any) -> tuple[Integers, Integers]:
     return np.bincount(np.repeat(np.arange(len(sizes)), sizes)[rows], minlength=len(sizes)), sizes
 
 
+def is_dart(params: Mapping[str, Any]) -> bool:
+    """Tell whether LightGBM's parameters ask for DART."""
+    return any(params.get(name) == "dart" for name in ("boosting", "boosting_type", "boost"))
+
+
 def settle_dart(booster: Any) -> None:
     """Make LightGBM's DART drop the same trees again for the same seed.
 
@@ -164,7 +178,7 @@ def settle_dart(booster: Any) -> None:
     a number or not: with a custom objective, training then gives one of two models, by chance. By
     the objective's first call the flag is set. Any change of a parameter restarts the draws.
     """
-    if any(booster.params.get(name) == "dart" for name in ("boosting", "boosting_type", "boost")):
+    if is_dart(booster.params):
         same = {"xgboost_dart_mode": booster.params.get("xgboost_dart_mode", False)}
         booster.reset_parameter(same)
 

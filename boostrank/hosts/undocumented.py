@@ -21,6 +21,9 @@ LightGBM
 - ``lightgbm.train`` and ``lightgbm.cv`` have a local variable ``init_model``
   (`lightgbms_init_model`). Without: continued training learns position factors from the start.
   Test: tests/test_unbiased.py, test_continued_training_goes_on_with_the_factors.
+- ``lightgbm.train`` has local variables ``is_valid_contain_train`` and ``feval``
+  (`lightgbm_measures_training`). Without: DART's trees may end up negated.
+  Test: test_dart_of_lightgbm_does_not_measure_its_training_set.
 - ``LGBMRanker._objective`` is the objective that is trained (`boostrank.lightgbm`). Without:
   schedules do not take their length from `n_estimators`.
   Test: test_lightgbms_ranker_trains_its_private_objective.
@@ -162,14 +165,26 @@ def lightgbms_parameters() -> frozenset[str]:
     return frozenset(aliases).union(*aliases.values())
 
 
-def lightgbms_init_model() -> Any:
-    """Return the Booster that a LightGBM training continues, or None."""
+def _of_lightgbms_training() -> dict[str, Any]:
+    """Return the local variables of the caller that is ``lightgbm.train`` or ``lightgbm.cv``."""
     engine = sys.modules.get("lightgbm.engine")
     for frame in _callers():
         if engine and frame.f_code in (engine.train.__code__, engine.cv.__code__):
-            model = frame.f_locals.get("init_model")
-            return model if isinstance(model, sys.modules["lightgbm"].Booster) else None
-    return None
+            return frame.f_locals
+    return {}
+
+
+def lightgbms_init_model() -> Any:
+    """Return the Booster that a LightGBM training continues, or None."""
+    model = _of_lightgbms_training().get("init_model")
+    known = model is not None and isinstance(model, sys.modules["lightgbm"].Booster)
+    return model if known else None
+
+
+def lightgbm_measures_training() -> bool:
+    """Tell whether LightGBM hands its scores of the training set to a function, as a metric is."""
+    known = _of_lightgbms_training()
+    return bool(known.get("is_valid_contain_train")) and known.get("feval") is not None
 
 
 def xgboost_calls_directly(objective: Objective) -> bool:
