@@ -87,6 +87,14 @@ def test_dart_of_lightgbm_does_not_measure_its_training_set(data):
     assert score == pytest.approx(history["ndcg@10"][-1], rel=1e-12)
 
 
+def test_a_round_of_lightgbms_dart_without_a_split_is_said(data):
+    params = {**LIGHTGBM, "objective": boostrank.QueryRMSE(), "boosting": "dart", "skip_drop": 0.0}
+    lgb.train(params, dataset(data, params=LIGHTGBM), 9)  # warns of nothing
+    with pytest.warns(UserWarning, match="DART has found no split, after which") as said:
+        lgb.train({**params, "min_gain_to_split": 1e9}, dataset(data, params=LIGHTGBM), 9)
+    assert len(said) == 1
+
+
 def test_a_second_objective_leaves_the_draws_of_dart_alone(data):
     params = {**LIGHTGBM, "boosting": "dart", "drop_rate": 0.3, "skip_drop": 0.2}
 

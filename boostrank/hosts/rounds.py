@@ -9,7 +9,7 @@ neither says how many rounds it already has, but its Booster does.
 import weakref
 from dataclasses import fields
 
-from boostrank.hosts.data import check_lightgbm, settle_dart
+from boostrank.hosts.data import check_lightgbm, is_dart, settle_dart
 from boostrank.hosts.ignored import warn_of_ignored
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import (
@@ -17,7 +17,15 @@ from boostrank.hosts.undocumented import (
     register_with_xgboost,
     xgboost_calls_directly,
 )
+from boostrank.messages import warn
 from boostrank.objectives import Objective
+
+
+_LOST_ROUND = (
+    "a round of LightGBM's DART has found no split, after which the trees that it dropped keep the "
+    "opposite sign: the model may be wrong. Train fewer rounds, or let trees split more easily "
+    "(min_gain_to_split, min_data_in_leaf)"
+)
 
 
 def of_lightgbm(objective: Objective, training: Training) -> int:
@@ -47,6 +55,8 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
         warn_of_ignored(objective, training)
 
     training.once("settled", lambda: settle_dart(booster))
+    if is_dart(booster.params):
+        _warn_of_lost_round(training)
     # The Booster outlives its data, which must not stay in memory for the sake of a key.
     training.once(("checked", objective, weakref.ref(booster.train_set)), check)
     done, update = training.known.get(("rounds", objective), (None, None))
@@ -56,6 +66,14 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
         done -= 1
     training.known["rounds", objective] = done, None
     return 1 + int(done)
+
+
+def _warn_of_lost_round(training: Training) -> None:
+    """Warn if the round before added no tree to a DART, which then does not restore its own."""
+    booster, before = training.booster, training.known.get("dart")
+    now = training.known["dart"] = lightgbms_update(booster), booster.num_trees()
+    if before is not None and now[0] is not before[0] and now[1] == before[1]:
+        training.once("warned of dart", lambda: warn(_LOST_ROUND))
 
 
 def _refuse_unhashable(objective: Objective) -> None:
