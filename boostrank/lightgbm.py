@@ -277,8 +277,9 @@ class LGBMRanker(lightgbm.LGBMRanker):
         objective, self.auto_ = choose_for_ranker(self, objective, train, **kwargs)
         self._objective = where(objective)
         before = [] if start is None else start.feature_name()
-        if not made_up(before) and trained_on(train.X, self._rules).names is None:
-            kwargs.setdefault("feature_name", before)  # which LightGBM does not keep
+        nameless = trained_on(train.X, self._rules).names is None
+        if nameless and isinstance(names, str | None) and not made_up(before):
+            kwargs["feature_name"] = before  # which LightGBM does not keep
         try:
             with cutoffs_are_reported():
                 super().fit(

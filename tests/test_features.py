@@ -123,7 +123,8 @@ def test_a_model_that_goes_on_with_an_array_keeps_its_names(host, data):
     table = frame(data.X)
     first = make(host).fit(table, data.y, qid=data.qid)
     start = "init_model" if host == "lightgbm" else "xgb_model"
-    second = make(host).fit(data.X, data.y, qid=data.qid, **{start: first})
+    auto = {"feature_name": "auto"} if host == "lightgbm" else {}
+    second = make(host).fit(data.X, data.y, qid=data.qid, **{start: first}, **auto)
     assert np.array_equal(second.predict(table[NAMES[::-1]]), second.predict(table))
 
 
