@@ -89,6 +89,12 @@ def test_other_objectives_stop_as_ever(way):
         assert WAYS[way](annealed) == 4
 
 
+def test_lightgbms_dart_is_not_stopped():
+    settings = Settings(rounds=2, min_docs=2, params={"lightgbm": {"boosting": "dart"}})
+    with pytest.raises(ValueError, match=r"^early stopping has no effect on LightGBM's boosting="):
+        HOSTS["lightgbm"].train(boostrank.QueryRMSE(), TRAIN, settings, None, Stopping(FLAT, 3))
+
+
 def test_lightgbms_parameter_which_cannot_wait_is_refused():
     rows = {"qid": TRAIN.qid, "eval_set": [(FLAT.X, FLAT.y)], "eval_qid": [FLAT.qid]}
     params = {"min_child_samples": 2, "verbosity": -1, "early_stopping_rounds": 3, **QUICK}

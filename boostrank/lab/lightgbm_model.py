@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from boostrank.datasets import RankingData
+from boostrank.hosts.data import is_dart
 from boostrank.hosts.features import nothing_to_split
 from boostrank.hosts.ignored import OTHER_NAMES, check_known
 from boostrank.hosts.metric import metric
@@ -75,6 +76,11 @@ class LightGBMModel(FileModel):
     ) -> tuple[Any, float]:
         lightgbm = import_host("lightgbm")
         check_known(params)
+        if stopping is not None and is_dart(params):
+            raise ValueError(
+                "early stopping has no effect on LightGBM's boosting='dart': leave early stopping "
+                "out, or use boosting='gbdt'"
+            )
         try:
             dataset = lightgbm.Dataset(
                 features(data, every=True),
