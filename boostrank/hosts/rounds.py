@@ -20,7 +20,6 @@ from boostrank.hosts.undocumented import (
 from boostrank.messages import warn
 from boostrank.objectives import Objective
 
-
 _LOST_ROUND = (
     "a round of LightGBM's DART has found no split, after which the trees that it dropped keep the "
     "opposite sign: the model may be wrong. Train fewer rounds, or let trees split more easily "
