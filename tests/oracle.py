@@ -1063,9 +1063,9 @@ class Oracle:
     """What is known about one objective. Hessians are those before the floor of 1e-10."""
 
     loss: Callable[..., float]
-    exact: Callable[..., np.ndarray] | None  # None: the objective has no such choice
-    gauss_newton: Callable[..., np.ndarray]
     parameters: Sequence[dict[str, Any]]
+    gauss_newton: Callable[..., np.ndarray]
+    exact: Callable[..., np.ndarray] | None = None  # None: the objective has no such choice
     # Which of them take different paths through the kernels. Unless stated otherwise, the defaults
     # and the last one.
     paths: Sequence[int] = (0, -1)
@@ -1079,6 +1079,11 @@ class Oracle:
     curvature_at_kinks: bool = True
     # In a loss that is one minus a number, digits below 1e-15 mean nothing.
     loss_atol: float = 1e-300
+
+
+def _with_exact(loss, parameters, gauss_newton=None, **more):
+    """Return the oracle of an objective that has the exact Hessian, alone or besides another."""
+    return Oracle(loss, parameters, gauss_newton or _exact(loss), _exact(loss), **more)
 
 
 _SDCG_PARAMETERS = (
@@ -1104,20 +1109,10 @@ _SDCG_PARAMETERS = (
 _SDCG_PATHS = (0, 5, 6, 10, 12, 13, 14, -1)
 
 ORACLES = {
-    "sdcg": Oracle(sdcg, None, sdcg_gauss_newton, _SDCG_PARAMETERS, paths=_SDCG_PATHS),
-    "shf-sdcg": Oracle(
-        shf_sdcg,
-        None,
-        shf_sdcg_gauss_newton,
-        _SDCG_PARAMETERS,
-        paths=_SDCG_PATHS,
-    ),
+    "sdcg": Oracle(sdcg, _SDCG_PARAMETERS, sdcg_gauss_newton, paths=_SDCG_PATHS),
+    "shf-sdcg": Oracle(shf_sdcg, _SDCG_PARAMETERS, shf_sdcg_gauss_newton, paths=_SDCG_PATHS),
     "reg-shf-sdcg": Oracle(
         fading(regression, query_rmse, shf_sdcg),
-        None,
-        fading(
-            regression_gauss_newton, floored(query_rmse_majorizer), floored(shf_sdcg_gauss_newton)
-        ),
         (
             {"total_rounds": 10},
             {"total_rounds": 10, "center": False},
@@ -1130,13 +1125,14 @@ ORACLES = {
             {"total_rounds": 3, "target": "gain", "alpha": 2.0},
             {"total_rounds": 25, "k": 3, "alpha": 0.6, "beta": 1.7, "normalize": False},
         ),
+        fading(
+            regression_gauss_newton, floored(query_rmse_majorizer), floored(shf_sdcg_gauss_newton)
+        ),
         rounds=_first_middle_last,
         without_pairs=_weighted_squares_gradient,
     ),
-    "lambdarank": Oracle(
+    "lambdarank": _with_exact(
         lambdarank,
-        _exact(lambdarank),
-        _exact(lambdarank),
         (
             {},
             {"norm": False},
@@ -1163,17 +1159,13 @@ ORACLES = {
         ),
         paths=(0, 1, 4, 5, 10),  # norm and truncation, each with and without the other
     ),
-    "gbrank": Oracle(
+    "gbrank": _with_exact(
         gbrank,
-        _exact(gbrank),
-        _exact(gbrank),
         ({}, {"margin": 0.25, "normalize": True}, {"margin": 2.0}),
-        kinks=lambda parameters: (0.0, parameters.get("margin", 1.0)),
+        kinks=_zero_and_margin,
     ),
-    "ranknet": Oracle(
+    "ranknet": _with_exact(
         ranknet,
-        _exact(ranknet),
-        _exact(ranknet),
         (
             {},
             {"sigma": 0.4},
@@ -1184,39 +1176,23 @@ ORACLES = {
         paths=(0, 2, 3, -1),
     ),
     "ranksvm": Oracle(
-        ranksvm,
-        None,
-        ranksvm_gauss_newton,
-        ({}, {"normalize": True}),
-        kinks=lambda parameters: (0.0, 1.0),
+        ranksvm, ({}, {"normalize": True}), ranksvm_gauss_newton, kinks=_zero_and_margin
     ),
-    "frank": Oracle(frank, None, frank_gauss_newton, ({}, {"normalize": True})),
-    "rankboost": Oracle(
+    "frank": Oracle(frank, ({}, {"normalize": True}), frank_gauss_newton),
+    "rankboost": _with_exact(
         rankboost,
-        _exact(rankboost),
-        rankboost_gauss_newton,
         ({}, {"normalize": True}),
+        rankboost_gauss_newton,
         kinks=lambda parameters: (0.0, -WORST_LEAD),
     ),
-    "listnet": Oracle(listnet, _exact(listnet), _exact(listnet), ({},), paths=(0,)),
-    "listmle": Oracle(listmle, _exact(listmle), _exact(listmle), ({}, {"position_weights": True})),
-    "query-softmax": Oracle(
-        query_softmax,
-        _exact(query_softmax),
-        _exact(query_softmax),
-        ({}, {"beta": 0.4}, {"beta": 2.5}),
-        loss_atol=1e-14,
+    "listnet": _with_exact(listnet, ({},), paths=(0,)),
+    "listmle": _with_exact(listmle, ({}, {"position_weights": True})),
+    "query-softmax": _with_exact(
+        query_softmax, ({}, {"beta": 0.4}, {"beta": 2.5}), loss_atol=1e-14
     ),
-    "xe-ndcg": Oracle(
-        xe_ndcg,
-        _exact(xe_ndcg),
-        _exact(xe_ndcg),
-        ({}, {"gamma": 0.0}, {"gamma": 1.0}, {"gain": "linear"}),
-    ),
-    "yetirank": Oracle(
+    "xe-ndcg": _with_exact(xe_ndcg, ({}, {"gamma": 0.0}, {"gamma": 1.0}, {"gain": "linear"})),
+    "yetirank": _with_exact(
         yetirank,
-        _exact(yetirank),
-        _exact(yetirank),
         (
             {},
             {"decay": 0.5, "permutations": 1},
@@ -1226,23 +1202,19 @@ ORACLES = {
     ),
     "pl-rank": Oracle(
         pl_rank,
-        None,
-        pl_rank_gauss_newton,
         ({}, {"k": 1, "permutations": 1}, {"gain": "linear"}, {"k": 3}),
+        pl_rank_gauss_newton,
         loss_atol=1e-14,
     ),
     "soft-ndcg": Oracle(
         soft_ndcg,
-        None,
-        soft_ndcg_gauss_newton,
         ({}, {"sigma": 0.7}, {"sigma": 4.0}, {"gain": "linear", "discount": "reciprocal"}),
+        soft_ndcg_gauss_newton,
         paths=(0, 2),
         loss_atol=1e-14,
     ),
     "smooth-ndcg": Oracle(
         smooth_ndcg,
-        None,
-        smooth_ndcg_gauss_newton,
         (
             {},
             {"k": None, "sigma": 0.3},
@@ -1250,27 +1222,17 @@ ORACLES = {
             {"k": 3, "sigma": 0.6, "normalize": False},
             {"gain": "linear", "discount": "linear"},
         ),
+        smooth_ndcg_gauss_newton,
         paths=(0, 3),
     ),
     "smooth-precision": Oracle(
         smooth_precision,
-        None,
-        smooth_precision_gauss_newton,
         ({}, {"k": 1, "sigma": 0.3}, {"k": 3, "sigma": 4.0}),
+        smooth_precision_gauss_newton,
     ),
-    "smooth-ap": Oracle(
-        smooth_ap,
-        None,
-        smooth_ap_gauss_newton,
-        (
-            {},
-            {"sigma": 0.4},
-        ),
-    ),
+    "smooth-ap": Oracle(smooth_ap, ({}, {"sigma": 0.4}), smooth_ap_gauss_newton),
     "slam-ndcg": Oracle(
         slam,
-        None,
-        slam_gauss_newton,
         (
             {},
             {"margin": 0.4},
@@ -1278,22 +1240,20 @@ ORACLES = {
             {"measure": "ndcg@2", "margin": 2.0},
             {"gain": "linear", "discount": "reciprocal"},
         ),
+        slam_gauss_newton,
         paths=(0, 3),
         kinks=_zero_and_margin,
         curvature_at_kinks=False,
     ),
     "slam-map": Oracle(
         slam,
-        None,
-        slam_gauss_newton,
         ({"measure": "map"}, {"measure": "map", "margin": 2.0}),
+        slam_gauss_newton,
         kinks=_zero_and_margin,
         curvature_at_kinks=False,
     ),
     "blend": Oracle(
         blending(query_rmse, ranknet, shf_sdcg, xe_ndcg),
-        None,
-        blending(query_rmse_majorizer, _exact(ranknet), shf_sdcg_gauss_newton, _exact(xe_ndcg)),
         (
             {},
             {"signal": "lowest"},
@@ -1301,45 +1261,35 @@ ORACLES = {
             {"signal": "high"},
             {"signal": "highest", "gain": "linear"},
         ),
+        blending(query_rmse_majorizer, _exact(ranknet), shf_sdcg_gauss_newton, _exact(xe_ndcg)),
         paths=(0, 1, 2),
     ),
-    "query-cross-entropy": Oracle(
+    "query-cross-entropy": _with_exact(
         query_cross_entropy,
-        _exact(query_cross_entropy),
-        query_cross_entropy_majorizer,
         ({}, {"top": 4.0}, {"top": 2.5}),
+        query_cross_entropy_majorizer,
         paths=(0, 1),
         loss_atol=1e-14,
     ),
-    "query-rmse": Oracle(query_rmse, _exact(query_rmse), query_rmse_majorizer, ({},), paths=(0,)),
+    "query-rmse": _with_exact(query_rmse, ({},), query_rmse_majorizer, paths=(0,)),
     "pearson": Oracle(
-        pearson,
-        None,
-        pearson_gauss_newton,
-        ({}, {"sigma": 1.5}, {"sigma": 5.0}),
-        loss_atol=1e-14,
+        pearson, ({}, {"sigma": 1.5}, {"sigma": 5.0}), pearson_gauss_newton, loss_atol=1e-14
     ),
     "spearman": Oracle(
-        spearman,
-        None,
-        spearman_gauss_newton,
-        ({}, {"alpha": 0.3}, {"alpha": 1.5}),
-        loss_atol=1e-14,
+        spearman, ({}, {"alpha": 0.3}, {"alpha": 1.5}), spearman_gauss_newton, loss_atol=1e-14
     ),
     "calibrated": Oracle(
         calibrated,
-        None,
-        calibrated_majorizer,
         ({}, {"top": 4.0}, {"share": 0.0}, {"top": 2.5, "share": 0.9}),
+        calibrated_majorizer,
         # With fewer than a dozen documents, only a large share shows that it is not convex.
         paths=(3,),
         without_pairs=_logistic_gradient,
     ),
-    "regression": Oracle(
+    "regression": _with_exact(
         regression,
-        _exact(regression),
-        regression_gauss_newton,
         ({}, {"target": "gain"}, {"target": "gain", "gain": "linear"}),
+        regression_gauss_newton,
         paths=(0, 1),
         without_pairs=_squares_gradient,
     ),
