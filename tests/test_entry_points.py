@@ -20,6 +20,7 @@ import test_dask
 import xgboost as xgb
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from test_estimators import booster, make_ranker
 from training import (
     LIGHTGBM,
     ROUNDS,
@@ -36,13 +37,9 @@ from training import (
 
 import boostrank
 from boostrank import registry
-from boostrank.lightgbm import LGBMRanker
-from boostrank.xgboost import XGBRanker
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "training.md"
 NAMES = ("shf-sdcg", "reg-shf-sdcg", "lambdarank")
-LGBM_RANKER = {"num_leaves": 7, "min_child_samples": 5, "n_jobs": 1, "verbosity": -1}
-XGB_RANKER = {"max_depth": 3, "n_jobs": 1}
 WAYS = {}
 
 
@@ -65,9 +62,9 @@ def make_objective(name, rounds=ROUNDS):
 def test_way_to_train(host, title, name, data, tmp_path):
     pairs = list(WAYS[host, title](partial(make_objective, name), data, tmp_path))
     assert pairs
-    for booster, expected in pairs:
+    for found, expected in pairs:
         assert len(trees(expected)) > 1
-        assert trees(booster) == trees(expected)
+        assert trees(found) == trees(expected)
 
 
 def train_lightgbm(objective, data, rounds=ROUNDS, **kwargs):
@@ -80,12 +77,8 @@ def train_xgboost(objective, data, rounds=ROUNDS, **kwargs):
     return xgb.train(params, data, rounds, obj=objective, verbose_eval=False, **kwargs)
 
 
-def lgbm_ranker(objective, **params):
-    return LGBMRanker(objective=objective, n_estimators=ROUNDS, **LGBM_RANKER, **params)
-
-
-def xgb_ranker(objective, **params):
-    return XGBRanker(objective=objective, n_estimators=ROUNDS, **XGB_RANKER, **params)
+lgbm_ranker = partial(make_ranker, "lightgbm", n_estimators=ROUNDS)
+xgb_ranker = partial(make_ranker, "xgboost", n_estimators=ROUNDS)
 
 
 class Host(NamedTuple):
@@ -94,21 +87,13 @@ class Host(NamedTuple):
     data: Callable
     ranker: Callable
     of_ranker: Callable  # the data that it trains on
-    booster: Callable
     model: str  # the argument for a model that training continues from
     start: str  # the argument for scores that training starts from
 
 
 HOSTS = {
     "LightGBM": Host(
-        train_lightgbm,
-        loop_lightgbm,
-        dataset,
-        lgbm_ranker,
-        dataset,
-        lambda ranker: ranker.booster_,
-        "init_model",
-        "init_score",
+        train_lightgbm, loop_lightgbm, dataset, lgbm_ranker, dataset, "init_model", "init_score"
     ),
     "XGBoost": Host(
         train_xgboost,
@@ -116,7 +101,6 @@ HOSTS = {
         matrix,
         xgb_ranker,
         partial(matrix, kind=xgb.QuantileDMatrix),
-        XGBRanker.get_booster,
         "xgb_model",
         "base_margin",
     ),
@@ -170,9 +154,9 @@ def _(make, d, tmp_path):
     got = lgb.cv(
         {**LIGHTGBM, "objective": make()}, dataset(d), ROUNDS, folds=folds, return_cvbooster=True
     )
-    for booster, (rows, _) in zip(got["cvbooster"].boosters, folds, strict=True):
+    for found, (rows, _) in zip(got["cvbooster"].boosters, folds, strict=True):
         part, subset = queries(d, rows), dataset(d).construct().subset(rows)
-        yield booster, loop_lightgbm(make(), subset, part.y, part.group)
+        yield found, loop_lightgbm(make(), subset, part.y, part.group)
 
 
 def other_grades(d):
@@ -242,9 +226,9 @@ def _(host, make, d, tmp_path):
 
 @way("LightGBM", "the host's ranker")
 def _(make, d, tmp_path):
-    ranker = lgb.LGBMRanker(objective=make(), n_estimators=ROUNDS, **LGBM_RANKER)
-    booster = ranker.fit(d.X, d.y, group=d.group).booster_
-    yield booster, loop_lightgbm(make(), dataset(d), d.y, d.group)
+    ranker = lgb.LGBMRanker(**lgbm_ranker(make()).get_params())
+    theirs = ranker.fit(d.X, d.y, group=d.group).booster_
+    yield theirs, loop_lightgbm(make(), dataset(d), d.y, d.group)
 
 
 @way_on_both("boostrank's ranker")
@@ -252,7 +236,7 @@ def _(host, make, d, tmp_path):
     expected = host.loop(make(), host.of_ranker(d), d.y, d.group)
     # n_estimators counts, whatever number of rounds the object has. A name needs no number.
     for objective in (make(99), make().name):
-        yield host.booster(host.ranker(objective).fit(d.X, d.y, qid=d.qid)), expected
+        yield booster(host.ranker(objective).fit(d.X, d.y, qid=d.qid)), expected
 
 
 @way_on_both("boostrank's ranker, continued")
@@ -263,7 +247,7 @@ def _(host, make, d, tmp_path):
     first.save_model(path)
     for model in (first, path):
         ranker = host.ranker(make()).fit(d.X, d.y, group=d.group, **{host.model: model})
-        yield host.booster(ranker), expected
+        yield booster(ranker), expected
 
 
 @way_on_both("`GridSearchCV`, `cross_val_score`")
@@ -280,14 +264,14 @@ def _(host, make, d, tmp_path):
     for fold, parts in enumerate(folds):
         train, test = (queries(d, rows) for rows in parts)
         for column, objective in enumerate(objectives.values()):
-            booster = host.loop(objective, host.of_ranker(train), train.y, train.group)
-            expected = boostrank.evaluate(predicted(booster, test.X), test.y, test.group)["ndcg@10"]
+            model = host.loop(objective, host.of_ranker(train), train.y, train.group)
+            expected = boostrank.evaluate(predicted(model, test.X), test.y, test.group)["ndcg@10"]
             assert search.cv_results_[f"split{fold}_test_score"][column] == expected
             if objective is ranker.objective:
                 assert scores[fold] == expected
     best = search.best_estimator_
     objective = objectives[best.objective.hessian]
-    yield host.booster(best), host.loop(objective, host.of_ranker(d), d.y, d.group)
+    yield booster(best), host.loop(objective, host.of_ranker(d), d.y, d.group)
 
 
 @way_on_both("weights of documents")
@@ -297,7 +281,7 @@ def _(host, make, d, tmp_path):
     if host.data is dataset:  # a DMatrix holds weights of queries
         yield host.train(make(), dataset(d, weight=weight)), expected
     ranker = host.ranker(make()).fit(d.X, d.y, group=d.group, sample_weight=weight)
-    yield host.booster(ranker), expected
+    yield booster(ranker), expected
 
 
 @way_on_both("weights of queries")
@@ -309,7 +293,7 @@ def _(host, make, d, tmp_path):
         yield host.train(make(), shared), host.loop(make(), shared, d.y, d.group, weight=spread)
     expected = host.loop(make(), host.of_ranker(d), d.y, d.group, weight=spread)
     ranker = host.ranker(make()).fit(d.X, d.y, group=d.group, sample_weight=weight)
-    yield host.booster(ranker), expected
+    yield booster(ranker), expected
 
 
 @way_on_both("`init_score`, `base_margin`")
@@ -317,7 +301,7 @@ def _(host, make, d, tmp_path):
     start = {host.start: np.random.default_rng(3).normal(size=len(d.y)).astype(np.float32)}
     expected = host.loop(make(), host.of_ranker(d, **start), d.y, d.group)
     yield host.train(make(), host.of_ranker(d, **start)), expected
-    yield host.booster(host.ranker(make()).fit(d.X, d.y, group=d.group, **start)), expected
+    yield booster(host.ranker(make()).fit(d.X, d.y, group=d.group, **start)), expected
 
 
 FEATURES = {
@@ -390,9 +374,9 @@ def _(make, d, tmp_path):
     )  # fmt: skip
     # Without shuffling, XGBoost's folds are ours, except that ours begin with the last part.
     folds = boostrank.group_folds(d.group, 3)
-    for booster, (rows, _) in zip(keep.boosters, folds[1:] + folds[:1], strict=True):
+    for found, (rows, _) in zip(keep.boosters, folds[1:] + folds[:1], strict=True):
         part = queries(d, rows)
-        yield booster, loop_xgboost(make(), matrix(part), part.y, part.group)
+        yield found, loop_xgboost(make(), matrix(part), part.y, part.group)
 
 
 @way("XGBoost", "early stopping")

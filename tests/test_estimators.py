@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from training import trees
+from training import EVAL_START, EVAL_WEIGHT, START, trees
 
 import boostrank
 from boostrank.hosts.ignored import OTHER_NAMES, XGBOOSTS_OTHER_NAMES
@@ -68,14 +68,13 @@ def test_sort(host, data):
     # Sorting keeps the order within queries, so the expected rows must have it too.
     back = order[np.argsort(data.qid[order], kind="stable")]
     start = np.linspace(0.0, 1.0, len(data.y))
-    offset = "init_score" if host == "lightgbm" else "base_margin"
     ranker = make_ranker(host).fit(
         data.X[order], data.y[order], qid=data.qid[order], sample_weight=weight[order],
-        sort=True, **{offset: start[order]},
+        sort=True, **{START[host]: start[order]},
     )  # fmt: skip
     expected = make_ranker(host).fit(
         data.X[back], data.y[back], group=data.group, sample_weight=weight[back],
-        **{offset: start[back]},
+        **{START[host]: start[back]},
     )  # fmt: skip
     assert trees(booster(ranker)) == trees(booster(expected))
     expected_score = boostrank.evaluate(ranker.predict(data.X[back]), data.y[back], data.group)
@@ -174,11 +173,10 @@ def test_ids_of_any_type_and_order_make_the_queries_of_group(host, data):
 
 
 def test_start_scores_are_checked(host, data):
-    name = "init_score" if host == "lightgbm" else "base_margin"
     short, missing = np.zeros(5), np.where(data.y > 1, np.nan, 0.0)
     for start, message in ((short, "one number for each of the"), (missing, "finite, got nan at")):
-        with pytest.raises(ValueError, match=f"{name} must be {message}"):
-            make_ranker(host).fit(data.X, data.y, qid=data.qid, **{name: start})
+        with pytest.raises(ValueError, match=f"{START[host]} must be {message}"):
+            make_ranker(host).fit(data.X, data.y, qid=data.qid, **{START[host]: start})
 
 
 def test_one_evaluation_set_as_a_pair(host, data):
@@ -383,13 +381,10 @@ def fit_with_metrics(host, data, metrics):
     weight = np.random.default_rng(6).uniform(0.5, 2.0, len(data.group))
     eval_set = [(data.X[:, :], noise), (data.X[:, :], data.y)]
     rows = {"group": data.group, "eval_set": eval_set, "eval_qid": [data.qid, data.qid]}
-    if host == "xgboost":
-        ranker = make_ranker(host, eval_metric=metrics)
-        rows["sample_weight_eval_set"] = [weight, None]
-    else:
-        ranker = make_ranker(host)
-        rows |= {"eval_metric": metrics, "eval_sample_weight": [weight, None]}
-    ranker.fit(data.X, data.y, **rows)
+    of_ranker, of_fit = {"eval_metric": metrics}, {EVAL_WEIGHT[host]: [weight, None]}
+    if host == "lightgbm":
+        of_ranker, of_fit = {}, of_fit | of_ranker
+    ranker = make_ranker(host, **of_ranker).fit(data.X, data.y, **rows, **of_fit)
     return ranker, list(ranker.evals_result_.values()), noise, weight
 
 
@@ -416,34 +411,14 @@ def test_eval_metric(host, data, metrics, names):
             assert rounds[-1] == pytest.approx(expected, abs=2e-6)  # XGBoost prints six digits
 
 
-@pytest.mark.parametrize("what", ["weights", "start scores"])
-def test_weights_of_documents_and_start_scores_of_an_evaluation_set(host, what, data):
-    """The mean of its documents' weights is the weight of a query, on both hosts."""
-    values = np.random.default_rng(6).uniform(0.5, 2.0, len(data.y))
-    names = {"weights": "eval_sample_weight", "start scores": "eval_init_score"}
-    if host == "xgboost":
-        names = {"weights": "sample_weight_eval_set", "start scores": "base_margin_eval_set"}
-    ranker = make_ranker(host).fit(
-        data.X, data.y, group=data.group, eval_set=[(data.X[:, :], data.y)],
-        eval_group=[data.group], **{names[what]: [values]},
-    )  # fmt: skip
-    (history,) = ranker.evals_result_.values()
-    scores, weight = ranker.predict(data.X), {"weight": values}
-    if what == "start scores":
-        scores, weight = scores + values, {}
-    expected = boostrank.evaluate(scores, data.y, data.group, **weight)
-    assert history["ndcg@10"][-1] == pytest.approx(expected["ndcg@10"], abs=2e-6)
-
-
 def test_an_evaluation_set_without_start_scores_is_said(host, data):
     """Its metrics are of the trees alone, which correct the start scores of training."""
-    start = "init_score" if host == "lightgbm" else "base_margin"
-    of_sets = "eval_init_score" if host == "lightgbm" else "base_margin_eval_set"
     copied = {"eval_set": [(data.X[:, :], data.y)], "eval_qid": [data.qid]}
-    given = {start: data.y, "qid": data.qid, **copied}
-    with pytest.warns(UserWarning, match=f"{start} is given for training but not for an eval"):
+    given = {START[host]: data.y, "qid": data.qid, **copied}
+    message = f"{START[host]} is given for training but not for an eval"
+    with pytest.warns(UserWarning, match=message):
         make_ranker(host).fit(data.X, data.y, **given)
-    make_ranker(host).fit(data.X, data.y, **given, **{of_sets: [data.y]})
+    make_ranker(host).fit(data.X, data.y, **given, **{EVAL_START[host]: [data.y]})
     if host == "lightgbm":  # which takes that of training
         make_ranker(host).fit(data.X, data.y, **{**given, "eval_set": [(data.X, data.y)]})
 
@@ -554,27 +529,26 @@ def test_weights_of_scattered_queries_whose_ids_ascend(host, data):
     assert score == boostrank.evaluate(*of_back, weight=weight)["ndcg@10"]
 
 
-@pytest.mark.parametrize("what", ["weight", "no weight", "group", "offset"])
-def test_an_evaluation_set_of_the_training_rows_has_its_own_queries_and_weights(host, what, data):
+@pytest.mark.parametrize("what", ["weights", "of documents", "no weights", "group", "offset"])
+@pytest.mark.parametrize("same", [True, False], ids=["training rows", "other rows"])
+def test_an_evaluation_set_has_its_own_queries_and_weights(host, what, same, data):
     """LightGBM takes from the training set what is not given with the same objects."""
     start = np.linspace(-1.0, 1.0, len(data.y)) * (what == "offset")
-    weight = np.random.default_rng(0).exponential(size=len(data.group)) ** 3
-    names = {"lightgbm": ("eval_sample_weight", "eval_init_score")}.get(
-        host, ("sample_weight_eval_set", "base_margin_eval_set")
-    )
+    n_weights = len(data.y) if what == "of documents" else len(data.group)
+    weight = np.random.default_rng(0).exponential(size=n_weights) ** 3
     group = np.array([len(data.y)]) if what == "group" else data.group
-    given = {"weight": {names[0]: [weight]}, "offset": {names[1]: [start]}}.get(what, {})
-    of_training = {"sample_weight": weight} if what == "no weight" else {}
+    given = {EVAL_WEIGHT[host]: [weight]} if what in ("weights", "of documents") else {}
+    given |= {EVAL_START[host]: [start]} if what == "offset" else {}
+    given |= {"sample_weight": weight} if what == "no weights" else {}
+    X = data.X if same else data.X[:, :]
     ranker = make_ranker(host).fit(
-        data.X, data.y, group=data.group, eval_set=[(data.X, data.y)], eval_group=[group],
-        **of_training, **given,
-    )  # fmt: skip
+        data.X, data.y, group=data.group, eval_set=[(X, data.y)], eval_group=[group], **given
+    )
     (history,) = ranker.evals_result_.values()
     scores = ranker.predict(data.X) + start
-    weighted = what == "weight" or (what == "no weight" and host == "lightgbm")
-    of_metric = {"weight": weight} if weighted else {}
-    want = boostrank.evaluate(scores, data.y, group, **of_metric)["ndcg@10"]
-    assert history["ndcg@10"][-1] == pytest.approx(want, rel=1e-5)
+    weighted = EVAL_WEIGHT[host] in given or (what == "no weights" and same and host == "lightgbm")
+    want = boostrank.evaluate(scores, data.y, group, weight=weight if weighted else None)
+    assert history["ndcg@10"][-1] == pytest.approx(want["ndcg@10"], abs=2e-6)
 
 
 def test_a_sorted_evaluation_set_of_the_training_rows_is_the_training_set(data):

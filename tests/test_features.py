@@ -10,7 +10,7 @@ import scipy.sparse
 import xgboost
 from programs import output_of
 from test_estimators import HOSTS, booster, make_ranker
-from training import trees
+from training import MODEL, START, trees
 
 NAMES = ["a", "b", "c", "d", "e"]
 
@@ -59,9 +59,9 @@ def test_columns_are_found_by_name(host, data, kind):
     again = make(host).fit(convert(table), data.y, **evaluated(data, moved))
     assert [*again.evals_result_.values()] == [*fitted.evals_result_.values()]
     # Training that goes on, too.
-    start = "init_model" if host == "lightgbm" else "xgb_model"
     one, other = (
-        make(host).fit(X, data.y, qid=data.qid, **{start: fitted}) for X in (convert(table), moved)
+        make(host).fit(X, data.y, qid=data.qid, **{MODEL[host]: fitted})
+        for X in (convert(table), moved)
     )
     assert trees(booster(one)) == trees(booster(other))
     # But not where somebody has counted them.
@@ -249,8 +249,7 @@ def test_rows_in_another_order_are_refused(host, data):
     expected = make(host).fit(table, y, qid=data.qid)
     with pytest.raises(ValueError, match=r"y has the rows of X in another order.*y\.loc\[X\.index"):
         make(host).fit(table, y[::-1], qid=data.qid)
-    start = "init_score" if host == "lightgbm" else "base_margin"
-    for name in ("qid", "sample_weight", start, "position"):
+    for name in ("qid", "sample_weight", START[host], "position"):
         rows = {"qid": data.qid, name: pd.Series(data.qid, names)[::-1]}
         with pytest.raises(ValueError, match=f"{name} has the rows of X in another order"):
             make(host).fit(table, data.y, **rows)
@@ -519,8 +518,7 @@ def categorical(host, **params):
 
 
 def going_on(host, X, y, qid, start):
-    name = "init_model" if host == "lightgbm" else "xgb_model"
-    return categorical(host).fit(X, y, qid=qid, **{name: start})
+    return categorical(host).fit(X, y, qid=qid, **{MODEL[host]: start})
 
 
 @pytest.mark.parametrize("ordered", [False, True])

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 from test_estimators import HOSTS, booster, make_ranker
-from training import make_data, trees
+from training import EVAL_START, EVAL_WEIGHT, START, make_data, trees
 
 import boostrank
 
@@ -281,15 +281,11 @@ def test_ids(host, data, wanted, kind):
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_weights_and_start_scores_and_groups(host, data, kind):
     numbers = np.linspace(0.5, 2.0, len(data.y))
-    start = "init_score" if host == "lightgbm" else "base_margin"
     column = COLUMNS["array" if kind == "arrow, chunks" else kind]
 
     def fit(numbers, group):
-        given = {"sample_weight": numbers, start: numbers, "group": group}
-        names = ("eval_sample_weight", "eval_init_score")
-        if host == "xgboost":
-            names = ("sample_weight_eval_set", "base_margin_eval_set")
-        sets = {name: [numbers] for name in names}
+        given = {"sample_weight": numbers, START[host]: numbers, "group": group}
+        sets = {EVAL_WEIGHT[host]: [numbers], EVAL_START[host]: [numbers]}
         evals = {"eval_set": [(data.X, data.y)], "eval_group": [group]}
         return make(host).fit(data.X, data.y, **given, **evals, **sets)
 

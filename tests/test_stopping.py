@@ -9,6 +9,7 @@ import pytest
 import xgboost
 from commands import refused, run, svmlight, write
 from sklearn.base import clone
+from training import EVAL_START, MODEL, START
 
 import boostrank
 import boostrank.lightgbm
@@ -172,7 +173,7 @@ def test_all_data_is_trained_for_the_rounds_that_were_chosen(host):
 
 
 def test_of_a_continued_ranker_the_added_rounds_are_scaled(host):
-    name = "init_model" if host == "lightgbm" else "xgb_model"
+    name = MODEL[host]
     plain = RANKERS[host]().set_params(objective="regression")
     whole = {"callbacks": None} if host == "xgboost" else {}
     first = fit(clone(plain).set_params(n_estimators=4, **whole), PART)
@@ -200,12 +201,9 @@ def test_all_data_have_the_columns_that_parameters_count(host):
 
 def test_what_fit_had_is_not_forgotten(host):
     """Rounds that were chosen with weights, say, are not those of a training without."""
-    start, of_sets = {
-        "lightgbm": ("init_score", "eval_init_score"),
-        "xgboost": ("base_margin", "base_margin_eval_set"),
-    }[host]
-    zeros = {of_sets: [np.zeros(len(HELD.y))]}
-    cases = [("sample_weight", PART.y + 1.0, WHOLE.y + 1.0, {}), (start, PART.y, WHOLE.y, zeros)]
+    zeros = {EVAL_START[host]: [np.zeros(len(HELD.y))]}
+    cases = [("sample_weight", PART.y + 1.0, WHOLE.y + 1.0, {})]
+    cases.append((START[host], PART.y, WHOLE.y, zeros))
     if host == "lightgbm":
         slower = lightgbm.reset_parameter(learning_rate=lambda round: 0.1 * 0.9**round)
         acting = ("callbacks", [*stopping(host)["callbacks"], slower], [slower], {})

@@ -12,6 +12,7 @@ import pytest
 import xgboost
 from commands import lines_of, refused, result_of, run, svmlight
 from sklearn.model_selection import TimeSeriesSplit
+from test_estimators import booster
 
 import boostrank
 from boostrank.datasets import RankingData, make_ranking
@@ -90,10 +91,8 @@ def test_the_first_trial_is_plain_cross_validation_of_the_defaults(learner, data
     stages, settings = np.zeros((2, 6, 24)), Settings(rounds=6, seed=4)
     for repeat in range(2):
         for train, test in boostrank.group_folds(data.group, 3, seed=4 + repeat):
-            part, queries = (
-                RankingData(data.X[train], data.y[train], data.qid[train]),
-                test[::10] // 10,
-            )
+            part = RankingData(data.X[train], data.y[train], data.qid[train])
+            queries = test[::10] // 10
             # As test_compare.py compares it with the hosts' own.
             model, _ = TRAINERS[learner.host].train(learner.objective, part, settings)
             for m, values in enumerate(model.staged(data.X[test])):
@@ -387,11 +386,8 @@ def trained_by(snippet):
         seen.append(params["objective"] if obj is None else obj)
 
     host = SimpleNamespace(train=train)
-    exec(
-        snippet,
-        {"boostrank": boostrank, "lightgbm": host, "xgboost": host}
-        | {"dataset": None, "dmatrix": None},
-    )
+    names = {"boostrank": boostrank, "lightgbm": host, "xgboost": host}
+    exec(snippet, names | {"dataset": None, "dmatrix": None})
     return seen[0]
 
 
@@ -440,14 +436,10 @@ def test_the_snippet_trains_what_was_tuned(name, host, gain, tmp_path):
     pasted = names["booster"]
     if name == "auto":
         assert pasted.auto_ == model.choice
-        pasted = booster_of(pasted)
+        pasted = booster(pasted)
     scores = TRAINERS[host](pasted, 1).predict(data.X)
     assert np.ptp(scores) > 0.0
     np.testing.assert_allclose(scores, model.predict(data.X), rtol=1e-6, atol=1e-9)
-
-
-def booster_of(ranker):
-    return ranker.booster_ if hasattr(ranker, "booster_") else ranker.get_booster()
 
 
 def test_the_snippet_of_a_mixture_is_python():
@@ -483,13 +475,7 @@ def test_the_csv_holds_every_trial(data, tmp_path):
 
 
 def test_the_command_line(tmp_path, monkeypatch):
-    command = [
-        "tune",
-        "-o",
-        "gbrank:margin=2.0,lightgbm:lambdarank",
-        "--hosts",
-        "lightgbm,xgboost",
-    ]
+    command = ["tune", "-o", "gbrank:margin=2.0,lightgbm:lambdarank", "--hosts", "lightgbm,xgboost"]
     command += ["--trials", "2", "--rounds", "4", "--folds", "3", "--repeats", "1"]
     command += ["--out", tmp_path / "out"]
     monkeypatch.setattr(reading, "EMBEDDED", {"n_queries": 12, "n_docs": 8, "n_features": 3})

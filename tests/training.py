@@ -26,6 +26,10 @@ LIGHTGBM = {
 XGBOOST = {"objective": "rank:pairwise", "base_score": 0, "max_depth": 3, "nthread": 1}
 # The argument for a model that training continues from.
 MODEL = {"lightgbm": "init_model", "xgboost": "xgb_model"}
+# Those for scores that training starts from, and for weights and such scores of evaluation sets.
+START = {"lightgbm": "init_score", "xgboost": "base_margin"}
+EVAL_WEIGHT = {"lightgbm": "eval_sample_weight", "xgboost": "sample_weight_eval_set"}
+EVAL_START = {"lightgbm": "eval_init_score", "xgboost": "base_margin_eval_set"}
 
 
 def parts_of(objective, round):
