@@ -253,11 +253,7 @@ def test_ids_of_several_files_are_of_one_kind(tmp_path):
 
 
 DAYS = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
-FRAMES = {
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-    "pyarrow": pa.table,
-}
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
@@ -582,8 +578,7 @@ def test_features_keep_their_numbers_from_training_to_prediction(tmp_path, host,
         less.X[:, column] = 0
         table = pd.DataFrame(less.X, columns=data.names or None).to_csv(index=False)
         np.testing.assert_array_equal(
-            predict("less.txt", svmlight(less, first)),
-            predict("less.csv", table),
+            predict("less.txt", svmlight(less, first)), predict("less.csv", table)
         )
     # A file that numbers in the other way is refused.
     other = _csv(tmp_path, svmlight(DATA, 1 - first), "other.txt")

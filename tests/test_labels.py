@@ -179,13 +179,7 @@ def test_dates_are_compared_forward_in_time():
     days = pd.date_range("2024-01-01", periods=30).strftime("%Y-%m-%d").to_numpy()
     frame["date"] = np.repeat(days, DATA.group)
     folds = boostrank.group_folds(DATA.group, 3, forward=True, gap=2, validation=True)
-    common = {
-        "label": "ret",
-        "qid": "date",
-        "folds": folds,
-        "rounds": 2,
-        "min_docs": 2,
-    }
+    common = {"label": "ret", "qid": "date", "folds": folds, "rounds": 2, "min_docs": 2}
     found = boostrank.compare(frame, objectives="spearman", hosts=["lightgbm"], **common)
     assert found.queries.qid.unique().tolist() == days[12:].tolist()
     assert not [note for note in found.notes if "dates" in note]

@@ -112,11 +112,7 @@ def test_validation_queries_choose_by_the_measure(data, measure, k, name, seed):
     lambdas, ridges = [0.01, 1.0, 100.0], [1e4, 10.0, 0.1]
     fixed = {"measure": measure, "k": k, "sigma": 1.0, "max_iter": 3}
     model = SmoothRank(reg_lambda=lambdas, ridge=ridges, **fixed).fit(
-        data.X,
-        data.y,
-        group=data.group,
-        eval_set=(other.X, other.y),
-        eval_qid=other.qid,
+        data.X, data.y, group=data.group, eval_set=(other.X, other.y), eval_qid=other.qid
     )
 
     def value(w):

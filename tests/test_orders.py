@@ -9,12 +9,7 @@ from boostrank.datasets import RankingData
 from boostrank.lab.models import HOSTS
 from boostrank.lab.settings import Settings
 
-LEARN = (
-    boostrank.Pearson(),
-    boostrank.Spearman(),
-    boostrank.ListMLE(),
-    boostrank.QueryRMSE(),
-)
+LEARN = (boostrank.Pearson(), boostrank.Spearman(), boostrank.ListMLE(), boostrank.QueryRMSE())
 
 
 def returns(rng, n_queries=40, n_docs=50):

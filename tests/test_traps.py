@@ -31,11 +31,7 @@ from training import (
 )  # fmt: skip
 
 import boostrank
-from boostrank.hosts.undocumented import (
-    lightgbms_update,
-    training_booster,
-    xgboost_calls_directly,
-)
+from boostrank.hosts.undocumented import lightgbms_update, training_booster, xgboost_calls_directly
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
