@@ -108,12 +108,15 @@ def test_command(monkeypatch, tmp_path):
     assert (tmp_path / "bench.png").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("option", [["--docs", "0"], ["--repeats", "0"], ["--threads", "0"]])
-def test_bad_options(option, tmp_path):
-    assert "must be at least 1" in refused("bench", *option, "--out", tmp_path)
+NUMBERS = "docs are comma-separated numbers, such as 1,2; got "
 
 
-@pytest.mark.parametrize("docs", ["x", "20,", "1.5"])
-def test_lengths_are_numbers(docs, tmp_path):
-    message = refused("bench", "--docs", docs, "--out", tmp_path)
-    assert f"docs are comma-separated numbers, such as 1,2; got '{docs}'" in message
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        *((option, "must be at least 1") for option in ("--docs=0", "--repeats=0", "--threads=0")),
+        *((f"--docs={docs}", f"{NUMBERS}{docs!r}") for docs in ("x", "20,", "1.5")),
+    ],
+)
+def test_bad_options(option, message, tmp_path):
+    assert message in refused("bench", option, "--out", tmp_path)

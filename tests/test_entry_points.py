@@ -10,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import lightgbm as lgb
@@ -31,6 +30,7 @@ from training import (
     loop_lightgbm,
     loop_xgboost,
     matrix,
+    of_rows,
     predicted,
     trees,
 )  # fmt: skip
@@ -118,12 +118,6 @@ def way_on_both(title):
     return register
 
 
-def queries(d, rows):
-    """Return the queries of these rows."""
-    sizes = np.bincount(d.qid[rows])
-    return SimpleNamespace(X=d.X[rows], y=d.y[rows], group=sizes[sizes > 0])
-
-
 # --- LightGBM -------------------------------------------------------------------------------------
 
 
@@ -155,7 +149,7 @@ def _(make, d, tmp_path):
         {**LIGHTGBM, "objective": make()}, dataset(d), ROUNDS, folds=folds, return_cvbooster=True
     )
     for found, (rows, _) in zip(got["cvbooster"].boosters, folds, strict=True):
-        part, subset = queries(d, rows), dataset(d).construct().subset(rows)
+        part, subset = of_rows(d, rows), dataset(d).construct().subset(rows)
         yield found, loop_lightgbm(make(), subset, part.y, part.group)
 
 
@@ -262,7 +256,7 @@ def _(host, make, d, tmp_path):
         search = GridSearchCV(ranker, grid, cv=folds, n_jobs=2).fit(d.X, d.y, qid=d.qid)
         scores = cross_val_score(ranker, d.X, d.y, cv=folds, n_jobs=2, params={"qid": d.qid})
     for fold, parts in enumerate(folds):
-        train, test = (queries(d, rows) for rows in parts)
+        train, test = (of_rows(d, rows) for rows in parts)
         for column, objective in enumerate(objectives.values()):
             model = host.loop(objective, host.of_ranker(train), train.y, train.group)
             expected = boostrank.evaluate(predicted(model, test.X), test.y, test.group)["ndcg@10"]
@@ -375,7 +369,7 @@ def _(make, d, tmp_path):
     # Without shuffling, XGBoost's folds are ours, except that ours begin with the last part.
     folds = boostrank.group_folds(d.group, 3)
     for found, (rows, _) in zip(keep.boosters, folds[1:] + folds[:1], strict=True):
-        part = queries(d, rows)
+        part = of_rows(d, rows)
         yield found, loop_xgboost(make(), matrix(part), part.y, part.group)
 
 

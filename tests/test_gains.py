@@ -218,11 +218,8 @@ def test_relevant_documents_without_a_gain(rng, weight):
     """What they are worth is nothing: NDCG is then 0/0, as without relevant documents."""
     labels, group, gain = np.array([1, 0, 1, 0, 2, 1, 0, 0, 0, 0, 2, 0]), [4, 4, 4], (0.0, 0.0, 3.0)
     scores = rng.permutation(12).astype(float)
-    data = lgb.Dataset(np.zeros((12, 1)), labels, weight=weight, group=group, init_score=scores)
-    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [1, 3], "verbosity": -1}
-    booster = lgb.Booster({**params, "label_gain": gain, "feature_pre_filter": False}, data)
-    want = {name: value for _, name, value, _ in booster.eval_train()}
     ranked = scores, labels, group
+    want = lightgbm_says(*ranked, weight, metric="ndcg", eval_at=[1, 3], label_gain=gain)
     got = evaluate(*ranked, tuple(want), convention="lightgbm", gain=gain, weight=weight)
     assert got == pytest.approx(want, rel=1e-12)
     values = evaluate(*ranked, ["ndcg@3", "meanndcg", "map"], gain=gain, per_query=True)

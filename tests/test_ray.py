@@ -70,13 +70,17 @@ def shares(config):
     shard[["qid"]].to_parquet(name)
 
 
-def test_every_worker_has_the_model_of_one(cluster, rows, tmp_path):
-    rows.to_parquet(tmp_path / "rows.parquet")
+def trained(cluster, rows, objectives, folder):
+    rows.to_parquet(folder / "rows.parquet")
     config = {
-        "rows": str(tmp_path / "rows.parquet"), "models": str(tmp_path), "features": FEATURES,
-        "objectives": OBJECTIVES, "params": PARAMS, "rounds": ROUNDS,
+        "rows": str(folder / "rows.parquet"), "models": str(folder), "features": FEATURES,
+        "objectives": objectives, "params": PARAMS, "rounds": ROUNDS,
     }  # fmt: skip
     run(cluster, train_func, config)
+
+
+def test_every_worker_has_the_model_of_one(cluster, rows, tmp_path):
+    trained(cluster, rows, OBJECTIVES, tmp_path)
     matrix = xgb.DMatrix(rows[FEATURES], rows["label"], qid=rows["qid"])
     for name, objective in OBJECTIVES.items():
         expected = xgb.train(PARAMS, matrix, ROUNDS, obj=objective).predict(matrix)
@@ -96,10 +100,5 @@ def test_shards_of_ray_data_cut_queries(cluster, rows, tmp_path):
 
 def test_an_error_in_a_worker_reaches_the_driver(cluster, rows, tmp_path):
     bad = rows.assign(label=rows["label"].where(rows.index < len(rows) - 1, -1.0))
-    bad.to_parquet(tmp_path / "rows.parquet")
-    config = {
-        "rows": str(tmp_path / "rows.parquet"), "models": str(tmp_path), "features": FEATURES,
-        "objectives": {"bad": boostrank.SHFSDCG()}, "params": PARAMS, "rounds": ROUNDS,
-    }  # fmt: skip
     with pytest.raises(Exception, match="labels must be relevance grades"):
-        run(cluster, train_func, config)
+        trained(cluster, bad, {"bad": boostrank.SHFSDCG()}, tmp_path)

@@ -14,6 +14,7 @@ from training import (
     host_gradients,
     make_data,
     matrix,
+    of_rows,
     train,
     trees,
 )
@@ -40,12 +41,6 @@ def sample(objective, d, round, scores=None):
     return query > 0
 
 
-def alone(d, rows):
-    """Return the data of these documents, which are whole queries."""
-    sizes = np.bincount(d.qid[rows])
-    return SimpleNamespace(X=d.X[rows], y=d.y[rows], group=sizes[sizes > 0])
-
-
 OBJECTIVES = {
     **{name: (lambda name=name, **params: make_objective(name, **params)) for name in NAMES},
     "blend": lambda **params: make_objective("blend", **params),
@@ -59,7 +54,7 @@ OBJECTIVES = {
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_gradients_of_the_sample_are_those_of_its_queries_alone(data, name):
+def test_gradients_of_the_sample_are_those_of_its_queries_of_rows(data, name):
     """So are scale and floors. Without rescaling, gradients are also those among all queries."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=len(data.y)).astype(np.float32)
@@ -69,7 +64,7 @@ def test_gradients_of_the_sample_are_those_of_its_queries_alone(data, name):
         rows = sample(objective, data, 3, scores)[data.qid]
         whole = objective.replace(query_fraction=1.0)
         if name != "several":  # its other labels are those of all documents
-            own_grad, own_hess = whole(2, scores[rows], matrix(alone(data, rows)))
+            own_grad, own_hess = whole(2, scores[rows], matrix(of_rows(data, rows)))
             np.testing.assert_array_equal(grad[rows], own_grad)
             np.testing.assert_array_equal(hess[rows], own_hess)
         if params:
@@ -120,7 +115,7 @@ def test_clicks_of_the_sample(data):
     np.testing.assert_array_equal(grad, (want * rows).astype(np.float32))
     learnt = boostrank.Unbiased(inner, position=place + 1, propensity="additive")
     model = xgb.train(XGBOOST, matrix(clicks, base_margin=scores), 1, obj=learnt)
-    own = alone(clicks, rows)
+    own = of_rows(clicks, rows)
     pull, bend = boostrank.RankNet().grad_hess(scores[rows], own.y, own.group)
     mean = bend[pull != 0].mean()
     sums = learnt.correction.sums(None, place[rows], pull / mean, bend / mean, 15)
@@ -191,7 +186,7 @@ def test_training(host, data, name):
         rows = sample(objective, data, m, scores)[data.qid]
         grad = np.zeros(len(rows), np.float32)
         hess = np.full(len(rows), HOST_HESSIAN_FLOOR, np.float32)
-        own = alone(data, rows)
+        own = of_rows(data, rows)
         grad[rows], hess[rows] = host_gradients(objective, scores[rows], own.y, own.group, m)
         return grad, hess
 

@@ -198,6 +198,12 @@ def make_data():
     return SimpleNamespace(X=X, y=y, group=group, qid=np.repeat(np.arange(len(group)), group))
 
 
+def of_rows(d, rows):
+    """Return the data of these documents, which are whole queries."""
+    sizes = np.bincount(d.qid[rows])
+    return SimpleNamespace(X=d.X[rows], y=d.y[rows], group=sizes[sizes > 0])
+
+
 def dataset(d, **kwargs):
     return lgb.Dataset(d.X, d.y, group=d.group, **kwargs)
 
