@@ -138,8 +138,8 @@ def test_what_is_tried_reaches_objective_and_trees(host, data, tmp_path, monkeyp
 
 def test_the_seed_decides_what_is_tried(data, tmp_path, invented):
     runs = [
-        [trial.params for trial in search.tune(data, RANKNET, tmp_path / f"{i}", seed=seed).trials]
-        for i, seed in enumerate((0, 0, 1))
+        [trial.params for trial in search.tune(data, RANKNET, tmp_path / f"{i}", **few).trials]
+        for i, few in enumerate({"n_trials": 12, "seed": seed} for seed in (0, 0, 1))
     ]
     assert runs[0] == runs[1]
     assert runs[0][0] == runs[2][0]  # the defaults
