@@ -121,17 +121,6 @@ def test_a_steep_sdcg_is_ndcg(rng):
         assert steep == pytest.approx(-above / 2 / oracle.ideal_dcg(grades, k), rel=1e-12)
 
 
-def test_only_alpha_times_the_scores_matters(rng):
-    scores, grades = rng.normal(size=12), rng.integers(0, 4, 12)
-    for cls in (SDCG, SHFSDCG):
-        for k in (None, 4):
-            np.testing.assert_allclose(
-                cls(alpha=3.0, k=k).loss(scores, grades, [12]),
-                cls(alpha=1.0, k=k).loss(3.0 * scores, grades, [12]),
-                rtol=1e-12,
-            )
-
-
 # ---- other discounts -----------------------------------------------------------------------------
 
 

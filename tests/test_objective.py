@@ -59,40 +59,6 @@ def test_weights_multiply(build, rng):
 
 
 @every_kind
-def test_inputs_of_any_type_give_the_same_result_and_stay_as_they_are(build):
-    objective = build()
-    weight = np.array([3.0, 1.0, 0.0, 2.0])
-    strided = np.column_stack([SCORES, LABELS])
-
-    def result(s, y, g, w):
-        loss = objective.loss(s, y, g, weight=w, round=2)
-        return *objective.grad_hess(s, y, g, weight=w, round=2), loss
-
-    given = tuple(a.copy() for a in (*DATA, weight))
-    want = result(*given)
-    read_only = tuple(a.copy() for a in given)
-    for a in read_only:
-        a.flags.writeable = False
-    variants = (
-        tuple(a.tolist() for a in given),
-        tuple(tuple(a.tolist()) for a in given),
-        (*(a.astype(np.float32) for a in given[:2]), GROUP.astype(np.int32), weight.tolist()),
-        tuple(a.astype(np.int64) for a in given),
-        (SCORES.astype(np.int8), LABELS.astype(np.uint8), GROUP.astype(float), weight),
-        (SCORES.astype(">f8"), LABELS, GROUP, weight),
-        (strided[:, 0], strided[:, 1], GROUP, weight),
-        (SCORES[::-1].copy()[::-1], LABELS, GROUP, weight),
-        read_only,
-    )
-    for variant in variants:
-        for got, expected in zip(result(*variant), want, strict=True):
-            assert got.dtype == np.float64
-            np.testing.assert_array_equal(got, expected)
-    for after, before in zip(given, (*DATA, weight), strict=True):
-        np.testing.assert_array_equal(after, before)
-
-
-@every_kind
 def test_results_do_not_share_memory(build):
     objective = build()
     first = objective.grad_hess([0.0, 1.0], [1, 0], [2], round=4)

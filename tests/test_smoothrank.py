@@ -43,35 +43,7 @@ def exact_measure(objective, scores, grades):
     return np.mean([found / r for found, r in enumerate(hits, start=1)])
 
 
-def column(scores, document, j, sigma):
-    """Return h_ij as the public loss shows it: DCG at j minus DCG at j - 1, for one gain of 1."""
-    grades = np.zeros(len(scores))
-    grades[document] = 1.0
-
-    def dcg(k):
-        if k == 0:
-            return 0.0
-        objective = SmoothNDCG(k=k, sigma=sigma, normalize=False)
-        return -objective.loss(scores, grades, [len(scores)])[0]
-
-    return (dcg(j) - dcg(j - 1)) / discount(j)
-
-
-def indicators(scores, sigma):
-    n = len(scores)
-    return np.array([[column(scores, i, j, sigma) for j in range(1, n + 1)] for i in range(n)])
-
-
 # ---- section 4.1: the soft indicators ------------------------------------------------------------
-
-
-@pytest.mark.parametrize("sigma", [0.01, 0.3, 1.0, 20.0])
-def test_equation_7_and_its_columns_sum_to_one(sigma, rng):
-    scores = np.array([0.3, -0.4, 1.1, 0.3, 0.2, -2.0])  # with a tie
-    h = indicators(scores, sigma)
-    np.testing.assert_allclose(h, oracle.soft_indicators(scores, sigma), rtol=1e-9, atol=1e-13)
-    np.testing.assert_allclose(h.sum(axis=0), 1.0, rtol=1e-13)
-    assert (h > -1e-15).all()
 
 
 def test_relevant_and_irrelevant_documents_share_every_rank(rng):
