@@ -29,6 +29,7 @@ from training import (
     dataset,
     loop_lightgbm,
     loop_xgboost,
+    make_objective,
     matrix,
     of_rows,
     predicted,
@@ -36,7 +37,6 @@ from training import (
 )  # fmt: skip
 
 import boostrank
-from boostrank import registry
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "training.md"
 NAMES = ("shf-sdcg", "reg-shf-sdcg", "lambdarank")
@@ -51,10 +51,6 @@ def way(host, title):
         return function
 
     return register
-
-
-def make_objective(name, rounds=ROUNDS):
-    return registry.make_objective(name, {}, rounds)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -110,23 +110,15 @@ def lists(draw, scores=SCORES, grades=GRADES, weights=WEIGHTS):
 # ---- containers ----------------------------------------------------------------------------------
 
 
-def strided(a):
-    wide = np.full((len(a), 3), 77, a.dtype)
-    wide[:, 1] = a
-    return wide[:, 1]
-
-
-def reversed_view(a):
-    return a[::-1].copy()[::-1]
-
-
 def read_only(a):
+    a = a.copy()
     a.flags.writeable = False
     return a
 
 
 def unaligned(a):
-    raw = np.zeros(a.nbytes + 1, np.uint8)[1:].view(a.dtype)
+    """Return a view that begins one byte into its memory."""
+    raw = np.zeros(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape)
     raw[:] = a
     return raw
 
@@ -135,8 +127,8 @@ CONTAINERS = {
     "array": lambda a: a,
     "list": lambda a: a.tolist(),
     "tuple": lambda a: tuple(a.tolist()),
-    "strided": strided,
-    "reversed": reversed_view,
+    "strided": lambda a: np.repeat(a, 3)[::3],
+    "reversed": lambda a: a[::-1].copy()[::-1],
     "column": lambda a: np.asfortranarray(np.column_stack([a, a]))[:, 1],
     "read-only": read_only,
     "unaligned": unaligned,

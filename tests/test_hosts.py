@@ -25,6 +25,7 @@ from training import (
     dataset,
     grad_hess,
     loop,
+    make_objective,
     matrix,
     mean_hessian,
     predicted,
@@ -35,23 +36,17 @@ from training import (
 
 import boostrank
 
-PARAMS = {"reg-shf-sdcg": {"total_rounds": ROUNDS}}
-
-
-def made(name):
-    return boostrank.objective(name, **PARAMS.get(name, {}))
-
 
 @pytest.fixture(params=boostrank.objective_names())
 def objective(request):
-    return made(request.param)
+    return make_objective(request.param)
 
 
 # For what depends on how an objective is called, not on what it computes.
 @pytest.fixture(params=["gbrank", "shf-sdcg", "reg-shf-sdcg", "yetirank"])
 def kind(request):
     """Return an objective that is plain, noisy, a scheduled mixture, or one that draws."""
-    return made(request.param)
+    return make_objective(request.param)
 
 
 @pytest.fixture(scope="module")

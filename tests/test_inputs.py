@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 from test_estimators import HOSTS, booster, make_ranker
+from test_fuzz import read_only, unaligned
 from training import EVAL_START, EVAL_WEIGHT, START, make_data, trees
 
 import boostrank
@@ -30,20 +31,6 @@ def on_disk(values):
         mapped = np.memmap(file, values.dtype, "w+", shape=values.shape)
     mapped[:] = values
     return mapped
-
-
-def read_only(values):
-    values = values.copy()
-    values.flags.writeable = False
-    return values
-
-
-def unaligned(values):
-    """Return a view that begins one byte into its memory."""
-    view = np.zeros(values.nbytes + 1, np.uint8)[1:].view(values.dtype).reshape(values.shape)
-    view[:] = values
-    assert not view.flags.aligned
-    return view
 
 
 class Frame(pd.DataFrame):

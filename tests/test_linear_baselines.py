@@ -3,9 +3,11 @@
 from itertools import islice, permutations, product
 
 import numpy as np
+import oracle
 import pytest
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
+from test_edge_cases import queries_of
 
 from boostrank import evaluate
 from boostrank.datasets import RankingData, letor_folds, load_letor_parts, make_ranking
@@ -34,20 +36,12 @@ def mixed(rng, n_queries=60, n_docs=7):
 
 
 def queries(data):
-    ends = np.cumsum(data.group)
-    return [
-        (data.X[e - n : e], data.y[e - n : e]) for e, n in zip(ends, data.group, strict=True) if n
-    ]
+    return [query for query in queries_of(data.group, data.X, data.y) if len(query[1])]
 
 
 def average_precision(relevant):
     """Return the AP, given whether each document is relevant, best rank first."""
-    found, total = 0, 0.0
-    for rank, hit in enumerate(relevant, start=1):
-        if hit:
-            found += 1
-            total += found / rank
-    return total / found
+    return oracle.measured("map", [float(hit) for hit in relevant])
 
 
 # ---- AdaRank -------------------------------------------------------------------------------------
@@ -55,15 +49,10 @@ def average_precision(relevant):
 
 def measured(scores, y, measure):
     """Return E of one query; ties in the order passed."""
-    order = sorted(range(len(y)), key=lambda i: -scores[i])
     if measure == "map":
-        return average_precision([y[i] > 0 for i in order])
+        return average_precision(y[np.argsort(-scores, kind="stable")] > 0)
     k = int(measure.partition("@")[2] or len(y))
-
-    def dcg(grades):
-        return sum((2**g - 1) / np.log2(1 + r) for r, g in enumerate(grades[:k], start=1))
-
-    return dcg([y[i] for i in order]) / dcg(sorted(y, reverse=True))
+    return oracle.dcg(scores, y, k) / oracle.ideal_dcg(y, k)
 
 
 def adarank(data, measure, repeat, rounds):
@@ -91,10 +80,10 @@ def adarank(data, measure, repeat, rounds):
 @pytest.mark.parametrize("measure", MEASURES)
 def test_adarank_follows_the_papers_algorithm(rng, measure, repeat, rounds):
     data = mixed(rng)
-    oracle = adarank(data, measure, repeat, rounds)
-    assert len({k for _, k in oracle}) > 1  # the query weights changed the choice
+    history = adarank(data, measure, repeat, rounds)
+    assert len({k for _, k in history}) > 1  # the query weights changed the choice
     path = islice(boost(data, measure, repeat), 12)  # without repeats it ends by itself
-    for w, (expected, _) in zip(path, oracle, strict=True):
+    for w, (expected, _) in zip(path, history, strict=True):
         np.testing.assert_allclose(w, expected, rtol=1e-9)
 
 
@@ -323,11 +312,9 @@ def test_ohsumed_reaches_what_was_published(data_dir, name, model, published):
     parts = []
     for part in load_letor_parts(paths):
         scaled = part.X.copy()  # scaled per query to 0..1, as in the files of LETOR 3.0
-        ends = np.cumsum(part.group)
-        for start, end in zip(ends - part.group, ends, strict=True):
-            scaled[start:end] -= scaled[start:end].min(axis=0)
-            top = scaled[start:end].max(axis=0)
-            scaled[start:end] /= np.where(top > 0, top, 1)
+        for (X,) in queries_of(part.group, scaled):
+            X -= X.min(axis=0)
+            X /= np.where(X.max(axis=0) > 0, X.max(axis=0), 1)
         parts.append(RankingData(scaled, part.y, part.qid))
     figures = []
     for train, held, test in letor_folds(parts):

@@ -47,17 +47,13 @@ def digest(_=None):
 ALONE = "numba.set_num_threads(1); print(digest())"
 
 
-def environment(**changes):
-    return {**os.environ, "NUMBA_NUM_THREADS": "3", "OMP_NUM_THREADS": "1", **changes}
-
-
 def start(tmp_path, program, **changes):
     path = tmp_path / f"program{len(list(tmp_path.iterdir()))}.py"
     path.write_text(PRELUDE + textwrap.dedent(program), encoding="utf-8")
     return subprocess.Popen(
         [sys.executable, path],
         cwd=tmp_path,
-        env=environment(**changes),
+        env={**os.environ, "NUMBA_NUM_THREADS": "3", "OMP_NUM_THREADS": "1", **changes},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -307,7 +303,7 @@ def test_processes_compile_into_one_cache_at_once(alone, tmp_path):
         """
     both = [start(tmp_path, show, **cache) for _ in range(2)]
     for process in both:
-        assert finish(process) == [alone, "True"]
+        assert finish(process)[0] == alone  # one that starts late may find all compiled
     assert run(tmp_path, show, **cache) == [alone, "False"]
 
 

@@ -1,5 +1,6 @@
 """`query_fraction`: what sampling of queries, redrawn in every round, should give."""
 
+from functools import partial
 from itertools import count
 from types import SimpleNamespace
 
@@ -9,10 +10,10 @@ import xgboost as xgb
 from boostrank.objectives import Objective
 from training import (
     HOST_HESSIAN_FLOOR,
-    ROUNDS,
     XGBOOST,
     host_gradients,
     make_data,
+    make_objective,
     matrix,
     of_rows,
     train,
@@ -20,13 +21,8 @@ from training import (
 )
 
 import boostrank
-from boostrank import registry
 
 NAMES = ("shf-sdcg", "lambdarank", "reg-shf-sdcg")
-
-
-def make_objective(name, **params):
-    return registry.make_objective(name, params, ROUNDS)
 
 
 def sample(objective, d, round, scores=None):
@@ -42,13 +38,11 @@ def sample(objective, d, round, scores=None):
 
 
 OBJECTIVES = {
-    **{name: (lambda name=name, **params: make_objective(name, **params)) for name in NAMES},
-    "blend": lambda **params: make_objective("blend", **params),
-    "yetirank": lambda **params: boostrank.YetiRank(**params),
-    "several": lambda **params: boostrank.Several(
+    **{name: partial(make_objective, name) for name in (*NAMES, "blend", "yetirank")},
+    "several": partial(
+        boostrank.Several,
         {"a": boostrank.SDCG(), "b": boostrank.RankNet()},
         labels={"b": make_data().X[:, 4]},
-        **params,
     ),
 }
 

@@ -31,16 +31,12 @@ def example(rng, n, *, apart=0.0):
 
 def exact_measure(objective, scores, grades):
     """Return the metric that the loss smooths, from ranks alone."""
-    rank = oracle.ranks(scores)
-    relevant = [y > 0 for y in grades]
     if isinstance(objective, SmoothNDCG):
         z = oracle.ideal_dcg(grades, objective.k) if objective.normalize else 1.0
         return oracle.dcg(scores, grades, objective.k) / z
-    if isinstance(objective, SmoothPrecision):
-        top = [hit for hit, r in zip(relevant, rank, strict=True) if r <= objective.k]
-        return sum(top) / objective.k
-    hits = sorted(r for hit, r in zip(relevant, rank, strict=True) if hit)
-    return np.mean([found / r for found, r in enumerate(hits, start=1)])
+    name = f"precision@{objective.k}" if isinstance(objective, SmoothPrecision) else "map"
+    ranked = np.asarray(grades)[np.argsort(-np.asarray(scores), kind="stable")]
+    return oracle.measured(name, ranked.tolist())
 
 
 # ---- section 4.1: the soft indicators ------------------------------------------------------------

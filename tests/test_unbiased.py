@@ -11,6 +11,7 @@ import pytest
 import xgboost as xgb
 from boostrank.objectives.corrections import Shown
 from oracle import gradient, lambdarank_pairs
+from test_edge_cases import queries_of
 from test_estimators import make_ranker
 from training import LIGHTGBM, MODEL, XGBOOST, dataset, host_gradients, matrix, predicted, train
 
@@ -67,19 +68,14 @@ every_form = pytest.mark.parametrize("form", FORMS)
 def test_given_propensities_weigh_each_click_equation_4(objective, sessions):
     scores, clicks, group, position = sessions
     unbiased = Unbiased(objective, position=position, propensity=GIVEN, clip=0.2)
-    want, at = np.zeros(len(group)), 0
-    for q, n in enumerate(group):
-        own = slice(at, at + n)
-
-        def loss(labels, own=own, n=n):
-            return objective.loss(scores[own], labels, [n])[0]
-
-        nothing = loss(np.zeros(n))
-        want[q] = nothing
-        for i in np.flatnonzero(clicks[own]):
-            only = np.eye(n)[i]
-            want[q] += (loss(only) - nothing) / max(GIVEN[position[own][i] - 1], 0.2)
-        at += n
+    want = []
+    for s, clicked, places in queries_of(group, scores, clicks, position):
+        n = len(s)
+        nothing = objective.loss(s, np.zeros(n), [n])[0]
+        want.append(nothing)
+        for i in np.flatnonzero(clicked):
+            alone = objective.loss(s, np.eye(n)[i], [n])[0]
+            want[-1] += (alone - nothing) / max(GIVEN[places[i] - 1], 0.2)
     np.testing.assert_allclose(unbiased.loss(scores, clicks, group), want, rtol=1e-12)
     grad, hess = unbiased.grad_hess(scores, clicks, group)
     numeric = gradient(lambda s: unbiased.loss(s, clicks, group).sum(), scores.tolist())

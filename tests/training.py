@@ -14,6 +14,7 @@ import pandas as pd
 import xgboost as xgb
 
 import boostrank
+from boostrank import registry
 
 ROUNDS = 6
 # The smallest Hessian that a host gets, relative to the mean.
@@ -30,6 +31,10 @@ MODEL = {"lightgbm": "init_model", "xgboost": "xgb_model"}
 START = {"lightgbm": "init_score", "xgboost": "base_margin"}
 EVAL_WEIGHT = {"lightgbm": "eval_sample_weight", "xgboost": "sample_weight_eval_set"}
 EVAL_START = {"lightgbm": "eval_init_score", "xgboost": "base_margin_eval_set"}
+
+
+def make_objective(name, rounds=ROUNDS, **params):
+    return registry.make_objective(name, params, rounds)
 
 
 def parts_of(objective, round):

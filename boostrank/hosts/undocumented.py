@@ -51,8 +51,7 @@ XGBoost
   at 1 in continued training. Test: test_the_booster_is_among_the_callers.
 - The ``CallbackContainer`` that asks for metrics is the local ``self`` of a caller, and has
   ``callbacks``, ``metric`` and ``history`` (`xgboost_callbacks`). Without: XGBoost's early stopping
-  minimises most metrics. Test: tests/test_metrics.py,
-  test_xgboost_stops_in_the_direction_of_each_metric.
+  minimises most metrics. Test: tests/test_directions.py, all of it.
 - ``xgboost.training.cv`` is among the callers (`xgboost_cross_validates`). Without: pairs of
   `Preferences` may be taken as rows of a fold. Test: tests/test_preferences.py,
   test_xgboosts_cv_is_refused.
@@ -65,7 +64,7 @@ Dask
 
 - ``distributed.get_worker().state.nthreads``, the threads of this worker (`collective`). Without:
   LightGBM's workers do not share the scale of gradients.
-  Test: tests/test_dask.py, test_lightgbm_trains_as_on_one_worker.
+  Test: tests/test_dask.py, test_two_workers_train_as_one.
 
 Numba
 
