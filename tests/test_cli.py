@@ -64,10 +64,10 @@ def _untimed(path):
 @pytest.fixture(scope="module")
 def compared(files, tmp_path_factory):
     out = tmp_path_factory.mktemp("compared")
-    result = run(
-        "compare", *files, *SMALL, "-o", "sdcg:k=3,lambdarank", "--keep-order", "--out", out
-    )
-    return result, out
+    args = ["compare", *files, *SMALL, "-o", "sdcg:k=3,lambdarank", "--keep-order", "--out", out]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("matplotlib.figure.Figure.savefig", lambda *_, **__: None)
+        return run(*args), out
 
 
 def test_the_csv_holds_what_the_engine_gives(compared, parts):
@@ -168,7 +168,7 @@ def test_a_pipe_is_as_wide_as_columns_says():
     assert max(map(len, run("objectives").stdout.splitlines())) > 50
 
 
-def test_documents_are_shuffled_within_queries_by_default(files, parts, tmp_path):
+def test_documents_are_shuffled_within_queries_by_default(parts, tmp_path):
     # All features are constant, so all scores tie and the figures are those of the input order.
     flat = [
         write(tmp_path / f"F{i}.txt", svmlight(RankingData(np.ones((len(p.y), 2)), p.y, p.qid)))

@@ -87,7 +87,7 @@ def test_keys_tell_queries_apart(rng):
     assert len(np.unique(many)) > 99_990
 
 
-def test_numbers_are_uniform_and_independent(rng):
+def test_numbers_are_uniform_and_independent():
     """Between documents, between queries that are nearly the same, and between streams."""
     group = np.tile([1, 7, 64, 300], 300)
     n = group.sum()

@@ -84,7 +84,7 @@ def test_a_query_cut_by_a_batch_becomes_two(kind, data, tmp_path):
         cut.get_uint_info("qid")
 
 
-def test_an_error_names_the_row_of_the_whole_data(kind, data, tmp_path):
+def test_an_error_names_the_row_of_the_whole_data(kind, tmp_path):
     """Batches lie behind each other, so rows are counted as in memory."""
     bad = make_data()
     bad.y[-1] = -1

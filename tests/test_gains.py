@@ -255,7 +255,7 @@ def test_metrics_of_amounts_are_scikit_learns(rng):
         assert got["dcg"] == pytest.approx(amounts[np.argsort(-scores)] @ weights)
 
 
-def test_conventions_that_fix_their_own(rng):
+def test_conventions_that_fix_their_own():
     query = [0.0, 1.0], [0, 1], [2]
     for convention in ("letor3", "letor4"):
         with pytest.raises(ValueError, match=f"gain is fixed by convention='{convention}'"):

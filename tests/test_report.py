@@ -193,7 +193,7 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(read, rows, parts, tmp_
     ) in text
 
 
-def test_folds_are_those_that_were_trained_on(read, parts):
+def test_folds_are_those_that_were_trained_on(read):
     _, *lines = read.tables[-1]
     assert [[" ".join(text.split()) for text in line] for line in lines] == [
         [fold, "12 queries 72 documents", *["4 queries 24 documents"] * 2] for fold in ("1", "3")

@@ -58,7 +58,7 @@ def test_weights_add_the_losses_up(rng):
     np.testing.assert_allclose(both.grad_hess(s, y, group)[0], numeric, rtol=1e-7, atol=1e-9)
 
 
-def test_the_constraint_learns_what_is_below_and_else_the_rest(rng):
+def test_the_constraint_learns_what_is_below_and_else_the_rest():
     y, z = np.array([3.0, 2.0, 0.0]), np.array([0.0, 1.0, 3.0])
     both = several(z, part=boostrank.RankNet(), at_least={"relevance": 0.9})
     alone = boostrank.RankNet()
