@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
+from test_compare import bound_to_rows
 
 import boostrank
 from boostrank import plot, tune
@@ -330,16 +331,8 @@ def test_the_reliability_figure_holds_the_bins(lists):
 
 @pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])
 def test_what_belongs_to_rows_is_refused(kind):
-    """Pairs of the first queries exist in every fold, as pairs of other documents."""
-    pairs = boostrank.Preferences("ranknet", [(0, 1), (13, 12)])
-    several = boostrank.Several(
-        {"a": pairs, "b": boostrank.QueryRMSE()}, labels={"b": np.zeros(len(DATA.y))}
-    )
-    shown = boostrank.Unbiased(boostrank.RankNet(), position=np.tile(np.arange(12) + 1, 60))
-    mixed = boostrank.Mix(boostrank.QueryRMSE(), pairs, 0.5)
-    for objective, held in zip(
-        (pairs, mixed, several, shown), ("pairs", "pairs", "labels", "positions"), strict=True
-    ):
+    """Pairs of the first query exist in every fold, as pairs of other documents."""
+    for objective, held in bound_to_rows(DATA):
         both = CalibratedRanker(kind(objective=objective, n_estimators=2))
         message = f"^CalibratedRanker trains on parts .* has {held} for the rows of one training"
         with pytest.raises(ValueError, match=message):

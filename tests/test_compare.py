@@ -885,15 +885,22 @@ def test_exact_trees_need_a_depth(fold):
         HOSTS["xgboost"].train(boostrank.LambdaRank(), fold.train, exact)
 
 
+def bound_to_rows(data):
+    """Return objectives that hold something for rows of these data, and what it is."""
+    pairs = boostrank.Preferences("ranknet", [(0, 1)])
+    parts = {"a": boostrank.RankNet(), "b": boostrank.QueryRMSE()}
+    return [
+        (pairs, "pairs"),
+        (boostrank.Mix(boostrank.QueryRMSE(), pairs, 0.5), "pairs"),
+        (boostrank.Several(parts, labels={"b": data.y}), "labels"),
+        (boostrank.Unbiased(boostrank.RankNet(), position=np.ones(len(data.y), int)), "positions"),
+    ]
+
+
 def test_objectives_bound_to_rows_are_refused_before_training(parts, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "run_fold", None)
     data = parts[0]
-    pairs = boostrank.Preferences("ranknet", [(0, 1)])
-    several = boostrank.Several(
-        {"a": boostrank.RankNet(), "b": boostrank.QueryRMSE()}, labels={"b": data.y}
-    )
-    shown = boostrank.Unbiased(boostrank.RankNet(), position=np.ones(len(data.y), int))
-    for objective, held in ((pairs, "pairs"), (several, "labels"), (shown, "positions")):
+    for objective, held in bound_to_rows(data):
         refused = f"trains on parts .* has {held} for the rows of one training set: train on each"
         with pytest.raises(ValueError, match=f"^a comparison {refused}"):
             boostrank.compare(data, objectives=["sdcg", objective])

@@ -19,6 +19,7 @@ from boostrank.lab.results import Failure, FoldResult, Row, holm_p_values
 from boostrank.lab.runner import Run
 from boostrank.lab.settings import CUTOFFS, METRICS, Settings
 
+FIGURES = dict.fromkeys((*(f"ndcg@{k}" for k in CUTOFFS), *METRICS))
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;$^$"
 LONG = "sdcg:k=10,alpha=2.5,beta=0.75,hessian=exact,perturb=gumbel,seed=12345"
 COMMAND = f"boostrank compare '{EVIL}.txt' --seed 0 --out {'folder/' * 40}"
@@ -36,14 +37,13 @@ def _row(label, host, objective, better, baseline):
         base = rng.uniform(0.3, 0.6, size=4)
         base[fold] = np.nan  # left out by the convention
         gains = better * np.array([1.0, -0.25, 0.0, 1.0])
-        names = dict.fromkeys((*(f"ndcg@{k}" for k in CUTOFFS), *METRICS))
         folds.append(
             FoldResult(
                 fold=fold,
                 curve=np.linspace(0.3, 0.5 + better, 30),
                 best_round=10 * fold,
                 qid=np.arange(4),
-                figures=dict.fromkeys(names, base + gains),
+                figures=dict.fromkeys(FIGURES, base + gains),
                 seconds_per_round=0.0015,
                 importance=np.array([fold, 3.0 * fold]) if host == "lightgbm" else np.zeros(0),
             )
@@ -167,6 +167,7 @@ def test_the_table_has_the_rows_best_first(read, rows):
     assert best[6] == "3 / 2 / 1"
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_the_verdict_is_a_sentence_and_queries_are_named(read, rows, parts, tmp_path):
     assert (
         "Nothing beats the baseline lightgbm:lambdarank beyond chance (p < 0.05); "
@@ -200,6 +201,7 @@ def test_folds_are_those_that_were_trained_on(read):
     ]
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_features_are_shares_of_the_gain(read, rows, parts, tmp_path):
     # Best first; those of XGBoost are unknown here.
     assert f"{LONG}@lightgbm: feature 2, feature 1 feature 2 75.0 % feature 1 25.0 %" in read.text
@@ -242,14 +244,8 @@ def test_figures_are_pictures_with_words(read, rows):
 
 
 def test_a_baseline_alone_and_a_test_part_of_one_query(tmp_path, parts):
-    one = FoldResult(
-        fold=1,
-        curve=np.array([0.5]),
-        best_round=1,
-        qid=np.array([1]),
-        figures=dict.fromkeys((*(f"ndcg@{k}" for k in CUTOFFS), *METRICS), np.array([0.5])),
-        seconds_per_round=0.001,
-    )
+    half = np.array([0.5])
+    one = FoldResult(1, half, 1, np.array([1]), dict.fromkeys(FIGURES, half), 0.001)
     row = Row(Learner("regression", "xgboost", boostrank.Regression()), (one,), None, Settings())
     write_report(tmp_path / "r.html", _run(parts, [row]), "boostrank compare")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
