@@ -11,7 +11,7 @@ from programs import output_of
 import boostrank
 from boostrank.registry import make_objective
 
-ROUNDS = 350
+ROUNDS = 200
 TRAINING = {
     "lightgbm": """
 import lightgbm
@@ -32,9 +32,9 @@ def update(round):
 
 @pytest.mark.parametrize("host", TRAINING)
 def test_rounds_leave_nothing_behind(host):
-    """Growth from round 100 to 350, of Python's memory with NumPy's and of the process.
+    """Growth from round 100 to 200, of Python's memory with NumPy's and of the process.
 
-    One float per document, kept in each round, would be 7 MB. The hosts keep trees.
+    One float per document, kept in each round, would be 2.8 MB. The hosts keep trees.
     """
     program = f"""
 import gc, resource, tracemalloc
