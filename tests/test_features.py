@@ -75,10 +75,10 @@ def test_columns_are_found_by_name(host, data, kind):
     }
     for name, value in (counted | own[host]).items():
         with pytest.raises(ValueError, match=f"^'{name}' counts columns, but X has those of"):
-            make(host, **{name: value}).fit(moved, data.y, qid=data.qid, **{start: fitted})
+            make(host, **{name: value}).fit(moved, data.y, qid=data.qid, **{MODEL[host]: fitted})
     if host == "xgboost":
         by_name = {"monotone_constraints": {"a": 1}}
-        make(host, **by_name).fit(moved, data.y, qid=data.qid, **{start: fitted})
+        make(host, **by_name).fit(moved, data.y, qid=data.qid, **{MODEL[host]: fitted})
 
 
 @pytest.mark.parametrize("kind", FRAMES)
