@@ -90,9 +90,9 @@ class RegSHFSDCG(Mixture):
         Steepness of the cut-off in ranks, positive; without `k` it has no effect.
     normalize : bool, default True
         Divide the SHF-SDCG part of every query by its ideal DCG.
-    discount, gain
-        As in `SHFSDCG`; the paper's discount is "log2". The regression fits gains if `target` says
-        so.
+    discount : {"linear", "sqrt", "log2", "reciprocal"} or sequence, default "linear"
+        As in `SHFSDCG`; the paper's is "log2".
+    gain : see `Objective`
     target : {"grade", "gain"}, default "grade"
         What the regression part fits.
     center : bool, default True

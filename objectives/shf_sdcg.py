@@ -201,9 +201,8 @@ class SHFSDCG(SDCG):
     hessian : {"gauss-newton", "constant"}, default "gauss-newton"
         Positive; the paper's, constant, is gradient boosting.
     perturb : {"gumbel", "gaussian"} or None, default "gumbel"
-        As in `Objective`. On six data sets it ranked as well as without noise, or better.
-    perturb_scale : float, default 0.5
-        As in `Objective`.
+        The noise that is added to scores. On six data sets it ranked as well as without, or better.
+    perturb_scale : float, default 0.5, see `Objective`
     rescale, query_fraction, seed, start_round : see `Objective`
 
     Raises

@@ -165,3 +165,17 @@ def test_compiling_is_announced_once(tmp_path, monkeypatch):
         for _ in range(2)
     ]  # fmt: skip
     assert said == ["boostrank: compiling, which takes a few seconds\n", ""]
+
+
+def test_a_message_stands_above_the_progress_bar():
+    """It stood behind the bar, in the bar's line."""
+    code = """
+from boostrank.lab.cli.output import progress_bar, say
+with progress_bar("rounds", 2):
+    say("a message")
+"""
+    ours, theirs = pty.openpty()
+    subprocess.run([sys.executable, "-c", code], stderr=theirs, env=os.environ | {"TERM": "xterm"})
+    os.close(theirs)
+    assert re.search(rb"(\r|\n|\x1b\[2K)boostrank: a message\r\n", os.read(ours, 1 << 16))
+    os.close(ours)

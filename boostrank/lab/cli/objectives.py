@@ -1,4 +1,4 @@
-"""`boostrank objectives`: lists all objectives on one screen, or shows one in full."""
+"""`boostrank objectives`: lists all objectives, or shows one in full."""
 
 import inspect
 import re
@@ -47,10 +47,7 @@ def _print_list() -> None:
     names = objective_names()
     width = max(map(len, names)) + 2
     for name in names:
-        line = f"{name:<{width}}{_summary(name)}"
-        if len(line) > console.width:  # one line each, so that all are visible
-            line = line[: console.width - 3].rpartition(" ")[0].rstrip(",:;") + " ..."
-        console.print(line, soft_wrap=True)
+        print_note(console, f"{name:<{width}}{_summary(name)}", hanging=width)
     print_note(console, "'boostrank objectives NAME' shows its parameters and its contract.")
 
 
@@ -70,12 +67,13 @@ def _print_details(name: str) -> None:
             console.print(f"\n{heading}")
         for param, default in params.items():
             value = "required" if default is MISSING else f"default {default!r}"
-            print_note(console, f"{param}: {value}. {documented.get(param, '')}".strip(), indent=2)
+            text = f"{param}: {value}. {documented.get(param, '')}".strip()
+            print_note(console, text, indent=2, hanging=4)
     console.print("\nContract")
     claims = asdict(contract) | {"cost": str(contract.cost)}
     for claim, value in claims.items():
         if value != "":
-            print_note(console, f"{claim.replace('_', ' ')}: {value}", indent=2)
+            print_note(console, f"{claim.replace('_', ' ')}: {value}", indent=2, hanging=4)
 
 
 def _documented(cls: type[Objective]) -> dict[str, str]:

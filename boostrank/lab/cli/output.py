@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,13 +74,13 @@ def print_table(
         print_note(console, f"Not shown in {terminal} columns: {hidden}; see {written}.")
 
 
-def print_note(console: Console, text: str, indent: int = 0) -> None:
+def print_note(console: Console, text: str, indent: int = 0, hanging: int = 0) -> None:
     """Print sentences, wrapped between words; a word that is too long is not broken."""
     lines = textwrap.fill(
         text,
         console.width,
         initial_indent=" " * indent,
-        subsequent_indent=" " * 2 * indent,
+        subsequent_indent=" " * hanging,
         break_long_words=False,
         break_on_hyphens=False,
     )
@@ -87,8 +88,8 @@ def print_note(console: Console, text: str, indent: int = 0) -> None:
 
 
 def say(text: str) -> None:
-    """Print a line on standard error."""
-    typer.echo(f"boostrank: {text}", err=True)
+    """Print a line on standard error, above a progress bar; `typer.echo` would print behind it."""
+    print(f"boostrank: {text}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
