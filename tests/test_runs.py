@@ -153,6 +153,13 @@ def test_ids_that_do_not_meet_are_told() -> None:
     assert evaluate_run(Run(["1", "1"], ["7", "8"], [1.0, 2.0]), numbers, ["map"]) == {"map": 0.5}
 
 
+def test_the_other_default_convention_is_said(tmp_path):
+    """The same scores without ids are measured by other rules."""
+    files = write(tmp_path / "r", "1 Q0 a 1 2 x\n"), write(tmp_path / "q", "1 0 a 1\n")
+    assert "convention trec" in run("evaluate", *files).stderr
+    assert not run("evaluate", *files, "--convention", "trec").stderr
+
+
 def test_a_document_that_is_judged_twice_is_refused(tmp_path):
     """Of two files, the second judgement replaced the first."""
     scores = write(tmp_path / "r", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n")

@@ -53,13 +53,18 @@ def parse_objectives(texts: Sequence[str], rounds: int) -> dict[str, Objective] 
             labels.append(piece.strip())
     made = {}
     for label in labels:
-        name, colon, rest = label.partition(":")
+        name, _, rest = label.partition(":")
         if name in TRAINERS:
             raise ValueError(_of_host(name, rest))
-        check_name(name)
-        params = parse_params(rest.split(",") if colon else [], name)
-        made[label] = make_objective(name, params, rounds)
+        made[label] = parse_objective(label, [], rounds)
     return made or None
+
+
+def parse_objective(label: str, more: list[str], rounds: int) -> Objective:
+    """Read ``sdcg`` or ``sdcg:k=10,alpha=2``, and `more` parameters such as ``beta=2``."""
+    name, colon, rest = label.partition(":")
+    params = parse_params((rest.split(",") if colon else []) + more, check_name(name))
+    return make_objective(name, params, rounds)
 
 
 def _of_host(host: str, name: str) -> str:

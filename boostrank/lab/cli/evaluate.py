@@ -79,7 +79,9 @@ def evaluate(
     columns = Columns(label, qid, doc_id=doc_id)
     read = read_scores(scores, columns, score)
     if isinstance(read, Run):
-        settings = replace(settings, convention=convention or "trec")
+        if convention is None:  # the same scores without ids are measured by other rules
+            say("convention trec, since the scores have documents' ids")
+            settings = replace(settings, convention="trec")
         judged = read_qrels(data, columns)
         measured = evaluate_run(read, judged, names, **settings.rules)
         counted = {"queries": len(set(read.qid) & set(judged.qid)), "documents": len(read.scores)}

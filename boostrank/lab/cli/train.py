@@ -19,7 +19,7 @@ from boostrank.lab.files import check_writable, write_file
 from boostrank.lab.learners import BUILTINS, Learner
 from boostrank.lab.model import FileModel, Stopping
 from boostrank.lab.models import HOSTS, load_model
-from boostrank.lab.naming import label_of, parse_params
+from boostrank.lab.naming import label_of, parse_objective
 from boostrank.lab.plan import counted_queries, queries_left_out
 from boostrank.lab.reading import load_features, read_with_valid
 from boostrank.lab.settings import Settings
@@ -27,7 +27,7 @@ from boostrank.lab.words import counted
 from boostrank.messages import warn
 from boostrank.objectives import Objective
 from boostrank.objectives.validation import check_choice, check_count
-from boostrank.registry import make_objective, objective_names
+from boostrank.registry import objective_names
 
 TRAIN_EXAMPLES = """
 **Examples**
@@ -52,7 +52,8 @@ def train(
         typer.Option(
             "--objective",
             "-o",
-            help="See 'boostrank objectives', or a built-in such as lightgbm:lambdarank.",
+            help="One of 'boostrank objectives', such as sdcg or sdcg:k=10; auto, which sets blend "
+            "from the data; or a built-in such as lightgbm:lambdarank.",
             autocompletion=options.completion(lambda: (*objective_names(), *_builtins())),
         ),
     ],
@@ -134,11 +135,9 @@ def train(
         gain=parse_gain(gain),
         params=read_params(params, [check_choice("host", host, HOSTS)]),
     )
-    made: Objective | str
-    if builtin is None:
-        made = make_objective(objective, parse_params(param or [], objective), rounds)
-    else:
-        made = builtin.objective
+    made: Objective | str = (
+        builtin.objective if builtin else parse_objective(objective, param or [], rounds)
+    )
     check_count("patience", patience)
     if refit and valid is None:
         raise ValueError("--refit needs --valid, which chooses the rounds")
@@ -177,7 +176,7 @@ def train(
         if isinstance(made, Objective):
             made = stretched(made, again)
         trained, *_ = _trained(host, made, whole, replace(settings, rounds=again))
-        kept = counted(trained.n_trees, "tree", "trees") + f" on all files, after {kept}"
+        kept = counted(trained.n_trees, "tree", "trees") + f" on all files, in proportion to {kept}"
     trained.save(model)
     shown = label_of(made) if isinstance(made, Objective) else objective
     typer.echo(f"{model}: {kept} of {host} with {shown}, {seconds / max(done, 1):.4f} s per round")
