@@ -403,6 +403,8 @@ def test_train_refuses(files, tmp_path):
     params.write_text('{"metric": "ndcg", "eval_at": [1]}', encoding="utf-8")
     own = ["-o", "gbrank", "--valid", files[1], "--params", params]
     assert "name the metric instead, with --metric" in refused(*common, *own)
+    for option in (["--refit"], ["--patience", 3], ["--metric", "map"]):  # were without effect
+        assert f"{option[0]} needs --valid" in refused(*common, "-o", "gbrank", *option)
     assert "the folder of --model does not exist" in refused(
         "train", "nowhere.txt", "-o", "gbrank", "--model", tmp_path / "no" / "model"
     )

@@ -44,6 +44,8 @@ PREDICT_EXAMPLES = """
     boostrank predict model.txt test.txt.gz --out scores.txt
 """
 
+PATIENCE = 50
+
 
 def train(
     data: options.Data,
@@ -86,11 +88,13 @@ def train(
         ),
     ] = None,
     patience: Annotated[
-        int,
+        int | None,
         typer.Option(
-            help="With --valid: rounds without improvement.", rich_help_panel=options.TREES
+            help="With --valid: rounds without improvement.",
+            show_default=str(PATIENCE),
+            rich_help_panel=options.TREES,
         ),
-    ] = 50,
+    ] = None,
     refit: Annotated[
         bool,
         typer.Option(
@@ -100,7 +104,14 @@ def train(
             rich_help_panel=options.TREES,
         ),
     ] = False,
-    metric: options.Metric = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="With --valid: metric to choose rounds, such as ndcg@k, map or mrr. By default "
+            "ndcg@10, or spearman for labels that are no grades.",
+            rich_help_panel=options.DATA,
+        ),
+    ] = None,
     gain: options.Gain = None,
     label: options.Label = Columns.label,
     qid: options.Qid = Columns.qid,
@@ -113,6 +124,10 @@ def train(
     Documents are shuffled within their queries first: in the first round all scores are tied, and
     objectives that depend on ranks would take the order of the file for a ranking.
     """
+    stops = {"--refit": refit, "--patience": patience is not None, "--metric": metric is not None}
+    if valid is None and any(stops.values()):
+        given = next(name for name, is_given in stops.items() if is_given)
+        raise ValueError(f"{given} needs --valid, which chooses the rounds; give both, or neither")
     builtin = _builtins().get(objective)
     if builtin is not None:
         if host not in (None, builtin.host):
@@ -138,9 +153,7 @@ def train(
     made: Objective | str = (
         builtin.objective if builtin else parse_objective(objective, param or [], rounds)
     )
-    check_count("patience", patience)
-    if refit and valid is None:
-        raise ValueError("--refit needs --valid, which chooses the rounds")
+    patience = check_count("patience", PATIENCE if patience is None else patience)
     if not model.parent.is_dir():
         raise FileNotFoundError(f"the folder of --model does not exist: {model.parent}")
     inputs = [one for one in (*data, valid, params) if one is not None]
