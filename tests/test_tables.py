@@ -488,6 +488,10 @@ def test_files_and_options_that_are_refused(files, tmp_path):
     assert "p.json: 'max_bin' is there twice" in refused(*train, "--params", params)
     params.write_text('{"lightgmb": {"a": 1}, "xgboost": {}}', encoding="utf-8")
     assert "did you mean 'lightgbm'" in refused(*train, "--params", params)
+    params.write_text('{"xgboost": {"max_bin": 7}}', encoding="utf-8")
+    assert "its parameters are of xgboost, but what trains is lightgbm" in refused(
+        *train, "--host", "lightgbm", "--params", params
+    )
     params.write_text('{"lightgbm": {"max_bin": 7}}', encoding="utf-8-sig")
     run(*train, "--params", params, "--drop", "url,brand", *SMALL)
     assert "--host xgboost cannot train lightgbm:lambdarank, which is lightgbm's" in refused(

@@ -31,7 +31,13 @@ def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, 
         read = {hosts[0]: read}
     if not isinstance(read, dict) or not all(isinstance(own, dict) for own in read.values()):
         raise ValueError(f"{path}: {expected}, got {json.dumps(read)[:60]}")
-    return {check_choice(f"host in {path}", host, TRAINERS): own for host, own in read.items()}
+    found = {check_choice(f"host in {path}", host, TRAINERS): own for host, own in read.items()}
+    if found and hosts and not set(found) & set(hosts):
+        raise ValueError(
+            f"{path}: its parameters are of {', '.join(found)}, but what trains is "
+            f"{', '.join(hosts)}"
+        )
+    return found
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
