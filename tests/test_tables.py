@@ -110,7 +110,8 @@ def test_ids_are_checked_as_the_rankers_do(make, name, values, error, message):
 
 
 @pytest.mark.parametrize(
-    ("ids", "error"), [(["a", float("nan")], ValueError), ([1, "1"], TypeError)]
+    ("ids", "error"),
+    [(["a", float("nan")], ValueError), ([1, "1"], TypeError), ([-1, 2**64], ValueError)],
 )
 def test_a_list_of_ids_is_not_read_as_text(ids, error):
     with pytest.raises(error, match="qid must"):
@@ -273,10 +274,12 @@ def test_folds_by_a_column_need_its_value_in_every_row(tmp_path):
         (["NA", "DE", "", "null"], [1, 0, np.nan, 2], ("DE", "NA", "null")),
         (["007", "7", "", "8"], [0, 1, np.nan, 2], ("007", "7", "8")),
         (["7", "7.0", "", "3"], [7, 7, np.nan, 3], None),
+        (["7", "NA", "nan", "3"], [7, np.nan, np.nan, 3], None),
+        (["", "NA", "", "NA"], [np.nan, 0, np.nan, 0], ("NA",)),
     ],
 )
 def test_categories_of_csv_are_what_is_written(tmp_path, values, codes, words):
-    """NA, such as Namibia, was a missing value, and 007 was 7."""
+    """NA among words, such as Namibia, was a missing value, and among numbers a word."""
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for number, (path, half) in enumerate(zip(paths, (values[:2], values[2:]), strict=True)):
         lines = "".join(f"1,{number},{value}\n" for value in half)

@@ -17,6 +17,8 @@ from boostrank.datasets.ids import is_missing
 
 # A whole number as programs write it: other strings, such as 007, are no numbers but names.
 _WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))(?:\.0*)?\s*")
+# What programs write for a missing number; pandas reads these as such.
+_NO_NUMBER = re.compile(r"#?N/?A|n/a|<NA>|NULL|null|NaN|-?nan|None")
 
 
 def read_csv(path: Path, is_id: Callable[[str], bool], is_category: Callable[[str], bool]) -> Any:
@@ -25,8 +27,8 @@ def read_csv(path: Path, is_id: Callable[[str], bool], is_category: Callable[[st
     It must be in UTF-8, with commas, and may be compressed, as its suffix says. Rows of other
     lengths than the header, two columns of one name, no rows and other separators are refused.
     `is_id` and `is_category` tell by its name whether a column stays text, in which 007 and 7 are
-    two queries. NA, NULL, nan and the like are missing numbers and ids, but no missing categories:
-    NA may be Namibia.
+    two queries. NA, NULL, nan and the like are missing numbers and ids, but not missing words: NA
+    may be Namibia.
     """
     import pandas
 
@@ -113,11 +115,18 @@ def line_of_row(path: Path, row: int) -> int:
 
 
 def integers_of_text(texts: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return text of CSV files as integers, if all that is not missing is written as such."""
+    """Return text of CSV files as integers, if all that is not missing is written as such.
+
+    Among integers NA, NULL, nan and the like are missing. Integers beyond 64 bits stay text.
+    """
     numbers: dict[Any, int | None] = {}
     for text in dict.fromkeys(texts.tolist()):
         match = None if is_missing(text) else _WHOLE.fullmatch(text)
-        if match is None and not is_missing(text):
+        if match is None and not is_missing(text) and not _NO_NUMBER.fullmatch(text):
             return texts
         numbers[text] = int(match[1]) if match else None
+    found = [number for number in numbers.values() if number is not None]
+    least, most = min(found, default=0), max(found, default=0)
+    if not found or least < -(2**63) or most >= 2 ** (63 if least < 0 else 64):
+        return texts
     return np.array([numbers[text] for text in texts.tolist()], dtype=object)
