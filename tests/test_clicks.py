@@ -102,6 +102,9 @@ def test_propensities_are_found_from_randomization_and_from_rankers(data, eta):
     assert np.abs(biased - log.propensity).max() > 0.08
     harvested = propensities_from_rankers(log.data.y, log.position, log.row)
     np.testing.assert_allclose(harvested, log.propensity, atol=0.05)
+    # As tables give them: positions as floats, documents by names.
+    named = propensities_from_rankers(log.data.y, log.position.astype(float), log.row.astype(str))
+    np.testing.assert_allclose(named, harvested)
     pooled = propensities_from_rankers(log.data.y, log.position, log.row, last=4)
     assert len(pooled) == 4
     np.testing.assert_allclose(pooled[:3], log.propensity[:3], atol=0.05)
@@ -140,9 +143,10 @@ def test_the_simulator_refuses_bad_arguments(data, change, message):
     ("clicks", "position", "message"),
     [
         ([0, 2], [1, 2], "^clicks must be 0 or 1"),
-        ([0, 1], [0, 1], "^position must be ranks from 1"),
-        ([0, 1], [1], "^position must be one whole number for each of the 2 documents"),
-        ([0, 1], [1.0, 2.0], "^position must be one whole number"),
+        ([0, 1], [0, 1], "^position must hold whole numbers from 1, got 0.* add 1 where"),
+        ([0, 1], [2, 3], "^position must be ranks from 1"),
+        ([0, 1], [1], "^position must be one rank for each of the 2 documents"),
+        ([0, 1], [1.0, 2.5], "^position must hold whole numbers"),
         ([0, 1], [1, 2], "^clicks must hold one at position 1"),
     ],
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from boostrank.datasets.ids import check_ids
 from boostrank.datasets.ranking_data import RankingData
 from boostrank.objectives.validation import (
     Floats,
@@ -22,6 +23,7 @@ from boostrank.objectives.validation import (
     check_scores,
     check_seed,
     check_share,
+    check_whole,
 )
 
 MODELS = ("position", "cascade", "trust")
@@ -235,24 +237,14 @@ def _read_log(clicks: Any, position: Any, last: int | None) -> tuple[Floats, Int
     found = check_scores(clicks)
     if not np.isin(found, (0.0, 1.0)).all():
         raise ValueError("clicks must be 0 or 1")
-    ranks = _whole_numbers("position", position, len(found))
-    if len(ranks) == 0 or ranks.min() != 1:
+    ranks = check_whole("position", position, 1)
+    if len(ranks) != len(found):
         raise ValueError(
-            "position must be ranks from 1, the top of the list, got "
-            f"{'none' if len(ranks) == 0 else f'none below {ranks.min()}'}"
+            f"position must be one rank for each of the {len(found)} documents, got {len(ranks)}"
         )
-    places = ranks.astype(np.int64) - 1
-    return found, places if last is None else np.minimum(places, last - 1)
-
-
-def _whole_numbers(name: str, values: Any, n_rows: int) -> Integers:
-    array = np.asarray(values)
-    if array.shape != (n_rows,) or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} must be one whole number for each of the {n_rows} documents, got shape "
-            f"{array.shape} of dtype {array.dtype}"
-        )
-    return array
+    if not (ranks == 1).any():
+        raise ValueError("position must be ranks from 1, the top of the list, got none at the top")
+    return found, ranks - 1 if last is None else np.minimum(ranks, last) - 1
 
 
 def propensities_from_randomization(
@@ -315,8 +307,8 @@ def propensities_from_rankers(
         0 or 1.
     position : array_like of integers (n_docs,)
         From 1.
-    document : array_like of integers (n_docs,)
-        Which document of which query a row shows: equal numbers mean the same one. For a log of
+    document : array_like of integers or strings (n_docs,)
+        Which document of which query a row shows: equal ids mean the same one. For a log of
         `simulate_clicks`, its `row`.
     last : int, optional
         Positions from here on share one propensity. Default None: each has its own.
@@ -348,7 +340,7 @@ def propensities_from_rankers(
     [1.0, 0.5, 0.3, 0.3, 0.2]
     """
     found, place = _read_log(clicks, position, check_cutoff("last", last))
-    which = np.unique(_whole_numbers("document", document, len(found)), return_inverse=True)[1]
+    which = np.unique(check_ids("document", document, len(found)), return_inverse=True)[1]
     n = int(place.max()) + 1
     cells, index = np.unique(which * n + place, return_inverse=True)
     shown = np.bincount(index).astype(np.float64)
