@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.files import open_bytes, reading, what_it_is
+from boostrank.datasets.files import check_no_pipe, open_bytes, reading, what_it_is
 from boostrank.datasets.ids import is_missing
 
 # A whole number as programs write it: other strings, such as 007, are no numbers but names.
@@ -31,6 +31,8 @@ def read_csv(path: Path, is_id: Callable[[str], bool], is_category: Callable[[st
     may be Namibia.
     """
     import pandas
+
+    check_no_pipe(path)
 
     def read(**options: Any) -> Any:
         with open_bytes(path) as file:

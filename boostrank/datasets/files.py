@@ -66,6 +66,15 @@ def open_bytes(path: Path) -> BinaryIO:
     return _open_member(path) if kind == "zip" else open(path, "rb")
 
 
+def check_no_pipe(path: Path) -> None:
+    """Refuse a pipe where a file is opened twice: the second time, its beginning is gone."""
+    if path.is_fifo():
+        raise ValueError(
+            f"{path} is a pipe, which can be read only once, and is needed twice: write it into a "
+            "file first"
+        )
+
+
 def _open_member(path: Path) -> BinaryIO:
     import zipfile
 

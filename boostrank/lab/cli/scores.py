@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from boostrank.datasets import Qrels, RankingData, Run, load_qrels, load_run
+from boostrank.datasets.files import check_no_pipe
 from boostrank.datasets.letor import load_letor
 from boostrank.datasets.runs import number_of_text, read_lines, rows_of_text, run_of_table
 from boostrank.datasets.tables import Columns, are_tables, is_table, judgements, read_tables
@@ -40,7 +41,8 @@ def read_scores(path: Path, columns: Columns, score: str) -> Floats | Places | R
 
 
 def _first(path: Path) -> list[str]:
-    """Return the fields of the first line that is not blank."""
+    """Return the fields of the first line that is not blank, of a file that is then read whole."""
+    check_no_pipe(path)
     return next((fields for _, fields in rows_of_text(path)), [])
 
 
