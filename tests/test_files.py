@@ -336,6 +336,14 @@ def test_columns_that_are_refused(make, columns, message):
         from_frame(make(_frame(**columns)))
 
 
+def test_a_table_without_features():
+    frame = pd.DataFrame({"label": [1, 0], "qid": [1, 1], "url": ["x", "y"]})
+    with pytest.raises(ValueError, match="the table has no features"):
+        from_frame(frame, drop=["url"])
+    with pytest.raises(ValueError, match="the table has no features"):  # a message of NumPy
+        features_of_table(Table(frame), Columns(drop=["url"]), [])
+
+
 def test_two_columns_of_one_name():
     frame = pd.DataFrame(_frame())
     for twice in ("label", "qid", "a"):

@@ -302,7 +302,10 @@ def _without_index(table: Table, columns: Columns) -> list[Any]:
             f"{table.where()}column {table.names.index(name) + 1} has no name and only numbers the "
             "rows, or is empty: it is left out"
         )
-    return [name for name in table.names if str(name) not in columns.own and name not in unnamed]
+    kept = [name for name in table.names if str(name) not in columns.own and name not in unnamed]
+    if not kept:
+        raise ValueError(f"{table.where()}the table has no features: none of its columns is left")
+    return kept
 
 
 def _numbers(tables: Sequence[Table], name: Any, cure: str) -> Floats:
