@@ -31,6 +31,7 @@ from boostrank.datasets.ranking_data import check_aligned
 from boostrank.hosts.rankers import check_unbound, read_rows, take
 from boostrank.metrics.probabilities import probabilities, targets
 from boostrank.objectives.validation import (
+    AMOUNTS,
     Floats,
     check_count,
     check_labels,
@@ -73,7 +74,7 @@ class _Calibrator(BaseEstimator):  # type: ignore[misc]
         s = check_scores(scores)
         if len(s) == 0:
             raise ValueError("scores must hold at least one document, got none")
-        t = targets(check_labels(y, len(s)), check_positive("top", self.top))
+        t = targets(check_labels(y, len(s), AMOUNTS), check_positive("top", self.top))
         n = len(s)
         w = np.ones(n) if sample_weight is None else check_weight(sample_weight, n, n)
         self._fit(s, t, w)
@@ -136,12 +137,12 @@ class Platt(_Calibrator):
         classes = np.repeat([1, 0], len(t))
         if not (t * weight).any() or not ((1.0 - t) * weight).any():
             raise ValueError(
-                "y must hold relevant documents and others: if all are alike, they cannot show "
-                "how probability depends on scores"
+                f"y must hold relevant documents and others: if all are alike, as labels from top="
+                f"{self.top:g} up are, they cannot show how probability depends on scores"
             )
         weight = weight / weight.mean()  # so that the penalty does not depend on their unit
         shares = np.concatenate([t * weight, (1.0 - t) * weight])
-        model = LogisticRegression(C=1e6)
+        model = LogisticRegression(C=1e6, tol=1e-10)
         model.fit(np.concatenate([column, column]), classes, sample_weight=shares)
         slope = float(model.coef_[0, 0]) / unit
         if slope < 0:
@@ -270,7 +271,7 @@ class CalibratedRanker(BaseEstimator):  # type: ignore[misc]
         X = X if hasattr(X, "shape") else np.asarray(X)
         if hasattr(X, "tocsr"):
             X = X.tocsr()  # not every sparse format gives rows
-        rows = read_rows(X, y, group=group, qid=qid, sort=None)
+        rows = read_rows(X, y, group=group, qid=qid, sort=None, domain=AMOUNTS)
         if check_count("folds", self.folds) < 2:
             raise ValueError("folds must be at least 2: scores of training queries are too good")
         X, y = rows.X, rows.y

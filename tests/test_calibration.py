@@ -205,10 +205,18 @@ def test_training_stops_early_where_less_is_better(tmp_path, host):
 def test_platt_is_a_logistic_regression(lists):
     scores, labels, _ = lists
     platt = Platt().fit(scores, labels)
-    plain = LogisticRegression(C=1e9, tol=1e-8).fit(scores[:, None], labels)
+    plain = LogisticRegression(C=1e9, tol=1e-10).fit(scores[:, None], labels)
     np.testing.assert_allclose(
-        platt.predict(scores), plain.predict_proba(scores[:, None])[:, 1], atol=1e-4
+        platt.predict(scores), plain.predict_proba(scores[:, None])[:, 1], atol=1e-6
     )
+    # Where one document of a thousand is relevant, too, the mean probability is their share: it was
+    # a tenth too high.
+    scores = np.linspace(-3.0, 3.0, 20_000)
+    rare = np.random.default_rng(0).random(20_000) < sigmoid(1.5 * scores - 9.0)
+    assert Platt().fit(scores, rare).predict(scores).mean() == pytest.approx(rare.mean(), rel=1e-4)
+    # Amounts may be shares of a top above the largest grade.
+    revenue = Platt(top=5000).fit(scores, 5000 * rare).predict(scores)
+    np.testing.assert_array_equal(revenue, Platt().fit(scores, rare).predict(scores))
     # A label of half the top is as good as one relevant and one irrelevant document.
     half = Platt(top=2).fit([0.0, 1.0, 2.0], [1, 1, 2])
     twice = Platt().fit([0, 0, 1, 1, 2], [0, 1, 0, 1, 1], sample_weight=[1, 1, 1, 1, 2])
@@ -236,7 +244,7 @@ def test_calibrators_fix_what_is_off_and_keep_the_order(kind, rng):
 def test_calibrators_refuse_bad_input(kind):
     for scores, y, message in (
         ([np.nan, 1.0], [0, 1], "^scores must be finite"),
-        ([0.0, 1.0], [0, -1], "^labels must be relevance grades"),
+        ([0.0, 1.0], [0, -1], "^labels must be finite and not negative"),
         ([0.0, 1.0], [0], "^labels must have one grade for each"),
         ([], [], "^scores must hold at least one"),
     ):
@@ -281,6 +289,9 @@ def test_a_calibrated_ranker_learns_from_scores_of_unseen_queries():
         train.X[scattered], train.y[scattered], qid=train.qid[scattered]
     )
     np.testing.assert_array_equal(again.predict_probability(test.X), p)
+    amounts = clone(both).set_params(ranker__objective="query-rmse", calibrator__top=4000)
+    p = amounts.fit(train.X, 1000 * train.y, qid=train.qid).predict_probability(test.X)
+    assert abs(p.mean() - test.y.mean() / 4) < 0.02
     with pytest.raises(ValueError, match=r"^folds must be at least 2"):
         CalibratedRanker(ranker, folds=1).fit(train.X, train.y, group=train.group)
 
