@@ -1,5 +1,6 @@
 """The engine: what it trains, chooses, measures and tests."""
 
+import importlib
 import itertools
 import sys
 import warnings
@@ -570,7 +571,7 @@ def test_a_stale_result_is_not_used(changed, stored, parts, monkeypatch):
     elif changed == "versions":
         monkeypatch.setattr(records, "versions", lambda hosts: dict.fromkeys(hosts, "9.9"))
     elif changed == "sources":
-        monkeypatch.setattr(records, "sources", lambda: "others")
+        monkeypatch.setattr(records, "sources", lambda objective: "others")
     elif changed == "categorical":
         expected = "data"
         parts = [replace(part, X=np.floor(abs(part.X))) for part in parts]
@@ -592,6 +593,21 @@ def test_a_stale_result_is_not_used(changed, stored, parts, monkeypatch):
     results = _results(stored, parts, **changes)
     assert results.find(LEARNERS[2], 1) is None
     assert results.stale == [[expected]]
+
+
+def test_the_sources_of_a_users_class_count(tmp_path, monkeypatch):
+    """Results of a loss were used again after it had been edited."""
+    file = tmp_path / "edited_loss.py"
+    file.write_text("import boostrank\nclass Own(boostrank.RankNet): sign = 1\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    own = importlib.import_module("edited_loss").Own()
+    mixed = boostrank.Mix(boostrank.SDCG(), own, 0.5)
+    before = records.sources(mixed)
+    assert before == records.sources(own) != records.sources("lambdarank")
+    file.write_text(file.read_text(encoding="utf-8").replace("1", "-1"), encoding="utf-8")
+    assert records.sources(mixed) != before
+    type(own).__module__ = "a notebook"
+    assert records.sources(mixed) != records.sources(mixed)
 
 
 def test_only_the_truncated_line_is_lost(stored, parts):
@@ -661,6 +677,14 @@ def test_a_single_query_that_counts_is_refused_before_training(parts):
     y = np.where(one.qid == one.qid[0], one.y + 1.0, 0.0)
     with pytest.raises(ValueError, match="single query that counts in NDCG@10"):
         _plan([*parts[:4], RankingData(one.X, y, one.qid)], numbers=[1])
+
+
+def test_a_metric_for_other_labels_is_refused_before_training(parts):
+    """One that was only reported failed after the training."""
+    returns = [RankingData(part.X, part.y - 1.0, part.qid) for part in parts]
+    settings = replace(SETTINGS, metric="spearman", other_metrics=["brier"])
+    with pytest.raises(ValueError, match=r"labels must be finite and not negative, got -1\.0"):
+        _plan(returns, settings=settings)
 
 
 def test_queries_that_do_not_count_are_said_once_with_their_number(parts):

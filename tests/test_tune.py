@@ -224,12 +224,17 @@ def test_trials_of_another_search_are_not_reused(data, tmp_path, invented):
     ):
         with pytest.raises(ValueError, match=message):
             search.tune(*args, tmp_path, n_trials=1, **settings)
+    # The same queries, cut elsewhere.
+    first, second = ([(np.arange(cut), np.arange(cut, 24))] for cut in (16, 12))
+    search.tune(data, RANKNET, tmp_path / "cut", n_trials=1, folds=first)
+    with pytest.raises(ValueError, match=message):
+        search.tune(data, RANKNET, tmp_path / "cut", n_trials=1, folds=second)
 
 
 def test_trials_of_other_versions_are_told(data, tmp_path, invented, monkeypatch):
     """They were shown as if they were of today's, without a word."""
     search.tune(data, RANKNET, tmp_path, n_trials=1)
-    monkeypatch.setattr(search, "sources", lambda: "others")
+    monkeypatch.setattr(search, "sources", lambda objective: "others")
     with pytest.warns(UserWarning, match="holds trials of .* made with other sources: they are"):
         search.tune(data, RANKNET, tmp_path, n_trials=2)
     assert len(invented) == 2 * 3

@@ -89,7 +89,7 @@ def make_plan(
             raise ValueError(f"folds must lie in 1..{len(folds.positions)}, got {number}")
     numbers = sorted(set(map(int, numbers)))
     notes = missing_hosts(hosts)
-    counted = counted_queries(folds.data, settings)
+    counted = counted_queries(folds.data, settings, also=settings.other_metrics)
     _check_counted(folds, numbers, counted, settings)
     doubts = [queries_left_out(counted, settings), note_on_time(folds.data, folds.positions)]
     doubts = [doubt for doubt in doubts if doubt]
@@ -147,11 +147,14 @@ def fitting(
     return kept, reasons
 
 
-def counted_queries(data: RankingData, settings: Settings) -> Counted:
-    """Tell for each query whether it counts in the metric: whether its value is not NaN."""
+def counted_queries(data: RankingData, settings: Settings, also: Sequence[str] = ()) -> Counted:
+    """Tell for each query whether it counts in the metric: whether its value is not NaN.
+
+    Labels that the metric or one in `also` does not take are refused: here, before training.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of labels, which the evaluation of scores repeats
-        values = settings.measure(np.zeros(len(data.y)), data, (settings.metric,))
+        values = settings.measure(np.zeros(len(data.y)), data, (settings.metric, *also))
     return ~np.isnan(values[settings.metric])
 
 

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+import os
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from boostrank.lab.folds import Folds
 from boostrank.lab.learners import Learner
 from boostrank.lab.results import Failure, FoldResult, Row
 from boostrank.lab.settings import Settings
+from boostrank.objectives import Objective
+from boostrank.objectives.composite import Composite
 
 #: What ``summary.csv`` has besides the metrics.
 _MEASURED = ("seconds_per_round", "difference", "p_value", "best_rounds", "error")
@@ -74,7 +78,7 @@ class ResultStore:
         shared = asdict(settings)
         del shared["test"]  # results are the same whatever they are tested with
         self._common = {
-            "data": _digest(
+            "data": digest(
                 array.tobytes()
                 for arrays in (
                     (data.X, data.y, data.qid, np.array(data.categorical)),
@@ -84,7 +88,6 @@ class ResultStore:
             ),
             **json.loads(json.dumps(shared, default=_plain)),  # tuples become lists, as in the file
             "machine": machine,
-            "sources": sources(),
         }
         self._lines: list[dict[str, Any]] = []
         if resume and self.path.exists():
@@ -107,6 +110,7 @@ class ResultStore:
             "objective": str(learner.objective),
             "fold": fold,
             "versions": versions([learner.host]),
+            "sources": sources(learner.objective),
             **self._common,
         }
 
@@ -165,19 +169,35 @@ def _plain(value: Any) -> Any:
     )
 
 
-def _digest(pieces: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
+def digest(pieces: Iterable[bytes]) -> str:
+    """Return a digest of pieces and of the boundaries between them."""
+    whole = hashlib.sha256()
     for piece in pieces:
-        digest.update(hashlib.sha256(piece).digest())  # so that their boundaries count too
-    return digest.hexdigest()
+        whole.update(hashlib.sha256(piece).digest())
+    return whole.hexdigest()
 
 
-def sources() -> str:
-    """Return a digest of our sources: the version stays the same between releases."""
+def sources(objective: Objective | str) -> str:
+    """Return a digest of our sources, whose version stays the same between releases, and a user's.
+
+    The latter are the files of the objective's classes. A class of a notebook, which has none, may
+    have changed and always differs.
+    """
     # An editable installation keeps the objectives outside the package's folder.
     folders = (Path(boostrank.__file__).parent, Path(objectives.__file__).parent)
-    paths = sorted({path for folder in folders for path in folder.rglob("*.py")})
-    return _digest(path.read_bytes() for path in paths)
+    paths = {path for folder in folders for path in folder.rglob("*.py")}
+    files = set(_files(objective))
+    read = (path.read_bytes() for path in sorted(paths | {Path(each) for each in files if each}))
+    return digest([*read, os.urandom(8)] if None in files else read)
+
+
+def _files(objective: Objective | str) -> Iterator[str | None]:
+    """Yield the files of the classes of an objective and of those inside it."""
+    if isinstance(objective, Objective):
+        yield getattr(sys.modules.get(type(objective).__module__), "__file__", None)
+    if isinstance(objective, Composite):
+        for child in objective.children().values():
+            yield from _files(child)
 
 
 def _stored(value: Any) -> Any:

@@ -1,6 +1,5 @@
 """The search behind `boostrank.tune`: what a trial is, how trials are run, stored and reported."""
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from boostrank.lab.folds import note_on_time, query_positions
 from boostrank.lab.learners import Learner, refusal
 from boostrank.lab.naming import OF_FOLDS
 from boostrank.lab.plan import counted_queries, queries_left_out
-from boostrank.lab.records import sources
+from boostrank.lab.records import digest, sources
 from boostrank.lab.rivals import TRAINERS
 from boostrank.lab.search_space import Space, learner_space, split_params
 from boostrank.lab.settings import CHOSEN_BY, Settings, sign_of
@@ -241,11 +240,10 @@ class _Job:
     def fingerprint(self, prune: bool) -> str:
         """Return a digest that differs for other data or settings."""
         shape = len(self.repeats[0]), len(self.repeats), prune, *self.data.categorical
-        digest = hashlib.sha256(repr((self.learner.objective, self.settings, *shape)).encode())
+        said = repr((self.learner.objective, self.settings, *shape)).encode()
         positions = (part for folds in self.repeats for fold in folds for part in fold)
-        for array in (self.data.X, self.data.y, self.data.group, *positions):
-            digest.update(array.tobytes())
-        return digest.hexdigest()
+        arrays = (self.data.X, self.data.y, self.data.group, *positions)
+        return digest([said, *(array.tobytes() for array in arrays)])
 
 
 def cross_validate(
@@ -443,7 +441,7 @@ def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
     except json.JSONDecodeError as error:
         raise ValueError(f"{out / STUDIES} is damaged ({error}); give another folder") from error
     fingerprint = job.fingerprint(prune)
-    made_with = {**versions([job.learner.host]), "sources": sources()}
+    made_with = {**versions([job.learner.host]), "sources": sources(job.learner.objective)}
     if "fingerprint" not in study.user_attrs:
         study.set_user_attr("fingerprint", fingerprint)
         study.set_user_attr("made_with", made_with)
