@@ -276,6 +276,26 @@ def test_a_training_without_two_labels_to_order_warns_once(way, objective, y, gr
         )
 
 
+@pytest.mark.parametrize("ranker", [LGBMRanker, XGBRanker])
+@pytest.mark.parametrize(
+    ("objective", "message"),
+    [
+        ("smooth-ap", "all gradients of smooth-ap are 0"),
+        ("slam-map", "all gradients of slam-map are 0"),
+        (boostrank.LambdaRank(target="mrr"), "all gradients of lambdarank are 0"),
+        ("calibrated", "no query has two different labels up to its top, 1: calibrated has"),
+        ("query-cross-entropy", "no query has two different labels up to its top, 1: query-cross-"),
+        (boostrank.Calibrated(top=5), None),
+        (boostrank.Mix(OURS, boostrank.SmoothAP(), 0.5), None),
+    ],
+)
+def test_labels_that_are_all_relevant(ranker, objective, message):
+    """A loss that only asks what is relevant gave a constant model of stars, without a word."""
+    host = ranker(objective=objective, n_estimators=2, n_jobs=1)
+    caught = _warnings(lambda: host.fit(DATA.X, DATA.y + 1, group=DATA.group), repeated=True)
+    assert [message in str(each.message) for each in caught] == [True] * (message is not None)
+
+
 def test_a_function_around_an_objective_warns_once_of_parameters_and_grades():
     given = {"lambdarank_unbiased": True}, boostrank.LambdaRank(), DATA.y * 10
     caught = _warnings(lambda: _function_around(*given), repeated=True)

@@ -299,16 +299,16 @@ def test_first_update_by_hand():
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_tie_is_an_error_only_where_the_order_is(measure):
     X = [[1.0], [2.0], [3.0]]
-    assert Perceptron(measure).fit(X, [2, 1, 0], group=[3]).n_updates_ == 0
+    assert Perceptron(measure).partial_fit(X, [2, 1, 0], group=[3]).n_updates_ == 0
     assert Perceptron(measure).fit(X, [0, 1, 2], group=[3]).n_updates_ == 1
 
 
 def test_what_is_beyond_the_measure_is_no_error():
     X, y = [[1.0], [2.0], [3.0], [4.0]], [3, 2, 0, 1]
-    assert Perceptron("ndcg@2").fit(X, y, group=[4]).n_updates_ == 0
+    assert Perceptron("ndcg@2").partial_fit(X, y, group=[4]).n_updates_ == 0
     assert Perceptron("ndcg@3").fit(X, y, group=[4]).n_updates_ == 1
     # MAP only distinguishes relevant from irrelevant.
-    assert Perceptron("map").fit(X, [1, 3, 2, 0], group=[4]).n_updates_ == 0
+    assert Perceptron("map").partial_fit(X, [1, 3, 2, 0], group=[4]).n_updates_ == 0
     # The grade 3 document's worst rival is the irrelevant one, not one of grade 1 scored higher.
     X = [[0.0], [1.0], [5.0], [4.0], [3.0]]
     graded, binary = (
@@ -321,7 +321,7 @@ def test_what_is_beyond_the_measure_is_no_error():
 @pytest.mark.parametrize("measure", MEASURES)
 def test_queries_with_nothing_to_learn_are_skipped(measure):
     X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]
-    model = Perceptron(measure).fit(X, y, group=[2, 0, 2])
+    model = Perceptron(measure).partial_fit(X, y, group=[2, 0, 2])
     assert (model.n_updates_, model.cumulative_loss_) == (0, 0.0)
     assert np.isfinite(model.coef_).all()
 
@@ -353,6 +353,7 @@ class SVMMAPOfOneQuery(OneQuery, SVMMAP):
     pass
 
 
+@pytest.mark.filterwarnings("ignore:no query has two different labels to MAP:UserWarning")
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -123,11 +123,26 @@ def test_adarank_stops_where_no_feature_ranks_anything():
     assert (model.coef_.tolist(), model.n_iter_) == ([0.0], 0)
 
 
-@pytest.mark.parametrize("model", [AdaRank("map"), AdaRank(), SVMMAP()])
-def test_without_a_query_to_learn_from_all_coefficients_are_zero(model):
-    with pytest.warns(UserWarning, match="no query has two different labels"):
-        model.fit([[1.0], [2.0], [3.0]], [0, 0, 0], group=[2, 0, 1])
-    assert (model.coef_.tolist(), model.n_iter_) == ([0.0], 0)
+TWO = "no query has two different labels: there"
+MAPS = "no query has two different labels to MAP, above 0 and not: there"
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "said"),
+    [
+        (AdaRank(), [0, 0, 0], TWO),
+        (AdaRank("map"), [0, 0, 0], MAPS),
+        (SVMMAP(), [0, 0, 0], MAPS),
+        (SVMMAP(), [1, 5, 3], MAPS),  # stars
+        (Perceptron("map"), [1, 5, 3], "all coefficients are 0, as no query has a loss"),
+        (Perceptron(), [5, 1, 3], "all coefficients are 0, as no query has a loss"),  # sorted
+    ],
+)
+def test_without_a_query_to_learn_from_all_coefficients_are_zero(model, y, said):
+    with pytest.warns(UserWarning, match=said):
+        model.fit([[1.0], [2.0], [3.0]], y, group=[2, 0, 1])
+    assert model.coef_.tolist() == [0.0]
+    assert getattr(model, "n_iter_", 0) == 0
 
 
 # ---- SVM-MAP -------------------------------------------------------------------------------------

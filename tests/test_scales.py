@@ -45,9 +45,13 @@ def test_labels_that_keep_nearly_all_differences_are_taken():
     check_kept(rng.normal(size=4000) * 1e-3 + 30.0, np.full(80, 50))
 
 
-def test_labels_too_small_for_xgboosts_splits(data):
-    with pytest.warns(UserWarning, match="gradients of query-rmse are so small"):
-        make_ranker("xgboost", "query-rmse").fit(data.X, data.y * 1e-5, qid=data.qid)
+@pytest.mark.parametrize(
+    ("unit", "size"), [(1e-5, "small"), (1e-38, "small"), (1e19, "large"), (1e37, "large")]
+)
+def test_labels_too_small_or_large_for_xgboosts_splits(data, unit, size):
+    with pytest.warns(match=f"gradients of query-rmse are so {size} that XGBoost") as caught:
+        make_ranker("xgboost", "query-rmse").fit(data.X, data.y * unit, qid=data.qid)
+    assert len(caught) == 1  # and NumPy's of nothing
 
 
 def test_an_evaluation_set_that_says_nothing(host, data):

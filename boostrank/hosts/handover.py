@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.hosts.data import HostData, warn_of_positions
-from boostrank.hosts.ignored import warn_of_equal_labels, warn_of_grades, warn_of_small_gradients
+from boostrank.hosts.ignored import warn_of_grades, warn_of_nothing_to_learn
 from boostrank.hosts.passes import Float32s, active_sums, to_float32
 from boostrank.hosts.position_bias import CorrectedRound
 from boostrank.hosts.training import Training, TrainingView
@@ -80,11 +80,6 @@ def hand_over(
             corrected = CorrectedRound(objective, training, np.size(preds), data.position)
         whole = _read(objective, preds, data, round)
         weight = _document_weight(data, whole.boundaries)
-    if warns:
-        training.once(
-            "warned of equal labels",
-            lambda: warn_of_equal_labels(whole.labels, whole.boundaries, objective, training),
-        )
     drawn = whole
     if objective.query_fraction < 1.0:
         drawn = _sample(objective, whole, training)
@@ -117,8 +112,10 @@ def hand_over(
             raise objective._gradient_not_finite(row, whole.boundaries)
     if warns:
         training.once(
-            "warned of small gradients",
-            lambda: warn_of_small_gradients(grad32, hess32, objective, training),
+            "warned of nothing to learn",
+            lambda: warn_of_nothing_to_learn(
+                whole.labels, whole.boundaries, grad32, hess32, objective, training
+            ),
         )
     if corrected is not None:  # a round that fails teaches nothing
         corrected.learn(grad, hess, mean)

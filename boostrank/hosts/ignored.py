@@ -15,7 +15,7 @@ import numpy.typing as npt
 from boostrank.hosts.training import Training
 from boostrank.hosts.undocumented import lightgbms_parameters
 from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
-from boostrank.objectives import Objective, Several
+from boostrank.objectives import Calibrated, Objective, QueryCrossEntropy, Several
 from boostrank.objectives.validation import Floats, Integers, check_choice, differ
 
 #: Parameters of the hosts' own ranking objectives, with their equivalents here.
@@ -169,40 +169,68 @@ def warn_of_grades(labels: npt.NDArray[Any], objective: Objective) -> None:
         )
 
 
-def warn_of_equal_labels(
-    labels: Floats, boundaries: Integers, objective: Objective, training: Training
+def warn_of_nothing_to_learn(
+    labels: Floats,
+    boundaries: Integers,
+    grad: npt.NDArray[np.float32],
+    hess: npt.NDArray[np.float32],
+    objective: Objective,
+    training: Training,
 ) -> None:
-    """Warn if no query has two different labels, on all workers that train together."""
+    """Warn of labels and gradients of which a host makes a constant model, or nearly so."""
+    if not _warn_of_equal_labels(labels, boundaries, objective, training):
+        _warn_of_gradients(grad, hess, objective, training)
+
+
+def _warn_of_equal_labels(
+    labels: Floats, boundaries: Integers, objective: Objective, training: Training
+) -> bool:
+    """Warn if no query has two different labels, on all workers, and tell whether it is so."""
     if objective.of_rows:
-        return
-    known = [labels]
+        return False
+    top = objective.top if isinstance(objective, Calibrated | QueryCrossEntropy) else np.inf
+    known = [np.minimum(labels, top)]
     if isinstance(objective, Several):
         known += [own.values for _, own in objective.labels if len(own.values) == len(labels)]
     # Losses that are not invariant to shifts also learn from labels of different queries.
     if not objective.contract.shift_invariant:
         boundaries = np.array([0, len(labels)])
     differing = sum(np.count_nonzero(differ(own, boundaries)) for own in known)
-    if training.mean([float(differing)])[0] == 0.0:
-        warn(
-            f"no query has two different labels: {objective.name} has nothing to learn an order "
-            "from, and the model is constant. Check the labels, and that group or qid puts "
-            "documents that compete into one query"
-        )
+    if training.mean([float(differing)])[0] > 0.0:
+        return False
+    up_to = "" if top == np.inf else f" up to its top, {top:g}"
+    warn(
+        f"no query has two different labels{up_to}: {objective.name} has nothing to learn an order "
+        "from, and the model is constant. Check the labels, and that group or qid puts "
+        "documents that compete into one query"
+    )
+    return True
 
 
-def warn_of_small_gradients(
+def _warn_of_gradients(
     grad: npt.NDArray[np.float32],
     hess: npt.NDArray[np.float32],
     objective: Objective,
     training: Training,
 ) -> None:
-    """Warn if XGBoost, which makes no split that gains less than 1e-6, will hardly learn."""
+    """Warn if all gradients are 0, or so small or large that XGBoost hardly learns."""
+    (gain,) = training.mean([float(np.dot(grad.astype(np.float64) / hess, grad))])
+    if gain == 0.0 and objective.query_fraction == 1.0:
+        warn(
+            f"all gradients of {objective.name} are 0, so that nothing is learnt. If it only asks "
+            "which documents are relevant, every label above 0 is: from stars or the like, "
+            "subtract those of the irrelevant ones"
+        )
     if training.host != "xgboost":
         return
-    (gain,) = training.mean([float(np.dot(grad / hess, grad))])
     if 0.0 < gain < LEAST_GAIN:
         warn(
             f"gradients of {objective.name} are so small that XGBoost, which makes no split that "
             "gains less than 1e-6, hardly learns: if labels are small amounts, such as returns, "
             "multiply them by a constant"
+        )
+    if gain > np.finfo(np.float32).max:
+        warn(
+            f"gradients of {objective.name} are so large that XGBoost, which keeps gains in "
+            "float32, hardly learns: divide all labels by a constant"
         )

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from boostrank.linear.base import LinearRanker
+from boostrank.messages import warn
 from boostrank.metrics import evaluate
 from boostrank.objectives import SLAM
 
@@ -94,8 +95,19 @@ class Perceptron(LinearRanker):
         ------
         TypeError, ValueError
             For a metric or data of the wrong type or range; the message names the argument.
+
+        Warns
+        -----
+        UserWarning
+            If no query has a loss, so that all coefficients are 0.
         """
-        return self._learn(X, y, group, qid, reset=True)
+        self._learn(X, y, group, qid, reset=True)
+        if self.n_updates_ == 0:
+            warn(
+                "all coefficients are 0, as no query has a loss: check that labels differ within "
+                "queries, for map above 0 and not, and shuffle documents that are sorted by them"
+            )
+        return self
 
     def partial_fit(self, X: Any, y: Any, *, group: Any = None, qid: Any = None) -> Self:
         """Continue from the current w with more queries, one per round, in order.
