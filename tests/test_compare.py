@@ -397,6 +397,16 @@ def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(rng)
     assert row.verdict == "better"
 
 
+@pytest.mark.parametrize(("test", "verdict"), [("t", "better"), ("sign", "worse")])
+def test_a_verdict_goes_by_what_is_tested(test, verdict):
+    """The sign test that most queries lose was shown as a gain, for the sake of the mean."""
+    settings = replace(SETTINGS, test=test)
+    base = Row(LEARNERS[0], (_result(1, [0.5] * 30),), None, settings)
+    row = Row(LEARNERS[2], (_result(1, [0.49] * 22 + [0.6] * 3 + [1.0] * 5),), base, settings)
+    assert row.p_value < 0.05
+    assert row.verdict == verdict
+
+
 @pytest.mark.parametrize("theirs", [0.25, -0.25, 0.0])
 def test_a_relative_difference_has_the_sign_of_the_difference(theirs):
     """Against a negative correlation, it had the other one."""

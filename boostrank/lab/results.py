@@ -143,7 +143,9 @@ class Row:
         """How the row compares in the paired test: "better", "worse" or "level"."""
         if self.p_value >= SIGNIFICANT:
             return "level"
-        return "better" if self.sign * self.difference > 0 else "worse"
+        # A sign test counts queries, most of which may lose where the mean gains.
+        tested = np.sign(self.differences) if self.settings.test == "sign" else self.differences
+        return "better" if self.sign * np.nansum(tested) > 0 else "worse"
 
     @property
     def chosen(self) -> str:
