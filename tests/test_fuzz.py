@@ -449,7 +449,8 @@ FRAMES = {
 
 @pytest.mark.filterwarnings("ignore:labels:UserWarning")
 @pytest.mark.filterwarnings("ignore:no query has two different labels:UserWarning")
-@pytest.mark.filterwarnings("ignore:gradients of .* are so small:UserWarning")
+@pytest.mark.filterwarnings("ignore:gradients of .* are so (small|large):UserWarning")
+@pytest.mark.filterwarnings("ignore:all gradients of .* are 0:UserWarning")
 @settings(fuzzed, max_examples=settings.default.max_examples // 2)
 @given(
     # A mixture's parts are scaled one by one, which its own tests check.
