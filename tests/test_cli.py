@@ -693,6 +693,19 @@ def test_gain(parts, tmp_path):
     assert measured == f"ndcg\t{want['ndcg']:.6f}\n"
 
 
+def test_returns_are_measured_by_their_order(tmp_path):
+    data = make_ranking(12, 8, n_features=3, seed=0)
+    rows = zip(data.qid.tolist(), (data.y - 1.5).tolist(), data.X[:, 0].tolist(), strict=True)
+    lines = ["qid,label,a", *(",".join(map(str, row)) for row in rows)]
+    file, scores = write(tmp_path / "returns.csv", "\n".join(lines)), tmp_path / "scores.txt"
+    np.savetxt(scores, data.X[:, 0])
+    metrics = ["spearman", "kendall", "pearson"]
+    want = boostrank.evaluate(data.X[:, 0], data.y - 1.5, data.group, metrics)
+    lines = [f"{name}\t{value:.6f}" for name, value in want.items()]
+    assert run("evaluate", scores, file).stdout.splitlines() == lines
+    assert run("evaluate", scores, file, "--metrics", "kendall").stdout.splitlines() == lines[1:2]
+
+
 @pytest.mark.parametrize(
     "value", ["-" * 5000 + "1", "9" * 400, "9" * 5000, "[" * 5000, "1e999", "1j", "{1: {}}", "\\"]
 )

@@ -178,7 +178,7 @@ def test_queries_from_lightgbms_query_file(tmp_path, name):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("-1 qid:1 1:1", "label must be a grade between 0 and 1000, got -1"),
+        ("-1 qid:1 1:1", "label must be a grade between 0 and 1000, got -1; other numbers"),
         ("1001 qid:1 1:1", "label must be a grade between 0 and 1000, got 1001"),
         ("nan qid:1 1:1", "label must be a grade between 0 and 1000, got nan"),
         ("NULL qid:1 1:1", "label must be a number, got 'NULL'"),

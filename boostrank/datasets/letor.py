@@ -53,7 +53,9 @@ def _read_file(path: Path, first_qid: int) -> SvmlightFile:
     if bad.any():
         row = int(np.argmax(bad))
         raise lines.error(
-            f"the label must be a grade between 0 and {MAX_GRADE:g}, got {y[row]:g}", row=row
+            f"the label must be a grade between 0 and {MAX_GRADE:g}, got {y[row]:g}; other "
+            "numbers, such as returns and prices, come as CSV, parquet or a data frame",
+            row=row,
         )
     if not lines.qid:
         sizes = _sizes_next_to(path, len(y))
