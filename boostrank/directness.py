@@ -113,7 +113,8 @@ def directness(
         With `surrogate`, `measure` and `differences` (n_queries,), the largest difference,
         `epsilon`, and the method `guarantee`.
         Queries with nothing to rank are left out: without relevant documents the metric has no
-        value, and with equal grades no order is better than another.
+        value, and with equal grades, or only relevant documents where grades do not count, no order
+        is better than another.
 
     Raises
     ------
@@ -139,7 +140,7 @@ def directness(
     surrogate = obj.contract.metric_offset - loss
     differences = np.abs(surrogate - value)
     _, y, boundaries = obj._checked(scores, labels, group)
-    differences[~differ(y, boundaries)] = np.nan
+    differences[~differ(obj._kernel_gains(y, boundaries), boundaries)] = np.nan
     counted = differences[~np.isnan(differences)]
     epsilon = float(counted.max()) if len(counted) else math.nan
     return Directness(surrogate, value, differences, epsilon)

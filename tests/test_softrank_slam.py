@@ -174,6 +174,8 @@ def test_directness_is_the_largest_difference(rng):
     assert np.isnan(np.delete(result.differences, counted)).all()
     assert result.epsilon == result.differences[counted].max()
     assert math.isnan(directness(SoftNDCG(), [1.0], [1], [1]).epsilon)
+    # All are relevant: it was 1, although every order has an AP of 1.
+    assert math.isnan(directness(boostrank.SmoothAP(), [1.0, 0.0], [1, 2], [2], "map").epsilon)
     other = directness(SoftNDCG(sigma=3.0), scores, labels, group)
     assert result.guarantee(other) == 2 * result.epsilon + other.epsilon  # theorem 1
     with pytest.raises(ValueError, match=r"'ndgc'.*'ndcg'"):
