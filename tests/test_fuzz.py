@@ -17,7 +17,7 @@ import pytest
 import xgboost as xgb
 from boostrank.objectives import REGISTRY
 from boostrank.objectives.base import HOST_PARAMETERS
-from boostrank.objectives.mix import Sum
+from boostrank.objectives.mix import Mixture
 from boostrank.objectives.validation import LABEL_DOMAINS
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -454,7 +454,7 @@ FRAMES = {
 @settings(fuzzed, max_examples=settings.default.max_examples // 2)
 @given(
     # A mixture's parts are scaled one by one, which its own tests check.
-    objectives().filter(lambda made: not issubclass(REGISTRY[made[0]], Sum)),
+    objectives().filter(lambda made: not issubclass(REGISTRY[made[0]], Mixture)),
     lists().filter(lambda data: len(data["scores"]) > 0 and 0 not in data["group"]),
     st.sampled_from(sorted(HOST_VECTORS)),
     st.data(),

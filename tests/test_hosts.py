@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from boostrank.objectives import Contract, Objective
-from boostrank.objectives.mix import Sum
+from boostrank.objectives.mix import Mixture
 from boostrank.objectives.validation import NUMBERS
 from programs import output_of
 from scipy.stats import ks_2samp
@@ -371,7 +371,7 @@ def test_without_rescaling_a_host_gets_what_grad_hess_returns(objective, data):
     got_grad, got_hess = raw(y, scores, None, group)
     np.testing.assert_array_equal(got_grad, grad.astype(np.float32))
     least = max(raw.hessian_share, HOST_HESSIAN_FLOOR) * mean
-    if isinstance(objective, Sum):  # floored part by part: a little higher in places
+    if isinstance(objective, Mixture):  # floored part by part: a little higher in places
         assert (got_hess >= hess * (1.0 - 1e-5)).all()
         np.testing.assert_allclose(got_hess, hess, rtol=1e-5, atol=0.1 * mean)
     else:
@@ -383,7 +383,7 @@ def test_without_rescaling_a_host_gets_what_grad_hess_returns(objective, data):
     drawn_grad, drawn_hess = raw.replace(query_fraction=0.5)(y, scores, None, group)
     drawn = drawn_grad != 0
     mean = mean_hessian(grad[drawn], hess[drawn])
-    if isinstance(objective, Sum):  # with the parts' floors
+    if isinstance(objective, Mixture):  # with the parts' floors
         mean = drawn_hess[drawn].mean(dtype=np.float64)
     assert drawn_hess.min() == pytest.approx(HOST_HESSIAN_FLOOR * mean, rel=1e-5)
 
