@@ -79,12 +79,12 @@ def evaluate(
     columns = Columns(label, qid, doc_id=doc_id)
     read = read_scores(scores, columns, score)
     if isinstance(read, Run):
-        if convention is None:  # the same scores without ids are measured by other rules
-            say("convention trec, since the scores have documents' ids")
-            settings = replace(settings, convention="trec")
+        settings = replace(settings, convention=convention or "trec")
         judged = read_qrels(data, columns)
         measured = evaluate_run(read, judged, names, **settings.rules)
         counted = {"queries": len(set(read.qid) & set(judged.qid)), "documents": len(read.scores)}
+        if convention is None:  # the same scores without ids are measured by other rules
+            say("convention trec, since the scores have documents' ids")
     else:
         values, documents = with_data(scores, read, data, columns)
         if metrics is None and not settings.for_labels(documents.y, chosen=False).graded:
