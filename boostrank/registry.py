@@ -91,7 +91,12 @@ def objective(name: str, /, **params: Any) -> Objective:
          query_fraction=1.0, seed=0, start_round=None)
     """
     if name == AUTO:  # no loss of its own: `Blend`, set from the training data
-        return objective("blend", **{"signal": AUTO, **params})
+        if params.setdefault("signal", AUTO) != AUTO:
+            raise ValueError(
+                f"'auto' chooses signal from the data, got {params['signal']!r}: name 'blend' to "
+                "set it"
+            )
+        return objective("blend", **params)
     cls = REGISTRY[check_name(name)]
     known = [field.name for field in listed(cls)]
     for param in params:
