@@ -317,7 +317,7 @@ def test_parameters_that_lightgbm_would_misread(data, params, message):
     ("params", "message"),
     [
         *(
-            ({usual: 0.5, other: 0.5}, f"xgboost has two names for {usual}, and got both: leave")
+            ({usual: 0.5, other: 0.5}, f"^{usual} and {other} are one parameter of xgboost: lea")
             for usual, others in XGBOOSTS_OTHER_NAMES.items()
             for other in others
         ),

@@ -1,7 +1,8 @@
-"""Warns of parameters that only the hosts' own ranking objectives read, when training one of ours.
+"""Refuses and warns of what has no effect on a model although no host says so.
 
-Such a parameter has no effect: the model is the same to the last bit, and no host says so. Each
-training warns once, at the innermost line outside boostrank, the hosts and their tools.
+Parameters that only the hosts' own ranking objectives read, or that a host ignores, and labels and
+gradients that teach nothing. Each training warns once, at the innermost line outside boostrank, the
+hosts and their tools.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -102,13 +103,11 @@ def by_usual_names(
         For two names of one parameter.
     """
     usual = {other: name for name, others in other_names.items() for other in others}
-    named: dict[str, Any] = {}
-    for given, value in params.items():
-        name = usual.get(given, given)
-        if name in named:
-            raise ValueError(f"{host} has two names for {name}, and got both: leave one out")
-        named[name] = value
-    return named
+    for name, others in other_names.items():
+        given = [each for each in (name, *others) if each in params]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} are one parameter of {host}: leave one out")
+    return {usual.get(name, name): value for name, value in params.items()}
 
 
 def check_known(params: Iterable[str]) -> None:
@@ -177,7 +176,7 @@ def warn_of_nothing_to_learn(
     objective: Objective,
     training: Training,
 ) -> None:
-    """Warn of labels and gradients of which a host makes a constant model, or nearly so."""
+    """Warn of labels or gradients from which the host learns nothing, or next to nothing."""
     if not _warn_of_equal_labels(labels, boundaries, objective, training):
         _warn_of_gradients(grad, hess, objective, training)
 
@@ -217,9 +216,9 @@ def _warn_of_gradients(
     (gain,) = training.mean([float(np.dot(grad.astype(np.float64) / hess, grad))])
     if gain == 0.0 and objective.query_fraction == 1.0:
         warn(
-            f"all gradients of {objective.name} are 0, so that nothing is learnt. If it only asks "
-            "which documents are relevant, every label above 0 is: from stars or the like, "
-            "subtract those of the irrelevant ones"
+            f"all gradients of {objective.name} are 0, so that nothing is learnt. A loss that only "
+            "asks which documents are relevant takes all labels above 0 for relevant: from stars "
+            "and the like, subtract the most that an irrelevant document has"
         )
     if training.host != "xgboost":
         return
