@@ -137,8 +137,8 @@ class Platt(_Calibrator):
         classes = np.repeat([1, 0], len(t))
         if not (t * weight).any() or not ((1.0 - t) * weight).any():
             raise ValueError(
-                f"y must hold relevant documents and others: if all are alike, as labels from top="
-                f"{self.top:g} up are, they cannot show how probability depends on scores"
+                "y must hold relevant documents and others, got one kind, which cannot show how "
+                f"probability depends on scores: labels from top={self.top:g} up are all relevant"
             )
         weight = weight / weight.mean()  # so that the penalty does not depend on their unit
         shares = np.concatenate([t * weight, (1.0 - t) * weight])

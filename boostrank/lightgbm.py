@@ -252,7 +252,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         names = kwargs.get("feature_name")
         check_renaming(train.X, names, self._rules)
         params = self.get_params()
-        if is_dart(params):  # in which the training set itself must not be measured
+        if is_dart(params):  # which must not be asked for its own set, that LightGBM knows by y
             own = train._replace(y=train.y.copy())
             evals = [own if rows.y is train.y else rows for rows in evals]
         columns = kwargs.get("categorical_feature")

@@ -353,7 +353,7 @@ class SVMMAPOfOneQuery(OneQuery, SVMMAP):
     pass
 
 
-@pytest.mark.filterwarnings("ignore:no query has two different labels to MAP:UserWarning")
+@pytest.mark.filterwarnings("ignore:no query has labels both of 0:UserWarning")
 @pytest.mark.parametrize(
     "estimator",
     [

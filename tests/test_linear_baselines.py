@@ -124,7 +124,7 @@ def test_adarank_stops_where_no_feature_ranks_anything():
 
 
 TWO = "no query has two different labels: there"
-MAPS = "no query has two different labels to MAP, above 0 and not: there"
+MAPS = "no query has labels both of 0 and above 0, as MAP needs: there"
 
 
 @pytest.mark.parametrize(

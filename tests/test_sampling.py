@@ -48,7 +48,7 @@ OBJECTIVES = {
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_gradients_of_the_sample_are_those_of_its_queries_of_rows(data, name):
+def test_gradients_of_the_sample_are_those_of_its_queries_alone(data, name):
     """So are scale and floors. Without rescaling, gradients are also those among all queries."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=len(data.y)).astype(np.float32)

@@ -64,7 +64,7 @@ def test_dart_of_lightgbm_is_the_same_again(data, name):
 
 
 def test_dart_of_lightgbm_does_not_measure_its_training_set(data):
-    """To be asked for its scores, it drops the trees of a round that may never come."""
+    """To give their scores, it drops trees as for another round, which may not come."""
     params = {**LIGHTGBM, "objective": boostrank.QueryRMSE(), "boosting": "dart", "skip_drop": 0.0}
     rows = dataset(data, params=LIGHTGBM)
     expected = lgb.train(params, rows, 9)

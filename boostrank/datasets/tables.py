@@ -304,7 +304,9 @@ def _without_index(table: Table, columns: Columns) -> list[Any]:
         )
     kept = [name for name in table.names if str(name) not in columns.own and name not in unnamed]
     if not kept:
-        raise ValueError(f"{table.where()}the table has no features: none of its columns is left")
+        raise ValueError(
+            f"{table.where()}the table has no features: all columns are labels, ids or dropped"
+        )
     return kept
 
 

@@ -101,9 +101,9 @@ def check_lightgbm(booster: Any, objective: Objective) -> None:
         )
     if is_dart(booster.params) and lightgbm_measures_training():
         raise ValueError(
-            "LightGBM's DART would end with trees of the opposite sign, since a metric (feval) "
-            "looks at the training set, for which the trees of the next round are dropped: leave "
-            "it out of valid_sets, or make another Dataset of its rows"
+            "LightGBM's DART would end with trees of the opposite sign: to give a metric (feval) "
+            "the scores of the training set, it drops trees as for another round. Leave the "
+            "training set out of valid_sets, or make another Dataset of its rows"
         )
     if booster.train_set.get_position() is not None:
         warn_of_positions("the Dataset's position", objective)

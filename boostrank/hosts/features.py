@@ -240,14 +240,14 @@ def check_counting(
 ) -> None:
     """Refuse parameters that count columns if a frame has those of training in another order.
 
-    A training would count in one order what the user counted in the other.
+    The training would not know in which of the two the user has counted.
     """
     own, before = list(_names(X, rules) or ()), list(map(str, names))
     counting = [name for name in _COUNTING if _counts(name, params.get(name))]
     if counting and own != before and sorted(own) == sorted(before):
         raise ValueError(
-            f"{few(counting)} counts columns, but X has those of training in another order: bring "
-            f"them into the old one, {few(before)}, and count in it"
+            f"X has the columns of training in another order, in which {few(counting)} would count "
+            f"them: bring them into the old one, {few(before)}, and count in it"
         )
 
 

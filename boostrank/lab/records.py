@@ -178,10 +178,10 @@ def digest(pieces: Iterable[bytes]) -> str:
 
 
 def sources(objective: Objective | str) -> str:
-    """Return a digest of our sources, whose version stays the same between releases, and a user's.
+    """Return a digest of our sources and of the files of the objective's classes.
 
-    The latter are the files of the objective's classes. A class of a notebook, which has none, may
-    have changed and always differs.
+    The version stays the same between releases, and a user's class may have been edited. A class of
+    a notebook, which has no file, counts as edited.
     """
     # An editable installation keeps the objectives outside the package's folder.
     folders = (Path(boostrank.__file__).parent, Path(objectives.__file__).parent)

@@ -151,11 +151,11 @@ class BatchRanker(LinearRanker, ABC):
             For parameters or data of the wrong type or range; the message names the argument.
         """
         data = self._read(X, y, group, qid, reset=True)
-        y, to_map = data.y, ""
-        if getattr(self, "measure", "map") in ("map", "ap"):  # SVMMAP has no other
-            y, to_map = (y > 0.0).astype(np.float64), " to MAP, above 0 and not"
+        y, needed = data.y, "two different labels"
+        if getattr(self, "measure", "map") in ("map", "ap"):  # SVMMAP, which only learns MAP
+            y, needed = (y > 0.0).astype(np.float64), "labels both of 0 and above 0, as MAP needs"
         if not differ(y, check_group(data.group, len(y))).any():
-            warn(f"no query has two different labels{to_map}: there is no order to learn")
+            warn(f"no query has {needed}: there is no order to learn")
         self._fit(data, self._read_validation(eval_set, eval_group, eval_qid))
         return self
 

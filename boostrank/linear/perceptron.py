@@ -105,7 +105,8 @@ class Perceptron(LinearRanker):
         if self.n_updates_ == 0:
             warn(
                 "all coefficients are 0, as no query has a loss: check that labels differ within "
-                "queries, for map above 0 and not, and shuffle documents that are sorted by them"
+                "queries (for map: some are 0, others are not), and shuffle documents within "
+                "queries if they are sorted by label"
             )
         return self
 

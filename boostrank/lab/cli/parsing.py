@@ -34,8 +34,8 @@ def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, 
     found = {check_choice(f"host in {path}", host, TRAINERS): own for host, own in read.items()}
     if found and hosts and not set(found) & set(hosts):
         raise ValueError(
-            f"{path}: its parameters are of {', '.join(found)}, but what trains is "
-            f"{', '.join(hosts)}"
+            f"{path} has parameters of {', '.join(found)}, but none of {', '.join(hosts)}, which "
+            "trains: choose that host, or leave the file out"
         )
     return found
 
