@@ -25,7 +25,7 @@ from boostrank.hosts.features import (
 from boostrank.hosts.ignored import (
     CATEGORICAL,
     EVAL_AT,
-    OTHER_NAMES,
+    LIGHTGBMS_OTHER_NAMES,
     check_known,
     cutoffs_are_reported,
 )
@@ -252,7 +252,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         names = kwargs.get("feature_name")
         check_renaming(train.X, names, self._rules)
         params = self.get_params()
-        if is_dart(params):  # which must not be asked for its own set, that LightGBM knows by y
+        if is_dart(params):  # must not measure the training set, which LightGBM knows by its y
             own = train._replace(y=train.y.copy())
             evals = [own if rows.y is train.y else rows for rows in evals]
         columns = kwargs.get("categorical_feature")
@@ -324,7 +324,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
     def _check_params(self) -> None:
         """Refuse parameters that LightGBM would take for others, or for none."""
         params = self.get_params()
-        for name, others in OTHER_NAMES.items():
+        for name, others in LIGHTGBMS_OTHER_NAMES.items():
             for other in others:
                 if other in params:
                     raise ValueError(f"{other} must be given as {name}, got {params[other]!r}")
@@ -349,7 +349,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                 "interaction_constraints must be a list of lists of column numbers, as LightGBM "
                 f"reads names as 0 and ignores what is no list; got {allowed!r}"
             )
-        # What classes name is known, or of estimators alone, such as `importance_type`.
+        # Not those in signatures: of estimators alone, such as `importance_type`, or a subclass's.
         named = {name for each in type(self).__mro__ for name in inspect.signature(each).parameters}
         check_known(params.keys() - named)
 

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from training import EVAL_START, EVAL_WEIGHT, START, trees
 
 import boostrank
-from boostrank.hosts.ignored import OTHER_NAMES, XGBOOSTS_OTHER_NAMES
+from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, XGBOOSTS_OTHER_NAMES
 from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
@@ -280,7 +280,7 @@ def test_no_other_name_is_ignored_by_lightgbm(data):
         main = next(each for each in aliases.aliases if name in [each, *aliases.aliases[each]])
         for other in sorted(group - {name}):
             ranker = make_ranker("lightgbm").set_params(n_estimators=1, **{other: value})
-            if other in OTHER_NAMES.get(name, ()):
+            if other in LIGHTGBMS_OTHER_NAMES.get(name, ()):
                 with pytest.raises(ValueError, match=f"{other} must be given as {name}"):
                     ranker.fit(data.X, data.y, group=data.group)
                 continue

@@ -178,9 +178,8 @@ def settle_dart(booster: Any) -> None:
     a number or not: with a custom objective, training then gives one of two models, by chance. By
     the objective's first call the flag is set. Any change of a parameter restarts the draws.
     """
-    if is_dart(booster.params):
-        same = {"xgboost_dart_mode": booster.params.get("xgboost_dart_mode", False)}
-        booster.reset_parameter(same)
+    same = {"xgboost_dart_mode": booster.params.get("xgboost_dart_mode", False)}
+    booster.reset_parameter(same)
 
 
 def check_kept(labels: Floats, group: Integers) -> None:

@@ -41,7 +41,7 @@ OF_XGBOOST: Mapping[str, tuple[str, str]] = {
 }
 #: LightGBM's other names of parameters that its ranker always sets. LightGBM ignores them, except
 #: those of `n_estimators`, which it prefers, and of `objective`, which it trains instead.
-OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+LIGHTGBMS_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "n_estimators": ("num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees",
                      "num_round", "num_rounds", "nrounds", "num_boost_round", "max_iter"),
     "objective": ("objective_type", "app", "application", "loss"),
@@ -67,7 +67,7 @@ EVAL_AT = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
 #: All of LightGBM's names for the columns that are categories.
 CATEGORICAL = ("categorical_feature", "cat_feature", "categorical_column", "cat_column",
                "categorical_features")  # fmt: skip
-_METRICS = ("metric", *OTHER_NAMES["metric"])
+_METRICS = ("metric", *LIGHTGBMS_OTHER_NAMES["metric"])
 # Its metrics that stop at `eval_at`: ndcg, map, and their aliases.
 _WITH_CUTOFFS = ("ndcg", "map", "mean_average_precision", "lambdarank", "rank", "xendcg", "xe_")
 #: What LightGBM's ranker passes on if no cut-off is given.

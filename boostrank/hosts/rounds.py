@@ -53,8 +53,8 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
         check_lightgbm(booster, objective)
         warn_of_ignored(objective, training)
 
-    training.once("settled", lambda: settle_dart(booster))
     if is_dart(booster.params):
+        training.once("settled", lambda: settle_dart(booster))
         _warn_of_lost_round(training)
     # The Booster outlives its data, which must not stay in memory for the sake of a key.
     training.once(("checked", objective, weakref.ref(booster.train_set)), check)

@@ -10,7 +10,7 @@ import numpy as np
 from boostrank.datasets import RankingData
 from boostrank.hosts.data import is_dart
 from boostrank.hosts.features import nothing_to_split
-from boostrank.hosts.ignored import OTHER_NAMES, check_known
+from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, check_known
 from boostrank.hosts.metric import metric
 from boostrank.hosts.model_files import lightgbm_booster, lightgbm_categories, made_up
 from boostrank.hosts.stopping import rounds_in, waiting_lightgbm, warn_of_cut
@@ -29,8 +29,8 @@ class LightGBMModel(FileModel):
     host = "lightgbm"
     builtins = ("lambdarank", "rank_xendcg")
     other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "learning_rate": OTHER_NAMES["learning_rate"],
-        "num_leaves": OTHER_NAMES["num_leaves"],
+        "learning_rate": LIGHTGBMS_OTHER_NAMES["learning_rate"],
+        "num_leaves": LIGHTGBMS_OTHER_NAMES["num_leaves"],
         "min_data_in_leaf": (
             "min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf",
         ),

@@ -13,7 +13,7 @@ from boostrank.choice import Choice, choose_signal, is_auto
 from boostrank.datasets import RankingData
 from boostrank.hosts.data import check_kept
 from boostrank.hosts.host_gain import with_gain_of
-from boostrank.hosts.ignored import OTHER_NAMES, by_usual_names
+from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES, by_usual_names
 from boostrank.hosts.stopping import EARLY_STOPPING
 from boostrank.lab.environment import kernel_threads
 from boostrank.lab.settings import Settings
@@ -121,7 +121,7 @@ class Model(ABC):
     def _by_usual_names(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the host's own parameters by the names that `shared` has."""
         for given, (own, instead) in product(params, _OWN.items()):
-            if given == own or given in OTHER_NAMES.get(own, ()):
+            if given == own or given in LIGHTGBMS_OTHER_NAMES.get(own, ()):
                 raise ValueError(f"{given} is no parameter of {cls.host} here: {instead}")
         return by_usual_names(params, cls.other_names, cls.host)
 
