@@ -124,10 +124,10 @@ def train(
     Documents are shuffled within their queries first: in the first round all scores are tied, and
     objectives that depend on ranks would take the order of the file for a ranking.
     """
-    stops = {"--refit": refit, "--patience": patience is not None, "--metric": metric is not None}
-    if valid is None and any(stops.values()):
-        given = next(name for name, is_given in stops.items() if is_given)
-        raise ValueError(f"{given} needs --valid, which chooses the rounds; give both, or neither")
+    stopping_by = {"--refit": refit or None, "--patience": patience, "--metric": metric}
+    for name, given in stopping_by.items():
+        if given is not None and valid is None:
+            raise ValueError(f"{name} needs --valid, which chooses the rounds: give both")
     builtin = _builtins().get(objective)
     if builtin is not None:
         if host not in (None, builtin.host):
