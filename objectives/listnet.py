@@ -76,7 +76,7 @@ def _softmax(values: Floats, p: Floats, work: Floats) -> tuple[int, float]:
 
 @jit_allocating
 def cross_entropy(scores: Floats, grad: Floats, hess: Floats) -> float:
-    """Return the loss, and write gradient and Hessian over `grad`: the target, of sum 1."""
+    """Return the loss and write gradient and Hessian; before, `grad` is the target, of sum 1."""
     p = np.empty(len(scores))
     top, others = _softmax(scores, p, hess)
     loss = math.log1p(others)

@@ -25,7 +25,7 @@ The path of one gradient::
                                       write_derivatives    of each part
                                       one scale over all workers, floor, weights, float32
 
-For SDCG on LightGBM that is 131 calls of boostrank's own functions, and six passes over all
+For SDCG on LightGBM that is some 130 calls of boostrank's own functions, and six passes over all
 documents: copying them, gains, the gradient, sums of Hessians (two), float32. Mixtures add up their
 parts in one more, noise takes two. What stays from round to round is in four places:
 `training._known`, threads (``engine/threads.py``), compiled functions, and XGBoost's list of
@@ -34,7 +34,7 @@ classes that are told the iteration.
 calls          what a call of an objective does
 data           reads a Dataset or a DMatrix, and refuses what a host would get wrong
 host_gain      takes over the hosts' own `label_gain` and `ndcg_exp_gain`
-ignored        warns about parameters that only the hosts' own objectives read
+ignored        refuses and warns of what has no effect on a model although no host says so
 rounds         determines the boosting round
 handover       from scores to the gradients that a host gets
 passes         compiled passes over all documents, in threads where that pays
