@@ -158,7 +158,7 @@ def choose_signal(
         return evaluate(scores, y, sizes, (METRIC,), gain=objective.gain, per_query=True)[METRIC]
 
     counted = differ(y, boundaries)
-    if counted.sum() >= LEAST_QUERIES:  # measuring may warn of labels
+    if counted.sum() >= LEAST_QUERIES:  # else no label need be warned of
         counted &= ~np.isnan(measured(np.zeros(len(y))))
     middle = objective.replace(signal=MIDDLE)
     if counted.sum() < LEAST_QUERIES:

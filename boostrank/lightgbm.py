@@ -147,7 +147,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         """
         trained = self._objective
         super().set_params(**rankers.set_objective(self, params))
-        self._objective = trained  # which LightGBM replaces, too
+        self._objective = trained  # LightGBM takes the new one for it
         return self
 
     def fit(  # type: ignore[override]

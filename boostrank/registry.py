@@ -112,7 +112,7 @@ def objective(name: str, /, **params: Any) -> Objective:
 
 
 def make_objective(name: str, params: Mapping[str, Any], rounds: int) -> Objective:
-    """Make an objective by name; `rounds` is its `total_rounds`, if it has them, by default."""
+    """Make an objective by name; `rounds` is the default of its `total_rounds`, if it has any."""
     scheduled = name in REGISTRY and any(
         field.name == "total_rounds" for field in fields(REGISTRY[name])
     )

@@ -343,8 +343,8 @@ def check_codes(X: Any, columns: Iterable[Any], names: Any) -> None:
 
     Both hosts cut off what is behind the point. LightGBM takes what is negative or beyond int32 for
     missing; XGBoost fails there. A single negative number is allowed: it stands for what is
-    missing, as -1 in pandas. The `columns` that are categories are numbers or `names`, which are
-    those of `X`, from `read_features`, unless they are given.
+    missing, as -1 in pandas. `X` is as `read_features` returns it, and `columns` are its categories
+    by number or by name; `names` replace its own names.
     """
     known = list(map(str, _columns(X))) if names is None or isinstance(names, str) else list(names)
     for each in columns:

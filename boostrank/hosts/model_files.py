@@ -29,7 +29,7 @@ _WIDTHS = dict(zip(b"TFZNiUCIldLD", (0, 0, 0, 0, 1, 1, 1, 2, 4, 4, 8, 8), strict
 
 
 def host_of(path: Path, content: bytes) -> str:
-    """Return the host of a model file, which is complete; only messages use the path.
+    """Return the host of a model file, and check that it is complete; the path is for messages.
 
     Raises
     ------

@@ -643,7 +643,7 @@ def fit_all(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
     if self.objective_.of_rows:
         params["objective"] = _without_pairs(self, kwargs.get("pairs"), rounds)
     if kwargs.get("position") is not None and getattr(self.objective, "position", None) is not None:
-        params["objective"] = self.objective.replace(position=None)  # which are of other rows
+        params["objective"] = self.objective.replace(position=None)  # of other rows
     return type(self)(**self._without_stopping(params)).fit(X, y, **kwargs)
 
 

@@ -68,7 +68,7 @@ def of_lightgbm(objective: Objective, training: Training) -> int:
 
 
 def _warn_of_lost_round(training: Training) -> None:
-    """Warn if the round before added no tree to a DART, which then does not restore its own."""
+    """Warn if the last round added no tree to a DART, which then left those it dropped negated."""
     booster, before = training.booster, training.known.get("dart")
     now = training.known["dart"] = lightgbms_update(booster), booster.num_trees()
     if before is not None and now[0] is not before[0] and now[1] == before[1]:

@@ -181,7 +181,7 @@ def lightgbms_init_model() -> Any:
 
 
 def lightgbm_measures_training() -> bool:
-    """Tell whether LightGBM hands its scores of the training set to a function, as a metric is."""
+    """Tell whether ``lightgbm.train`` calls a metric (a function) for the training set."""
     known = _of_lightgbms_training()
     return bool(known.get("is_valid_contain_train")) and known.get("feval") is not None
 
