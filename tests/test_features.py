@@ -411,18 +411,14 @@ def test_categories_of_lightgbm_in_any_sequence(data):
     assert text(make("lightgbm", cat_feature=None)) == text(make("lightgbm"))
 
 
-@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix, *FRAMES])
-def test_numbers_that_xgboost_would_take_for_other_categories(data, kind):
-    """It cuts fractions off."""
-    convert = kind if callable(kind) else lambda X: FRAMES[kind](frame(X))
+def test_numbers_that_xgboost_would_take_for_other_categories(data):
+    """It cuts fractions off. Of all kinds of X in the next test."""
     codes = np.abs(np.round(3.0 * data.X))
     ranker = make("xgboost", feature_types=["q", "c", "q", "q", "q"], enable_categorical=True)
-    ranker.fit(convert(codes), data.y, qid=data.qid)
+    ranker.fit(codes, data.y, qid=data.qid)
     codes[3, 1] = 0.5
-    with pytest.raises(
-        ValueError, match=r"column ('b'|1) of X is said to be a category .*, got 0.5"
-    ):
-        ranker.fit(convert(codes), data.y, qid=data.qid)
+    with pytest.raises(ValueError, match=r"column 1 of X is said to be a category .*, got 0.5"):
+        ranker.fit(codes, data.y, qid=data.qid)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix, *FRAMES])

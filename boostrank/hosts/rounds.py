@@ -22,8 +22,8 @@ from boostrank.objectives import Objective
 
 _LOST_ROUND = (
     "a round of LightGBM's DART has found no split, after which the trees that it dropped keep the "
-    "opposite sign: the model may be wrong. Train fewer rounds, or let trees split more easily "
-    "(min_gain_to_split, min_data_in_leaf)"
+    "opposite sign: the model may be wrong. Train fewer rounds, or lower min_gain_to_split or "
+    "min_data_in_leaf"
 )
 
 
