@@ -97,7 +97,7 @@ def test_halves_that_cannot_be_trained_on():
 def test_until_it_is_chosen_it_computes_nothing():
     objective = pickle.loads(pickle.dumps(boostrank.objective("auto", seed=2)))
     assert objective == boostrank.Blend(signal="auto", seed=2)
-    with pytest.raises(ValueError, match="^'auto' chooses signal from the data, got 'low'"):
+    with pytest.raises(ValueError, match=r"^'auto' chooses signal from the data, got 'low'"):
         boostrank.objective("auto", signal="low")
     with pytest.raises(ValueError, match=r"^signal=\"auto\" is chosen from the training data"):
         objective.grad_hess([0.0, 1.0], [1, 0], [2])
