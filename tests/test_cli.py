@@ -2,7 +2,6 @@
 
 import html
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -509,10 +508,6 @@ def test_evaluate_refuses(files, tmp_path):
         "evaluate", scores, files[0]
     )
     assert "nothing.txt" in refused("evaluate", tmp_path / "nothing.txt", files[0])
-    scores.write_text("1 Q0 a 1 2.0 x\n", encoding="utf-8")
-    for pipe in (tmp_path / "pipe", tmp_path / "pipe.csv"):  # began in the middle of a line
-        os.mkfifo(pipe)
-        assert f"{pipe} is a pipe, which can be read only once" in refused("evaluate", scores, pipe)
 
 
 # The rest ----------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import pytest
 from boostrank.objectives import Contract, Objective
 from boostrank.objectives.engine import jit
 from boostrank.objectives.engine.threads import over_queries
+from commands import refused, write
 from numba.core.serialize import dumps
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -573,6 +574,14 @@ class Driven(Objective):
 
     def _grad_hess(self, scores, labels, boundaries, grad, hess):
         over_queries(self.driver, boundaries, grad)
+
+
+def test_a_pipe_that_would_be_read_twice_is_refused(tmp_path):
+    """The second reading began in the middle of a line."""
+    scores = write(tmp_path / "scores", "1 Q0 a 1 2.0 x\n")
+    for pipe in (tmp_path / "pipe", tmp_path / "pipe.csv"):
+        os.mkfifo(pipe)
+        assert f"{pipe} is a pipe, which can be read only once" in refused("evaluate", scores, pipe)
 
 
 def test_what_was_interrupted_does_not_reach_the_next_gradient(monkeypatch):
