@@ -492,7 +492,7 @@ def test_files_and_options_that_are_refused(files, tmp_path):
     params.write_text('{"lightgmb": {"a": 1}, "xgboost": {}}', encoding="utf-8")
     assert "did you mean 'lightgbm'" in refused(*train, "--params", params)
     params.write_text('{"xgboost": {"max_bin": 7}}', encoding="utf-8")
-    assert "has parameters of xgboost, but none of lightgbm, which trains" in refused(
+    assert "has parameters only of xgboost, and the training is on lightgbm" in refused(
         *train, "--host", "lightgbm", "--params", params
     )
     params.write_text('{"lightgbm": {"max_bin": 7}}', encoding="utf-8-sig")

@@ -218,7 +218,7 @@ def _warn_of_gradients(
         warn(
             f"all gradients of {objective.name} are 0, so that nothing is learnt. A loss that only "
             "asks which documents are relevant takes all labels above 0 for relevant: from stars "
-            "and the like, subtract the most that an irrelevant document has"
+            "and the like, subtract the highest label of an irrelevant document"
         )
     if training.host != "xgboost":
         return

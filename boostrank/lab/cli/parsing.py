@@ -34,8 +34,8 @@ def read_params(path: Path | None, hosts: Sequence[str]) -> dict[str, dict[str, 
     found = {check_choice(f"host in {path}", host, TRAINERS): own for host, own in read.items()}
     if found and hosts and not set(found) & set(hosts):
         raise ValueError(
-            f"{path} has parameters of {', '.join(found)}, but none of {', '.join(hosts)}, which "
-            "trains: choose that host, or leave the file out"
+            f"{path} has parameters only of {', '.join(found)}, and the training is on "
+            f"{', '.join(hosts)}: name the host of the file, or leave the file out"
         )
     return found
 
