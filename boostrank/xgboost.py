@@ -268,8 +268,9 @@ class XGBRanker(xgboost.XGBRanker):
             continued=None if start is None else _trained(start, xgb_model),
             params=self.get_params(),
         )
-        kinds = self.feature_types or ()
-        check_codes(train.X, [i for i, kind in enumerate(kinds) if kind == "c"], None)
+        kinds = () if self.feature_types is None else self.feature_types
+        codes = [i for i, kind in enumerate(kinds) if kind == "c"]
+        check_codes(train.X, codes, None, self.missing)
         categories = trained_on(train.X, self._rules).categories or {}
         for name, values in categories.items():
             if self.missing in range(len(values)):

@@ -76,9 +76,15 @@ def test_columns_are_found_by_name(host, data, kind):
     for name, value in (counted | own[host]).items():
         with pytest.raises(ValueError, match=f"^X has the columns .* order, in which '{name}' wo"):
             make(host, **{name: value}).fit(moved, data.y, qid=data.qid, **{MODEL[host]: fitted})
-    if host == "xgboost":
-        by_name = {"monotone_constraints": {"a": 1}}
-        make(host, **by_name).fit(moved, data.y, qid=data.qid, **{MODEL[host]: fitted})
+    harmless = {
+        "lightgbm": {"monotone_constraints": ""},  # the default
+        "xgboost": {
+            "monotone_constraints": {"a": 1},
+            "interaction_constraints": [["a", "b"], ["c", "d", "e"]],
+        },
+    }
+    for name, value in harmless[host].items():
+        make(host, **{name: value}).fit(moved, data.y, qid=data.qid, **{MODEL[host]: fitted})
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -419,6 +425,7 @@ def test_numbers_that_xgboost_would_take_for_other_categories(data):
     codes[3, 1] = 0.5
     with pytest.raises(ValueError, match=r"column 1 of X is said to be a category .*, got 0.5"):
         ranker.fit(codes, data.y, qid=data.qid)
+    ranker.set_params(missing=0.5).fit(codes, data.y, qid=data.qid)  # which is no code
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix, *FRAMES])

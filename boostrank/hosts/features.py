@@ -4,6 +4,7 @@ Both hosts silently misread some containers, or end the process. Everything a ra
 passes through `read_features`; `like_training` then compares it with what the model was trained on.
 """
 
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -253,10 +254,17 @@ def check_counting(
 
 def _counts(parameter: str, columns: Any) -> bool:
     """Tell whether a parameter may have columns by their numbers, rather than by names."""
-    listed = isinstance(columns, list | tuple | np.ndarray) and parameter != "feature_types"
-    if listed and all(isinstance(each, str) for each in columns):
-        return False
-    return not isinstance(columns, Mapping | None) and str(columns) != "auto"
+    if isinstance(columns, str):
+        return columns not in ("", "auto")  # LightGBM's defaults
+    by_name = parameter != "feature_types" and _named(columns)
+    return not by_name and not isinstance(columns, Mapping | None)
+
+
+def _named(columns: Any) -> bool:
+    """Tell whether all columns of a list, or of groups in it, are names."""
+    if isinstance(columns, list | tuple | set | np.ndarray):
+        return all(map(_named, columns))
+    return isinstance(columns, str)
 
 
 def check_renaming(X: Any, names: Any, rules: HostRules) -> None:
@@ -338,13 +346,13 @@ def _beyond_float32(X: Any) -> str:
     return ""
 
 
-def check_codes(X: Any, columns: Iterable[Any], names: Any) -> None:
+def check_codes(X: Any, columns: Iterable[Any], names: Any, missing: float = math.nan) -> None:
     """Refuse numbers that a host is told are categories, and would take for others.
 
     Both hosts cut off what is behind the point. LightGBM takes what is negative or beyond int32 for
-    missing; XGBoost fails there. A single negative number is allowed: it stands for what is
-    missing, as -1 in pandas. `X` is as `read_features` returns it, and `columns` are its categories
-    by number or by name; `names` replace its own names.
+    missing; XGBoost fails there. `missing` is allowed, and a single negative number: it stands for
+    what is missing, as -1 in pandas. `X` is as `read_features` returns it, and `columns` are its
+    categories by number or by name; `names` replace its own names.
     """
     known = list(map(str, _columns(X))) if names is None or isinstance(names, str) else list(names)
     for each in columns:
@@ -356,7 +364,7 @@ def check_codes(X: Any, columns: Iterable[Any], names: Any) -> None:
         with np.errstate(invalid="ignore"):  # infinite values
             whole = (values <= _INT32_MAX) & (values % 1.0 == 0.0)
         negative = np.unique(values[values < 0.0])
-        bad = [*values[~whole], *(negative if len(negative) > 1 else ())]
+        bad = [*values[~whole & (values != missing)], *(negative if len(negative) > 1 else ())]
         if bad:
             raise ValueError(
                 f"{where} of X is said to be a category and must hold whole numbers from 0 to "
