@@ -616,6 +616,9 @@ def test_the_sources_of_a_users_class_count(tmp_path, monkeypatch):
     assert before == records.sources(own) != records.sources("lambdarank")
     file.write_text(file.read_text(encoding="utf-8").replace("1", "-1"), encoding="utf-8")
     assert records.sources(mixed) != before
+    inside = str(file / "of_an_archive.py")
+    monkeypatch.setattr(sys.modules["edited_loss"], "__file__", inside)
+    assert records.sources(mixed) != records.sources(mixed)
     type(own).__module__ = "a notebook"
     assert records.sources(mixed) != records.sources(mixed)
 

@@ -181,20 +181,21 @@ def sources(objective: Objective | str) -> str:
     """Return a digest of our sources and of the files of the objective's classes.
 
     The version stays the same between releases, and a user's class may have been edited. A class of
-    a notebook, which has no file, counts as edited.
+    a notebook or an archive, which has no file, counts as edited.
     """
     # An editable installation keeps the objectives outside the package's folder.
     folders = (Path(boostrank.__file__).parent, Path(objectives.__file__).parent)
     paths = {path for folder in folders for path in folder.rglob("*.py")}
     files = set(_files(objective))
-    read = (path.read_bytes() for path in sorted(paths | {Path(each) for each in files if each}))
+    read = (path.read_bytes() for path in sorted(paths | {each for each in files if each}))
     return digest([*read, os.urandom(8)] if None in files else read)
 
 
-def _files(objective: Objective | str) -> Iterator[str | None]:
+def _files(objective: Objective | str) -> Iterator[Path | None]:
     """Yield the files of the classes of an objective and of those inside it."""
     if isinstance(objective, Objective):
-        yield getattr(sys.modules.get(type(objective).__module__), "__file__", None)
+        file = getattr(sys.modules.get(type(objective).__module__), "__file__", None)
+        yield Path(file) if file and Path(file).is_file() else None
     if isinstance(objective, Composite):
         for child in objective.children().values():
             yield from _files(child)
