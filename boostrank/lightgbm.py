@@ -254,6 +254,11 @@ class LGBMRanker(lightgbm.LGBMRanker):
         params = self.get_params()
         if is_dart(params):  # must not measure the training set, which LightGBM knows by its y
             own = train._replace(y=train.y.copy())
+            if kwargs.get("eval_names") is None:  # another set would be reported as no training set
+                kwargs["eval_names"] = [
+                    "training" if rows.y is train.y else f"valid_{i}"
+                    for i, rows in enumerate(evals)
+                ]
             evals = [own if rows.y is train.y else rows for rows in evals]
         columns = kwargs.get("categorical_feature")
         if columns is None or columns == "auto":
