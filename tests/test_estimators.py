@@ -321,6 +321,7 @@ def test_parameters_that_lightgbm_would_misread(data, params, message):
         ({"custom_metric": boostrank.metric("map")}, "custom_metric is no parameter of XGBRanker"),
         ({"n_estimators": 0}, "n_estimators must be at least 1, got 0"),
         ({"n_estimators": 2.5}, "n_estimators must be a whole number of at least 1, got 2.5"),
+        ({"monotone_constraints": [0.5, 1]}, "Invalid Parameter format for monotone_constraints"),
     ],
 )
 def test_parameters_that_xgboost_would_ignore(data, params, message):

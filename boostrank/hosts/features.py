@@ -314,11 +314,11 @@ def xgboost_constraints(params: Mapping[str, Any]) -> dict[str, Any]:
     read = dict(params)
     monotone, allowed = (params.get(f"{kind}_constraints") for kind in ("monotone", "interaction"))
     if isinstance(monotone, list | np.ndarray):
-        read["monotone_constraints"] = tuple(map(int, monotone))
+        read["monotone_constraints"] = tuple(np.asarray(monotone).tolist())
     if isinstance(allowed, list | tuple) and not any(
         isinstance(column, str) for each in allowed for column in each
     ):
-        read["interaction_constraints"] = str([list(map(int, each)) for each in allowed])
+        read["interaction_constraints"] = str([np.asarray(each).tolist() for each in allowed])
     return read
 
 
