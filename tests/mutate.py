@@ -116,7 +116,7 @@ KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "targets": (("lambdarank", "yetirank"), ("objective",)),
     "threads": (("listnet", "passes", "processes"), ("passes", "processes")),
     "unbiased": (("unbiased",), ("unbiased",)),
-    "validation": (("gbrank", "slam"), ("objective", "schedules")),
+    "validation": (("gbrank", "slam", "preferences"), ("objective", "schedules", "preferences")),
     "view": (("mix", "several", "preferences"), ("mix", "several", "preferences")),
     "vector": ((*SIGMOIDS, "vector_exponentials"), ("blocks",)),
     "xe_ndcg": (("xe-ndcg",), ("hosts",)),
@@ -191,6 +191,7 @@ EQUIVALENT = {
     "validation.check_labels: wrong > most => wrong >= most": (
         "the largest value allowed is not among them"
     ),
+    "validation.hint: n=1 => n=2": ("only the nearest is named"),
     "vector.padded: n > STRIDE => n >= STRIDE": ("n = STRIDE needs no padding in either case"),
     "vector: (1 << 52) - 1 => (1 << 52) - 2": (
         "the last bit of a number, less than the error that is promised"
