@@ -229,6 +229,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             LightGBM would ignore: ``eta`` for ``learning_rate``, or one that it does not know.
         """
         self._check_params()
+        params = self.get_params()
         start: lightgbm.Booster | None = booster_of(init_model, "lightgbm")
         if start is not None and (init_score is not None or eval_init_score is not None):
             raise ValueError(
@@ -245,13 +246,12 @@ class LGBMRanker(lightgbm.LGBMRanker):
             position=position,
             pairs=pairs,
             continued=None if start is None else _trained(start, init_model),
-            params=self.get_params() | kwargs,
+            params=params | kwargs,
         )
         if "categorical_feature" in kwargs:
             kwargs["categorical_feature"] = _listed(kwargs["categorical_feature"])
         names = kwargs.get("feature_name")
         check_renaming(train.X, names, self._rules)
-        params = self.get_params()
         if is_dart(params):  # must not measure the training set, which LightGBM knows by its y
             own = train._replace(y=train.y.copy())
             if kwargs.get("eval_names") is None:  # another set would be reported as no training set
@@ -282,8 +282,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
         objective, self.auto_ = choose_for_ranker(self, objective, train, **kwargs)
         self._objective = where(objective)
         before = [] if start is None else start.feature_name()
-        nameless = trained_on(train.X, self._rules).names is None
-        if nameless and isinstance(names, str | None) and not made_up(before):
+        known = trained_on(train.X, self._rules)
+        if known.names is None and isinstance(names, str | None) and not made_up(before):
             kwargs["feature_name"] = before  # which LightGBM does not keep
         try:
             with cutoffs_are_reported():
@@ -321,7 +321,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         }
         # "auto" is the default of the last two.
         self._given = [name for name, value in given.items() if not isinstance(value, str | None)]
-        self._categories = trained_on(train.X, self._rules).categories
+        self._categories = known.categories
         trained = rounds_in(self.evals_result_, self.n_estimators)
         warn_of_cut(objective, done + trained, done + self.n_estimators)
         return self

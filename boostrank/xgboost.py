@@ -334,7 +334,7 @@ class XGBRanker(xgboost.XGBRanker):
         return self
 
     def _check_params(self) -> None:
-        """Refuse parameters that XGBoost ignores in silence, or of which it makes no model."""
+        """Refuse parameters that XGBoost silently ignores, or of which it makes no model."""
         if not isinstance(self.missing, Real):
             raise TypeError(f"missing must be a number, by default NaN, got {self.missing!r}")
         check_count("n_estimators", self.get_num_boosting_rounds())

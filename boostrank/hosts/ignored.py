@@ -53,7 +53,7 @@ LIGHTGBMS_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "reg_alpha": ("l1_regularization",),
     "reg_lambda": ("l2_regularization",),
 }  # fmt: skip
-#: XGBoost's other names of parameters. Of two names of one parameter, it takes one in silence.
+#: XGBoost's other names of parameters. Of two names of one parameter, it silently takes one.
 XGBOOSTS_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "learning_rate": ("eta",),
     "gamma": ("min_split_loss",),

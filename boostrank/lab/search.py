@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -243,7 +244,7 @@ class _Job:
         said = repr((self.learner.objective, self.settings, *shape)).encode()
         positions = (part for folds in self.repeats for fold in folds for part in fold)
         arrays = (self.data.X, self.data.y, self.data.group, *positions)
-        return digest([said, *(array.tobytes() for array in arrays)])
+        return digest(chain([said], (array.tobytes() for array in arrays)))
 
 
 def cross_validate(
