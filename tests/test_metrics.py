@@ -291,18 +291,6 @@ def test_lightgbm(seed, weights):
     assert values == pytest.approx(expected, rel=1e-7 if weights == "row" else 1e-12)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_standard_is_lightgbm_without_queries_that_have_nothing_relevant(seed):
-    scores, labels, group = ragged(seed)
-    names = tuple(f"{measure}@{k}" for measure in ("ndcg", "map") for k in CUTS)
-    values = evaluate(scores, labels, group, names)
-    has = np.array([labels[rows].any() for rows in queries(group)])
-    assert 0 < has.sum() < len(has)
-    keep = np.repeat(has, group)
-    expected = lightgbm_says(scores[keep], labels[keep], group[has])
-    assert values == pytest.approx(expected, rel=1e-12)
-
-
 def test_lightgbm_counts_labels_above_one_half_as_relevant():
     scores, labels, group = [4.0, 3.0, 2.0, 1.0], [0.3, 0.5, 0.7, 2.0], [4]
     expected = lightgbm_says(scores, labels, group, objective="regression", metric="map")
@@ -657,54 +645,6 @@ def test_metric_with_wrong_arguments():
         metric("map")([1.0])
     with pytest.raises(TypeError, match=r"expected a lightgbm.Dataset or an xgboost.DMatrix"):
         metric("map")([1.0], [1])
-
-
-def features(scores, seed=0):
-    return np.column_stack([scores, np.random.default_rng(seed).normal(size=(len(scores), 2))])
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_lightgbm_feval_equals_the_built_in(weighted):
-    scores, labels, group = ragged(0)
-    weight = np.random.default_rng(0).integers(8, 17, len(scores)) / 8 if weighted else None
-    data = lightgbm.Dataset(features(scores), labels, group=group, weight=weight)
-    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [5], "verbosity": -1}
-    params |= {"min_data_in_leaf": 2, "num_threads": 1}
-    seen = []
-    lightgbm.train(
-        params,
-        data,
-        4,
-        valid_sets=[data],
-        feval=metric("ndcg@5", convention="lightgbm"),
-        callbacks=[lambda env: seen.append(env.evaluation_result_list)],
-    )
-    assert len({values[0][2] for values in seen}) > 1
-    for built_in, ours in seen:
-        assert ours[:2] == built_in[:2] == ("training", "ndcg@5")
-        # LightGBM keeps the mean of a query's weights in float32.
-        assert ours[2] == pytest.approx(built_in[2], rel=1e-7 if weighted else 1e-12)
-        assert ours[3] is True
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_xgboost_custom_metric_equals_the_built_in(weighted):
-    scores, labels, group = ragged(0)
-    weight = np.random.default_rng(0).integers(8, 17, len(group)) / 8 if weighted else None
-    data = xgboost.DMatrix(features(scores), labels, group=group, weight=weight)
-    history = {}
-    xgboost.train(
-        {"objective": "rank:pairwise", "eval_metric": "ndcg@5", "nthread": 1},
-        data,
-        4,
-        evals=[(data, "train")],
-        custom_metric=metric("ndcg@5", convention="xgboost"),
-        evals_result=history,
-        verbose_eval=False,
-    )
-    values = np.array(history["train"]["ndcg@5"]).reshape(4, 2)  # both go by the same name
-    assert len(np.unique(values[:, 0])) > 1
-    np.testing.assert_allclose(values[:, 1], values[:, 0], rtol=1e-6)
 
 
 def test_xgboost_weights_are_one_per_query_even_if_as_many_as_documents():
