@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from test_fuzz_files import plain_reading
 
 from boostrank.datasets import (
     RankingData,
@@ -79,46 +78,6 @@ def test_real_data_has_the_published_counts(data_dir, folder):
         assert set(data.y) == {0, 1, 2, 3, 4}
     else:
         assert counted.tolist() == grades
-
-
-def test_real_parts_have_the_published_sizes(data_dir):
-    parts = load_letor_parts(paths_of(data_dir, "mslr_sample"))
-    assert [len(part.group) for part in parts] == [54, 18, 18]
-    assert [len(part.y) for part in parts] == [5555, 1734, 1900]
-    parts = load_letor_parts(paths_of(data_dir, "lightgbm_example"))
-    assert [len(part.group) for part in parts] == [201, 50]
-    assert [len(part.y) for part in parts] == [3005, 768]
-    assert parts[0].group[:3].tolist() == [1, 13, 5]
-
-
-def test_real_values_equal_a_plain_reading(data_dir):
-    path = data_dir / "letor2_baselines" / "S1.txt.gz"
-    data = load_letor(path)
-    X, labels, qid = plain_reading(gzip.decompress(path.read_bytes()))
-    np.testing.assert_array_equal(data.X, X)
-    np.testing.assert_array_equal(data.y, labels)
-    np.testing.assert_array_equal(data.qid, qid)
-
-
-def test_ohsumed_is_sorted_by_bm25_until_shuffled(data_dir):
-    # Trap: with the rows in this order, a model with tied scores ranks like BM25.
-    data = load_letor(data_dir / "ohsumed" / "S1.txt.gz")
-    inside = np.diff(data.qid) == 0
-    assert (np.diff(data.X[:, 40])[inside] <= 0).all()
-    shuffled = data.shuffle_within_queries(seed=1)
-    assert 0.3 < (np.diff(shuffled.X[:, 40])[inside] <= 0).mean() < 0.7
-
-
-def test_letor_folds_of_ohsumed_are_letors_own(data_dir):
-    paths = paths_of(data_dir, "ohsumed")
-    ids = [np.unique(load_letor(path).qid) for path in paths]
-    rows = ["123 4 5", "234 5 1", "345 1 2", "451 2 3", "512 3 4"]  # as the data's notes list them
-    folds = list(letor_folds(load_letor_parts(paths)))
-    assert len(folds) == 5
-    for fold, row in zip(folds, rows, strict=True):
-        for data, digits in zip(fold, row.split(), strict=True):
-            expected = np.sort(np.concatenate([ids[int(digit) - 1] for digit in digits]))
-            np.testing.assert_array_equal(np.unique(data.qid), expected)
 
 
 # -- what files may hold ---------------------------------------------------------------------------
