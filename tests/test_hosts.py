@@ -20,7 +20,6 @@ from scipy.stats import ks_2samp
 from training import (
     HOST_HESSIAN_FLOOR,
     LIGHTGBM,
-    ROUNDS,
     XGBOOST,
     dataset,
     grad_hess,
@@ -172,16 +171,6 @@ def test_without_a_booster_every_call_is_a_first_round():
     assert seen == {1}
     objective.replace(start_round=4)(np.arange(3), preds, None, [3])
     assert seen == {1, 4}
-
-
-def test_interleaved_boosters_keep_their_own_rounds(data):
-    objective, rows = boostrank.RegSHFSDCG(total_rounds=ROUNDS), dataset(data)
-    boosters = [lgb.Booster(LIGHTGBM, rows) for _ in range(3)]
-    for _ in range(ROUNDS):
-        for booster in boosters:
-            booster.update(fobj=objective)
-    expected = trees(loop("lightgbm", objective, data))
-    assert all(trees(booster) == expected for booster in boosters)
 
 
 @pytest.mark.parametrize("norm", [True, False])
@@ -351,14 +340,6 @@ def test_ranknet_is_xgboosts_pairwise(start):
     built_in = xgb.train(params | all_pairs, matrix, 1).predict(xgb.DMatrix(X))
     assert len(np.unique(ours)) > 10
     np.testing.assert_allclose(ours, 2 * built_in, rtol=1e-5)
-
-
-def test_regression_is_lightgbms_squared_error(data):
-    ours, built_in = (
-        train("lightgbm", each, data, params={"boost_from_average": False}).predict(data.X)
-        for each in (boostrank.Regression(), "l2")
-    )
-    np.testing.assert_allclose(ours, built_in, rtol=1e-5)
 
 
 def test_without_rescaling_a_host_gets_what_grad_hess_returns(objective, data):

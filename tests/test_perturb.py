@@ -58,15 +58,6 @@ def test_training(host, data, name, kind):
     assert np.abs(predicted(without, data.X) - want).max() > 1e-3
 
 
-def test_noise_and_sample_are_drawn_apart(data):
-    both = boostrank.SHFSDCG(perturb="gumbel", query_fraction=0.5, seed=2, rescale=False)
-    scores = np.zeros(len(data.y), np.float32)
-    rows = matrix(data)
-    sampled = both.replace(perturb=None)(0, scores, rows)[0] != 0
-    noisy = both.replace(query_fraction=1.0)(0, scores, rows)[0]
-    np.testing.assert_array_equal(both(0, scores, rows)[0][sampled], noisy[sampled])
-
-
 def test_the_default_of_shf_sdcg(data):
     """Alone in a host it learns with noise. As part of a mixture, it gets the mixture's noise."""
     noisy = {name for name in boostrank.objective_names() if make_objective(name).perturb}

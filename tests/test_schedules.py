@@ -43,11 +43,6 @@ def test_logistic_is_tau_of_equation_19(total):
         assert tau(total // 2) == 0.5
 
 
-def test_logistic_of_two_rounds():
-    assert [Schedule("logistic", 2)(m) for m in (1, 2)] == [0.999999, 0.000001]
-    assert Schedule("logistic", 1)(1) == 0.999999
-
-
 @pytest.mark.parametrize(
     "schedule",
     [
