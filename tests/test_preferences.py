@@ -20,20 +20,11 @@ from hypothesis import strategies as st
 from oracle import FLOOR, ORACLES, REACH, gradient, preferences, preferences_gauss_newton
 from test_estimators import make_ranker
 from test_fuzz import attempt
-from training import (
-    HOST_HESSIAN_FLOOR,
-    LIGHTGBM,
-    MODEL,
-    XGBOOST,
-    host_gradients,
-    mean_hessian,
-    predicted,
-    train,
-)
+from training import LIGHTGBM, XGBOOST, host_gradients, predicted, train
 
 import boostrank
 from boostrank import Blend, LambdaRank, Mix, Preferences, QueryRMSE, RankNet, Several, Unbiased
-from boostrank.datasets import RankingData, make_ranking
+from boostrank.datasets import make_ranking
 
 GROUP = np.array([12, 0, 1, 7, 2, 30, 5])
 CASES = [
@@ -149,25 +140,6 @@ def test_given_pairs_equal_the_oracle(name, number, hessian, labelled, rng):
         np.testing.assert_allclose(hess[rows], want, rtol=1e-9, atol=1e-12)
 
 
-def test_hand_values():
-    """Equal scores: RankNet has a pull of w/2, a curvature of w/4; hinges lack their margin."""
-    s, y, group = [0.0, 0.0, 0.0], [0, 0, 0], [3]
-    grad, hess = Preferences("ranknet", [(0, 1, 2), (2, 1, 1)]).grad_hess(s, y, group)
-    np.testing.assert_allclose(grad, [-1.0, 1.5, -0.5])
-    np.testing.assert_allclose(hess, [0.5, 0.75, 0.25])
-    loss = Preferences("ranknet", [(0, 1, 2), (2, 1, 1)]).loss(s, y, group)
-    np.testing.assert_allclose(loss, [3 * np.log(2)])
-    grad, hess = Preferences("gbrank", [(0, 1, 2, 0.5), (2, 1, 1, 3)]).grad_hess(s, y, group)
-    np.testing.assert_allclose(grad, [-1.0, 4.0, -3.0])
-    np.testing.assert_allclose(hess, [2.0, 3.0, 1.0])
-    weighted_mean = Preferences(RankNet(normalize=True), [(0, 1, 2), (2, 1, 1)])
-    np.testing.assert_allclose(weighted_mean.grad_hess(s, y, group)[0], [-1 / 3, 0.5, -1 / 6])
-    # The swap of ranks 1 and 2 of a query with gains 1, 0, 0 changes NDCG by 1 - 1/log2(3).
-    swapped = Preferences(LambdaRank(norm=False), [(1, 0, 2), (1, 2, 1)])
-    change = 1.0 - 1.0 / np.log2(3.0)
-    np.testing.assert_allclose(swapped.grad_hess(s, [1, 0, 0], group)[0], [change, -change, 0.0])
-
-
 def test_lambdaranks_swaps_of_equal_labels_count_as_1(rng):
     scores, labels = ragged(rng)
     pairs = drawn(rng)
@@ -230,16 +202,6 @@ def test_queries_are_alone_and_threads_change_no_bit(name, rng, monkeypatch):
     own = pairs[(pairs[:, 0] >= rows.start) & (pairs[:, 0] < rows.stop)] - [start, start, 0]
     alone = Preferences(name, own).grad_hess(scores[rows], labels[rows], [group[7]])
     np.testing.assert_array_equal(alone, (grad[rows], hess[rows]))
-
-
-@every_inside
-def test_queries_without_pairs_teach_nothing(name, rng):
-    scores, labels = ragged(rng)
-    objective = Preferences(name, [(0, 1)])
-    grad, hess = objective.grad_hess(scores, labels, GROUP)
-    assert not grad[2:].any()
-    assert (hess[12:] == FLOOR).all()
-    assert not objective.loss(scores, labels, GROUP)[1:].any()
 
 
 SCORE = st.one_of(
@@ -439,10 +401,6 @@ def pairs(data):
     return np.column_stack([some, rng.integers(1, 5, len(some))])
 
 
-def unjudged(data):
-    return RankingData(data.X, np.zeros_like(data.y), data.qid)
-
-
 @every_inside
 def test_a_booster_gets_the_gradients(host, name, data, pairs):
     """The same trees as with a function that calls `grad_hess` itself."""
@@ -453,43 +411,6 @@ def test_a_booster_gets_the_gradients(host, name, data, pairs):
 
     found, want = (predicted(train(host, each, data), data.X) for each in (objective, by_hand))
     np.testing.assert_allclose(found, want, atol=1e-6)
-
-
-def test_labels_do_not_matter_to_what_has_no_swaps(host, data, pairs):
-    for name in INSIDE:
-        found = [
-            predicted(train(host, Preferences(name, pairs), each), data.X)
-            for each in (data, unjudged(data))
-        ]
-        assert np.array_equal(*found) == (name != "lambdarank")
-
-
-def test_pairs_that_do_not_fit_the_data_stop_training(host, data, pairs):
-    for bad, message in (
-        ([(0, len(data.y), 1)], r"names the document at row 600, but the data has 600 rows"),
-        ([(0, len(data.y) - 1, 1)], r"compares the documents at rows 0 and 599, of the queries 0 "),
-    ):
-        with pytest.raises(ValueError, match=rf"row {len(pairs)} of pairs {message}"):
-            train(host, Preferences("ranknet", np.concatenate([pairs, bad])), data)
-
-
-def test_host_parameters_noise_weights_and_continuation(host, data, pairs):
-    plain = Preferences("ranknet", pairs)
-    same = predicted(train(host, plain, data, 5), data.X)
-    for changed in (plain.replace(query_fraction=0.5), plain.replace(perturb="gumbel")):
-        again = predicted(train(host, changed, data, 5), data.X)
-        assert not np.array_equal(again, same)
-        np.testing.assert_array_equal(predicted(train(host, changed, data, 5), data.X), again)
-    first = train(host, plain, data, 2)
-    found = predicted(train(host, plain, data, 3, **{MODEL[host]: first}), data.X)
-    np.testing.assert_allclose(found, same, atol=1e-5)
-
-
-def test_lightgbms_own_ranker(data, pairs):
-    objective = Preferences("ranknet", pairs)
-    ours = make_ranker("lightgbm", objective).fit(data.X, group=data.group)
-    theirs = lgb.LGBMRanker(**ours.get_params()).fit(data.X, data.y, group=data.group)
-    np.testing.assert_array_equal(theirs.predict(data.X), ours.predict(data.X))
 
 
 def test_folds_of_lightgbms_cv_find_their_pairs(data, pairs):
@@ -508,22 +429,10 @@ def test_folds_of_lightgbms_cv_find_their_pairs(data, pairs):
         where = np.full(len(data.y), -1)
         where[rows] = np.arange(len(rows))
         own = np.column_stack([where[pairs[:, :2].astype(int)], pairs[:, 2]])
-        own = own[own.min(axis=1) >= 0]
-        alone = mixed(own)
-        part = dataset.subset(rows)  # with the bins of the whole data, as in cv
-        sizes = np.full(len(rows) // 10, 10)
-
-        def by_hand(preds, _, alone=alone, rows=rows, sizes=sizes):
-            total = []
-            for part in (alone.first, alone.second):
-                grad, hess = part.grad_hess(preds, data.y[rows], sizes)
-                mean = mean_hessian(grad, hess)
-                total.append((grad / mean / 2, hess / mean / 2))
-            grad, hess = np.sum(total, axis=0)
-            mean = mean_hessian(grad, hess)
-            return np.float32(grad / mean), np.float32(np.maximum(hess / mean, HOST_HESSIAN_FLOOR))
-
-        want = lgb.train({**LIGHTGBM, "objective": by_hand}, part, 5)
+        own = mixed(own[own.min(axis=1) >= 0])
+        of_rows = {"group": np.full(len(rows) // 10, 10), "reference": dataset}  # bins as in cv
+        part = lgb.Dataset(data.X[rows], data.y[rows], **of_rows)
+        want = lgb.train({**LIGHTGBM, "objective": own}, part, 5)
         np.testing.assert_allclose(booster.predict(data.X), want.predict(data.X), atol=1e-6)
     for bad, message in (
         ([(0, 1)], "^none of the 1 pairs is of this part of the data"),
