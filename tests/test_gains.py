@@ -265,14 +265,6 @@ def test_conventions_that_fix_their_own():
     evaluate(*query, convention="trec", gain="linear")  # trec's own
 
 
-def test_a_hosts_metric_has_the_gain(rng):
-    scores, labels, group = lists(rng)
-    chosen = metric("ndcg@5", gain=list(TABLE))
-    assert pickle.loads(pickle.dumps(chosen)) == chosen
-    got = chosen(labels, scores, None, group)[1]
-    assert got == evaluate(scores, labels, group, ["ndcg@5"], gain=TABLE)["ndcg@5"]
-
-
 # ---- training ------------------------------------------------------------------------------------
 
 LIGHTGBM = {

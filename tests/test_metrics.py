@@ -581,17 +581,6 @@ def test_orders_are_those_of_scipy_and_scikit_learn(seed, convention):
     assert compared >= 12
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_auc_is_xgboosts_where_no_labels_are_equal(seed):
-    """XGBoost counts pairs of equal label too, in data order, and needs three documents."""
-    rng = np.random.default_rng(seed)
-    group = rng.integers(3, 30, 40)
-    scores, labels = rng.integers(-9, 9, group.sum()) / 4, rng.permutation(group.sum()) / 2
-    expected = xgboost_says(scores, labels, group, ["auc"])
-    values = evaluate(scores, labels, group, ["auc"], convention="xgboost")
-    assert values == pytest.approx(expected, rel=1e-6)
-
-
 def test_equal_scores_and_equal_labels():
     values = evaluate([0.1] * 3 + [1.0, 2.0, 3.0], [-1, -2, 0, 0.1, 0.1, 0.1], [3, 3], OF_ORDERS)
     assert values == {"spearman": 0.0, "kendall": 0.0, "pearson": 0.0, "auc": 0.5}

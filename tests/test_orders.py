@@ -53,12 +53,6 @@ def test_pearson_of_wide_scores_is_scipys(rng):
     scores, labels = rng.normal(size=50), rng.normal(size=50) - 3.0
     value = 1.0 - boostrank.Pearson(sigma=1e-6).loss(scores, labels, [50])[0]
     assert value == pytest.approx(pearsonr(scores, labels)[0], rel=1e-9)
-    # With sigma it is the correlation with scores that carry that much noise.
-    noisy = scores + 0.7 * rng.normal(size=(100_000, 50))
-    noise = np.mean([np.cov(s, labels)[0, 1] for s in noisy[:20_000]])
-    expected = noise / np.sqrt((scores.var(ddof=1) + 0.49 * 50 / 49) * labels.var(ddof=1))
-    value = 1.0 - boostrank.Pearson(sigma=0.7).loss(scores, labels, [50])[0]
-    assert value == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.parametrize("gap", [0.0, 300.0])

@@ -32,17 +32,6 @@ def test_linear_and_geometric_go_straight_from_first_to_last():
     assert Schedule("linear", 1, first=1.0, last=6.0)(1) == 1.0
 
 
-@pytest.mark.parametrize("total", [3, 10, 250])
-def test_logistic_is_tau_of_equation_19(total):
-    tau = Schedule("logistic", total)
-    gamma = np.log(999999) / (total / 2 - 1)
-    for m in range(1, total + 1):
-        assert tau(m) == pytest.approx(1 / (1 + np.exp(gamma * (m - total / 2))), rel=1e-12)
-    assert tau(1) == pytest.approx(0.999999, rel=1e-15)
-    if total % 2 == 0:
-        assert tau(total // 2) == 0.5
-
-
 @pytest.mark.parametrize(
     "schedule",
     [
