@@ -105,7 +105,9 @@ def _plain_training(learner, data):
 @pytest.mark.parametrize("convention", ["standard", "letor3"])
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
 def test_a_fold_equals_plain_training(learner, fold, convention):
-    result = runner.run_fold(learner, fold, 1, replace(SETTINGS, convention=convention))
+    rounds, settings = [], replace(SETTINGS, convention=convention)
+    result = runner.run_fold(learner, fold, 1, settings, lambda: rounds.append(1))
+    assert len(rounds) == SETTINGS.rounds
     booster = _plain_training(learner, fold.train)
 
     def measured(part, rounds, metrics):
@@ -284,15 +286,6 @@ def test_threads_are_for_the_objective_too_and_restored(fold):
     HOSTS["lightgbm"].train(Spy(), fold.train, SETTINGS)
     assert set(seen) == {1}
     assert numba.get_num_threads() == before
-
-
-@pytest.mark.parametrize("learner", LEARNERS[:4], ids=str)
-def test_progress_is_reported_every_round_and_changes_nothing(learner, fold):
-    rounds = []
-    watched = runner.run_fold(learner, fold, 1, SETTINGS, lambda: rounds.append(len(rounds)))
-    assert len(rounds) == SETTINGS.rounds
-    alone = runner.run_fold(learner, fold, 1, SETTINGS)
-    np.testing.assert_array_equal(watched.curve, alone.curve)
 
 
 # The paired test -----------------------------------------------------------------------------
@@ -659,11 +652,6 @@ def test_settings_out_of_range(change, message):
         Settings(**change)
 
 
-def test_no_host():
-    with pytest.raises(ValueError, match="hosts must name at least one"):
-        learners(hosts=[])
-
-
 def _plan(parts, *, numbers=range(1, 6), settings=SETTINGS):
     fixed = {"hosts": ["lightgbm"], "baseline": None, "metric_is_chosen": True}
     return make_plan({}, rotation(parts), numbers, settings, **fixed)
@@ -744,6 +732,8 @@ def test_hosts_that_are_installed_are_the_default(parts, monkeypatch):
         monkeypatch.setitem(sys.modules, host, None)
     with pytest.raises(ImportError, match="none of lightgbm, xgboost is installed: pip install"):
         learners()
+    with pytest.raises(ValueError, match="hosts must name at least one"):
+        learners(hosts=[])
 
 
 # The command and the function --------------------------------------------------------------------

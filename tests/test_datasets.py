@@ -311,10 +311,6 @@ def test_construction_converts_and_derives_the_group():
     assert rows_of(again) == rows_of(data)
 
 
-def test_missing_features_are_allowed():
-    assert np.isnan(RankingData([[math.nan], [math.nan]], [0, 1], [1, 1]).X).all()
-
-
 def test_ids_at_the_ends_of_int64():
     low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     assert RankingData([[1], [1], [1]], [0, 1, 2], [low, low, high]).group.tolist() == [2, 1]
@@ -349,6 +345,9 @@ def test_ids_at_the_ends_of_int64():
             r"got dtype object, such as \[Period\('2020-01', 'M'\)\]; write all as strings",
         ),
         ({"qid": ["a", "a", None]}, ValueError, "an id for every document, but row 2 has none"),
+        ({"qid": ["a", "a", math.nan]}, ValueError, "qid must"),  # lists are not read as text
+        ({"qid": [1, 1, "1"]}, TypeError, "qid must"),
+        ({"qid": [-1, -1, 2**64]}, ValueError, "qid must"),
         ({"qid": [1, 2, 1]}, ValueError, "1 comes back at row 2 after another query"),
         ({"X": np.ma.array([[1], [2], [3]], mask=[[0], [1], [0]])}, ValueError, "X must have no m"),
         ({"y": np.ma.array([1, 2, 3], mask=[0, 0, 1])}, ValueError, "y must have no masked values"),
@@ -452,15 +451,6 @@ def test_seeds_are_whole_numbers(ragged, seed, error):
         ragged.shuffle_within_queries(seed)
     with pytest.raises(error, match="seed must"):
         make_ranking(2, 2, seed=seed)
-
-
-def test_concat_keeps_the_order_of_parts():
-    one = RankingData([[1], [2]], [0, 1], [4, 4])
-    two = RankingData([[3]], [2], [1])
-    joined = RankingData.concat([one, two])
-    assert joined.X.ravel().tolist() == [1, 2, 3]
-    assert joined.y.tolist() == [0, 1, 2]
-    assert joined.qid.tolist() == [4, 4, 1]
 
 
 WORDS = {"categorical": [0], "categories": {0: ("x", "y")}}

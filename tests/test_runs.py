@@ -261,6 +261,7 @@ def test_a_document_that_a_query_has_twice_is_refused(tmp_path, name, text, line
         ("7 x 1\n", LETOR, "line 1: expected 'query place score'"),
         ("1\n" * 4, LETOR, "has 4 scores, but the data has 5 documents"),
         ("1\n2 3\n", LETOR, "line 2: expected one score, got '2 3'"),
+        ("1\ntwo\n", LETOR, "line 2: expected one score, a finite number, got 'two'"),
         ("1\n", "7 0 D0 1\n", "judgements by documents' ids, so "),
         ("7 Q0 D0 1 1 x\n", "1 qid:7 1:1\n", "the data have none"),
     ],

@@ -12,8 +12,6 @@ from training import LIGHTGBM, predicted, train
 import boostrank
 from boostrank import Blend, LambdaRank, ListNet, QueryRMSE, Several, plot
 from boostrank.datasets import make_ranking
-from boostrank.lightgbm import LGBMRanker
-from boostrank.xgboost import XGBRanker
 
 NAMES = ("relevance", "price")
 
@@ -125,17 +123,10 @@ def test_labels_below_what_was_asked_share_alike():
         np.testing.assert_allclose(three.shares(np.array([a, b, 0.1])), shares, atol=1e-9)
 
 
-def test_mixtures_and_schedules_are_parts(data, price):
+def test_it_is_a_value(price):
+    """Also with mixtures and schedules as parts."""
     fading = boostrank.Mix(QueryRMSE(), LambdaRank(), boostrank.Schedule("logistic", 1))
-    both = Several(
-        {"relevance": Blend(), "price": fading}, labels={"price": price}, perturb="gumbel"
-    )  # fmt: skip
-    ranker = LGBMRanker(objective=both, n_estimators=4, verbosity=-1, n_jobs=1)
-    ranker.fit(data.X, data.y, group=data.group)
-    assert dict(ranker.objective_.objectives)["price"].schedule.total_rounds == 4
-    assert XGBRanker(objective=both, n_estimators=2, n_jobs=1).fit(
-        data.X, data.y, group=data.group
-    ).predict(data.X).shape == data.y.shape  # fmt: skip
+    both = Several({"relevance": Blend(), "price": fading}, labels={"price": price})
     assert both == pickle.loads(pickle.dumps(both))
     assert hash(both) == hash(pickle.loads(pickle.dumps(both)))
 
