@@ -178,16 +178,11 @@ EQUIVALENT = {
     "soft_indicators: BAND = 40.0 => BAND = 41.0": ("terms less than a rounding error"),
     "soft_indicators._gaussian: 1.0 / 40320.0 => 1.0 / 40321.0": ("1e-19 of the sum"),
     "sigmoid: constant(0.0) => constant(1.0)": ("coefficients of sums that nobody asks for"),
-    "sigmoid: new_columns(0) => new_columns(1) (2)": ("an example of a type"),
-    "sigmoid: Batch(0, 0, False) => Batch(0, 1, False)": ("an example of a type"),
     "sigmoid.run_all: 2 * channels => 3 * channels": ("scratch is larger"),
     "smooth_ndcg._weights: np.empty(0) => np.empty(1)": (
         "the second is not read where the first is empty"
     ),
-    "threads.over_queries: n_chunks <= 1 => n_chunks < 1": ("one chunk is all there is"),
     "threads.over_queries: n_chunks + 1 => n_chunks + 2": ("one chunk more"),
-    "threads.over_queries: np.linspace(0.0, total, n_chunks + 1) => np.linspace(1.0, total,"
-    " n_chunks + 1)": ("a cut one pair further on"),
     "validation.check_labels: wrong > most => wrong >= most": (
         "the largest value allowed is not among them"
     ),
@@ -210,9 +205,11 @@ ALIKE = {
     r"(LANES|STRIDE|(WIDE_)?BLOCK|BATCH) = \d+": "lengths of scratch and of batches",
     r"n >= BLOCK \(2\)|columns >= BATCH": "where a batch ends, whose queries do not interact",
     r"(outside -= 1|2) if abs\(x\) > LARGEST_EXPONENT else 0": "only whether it is 0 counts",
-    r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*": (
+    r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*|"
+    r"n_chunks < 1|np\.linspace\(1\.0, total, n_chunks \+ 1\)": (
         "how work is shared out: any share gives the same"
     ),
+    r"new_columns\(1\) \(2\)|Batch\(0, 1, False\)": "an example of a type",
     r"total > 2 \* _COST_WORTH_A_THREAD|3 \* _COST_WORTH_A_THREAD": "another threshold",
     r"(SMALL|MOST_STEPS|TOP) = .*": "another threshold",
     r"strict=False": "both have as many",
