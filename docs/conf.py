@@ -214,6 +214,11 @@ def make_pages(app):
     (MADE / "notebooks.rst").write_text(text, encoding="utf-8")
 
 
+def link_pages(app, name, source):
+    """Lead to the objectives' pages where a link leads a reader on GitHub to their files."""
+    source[0] = source[0].replace("](../objectives)", "](objectives/index)")
+
+
 # ---- check ---------------------------------------------------------------------------------------
 
 
@@ -233,4 +238,5 @@ def check_loads(app, error):
 def setup(app):
     app.connect("autodoc-process-docstring", escape_docstring, priority=400)
     app.connect("builder-inited", make_pages)
+    app.connect("source-read", link_pages)
     app.connect("build-finished", check_loads)
