@@ -491,6 +491,12 @@ def test_weights_of_queries_are_in_the_order_of_rows(host, ids, data):
     expected = boostrank.evaluate(ranker.predict(data.X), data.y, qid=qid, weight=weight)
     score = ranker.score(data.X, data.y, qid=qid, sample_weight=weight)
     assert score == expected["ndcg@10"]
+    by_id = pandas.Series(weight, list(dict.fromkeys(qid)))
+    assert score == ranker.score(data.X, data.y, qid=qid, sample_weight=by_id)
+    with pytest.raises(ValueError, match=r"sample_weight has the queries in another order"):
+        make_ranker(host).fit(data.X, data.y, qid=qid, sample_weight=by_id.sort_index())
+    with pytest.raises(ValueError, match=r"weight has the queries in another .*unique\(qid\)"):
+        boostrank.evaluate(data.X[:, 0], data.y, qid=qid, weight=by_id.sort_index())
 
     order = np.random.default_rng(4).permutation(len(qid))
     shuffled = [values[order] for values in (data.X, data.y)]

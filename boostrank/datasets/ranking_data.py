@@ -108,6 +108,28 @@ def check_aligned(first: str, rows: Any, **columns: Any) -> None:
             )
 
 
+def check_by_query(name: str, values: Any, qid: Any) -> None:
+    """Refuse one value per query, with the ids as its pandas index, in another order of queries.
+
+    So comes ``groupby(qid)`` for queries whose ids do not ascend.
+    """
+    index = getattr(values, "index", None)
+    if qid is None or index is None or callable(index) or hasattr(index, "start"):
+        return
+    ids = check_ids("qid", qid, len(qid))
+    ids = ids[query_starts(ids)[0]]
+    try:
+        own = check_ids(name, index, len(ids))
+    except (TypeError, ValueError):  # other names than ids, or values of documents
+        return
+    if not np.array_equal(own, ids) and np.array_equal(np.sort(own), np.sort(ids)):
+        raise ValueError(
+            f"{name} has the queries in another order, beginning with {own[0]} instead of "
+            f"{ids[0]}, and is taken by position: sort it as the queries come, in ascending order "
+            f"with sort=True, else {name}.loc[pandas.unique(qid)]"
+        )
+
+
 def check_either(group: Any, qid: Any, prefix: str = "") -> None:
     """Refuse both or neither of group and qid."""
     if (group is None) == (qid is None):

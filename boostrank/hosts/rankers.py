@@ -13,6 +13,7 @@ import numpy as np
 from boostrank.datasets.ids import check_ids
 from boostrank.datasets.ranking_data import (
     check_aligned,
+    check_by_query,
     check_either,
     query_starts,
     sizes_of_ids,
@@ -170,7 +171,7 @@ def read_rows(
     start = "start scores" if rules is None else rules.start
     check_aligned("X", X, **{"y": y, "qid": qid, "sample_weight": weight, start: offset})
     y, qid, group = _column("y", y), _column("qid", qid), _column("group", group)
-    weight, offset = _column("sample_weight", weight), _column(start, offset)
+    given, weight, offset = weight, _column("sample_weight", weight), _column(start, offset)
     y = check_labels(y, np.size(y), domain)
     n_docs = len(y)
     if n_docs == 0:
@@ -204,6 +205,8 @@ def read_rows(
                 for values in (weight, offset)
             )
         sizes = sizes_of_ids(f"{prefix}qid", ids, "pass sort=True to fit, or ")
+        if given is not None and np.size(weight) != n_docs:
+            check_by_query("sample_weight", given, ids)
     filled = sizes > 0
     if weight is not None:
         weight = check_weight(weight, n_docs, len(sizes))

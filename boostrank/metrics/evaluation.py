@@ -6,7 +6,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.datasets.ranking_data import check_aligned, check_queries
+from boostrank.datasets.ranking_data import check_aligned, check_by_query, check_queries
 from boostrank.datasets.runs import Qrels, Run, judge
 from boostrank.messages import LARGEST_GRADE, warn, warn_of_large_grades
 from boostrank.metrics.conventions import find_convention
@@ -208,6 +208,7 @@ def evaluate(
     domains = [METRICS[name.metric].labels or of_gains for name in names.values()]
     labels = check_labels(labels, len(scores), narrowest(*domains))
     boundaries = check_queries(group, qid, len(scores))
+    check_by_query("weight", weight, qid)
     by_gain = [text for text, name in names.items() if not METRICS[name.metric].labels]
     if by_gain and rules.gain == "exponential" and labels.max(initial=0.0) > LARGEST_GRADE:
         warn_of_large_grades(", ".join(by_gain), 'pass gain="linear"')
