@@ -238,6 +238,11 @@ class Unbiased(Around):
                 f"position must have one rank for each of the {n_docs} documents, got "
                 f"{len(position)}"
             )
+        if len(self.propensity) == n_docs > position.max(initial=0) and not self.learns:
+            raise ValueError(
+                f"propensity has one number for each of the {n_docs} documents, but position is at "
+                f"most {position.max()}; pass one number for each position from 1"
+            )
         places: Integers = position - 1
         if self.last is not None:
             places = np.minimum(places, self.last - 1)

@@ -218,6 +218,12 @@ def test_bad_sessions_are_refused():
         ),
         (given, [0.0], [1], "^position must have one rank for each of the 1 documents, got 2"),
         (given, [0.0, 0.0], [1, 0], "^propensity has numbers for 1 positions.* up to 2"),
+        (
+            Unbiased(RankNet(), position=[1, 2, 1], propensity=[1.0, 0.5, 1.0]),
+            [0.0, 0.0, 0.0],
+            [1, 0, 0],
+            "^propensity has one number for each of the 3 documents, but position is at most 2",
+        ),
         (given.replace(position=None), [0.0], [1], "^position is missing"),
         (
             Unbiased(RankNet(), position=[1, 2], initial=[0.0]),
