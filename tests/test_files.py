@@ -616,6 +616,7 @@ def test_files_that_number_features_differently_are_refused(tmp_path):
     ("text", "message"),
     [
         ("1 qid:1 1:1\r0 qid:1 1:2\r", "line 1: the lines end in CR alone"),
+        ("1 qid:1 1:1 # a\r0 qid:1 1:2 # b\r", "line 1: the lines end in CR alone"),
         ("label,qid,a\n1,1,1\n", "line 1: the label must be a number.*name that ends in .csv"),
         (
             "1\t1\t2.0\n0\t1\t1.0\n",

@@ -57,6 +57,9 @@ class Lines:
                 # Numbers in Python may have underscores; those in files may not.
                 if b"_" in body:
                     raise ValueError
+                if b"\r" in comment.rstrip():  # the comment has swallowed the lines after it
+                    self.body = line
+                    raise ValueError
                 self.rows.append(self.number)
                 if self.labelled or b":" not in start[0]:
                     self.with_label = self.with_label or self.number
