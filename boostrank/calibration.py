@@ -132,8 +132,9 @@ class Platt(_Calibrator):
     def _fit(self, scores: Floats, t: Floats, weight: Floats) -> None:
         # scikit-learn takes only classes, so each document is passed as relevant and as irrelevant,
         # weighted by its probability. The penalty only keeps the fit finite on separable data.
-        centre, unit = scores.mean(), scores.std() or 1.0
-        column = ((scores - centre) / unit)[:, None]
+        size = np.abs(scores).max() or 1.0  # first, as squares of scores leave float64 sooner
+        centre, unit = (scores / size).mean(), (scores / size).std() or 1.0
+        column = ((scores / size - centre) / unit)[:, None]
         classes = np.repeat([1, 0], len(t))
         if not (t * weight).any() or not ((1.0 - t) * weight).any():
             raise ValueError(
@@ -150,7 +151,7 @@ class Platt(_Calibrator):
                 "scores must rise with relevance, but better scores have worse labels: a "
                 "probability that falls with the score would reverse the order"
             )
-        self.slope_ = slope
+        self.slope_ = slope / size
         self.intercept_ = float(model.intercept_[0]) - slope * centre
 
     def _predict(self, scores: Floats) -> Floats:

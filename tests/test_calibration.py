@@ -238,6 +238,9 @@ def test_calibrators_fix_what_is_off_and_keep_the_order(kind, rng):
     order = np.argsort(scores[2500:])
     assert (np.diff(p[order]) >= 0).all()
     assert clone(kind(top=3)).top == 3
+    for unit in (1e-170, 1e170) if kind is Platt else (1e170,):
+        same = kind().fit(unit * scores[:2500], labels[:2500]).predict(unit * scores[2500:])
+        np.testing.assert_allclose(same, p, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [Platt, Isotonic])
