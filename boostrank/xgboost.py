@@ -291,6 +291,8 @@ class XGBRanker(xgboost.XGBRanker):
         _direct(stopping, metrics)
         rounds = self.get_num_boosting_rounds()
         done = 0 if start is None else start.num_boosted_rounds()
+        if self.get_xgb_params().get("process_type") == "update":
+            done = 0  # it goes through the model's own rounds again
         objective = rankers.objective_for_fit(self, rounds, done)
         objective, self.auto_ = choose_for_ranker(self, objective, train)
         self.objective_ = where(objective)

@@ -221,6 +221,15 @@ def test_continued_training_keeps_the_kind_of_booster(kind, booster):
     assert ours.get_booster().num_boosted_rounds() == 8
 
 
+@pytest.mark.filterwarnings("ignore:(?s).*specified the `updater`:UserWarning")
+def test_an_update_of_trees_goes_through_their_rounds_again():
+    params = {"objective": "reg-shf-sdcg", "n_estimators": 4, "tree_method": "approx", "n_jobs": 1}
+    first = XGBRanker(**params).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
+    again = XGBRanker(**params, process_type="update", updater="refresh")
+    again.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, xgb_model=first)
+    np.testing.assert_array_equal(again.predict(TEST.X), first.predict(TEST.X))
+
+
 @pytest.mark.parametrize(
     "params",
     [{"booster": "dart", "rate_drop": 0.5}, {"booster": "gblinear"}],
