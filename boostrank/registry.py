@@ -41,6 +41,12 @@ def check_name(name: Any) -> str:
             f"unknown objective {name!r}: that is a metric, to be measured, not a loss; to train "
             "for it, use 'blend', the default, or 'lambdarank', whose target= may name a metric"
         )
+    if isinstance(name, str) and name not in REGISTRY and name.partition(":")[0] in REGISTRY:
+        cls = REGISTRY[name.partition(":")[0]].__name__
+        raise ValueError(
+            f"unknown objective {name!r}: only boostrank's commands read parameters after a name; "
+            f"here, write boostrank.{cls}(...)"
+        )
     return AUTO if name == AUTO else check_choice("objective", name, REGISTRY)
 
 

@@ -236,6 +236,7 @@ def test_the_class_in_place_of_an_object(host, data):
         ("rank_xendcg", "that is LightGBM's own, for its own ranker; boostrank's is 'xe-ndcg'"),
         ("ndcg", "that is a metric, to be measured, not a loss; to train for it, use 'blend'"),
         ("ndcg@10", "that is a metric"),
+        ("sdcg:k=10", "only boostrank's commands read parameters .* write boostrank.SDCG"),
         ("lambdarnk", r"did you mean 'lambdarank'\? \(nearest of \d+: lambdarank(, [a-z-]+){4}\)$"),
     ],
 )
