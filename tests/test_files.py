@@ -60,6 +60,7 @@ def _good(tmp_path, lines, end="\n"):
         ([""], "holds no documents"),
         (["label,label,qid,a", *ROWS], "two columns are named 'label'"),
         (["label,qid,a,a", *ROWS], "two columns are named 'a'"),
+        (["sep=,", HEADER, *ROWS], "remove its first line, sep=,"),
         (["label;qid;a;b", "1;7;0,5;1"], "fields are separated by ';'"),
         (["label\tqid\ta\tb", "1\t7\t0.5\t1"], r"fields are separated by '\\t'"),
         (["label,qid,a b,a_b", *ROWS], "'a b' and 'a_b' would both be called 'a_b'"),
@@ -78,7 +79,7 @@ def _good(tmp_path, lines, end="\n"):
         ([HEADER, ROWS[0], "0,,1,1"], "line 3: column 'qid' must have an id for every document"),
         ([HEADER, ROWS[0], "0,NA,1,1"], "line 3: column 'qid' .* which NA, NULL, nan and the like"),
     ],
-    ids=range(25),
+    ids=range(26),
 )
 def test_csv_of_the_wrong_shape_or_values_is_refused(tmp_path, lines, message):
     with pytest.raises(ValueError, match=message) as caught:

@@ -79,6 +79,8 @@ def _check_rows(path: Path) -> list[str]:
         raise ValueError(f"{path}: {what}")
     rows = _rows(path)
     _, header = next(rows, (0, []))
+    if header == ["sep=", ""]:
+        raise ValueError(f"{path}: remove its first line, sep=, which only Excel reads")
     other = next((mark for mark in ";\t|" if len(header) == 1 and mark in header[0]), None)
     if other:
         raise ValueError(
