@@ -163,6 +163,7 @@ def test_what_is_read_is_not_replaced(command, data, model, tmp_path):
     }[command]
     assert f"{link} is read, and would be replaced by what is written" in refused(*args)
     assert (own.read_bytes(), trained.read_bytes()) == before
+    assert "standard output is /dev/stdout" in refused(*args[:-1], "-")
 
 
 def test_a_file_keeps_its_permissions_and_a_link_its_target(tmp_path):

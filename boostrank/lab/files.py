@@ -46,8 +46,10 @@ def write_file(path: Path, content: bytes) -> None:
 def check_writable(path: Path, *read: Path) -> None:
     """Raise the error that writing the file would raise, unless the disk fills up until then.
 
-    A file that replaces one of those that are `read` is a ValueError.
+    A file that replaces one of those that are `read` is a ValueError, and so is "-".
     """
+    if str(path) == "-":
+        raise ValueError("'-' would be a file of this name: standard output is /dev/stdout")
     if path.is_file() and any(one.exists() and path.samefile(one) for one in read):
         raise ValueError(f"{path} is read, and would be replaced by what is written: name another")
     with naming(path):
