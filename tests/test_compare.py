@@ -851,7 +851,6 @@ def test_what_the_function_refuses(data, more, message):
         boostrank.compare(data, **more)
 
 
-@pytest.mark.filterwarnings("ignore:(?s).*are not used:UserWarning")  # by gblinear
 @pytest.mark.parametrize(
     "more",
     [

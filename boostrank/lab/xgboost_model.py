@@ -72,13 +72,18 @@ class XGBoostModel(FileModel):
 
     @staticmethod
     def shared(settings: Settings) -> dict[str, Any]:
-        return {
-            "base_score": 0,
-            "learning_rate": settings.learning_rate,
+        trees = {
             "tree_method": "hist",
             "grow_policy": "lossguide",
             "max_leaves": settings.leaves,
             "max_depth": 0,
+        }
+        if settings.params.get("xgboost", {}).get("booster") == "gblinear":
+            trees = {}  # XGBoost would warn of them
+        return {
+            "base_score": 0,
+            "learning_rate": settings.learning_rate,
+            **trees,
             "nthread": settings.threads,
             "seed": settings.seed,
         }
@@ -94,7 +99,7 @@ class XGBoostModel(FileModel):
     ) -> tuple[Any, float]:
         xgboost = import_host("xgboost")
         ours = isinstance(objective, Objective)
-        if params["tree_method"] == "exact" and not params["max_depth"]:
+        if params.get("tree_method") == "exact" and not params.get("max_depth"):
             raise ValueError(
                 'tree_method="exact" limits trees by their depth alone, not by leaves: give it '
                 '"max_depth" too, such as 6'
@@ -209,7 +214,7 @@ def _training_matrix(data: RankingData, params: Mapping[str, Any], ref: Any = No
     kinds = ["c" if i in data.categorical else "float" for i in range(data.X.shape[1])]
     return xgboost_matrix(
         in_utf8(features(data), XGBOOST),
-        tree_method=params["tree_method"],
+        tree_method=params.get("tree_method"),
         booster=params.get("booster"),
         ref=ref,
         max_bin=params.get("max_bin"),
