@@ -179,6 +179,10 @@ def test_an_interrupted_search_continues(prune, data, tmp_path, invented):
     assert all(map(same, more, whole))
     assert len(more) == 17
     assert 1 <= len(invented) <= 3
+    # As many as are asked for, so that no learner has the best of more than another.
+    fewer = search.tune(data, RANKNET, tmp_path, **settings | {"n_trials": 5}).trials
+    assert len(fewer) == 5
+    assert all(map(same, fewer, whole))
 
 
 def test_pruned_trials(data, tmp_path, invented):
@@ -514,14 +518,17 @@ def test_the_command_line(tmp_path, monkeypatch):
     assert message in refused(*command, "-o", "lightgbm:nothing")
     message = "ours is written 'regression', with --hosts lightgbm"
     assert message in refused("tune", "-o", "lightgbm:regression")
+    assert "--repeats needs folds at random" in refused("tune", "--forward", "--repeats", "3")
 
 
 def test_the_command_line_has_the_functions_defaults():
     ours, theirs = signature(search.tune).parameters, signature(command_line.tune).parameters
-    names = {"n_trials": "trials", "n_folds": "folds", "n_repeats": "repeats"}
+    names = {"n_trials": "trials", "n_folds": "folds"}
     assert theirs["params"].default is None
     for name, parameter in ours.items():
-        if parameter.kind is parameter.KEYWORD_ONLY and name not in ("done", "folds"):
+        if name == "n_repeats":  # None, to tell whether it is given
+            assert command_line.REPEATS == parameter.default
+        elif parameter.kind is parameter.KEYWORD_ONLY and name not in ("done", "folds"):
             assert theirs[names.get(name, name)].default == parameter.default
 
 

@@ -416,7 +416,7 @@ def _repeats(
 
 def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Iterator[Trial]:
     """Yield the trials that the study holds, then new ones until there are `n_trials`."""
-    for known, frozen in enumerate(_finished(study)):
+    for known, frozen in enumerate(_finished(study)[:n_trials]):
         yield _read(known, frozen)
     for running in study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.RUNNING]):
         study.tell(running.number, state=optuna.trial.TrialState.FAIL)  # it was interrupted

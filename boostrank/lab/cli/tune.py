@@ -26,6 +26,8 @@ EXAMPLES = """
     boostrank tune returns.parquet --label ret --qid date -o spearman --forward --gap 2
 """
 
+REPEATS = 3
+
 
 def tune(
     data: Annotated[
@@ -49,7 +51,10 @@ def tune(
     trials: Annotated[int, typer.Option(help="Parameter sets to try, the defaults first.")] = 50,
     rounds: Annotated[int, typer.Option(help="Number of trees to choose from.")] = 300,
     folds: Annotated[int, typer.Option(help="Folds of whole queries.")] = N_PARTS,
-    repeats: Annotated[int, typer.Option(help="Cross-validation repeats, with other folds.")] = 3,
+    repeats: Annotated[
+        int | None,
+        typer.Option(help="Cross-validation repeats, with other folds.", show_default=str(REPEATS)),
+    ] = None,
     forward: options.Forward = False,
     gap: options.Gap = 0,
     prune: Annotated[
@@ -76,6 +81,9 @@ def tune(
     into a CSV file. An interrupted search continues where it stopped.
     """
     parsing.check_gap(forward, gap)
+    if forward and repeats is not None:
+        raise ValueError("--repeats needs folds at random, and --forward has its own: give one")
+    repeats = REPEATS if repeats is None else repeats
     # One host is enough to tune on: the first that is installed.
     own_hosts = installed(HOSTS)[:1] if hosts is None else parsing.parse_words(hosts)
     chosen = _choose_learners(objective or ["blend"], own_hosts, rounds)
