@@ -405,6 +405,7 @@ def test_train_refuses(files, tmp_path):
     assert "name the metric instead, with --metric" in refused(*common, *own)
     for option in (["--refit"], ["--patience", 3], ["--metric", "map"]):  # were without effect
         assert f"{option[0]} needs --valid" in refused(*common, "-o", "gbrank", *option)
+    assert "--gain has no effect on ranknet" in refused(*common, "-o", "ranknet", "--gain", "0,1")
     assert "the folder of --model does not exist" in refused(
         "train", "nowhere.txt", "-o", "gbrank", "--model", tmp_path / "no" / "model"
     )

@@ -153,6 +153,8 @@ def train(
     made: Objective | str = (
         builtin.objective if builtin else parse_objective(objective, param or [], rounds)
     )
+    if gain is not None and valid is None and isinstance(made, Objective) and not made.counts_gains:
+        raise ValueError(f"--gain has no effect on {made.name} without --valid: leave it out")
     patience = check_count("patience", PATIENCE if patience is None else patience)
     if not model.parent.is_dir():
         raise FileNotFoundError(f"the folder of --model does not exist: {model.parent}")
