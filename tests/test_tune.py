@@ -527,7 +527,7 @@ def test_the_command_line_has_the_functions_defaults():
     assert theirs["params"].default is None
     for name, parameter in ours.items():
         if name == "n_repeats":  # None, to tell whether it is given
-            assert command_line.REPEATS == parameter.default
+            assert parameter.default == command_line.REPEATS
         elif parameter.kind is parameter.KEYWORD_ONLY and name not in ("done", "folds"):
             assert theirs[names.get(name, name)].default == parameter.default
 
