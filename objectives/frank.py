@@ -37,7 +37,7 @@ Numerics
     over pairs to 1e-11 of the query's largest gradient.
 
 Cost
-    O(n log n); up to 512 documents, all pairs are visited. With z = e^{-|x|}, a pair has
+    O(n log n); up to 640 documents, all pairs are visited. With z = e^{-|x|}, a pair has
         2 f' = z (1 + z)^{-3/2} in the right order, sqrt(z) (1 + z)^{-3/2} in the wrong one,
     and loss and curvatures are likewise a power of sqrt(z) times a smooth function of z: all are
     sums of powers of e^{-|x|/2}, which `parts` adds up by grade.

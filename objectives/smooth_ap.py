@@ -33,10 +33,10 @@ Degenerate queries
 
 Numerics
     Exponentials get only non-positive arguments; no score overflows. Sums between blocks, beyond
-    512 documents, agree with those over pairs to 1e-10 of the query's largest gradient.
+    640 documents, agree with those over pairs to 1e-10 of the query's largest gradient.
 
 Cost
-    O(n) after a sort; up to 512 documents, all pairs with a relevant one are visited.
+    O(n) after a sort; up to 640 documents, all pairs with a relevant one are visited.
 
 When to use
     When relevance is binary and average precision is the metric; lists may have any length. Compare

@@ -36,7 +36,7 @@ Degenerate queries
     Fewer than two documents, or all labels equal: zero loss and gradient.
 
 Numerics
-    No score overflows. Beyond 512 documents, sums between blocks agree with those over pairs to
+    No score overflows. Beyond 640 documents, sums between blocks agree with those over pairs to
     1e-10 of the query's largest gradient, and mostly to 1e-13.
 
 Cost

@@ -87,7 +87,7 @@ class Columns(NamedTuple):
 class Tuning(NamedTuple):
     """Where one way of summing takes over from another; all agree."""
 
-    direct: int = 512  # documents of the longest query that is one block
+    direct: int = 640  # documents of the longest query that is one block
     block: int = 128  # documents per block of the far field
     part: int = 384  # documents of the smallest parts of several grades
     parts: int = 16  # parts of several grades at a time
