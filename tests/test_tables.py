@@ -352,15 +352,31 @@ def test_categories_of_any_type_are_found_by_value(host, kind, tmp_path):
     )
 
 
-def test_ordered_categories_have_no_names_in_a_file(tmp_path):
+@pytest.mark.parametrize(("ordered", "chosen"), [(True, "auto"), (False, ["e"])])
+def test_a_file_may_not_tell_which_columns_hold_categories(ordered, chosen, tmp_path):
+    """The list of `k` was given to `e`, whose codes go beyond it; scores were other ones."""
     model, new = tmp_path / "model.txt", tmp_path / "new.csv"
-    words = pd.Categorical(DATA.y.astype(int).astype(str), ordered=True)
-    frame = pd.DataFrame(DATA.X, columns=list("wxyz")).assign(k=words)
-    ranker = LGBMRanker(n_estimators=2, n_jobs=1, verbosity=-1).fit(frame, DATA.y, qid=DATA.qid)
+    words = pd.Categorical(DATA.y.astype(int).astype(str), ordered=ordered)
+    frame = pd.DataFrame(DATA.X, columns=list("wxyz")).assign(k=words, e=np.arange(len(DATA.y)) % 9)
+    ranker = LGBMRanker(n_estimators=2, n_jobs=1, verbosity=-1)
+    ranker.fit(frame, DATA.y, qid=DATA.qid, categorical_feature=chosen)
     ranker.booster_.save_model(model)
     frame.to_csv(new, index=False)
     message = "the model has 1 columns of categories and does not name them"
     assert message in refused("predict", model, new, "--out", tmp_path / "scores")
+
+
+@pytest.mark.filterwarnings("ignore:cat_feature in param dict is overridden")
+def test_a_file_may_name_columns_that_lightgbm_ignored(tmp_path):
+    """The list of `k` was given to `e`; scores were other ones."""
+    model, new, scores = (tmp_path / name for name in ("model.txt", "new.csv", "scores"))
+    frame = pd.DataFrame({"k": pd.Categorical(DATA.y + 1), "e": np.arange(len(DATA.y)) % 9})
+    params = {"cat_feature": [1], "min_data_per_group": 5, "verbosity": -1}
+    booster = lightgbm.train(params, lightgbm.Dataset(frame, DATA.y), 3)
+    booster.save_model(model)
+    frame.to_csv(new, index=False)
+    run("predict", model, new, "--out", scores)
+    np.testing.assert_array_equal(np.loadtxt(scores), booster.predict(frame))
 
 
 def test_a_model_of_a_sparse_matrix_reads_svmlight_as_such(tmp_path):

@@ -231,7 +231,8 @@ def like_training(X: Any, trained: Trained, rules: HostRules, *, learns: bool = 
     if learns:
         raise ValueError(
             "the model to continue has categories and does not name their columns, as LightGBM "
-            "does not where they are ordered: pass the ranker that was trained, not its booster"
+            "does not where they are ordered, or where categorical_feature has others: pass the "
+            "ranker that was trained, not its booster"
         )
     return X
 

@@ -257,15 +257,27 @@ def lightgbm_categories(booster: Any) -> dict[str, list[Any]] | None:
     -------
     dict of str to list, or None
         By feature, in the order of their codes. None: the model does not tell of which columns, as
-        where they are ordered.
+        where they are ordered, or where `categorical_feature` had others.
     """
     lists, params = booster.pandas_categorical or (), booster.params
-    columns = params.get("categorical_column") or params.get("categorical_feature") or ()
+    if not lists:
+        return {}
+    said = list(params.get("categorical_column") or params.get("categorical_feature") or ())
+    header = booster.model_to_string(num_iteration=1).partition("\nfeature_infos=")[2]
+    # "2:-1:0" are codes, "[0:5]" numbers, and "none" does not vary. The parameter only decides on
+    # the last: LightGBM also writes one that it has ignored.
+    infos = header.partition("\n")[0].split(" ")
+    columns = [
+        i for i, info in enumerate(infos) if (i in said if info == "none" else info[0] != "[")
+    ]
     # A file does not say which of several columns are of pandas.
-    if lists and (len(columns) != len(lists) or not all(isinstance(i, int) for i in columns)):
+    if len(columns) != len(lists):
         return None
-    names = booster.feature_name()
-    return {names[i]: words for i, words in zip(columns, lists, strict=False)}
+    names, found = booster.feature_name(), list(zip(columns, lists, strict=True))
+    for i, words in found:  # codes beyond the list are of another column
+        if infos[i] != "none" and max(map(int, infos[i].split(":"))) >= len(words):
+            return None
+    return {names[i]: words for i, words in found}
 
 
 def xgboost_categories(booster: Any) -> dict[str, Any]:

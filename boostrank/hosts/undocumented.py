@@ -29,9 +29,10 @@ LightGBM
   Test: test_lightgbms_ranker_trains_its_private_objective.
 - ``LGBMRanker._Booster`` and ``LGBMRanker._objective`` may be set (`plain`). Without: `to_host`
   cannot make a fitted ranker. Test: tests/test_export.py, test_to_host.
-- ``Booster.pandas_categorical`` and the parameter ``categorical_feature`` of a loaded Booster
-  (`boostrank.lab.lightgbm_model`). Without: `boostrank predict` does not know the names of
-  categories. Test: tests/test_tables.py, test_a_model_keeps_the_words_of_its_categories.
+- ``Booster.pandas_categorical``, the parameter ``categorical_feature`` of a loaded Booster and
+  ``feature_infos`` of its file (`boostrank.hosts.model_files`). Without: `boostrank predict` does
+  not know the names of categories, or takes those of another column. Test: tests/test_tables.py,
+  test_a_model_keeps_the_words_of_its_categories, test_a_file_may_name_columns_that_lightgbm_ignored.
 - ``lightgbm.basic._ConfigAliases`` knows all parameters (`lightgbms_parameters`). Without:
   `LGBMRanker` and the commands ignore misspelt ones.
   Test: tests/test_ignored.py, test_unknown_parameters_of_lightgbm.

@@ -153,8 +153,8 @@ class LightGBMModel(FileModel):
         if found is None:
             raise ValueError(
                 f"the model has {len(self.booster.pandas_categorical)} columns of categories and "
-                "does not name them, as LightGBM does not where they are ordered: predict in "
-                "Python, with the ranker that was trained"
+                "does not name them, as LightGBM does not where they are ordered, or where "
+                "categorical_feature has others: predict in Python, with what was trained"
             )
         return found
 
