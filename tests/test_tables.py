@@ -379,6 +379,17 @@ def test_a_file_may_name_columns_that_lightgbm_ignored(tmp_path):
     np.testing.assert_array_equal(np.loadtxt(scores), booster.predict(frame))
 
 
+def test_names_of_features_that_only_xgboost_takes(tmp_path):
+    """`predict` said: the data lack 'page rank'; did you mean 'page rank'?"""
+    model, new, scores = (tmp_path / name for name in ("model.json", "new.csv", "scores"))
+    frame = pd.DataFrame(DATA.X, columns=["a:b", "page rank", "page_rank", "x"])
+    ranker = XGBRanker(n_estimators=3, n_jobs=1).fit(frame, DATA.y, qid=DATA.qid)
+    ranker.save_model(model)
+    frame[frame.columns[::-1]].to_csv(new, index=False)
+    run("predict", model, new, "--out", scores)
+    np.testing.assert_array_equal(np.loadtxt(scores, np.float32), ranker.predict(frame))
+
+
 def test_a_model_of_a_sparse_matrix_reads_svmlight_as_such(tmp_path):
     """XGBoost took for missing what the matrix left out; `predict` made zeros of it."""
     model, new, scores = (tmp_path / name for name in ("m.json", "new.txt", "scores"))

@@ -422,7 +422,7 @@ def features_of_table(
     """
     known: dict[str, list[Any]] = {}
     for name in table.names:
-        known.setdefault(feature_name(name), []).append(name)
+        known.setdefault(name if name in names else feature_name(name), []).append(name)
     words = categories or {}
     if words or any(name in known for name in names):
         chosen = {name: _named(name, known, names, table, columns) for name in names}

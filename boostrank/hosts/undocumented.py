@@ -32,7 +32,7 @@ LightGBM
 - ``Booster.pandas_categorical``, the parameter ``categorical_feature`` of a loaded Booster and
   ``feature_infos`` of its file (`boostrank.hosts.model_files`). Without: `boostrank predict` does
   not know the names of categories, or takes those of another column. Test: tests/test_tables.py,
-  test_a_model_keeps_the_words_of_its_categories, test_a_file_may_name_columns_that_lightgbm_ignored.
+  test_a_model_keeps_the_words_of_its_categories, and the two on what a file may say.
 - ``lightgbm.basic._ConfigAliases`` knows all parameters (`lightgbms_parameters`). Without:
   `LGBMRanker` and the commands ignore misspelt ones.
   Test: tests/test_ignored.py, test_unknown_parameters_of_lightgbm.
