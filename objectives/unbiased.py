@@ -239,10 +239,13 @@ class Unbiased(Around):
                 f"{len(position)}"
             )
         if len(self.propensity) == n_docs > position.max(initial=0) and not self.learns:
-            raise ValueError(
-                f"propensity has one number for each of the {n_docs} documents, but position is at "
-                f"most {position.max()}; pass one number for each position from 1"
-            )
+            pairs = list(zip(position.tolist(), self.propensity, strict=True))
+            known = dict(pairs)
+            if all(known[place] == chance for place, chance in pairs):
+                raise ValueError(
+                    f"propensity has one number for each of the {n_docs} documents, but position "
+                    f"is at most {position.max()}; pass one number for each position from 1"
+                )
         places: Integers = position - 1
         if self.last is not None:
             places = np.minimum(places, self.last - 1)

@@ -234,6 +234,10 @@ def test_bad_sessions_are_refused():
     ):
         with pytest.raises(ValueError, match=message):
             objective.grad_hess(scores, clicks, [len(scores)])
+    # As many positions as documents, by chance.
+    Unbiased(RankNet(), position=[1, 2, 1], propensity=[1.0, 0.5, 0.4]).loss(
+        [0.0] * 3, [1, 0, 0], [3]
+    )
 
 
 # ---- in the hosts --------------------------------------------------------------------------------

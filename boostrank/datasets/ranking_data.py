@@ -123,10 +123,11 @@ def check_by_query(name: str, values: Any, qid: Any) -> None:
     except (TypeError, ValueError):  # other names than ids, or values of documents
         return
     if not np.array_equal(own, ids) and np.array_equal(np.sort(own), np.sort(ids)):
+        at = int(np.argmax(own != ids))
         raise ValueError(
-            f"{name} has the queries in another order, beginning with {own[0]} instead of "
-            f"{ids[0]}, and is taken by position: sort it as the queries come, in ascending order "
-            f"with sort=True, else {name}.loc[pandas.unique(qid)]"
+            f"{name} has the queries in another order, first {own[at]} in place of {ids[at]}, and "
+            f"is taken by position: sort it as the queries come, such as "
+            f"{name}.loc[pandas.unique(qid)], or pass {name}.to_numpy() if it already is"
         )
 
 
