@@ -421,8 +421,9 @@ def features_of_table(
         numbers that are infinite.
     """
     known: dict[str, list[Any]] = {}
+    own = set(names)
     for name in table.names:
-        known.setdefault(name if name in names else feature_name(name), []).append(name)
+        known.setdefault(name if name in own else feature_name(name), []).append(name)
     words = categories or {}
     if words or any(name in known for name in names):
         chosen = {name: _named(name, known, names, table, columns) for name in names}
