@@ -133,8 +133,9 @@ class Platt(_Calibrator):
         # scikit-learn takes only classes, so each document is passed as relevant and as irrelevant,
         # weighted by its probability. The penalty only keeps the fit finite on separable data.
         size = np.abs(scores).max() or 1.0  # first, as squares of scores leave float64 sooner
-        centre, unit = (scores / size).mean(), (scores / size).std() or 1.0
-        column = ((scores / size - centre) / unit)[:, None]
+        scores = scores / size
+        centre, unit = scores.mean(), scores.std() or 1.0
+        column = ((scores - centre) / unit)[:, None]
         classes = np.repeat([1, 0], len(t))
         if not (t * weight).any() or not ((1.0 - t) * weight).any():
             raise ValueError(

@@ -82,15 +82,21 @@ def query_starts(qid: Integers) -> tuple[Integers, int | None]:
     return starts, int(starts[back[0]]) if len(back) else None
 
 
-def check_aligned(first: str, rows: Any, **columns: Any) -> None:
-    """Refuse a pandas column with the rows of another in another order: rows go by position.
+def _pandas_index(values: Any) -> Any:
+    """Return the index of a pandas column, or None: where rows are only numbered, it says nothing.
 
-    The index of rows that are only numbered says nothing, as after ``reset_index``.
+    They are numbered after ``reset_index``, for example.
     """
+    index = getattr(values, "index", None)
+    return None if callable(index) or hasattr(index, "start") else index
+
+
+def check_aligned(first: str, rows: Any, **columns: Any) -> None:
+    """Refuse a pandas column with the rows of another in another order: rows go by position."""
     index = None
     for name, values in {first: rows, **columns}.items():
-        own = getattr(values, "index", None)
-        if own is None or callable(own) or hasattr(own, "start"):
+        own = _pandas_index(values)
+        if own is None:
             continue
         if index is None:
             first, index = name, own
@@ -113,8 +119,8 @@ def check_by_query(name: str, values: Any, qid: Any) -> None:
 
     So comes ``groupby(qid)`` for queries whose ids do not ascend.
     """
-    index = getattr(values, "index", None)
-    if qid is None or index is None or callable(index) or hasattr(index, "start"):
+    index = _pandas_index(values)
+    if qid is None or index is None:
         return
     ids = check_ids("qid", qid, len(qid))
     ids = ids[query_starts(ids)[0]]

@@ -415,7 +415,7 @@ def _repeats(
 
 
 def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Iterator[Trial]:
-    """Yield the trials that the study holds, then new ones until there are `n_trials`."""
+    """Yield `n_trials` trials: those that the study holds, then new ones."""
     for known, frozen in enumerate(_finished(study)[:n_trials]):
         yield _read(known, frozen)
     for running in study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.RUNNING]):
