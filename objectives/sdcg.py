@@ -64,7 +64,7 @@ from typing import Any, ClassVar
 
 from .base import Objective
 from .contract import Contract
-from .engine.columns import DIFFERENT, ONE, Rules
+from .engine.columns import DIFFERENT, ONE, QUICK_PAIRS, Rules, Tuning
 from .engine.driver import Kernel
 from .engine.far_field import DIFFERENCE, SAME, SLOPE, fit_of, pair_entry
 from .engine.pairs import Document, pair_loop
@@ -201,6 +201,7 @@ class SDCG(Objective):
             beta=beta,
             discount=discount,
             ideal=ideal_discount(discount),
+            tuning=QUICK_PAIRS if self._by_gain else Tuning(),
         )
 
     def _loss_params(self) -> Rules:

@@ -39,8 +39,8 @@ if numba.config.DISABLE_JIT:  # long lists take minutes
     LENGTHS, SPREADS, MANY = (90, 223), ("normal", "two", "1e3"), ("real", "heavy")
     MIXED = [2, 150, 5, 223, 64, 151, 3]
     TUNING = Tuning(direct=150)
-#: Normalised pairs have blocks in lists of these lengths, too.
-NORMED = TUNING or Tuning()
+#: Pairs of which all take hardly longer have blocks in lists of these lengths, too.
+BLOCKS = TUNING or Tuning()
 
 
 def every_list(kinds, *more):
@@ -293,7 +293,7 @@ def test_pairs_of_long_lists(name, kind, spread, rng):
     for n in LENGTHS:
         scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
         for objective in PAIRS[name] if kind == "five" else PAIRS[name][:1]:
-            check(objective, scores, grades, NORMED if objective.norm else TUNING)
+            check(objective, scores, grades, BLOCKS)
 
 
 def test_normalised_lambdarank_of_groups_far_apart(rng):
@@ -301,7 +301,7 @@ def test_normalised_lambdarank_of_groups_far_apart(rng):
     n = LENGTHS[-1]
     grades = some_grades("five", n, rng)
     for gap in (1.0, 10.0, 40.0, 300.0):
-        check(LambdaRank(), 0.1 * rng.normal(size=n) + gap * grades, grades, NORMED)
+        check(LambdaRank(), 0.1 * rng.normal(size=n) + gap * grades, grades, BLOCKS)
 
 
 @every_list(KINDS)
@@ -343,7 +343,7 @@ def test_losses_of_long_lists(kind, spread, rng):
             objectives.append(LambdaRank())
         for objective in objectives:
             want, *_ = pairwise(objective, scores, grades)
-            got = loss_of(objective, scores, grades, NORMED)
+            got = loss_of(objective, scores, grades, BLOCKS)
             assert got == pytest.approx(want, rel=1e-8 if objective.norm else 1e-12)
 
 
@@ -372,7 +372,7 @@ def test_many_grades(kind, spread, rng):
     if not numba.config.DISABLE_JIT:  # a truncated list has rows of both kinds
         objectives += [LambdaRank(norm=False), LambdaRank(), RankNet(norm=True, offset=0.1)]
     for objective in objectives:
-        check(objective, scores, grades)
+        check(objective, scores, grades, BLOCKS)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MANY if kind != "steep"])
@@ -403,7 +403,7 @@ def test_small_parts_of_smooth_dcg(kind, spread, cls, discount, rng):
 def test_smooth_dcg_of_long_lists(kind, spread, discount, cls, rng):
     for n in LENGTHS:
         scores, grades = some_scores(spread, n, rng), some_grades(kind, n, rng)
-        check_with_loss(cls(alpha=0.7, discount=discount), scores, grades)
+        check_with_loss(cls(alpha=0.7, discount=discount), scores, grades, BLOCKS)
 
 
 @pytest.mark.compiled

@@ -140,6 +140,7 @@ def test_pages_state_what_the_code_has():
     ]
     for page, statement in (
         ("speed", f"up to {tuning.direct} documents, and blocks of {tuning.block} documents"),
+        ("speed", f"up to {columns.QUICK_PAIRS.direct:,} documents"),
         ("speed", f"with {terms[0]} to {terms[-1]} terms rather than {far_field.TERMS}"),
         ("hosts", f"sigma times offset is not from {divided.LEAST} to {divided.LARGEST:.0f}."),
         ("hosts", "`target=` {}, {} or {} or `variant=` {} or {}, ".format(*by_pairs)),

@@ -95,6 +95,10 @@ class Tuning(NamedTuple):
     documents: int = 24  # if they have at least so many documents on average
 
 
+# Where all pairs take hardly longer than a far field, which takes seconds to compile.
+QUICK_PAIRS = Tuning(direct=1536)
+
+
 class Rules(NamedTuple):
     """The parameters of a sigmoid loss, as its kernels take them."""
 

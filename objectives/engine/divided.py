@@ -18,13 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..validation import Floats
-from .far_field import (
-    DIFFERENCE,
-    Fit,
-    difference_of_own,
-    pair_entry,
-    sums_of,
-)
+from .far_field import DIFFERENCE, Fit, difference_of_own, pair_entry, sums_of
 
 # Rates grow by 2^(1/3): each is the square of the third before it.
 STEP = 3

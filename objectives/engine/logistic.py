@@ -14,6 +14,7 @@ from .columns import (
     CURVATURE,
     PAIRS,
     PULL,
+    QUICK_PAIRS,
     SCORE,
     SIZE,
     TOTAL,
@@ -41,9 +42,6 @@ from .pairs import Document
 from .sigmoid import step
 from .swaps import norm_factor
 from .vector import log1p_of
-
-# Sums of divided functions have more terms: all pairs take less time up to this length.
-DIRECT_UP_TO = 1536
 
 
 def logistic_pair(p: Rules, worse: Document, better: Document) -> tuple[float, float]:
@@ -98,7 +96,7 @@ def norm_rules(sigma: Any, offset: float, norm: bool) -> dict[str, Any]:
     """Return the fields of `Rules` that depend on sigma and `norm`."""
     tuning = Tuning()
     if norm:
-        tuning = Tuning(direct=DIRECT_UP_TO if has_fit(sigma, offset) else UNLIMITED)
+        tuning = QUICK_PAIRS if has_fit(sigma, offset) else Tuning(direct=UNLIMITED)
     return {
         "rate": sigma,
         "grad_factor": -sigma,
