@@ -51,7 +51,6 @@ PULLS, BENDS, SIZES = range(3)
 
 TERMS = 20  # of the logistic function and those like it, the constant included
 STEP = 4  # terms are added up by fours
-WIDEST_BLOCK = 128
 
 
 class Fit(NamedTuple):
@@ -98,11 +97,11 @@ class Room(NamedTuple):
     weights: Floats  # (parts, parts)
 
 
-def new_room(parts: int, channels: int, terms: int) -> Room:
-    """Return scratch for queries and fits of up to these sizes."""
+def new_room(parts: int, channels: int, terms: int, block: int) -> Room:
+    """Return scratch for queries and fits of up to these sizes, and blocks of so many documents."""
     return Room(
         np.empty((parts, channels, terms + 1)),
-        np.empty((terms + 8, max(WIDEST_BLOCK, terms + 1))),
+        np.empty((terms + 8, max(block, terms + 1))),
         np.empty((parts, parts)),
     )
 

@@ -63,7 +63,7 @@ def no_parts_(
     """Do nothing."""
 
 
-NO_ROOM = new_room(0, 0, 0)
+NO_ROOM = new_room(0, 0, 0, 0)
 PARTS = NEAR, Rules(), NO_FIT, 0, new_columns(0), new_columns(0), NO_ROOM
 no_parts, parts = Compiled(no_parts_, *PARTS), Compiled(add_parts, *PARTS)
 
@@ -167,7 +167,7 @@ class Sums(NamedTuple):
             if long:
                 v = new_columns(longest)
                 channels, terms = (max(each.numbers.shape[k] for each in fits) for k in (4, 5))
-                room = new_room(most_parts(p.tuning), 2 * channels, terms - 1)
+                room = new_room(most_parts(p.tuning), 2 * channels, terms - 1, p.tuning.block)
             compiled(first, last, boundaries, far, *own, p, *fits, w, v, room, *args)
 
         over_queries(run_all, boundaries, *args)
