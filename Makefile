@@ -2,8 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
-HOST_TESTS = $(wildcard $(foreach name,hosts objective edge_cases entry_points estimators dask, \
-	tests/test_$(name).py))
+HOST_TESTS = $(wildcard $(foreach name,hosts objective edge_cases entry_points estimators dask \
+	model_files features export traps stopping,tests/test_$(name).py))
 KERNEL_TESTS = $(foreach name,derivatives edge_cases blocks pairwise preferences,tests/test_$(name).py)
 QUICK_TESTS = $(foreach name,objective derivatives edge_cases,tests/test_$(name).py)
 EXAMPLES = tests/test_docs.py tests/test_notebooks.py

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from boostrank.hosts.model_files import (
     booster_of,
+    dart_weights,
     gbtree_of,
     made_up,
     missing_of,
@@ -239,7 +240,7 @@ def _read_xgboost(booster: Any) -> Forest:
     last = len(model["trees"])
     if booster.attr("best_iteration") is not None:
         last = model["iteration_indptr"][: int(booster.attr("best_iteration")) + 2][-1]
-    weights = boosted.get("weight_drop", [1.0] * last)
+    weights = dart_weights(boosted) or [1.0] * last
     read = model["trees"][:last]
     categorical = {tree["split_indices"][i] for tree in read for i in tree["categories_nodes"]}
     _check_numerical(names, categorical)

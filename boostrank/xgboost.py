@@ -37,6 +37,7 @@ from boostrank.hosts.model_files import (
     missing_of,
     of_sparse,
     read_booster,
+    since,
     to_continue,
     xgboost_categories,
 )
@@ -353,7 +354,8 @@ class XGBRanker(xgboost.XGBRanker):
         if start is None:
             return
         kind = kind_of(start)  # with booster=None, XGBoost keeps it, but zeros are another matter
-        if self.booster != kind and (self.booster is not None or kind == "gblinear"):
+        own = "gbtree" if self.booster == "dart" and since(3, 3) else self.booster
+        if own != kind and (own is not None or kind == "gblinear"):
             raise ValueError(
                 f"the model to continue has booster={kind!r}, this ranker {self.booster!r}, for "
                 f"which XGBoost drops that model or misreads X: set booster={kind!r}"

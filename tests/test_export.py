@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import engines
@@ -21,7 +22,7 @@ from training import predicted
 
 import boostrank
 from boostrank.export import _folded, _without_slack
-from boostrank.hosts.model_files import SPARSE
+from boostrank.hosts.model_files import SPARSE, since
 from boostrank.lightgbm import LGBMRanker
 from boostrank.trees import Tree, neighbours, read_forest
 from boostrank.xgboost import XGBRanker
@@ -368,18 +369,21 @@ def test_a_plain_ranker_takes_zeros_of_arrays_for_zeros():
 
 
 def test_a_plain_ranker_misreads_words_of_pandas_beyond_ascii():
+    """XGBoost before 3.4 does."""
     X, y = data()
     words = ["ああ", "いい", "うう", "ええ", "おお"]
     kind = pd.Categorical.from_codes(y.astype(int), words)
     frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=kind)
     ranker = XGBRanker(n_estimators=5, enable_categorical=True).fit(frame, y, group=GROUP)
-    with pytest.warns(UserWarning, match=r"misreads the categories .* for 'kind', .* of pa.string"):
+    misread = r"misreads the categories .* for 'kind', .* of pa.string"
+    with nullcontext() if since(3, 4) else pytest.warns(UserWarning, match=misread):
         plain = ranker.to_host()
     table = pa.Table.from_pandas(frame.drop(columns="kind"), preserve_index=False)
     codes = pa.array(y.astype("int8"))
     table = table.append_column("kind", pa.DictionaryArray.from_arrays(codes, pa.array(words)))
     np.testing.assert_array_equal(plain.predict(table), ranker.predict(frame))
-    assert not np.array_equal(plain.predict(frame), ranker.predict(frame))
+    with suppress(UnicodeDecodeError):  # XGBoost 3.3
+        assert np.array_equal(plain.predict(frame), ranker.predict(frame)) == since(3, 4)
 
 
 @pytest.mark.parametrize("kind", [LGBMRanker, XGBRanker])

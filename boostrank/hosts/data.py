@@ -53,7 +53,8 @@ def read(data: Any) -> HostData:
         # A worker of a distributed training may have no documents.
         if len(boundaries) == 0 and data.num_row() > 0:
             raise ValueError(
-                "group is missing: this DMatrix has no queries; give it group=sizes or qid=ids"
+                "group is missing: this DMatrix has no queries; give it group=sizes or qid=ids, "
+                "or use boostrank.xgboost.XGBRanker"
             )
         # Subtracting unsigned boundaries would wrap.
         sizes = np.diff(boundaries.astype(np.int64))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from boostrank.datasets.ids import is_missing
 from boostrank.datasets.ranking_data import check_feature, check_label
 from boostrank.hosts.ignored import CATEGORICAL
-from boostrank.hosts.model_files import made_up
+from boostrank.hosts.model_files import made_up, since
 from boostrank.messages import TABLES, few, load, warn
 
 # What a category may be. Truth values are integers to Python.
@@ -583,14 +583,16 @@ def _one_piece(column: Any) -> Any:
 
 
 def beyond_ascii(categories: Mapping[Any, Sequence[Any]]) -> list[Any]:
-    """Return the columns with letters beyond ASCII in a category."""
+    """Return the columns with letters beyond ASCII in a category, if XGBoost misreads them."""
+    if since(3, 4):
+        return []
     return [name for name, words in categories.items() if not "".join(map(str, words)).isascii()]
 
 
 def in_utf8(X: Any, rules: HostRules) -> Any:
     """Return a frame of pandas as a table of Arrow if XGBoost would cut its words within letters.
 
-    XGBoost 3.2 counts the letters of pandas' categories where it needs their bytes.
+    XGBoost before 3.4 counts the letters of pandas' categories where it needs their bytes.
     """
     if not _has(X, "iloc") or not rules.arrow_categories:
         return X

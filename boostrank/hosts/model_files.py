@@ -216,13 +216,12 @@ def best_rounds(booster: Any) -> Any:
     if best is None:
         return booster
     rounds = int(best) + 1
-    name = kind_of(booster)
-    if name == "gblinear" or rounds >= booster.num_boosted_rounds():
+    if kind_of(booster) == "gblinear" or rounds >= booster.num_boosted_rounds():
         return booster
-    if name == "dart" and any(weight != 1.0 for weight in _boosted(booster)["weight_drop"]):
+    if any(weight != 1.0 for weight in dart_weights(_boosted(booster))):
         raise ValueError(
             f"DART has scaled the trees of the best round, {rounds}, in later rounds, so that "
-            "model is lost: train without early stopping, or with booster='gbtree'"
+            "model is lost: train without early stopping, or drop no trees"
         )
     shorter = booster[:rounds]
     if "c" in (booster.feature_types or ()):
@@ -232,9 +231,19 @@ def best_rounds(booster: Any) -> Any:
 
 
 def kind_of(booster: Any) -> str:
-    """Return the parameter `booster` of an XGBoost booster: "gbtree", "dart" or "gblinear"."""
+    """Return the parameter `booster` of an XGBoost booster: "gbtree", "dart" or "gblinear".
+
+    From XGBoost 3.3 on, "dart" is a "gbtree", which is DART if told to drop trees.
+    """
     name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
     return name
+
+
+def since(*version: int) -> bool:
+    """Tell whether XGBoost is at least of this version."""
+    import xgboost
+
+    return tuple(map(int, xgboost.__version__.split(".")[:2])) >= version
 
 
 def to_continue(booster: Any) -> Any:
@@ -321,10 +330,11 @@ def check_stopping(params: Any) -> None:
     """
     kind = params.get("booster")
     drops = params.get("rate_drop") or params.get("one_drop")
-    if kind == "gblinear" or (kind == "dart" and drops):
+    if kind == "gblinear" or (drops and (kind == "dart" or since(3, 3))):
+        which = "booster='gblinear'" if kind == "gblinear" else "DART"
         raise ValueError(
-            f"early stopping cannot keep the best round of booster={kind!r}: later rounds change "
-            "what earlier ones have learnt; leave early stopping out, or use booster='gbtree'"
+            f"early stopping cannot keep the best round of {which}: later rounds change what "
+            "earlier ones have learnt; leave early stopping out, or grow trees and drop none"
         )
 
 
@@ -398,9 +408,15 @@ def _boosted(booster: Any) -> dict[str, Any]:
 
 
 def gbtree_of(boosted: dict[str, Any]) -> dict[str, Any]:
-    """Return the trees and what belongs to them; dart wraps a gbtree."""
+    """Return the trees and what belongs to them; XGBoost 3.2's dart wraps a gbtree."""
     model: dict[str, Any] = boosted.get("gbtree", boosted)["model"]
     return model
+
+
+def dart_weights(boosted: dict[str, Any]) -> Sequence[float]:
+    """Return what each tree counts in a DART, or nothing; XGBoost 3.4 keeps it with the trees."""
+    weights: Sequence[float] = {**gbtree_of(boosted), **boosted}.get("weight_drop", ())
+    return weights
 
 
 def _with_categories(shorter: Any, cats: dict[str, Any]) -> Any:
