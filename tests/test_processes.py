@@ -54,7 +54,13 @@ def start(tmp_path, program, **changes):
     return subprocess.Popen(
         [sys.executable, path],
         cwd=tmp_path,
-        env={**os.environ, "NUMBA_NUM_THREADS": "3", "OMP_NUM_THREADS": "1", **changes},
+        env={
+            **os.environ,
+            "NUMBA_NUM_THREADS": "3",
+            "OMP_NUM_THREADS": "1",
+            "PYTHONWARNINGS": "ignore:This process:DeprecationWarning",  # of fork
+            **changes,
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
