@@ -144,9 +144,8 @@ def test_the_best_round_is_the_first_best_on_validation_and_test_does_not_matter
     assert other.best_round == plain.best_round
     np.testing.assert_array_equal(other.curve, plain.curve)
     # With fixed rounds, the model of all rounds is tested.
-    fixed = runner.run_fold(
-        learner, fold._replace(test=fold.validation), 1, replace(SETTINGS, fixed_rounds=True)
-    )
+    settings = replace(SETTINGS, fixed_rounds=True)
+    fixed = runner.run_fold(learner, fold._replace(test=fold.validation), 1, settings)
     assert fixed.best_round == SETTINGS.rounds != plain.best_round
     assert np.nanmean(fixed.figures["ndcg@10"]) == pytest.approx(plain.curve[-1], rel=1e-12)
     # The curve is a mean over queries, even of what is a mean over documents elsewhere.
@@ -220,19 +219,14 @@ def test_catboosts_own_objectives_are_rows_next_to_ours(fold):
 def test_catboost_takes_codes_for_categories_whatever_their_order(builtin, rng):
     codes = rng.integers(0, 9, 200).astype(float)
     codes[::9] = np.nan
-    data = RankingData(
-        np.column_stack([rng.normal(size=200), codes]),
-        np.nan_to_num(codes) % 3,
-        np.repeat(np.arange(20), 10),
-        categorical=(1,),
-    )
-    renamed = data.X.copy()
-    renamed[:, 1] = np.array([5, 0, 8, 2, 7, 1, 6, 3, 4, np.nan])[
-        np.nan_to_num(codes, nan=9.0).astype(int)
-    ]
+    others = np.array([5, 0, 8, 2, 7, 1, 6, 3, 4, np.nan])
+    renamed = others[np.nan_to_num(codes, nan=9.0).astype(int)]
+    numbers, y, qid = rng.normal(size=200), np.nan_to_num(codes) % 3, np.repeat(range(20), 10)
     predicted = []
-    for X in (data.X, renamed):
-        model, _ = TRAINERS["catboost"].train(builtin, replace(data, X=X), SETTINGS)
+    for words in (codes, renamed):
+        X = np.column_stack([numbers, words])
+        data = RankingData(X, y, qid, categorical=(1,))
+        model, _ = TRAINERS["catboost"].train(builtin, data, SETTINGS)
         scores = model.predict(X)
         np.testing.assert_allclose(list(model.staged(X))[-1], scores, atol=1e-12)
         predicted.append(scores)
@@ -256,20 +250,19 @@ def test_leaves_alone_limit_the_trees_of_both_hosts():
 def test_values_beyond_float32(fold):
     X = fold.train.X.copy()
     X[3, 1] = 1e300
-    with pytest.raises(ValueError, match=r"^XGBoost computes with float32, but column 1 of X"):
-        HOSTS["xgboost"].train(boostrank.RankNet(), replace(fold.train, X=X), SETTINGS)
     model, _ = HOSTS["xgboost"].train(boostrank.RankNet(), fold.train, SETTINGS)
-    with pytest.raises(ValueError, match=r"^XGBoost computes with float32, but column 1 of X"):
+    refused = pytest.raises(ValueError, match=r"^XGBoost computes with float32, but column 1 of X")
+    with refused:
+        HOSTS["xgboost"].train(boostrank.RankNet(), replace(fold.train, X=X), SETTINGS)
+    with refused:
         model.predict(X)
 
 
 def test_labels_to_stop_by_must_differ_in_the_hosts_too(fold):
     lost = replace(fold.validation, y=1.0 + 1e-12 * fold.validation.y)
-    for host in HOSTS:
+    for host in HOSTS.values():
         with pytest.raises(ValueError, match="labels must differ as float32"):
-            HOSTS[host].train(
-                boostrank.QueryRMSE(), fold.train, SETTINGS, stopping=Stopping(lost, 2)
-            )
+            host.train(boostrank.QueryRMSE(), fold.train, SETTINGS, stopping=Stopping(lost, 2))
 
 
 def test_threads_are_for_the_objective_too_and_restored(fold):
@@ -336,41 +329,37 @@ def test_the_t_test_and_the_sign_test_are_scipys(rng):
 # Rows ------------------------------------------------------------------------------------------
 
 
-def _result(fold, values, seconds=1.0):
-    figures = {metric: np.array(values) for metric in METRICS}
+def _result(fold, values):
     return FoldResult(
         fold=fold,
         curve=np.array([0.5]),
         best_round=1,
         qid=np.arange(len(values)),
-        figures=figures,
-        seconds_per_round=seconds,
+        figures={metric: np.array(values) for metric in METRICS},
+        seconds_per_round=fold / 4,
         importance=np.array([0.5, 1 / 3]),
     )
 
 
+def _row(learner, *folds, base=None, settings=SETTINGS):
+    """Return the row of a learner with these values of the queries of each fold."""
+    results = tuple(_result(fold, values) for fold, values in enumerate(folds, start=1))
+    return Row(learner, results, base, settings)
+
+
 def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothing():
-    base = Row(
-        LEARNERS[0],
-        (_result(1, [0.0, 0.2, 0.4]), _result(2, [0.8, np.nan, 0.4], 3.0)),
-        None,
-        SETTINGS,
-    )
+    base = _row(LEARNERS[0], [0.0, 0.2, 0.4], [0.8, np.nan, 0.4])
     assert base.mean("ndcg@10") == pytest.approx(1.8 / 5)
     assert (base.difference, base.p_value) == (0.0, 1.0)
-    assert base.seconds_per_round == 2.0
-    better = Row(
-        LEARNERS[2], (_result(1, [0.1, 0.3, 0.5]), _result(2, [0.9, np.nan, 0.5])), base, SETTINGS
-    )
+    assert base.seconds_per_round == 0.375
+    better = _row(LEARNERS[2], [0.1, 0.3, 0.5], [0.9, np.nan, 0.5], base=base)
     assert better.difference == pytest.approx(0.1)
     assert better.p_value == pytest.approx(2 / 2**5)
     half = 1.96 * np.std([0.0, 0.2, 0.4, 0.8, 0.4], ddof=1) / np.sqrt(5)
     assert base.interval("ndcg@10") == pytest.approx((0.36 - half, 0.36 + half))
     # Every query gains the same: paired, there is no spread at all.
     assert better.difference_interval == pytest.approx((0.1, 0.1))
-    worse = Row(
-        LEARNERS[2], (_result(1, [0.0, 0.0, 0.0]), _result(2, [0.8, np.nan, 0.4])), base, SETTINGS
-    )
+    worse = _row(LEARNERS[2], [0.0, 0.0, 0.0], [0.8, np.nan, 0.4], base=base)
     np.testing.assert_allclose(worse.differences, [0, -0.2, -0.4, 0, np.nan, 0])
     half = 1.96 * np.std([0.0, 0.2, 0.4, 0.0, 0.0], ddof=1) / np.sqrt(5)
     assert worse.difference_interval == pytest.approx((-0.12 - half, -0.12 + half))
@@ -379,8 +368,8 @@ def test_a_row_is_the_mean_of_all_test_queries_and_the_baseline_differs_by_nothi
 def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(rng):
     # 300 queries gain a little, 3 lose much: a mean of two fold means would say "worse".
     large, small = rng.normal(0.02, 0.05, 300), np.full(3, -0.2)
-    base = Row(LEARNERS[0], (_result(1, [0.5] * 300), _result(2, [0.5] * 3)), None, SETTINGS)
-    row = Row(LEARNERS[2], (_result(1, 0.5 + large), _result(2, 0.5 + small)), base, SETTINGS)
+    base = _row(LEARNERS[0], [0.5] * 300, [0.5] * 3)
+    row = _row(LEARNERS[2], 0.5 + large, 0.5 + small, base=base)
     together = np.concatenate([large, small])
     assert row.difference == pytest.approx(together.mean())
     assert row.difference == pytest.approx(row.mean("ndcg@10") - base.mean("ndcg@10"))
@@ -394,8 +383,9 @@ def test_difference_interval_p_and_verdict_agree_for_folds_of_unequal_sizes(rng)
 def test_a_verdict_goes_by_what_is_tested(test, verdict):
     """The sign test that most queries lose was shown as a gain, for the sake of the mean."""
     settings = replace(SETTINGS, test=test)
-    base = Row(LEARNERS[0], (_result(1, [0.5] * 30),), None, settings)
-    row = Row(LEARNERS[2], (_result(1, [0.49] * 22 + [0.6] * 3 + [1.0] * 5),), base, settings)
+    base = _row(LEARNERS[0], [0.5] * 30, settings=settings)
+    values = [0.49] * 22 + [0.6] * 3 + [1.0] * 5
+    row = _row(LEARNERS[2], values, base=base, settings=settings)
     assert row.p_value < 0.05
     assert row.verdict == verdict
 
@@ -403,8 +393,8 @@ def test_a_verdict_goes_by_what_is_tested(test, verdict):
 @pytest.mark.parametrize("theirs", [0.25, -0.25, 0.0])
 def test_a_relative_difference_has_the_sign_of_the_difference(theirs):
     """Against a negative correlation, it had the other one."""
-    base = Row(LEARNERS[0], (_result(1, [theirs] * 4),), None, SETTINGS)
-    row = Row(LEARNERS[2], (_result(1, [theirs + 0.5] * 4),), base, SETTINGS)
+    base = _row(LEARNERS[0], [theirs] * 4)
+    row = _row(LEARNERS[2], [theirs + 0.5] * 4, base=base)
     if theirs:
         assert row.relative_difference == pytest.approx(2.0)
         assert share_in_words(row.relative_difference) == "+200.0%"
@@ -415,10 +405,10 @@ def test_a_relative_difference_has_the_sign_of_the_difference(theirs):
 
 def test_a_table_for_latex():
     settings = replace(SETTINGS, test="sign", metric="ndcg@10", other_metrics=("map",))
-    base = Row(LEARNERS[0], (_result(1, [0.5, 0.25, np.nan] * 20),), None, settings)
+    base = _row(LEARNERS[0], [0.5, 0.25, np.nan] * 20, settings=settings)
     named = Learner("50% of_all", "lightgbm", boostrank.SDCG())
-    rows = [base, Row(LEARNERS[2], (_result(1, [0.5, 0.0, np.nan] * 20),), base, settings)]
-    rows.append(Row(named, (_result(1, [0.75, 0.25, np.nan] * 20),), base, settings))
+    rows = [base, _row(LEARNERS[2], [0.5, 0.0, np.nan] * 20, base=base, settings=settings)]
+    rows.append(_row(named, [0.75, 0.25, np.nan] * 20, base=base, settings=settings))
     text = latex_table(rows, settings)
     best, middle, worst = [line for line in text.splitlines() if line.endswith(r"\\")][1:]
     half = 1.96 * 0.125 * np.sqrt(40 / 39) / np.sqrt(40)
@@ -443,11 +433,9 @@ def test_holms_correction():
     assert holm([0.02, 0.03, 0.01]) == pytest.approx([0.04, 0.04, 0.03])
     assert holm([0.6, 0.5]) == [1.0, 1.0]
     assert holm([]) == []
-    base = Row(LEARNERS[0], (_result(1, [0.0] * 8),), None, SETTINGS)
-    rows = [base] + [
-        Row(learner, (_result(1, [0.1 * i + 0.01 * k for k in range(8)]),), base, SETTINGS)
-        for i, learner in enumerate(LEARNERS[1:4])
-    ]
+    base = _row(LEARNERS[0], [0.0] * 8)
+    gains = 0.01 * np.arange(8)
+    rows = [base, *(_row(LEARNERS[i], gains + 0.1 * (i - 1), base=base) for i in (1, 2, 3))]
     corrected = holm_p_values(rows)
     assert corrected[LEARNERS[0]] == 1.0
     assert [corrected[row.learner] for row in rows[1:]] == holm([row.p_value for row in rows[1:]])
@@ -455,7 +443,7 @@ def test_holms_correction():
 
 def test_records_are_complete_after_every_row(parts, tmp_path):
     files = _results(tmp_path / "new" / "folder", parts)
-    base = Row(LEARNERS[0], (_result(1, [0.25, np.nan]), _result(2, [1 / 3])), None, SETTINGS)
+    base = _row(LEARNERS[0], [0.25, np.nan], [1 / 3])
     files.add_row(base)
     (line,) = lines_of(files.summary)
     assert (line["objective"], line["host"]) == ("lightgbm:lambdarank", "lightgbm")
@@ -468,8 +456,8 @@ def test_records_are_complete_after_every_row(parts, tmp_path):
     ]
     files.add_row(Failure(LEARNERS[2], "no, said the host"))
     line = lines_of(files.summary)[1]
-    found = line["objective"], line["map"], line["error"]
-    assert found == ("lambdarank", "", "no, said the host")
+    found = line["objective"], line["map"], line["p_value"], line["error"]
+    assert found == ("lambdarank", "", "", "no, said the host")
     # An earlier run's lines are not mixed with new ones.
     _results(tmp_path / "new" / "folder", parts)
     assert len(files.summary.read_text(encoding="utf-8").splitlines()) == 1
@@ -483,7 +471,7 @@ def _results(folder, parts, **changes):
     return ResultStore(folder, rotation(parts), **args)
 
 
-STORED = _result(1, [0.1, np.nan, 1 / 3], 0.25)
+STORED = _result(1, [0.1, np.nan, 1 / 3])
 
 
 @pytest.fixture
@@ -667,9 +655,8 @@ def test_a_fold_in_which_no_query_counts_is_refused(metric, lacking, parts):
     settings = replace(SETTINGS, metric=metric)
     _plan(barren, numbers=[3, 4], settings=settings)  # neither chooses nor tests on it
     for number, what in ((1, "tests on"), (2, "chooses the rounds on")):
-        with pytest.raises(
-            ValueError, match=f"fold {number} {what} 7 queries of which none has {lacking}, so"
-        ):
+        message = f"fold {number} {what} 7 queries of which none has {lacking}, so"
+        with pytest.raises(ValueError, match=message):
             _plan(barren, numbers=[number], settings=settings)
 
 
@@ -707,9 +694,8 @@ def test_queries_that_do_not_count_are_said_once_with_their_number(parts):
 @pytest.mark.parametrize("learner", LEARNERS[:2], ids=str)
 def test_grades_that_a_built_in_objective_refuses(learner, fold):
     train = RankingData(fold.train.X, fold.train.y + 0.5, fold.train.qid)
-    with pytest.raises(
-        ValueError, match=f"{learner.host} cannot train {learner.objective}: .*label"
-    ):
+    message = f"{learner.host} cannot train {learner.objective}: .*label"
+    with pytest.raises(ValueError, match=message):
         runner.run_fold(learner, fold._replace(train=train), 1, SETTINGS)
 
 
@@ -744,10 +730,7 @@ WAYS = ["command", "function"]
 def _compare(way, file, out, *, resume=False):
     """Compare `auto` and GBRank with LightGBM's own; return what is said of failures and results.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        With what is said of it.
+    Ctrl-C is raised, with what is said of it.
     """
     objectives = ["auto", "gbrank"]
     if way == "function":
@@ -794,11 +777,10 @@ def test_command_and_function_go_on_alike_after_a_learner_fails(file, tmp_path, 
     assert command == function
     assert [row["error"] for row in command[0]] == ["", "not here", "", "", ""]
     for way in WAYS:
-        for name in ("report.html", "validation.png", "test.png"):
+        for name in ("validation.png", "test.png"):
             assert (tmp_path / way / name).stat().st_size > 0
-        assert "auto@lightgbm chose " in (tmp_path / way / "report.html").read_text(
-            encoding="utf-8"
-        )
+        report = (tmp_path / way / "report.html").read_text(encoding="utf-8")
+        assert "auto@lightgbm chose " in report
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -869,17 +851,15 @@ def test_xgboosts_other_ways_to_build_trees(more, fold):
     assert xgboost.get_config()["verbosity"] == 1  # of this process
     with xgboost.config_context():
         plain = xgboost.train(params, matrix, 3, obj=boostrank.LambdaRank())
-    np.testing.assert_allclose(
-        model.predict(fold.test.X), plain.predict(xgboost.DMatrix(fold.test.X)), rtol=1e-5
-    )
+    expected = plain.predict(xgboost.DMatrix(fold.test.X))
+    np.testing.assert_allclose(model.predict(fold.test.X), expected, rtol=1e-5)
     if "booster" in more:
         with pytest.raises(ValueError, match=r"^no round of booster='gblinear' can be chosen"):
             next(model.staged(fold.validation.X))
     else:
-        stopping = Stopping(fold.validation, 1)
-        stopped = HOSTS["xgboost"].train(
-            boostrank.LambdaRank(), fold.train, settings, None, stopping
-        )[0]
+        stop = Stopping(fold.validation, 1)
+        train = HOSTS["xgboost"].train
+        stopped, _ = train(boostrank.LambdaRank(), fold.train, settings, stopping=stop)
         scores = model.predict(fold.test.X, stopped.n_trees)
         np.testing.assert_array_equal(stopped.predict(fold.test.X), scores)
 
