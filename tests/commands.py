@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from typer.testing import CliRunner
 
 from boostrank.datasets import RankingData
@@ -32,6 +33,13 @@ def refused(*args: object) -> str:
     (line,) = result.stderr.splitlines()
     assert line.startswith("boostrank: ")
     return str(line)
+
+
+def scores_of(model: Path, data: Path) -> Any:
+    """Return what `boostrank predict` writes."""
+    out = model.with_name("scores.txt")
+    run("predict", model, data, "--out", out)
+    return np.loadtxt(out)
 
 
 def svmlight(data: RankingData, first: int = 1, *, label: bool = True) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from commands import refused, run, svmlight
+from commands import refused, run, scores_of, svmlight, write
 
 from boostrank.datasets import RankingData, from_frame, load_letor, load_letor_parts, make_ranking
 from boostrank.datasets.frames import Table
@@ -165,9 +165,8 @@ def test_damaged_parquet_is_named(tmp_path, damage):
     path = tmp_path / "a.parquet"
     pd.DataFrame(_frame()).to_parquet(path)
     content = path.read_bytes()
-    path.write_bytes(
-        content[:-20] if damage == "cut" else content[:60] + bytes(200) + content[260:]
-    )
+    damaged = {"cut": content[:-20], "overwritten": content[:60] + bytes(200) + content[260:]}
+    path.write_bytes(damaged[damage])
     with pytest.raises(ValueError, match=r"a\.parquet: not a whole parquet file \("):
         _read(path)
     with pytest.raises(FileNotFoundError):
@@ -380,9 +379,8 @@ def test_an_id_or_the_label_among_the_features_of_a_file(tmp_path):
 
 def test_a_kept_index_of_files(tmp_path):
     frame = pd.DataFrame(_frame())
-    frame.sample(frac=1, random_state=0).sort_values("qid", kind="stable").to_csv(
-        tmp_path / "a.csv"
-    )
+    shuffled = frame.sample(frac=1, random_state=0)
+    shuffled.sort_values("qid", kind="stable").to_csv(tmp_path / "a.csv")
     with pytest.warns(UserWarning, match="a.csv: column 1 has no name"):
         assert _read(tmp_path / "a.csv").names == ("a", "b")
     frame.to_parquet(tmp_path / "a.parquet")
@@ -493,8 +491,7 @@ def test_companions_that_a_host_would_read_are_refused(tmp_path, name, suffix):
     text = "\n".join([HEADER, *ROWS]) if ".csv" in name else "1 qid:1 1:1\n0 qid:1 1:2\n"
     data = text.encode()
     path = _csv(tmp_path, gzip.compress(data) if name.endswith(".gz") else data, name)
-    companion = tmp_path / (name.removesuffix(".gz") + suffix)
-    companion.write_text("1\n2\n", encoding="utf-8")
+    companion = write(tmp_path / (name.removesuffix(".gz") + suffix), "1\n2\n")
     readers = [lambda: _read(path)]
     if ".txt" in name:
         readers += [lambda: load_letor(path), lambda: load_letor_parts([path])]
@@ -502,10 +499,16 @@ def test_companions_that_a_host_would_read_are_refused(tmp_path, name, suffix):
         with pytest.raises(ValueError, match="lies next to the data") as caught:
             read()
         assert str(caught.value).startswith(str(companion))
-    for command in ("train", "tune"):
-        more = ["--model", tmp_path / "m.txt"] if command == "train" else ["--out", tmp_path / "o"]
-        assert str(companion) in refused(command, path, "-o", "gbrank", *more)
-    assert str(companion) in refused("compare", path, "--out", tmp_path / "c")
+    commands = [
+        ["train", path, "-o", "gbrank", "--model", tmp_path / "m.txt"],
+        ["tune", path, "-o", "gbrank", "--out", tmp_path / "o"],
+        ["compare", path, "--out", tmp_path / "c"],
+        ["evaluate", write(tmp_path / "scores.txt", "1\n" * 3), path],
+    ]
+    if ".csv" in name:
+        commands.append([*commands[2], "--folds-by", "b"])
+    for command in commands:
+        assert f"{companion} lies next to the data" in refused(*command)
 
 
 @pytest.mark.parametrize("companion", ["r.csv.weight.gz", "r.csv.gz.weight", "r.csv.gz.init.zst"])
@@ -517,26 +520,12 @@ def test_companions_of_packed_data(tmp_path, companion):
         _read(path)
 
 
-def test_companions_count_wherever_labels_are_read(tmp_path):
-    rows = [f"{i % 2},{i // 2},{i},{i // 4}" for i in range(20)]
-    path = _csv(tmp_path, "\n".join([HEADER, *rows]))
-    scores = _csv(tmp_path, "1\n" * 20, "scores.txt")
-    evaluate = ["evaluate", scores, path]
-    compare = ["compare", path, "--folds-by", "b", "--out", tmp_path / "c"]
-    run(*evaluate)
-    companion = tmp_path / "a.csv.weight"
-    companion.write_text("1\n" * 20, encoding="utf-8")
-    for command in (evaluate, compare):
-        assert f"{companion} lies next to the data" in refused(*command)
-
-
 @pytest.mark.parametrize("suffix", [".query", ".group"])
 def test_sizes_of_queries_next_to_a_table_must_agree(tmp_path, suffix):
     path = _csv(tmp_path, "\n".join([HEADER, *ROWS]))
-    sizes = tmp_path / f"a.csv{suffix}"
-    sizes.write_text("2\n1\n", encoding="utf-8")
+    sizes = write(tmp_path / f"a.csv{suffix}", "2\n1\n")
     assert _read(path).group.tolist() == [2, 1]
-    sizes.write_text("1\n2\n", encoding="utf-8")
+    write(sizes, "1\n2\n")
     with pytest.raises(ValueError, match="its qid make other queries than the"):
         _read(path)
     scores = _csv(tmp_path, "1\n2\n3\n", "scores.txt")
@@ -564,28 +553,21 @@ def test_features_keep_their_numbers_from_training_to_prediction(tmp_path, host,
     data = load_letor(train)
     np.testing.assert_array_equal(data.X, DATA.X)
     assert data.names == (("0", "1", "2") if first == 0 else ())
-    model, scores = tmp_path / "m.json", tmp_path / "s.txt"
+    model = tmp_path / "m.json"
     args = ["train", train, *SMALL, "--host", host, "--model", model, "--keep-order"]
     run(*args, "--valid", train)
-
-    def predict(name, text):
-        run("predict", model, _csv(tmp_path, text, name), "--out", scores)
-        return np.loadtxt(scores)
-
-    whole = predict("whole.txt", svmlight(DATA, first))
-    bare = predict("bare.txt", svmlight(DATA, first, label=False))
-    np.testing.assert_array_equal(bare, whole)
+    bare = write(tmp_path / "bare.txt", svmlight(DATA, first, label=False))
+    np.testing.assert_array_equal(scores_of(model, bare), scores_of(model, train))
     # Without the first feature, a file from 0 looks like one from 1; without the last, it is short.
     for column in (0, 2):
         less = RankingData(DATA.X.copy(), DATA.y, DATA.qid)
         less.X[:, column] = 0
-        table = pd.DataFrame(less.X, columns=data.names or None).to_csv(index=False)
-        np.testing.assert_array_equal(
-            predict("less.txt", svmlight(less, first)), predict("less.csv", table)
-        )
+        text, table = write(tmp_path / "less.txt", svmlight(less, first)), tmp_path / "less.csv"
+        pd.DataFrame(less.X, columns=data.names or None).to_csv(table, index=False)
+        np.testing.assert_array_equal(scores_of(model, text), scores_of(model, table))
     # A file that numbers in the other way is refused.
     other = _csv(tmp_path, svmlight(DATA, 1 - first), "other.txt")
-    message = refused("predict", model, other, "--out", scores)
+    message = refused("predict", model, other, "--out", tmp_path / "s")
     assert f"{other}, line 1: feature {3 if first == 0 else 0} " in message
     assert "from 1" in message
     assert "number" in refused(*args, "--valid", other)
@@ -597,9 +579,8 @@ def test_validation_data_has_the_features_of_training(tmp_path):
     valid.write_text("1 qid:1 1:1\n0 qid:1 1:2\n", encoding="utf-8")
     run(*args)
     valid.write_text("1 qid:1 1:1\n0 qid:1 4:2\n", encoding="utf-8")
-    assert "b.txt, line 2: feature 4 is beyond the 3 features of the training data" in refused(
-        *args
-    )
+    beyond = "b.txt, line 2: feature 4 is beyond the 3 features of the training data"
+    assert beyond in refused(*args)
     valid.write_text("0 qid:1 1:1\n0 qid:1 2:2\n", encoding="utf-8")
     assert f"{valid}: no query counts in NDCG@10" in refused(*args)
 
@@ -607,9 +588,8 @@ def test_validation_data_has_the_features_of_training(tmp_path):
 def test_files_that_number_features_differently_are_refused(tmp_path):
     one = _csv(tmp_path, svmlight(DATA, 0), "a.txt")
     two = _csv(tmp_path, svmlight(RankingData(DATA.X, DATA.y, DATA.qid + 99)), "b.txt")
-    with pytest.raises(
-        ValueError, match=r"b\.txt, line 1: feature 3 is one more than .*a\.txt has"
-    ):
+    message = r"b\.txt, line 1: feature 3 is one more than .*a\.txt has"
+    with pytest.raises(ValueError, match=message):
         load_letor([one, two])
 
 
@@ -636,9 +616,7 @@ def test_a_mark_of_utf8_and_an_unlabelled_line(tmp_path):
     path = _csv(tmp_path, "\ufeff1 qid:1 1:1\n", "a.txt")
     assert load_letor(path).y.tolist() == [1]
     model = tmp_path / "m.txt"
-    train = _csv(tmp_path, svmlight(DATA), "t.txt")
-    run("train", train, *SMALL, "--model", model)
-    path.write_text("1 1:1\n1:1\n", encoding="utf-8")
-    assert "line 2: no label, though other lines" in refused(
-        "predict", model, path, "--out", tmp_path / "s"
-    )
+    run("train", write(tmp_path / "t.txt", svmlight(DATA)), *SMALL, "--model", model)
+    write(path, "1 1:1\n1:1\n")
+    said = refused("predict", model, path, "--out", tmp_path / "s")
+    assert "line 2: no label, though other lines" in said

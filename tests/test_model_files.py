@@ -9,7 +9,7 @@ import numpy as np
 import pandas
 import pytest
 import xgboost
-from commands import run
+from commands import run, scores_of
 from test_estimators import make_ranker
 
 from boostrank.datasets import make_ranking
@@ -29,17 +29,16 @@ KINDS = {
     "missing": {"missing": 0.0},
     "forest": {"num_parallel_tree": 2},
     "dart": {"booster": "dart"},
-    "linear": {"booster": "gblinear", "updater": "coord_descent"},
+    "linear": {"booster": "gblinear", "updater": "coord_descent", "max_depth": None},
 }
 
 
 def predicted(model, folder, X=TEST.X):
     """Return what `boostrank predict` writes."""
-    data, out = folder / "data.csv", folder / "scores.txt"
+    data = folder / "data.csv"
     frame = pandas.DataFrame(X, columns=None if hasattr(X, "columns") else ["a", "b", "c"])
     frame.assign(qid=TEST.qid, label=TEST.y).to_csv(data, index=False)
-    run("predict", model, data, "--out", out)
-    return np.loadtxt(out)
+    return scores_of(model, data)
 
 
 def fit(ranker, *, stopped):
@@ -57,10 +56,8 @@ def fit_from(ranker, **start):
     ("kind", "stopped"), [(kind, s) for kind in KINDS for s in (False, True)][:-1]
 )
 def test_everyone_reads_the_same_from_a_file_of_xgboosts_ranker(kind, stopped, suffix, tmp_path):
-    own = {**KINDS[kind], **(STOPPING if stopped else {})}
-    ranker = XGBRanker(objective="query-rmse", n_estimators=ROUNDS, max_depth=2, n_jobs=1, **own)
-    if kind == "linear":
-        ranker.set_params(max_depth=None)
+    own = {"max_depth": 2, **KINDS[kind], **(STOPPING if stopped else {})}
+    ranker = XGBRanker(objective="query-rmse", n_estimators=ROUNDS, n_jobs=1, **own)
     fit(ranker, stopped=stopped)
     want = ranker.predict(TEST.X)
     if stopped:
@@ -91,9 +88,7 @@ def test_everyone_reads_the_same_from_a_file_of_xgboosts_ranker(kind, stopped, s
 @pytest.mark.parametrize("booster", ["gbtree", "dart"])
 def test_a_file_of_xgboost_itself_is_read_up_to_its_best_round(booster, suffix, tmp_path):
     """XGBoost keeps the rounds after the best one in the file."""
-    theirs = xgboost.XGBRanker(
-        objective="rank:ndcg", n_estimators=ROUNDS, booster=booster, n_jobs=1, **STOPPING
-    )
+    theirs = xgboost.XGBRanker(n_estimators=ROUNDS, booster=booster, n_jobs=1, **STOPPING)
     fit(theirs, stopped=True)
     assert theirs.get_booster().num_boosted_rounds() > theirs.best_iteration + 1
     want = theirs.predict(TEST.X)
@@ -149,9 +144,8 @@ def test_everyone_reads_the_same_from_a_file_of_the_command_line(stopped, name, 
     if host == "lightgbm":
         want = lightgbm.Booster(model_file=path).predict(TEST.X)
     else:
-        booster = xgboost.Booster(model_file=path)
         matrix = xgboost.DMatrix(TEST.X, feature_names=["a", "b", "c"])
-        want = booster.predict(matrix)
+        want = xgboost.Booster(model_file=path).predict(matrix)
         ranker = XGBRanker()
         ranker.load_model(path)
         np.testing.assert_array_equal(ranker.predict(TEST.X), want)
@@ -163,9 +157,7 @@ def test_words_survive_the_cut_to_the_best_round(tmp_path):
         words = pandas.Categorical.from_codes((of.X[:, 0] > 0).astype(int), ["high", "low"])
         return pandas.DataFrame({"a": words, "b": of.X[:, 1], "c": of.X[:, 2]})
 
-    ranker = XGBRanker(
-        objective="query-rmse", n_estimators=ROUNDS, enable_categorical=True, n_jobs=1, **STOPPING
-    )
+    ranker = make_ranker("xgboost", n_estimators=ROUNDS, enable_categorical=True, **STOPPING)
     evals = {"eval_set": [(frame(TEST), TEST.y)], "eval_qid": [TEST.qid]}
     ranker.fit(frame(TRAIN), TRAIN.y, qid=TRAIN.qid, **evals)
     path = tmp_path / "model.json"
