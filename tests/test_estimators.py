@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from training import EVAL_START, EVAL_WEIGHT, START, trees
+from training import EVAL_START, EVAL_WEIGHT, START, evaluated, trees
 
 import boostrank
 from boostrank.hosts.ignored import LIGHTGBMS_OTHER_NAMES
@@ -93,9 +93,7 @@ def test_the_query_id_is_no_feature(host, data, frame, name):
     with refused:
         make_ranker(host).fit(with_id, data.y, qid=data.qid)
     with refused:
-        make_ranker(host).fit(
-            plain, data.y, qid=data.qid, eval_set=[(with_id, data.y)], eval_qid=[data.qid]
-        )
+        make_ranker(host).fit(plain, data.y, **evaluated(data, with_id))
     ranker = make_ranker(host).fit(plain, data.y, qid=data.qid)
     with refused:
         ranker.score(with_id, data.y, qid=data.qid)
@@ -118,7 +116,7 @@ def test_the_label_is_no_feature(host, data, dtype):
     with refused:
         make_ranker(host).fit(leaking, y, qid=data.qid)
     with refused:
-        make_ranker(host).fit(table, y, qid=data.qid, eval_set=[(leaking, y)], eval_qid=[data.qid])
+        make_ranker(host).fit(table, y, **evaluated(data, leaking, y))
     with refused:
         ranker.score(leaking, y, qid=data.qid)
 
@@ -181,9 +179,8 @@ def test_one_evaluation_set_as_a_pair(host, data):
 def test_sort_takes_query_weights_by_ascending_id(host, data):
     order = np.argsort(-data.qid, kind="stable")
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(data.group))
-    ranker = make_ranker(host).fit(
-        data.X[order], data.y[order], qid=data.qid[order], sample_weight=weight, sort=True
-    )
+    rows = {"qid": data.qid[order], "sample_weight": weight, "sort": True}
+    ranker = make_ranker(host).fit(data.X[order], data.y[order], **rows)
     expected = make_ranker(host).fit(data.X, data.y, qid=data.qid, sample_weight=weight)
     assert trees(booster(ranker)) == trees(booster(expected))
 
@@ -368,10 +365,11 @@ def fit_with_metrics(host, data, metrics):
     weight = np.random.default_rng(6).uniform(0.5, 2.0, len(data.group))
     eval_set = [(data.X[:, :], noise), (data.X[:, :], data.y)]
     rows = {"group": data.group, "eval_set": eval_set, "eval_qid": [data.qid, data.qid]}
-    of_ranker, of_fit = {"eval_metric": metrics}, {EVAL_WEIGHT[host]: [weight, None]}
+    rows[EVAL_WEIGHT[host]] = [weight, None]
     if host == "lightgbm":
-        of_ranker, of_fit = {}, of_fit | of_ranker
-    ranker = make_ranker(host, **of_ranker).fit(data.X, data.y, **rows, **of_fit)
+        ranker = make_ranker(host).fit(data.X, data.y, **rows, eval_metric=metrics)
+    else:
+        ranker = make_ranker(host, eval_metric=metrics).fit(data.X, data.y, **rows)
     return ranker, list(ranker.evals_result_.values()), noise, weight
 
 
@@ -400,8 +398,7 @@ def test_eval_metric(host, data, metrics, names):
 
 def test_an_evaluation_set_without_start_scores_is_said(host, data):
     """Its metrics are of the trees alone, which correct the start scores of training."""
-    copied = {"eval_set": [(data.X[:, :], data.y)], "eval_qid": [data.qid]}
-    given = {START[host]: data.y, "qid": data.qid, **copied}
+    given = {START[host]: data.y, **evaluated(data, data.X[:, :])}
     message = f"{START[host]} is given for training but not for an eval"
     with pytest.warns(UserWarning, match=message):
         make_ranker(host).fit(data.X, data.y, **given)
@@ -420,7 +417,7 @@ def test_feature_weights_of_xgboost(data):
 def test_early_stopping_without_a_metric_is_refused(data):
     ranker = make_ranker("xgboost", eval_metric=[], early_stopping_rounds=2)
     with pytest.raises(ValueError, match=r"^eval_metric must name a metric for early"):
-        ranker.fit(data.X, data.y, qid=data.qid, eval_set=(data.X, data.y), eval_qid=[data.qid])
+        ranker.fit(data.X, data.y, **evaluated(data, data.X))
 
 
 @pytest.mark.parametrize(
@@ -429,9 +426,7 @@ def test_early_stopping_without_a_metric_is_refused(data):
     ids=["copy", "deepcopy", "pickle"],
 )
 def test_copies(host, data, duplicate):
-    ranker = make_ranker(host, boostrank.RegSHFSDCG(total_rounds=1)).fit(
-        data.X, data.y, group=data.group
-    )
+    ranker = make_ranker(host, "reg-shf-sdcg").fit(data.X, data.y, group=data.group)
     again = duplicate(ranker)
     assert again.objective == ranker.objective
     assert again.objective_ == ranker.objective_
@@ -506,9 +501,8 @@ def test_weights_of_queries_are_in_the_order_of_rows(host, ids, data):
     of_rows = np.repeat(weight, data.group)
     scores, rows = ranker.predict(data.X[back]), {"qid": qid[back], "weight": of_rows[back]}
     expected = boostrank.evaluate(scores, data.y[back], **rows)
-    assert (
-        ranker.score(*shuffled, qid=qid[order], sample_weight=of_rows[order]) == expected["ndcg@10"]
-    )
+    score = ranker.score(*shuffled, qid=qid[order], sample_weight=of_rows[order])
+    assert score == expected["ndcg@10"]
 
 
 def test_weights_of_scattered_queries_whose_ids_ascend(host, data):
@@ -534,9 +528,8 @@ def test_an_evaluation_set_has_its_own_queries_and_weights(host, what, same, dat
     given |= {EVAL_START[host]: [start]} if what == "offset" else {}
     given |= {"sample_weight": weight} if what == "no weights" else {}
     X = data.X if same else data.X[:, :]
-    ranker = make_ranker(host).fit(
-        data.X, data.y, group=data.group, eval_set=[(X, data.y)], eval_group=[group], **given
-    )
+    evals = {"eval_set": [(X, data.y)], "eval_group": [group]}
+    ranker = make_ranker(host).fit(data.X, data.y, group=data.group, **evals, **given)
     (history,) = ranker.evals_result_.values()
     scores = ranker.predict(data.X) + start
     weighted = EVAL_WEIGHT[host] in given or (what == "no weights" and same and host == "lightgbm")
@@ -573,11 +566,9 @@ def test_weights_of_queries_are_those_of_their_documents(data, params):
     """XGBoost itself cuts features elsewhere, or makes NaN (docs/host_bugs.md)."""
     weight = np.linspace(0.5, 2.0, len(data.group))
     params = {"n_estimators": ROUNDS, "n_jobs": 1, **params}
-    rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
+    rows = {"sample_weight_eval_set": [weight], **evaluated(data, data.X)}
     of_queries, of_documents = (
-        XGBRanker(**params).fit(
-            data.X, data.y, sample_weight=values, sample_weight_eval_set=[weight], **rows
-        )
+        XGBRanker(**params).fit(data.X, data.y, sample_weight=values, **rows)
         for values in (weight, np.repeat(weight, data.group))
     )
     assert np.isfinite(of_queries.predict(data.X)).all()

@@ -203,6 +203,12 @@ def make_data():
     return SimpleNamespace(X=X, y=y, group=group, qid=np.repeat(np.arange(len(group)), group))
 
 
+def evaluated(d, X, y=None):
+    """Return what `fit` takes next to X and y, with an evaluation set of these features."""
+    labels = d.y if y is None else y
+    return {"qid": d.qid, "eval_set": [(X, labels)], "eval_qid": [d.qid]}
+
+
 def of_rows(d, rows):
     """Return the data of these documents, which are whole queries."""
     sizes = np.bincount(d.qid[rows])
