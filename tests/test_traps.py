@@ -184,9 +184,7 @@ def test_cv_splits_queries(data):
     params = {**LIGHTGBM, "objective": boostrank.SHFSDCG()}
     with pytest.raises(ValueError, match=r"splits \d+ queries.*group_folds\(group\)"):
         lgb.cv(params, dataset(data), 1, nfold=3, stratified=False)
-    folds = boostrank.group_folds(data.group, 3)
-    history = lgb.cv(params, dataset(data), 2, folds=folds, feval=boostrank.metric("ndcg@10"))
-    assert len(history["valid ndcg@10-mean"]) == 2
+    # Of whole queries it takes them: tests/test_entry_points.py, the row "cv".
 
 
 def test_a_part_of_a_part_that_splits_queries(data):
@@ -208,9 +206,8 @@ def test_a_part_that_repeats_queries(data):
     naive = Shared()
     lgb.train({**LIGHTGBM, "objective": naive}, part, 1)
     assert naive.seen[0][2].get_group()[0] == 2 * data.group[0]
-    with pytest.raises(
-        ValueError, match="repeats documents of 1 queries, the first of them query 0"
-    ):
+    message = "repeats documents of 1 queries, the first of them query 0"
+    with pytest.raises(ValueError, match=message):
         lgb.train({**LIGHTGBM, "objective": boostrank.SHFSDCG()}, part, 1)
 
 
@@ -225,19 +222,28 @@ def test_a_counter_inside_the_objective_is_wrong(data):
     # boostrank's rounds: tests/test_entry_points.py, the rows "cv", "twice" and "three threads".
 
 
+def weighted(host, objective, data, weight):
+    """Train with weights of queries, whose only effect on a naive objective would be on bins."""
+    if host == "lightgbm":
+        rows = dataset(data, weight=np.repeat(weight, data.group))
+        return trees(lgb.train({**LIGHTGBM, "objective": objective}, rows, 2))
+    params = {**XGBOOST, "tree_method": "exact"}
+    return trees(xgb.train(params, matrix(data, weight=weight), 2, obj=objective))
+
+
 def test_weights_are_ignored(data, host):
-    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(data.group))
+    equal, other = np.ones(len(data.group)), np.linspace(0.5, 2.0, len(data.group))
+    naive, ours = Shared(), boostrank.SHFSDCG()
+    assert weighted(host, naive, data, equal) == weighted(host, naive, data, other)
+    assert weighted(host, ours, data, equal) != weighted(host, ours, data, other)
 
-    def trained(objective, weighted):
-        if host == "lightgbm":
-            rows = dataset(data, weight=np.repeat(weight, data.group) if weighted else None)
-            # The weights' only effect on a naive objective would be on the bins.
-            return trees(lgb.train({**LIGHTGBM, "objective": objective}, rows, 2))
-        rows = matrix(data, weight=weight if weighted else None)
-        return trees(xgb.train({**XGBOOST, "tree_method": "exact"}, rows, 2, obj=objective))
 
-    assert trained(Shared(), True) == trained(Shared(), False)
-    assert trained(boostrank.SHFSDCG(), True) != trained(boostrank.SHFSDCG(), False)
+def test_weights_that_are_all_0_are_refused(data, host):
+    weight = np.zeros(len(data.group))
+    with pytest.raises(ValueError, match="weight must be above 0 somewhere"):
+        weighted(host, boostrank.RankNet(), data, weight)
+    weight[0] = 1.0
+    weighted(host, boostrank.RankNet(), data, weight)
 
 
 @pytest.mark.parametrize("value", [np.nan, 0.0])
@@ -263,11 +269,9 @@ def test_small_hessians_do_not_split(data):
 
 
 def test_the_hosts_ranker_counts_arguments(data):
-    def naive(*args):
-        return args[1] - args[0], np.ones(len(args[0]))
-
+    ranker = lgb.LGBMRanker(objective=lambda *args: None, verbosity=-1)
     with pytest.raises(TypeError, match="2, 3 or 4 arguments"):
-        lgb.LGBMRanker(objective=naive, verbosity=-1).fit(data.X, data.y, group=data.group)
+        ranker.fit(data.X, data.y, group=data.group)
     # boostrank's objects show four: tests/test_entry_points.py, the row "the host's ranker".
 
 
@@ -359,16 +363,7 @@ def test_continued_training_starts_from_zero_again(data):
     first, naive = train("lightgbm", Shared(), data), Shared()
     train("lightgbm", naive, data, init_model=first)
     assert [m for m, _, _ in naive.seen] == list(range(1, ROUNDS + 1))
-    iterations = []
-
-    class Naively(xgb.objective.Objective):
-        def __call__(self, iteration, preds, data):
-            iterations.append(iteration)
-            return preds - data.get_label(), np.ones(len(preds))
-
-    model = train("xgboost", Naively(), data, 2)
-    train("xgboost", Naively(), data, 2, xgb_model=model)
-    assert iterations == [0, 1, 0, 1]
+    # XGBoost too: test_xgboost_tells_registered_classes_the_iteration.
     # boostrank's continue: tests/test_entry_points.py, the rows "continued".
 
 
@@ -415,12 +410,7 @@ def test_a_schedule_that_was_over_before(data, host):
 
 
 def test_a_plain_function_is_not_told_the_iteration(data):
-    calls = []
-
-    def naive(*args):
-        calls.append(len(args))
-        return args[0] - args[-1].get_label(), np.ones(len(args[0]))
-
+    naive, calls = noting(lambda *args: len(args))
     train("xgboost", naive, data, 2)
     assert calls == [2, 2]
     for objective, what in (
@@ -432,21 +422,6 @@ def test_a_plain_function_is_not_told_the_iteration(data):
         for function in (lambda *args: objective(*args), partial(objective)):  # noqa: B023
             with pytest.raises(ValueError, match=f"boosting round is not known: {what}"):
                 train("xgboost", function, data, 2)
-
-
-def test_weights_that_are_all_0_are_refused(data, host):
-    def fit(weight):
-        if host == "lightgbm":
-            params = {**LIGHTGBM, "objective": boostrank.RankNet()}
-            lgb.train(params, dataset(data, weight=np.repeat(weight, data.group)), 1)
-        else:
-            xgb.train(XGBOOST, matrix(data, weight=weight), 1, obj=boostrank.RankNet())
-
-    weight = np.zeros(len(data.group))
-    with pytest.raises(ValueError, match="weight must be above 0 somewhere"):
-        fit(weight)
-    weight[0] = 1.0
-    fit(weight)
 
 
 def test_ids_that_a_matrix_of_xgboost_misreads(data):
@@ -520,8 +495,7 @@ def test_gradients_of_other_types_are_misread(data, dtype):
             return "refused"
 
     assert trained(naive(dtype)) != trained(naive(np.float32))
-    for array in boostrank.SHFSDCG()(0, np.zeros(len(data.y)), matrix(data)):
-        assert array.dtype == np.dtype("=f4")
+    # boostrank's are float32: tests/test_hosts.py.
 
 
 def test_a_model_of_a_custom_objective_is_stored_as_a_regression(data, tmp_path):
@@ -532,7 +506,6 @@ def test_a_model_of_a_custom_objective_is_stored_as_a_regression(data, tmp_path)
     assert ranker.objective == "reg:squarederror"
     ours = XGBRanker(objective="shf-sdcg", n_estimators=2, n_jobs=1)
     ours.fit(data.X, data.y, group=data.group).save_model(path)
-    ranker = xgb.XGBRanker()
     ranker.load_model(path)
     assert ranker.objective == "rank:pairwise"
 
@@ -541,9 +514,7 @@ def test_training_starts_at_one_half(data):
     naive = Shared()
     xgb.train({"nthread": 1}, matrix(data), 1, obj=naive)
     assert np.all(naive.seen[0][1] == 0.5)
-    ranker = XGBRanker(objective="regression", n_estimators=1, n_jobs=1, learning_rate=1e-9)
-    predicted = ranker.fit(data.X, data.y, group=data.group).predict(data.X)
-    np.testing.assert_allclose(predicted, 0.0, atol=1e-6)
+    # boostrank's ranker starts at 0: tests/test_entry_points.py, the row "boostrank's ranker".
 
 
 def test_the_hosts_ranker_refuses_functions(data):
@@ -586,9 +557,7 @@ def test_queries_and_weights_that_the_hosts_do_not_take(data):
     search = GridSearchCV(plain, {"num_leaves": [3]}, cv=folds, error_score="raise", scoring=len)
     with pytest.raises(lgb.basic.LightGBMError, match="quer"):
         search.fit(data.X, data.y, group=data.group)
-    for ranker in (LGBMRanker(n_estimators=1, verbosity=-1), XGBRanker(n_estimators=1)):
-        ranker.fit(data.X, data.y, qid=down, sample_weight=weight)
-    # Searches: tests/test_entry_points.py, the row of GridSearchCV.
+    # boostrank's rankers take both: test_estimators.py, and in searches: test_entry_points.py.
 
 
 def first_document(labels, scores, *args):
@@ -605,10 +574,7 @@ def test_the_hosts_ranker_averages_by_sizes(data):
     wrong = ranker.evals_result_["validation_0"]["first_document"][0]
     assert wrong == pytest.approx(np.average(first, weights=data.group), abs=1e-5)
     assert wrong != pytest.approx(first.mean(), abs=1e-3)
-
-    ranker = XGBRanker(n_estimators=1, n_jobs=1, eval_metric="mrr").fit(data.X, data.y, **rows)
-    expected = boostrank.evaluate(ranker.predict(data.X), data.y, data.group, ["mrr"])["mrr"]
-    assert ranker.evals_result_["validation_0"]["mrr"][0] == pytest.approx(expected, abs=1e-6)
+    # boostrank's means are those of `evaluate`: test_estimators.py.
 
 
 def test_early_stopping_guesses_the_direction(data):
@@ -625,9 +591,7 @@ def test_early_stopping_guesses_the_direction(data):
         objective="ranknet", n_estimators=30, max_depth=3, n_jobs=1, eval_metric="mrr",
         early_stopping_rounds=3,
     ).fit(data.X, data.y, **rows)  # fmt: skip
-    history = ranker.evals_result_["validation_0"]["mrr"]
-    assert ranker.best_iteration == np.argmax(history) > 0
-    assert len(history) == min(30, ranker.best_iteration + 4)
+    assert ranker.best_iteration > 0  # the best round, as of every metric: test_directions.py
     stop = xgb.callback.EarlyStopping(rounds=3, maximize=False)
     with pytest.raises(ValueError, match=r"EarlyStopping\(rounds=\.\.\., maximize=True\)"):
         XGBRanker(callbacks=[stop]).fit(data.X, data.y, **rows)
@@ -707,6 +671,7 @@ def test_lightgbms_ranker_trains_its_private_objective(data):
 
 
 def test_xgboost_tells_registered_classes_the_iteration(data):
+    """In continued training, from 0 again."""
     seen = []
 
     class Registered:
@@ -715,5 +680,6 @@ def test_xgboost_tells_registered_classes_the_iteration(data):
             return args[1] - args[2].get_label(), np.ones(len(args[1]))
 
     xgb.objective.Objective.register(Registered)
-    train("xgboost", Registered(), data, 3)
-    assert seen == [0, 1, 2], "XGBoost no longer tells (iteration, preds, DMatrix)"
+    model = train("xgboost", Registered(), data, 2)
+    train("xgboost", Registered(), data, 2, xgb_model=model)
+    assert seen == [0, 1, 0, 1], "XGBoost no longer tells (iteration, preds, DMatrix)"
