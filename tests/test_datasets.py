@@ -59,9 +59,8 @@ def ragged(rng: np.random.Generator) -> RankingData:
     group = rng.integers(1, 9, 23)
     n_docs = int(group.sum())
     ids = rng.permutation(1000)[:23]
-    return RankingData(
-        rng.normal(size=(n_docs, 3)), rng.integers(0, 5, n_docs), np.repeat(ids, group)
-    )
+    X, y = rng.normal(size=(n_docs, 3)), rng.integers(0, 5, n_docs)
+    return RankingData(X, y, np.repeat(ids, group))
 
 
 # -- the real data ---------------------------------------------------------------------------------
@@ -113,11 +112,8 @@ def test_several_files_are_padded_to_the_widest(tmp_path):
     assert data.qid.tolist() == [1, 2, 3, 4]
     np.testing.assert_equal(load_letor(iter([narrow, wide, bare])).X, data.X)  # as of Path.glob
     parts = load_letor_parts(iter([narrow, wide, bare]))
-    assert [part.X.tolist() for part in parts] == [
-        data.X[:2].tolist(),
-        data.X[2:3].tolist(),
-        data.X[3:].tolist(),
-    ]
+    for part, rows in zip(parts, ([0, 1], [2], [3]), strict=True):
+        assert part.X.tolist() == data.X[rows].tolist()
     assert [part.qid.tolist() for part in parts] == [[1, 2], [3], [4]]
 
 
@@ -197,13 +193,6 @@ def test_query_in_two_files_is_named(tmp_path):
     one = write(tmp_path / "a.txt", "0 qid:1 1:1\n0 qid:2 1:1\n")
     two = write(tmp_path / "b.txt", "#\n0 qid:2 1:1\n")
     with raises_value_error(f"{two}, line 2: query 2 is already in {one}"):
-        load_letor([one, two])
-
-
-def test_malformed_line_in_the_second_file_is_named(tmp_path):
-    one = write(tmp_path / "a.txt", "0 qid:1 1:1\n")
-    two = write(tmp_path / "b.txt.gz", "0 qid:2 1:1\n0 qid:2 1:x\n")
-    with raises_value_error(f"{two}, line 2: the value of feature 1 "):
         load_letor([one, two])
 
 

@@ -18,6 +18,7 @@ from engines import by_tree, n_rounds, rows
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from test_estimators import make_ranker
 from training import predicted
 
 import boostrank
@@ -235,10 +236,10 @@ def refused_model(host, kind):
     if kind == "linear trees":
         return train(host, X, y, objective="regression", linear_tree=True)
     if kind == "several outputs":
-        name = {"lightgbm": "multiclass", "xgboost": "multi:softprob"}[host]
+        name = "multiclass" if host == "lightgbm" else "multi:softprob"
         return train(host, X, y, objective=name, num_class=5)
     if kind == "transformed":
-        name = {"lightgbm": "binary", "xgboost": "binary:logistic"}[host]
+        name = "binary" if host == "lightgbm" else "binary:logistic"
         return train(host, X, (y > 1).astype(float), objective=name)
     if kind == "zero is missing":
         X, y = data(zeros=0.4)
@@ -320,13 +321,11 @@ def test_to_host(host):
     X, y = data(missing=0.2)
     X = pd.DataFrame(X, columns=list("abcde"))
     noise = np.random.default_rng(0).permutation(y)
-    params = {"objective": "query-rmse", "n_estimators": 40, "early_stopping_rounds": 3}
-    if host == "lightgbm":
-        ranker = LGBMRanker(num_leaves=7, verbosity=-1, **params)
-        kind, best = lightgbm.LGBMRanker, "best_iteration_"
-    else:
-        ranker = XGBRanker(**params)
-        kind, best = xgboost.XGBRanker, "best_iteration"
+    ranker = make_ranker(host, "query-rmse", n_estimators=40, early_stopping_rounds=3)
+    kind, best = {
+        "lightgbm": (lightgbm.LGBMRanker, "best_iteration_"),
+        "xgboost": (xgboost.XGBRanker, "best_iteration"),
+    }[host]
     ranker.fit(X, y, group=GROUP, eval_set=[(X, noise)], eval_group=[GROUP])
     plain = ranker.to_host()
     assert type(plain) is kind

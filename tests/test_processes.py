@@ -239,26 +239,14 @@ def _twice(number):
     return 2.0 * number
 
 
-def _cut(path, content):
-    path.write_bytes(content[: len(content) // 2])
-
-
-def _other_bit(path, content):
-    path.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
-
-
-def _of_another_function(path, content):
-    code = dumps((("another", "key"), None))
-    path.write_bytes(hashlib.sha256(code).digest() + code)
-
-
+OTHER = dumps((("another", "key"), None))
 DAMAGES = {
-    "empty": lambda path, content: path.write_bytes(b""),
-    "cut off": _cut,
-    "garbage": lambda path, content: path.write_bytes(os.urandom(len(content))),
-    "another bit": _other_bit,
-    "another function": _of_another_function,
-    "gone": lambda path, content: shutil.rmtree(path.parent),
+    "empty": lambda content: b"",
+    "cut off": lambda content: content[: len(content) // 2],
+    "garbage": lambda content: os.urandom(len(content)),
+    "another bit": lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
+    "another function": lambda content: hashlib.sha256(OTHER).digest() + OTHER,
+    "gone": None,
 }
 
 
@@ -268,7 +256,10 @@ def test_damaged_machine_code_is_compiled_again_once(damage, cached, tmp_path):
     assert cached() == "compiler"
     assert cached() == "disk"
     (path,) = tmp_path.rglob("*.nbc")
-    damage(path, path.read_bytes())
+    if damage is None:
+        shutil.rmtree(path.parent)
+    else:
+        path.write_bytes(damage(path.read_bytes()))
     assert cached() == "compiler"
     assert cached() == "disk"
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
@@ -435,10 +426,8 @@ def test_work_is_cut_into_even_chunks_where_that_pays(
     threads, queries, documents, fewest, most, monkeypatch
 ):
     monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
-    seen = []
-    over_queries(
-        lambda first, last, _: seen.append(last - first), np.arange(queries + 1) * documents
-    )
+    seen, boundaries = [], np.arange(queries + 1) * documents
+    over_queries(lambda first, last, _: seen.append(last - first), boundaries)
     assert fewest <= len(seen) <= most
     assert sum(seen) == queries
     assert max(seen) <= queries / len(seen) + 1

@@ -1,5 +1,7 @@
 """Early stopping waits for the second half of a fading mixture, and a cut schedule is said."""
 
+from functools import partial
+
 import lightgbm
 import numpy as np
 import pandas as pd
@@ -7,11 +9,10 @@ import pytest
 import xgboost
 from commands import refused, run, svmlight, write
 from sklearn.base import clone
+from test_estimators import make_ranker
 from training import EVAL_START, MODEL, START
 
 import boostrank
-import boostrank.lightgbm
-import boostrank.xgboost
 from boostrank.datasets import RankingData, make_ranking
 from boostrank.hosts.stopping import first_stop
 from boostrank.lab.model import Stopping
@@ -22,7 +23,7 @@ ROUNDS = 20
 TRAIN, VALID = make_ranking(40, 8, n_features=3, seed=3).split(2, seed=0)
 # Nothing can be better than after the first round.
 FLAT = RankingData(np.zeros_like(VALID.X), VALID.y, VALID.qid)
-QUICK = {"n_estimators": ROUNDS, "n_jobs": 1}
+make = partial(make_ranker, n_estimators=ROUNDS)
 ROWS = {"X": TRAIN.X, "y": TRAIN.y, "qid": TRAIN.qid}
 ROWS |= {"eval_set": [(FLAT.X, FLAT.y)], "eval_qid": [FLAT.qid]}
 
@@ -34,17 +35,12 @@ def trained(ranker):
 
 
 def _lightgbm(objective):
-    ranker = boostrank.lightgbm.LGBMRanker(
-        objective=objective, min_child_samples=2, verbosity=-1, **QUICK
-    )
-    ranker.fit(**ROWS, callbacks=[lightgbm.early_stopping(3, verbose=False)])
-    return trained(ranker)
+    stop = lightgbm.early_stopping(3, verbose=False)
+    return trained(make("lightgbm", objective).fit(**ROWS, callbacks=[stop]))
 
 
 def _xgboost(objective, **more):
-    ranker = boostrank.xgboost.XGBRanker(objective=objective, **QUICK, **more)
-    ranker.fit(**ROWS)
-    return trained(ranker)
+    return trained(make("xgboost", objective, **more).fit(**ROWS))
 
 
 def _by_callback(objective):
@@ -91,13 +87,12 @@ def test_lightgbms_dart_is_not_stopped():
 
 
 def test_lightgbms_parameter_which_cannot_wait_is_refused():
-    params = {"min_child_samples": 2, "verbosity": -1, "early_stopping_rounds": 3, **QUICK}
-    ranker = boostrank.lightgbm.LGBMRanker(objective="reg-shf-sdcg", **params)
+    ranker = make("lightgbm", "reg-shf-sdcg", early_stopping_rounds=3)
     with pytest.raises(ValueError, match="early_stopping_rounds would end the training of reg-shf"):
         ranker.fit(**ROWS)
     never = ranker.set_params(early_stopping_rounds=0).fit(**ROWS)
     assert never.booster_.num_trees() == ROUNDS
-    stopped = boostrank.lightgbm.LGBMRanker(objective="ranknet", **params)
+    stopped = make("lightgbm", "ranknet", early_stopping_rounds=3)
     assert stopped.fit(**ROWS).best_iteration_ == 1
 
 
@@ -105,12 +100,8 @@ def test_the_first_round_that_may_be_the_best():
     fading = boostrank.Schedule("logistic", 250)
     mix = boostrank.Mix(boostrank.Regression(), boostrank.SDCG(), fading)
     regression_first = boostrank.RegSHFSDCG(total_rounds=250)
-    for waiting in (
-        mix,
-        regression_first,
-        boostrank.Mix(boostrank.RankNet(), regression_first, 0.5),
-        boostrank.Unbiased(mix, propensity=[1.0, 0.5]),
-    ):
+    inside = boostrank.Mix(boostrank.RankNet(), regression_first, 0.5)
+    for waiting in (mix, regression_first, inside, boostrank.Unbiased(mix, propensity=[1.0, 0.5])):
         assert first_stop(waiting) == 125
     for other in (
         boostrank.Blend(),
@@ -134,29 +125,22 @@ def fit(ranker, data, **more):
     return ranker.fit(data.X, data.y, qid=data.qid, **more)
 
 
-RANKERS = {
-    "lightgbm": lambda: boostrank.lightgbm.LGBMRanker(
-        objective="auto", min_child_samples=2, verbosity=-1, **QUICK
-    ),
-    "xgboost": lambda: boostrank.xgboost.XGBRanker(
-        objective="auto",
-        callbacks=[
-            xgboost.callback.EarlyStopping(rounds=3, maximize=True),
-            xgboost.callback.LearningRateScheduler(lambda epoch: 0.1),
-        ],
-        **QUICK,
-    ),
-}
+def stopped_ranker(host, objective="regression", **params):
+    if host == "xgboost":
+        stop = xgboost.callback.EarlyStopping(rounds=3, maximize=True)
+        slower = xgboost.callback.LearningRateScheduler(lambda epoch: 0.1)
+        params["callbacks"] = [stop, slower]
+    return make(host, objective, **params)
 
 
 def test_all_data_is_trained_for_the_rounds_that_were_chosen(host):
-    fitted = fit(RANKERS[host](), PART, **stopping(host))
+    fitted = fit(stopped_ranker(host, "auto"), PART, **stopping(host))
     chosen = fitted.predict(WHOLE.X)
     whole = fitted.fit_all(WHOLE.X, WHOLE.y, qid=WHOLE.qid)
     best = fitted.best_iteration_ if host == "lightgbm" else 1 + fitted.best_iteration
     assert 1 <= best < ROUNDS
     assert whole.n_estimators == round(1.5 * best)  # half as many documents more
-    own = RANKERS[host]().set_params(objective=fitted.objective_, n_estimators=round(1.5 * best))
+    own = stopped_ranker(host, fitted.objective_, n_estimators=round(1.5 * best))
     if host == "xgboost":
         own.set_params(callbacks=own.callbacks[1:])
     np.testing.assert_array_equal(whole.predict(WHOLE.X), fit(own, WHOLE).predict(WHOLE.X))
@@ -167,7 +151,7 @@ def test_all_data_is_trained_for_the_rounds_that_were_chosen(host):
 
 def test_of_a_continued_ranker_the_added_rounds_are_scaled(host):
     name = MODEL[host]
-    plain = RANKERS[host]().set_params(objective="regression")
+    plain = stopped_ranker(host)
     whole = {"callbacks": None} if host == "xgboost" else {}
     first = fit(clone(plain).set_params(n_estimators=4, **whole), PART)
     fitted = fit(clone(plain), PART, **stopping(host), **{name: first})
@@ -185,7 +169,7 @@ def test_of_a_continued_ranker_the_added_rounds_are_scaled(host):
 def test_all_data_have_the_columns_that_parameters_count(host):
     """Where a frame was put together in another order, say, from what was held out."""
     part, whole = (pd.DataFrame(data.X, columns=["a", "b", "c"]) for data in (PART, WHOLE))
-    rising = RANKERS[host]().set_params(objective="regression", monotone_constraints=(1, 0, 0))
+    rising = stopped_ranker(host, monotone_constraints=(1, 0, 0))
     fitted = rising.fit(part, PART.y, qid=PART.qid, **stopping(host))
     fitted.fit_all(whole, WHOLE.y, qid=WHOLE.qid)
     with pytest.raises(ValueError, match="another order, in which 'monotone_constraints'"):
@@ -204,7 +188,7 @@ def test_what_fit_had_is_not_forgotten(host):
         cases += [("categorical_feature", [], [], {}), names, acting]
     rows = {"X": WHOLE.X, "y": WHOLE.y, "qid": WHOLE.qid}
     for name, given, again, more in cases:
-        ranker = RANKERS[host]().set_params(objective="regression")
+        ranker = stopped_ranker(host)
         fitted = fit(ranker, PART, **stopping(host) | {name: given} | more)
         with pytest.raises(ValueError, match=f"^{name} must be given to fit_all too, for all rows"):
             fitted.fit_all(**rows)

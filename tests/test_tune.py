@@ -10,7 +10,7 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
-from commands import lines_of, refused, result_of, run, svmlight
+from commands import lines_of, refused, result_of, run, svmlight, write
 from sklearn.model_selection import TimeSeriesSplit
 from test_estimators import booster
 
@@ -60,9 +60,9 @@ def invented(monkeypatch):
 
 
 def same(a, b):
-    return (
-        (a.number, a.params, a.pruned, a.rounds) == (b.number, b.params, b.pruned, b.rounds)
-    ) and np.array_equal(a.figures, b.figures, equal_nan=True)
+    if (a.number, a.params, a.pruned, a.rounds) != (b.number, b.params, b.pruned, b.rounds):
+        return False
+    return np.array_equal(a.figures, b.figures, equal_nan=True)
 
 
 # ---- the one-standard-error rule -----------------------------------------------------------------
@@ -291,8 +291,7 @@ def test_any_numbers_are_tuned_by_spearman(data, tmp_path):
 
 
 def test_folds_of_ones_own_are_those_that_train(data, tmp_path, monkeypatch):
-    trained = []
-    select = RankingData.select
+    trained, select = [], RankingData.select
     monkeypatch.setattr(
         RankingData, "select", lambda self, at: trained.append(list(at)) or select(self, at)
     )
@@ -335,10 +334,8 @@ def test_folds_that_train_on_later_dates(tmp_path, invented):
 
 def test_the_command_line_warns_of_data_once(tmp_path, invented):
     made = make_ranking(24, 10, 4, seed=3)
-    path = tmp_path / "months.txt"
-    path.write_text(
-        svmlight(replace(made, qid=made.qid + 202400 + 88 * (made.qid > 12))), encoding="utf-8"
-    )
+    months = replace(made, qid=made.qid + 202400 + 88 * (made.qid > 12))
+    path = write(tmp_path / "months.txt", svmlight(months))
     few = ("--trials", "1", "--rounds", "6", "--folds", "3", "--hosts", "lightgbm")
     result = run("tune", path, "-o", "ranknet,gbrank", *few, "--out", tmp_path)
     assert result.stderr.count("Queries are dates") == 1
@@ -385,19 +382,6 @@ def test_a_parameter_that_is_no_default_is_kept():
 
 
 # ---- what is reported ----------------------------------------------------------------------------
-
-
-def trained_by(snippet):
-    """Return the objective that a snippet trains with."""
-    seen = []
-
-    def train(params, data, rounds, obj=None):
-        seen.append(params["objective"] if obj is None else obj)
-
-    host = SimpleNamespace(train=train)
-    names = {"boostrank": boostrank, "lightgbm": host, "xgboost": host}
-    exec(snippet, names | {"dataset": None, "dmatrix": None})
-    return seen[0]
 
 
 OF_SNIPPETS = {
@@ -451,16 +435,22 @@ def test_the_snippet_trains_what_was_tuned(name, host, gain, tmp_path):
     np.testing.assert_allclose(scores, model.predict(data.X), rtol=1e-6, atol=1e-9)
 
 
-def test_the_snippet_of_a_mixture_is_python():
+def test_the_snippet_of_a_mixture_is_python(host):
     mix = boostrank.Mix(
         boostrank.RankNet(sigma=2.0),
         boostrank.RegSHFSDCG(total_rounds=9),
         boostrank.Schedule("logistic", 9),
         perturb="gumbel",
     )
-    for host in ("lightgbm", "xgboost"):
-        trials = (search.Trial(0, {}, False, 3, np.ones(2)),)
-        assert trained_by(search.Tuned(Learner("mix", host, mix), trials).snippet) == mix
+    trials, seen = (search.Trial(0, {}, False, 3, np.ones(2)),), []
+
+    def train(params, data, rounds, obj=None):
+        seen.append(params["objective"] if obj is None else obj)
+
+    names = {"boostrank": boostrank, host: SimpleNamespace(train=train)}
+    snippet = search.Tuned(Learner("mix", host, mix), trials).snippet
+    exec(snippet, names | {"dataset": None, "dmatrix": None})
+    assert seen == [mix]
 
 
 def test_the_csv_holds_every_trial(data, tmp_path):
