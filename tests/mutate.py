@@ -5,7 +5,7 @@
 Faults are made from the syntax tree: + for -, * for /, swapped operands of -, < for <= and for >=,
 a constant one off, sums in float32, a statement or a sign left out, `and` for `or`. Each is tried
 on a copy of the project. The tests are those of the base class, derivatives, oracle and edge cases
-that use the file, and the further test files in `KNOWN_BY`. They run first without compiling
+that use the file, and the further test files in `TESTS`. They run first without compiling
 (seconds) and, if the fault survives, compiled. Survivors are printed. Faults that change nothing
 are listed in `EQUIVALENT` and `ALIKE` with the reason, and count as neither caught nor missed. An
 entry there that matches no fault of the present sources is an error.
@@ -45,158 +45,132 @@ COMPILED = ("hosts", "package", "processes", "smoothrank", "unbiased")
 # A fault that takes this many times as long as the sound file is an endless loop or a deadlock.
 PATIENCE_AT_WORK, PATIENCE = 2, 10
 MEMORY = 6 << 30
-SIGMOIDS = ("sdcg", "lambdarank", "ranknet")
-HINGES = (("gbrank", "ranksvm", "rankboost"), ("pairwise",))
-# File -> objectives that use it, or other words in tests' names, and test files in addition to
-# `FIRST`. For a loss not listed here, only its own objective.
-KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "base": (
-        ("reg-shf-sdcg", "slam", "beyond_float64", "users_own"),
-        ("objective", "schedules", "hosts", "perturb", "sampling"),
-    ),
+SIGMOIDS = "sdcg lambdarank ranknet"
+HINGES = "gbrank ranksvm rankboost"
+# File -> objectives that use it, or other words in tests' names. Without an entry, its own name.
+WORDS = {
+    "base": "reg-shf-sdcg slam beyond_float64 users_own",
     "bisection": HINGES,
-    "cache": (("gbrank", "machine_code"), ("processes",)),
-    "columns": (SIGMOIDS, ("blocks",)),
-    "composite": (
-        ("mix", "unbiased", "preferences", "several"),
-        ("mix", "schedules", "gains", "unbiased", "preferences", "several"),
-    ),
-    "contract": (("lambdarank", "mix", "million", "contract", "costs"), ("mix",)),
-    "corrections": (("unbiased",), ("unbiased",)),
-    "curvature": (("frank", "sdcg", "soft-ndcg"), ()),
-    "divided": (("lambdarank", "divided"), ("blocks",)),
-    "driver": (("listnet", "yetirank", "ranknet"), ("blocks", "objective")),
-    "engine/pairs": (SIGMOIDS, ("blocks",)),
-    "far_field": (SIGMOIDS, ("blocks",)),
-    "frank": (("frank",), ("blocks", "pairwise")),
-    "draws": (("yetirank", "pl-rank"), ("draws", "perturb", "sampling")),
-    "engine/gains": (("sdcg", "lambdarank", "slam"), ("blocks", "gains", "softrank_slam")),
-    "swaps": (("lambdarank", "yetirank"), ()),
-    "gains": (("sdcg", "lambdarank"), ("gains", "objective")),
-    "gbrank": (("gbrank",), ("pairwise",)),
+    "cache": "gbrank machine_code",
+    "columns": SIGMOIDS,
+    "composite": "mix unbiased preferences several",
+    "contract": "lambdarank mix million contract costs",
+    "corrections": "unbiased",
+    "curvature": "frank sdcg soft-ndcg",
+    "divided": "lambdarank divided",
+    "driver": "listnet yetirank ranknet",
+    "engine/pairs": SIGMOIDS,
+    "far_field": SIGMOIDS,
+    "draws": "yetirank pl-rank",
+    "engine/gains": "sdcg lambdarank slam",
+    "swaps": "lambdarank yetirank",
+    "gains": "sdcg lambdarank",
     "hinge": HINGES,
-    "jit": (
-        ("gbrank", "ranknet", "anew", "helper", "compiles", "collected", "one_call", "nobody"),
-        ("blocks", "package", "pairwise", "processes"),
-    ),
-    "lambdarank": (("lambdarank",), ("blocks",)),
-    "listmle": (("listmle",), ("orders",)),
-    "logistic": (("lambdarank", "ranknet"), ("blocks",)),
-    "listnet": (("listnet", "xe-ndcg"), ("pairwise",)),
-    "mix": (("mix", "reg-shf-sdcg"), ("objective", "mix", "claims")),
-    "pairs": (("preferences",), ("preferences",)),
-    "parts": ((*SIGMOIDS, "frank", "spearman"), ("blocks",)),
-    "pearson": (("pearson",), ("orders",)),
-    "pl_rank": (("pl-rank",), ("pl_rank",)),
-    "preferences": (("preferences",), ("preferences",)),
-    "pointers": (("ranknet", "helper", "disk"), ("blocks", "package")),
-    "positions": (("unbiased",), ("unbiased",)),
-    "order": (("sdcg", "lambdarank", "slam", "order"), ("blocks",)),
-    "parameters": (("gbrank",), ("objective",)),
-    "rankboost": (("rankboost",), ("pairwise",)),
-    "ranknet": (("ranknet",), ("blocks", "pairwise")),
-    "ranksvm": (("ranksvm",), ("pairwise",)),
-    "registry": (("gbrank",), ("objective",)),
-    "reg_shf_sdcg": (("reg-shf-sdcg",), ("objective", "claims")),
-    "regression": (("reg",), ()),
-    "schedules": (("reg-shf-sdcg",), ("schedules", "objective")),
-    "sdcg": (("sdcg",), ("blocks", "claims")),
-    "shf_sdcg": (("shf-sdcg",), ("blocks", "claims", "perturb")),
-    "sessions": (("unbiased",), ("unbiased",)),
-    "sigmoid": ((*SIGMOIDS, "frank", "spearman"), ("blocks", "objective")),
-    "several": (("several",), ("several",)),
-    "slam": (("slam",), ("softrank_slam",)),
-    "smooth_ap": (("smooth-ap", "smooth_ap"), ("blocks", "smoothrank")),
-    "smooth_ndcg": (("smooth-ndcg",), ("smoothrank",)),
-    "smooth_precision": (("smooth-precision",), ("smoothrank",)),
-    "smooth_ranks": (("sdcg",), ("blocks", "claims")),
-    "soft_indicators": (("smooth",), ("smoothrank",)),
-    "soft_ndcg": (("soft-ndcg",), ("softrank_slam",)),
-    "spearman": (("spearman",), ("orders",)),
-    "targets": (("lambdarank", "yetirank"), ("objective",)),
-    "threads": (("listnet", "passes", "processes"), ("passes", "processes")),
-    "unbiased": (("unbiased",), ("unbiased",)),
-    "validation": (("gbrank", "slam", "preferences"), ("objective", "schedules", "preferences")),
-    "view": (("mix", "several", "preferences"), ("mix", "several", "preferences")),
-    "vector": ((*SIGMOIDS, "vector_exponentials"), ("blocks",)),
-    "xe_ndcg": (("xe-ndcg",), ("hosts",)),
-    "yetirank": (("yetirank",), ("hosts",)),
+    "jit": "gbrank ranknet anew helper compiles collected one_call nobody",
+    "logistic": "lambdarank ranknet",
+    "listnet": "listnet xe-ndcg",
+    "mix": "mix reg-shf-sdcg",
+    "pairs": "preferences",
+    "parts": f"{SIGMOIDS} frank spearman",
+    "pointers": "ranknet helper disk",
+    "positions": "unbiased",
+    "order": "sdcg lambdarank slam order",
+    "parameters": "gbrank",
+    "registry": "gbrank",
+    "regression": "reg",
+    "schedules": "reg-shf-sdcg",
+    "sessions": "unbiased",
+    "sigmoid": f"{SIGMOIDS} frank spearman",
+    "smooth_ranks": "sdcg",
+    "soft_indicators": "smooth",
+    "targets": "lambdarank yetirank",
+    "threads": "listnet passes processes",
+    "validation": "gbrank slam preferences",
+    "view": "mix several preferences",
+    "vector": f"{SIGMOIDS} vector_exponentials",
 }
-# Faults that no test can catch, as this script prints them, and why.
+# Test file, beside those of `FIRST` -> files of objectives/ that it knows.
+TESTS = {
+    "blocks": "columns divided driver engine/gains engine/pairs far_field frank jit lambdarank"
+    " logistic order parts pointers ranknet sdcg shf_sdcg sigmoid smooth_ap smooth_ranks vector",
+    "claims": "mix reg_shf_sdcg sdcg shf_sdcg smooth_ranks",
+    "draws": "draws",
+    "gains": "composite engine/gains gains",
+    "hosts": "base xe_ndcg yetirank",
+    "mix": "composite contract mix view",
+    # Of `FIRST`, but here all tests count.
+    "objective": "base driver gains mix parameters reg_shf_sdcg registry schedules sigmoid targets"
+    " validation",
+    "orders": "listmle pearson spearman",
+    "package": "jit pointers",
+    "pairwise": "bisection frank gbrank hinge jit listnet rankboost ranknet ranksvm",
+    "passes": "threads",
+    "perturb": "base draws shf_sdcg",
+    "pl_rank": "pl_rank",
+    "preferences": "composite pairs preferences validation view",
+    "processes": "cache jit threads",
+    "sampling": "base draws",
+    "schedules": "base composite schedules validation",
+    "several": "composite several view",
+    "smoothrank": "smooth_ap smooth_ndcg smooth_precision soft_indicators",
+    "softrank_slam": "engine/gains slam soft_ndcg",
+    "unbiased": "composite corrections positions sessions unbiased",
+}
+# Faults that no test can catch, as this script prints them, by the reason.
 EQUIVALENT = {
-    "composite: kw_only=True => kw_only=False": (
-        "its only argument is declared again where it is used"
-    ),
-    "bisection.halve: lowest + 1 => lowest - 1": ("the search begins before what it looks for"),
-    "bisection.halve: lowest + 1 => lowest - 1 (2)": (
-        "no level below the part begins at its middle or after it: the search finds the same"
-    ),
-    "columns.write_padding: 0.0, 0.0, 1.0 => 0.0, 0.0, 2.0": ("any rank will do for padding"),
-    "curvature: 0, 1, 2 => 0, 1, 3": ("any three numbers"),
-    "draws._cosine: range(9, -1, -1) => range(10, -1, -1)": ("one more term, of 6e-17 at most"),
-    "engine/gains.write_exponential_gains: len(y) if rest > 0 else 0 => len(y) if rest > 0"
-    " else 1": ("without a rest the first grade is in the table"),
-    "swaps.swaps_of: (2, n) => (3, n)": ("a row that nobody reads"),
-    "jit.__init__: self.state.flags.noalias = True => self.state.flags.noalias = False": (
-        "loops check for overlap: they take longer"
-    ),
-    "jit._sources: :16 => :17": ("a longer name"),
-    'jit.jit_disjoint: options |= {"fastmath": IN_ORDER} if in_order else {} => pass': (
-        "the last bits of sums, where a processor's vectors split two copies of a loop differently"
-    ),
-    'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
-    ' "no_cpython_wrapper": False, "pipeline_class": _Helper}': ("compiling takes longer"),
-    "parts._divide: few or size <= direct => few and size <= direct": (
-        "levels of parts where one would do, and the same sums"
-    ),
-    "engine/pairs.add_blocks: 1 if counts[j] == 0.0 else 0 => 2 if counts[j] == 0.0 else 0": (
-        "any number but 0 will do"
-    ),
-    "engine/pairs.add_blocks: counts[j] == 0.0 => counts[j] == 1.0 (2)": (
-        "a loop runs that finds nothing"
-    ),
-    "parts._write_channels: channels > 1 => channels >= 1": (
-        "losses of one channel leave OWN at 1"
-    ),
-    "order._order_long: moves -= place - hole => moves = np.float32(moves - (place - hole))": (
-        "only when bucket sorting gives up: the other way sorts the same"
-    ),
-    "order._order_long: moves < 0 => moves <= 0": ("another threshold"),
-    "order._order_long: n - 1 => n - 2": ("other buckets, in the same order"),
-    "order._order_long: scores[0] => scores[1] (2)": ("the loop starts at the first score again"),
-    "pairs._columns: array.ndim <= 2 => array.ndim <= 3": ("no pair in any form"),
-    "pairs._columns: array.reshape(0, 2) => array.reshape(0, 3)": ("no pair has no weight"),
+    # Scratch is larger, or holds what nobody reads.
+    "swaps.swaps_of: (2, n) => (3, n)",
+    "sigmoid: constant(0.0) => constant(1.0)",  # coefficients of sums that nobody asks for
+    "sigmoid.run_all: 2 * channels => 3 * channels",
+    "smooth_ndcg._weights: np.empty(0) => np.empty(1)",  # read only where the first is not empty
+    "threads.over_queries: n_chunks + 1 => n_chunks + 2",
+    "vector.padded: n > STRIDE => n >= STRIDE",
+    # Any number will do, or any but 0.
+    "columns.write_padding: 0.0, 0.0, 1.0 => 0.0, 0.0, 2.0",
+    "curvature: 0, 1, 2 => 0, 1, 3",
+    "engine/pairs.add_blocks: 1 if counts[j] == 0.0 else 0 => 2 if counts[j] == 0.0 else 0",
+    "jit._sources: :16 => :17",
     "pearson._centre: 2.0**500 if largest < SMALL else 1.0 => 2.0**500 if largest < SMALL"
-    " else 2.0": ("a power of two, which is divided out"),
-    "pearson._kernel: unit > p.sigma => unit >= p.sigma": ("both ways agree where they meet"),
-    "query_cross_entropy._shift: 0.5 * most => 1.5 * most": (
-        "beyond the bracket, from where the next step comes back"
-    ),
-    "query_cross_entropy._shift: 1e-15 * n => 1e-15 / n": ("one step more, of no length"),
-    "query_softmax._kernel: scores[0] => scores[1]": ("the best of all is looked for in any case"),
-    "reg_shf_sdcg.__post_init__: super().__post_init__() => pass": ("its parts check the Hessian"),
-    "soft_indicators: BAND = 40.0 => BAND = 41.0": ("terms less than a rounding error"),
-    "soft_indicators._gaussian: 1.0 / 40320.0 => 1.0 / 40321.0": ("1e-19 of the sum"),
-    "sigmoid: constant(0.0) => constant(1.0)": ("coefficients of sums that nobody asks for"),
-    "sigmoid.run_all: 2 * channels => 3 * channels": ("scratch is larger"),
-    "smooth_ndcg._weights: np.empty(0) => np.empty(1)": (
-        "the second is not read where the first is empty"
-    ),
-    "threads.over_queries: n_chunks + 1 => n_chunks + 2": ("one chunk more"),
-    "validation.check_labels: wrong > most => wrong >= most": (
-        "the largest value allowed is not among them"
-    ),
-    "validation.hint: n=1 => n=2": ("only the nearest is named"),
-    "vector.padded: n > STRIDE => n >= STRIDE": ("n = STRIDE needs no padding in either case"),
-    "vector: (1 << 52) - 1 => (1 << 52) - 2": (
-        "the last bit of a number, less than the error that is promised"
-    ),
-    "xe_ndcg._of_query: len(p.gammas) > 1 => len(p.gammas) > 2": (
-        "with two documents in all, there is something to rank only if they share a query"
-    ),
-    "yetirank._kernel: p.uniforms.size > 1 => p.uniforms.size > 2": (
-        "with two documents in all, either order has the same pair"
-    ),
+    " else 2.0",  # a power of two, which is divided out
+    # Less than a rounding error, or than the error that is promised.
+    "draws._cosine: range(9, -1, -1) => range(10, -1, -1)",  # one more term, of 6e-17 at most
+    # Where a processor's vectors split two copies of a loop differently.
+    'jit.jit_disjoint: options |= {"fastmath": IN_ORDER} if in_order else {} => pass',
+    "query_cross_entropy._shift: 1e-15 * n => 1e-15 / n",
+    "soft_indicators: BAND = 40.0 => BAND = 41.0",
+    "soft_indicators._gaussian: 1.0 / 40320.0 => 1.0 / 40321.0",
+    "vector: (1 << 52) - 1 => (1 << 52) - 2",
+    # A longer way to the same result.
+    "bisection.halve: lowest + 1 => lowest - 1",
+    "engine/pairs.add_blocks: counts[j] == 0.0 => counts[j] == 1.0 (2)",
+    "jit.__init__: self.state.flags.noalias = True => self.state.flags.noalias = False",
+    'jit: {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _Helper} => {**OPTIONS,'
+    ' "no_cpython_wrapper": False, "pipeline_class": _Helper}',
+    "order._order_long: n - 1 => n - 2",  # other buckets, in the same order
+    "order._order_long: scores[0] => scores[1] (2)",  # the loop starts at the first score again
+    "parts._divide: few or size <= direct => few and size <= direct",
+    "query_cross_entropy._shift: 0.5 * most => 1.5 * most",  # the next step comes back
+    "query_softmax._kernel: scores[0] => scores[1]",  # the best is looked for in any case
+    # Both ways agree where they meet.
+    "order._order_long: moves -= place - hole => moves = np.float32(moves - (place - hole))",
+    "order._order_long: moves < 0 => moves <= 0",
+    "pearson._kernel: unit > p.sigma => unit >= p.sigma",
+    # Nothing is there: no level below a part begins at its middle or after it, without a rest the
+    # first grade is in the table, losses of one channel leave OWN at 1, no pair has neither form
+    # nor weight, the largest value allowed is not among the wrong ones, only the nearest is named.
+    "bisection.halve: lowest + 1 => lowest - 1 (2)",
+    "engine/gains.write_exponential_gains: len(y) if rest > 0 else 0 => len(y) if rest > 0 else 1",
+    "parts._write_channels: channels > 1 => channels >= 1",
+    "pairs._columns: array.ndim <= 2 => array.ndim <= 3",
+    "pairs._columns: array.reshape(0, 2) => array.reshape(0, 3)",
+    "validation.check_labels: wrong > most => wrong >= most",
+    "validation.hint: n=1 => n=2",
+    # Two documents in all have a pair only in one query, and either order has it.
+    "xe_ndcg._of_query: len(p.gammas) > 1 => len(p.gammas) > 2",
+    "yetirank._kernel: p.uniforms.size > 1 => p.uniforms.size > 2",
+    # Declared again where it is used; the parts check the Hessian.
+    "composite: kw_only=True => kw_only=False",
+    "reg_shf_sdcg.__post_init__: super().__post_init__() => pass",
 }
 # The same for groups of faults: regular expressions that match the changed line.
 ALIKE = {
@@ -206,11 +180,9 @@ ALIKE = {
     r"n >= BLOCK \(2\)|columns >= BATCH": "where a batch ends, whose queries do not interact",
     r"(outside -= 1|2) if abs\(x\) > LARGEST_EXPONENT else 0": "only whether it is 0 counts",
     r"_(LINEAR_FROM|COST_WORTH_A_THREAD|CHUNKS_PER_THREAD|COST_DEAF_TO_SIGNALS) = .*|"
-    r"n_chunks < 1|np\.linspace\(1\.0, total, n_chunks \+ 1\)": (
-        "how work is shared out: any share gives the same"
-    ),
+    r"n_chunks < 1|np\.linspace\(1\.0, total, n_chunks \+ 1\)|"
+    r"(total > 2|3) \* _COST_WORTH_A_THREAD": "how work is shared out: any share gives the same",
     r"new_columns\(1\) \(2\)|Batch\(0, 1, False\)": "an example of a type",
-    r"total > 2 \* _COST_WORTH_A_THREAD|3 \* _COST_WORTH_A_THREAD": "another threshold",
     r"(SMALL|MOST_STEPS|TOP) = .*": "another threshold",
     r"strict=False": "both have as many",
     r"np\.arange\((33\.0|4097)\)": "a table with one number more, which is the same if looked up",
@@ -382,15 +354,8 @@ def outdated() -> list[str]:
     return [
         *(entry for entry in EQUIVALENT if entry not in texts),
         *(pattern for pattern in ALIKE if not any(alike(pattern, fault) for fault in every)),
-        *(name for name in KNOWN_BY if name not in FILES),
+        *(name for name in {*WORDS, *" ".join(TESTS.values()).split()} if name not in FILES),
     ]
-
-
-def names_of(file: str) -> tuple[str, ...]:
-    """Return the names of the objectives that a file of objectives/ defines."""
-    return tuple(
-        re.findall(r'name: ClassVar\[str\] = "([^"]+)"', FILES[file].read_text(encoding="utf-8"))
-    )
 
 
 class Copy:
@@ -435,11 +400,12 @@ class Copy:
         ).stdout
         return [file for file in files if f"{file}::" not in listed]
 
-    def _chosen(self, name: str) -> tuple[list[str], tuple[str, ...]]:
-        words, own = KNOWN_BY.get(name, (names_of(name), ()))
+    def _chosen(self, name: str) -> tuple[list[str], list[str]]:
+        words = WORDS.get(name, name.replace("_", "-"))
         # Test names hold the names of objectives, or of their classes.
-        words = tuple(dict.fromkeys((*words, *(word.replace("-", "") for word in words))))
-        return ["-k", " or ".join(words)], own
+        forms = dict.fromkeys(f"{words} {words.replace('-', '')} {words.replace('-', '_')}".split())
+        own = [test for test, files in TESTS.items() if name in files.split()]
+        return ["-k", " or ".join(forms)], own
 
     def _environment(self) -> dict[str, str]:
         environment = {**os.environ, "PYTHONPATH": str(self.root)}
@@ -458,22 +424,19 @@ class Copy:
         runs = [[f"tests/test_{file}.py", *chosen, *common] for file in FIRST]
         runs += [[f"tests/test_{file}.py", *common] for file in own if file not in COMPILED]
         child = os.fork()
-        if child == 0:
-            self._uncompiled(runs, limits)
+        if child == 0:  # ends whatever happens
+            code = 1
+            try:
+                code = self._uncompiled(runs, limits)
+            finally:
+                os._exit(code)
         return waited(child, limits.wait)
 
     def _arguments(self, more: list[str]) -> list[str]:
         return ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--rootdir", str(self.root), *more]
 
-    def _uncompiled(self, runs: list[list[str]], limits: Limits) -> None:
-        """Run tests in this process, and end it whatever happens."""
-        code = 1
-        try:
-            code = self._pytest(runs, limits)
-        finally:
-            os._exit(code)
-
-    def _pytest(self, runs: list[list[str]], limits: Limits) -> int:
+    def _uncompiled(self, runs: list[list[str]], limits: Limits) -> int:
+        """Run tests in this process."""
         os.setsid()
         os.chdir(self.root)
         sys.path.insert(0, str(self.root))
@@ -570,7 +533,7 @@ def main() -> None:
         copy = Copy(Path(folder) / "copy")
         for name in names:
             if idle := copy.idle(name):
-                sys.exit(f"{name}: its words in KNOWN_BY select no test of {', '.join(idle)}")
+                sys.exit(f"{name}: its words in WORDS select no test of {', '.join(idle)}")
             source = FILES[name].read_text(encoding="utf-8")
             every = list(faults(name, source))
             if options.sample is not None and options.sample < len(every):
