@@ -49,33 +49,25 @@ def test_eval_at_reaches_every_metric_without_a_cut_off(data, given, names):
     assert monitored(data, **given) == names
 
 
+SHARED = "both would share one history; leave one out"
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"eval_metric": "ndcg@5", "eval_at": [10]}, r"eval_at=[10] has no effect on 'ndcg@5'"),
+        ({"eval_metric": "ndcg@5", "eval_at": [10]}, "eval_at=[10] has no effect on 'ndcg@5'"),
         ({"eval_metric": "auc", "eval_at": [10]}, "eval_at=[10] has no effect on 'auc'"),
         ({"eval_metric": "ndcg", "eval_at": [0]}, "unknown metric 'ndcg@0'"),
+        ({"metric": "ndcg", "eval_metric": "ndcg@5"}, SHARED),
+        ({"metric": "ndcg,auc", "eval_metric": "ndcg@10", "eval_at": [10]}, SHARED),
+        ({"metric": ["map"], "eval_metric": "map", "eval_at": [10]}, SHARED),
+        ({"metric": "mean_average_precision", "eval_metric": "map@3"}, SHARED),
     ],
-    ids=["other", "none", "zero"],
+    ids=str,
 )
-def test_eval_at_without_effect_is_refused(data, given, message):
+def test_cut_offs_without_effect_and_two_metrics_of_one_name_are_refused(data, given, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         monitored(data, **given)
-
-
-@pytest.mark.parametrize(
-    ("metric", "given"),
-    [
-        ("ndcg", {"eval_metric": "ndcg@5"}),
-        ("ndcg,auc", {"eval_metric": "ndcg@10", "eval_at": [10]}),
-        (["map"], {"eval_metric": "map", "eval_at": [10]}),
-        ("mean_average_precision", {"eval_metric": "map@3"}),
-    ],
-    ids=["usual", "text", "list", "alias"],
-)
-def test_two_metrics_of_one_name_are_refused(data, metric, given):
-    with pytest.raises(ValueError, match="both would share one history; leave one out"):
-        monitored(data, metric=metric, **given)
 
 
 def test_other_metrics_of_lightgbm_go_with_ours(data):
@@ -101,41 +93,34 @@ def test_a_metric_in_any_form(host, data, metric):
         assert list(histories(ranker)) == ["map"]
 
 
-class Rounds(xgb.callback.TrainingCallback):
+class LightGBMsRounds:
     """Stops after three rounds, and writes to a list of the user's."""
 
     def __init__(self, seen):
         self.seen = seen
         self.done = 0
 
-    def after_iteration(self, model, epoch, evals_log):
+    def after_iteration(self, *_):
         self.done += 1
         self.seen.append(self.done)
         return self.done == 3
 
-
-class LightGBMsRounds:
-    """The same for LightGBM."""
-
-    def __init__(self, seen):
-        self.seen = seen
-        self.done = 0
-
     def __call__(self, env):
-        self.done += 1
-        self.seen.append(self.done)
-        if self.done == 3:
+        if self.after_iteration():
             raise lgb.callback.EarlyStopException(env.iteration, env.evaluation_result_list)
+
+
+class Rounds(LightGBMsRounds, xgb.callback.TrainingCallback):
+    """The same for XGBoost."""
 
 
 def fits(host, callbacks, rounds=20):
     """Return a ranker and a function that trains it, or a clone, with these callbacks."""
-    given = {"n_estimators": rounds, "learning_rate": 0.5}
+    own, in_fit = {"callbacks": callbacks}, {}
     if host == "lightgbm":
-        ranker = make_ranker(host, **given)
-        return ranker, lambda ranker, d: ranker.fit(d.X, d.y, callbacks=callbacks, **evaluated(d))
-    ranker = make_ranker(host, callbacks=callbacks, **given)
-    return ranker, lambda ranker, d: ranker.fit(d.X, d.y, **evaluated(d))
+        own, in_fit = in_fit, own
+    ranker = make_ranker(host, n_estimators=rounds, learning_rate=0.5, **own)
+    return ranker, lambda ranker, d: ranker.fit(d.X, d.y, **in_fit, **evaluated(d))
 
 
 @pytest.mark.parametrize("kind", ["stopping", "counting"])
@@ -149,10 +134,8 @@ def test_every_training_starts_with_fresh_callbacks(host, data, kind):
         callback = xgb.callback.EarlyStopping(rounds=3, maximize=True)
     ranker, fit = fits(host, [callback])
     first = trees(booster(fit(ranker, data)))
-    again, cloned = clone(ranker), fit(clone(ranker), data)
-    assert trees(booster(fit(ranker, data))) == first
-    assert trees(booster(fit(again, data))) == first
-    assert trees(booster(cloned)) == first
+    for again in (clone(ranker), ranker, clone(ranker)):
+        assert trees(booster(fit(again, data))) == first
     if kind == "counting":
         assert seen[:6] == [1, 2, 3, 1, 2, 3]  # scikit-learn's clones have their own lists
 
