@@ -204,40 +204,37 @@ def test_bad_parameters_are_refused(build, message):
         build()
 
 
-def test_bad_sessions_are_refused():
-    given = Unbiased(RankNet(), position=[1, 2], propensity=[1.0])
-    for objective, scores, clicks, message in (
-        (given, [0.0, 0.0], [1, 0.5], "^labels must be clicks, 0 or 1, got 0.5 at row 1"),
-        (given, [0.0, 0.0], [1, 2], "^labels must be probabilities.*; a click is 1, and none is 0"),
-        (given, [0.0, 0.0], [1, np.nan], r"^labels must be probabilities.*; drop their rows$"),
+@pytest.mark.parametrize(
+    ("given", "clicks", "message"),
+    [
+        ({}, [1, 0.5], "^labels must be clicks, 0 or 1, got 0.5 at row 1"),
+        ({}, [1, 2], "^labels must be probabilities.*; a click is 1, and none is 0"),
+        ({}, [1, np.nan], r"^labels must be probabilities.*; drop their rows$"),
         (
-            Unbiased(RankNet(), position=[1, 10**9]),
-            [0.0, 0.0],
+            {"position": [1, 10**9], "propensity": "additive"},
             [1, 0],
             "^position must be at most 100000 where each has a factor .*, got 1000000000: let deep",
         ),
-        (given, [0.0], [1], "^position must have one rank for each of the 1 documents, got 2"),
-        (given, [0.0, 0.0], [1, 0], "^propensity has numbers for 1 positions.* up to 2"),
+        ({}, [1], "^position must have one rank for each of the 1 documents, got 2"),
+        ({}, [1, 0], "^propensity has numbers for 1 positions.* up to 2"),
         (
-            Unbiased(RankNet(), position=[1, 2, 1], propensity=[1.0, 0.5, 1.0]),
-            [0.0, 0.0, 0.0],
+            {"position": [1, 2, 1], "propensity": [1.0, 0.5, 1.0]},
             [1, 0, 0],
             "^propensity has one number for each of the 3 documents, but position is at most 2",
         ),
-        (given.replace(position=None), [0.0], [1], "^position is missing"),
-        (
-            Unbiased(RankNet(), position=[1, 2], initial=[0.0]),
-            [0.0, 0.0],
-            [1, 0],
-            "^initial has factors of 1 positions",
-        ),
-    ):
-        with pytest.raises(ValueError, match=message):
-            objective.grad_hess(scores, clicks, [len(scores)])
-    # As many positions as documents, by chance.
-    Unbiased(RankNet(), position=[1, 2, 1], propensity=[1.0, 0.5, 0.4]).loss(
-        [0.0] * 3, [1, 0, 0], [3]
-    )
+        ({"position": None}, [1], "^position is missing"),
+        ({"propensity": "additive", "initial": [0]}, [1, 0], "^initial has factors of 1 position"),
+    ],
+)
+def test_bad_sessions_are_refused(given, clicks, message):
+    objective = Unbiased(RankNet(), **{"position": [1, 2], "propensity": [1.0]} | given)
+    with pytest.raises(ValueError, match=message):
+        objective.grad_hess(np.zeros(len(clicks)), clicks, [len(clicks)])
+
+
+def test_as_many_positions_as_documents_by_chance():
+    objective = Unbiased(RankNet(), position=[1, 2, 1], propensity=[1.0, 0.5, 0.4])
+    objective.loss(np.zeros(3), [1, 0, 0], [3])
 
 
 # ---- in the hosts --------------------------------------------------------------------------------
