@@ -47,13 +47,26 @@ def worth(grade, kind):
     return grade if kind == "linear" else float(kind(grade))
 
 
+def nothing_to_rank(grades):
+    return len(grades) < 2 or all(y == grades[0] for y in grades)
+
+
+def ranking(function):
+    """Make a loss or a curvature 0 where there is nothing to rank."""
+
+    def ranked(scores, grades, **parameters):
+        return 0.0 if nothing_to_rank(grades) else function(scores, grades, **parameters)
+
+    return ranked
+
+
 def any_gain(function):
-    """Add a parameter `gain` to a function of grades: every gain is 2^y - 1 for some y."""
+    """Add a parameter `gain` to a ranking's function: every gain is 2^y - 1 for some y."""
 
     def of_gains(scores, grades, *, gain="exponential", **rest):
         if gain != "exponential":
             grades = [math.log1p(worth(y, gain)) / math.log(2.0) for y in grades]
-        return function(scores, grades, **rest)
+        return ranking(function)(scores, grades, **rest)
 
     return of_gains
 
@@ -81,10 +94,6 @@ def dcg(scores, grades, k=None):
         for y, r in zip(grades, ranks(scores), strict=True)
         if k is None or r <= k
     )
-
-
-def nothing_to_rank(grades):
-    return len(grades) < 2 or all(y == grades[0] for y in grades)
 
 
 # ---- the functions of Wu, Chang, Zheng, Zha (CIKM 2009) ------------------------------------------
@@ -190,8 +199,6 @@ def _slope_of_rank(rank, grade, z, beta, cut, discount_kind):
 @any_gain
 def sdcg(scores, grades, *, hinged=False, alpha=1.0, beta=1.0, frozen_at=None, **options):
     """Return SDCG or, with hinges, SHF-SDCG, whose cut-off moves with the scores."""
-    if nothing_to_rank(grades):
-        return 0.0
     at = scores if frozen_at is None else frozen_at
     z, cut, discount = _scale_and_cut(at, grades, hinged, alpha, **options)
     r = (shf_ranks if hinged else sdcg_ranks)(scores, grades, alpha)
@@ -322,8 +329,6 @@ def normalised(scores, pairs, sigma, offset):
 
 @any_gain
 def lambdarank(scores, grades, *, sigma=1.0, discount="log2", frozen_at=None, **rest):
-    if nothing_to_rank(grades):
-        return 0.0
     at = scores if frozen_at is None else frozen_at
     names = "truncation", "norm", "offset", "target", "variant"
     own = {key: rest[key] for key in names if key in rest}
@@ -429,18 +434,16 @@ def softmax(values):
     return [p / sum(powers) for p in powers]
 
 
+@ranking
 def listnet(scores, grades, **_):
     """Cross entropy of the top-one probabilities."""
-    if nothing_to_rank(grades):
-        return 0.0
     log_sum = np.logaddexp.reduce(scores)
     return sum(p * (log_sum - s) for p, s in zip(softmax(grades), scores, strict=True))
 
 
+@ranking
 def query_softmax(scores, grades, *, beta=1.0, **_):
     """Cross entropy with shares of the labels."""
-    if nothing_to_rank(grades):
-        return 0.0
     log_sum = np.logaddexp.reduce([beta * s for s in scores])
     largest = max(grades)  # divides first: the smallest floats have too few digits for shares
     total = sum(y / largest for y in grades)
@@ -452,19 +455,16 @@ def query_softmax(scores, grades, *, beta=1.0, **_):
 @any_gain
 def xe_ndcg(scores, grades, *, gamma=None, **_):
     """Cross entropy with shares of 2^y - gamma; without draws, gamma is its mean."""
-    if nothing_to_rank(grades):
-        return 0.0
     kept = 1.0 - (0.5 if gamma is None else gamma)
     parts = [math.expm1(y * math.log(2.0)) + kept for y in grades]  # 2^y - 1, even of small grades
     log_sum = np.logaddexp.reduce(scores)
     return sum(p / sum(parts) * (log_sum - s) for p, s in zip(parts, scores, strict=True))
 
 
+@ranking
 def listmle(scores, grades, *, position_weights=False, **_):
     """Negative log-likelihood of choosing one by one; equal grades choose from the same rest."""
     n = len(scores)
-    if nothing_to_rank(grades):
-        return 0.0
     total = 0.0
     for i in range(n):
         rest = [s for s, y in zip(scores, grades, strict=True) if y <= grades[i]]
@@ -481,10 +481,9 @@ def listmle(scores, grades, *, position_weights=False, **_):
     return total
 
 
+@ranking
 def pearson(scores, grades, *, sigma=0.2, **_):
     """One minus the correlation of labels and scores with noise of variance sigma^2."""
-    if nothing_to_rank(grades):
-        return 0.0
     unit = max(max(map(abs, scores)), sigma)
     s = np.array(scores) / unit - np.mean(np.array(scores) / unit)
     y = np.array(grades) / max(map(abs, grades))
@@ -492,11 +491,10 @@ def pearson(scores, grades, *, sigma=0.2, **_):
     return 1.0 - s @ y / math.sqrt((s @ s + len(s) * (sigma / unit) ** 2) * (y @ y))
 
 
+@ranking
 def pearson_gauss_newton(scores, grades, *, sigma=0.2, **_):
     """Return the diagonal of J^T J, J the derivatives of u = a/N, times N / sqrt(n)."""
     n = len(scores)
-    if nothing_to_rank(grades):
-        return np.zeros(n)
     # The noise is one more entry, which does not depend on the scores.
     a = np.append(np.array(scores) - np.mean(scores), sigma * math.sqrt(n))
     size = math.sqrt(a @ a)
@@ -510,21 +508,19 @@ def label_ranks(grades):
     return [sum(z > y for z in grades) + (sum(z == y for z in grades) + 1) / 2 for y in grades]
 
 
+@ranking
 def spearman(scores, grades, *, alpha=1.0, **_):
     """Spearman's formula, 6 sum d^2 / (n (n^2 - 1)), of mid-ranks and smooth ranks."""
     n = len(scores)
-    if nothing_to_rank(grades):
-        return 0.0
     d = np.array(sdcg_ranks(scores, grades, alpha)) - label_ranks(grades)
     return 6.0 * (d @ d) / (n * (n**2 - 1))
 
 
+@ranking
 def spearman_gauss_newton(scores, grades, *, alpha=1.0, **_):
     """Return the squared slope of the document's own rank, with the other ranks' mean slopes."""
     n = len(scores)
     hess = np.zeros(n)
-    if nothing_to_rank(grades):
-        return hess
     for p in range(n):
         slope = sum(dG(alpha, scores[p] - scores[j]) for j in range(n) if j != p)
         hess[p] = (slope**2 + slope**2 / (n - 1)) * 12.0 / (n * (n**2 - 1))
@@ -561,9 +557,8 @@ def query_cross_entropy_majorizer(scores, grades, *, top=1.0, **_):
     return p * (1.0 - p)
 
 
+@ranking
 def query_rmse(scores, grades, **_):
-    if nothing_to_rank(grades):
-        return 0.0
     residuals = [y - s for y, s in zip(grades, scores, strict=True)]
     mean = math.fsum(residuals) / len(residuals)
     return 0.5 * sum((r - mean) ** 2 for r in residuals)
@@ -619,8 +614,6 @@ def pl_rank(scores, grades, *, k=None, frozen_at=None, **_):
 
     The effect of the choice at a rank on the gains behind it enters through its log-chance.
     """
-    if nothing_to_rank(grades):
-        return 0.0
     known = scores if frozen_at is None else frozen_at
     order = sorted(range(len(scores)), key=lambda i: -known[i])
     value = 0.0
@@ -648,12 +641,11 @@ def _choices_along(scores, grades, k, order):
 def pl_rank_gauss_newton(scores, grades, *, k=None, **_):
     """Return the sum of chance (1 - chance) (d (g + E) + |C|) over all choices."""
     hess = np.zeros(len(scores))
-    if not nothing_to_rank(grades):
-        order = sorted(range(len(scores)), key=lambda i: -scores[i])
-        for t, rest, chances, mean, behind in _choices_along(scores, grades, k, order):
-            for i, p in zip(rest, chances, strict=True):
-                both = discount(t + 1) * (gain(grades[i]) + mean) + abs(behind)
-                hess[i] += p * (1.0 - p) * both / ideal_dcg(grades, k)
+    order = sorted(range(len(scores)), key=lambda i: -scores[i])
+    for t, rest, chances, mean, behind in _choices_along(scores, grades, k, order):
+        for i, p in zip(rest, chances, strict=True):
+            both = discount(t + 1) * (gain(grades[i]) + mean) + abs(behind)
+            hess[i] += p * (1.0 - p) * both / ideal_dcg(grades, k)
     return hess
 
 
@@ -681,8 +673,6 @@ def _chances(scores, j, sigma):
 
 @any_gain
 def soft_ndcg(scores, grades, *, sigma=1.0, discount="log2", **_):
-    if nothing_to_rank(grades):
-        return 0.0
     expected = [
         gain(y) * expected_discount(_chances(scores, j, sigma).values(), discount) if y > 0 else 0.0
         for j, y in enumerate(grades)
@@ -722,8 +712,6 @@ def slam_terms(scores, grades, measure, margin, discount="log2"):
 
 @any_gain
 def slam(scores, grades, *, measure="ndcg", margin=1.0, discount="log2", **_):
-    if nothing_to_rank(grades):
-        return 0.0
     terms = slam_terms(scores, grades, measure, margin, discount)
     return sum(v * c for _, _, v, c in terms)
 
@@ -760,7 +748,7 @@ def _smooth_sum(scores, values, weights, sigma, band):
 
 def _gains_and_discounts(grades, k, normalize, kind):
     top = len(grades) if k is None else min(k, len(grades))
-    z = ideal_dcg(grades, k, kind) if normalize and not nothing_to_rank(grades) else 1.0
+    z = ideal_dcg(grades, k, kind) if normalize else 1.0
     gains = [gain(y) / z if z > 0 else 0.0 for y in grades]
     return gains, [discount(j, kind, len(grades)) for j in range(1, top + 1)]
 
@@ -799,8 +787,6 @@ def sdcg_gauss_newton(scores, grades, *, hinged=False, alpha=1.0, beta=1.0, **op
     Where c is the gain over Z, pairs of SDCG, and of equal grade, count |c_p - c_j|.
     """
     n = len(scores)
-    if nothing_to_rank(grades):
-        return np.zeros(n)
     z, cut, discount = _scale_and_cut(scores, grades, hinged, alpha, **options)
     r = (shf_ranks if hinged else sdcg_ranks)(scores, grades, alpha)
     c = [_slope_of_rank(r[i], grades[i], z, beta, cut, discount) for i in range(n)]
@@ -869,8 +855,6 @@ def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, discount="log2", **_):
     """Return sum_j |lambda_pj| / (sigma sqrt(pi)), lambda_pj the pull through pi_pj alone."""
     n = len(scores)
     hess = np.zeros(n)
-    if nothing_to_rank(grades):
-        return hess
 
     def gained_by(k, j):
         """Return how much j's expected gain changes if k is surely ahead instead of behind."""
@@ -894,10 +878,9 @@ def soft_ndcg_gauss_newton(scores, grades, *, sigma=1.0, discount="log2", **_):
 def slam_gauss_newton(scores, grades, *, measure="ndcg", margin=1.0, discount="log2", **_):
     """Return the sum of v / margin over the positive hinges that each document is in."""
     hess = np.zeros(len(scores))
-    if not nothing_to_rank(grades):
-        for i, worst, v, c in slam_terms(scores, grades, measure, margin, discount):
-            if c > 0:
-                hess[[i, worst]] += v / margin
+    for i, worst, v, c in slam_terms(scores, grades, measure, margin, discount):
+        if c > 0:
+            hess[[i, worst]] += v / margin
     return hess
 
 
