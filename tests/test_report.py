@@ -63,31 +63,33 @@ def rows():
     ]
 
 
-def _run(parts, rows, failures=()):
+def _written(folder, parts, rows, failures=()):
+    """Write a report and return its path."""
     folds = replace(rotation(parts), about=f"{EVIL}.txt")
     numbers = [fold.fold for fold in rows[0].folds]
     plan = Plan([row.learner for row in rows], folds, numbers, Settings(), [], "")
-    return Run(plan, rows=rows, failures=list(failures))
+    path = folder / "report.html"
+    write_report(path, Run(plan, rows=rows, failures=list(failures)), COMMAND)
+    return path
 
 
 @pytest.fixture(scope="module")
 def path(rows, parts, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "report.html"
     failures = [Failure(Learner(f"gbrank:{EVIL}", "xgboost", boostrank.GBRank()), f"no {EVIL}")]
-    write_report(path, _run(parts, rows, failures), COMMAND)
-    return path
+    return _written(tmp_path_factory.mktemp("report"), parts, rows, failures)
 
 
 class _Reader(HTMLParser):
     """Elements, attributes and texts, as a browser reads them."""
 
-    def __init__(self, html):
+    def __init__(self, path):
         super().__init__()
+        self.html = path.read_text(encoding="utf-8")
         self.elements = []
         self.texts = []
         self.tables = []
         self._in_cell = False
-        self.feed(html)
+        self.feed(self.html)
 
     def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
@@ -116,7 +118,7 @@ class _Reader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def read(path):
-    return _Reader(path.read_text(encoding="utf-8"))
+    return _Reader(path)
 
 
 def test_names_and_messages_never_become_markup(read):
@@ -185,8 +187,7 @@ def test_the_verdict_is_a_sentence_and_queries_are_named(read, rows, parts, tmp_
         learner = Learner(f"{shift}", "lightgbm", boostrank.SDCG())
         named.append(Row(learner, folds, base, Settings()))
     assert [row.verdict for row in named] == ["better", "better", "worse"]
-    write_report(tmp_path / "r.html", _run(parts, [base, *named]), "c")
-    text = _Reader((tmp_path / "r.html").read_text(encoding="utf-8")).text
+    text = _Reader(_written(tmp_path, parts, [base, *named])).text
     mean = base.mean("ndcg@10")
     assert (
         "0.2@lightgbm beats the baseline lightgbm:lambdarank beyond chance (p < 0.05): +0.2000 "
@@ -207,24 +208,22 @@ def test_features_are_shares_of_the_gain(read, rows, parts, tmp_path):
     assert f"{LONG}@lightgbm: feature 2, feature 1 feature 2 75.0 % feature 1 25.0 %" in read.text
     assert f"{EVIL}@xgboost: feature" not in read.text
     named = [replace(part, names=("bm25", EVIL)) for part in parts]
-    write_report(tmp_path / "r.html", _run(named, rows), "c")
-    html = (tmp_path / "r.html").read_text(encoding="utf-8")
-    tables = _Reader(html).tables[1:-1]
+    again = _Reader(_written(tmp_path, named, rows))
+    tables = again.tables[1:-1]
     assert len(tables) == 3
     for table in tables:
-        assert [[cell.strip() for cell in line] for line in table] == [
-            [EVIL, "", "75.0 %"],
-            ["bm25", "", "25.0 %"],
-        ]
-    assert re.findall("width: (.*?)%", html.partition('id="features"')[2]) == ["100.0", "33.3"] * 3
+        cells = [[cell.strip() for cell in line] for line in table]
+        assert cells == [[EVIL, "", "75.0 %"], ["bm25", "", "25.0 %"]]
+    assert (
+        re.findall("width: (.*?)%", again.html.partition('id="features"')[2])
+        == ["100.0", "33.3"] * 3
+    )
 
 
 def test_a_fold_without_splits_has_no_shares(rows):
     none, some = (replace(rows[0].folds[0], importance=np.array(v)) for v in ([0.0, 0.0], [1, 3]))
-    assert Row(rows[0].learner, (none, some), None, Settings()).importance.tolist() == [
-        0.125,
-        0.375,
-    ]
+    both = Row(rows[0].learner, (none, some), None, Settings())
+    assert both.importance.tolist() == [0.125, 0.375]
 
 
 def test_figures_are_pictures_with_words(read, rows):
@@ -237,8 +236,7 @@ def test_figures_are_pictures_with_words(read, rows):
     for image in images:
         kind, content = (image["src"] or "").split(",")
         assert kind == "data:image/svg+xml;base64"
-        svg = base64.b64decode(content)
-        assert b"<svg" in svg[:1000]
+        assert b"<svg" in base64.b64decode(content)[:1000]
         assert len(image["alt"] or "") > 40
     assert "lightgbm:lambdarank" in (images[-1]["alt"] or "")
 
@@ -247,15 +245,13 @@ def test_a_baseline_alone_and_a_test_part_of_one_query(tmp_path, parts):
     half = np.array([0.5])
     one = FoldResult(1, half, 1, np.array([1]), dict.fromkeys(FIGURES, half), 0.001)
     row = Row(Learner("regression", "xgboost", boostrank.Regression()), (one,), None, Settings())
-    write_report(tmp_path / "r.html", _run(parts, [row]), "boostrank compare")
-    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    text = _Reader(_written(tmp_path, parts, [row])).html
     assert "the baseline itself" in text
     assert "There are no rows other than the baseline" in text
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text)
     assert text.count("<img") == 1  # the learning curve
     other = Row(Learner("blend", "xgboost", boostrank.Blend()), (one,), row, Settings())
-    write_report(tmp_path / "r.html", _run(parts, [row, other]), "boostrank compare")
-    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    text = _Reader(_written(tmp_path, parts, [row, other])).html
     assert "query by query: mean of the paired differences" in text
     assert text.count("<img") == 3  # the difference, the learning curves, the query of the other
 
@@ -287,7 +283,7 @@ CONTRAST = """(() => {
 })()"""
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("width", "scheme"), LOOKS, ids=str)
 def test_it_can_be_read_wide_and_on_a_phone_light_and_dark(width, scheme, page, path, tmp_path):
     page.look(width=width, scheme=scheme)
     page.open(path.as_uri())
@@ -322,11 +318,8 @@ def test_it_can_be_read_wide_and_on_a_phone_light_and_dark(width, scheme, page, 
     assert len(page.picture(tmp_path / f"{width}-{scheme}.png")) > 10_000
 
     told = [event["method"] for event in page.events]
-    for trouble in (
-        *("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"),
-        "Page.javascriptDialogOpening",
-    ):
-        assert trouble not in told
+    trouble = "Runtime.exceptionThrown Runtime.consoleAPICalled Log.entryAdded"
+    assert not {*trouble.split(), "Page.javascriptDialogOpening"} & set(told)
     asked = [event["params"]["request"]["url"] for event in page.events
              if event["method"] == "Network.requestWillBeSent"]  # fmt: skip
     assert asked[0] == path.as_uri()
