@@ -100,12 +100,7 @@ def ranklib(text: str, names: list[str], rows: np.ndarray) -> np.ndarray:
     return _scored(list(ensemble), rows, leaf)
 
 
-ENGINES: dict[str, Engine] = {
-    "solr": solr,
-    "opensearch": opensearch,
-    "vespa": vespa,
-    "ranklib": ranklib,
-}
+ENGINES: dict[str, Engine] = {each.__name__: each for each in (solr, opensearch, vespa, ranklib)}
 
 
 def by_tree(booster, X, n_trees):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from boostrank.objectives.engine.draws import query_keys, query_uniforms, write_uniforms
 from scipy.stats import kstest
-from training import predicted, random_bits, train
+from training import few_values, predicted, random_bits, train
 
 import boostrank
 from boostrank.datasets import RankingData
@@ -27,11 +27,8 @@ def make_objective(name):
 @pytest.fixture(scope="module")
 def data():
     """Return queries that all differ in their lists of labels, with few values per feature."""
-    rng = np.random.default_rng(4)
-    group = rng.integers(6, 25, 60)
-    X = np.clip(np.round(rng.normal(size=(group.sum(), 6)) * 4), -8, 8) / 4
-    y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))), 0, 4)
-    return RankingData(X, y, np.repeat(np.arange(60), group))
+    table = few_values(list("abcdef"), smallest=6)
+    return RankingData(table.iloc[:, :6].to_numpy(), table["label"], table["qid"])
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)

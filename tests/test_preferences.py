@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import FLOOR, ORACLES, REACH, gradient, preferences, preferences_gauss_newton
 from test_estimators import make_ranker
-from test_fuzz import attempt
-from training import LIGHTGBM, XGBOOST, host_gradients, predicted, train
+from test_fuzz import ANY_SCORE, attempt
+from training import LIGHTGBM, XGBOOST, cv_boosters, dataset, loop, matrix, predicted, train
 
 import boostrank
 from boostrank import Blend, LambdaRank, Mix, Preferences, QueryRMSE, RankNet, Several, Unbiased
@@ -113,11 +113,10 @@ def test_all_pairs_of_different_grade_give_the_objective_itself(name, parameters
 @pytest.mark.parametrize("labelled", [True, False])
 def test_given_pairs_equal_the_oracle(name, number, hessian, labelled, rng):
     parameters = ORACLES[name].parameters[number]
-    scores, labels = ragged(rng)
-    labels *= labelled
     hinged = name in ("gbrank", "ranksvm")
     group = np.array([9, 0, 1, 7, 2, 5])
-    scores, labels = scores[: group.sum()], labels[: group.sum()]
+    scores, labels = ragged(rng, group)
+    labels *= labelled
     pairs = drawn(rng, group, margins=hinged and labelled)
     objective = Preferences(REGISTRY[name](**parameters, hessian=hessian), pairs)
     grad, hess = objective.grad_hess(scores, labels, group)
@@ -204,16 +203,10 @@ def test_queries_are_alone_and_threads_change_no_bit(name, rng, monkeypatch):
     np.testing.assert_array_equal(alone, (grad[rows], hess[rows]))
 
 
-SCORE = st.one_of(
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.sampled_from([1e300, -1e300, 5e-324, 1.7e308, -1.7e308, 0.0, 1.0]),
-)
-
-
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(
     st.sampled_from([case for case in CASES if case[2] != "constant"]),
-    st.lists(SCORE, min_size=2, max_size=6),
+    st.lists(ANY_SCORE, min_size=2, max_size=6),
     st.data(),
 )
 def test_any_numbers_give_finite_ones_or_are_refused(case, scores, data):
@@ -405,12 +398,8 @@ def pairs(data):
 def test_a_booster_gets_the_gradients(host, name, data, pairs):
     """The same trees as with a function that calls `grad_hess` itself."""
     objective = Preferences(name, pairs)
-
-    def by_hand(preds, _):
-        return host_gradients(objective, preds, data.y, data.group, 1)
-
-    found, want = (predicted(train(host, each, data), data.X) for each in (objective, by_hand))
-    np.testing.assert_allclose(found, want, atol=1e-6)
+    found, want = train(host, objective, data), loop(host, objective, data)
+    np.testing.assert_allclose(predicted(found, data.X), predicted(want, data.X), atol=1e-6)
 
 
 def test_folds_of_lightgbms_cv_find_their_pairs(data, pairs):
@@ -419,18 +408,14 @@ def test_folds_of_lightgbms_cv_find_their_pairs(data, pairs):
         return Mix(Preferences("ranknet", pairs), Preferences("gbrank", with_margins), 0.5)
 
     folds = boostrank.group_folds(data.group, 3)
-    objective = mixed(pairs)
-    params = {**LIGHTGBM, "objective": objective}
-    dataset = lgb.Dataset(data.X, data.y, group=data.group, free_raw_data=False)
-    kept = lgb.cv(
-        params, dataset, 5, folds=folds, feval=boostrank.metric("ndcg@10"), return_cvbooster=True
-    )["cvbooster"]
-    for (rows, _), booster in zip(folds, kept.boosters, strict=True):
+    whole = dataset(data, free_raw_data=False)
+    kept = cv_boosters(mixed(pairs), whole, 5, folds)
+    for (rows, _), booster in zip(folds, kept, strict=True):
         where = np.full(len(data.y), -1)
         where[rows] = np.arange(len(rows))
         own = np.column_stack([where[pairs[:, :2].astype(int)], pairs[:, 2]])
         own = mixed(own[own.min(axis=1) >= 0])
-        of_rows = {"group": np.full(len(rows) // 10, 10), "reference": dataset}  # bins as in cv
+        of_rows = {"group": np.full(len(rows) // 10, 10), "reference": whole}  # bins as in cv
         part = lgb.Dataset(data.X[rows], data.y[rows], **of_rows)
         want = lgb.train({**LIGHTGBM, "objective": own}, part, 5)
         np.testing.assert_allclose(booster.predict(data.X), want.predict(data.X), atol=1e-6)
@@ -439,16 +424,15 @@ def test_folds_of_lightgbms_cv_find_their_pairs(data, pairs):
         ([(0, 599)], "^row 0 of pairs compares the documents at rows 0 and 599"),
     ):
         with pytest.raises(ValueError, match=message):
-            lgb.cv({**params, "objective": Preferences("ranknet", bad)}, dataset, 2, folds=folds)
+            cv_boosters(Preferences("ranknet", bad), whole, 2, folds)
 
 
 def test_xgboosts_cv_is_refused(data):
-    matrix = xgb.DMatrix(data.X, data.y, group=data.group)
     # Rows of the first query. Every fold has such rows, but of another query.
     objective = Preferences("ranknet", [(0, 1)])
     with pytest.raises(ValueError, match=r"^xgboost\.cv does not tell which rows"):
-        xgb.cv(XGBOOST, matrix, 2, nfold=3, obj=objective)
-    assert xgb.train(XGBOOST, matrix, 1, obj=objective).num_boosted_rounds() == 1
+        xgb.cv(XGBOOST, matrix(data), 2, nfold=3, obj=objective)
+    assert train("xgboost", objective, data, 1).num_boosted_rounds() == 1
 
 
 # ---- in the rankers ------------------------------------------------------------------------------
@@ -483,31 +467,27 @@ def test_rankers_take_pairs_in_fit(host, data, pairs):
 @pytest.mark.parametrize("what", ["fit", "objective", "mixture", "several", "unbiased"])
 def test_sorting_rows_moves_what_an_objective_holds_of_them(host, what, data, pairs):
     """Rows of pairs, further labels and positions are those of `X` as it is given."""
-    order = np.random.default_rng(1).permutation(len(data.y))
     second = np.floor(data.X[:, 0]).clip(0)
     shown = np.tile(np.arange(10), 60) + 1
+    y = (data.y > 1).astype(float)
 
-    def built(pairs, second, shown):
-        inner = Preferences("ranknet", pairs)
-        return {
+    def scores(order):
+        own = moved(pairs, order)
+        inner = Preferences("ranknet", own)
+        objective = {
             "fit": RankNet(),
             "objective": inner,
             "mixture": Mix(QueryRMSE(), inner, 0.5),
-            "several": Several({"a": inner, "b": QueryRMSE()}, labels={"b": second}),
-            "unbiased": Unbiased(RankNet(), position=shown),
+            "several": Several({"a": inner, "b": QueryRMSE()}, labels={"b": second[order]}),
+            "unbiased": Unbiased(RankNet(), position=shown[order]),
         }[what]
+        rows = {"X": data.X[order], "y": y[order], "qid": data.qid[order], "sort": True}
+        rows |= {"pairs": own} if what == "fit" else {}
+        return make_ranker(host, objective).fit(**rows).predict(data.X)
 
-    y = (data.y > 1).astype(float)
-    given_pairs = {} if what != "fit" else {"pairs": pairs}
-    want = make_ranker(host, built(pairs, second, shown)).fit(
-        data.X, y, qid=data.qid, **given_pairs
-    ).predict(data.X)  # fmt: skip
-    given_pairs = {} if what != "fit" else {"pairs": moved(pairs, order)}
+    shuffled = np.random.default_rng(1).permutation(len(y))
     # Within queries rows stay shuffled, and sums over them differ in their last bits.
-    found = make_ranker(host, built(moved(pairs, order), second[order], shown[order])).fit(
-        data.X[order], y[order], qid=data.qid[order], sort=True, **given_pairs
-    ).predict(data.X)  # fmt: skip
-    np.testing.assert_allclose(found, want, atol=1e-4)
+    np.testing.assert_allclose(scores(shuffled), scores(np.arange(len(y))), atol=1e-4)
 
 
 def test_rankers_refuse(host, data, pairs):

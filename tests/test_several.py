@@ -2,12 +2,11 @@
 
 import pickle
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from oracle import gradient
-from training import LIGHTGBM, predicted, train
+from training import cv_boosters, dataset, predicted, train
 
 import boostrank
 from boostrank import Blend, LambdaRank, ListNet, QueryRMSE, Several, plot
@@ -56,47 +55,38 @@ def test_weights_add_the_losses_up(rng):
     np.testing.assert_allclose(both.grad_hess(s, y, group)[0], numeric, rtol=1e-7, atol=1e-9)
 
 
-def test_the_constraint_learns_what_is_below_and_else_the_rest():
-    y, z = np.array([3.0, 2.0, 0.0]), np.array([0.0, 1.0, 3.0])
-    both = several(z, part=boostrank.RankNet(), at_least={"relevance": 0.9})
+Y, Z = np.array([3.0, 2.0, 0.0]), np.array([0.0, 1.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("changes", "price", "scores", "learnt"),
+    [
+        # A constraint: what is below, and else the rest.
+        ({"at_least": {"relevance": 0.9}}, Z, [2.0, 1.0, 0.0], Z),
+        ({"at_least": {"relevance": 0.9}}, Z, [0.0, 1.0, 2.0], Y),
+        # The worst, by weight.
+        ({"chebyshev": True}, Z, [2.0, 1.0, 0.0], Z),
+        ({"chebyshev": True, "weights": {"relevance": 100, "price": 1}}, Z, [1.0, 1.5, 0.5], Y),
+        # A label without relevant documents asks for nothing.
+        ({"chebyshev": True}, 0 * Z, [0.0, 1.0, 2.0], Y),
+        ({"at_least": {"price": 0.9}}, 0 * Z, [0.0, 1.0, 2.0], Y),
+    ],
+    ids=["met", "missed", "worst", "by weight", "worst of one", "nothing to ask"],
+)
+def test_one_label_at_a_time(changes, price, scores, learnt):
     alone = boostrank.RankNet()
-    right, wrong = np.array([2.0, 1.0, 0.0]), np.array([0.0, 1.0, 2.0])
-    for s, labels in ((right, z), (wrong, y)):
-        np.testing.assert_array_equal(both.grad_hess(s, y, [3]), alone.grad_hess(s, labels, [3]))
+    both = several(price, part=alone, **changes)
+    want = alone.grad_hess(scores, learnt, [3])
+    np.testing.assert_array_equal(both.grad_hess(scores, Y, [3]), want)
 
 
 def test_a_label_is_measured_with_the_gain_of_its_objective():
-    s, y, prices = (
-        np.array([3.0, 2.0, 1.0]),
-        np.array([2.0, 0.0, 1.0]),
-        np.array([9.0, 12.0, 900.0]),
-    )
+    s, y, prices = map(np.array, ([3.0, 2.0, 1.0], [2.0, 0.0, 1.0], [9.0, 12.0, 900.0]))
     parts = {"relevance": LambdaRank(), "price": LambdaRank(gain="linear")}
     both = Several(parts, labels={"price": prices}, chebyshev=True)
     for name, labels, gain in (("relevance", y, "exponential"), ("price", prices, "linear")):
         (want,) = boostrank.evaluate(s, labels, [3], ("ndcg@10",), gain=gain).values()
         assert dict(zip(parts, both.measure(s, both.all_labels(y), [3]), strict=True))[name] == want
-
-
-def test_chebyshev_learns_the_worst_by_weight():
-    y, z = np.array([3.0, 2.0, 0.0]), np.array([0.0, 1.0, 3.0])
-    alone = boostrank.RankNet()
-    s = np.array([2.0, 1.0, 0.0])  # right for y
-    worst = several(z, part=alone, chebyshev=True)
-    np.testing.assert_array_equal(worst.grad_hess(s, y, [3]), alone.grad_hess(s, z, [3]))
-    s = np.array([1.0, 1.5, 0.5])
-    light = {"relevance": 100.0, "price": 1.0}
-    np.testing.assert_array_equal(
-        worst.replace(weights=light).grad_hess(s, y, [3]), alone.grad_hess(s, y, [3])
-    )
-
-
-def test_a_label_without_relevant_documents_asks_for_nothing():
-    s, y, z = np.array([0.0, 1.0, 2.0]), np.array([3.0, 2.0, 0.0]), np.zeros(3)
-    alone = boostrank.RankNet()
-    for method in ({"chebyshev": True}, {"at_least": {"price": 0.9}}):
-        both = several(z, part=alone, **method)
-        np.testing.assert_array_equal(both.grad_hess(s, y, [3]), alone.grad_hess(s, y, [3]))
 
 
 def test_the_constraint_holds_on_training_data(host, data, price):
@@ -134,19 +124,14 @@ def test_it_is_a_value(price):
 def test_folds_of_lightgbms_cv_find_their_labels(data, price):
     folds = boostrank.group_folds(data.group, 3)
     both = several(price, at_least={"relevance": 0.6})
-    params = {**LIGHTGBM, "objective": both, "learning_rate": 0.1}
-    dataset = lgb.Dataset(data.X, data.y, group=data.group)
-    kept = lgb.cv(
-        params, dataset, 10, folds=folds, feval=boostrank.metric("ndcg@10"), return_cvbooster=True
-    )["cvbooster"]
+    kept = cv_boosters(both, dataset(data), 10, folds)
     rows = folds[0][0]
     part = data.select(np.unique(rows // 20))  # queries of 20 documents
     both = several(price[rows], at_least={"relevance": 0.6})
-    alone = train("lightgbm", both, part, 10, params={"learning_rate": 0.1})
+    alone = train("lightgbm", both, part, 10)
     # Its features are binned without the test part.
-    np.testing.assert_allclose(
-        np.corrcoef(kept.boosters[0].predict(data.X), alone.predict(data.X))[0, 1], 1, atol=0.02
-    )
+    correlation = np.corrcoef(kept[0].predict(data.X), alone.predict(data.X))[0, 1]
+    assert correlation == pytest.approx(1, abs=0.02)
 
 
 def test_labels_of_another_length_are_refused(host, data, price):

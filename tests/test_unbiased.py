@@ -13,7 +13,7 @@ from boostrank.objectives.corrections import Shown
 from oracle import gradient, lambdarank_pairs
 from test_edge_cases import queries_of
 from test_estimators import make_ranker
-from training import LIGHTGBM, MODEL, XGBOOST, dataset, host_gradients, matrix, predicted, train
+from training import LIGHTGBM, MODEL, XGBOOST, cv_boosters, dataset, loop, matrix, predicted, train
 
 import boostrank
 from boostrank import LambdaRank, RankNet, Unbiased, position_bias
@@ -243,12 +243,7 @@ def test_as_many_positions_as_documents_by_chance():
 def test_a_booster_gets_the_corrected_gradients(host, log):
     """With given propensities: the same trees as with a function that calls grad_hess itself."""
     objective = Unbiased(RankNet(), position=log.position, propensity=log.propensity)
-    booster = train(host, objective, log.data, 3)
-
-    def by_hand(preds, _):
-        return host_gradients(objective, preds, log.data.y, log.data.group, 1)
-
-    other = train(host, by_hand, log.data, 3)
+    booster, other = train(host, objective, log.data, 3), loop(host, objective, log.data, 3)
     X = log.data.X
     np.testing.assert_allclose(predicted(booster, X), predicted(other, X), atol=1e-6)
     with pytest.raises(ValueError, match=r"^this model has no position factors"):
@@ -284,11 +279,8 @@ def test_continued_training_goes_on_with_the_factors(host, form, log):
     rest = position_bias(train(host, objective, log.data, 4, **{MODEL[host]: first})).factors
     np.testing.assert_allclose(rest, whole, rtol=1e-6)
     if host == "lightgbm":
-        params = {**LIGHTGBM, "objective": objective}
         folds = [2 * (np.arange(len(log.data.y)),)]
-        on = {"folds": folds, "init_model": first, "return_cvbooster": True}
-        on["feval"] = boostrank.metric("ndcg@10")
-        (other,) = lgb.cv(params, dataset(log.data), 4, **on)["cvbooster"].boosters
+        (other,) = cv_boosters(objective, dataset(log.data), 4, folds, init_model=first)
         np.testing.assert_allclose(position_bias(other).factors, whole, rtol=1e-6)
         # From factors that a user kept.
         kept = learnt(form, position=log.position, initial=position_bias(first).factors)
@@ -355,9 +347,7 @@ def test_folds_of_lightgbms_cv_keep_their_positions(log):
     folds = boostrank.group_folds(log.data.group, 2)
 
     def boosters(data, **position):
-        params = {**LIGHTGBM, "objective": learnt("additive", **position)}
-        measured = {"feval": boostrank.metric("ndcg@10"), "return_cvbooster": True}
-        return lgb.cv(params, data, 8, folds=folds, **measured)["cvbooster"].boosters
+        return cv_boosters(learnt("additive", **position), data, 8, folds)
 
     kept = boosters(dataset(log.data), position=log.position)
     own = boosters(dataset(log.data, position=log.position.astype(np.int32)))

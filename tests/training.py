@@ -183,10 +183,10 @@ def trees(booster):
     return model.get("gbtree", model)["model"]["trees"]
 
 
-def few_values(names):
+def few_values(names, smallest=1):
     """Return a data frame whose features have few values: any worker alone knows all bins."""
     rng = np.random.default_rng(4)
-    group = rng.integers(1, 25, 60)
+    group = rng.integers(smallest, 25, 60)
     X = np.clip(np.round(rng.normal(size=(group.sum(), len(names))) * 4), -8, 8) / 4
     y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))), 0, 4)
     qid = np.repeat(np.arange(len(group)), group)
@@ -233,6 +233,13 @@ def train(host, objective, d, rounds=ROUNDS, *, params=None, **kwargs):
 
 def predicted(booster, X):
     return booster.predict(X if isinstance(booster, lgb.Booster) else xgb.DMatrix(X))
+
+
+def cv_boosters(objective, data, rounds, folds, **given):
+    """Return the boosters of `lightgbm.cv`, which measures them too."""
+    params, feval = {**LIGHTGBM, "objective": objective}, boostrank.metric("ndcg@10")
+    given |= {"folds": folds, "feval": feval, "return_cvbooster": True}
+    return lgb.cv(params, data, rounds, **given)["cvbooster"].boosters
 
 
 class KeepBoosters(xgb.callback.TrainingCallback):
