@@ -77,16 +77,11 @@ def test_pairs_of_the_sample(data):
     first = np.cumsum(data.group) - data.group
     pairs = [(a + n - 1, a) for a, n in zip(first, data.group, strict=True) if n > 1]
     scores = np.random.default_rng(0).normal(size=len(data.y)).astype(np.float32)
+    common = {"query_fraction": 0.25, "rescale": False}
+    mixed = boostrank.Preferences("ranknet", pairs), boostrank.SDCG(), 0.5
     for objective in (
-        boostrank.Preferences(boostrank.RankNet(query_fraction=0.25, rescale=False), pairs),
-        boostrank.Mix(
-            boostrank.Preferences("ranknet", pairs),
-            boostrank.SDCG(),
-            0.5,
-            query_fraction=0.25,
-            perturb="gumbel",
-            rescale=False,
-        ),
+        boostrank.Preferences(boostrank.RankNet(**common), pairs),
+        boostrank.Mix(*mixed, perturb="gumbel", **common),
     ):
         grad, _ = objective(2, scores, matrix(data))
         whole, _ = objective.replace(query_fraction=1.0)(2, scores, matrix(data))

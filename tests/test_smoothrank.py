@@ -39,6 +39,15 @@ def exact_measure(objective, scores, grades):
     return oracle.measured(name, ranked.tolist())
 
 
+def gains_and_weight(objective, grades):
+    """Return a, and the sum of b, of the loss -sum_ij a_i b_j h_ij."""
+    top = min(len(grades), objective.k or len(grades))
+    if isinstance(objective, SmoothPrecision):
+        return (grades > 0).astype(float), top / objective.k
+    z = oracle.ideal_dcg(grades, objective.k) if objective.normalize else 1.0
+    return (2.0**grades - 1.0) / z, sum(discount(j) for j in range(1, top + 1))
+
+
 # ---- section 4.1: the soft indicators ------------------------------------------------------------
 
 
@@ -57,15 +66,8 @@ def test_at_infinite_sigma_the_score_no_longer_matters(objective, rng):
     n = 9
     scores, grades = example(rng, n)
     objective = objective.replace(sigma=1e12)
-    relevant = grades > 0
-    if isinstance(objective, SmoothNDCG):
-        k = n if objective.k is None else min(n, objective.k)
-        gains = 2.0**grades - 1.0
-        z = oracle.ideal_dcg(grades, k) if objective.normalize else 1.0
-        want = gains.mean() / z * sum(discount(j) for j in range(1, k + 1))
-    else:
-        want = relevant.mean() * min(objective.k, n) / objective.k
-    np.testing.assert_allclose(objective.loss(scores, grades, [n]), -want, rtol=1e-10)
+    a, b = gains_and_weight(objective, grades)
+    np.testing.assert_allclose(objective.loss(scores, grades, [n]), -a.mean() * b, rtol=1e-10)
     assert np.abs(objective.grad_hess(scores, grades, [n])[0]).max() < 1e-9
 
 
@@ -270,12 +272,7 @@ def test_where_all_scores_are_equal_a_regression_begins(objective):
         assert objective.loss(step * direction, grades, [5])[0] == pytest.approx(at, abs=1e-6)
     objective = objective.replace(sigma=4.0)
     grad, hess = objective.grad_hess(np.full(5, 0.7), grades, [5])
-    top = min(5, objective.k or 5)
-    if isinstance(objective, SmoothNDCG):
-        a, b = 2.0**grades - 1.0, sum(discount(j) for j in range(1, top + 1))
-        a /= oracle.ideal_dcg(grades, objective.k) if objective.normalize else 1.0
-    else:
-        a, b = (grades > 0).astype(float), top / objective.k
+    a, b = gains_and_weight(objective, grades)
     # As strong as the pull of each rank where it is steepest, sqrt(sigma / 2) away.
     steepest = np.sqrt(0.5) * np.exp(-0.5)
     np.testing.assert_allclose(grad, -steepest * b * (a - a.mean()) / 5, rtol=1e-12)
