@@ -220,6 +220,10 @@ def test_pointers_are_looked_up_once(monkeypatch):
     assert not lookups
 
 
+def code_of(function):
+    return next(iter(function.overloads.values())).library.get_llvm_str()
+
+
 @pytest.mark.compiled
 def test_a_helper_is_compiled_with_its_kernels_alone():
     def add_up(numbers):
@@ -228,15 +232,10 @@ def test_a_helper_is_compiled_with_its_kernels_alone():
             total += numbers[i]
         return total
 
-    def code_with(helper):
-        kernel = numba.njit(**OPTIONS)(lambda numbers: helper(numbers))
-        assert kernel(np.arange(5.0)) == 10.0
-        return [
-            next(iter(compiled.overloads.values())).library.get_llvm_str()
-            for compiled in (helper, kernel)
-        ]
-
-    of_helper, of_kernel = code_with(jit_helper(add_up))
+    helper = jit_helper(add_up)
+    kernel = numba.njit(**OPTIONS)(lambda numbers: helper(numbers))
+    assert kernel(np.arange(5.0)) == 10.0
+    of_helper, of_kernel = code_of(helper), code_of(kernel)
     assert "x double>" in of_kernel  # a loop over vectors
     assert "x double>" not in of_helper
     # And a helper alone yields no machine code.
@@ -274,7 +273,7 @@ def test_loops_over_disjoint_arrays_do_not_ask_whether_they_overlap():
         a, b = np.arange(99.0), np.ones(99)
         kernel(a, b)
         assert (b == a + 1.0).all()
-        return next(iter(kernel.overloads.values())).library.get_llvm_str()
+        return code_of(kernel)
 
     asks = "vector.memcheck"
     assert asks in code_with(jit_helper(add))

@@ -46,13 +46,12 @@ def two(objective, lead, what="loss"):
     return -grad[0] if what == "pull" else hess[0]
 
 
-def lists(rng, integral=False):
+def lists(rng):
     for _ in range(30):
         n = int(rng.integers(2, 12))
-        scores = rng.integers(-3, 4, n).astype(float) if integral else rng.normal(0, 2, n)
         grades = rng.integers(0, 4, n).astype(float)
         grades[:2] = 0.0, 3.0
-        yield scores, grades, [n]
+        yield rng.normal(0, 2, n), grades, [n]
 
 
 # ---- hand values ---------------------------------------------------------------------------------
