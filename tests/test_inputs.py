@@ -159,49 +159,34 @@ def make(host):
     return make_ranker(host, "regression")
 
 
-class Want:
-    """What is computed from arrays."""
+def results(host, data, values, X=np.asarray, y=np.asarray, qid=np.asarray):
+    """Return what all methods that take data make of these values in these containers."""
+    order = np.random.default_rng(0).permutation(len(data.y))
+    rows, ids = (X(values[order]), y(data.y[order])), qid(data.qid[order])
+    given = X(values)
+    ranker = make(host).fit(given, y(data.y), qid=qid(data.qid))
+    found = {"trees": trees(booster(ranker)), "scores": ranker.predict(given)}
+    if host == "xgboost":
+        found["leaves"] = ranker.apply(X(values))
+    found["score"] = ranker.score(*rows, qid=ids)
+    ranker = make(host).fit(*rows, qid=ids, sort=True, eval_set=[rows], eval_qid=[ids])
+    return found | {"trees of sorted": trees(booster(ranker)), "history": ranker.evals_result_}
 
-    def __init__(self, host, data, X):
-        self.X, self.y, self.qid = X, data.y, data.qid
-        self.order = np.random.default_rng(0).permutation(len(data.y))
-        rows = self.X[self.order], self.y[self.order]
-        ids = self.qid[self.order]
-        sets = {"eval_set": [rows], "eval_qid": [ids]}
-        fitted = make(host).fit(*rows, qid=ids, sort=True, **sets)
-        self.trees, self.history = trees(booster(fitted)), fitted.evals_result_
-        fitted = make(host).fit(self.X, self.y, qid=self.qid)
-        self.unsorted_trees = trees(booster(fitted))
-        self.scores = fitted.predict(self.X)
-        self.leaves = fitted.apply(self.X) if host == "xgboost" else None
-        self.score = fitted.score(*rows, qid=ids)
+
+def check(found, want):
+    for what, value in want.items():
+        np.testing.assert_array_equal(found[what], value, err_msg=what)
 
 
 @pytest.fixture(scope="module")
 def wanted(data):
-    return {host: Want(host, data, data.X) for host in HOSTS}
-
-
-def check(host, want, X, y, qid):
-    """Compare all methods that take data, given these containers, with the same from arrays."""
-    given = X(want.X)
-    ranker = make(host).fit(given, y(want.y), qid=qid(want.qid))
-    assert trees(booster(ranker)) == want.unsorted_trees
-    np.testing.assert_array_equal(ranker.predict(given), want.scores)
-    if host == "xgboost":
-        np.testing.assert_array_equal(ranker.apply(X(want.X)), want.leaves)
-    rows = X(want.X[want.order]), y(want.y[want.order])
-    ids = qid(want.qid[want.order])
-    assert ranker.score(*rows, qid=ids) == want.score
-    sets = {"eval_set": [rows], "eval_qid": [ids]}
-    ranker = make(host).fit(*rows, qid=ids, sort=True, **sets)
-    assert trees(booster(ranker)) == want.trees
-    assert ranker.evals_result_ == want.history
+    """Return what is computed from arrays."""
+    return {host: results(host, data, data.X) for host in HOSTS}
 
 
 @pytest.mark.parametrize("kind", FEATURES)
-def test_features(host, wanted, kind):
-    check(host, wanted[host], FEATURES[kind], np.asarray, np.asarray)
+def test_features(host, data, wanted, kind):
+    check(results(host, data, data.X, FEATURES[kind]), wanted[host])
 
 
 def test_inputs_are_left_as_they_are(host, data):
@@ -219,25 +204,26 @@ def test_inputs_are_left_as_they_are(host, data):
 
 
 def test_whole_numbers(host, data):
-    want = Want(host, data, np.abs(np.ceil(data.X * 4.0)) + 1.0)
+    values = np.abs(np.ceil(data.X * 4.0)) + 1.0
+    want = results(host, data, values)
     for X in WHOLE.values():
-        check(host, want, X, np.asarray, np.asarray)
+        check(results(host, data, values, X), want)
 
 
 def test_large_whole_numbers(data):
     """LightGBM reads those of arrays as float32, next to which timestamps are all the same."""
-    X = 1_700_000_000 + np.argsort(np.argsort(data.X, axis=0), axis=0) // 40
-    want = Want("lightgbm", data, X.astype(float))
-    assert len(np.unique(want.scores)) > 5
+    values = 1_700_000_000.0 + np.argsort(np.argsort(data.X, axis=0), axis=0) // 40
+    want = results("lightgbm", data, values)
+    assert len(np.unique(want["scores"])) > 5
     for kind in ("i4", "i8", "u8", ">i8"):
-        check("lightgbm", want, lambda X, kind=kind: X.astype(kind), np.asarray, np.asarray)
+        check(results("lightgbm", data, values, lambda X, kind=kind: X.astype(kind)), want)
 
 
 def test_booleans(host, data):
     """Of frames alone: a sparse matrix leaves False out."""
-    X = (data.X > 0.5).astype(float)
-    want = Want(host, data, X)
-    for kind in (
+    values = (data.X > 0.5).astype(float)
+    want = results(host, data, values)
+    for X in (
         lambda X: X.astype(bool),
         lambda X: np.array([list(map(np.bool_, row)) for row in X], dtype=object),
         lambda X: frame(X).astype(bool),
@@ -246,23 +232,22 @@ def test_booleans(host, data):
         lambda X: pl.DataFrame(frame(X).astype(bool)),
         lambda X: pa.Table.from_pandas(frame(X).astype(bool)),
     ):
-        check(host, want, kind, np.asarray, np.asarray)
+        check(results(host, data, values, X), want)
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
-def test_labels(host, wanted, kind):
-    check(host, wanted[host], np.asarray, COLUMNS[kind], np.asarray)
+def test_labels(host, data, wanted, kind):
+    check(results(host, data, data.X, y=COLUMNS[kind]), wanted[host])
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_ids(host, data, wanted, kind):
-    check(host, wanted[host], np.asarray, np.asarray, COLUMNS[kind])
+    check(results(host, data, data.X, qid=COLUMNS[kind]), wanted[host])
     if kind == "foreign":  # strings too
         kind = "array"
     words = [f"{number:02}" for number in range(len(data.group))]  # in the order of the numbers
-    check(
-        host, wanted[host], np.asarray, np.asarray, lambda qid: COLUMNS[kind](np.take(words, qid))
-    )
+    named = results(host, data, data.X, qid=lambda qid: COLUMNS[kind](np.take(words, qid)))
+    check(named, wanted[host])
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
