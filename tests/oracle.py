@@ -997,10 +997,6 @@ def _exact(loss):
 # ---- what the tests try --------------------------------------------------------------------------
 
 
-def _no_gradient(scores, grades, **_):
-    return np.zeros(len(scores))
-
-
 def _squares_gradient(scores, grades, *, target="grade", gain="exponential", **_):
     t = fitted_by(target, grades, gain)
     return 2.0 * (np.asarray(scores) - np.asarray(t))
@@ -1025,10 +1021,6 @@ def _weighted_squares_gradient(
     return t * _squares_gradient(scores, grades, **rest)
 
 
-def _no_rounds(parameters: dict[str, Any]) -> tuple[int | None, ...]:
-    return (None,)
-
-
 def _zero_and_margin(parameters: dict[str, Any]) -> tuple[float, ...]:
     return (0.0, parameters.get("margin", 1.0))
 
@@ -1049,9 +1041,13 @@ class Oracle:
     # Which of them take different paths through the kernels. Unless stated otherwise, the defaults
     # and the last one.
     paths: Sequence[int] = (0, -1)
-    rounds: Callable[[dict[str, Any]], tuple[int | None, ...]] = _no_rounds
+    rounds: Callable[[dict[str, Any]], tuple[int | None, ...]] = field(
+        default=lambda parameters: (None,)
+    )
     # The gradient of a query in which there is nothing to rank.
-    without_pairs: Callable[..., np.ndarray] = _no_gradient
+    without_pairs: Callable[..., np.ndarray] = field(
+        default=lambda scores, grades, **_: np.zeros(len(scores))
+    )
     # Score differences at which the second derivative jumps.
     kinks: Callable[[dict[str, Any]], tuple[float, ...]] = field(default=lambda parameters: (0.0,))
     # Whether the kernel's curvature is `gauss_newton` there too. Of two rivals in SLAM with the

@@ -14,22 +14,13 @@ GROUP = np.array([5, 7, 3, 9, 12])
 def leaves(loss, feature, **pool):
     """Return each document's leaf value after one Newton step on a feature with two values."""
     query = np.repeat(np.arange(len(GROUP)), GROUP)
-    model = catboost.CatBoost(
-        {
-            "loss_function": loss,
-            "iterations": 1,
-            "depth": 1,
-            "learning_rate": 1.0,
-            "l2_leaf_reg": 1e-12,
-            "leaf_estimation_method": "Newton",
-            "leaf_estimation_iterations": 1,
-            "bootstrap_type": "No",
-            "boost_from_average": False,
-            "random_strength": 0,
-            "verbose": False,
-            "allow_writing_files": False,
-        }
-    )
+    params = {
+        "loss_function": loss, "iterations": 1, "depth": 1, "learning_rate": 1.0,
+        "l2_leaf_reg": 1e-12, "leaf_estimation_method": "Newton", "leaf_estimation_iterations": 1,
+        "bootstrap_type": "No", "boost_from_average": False, "random_strength": 0,
+        "verbose": False, "allow_writing_files": False,
+    }  # fmt: skip
+    model = catboost.CatBoost(params)
     model.fit(catboost.Pool(feature[:, None], group_id=query, **pool))
     return model.predict(catboost.Pool(feature[:, None], group_id=query))
 

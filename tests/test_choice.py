@@ -15,6 +15,8 @@ from boostrank.lightgbm import LGBMRanker
 from boostrank.xgboost import XGBRanker
 
 GRADES, GROUP = np.tile([0.0, 1.0, 2.0, 0.0], 60), np.full(60, 4)
+SIGNALS = ("lowest", "low", "medium", "high", "highest")
+DATA = make_ranking(80, 6, 5, seed=1)
 SMALL = {"n_estimators": 8, "learning_rate": 0.2, "n_jobs": 1}
 
 
@@ -47,9 +49,7 @@ def chosen(good, grades=GRADES, group=GROUP, **params):
     ],
 )
 def test_the_best_setting_is_chosen_and_a_tie_goes_to_the_middle(good, signal, tried):
-    choice, fitted = chosen(
-        dict(zip(("lowest", "low", "medium", "high", "highest"), good, strict=True))
-    )
+    choice, fitted = chosen(dict(zip(SIGNALS, good, strict=True)))
     assert choice.objective == boostrank.Blend(signal=signal, seed=3)
     assert len(fitted) == tried
     assert choice.n_queries == 60
@@ -65,7 +65,7 @@ def test_too_few_queries_are_not_asked():
 
 def test_queries_without_a_gain_have_nothing_to_rank():
     grades = np.append(GRADES, [1.0, 0.0, 0.0, 0.0])
-    good = {"lowest": 0.9, "low": 0.6, "medium": 0.5, "high": 0.4, "highest": 0.3}
+    good = dict(zip(SIGNALS, (0.9, 0.6, 0.5, 0.4, 0.3), strict=True))
     choice, _ = chosen(good, grades, np.append(GROUP, 4), gain=(0.0, 0.0, 1.0))
     assert (choice.objective.signal, choice.n_queries) == ("lowest", 60)
 
@@ -120,27 +120,22 @@ def test_what_is_chosen_from_is_checked():
     ],
 )
 def test_rankers_choose_and_say_what(ranker, stopping):
-    data = make_ranking(80, 6, 5, seed=1)
-    rows = {
-        "group": [*data.group, 0],
-        "eval_set": [(data.X[:60], data.y[:60])],
-        "eval_group": [data.group[:10]],
-    }
+    rows = {"group": [*DATA.group, 0], "eval_group": [DATA.group[:10]]}
+    rows["eval_set"] = [(DATA.X[:60], DATA.y[:60])]
     params = {**SMALL, stopping: 9}
-    auto = ranker(objective="auto", **params).fit(data.X, data.y, **rows)
+    auto = ranker(objective="auto", **params).fit(DATA.X, DATA.y, **rows)
     assert auto.objective == "auto"
     assert auto.auto_.objective == auto.objective_
-    assert auto.objective_.signal in ("lowest", "low", "medium", "high", "highest")
-    own = ranker(objective=auto.objective_, **params).fit(data.X, data.y, **rows)
+    assert auto.objective_.signal in SIGNALS
+    own = ranker(objective=auto.objective_, **params).fit(DATA.X, DATA.y, **rows)
     assert own.auto_ is None
-    np.testing.assert_array_equal(auto.predict(data.X), own.predict(data.X))
+    np.testing.assert_array_equal(auto.predict(DATA.X), own.predict(DATA.X))
 
 
 def test_xgboosts_ranker_chooses_by_any_name_of_the_learning_rate():
-    data = make_ranking(80, 6, 5, seed=1)
     one, other = (
         XGBRanker(objective="auto", n_estimators=8, n_jobs=1, **{name: 0.02})
-        .fit(data.X, data.y, group=data.group)
+        .fit(DATA.X, DATA.y, group=DATA.group)
         .auto_
         for name in ("eta", "learning_rate")
     )
@@ -148,10 +143,9 @@ def test_xgboosts_ranker_chooses_by_any_name_of_the_learning_rate():
 
 
 def test_commands_choose_and_say_what(host):
-    data = make_ranking(80, 6, 5, seed=1)
-    model, _ = HOSTS[host].train(boostrank.objective("auto"), data, Settings(rounds=8))
-    ends = np.cumsum(data.group)
-    assert model.choice.n_queries == sum(len(set(y)) > 1 for y in np.split(data.y, ends[:-1]))
+    model, _ = HOSTS[host].train(boostrank.objective("auto"), DATA, Settings(rounds=8))
+    ends = np.cumsum(DATA.group)
+    assert model.choice.n_queries == sum(len(set(y)) > 1 for y in np.split(DATA.y, ends[:-1]))
     assert "medium" in str(model.choice)
 
 
@@ -165,6 +159,6 @@ def test_all_settings_are_compiled_ahead(monkeypatch):
 
     monkeypatch.setattr(boostrank.Blend, "loss", watched)
     boostrank.compile("auto", max_docs=20)
-    assert seen == ["lowest", "low", "medium", "high", "highest"]
+    assert seen == list(SIGNALS)
     assert run("compile", "auto", "--max-docs", 20).output == ""
     assert "blend" in run("objectives", "auto").output

@@ -49,13 +49,11 @@ EVAL = {"eval_set": [(VALID.X, VALID.y)], "eval_group": [VALID.group]}
 def lightgbm_train(name):
     history = {}
     data = dataset(TRAIN)
+    stop = lightgbm.early_stopping(PATIENCE, verbose=False)
     booster = lightgbm.train(
         LIGHTGBM, data, ROUNDS, feval=boostrank.metric(name),
         valid_sets=[data.create_valid(VALID.X, VALID.y, group=VALID.group)],
-        callbacks=[
-            lightgbm.record_evaluation(history),
-            lightgbm.early_stopping(PATIENCE, verbose=False),
-        ],
+        callbacks=[lightgbm.record_evaluation(history), stop],
     )  # fmt: skip
     return booster.best_iteration - 1, history["valid_0"][name]
 

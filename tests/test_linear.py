@@ -31,6 +31,12 @@ def penalised(objective, data, w, centre, reg_lambda):
     return reg_lambda * away @ away + loss, 2 * reg_lambda * away + grad
 
 
+def fitted(model, train, held):
+    """Fit a model whose parameters held-out queries choose."""
+    valid = {"eval_set": (held.X, held.y), "eval_group": held.group}
+    return model.fit(train.X, train.y, group=train.group, **valid)
+
+
 # ---- SmoothRank ----------------------------------------------------------------------------------
 
 
@@ -150,13 +156,7 @@ def test_ohsumed_smoothrank_and_ridge_reach_table_2(folds):
     # Quick: one lambda of the paper's ten and few iterations.
     ridge, smooth, before, after = [], [], [], []
     for train, validation, test in folds:
-        model = SmoothRank(reg_lambda=0.1, ridge=LAMBDAS, max_iter=3).fit(
-            train.X,
-            train.y,
-            group=train.group,
-            eval_set=(validation.X, validation.y),
-            eval_group=validation.group,
-        )
+        model = fitted(SmoothRank(reg_lambda=0.1, ridge=LAMBDAS, max_iter=3), train, validation)
         ridge.append(table_2(model.start_coef_, test))
         smooth.append(table_2(model.coef_, test))
         for values, w in ((before, model.start_coef_), (after, model.coef_)):
@@ -171,10 +171,7 @@ def test_ohsumed_a_linear_ranksvm_reaches_table_2(folds):
     for train, _, test in folds:
 
         def primal(w, train=train):
-            scores = train.X @ w
-            loss = RankSVM(hessian="constant").loss(scores, train.y, train.group).sum()
-            grad = RankSVM(hessian="constant").grad_hess(scores, train.y, train.group)[0]
-            return 1e3 * w @ w + loss, 2e3 * w + train.X.T @ grad
+            return penalised(RankSVM(hessian="constant"), train, w, 0.0, 1e3)
 
         w = minimize(primal, np.zeros(45), jac=True, method="L-BFGS-B", options={"maxiter": 50}).x
         figures.append(table_2(w, test))

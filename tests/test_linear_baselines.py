@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from test_edge_cases import queries_of
+from test_linear import fitted
 
 from boostrank import evaluate
 from boostrank.datasets import RankingData, letor_folds, load_letor_parts, make_ranking
@@ -271,9 +272,7 @@ def test_queries_with_one_ranking_and_grades_count_no_further(data):
 def test_validation_queries_choose_c(data):
     other = make_ranking(25, 8, 6, seed=5)
     grid = [0.001, 0.1, 10.0, 1000.0]
-    model = SVMMAP(C=grid).fit(
-        data.X, data.y, group=data.group, eval_set=(other.X, other.y), eval_group=other.group
-    )
+    model = fitted(SVMMAP(C=grid), data, other)
     fits = [SVMMAP(C=C).fit(data.X, data.y, group=data.group) for C in grid]
     values = [evaluate(f.predict(other.X), other.y, other.group, ("map",))["map"] for f in fits]
     assert len(set(values)) > 1
@@ -333,9 +332,7 @@ def test_ohsumed_reaches_what_was_published(data_dir, name, model, published):
         parts.append(RankingData(scaled, part.y, part.qid))
     figures = []
     for train, held, test in letor_folds(parts):
-        model.fit(
-            train.X, train.y, group=train.group, eval_set=(held.X, held.y), eval_group=held.group
-        )
+        fitted(model, train, held)
         values = evaluate(model.predict(test.X), test.y, test.group, convention="letor3")
         figures.append(list(values.values()))
     np.testing.assert_allclose(np.mean(figures, axis=0), published, atol=0.01)
@@ -405,6 +402,4 @@ def test_bad_validation_data_is_refused(model, arguments, error, message):
 @pytest.mark.parametrize(("model", "parameter"), [(SVMMAP(), "C"), (SmoothRank(), "reg_lambda")])
 def test_validation_data_without_a_choice_is_refused(data, model, parameter):
     with pytest.raises(ValueError, match=rf"eval_set has nothing to choose.*values of {parameter}"):
-        model.fit(
-            data.X, data.y, group=data.group, eval_set=(data.X, data.y), eval_group=data.group
-        )
+        fitted(model, data, data)

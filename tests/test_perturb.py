@@ -1,23 +1,22 @@
 """`perturb`: noise on the scores that a host asks about, redrawn in every round."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+import training
 import xgboost as xgb
 from scipy.stats import gumbel_r, kstest, norm
 from training import MODEL, ROUNDS, loop, matrix, predicted, train
 
 import boostrank
-from boostrank import registry
 
 # Noise is read from a regression on labels that are all equal.
 pytestmark = pytest.mark.filterwarnings("ignore:no query has two different labels:UserWarning")
 
 NAMES = ("shf-sdcg", "smooth-ndcg", "reg-shf-sdcg")
 KINDS = ("gumbel", "gaussian")
-
-
-def make_objective(name, **params):
-    return registry.make_objective(name, params, 2 * ROUNDS)
+make_objective = partial(training.make_objective, rounds=2 * ROUNDS)
 
 
 def noise_of(objective, n, round):

@@ -27,12 +27,15 @@ from boostrank import Blend, LambdaRank, Mix, Preferences, QueryRMSE, RankNet, S
 from boostrank.datasets import make_ranking
 
 GROUP = np.array([12, 0, 1, 7, 2, 30, 5])
-CASES = [
-    (name, number, hessian)
-    for name, number in PATHS
-    if name in INSIDE
-    for hessian in REGISTRY[name].hessians
-]
+
+
+def with_hessians(cases):
+    """Return these names and parameters of losses of pairs with each Hessian."""
+    inside = [(name, each) for name, each in cases if name in INSIDE]
+    return [(name, each, hessian) for name, each in inside for hessian in REGISTRY[name].hessians]
+
+
+CASES = with_hessians(PATHS)
 every_case = pytest.mark.parametrize(("name", "number", "hessian"), CASES)
 every_inside = pytest.mark.parametrize("name", INSIDE)
 
@@ -83,15 +86,7 @@ def queries(group, pairs):
 # ---- the loss ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "hessian"),
-    [
-        (name, parameters, hessian)
-        for name, parameters in oracle.CASES
-        if name in INSIDE
-        for hessian in REGISTRY[name].hessians
-    ],
-)
+@pytest.mark.parametrize(("name", "parameters", "hessian"), with_hessians(oracle.CASES))
 def test_all_pairs_of_different_grade_give_the_objective_itself(name, parameters, hessian, rng):
     alone = REGISTRY[name](**parameters, hessian=hessian)
     group = np.append(GROUP, 90 if numba.config.DISABLE_JIT else 300)
@@ -267,10 +262,6 @@ def test_containers(pairs):
     np.testing.assert_array_equal(np.asarray(pairs), np.asarray(kept))
 
 
-def frame(**columns):
-    return pd.DataFrame(columns)
-
-
 @pytest.mark.parametrize(
     ("objective", "pairs", "message"),
     [
@@ -281,10 +272,10 @@ def frame(**columns):
         ("ranknet", [(0, 1, 1, 1, 1)], r"^pairs must be rows .* got shape \(1, 5\)"),
         ("ranknet", [(0, 1), (1, 2, 3)], "^pairs must be rows .*inhomogeneous"),
         ("ranknet", [("a", "b")], "^winner of pairs must be a 1-D array of numbers"),
-        ("ranknet", frame(winner=[0]), "^pairs must be rows .* got columns winner$"),
+        ("ranknet", pd.DataFrame({"winner": [0]}), "^pairs must be rows .* got columns winner$"),
         (
             "ranknet",
-            frame(winner=[0], loser=[1], weights=[1]),
+            pd.DataFrame({"winner": [0], "loser": [1], "weights": [1]}),
             "^pairs must be rows .* got columns winner, loser, weights$",
         ),
         ("ranknet", [(0, 1), (2, -1)], "^loser of pairs must hold whole numbers from 0, got -1 "),
