@@ -260,9 +260,7 @@ def faults_of(name: str, source: str) -> Iterator[Fault]:
         shown = span(around if isinstance(node, ast.Constant) else node)
         return Fault(name, function, node.lineno, start, end, new, source, shown)
 
-    def text(node: ast.AST) -> str:
-        start, end = span(node)
-        return source[start:end]
+    text = partial(ast.get_source_segment, source)
 
     def between(left: ast.AST, right: ast.AST, old: str, new: str, node: ast.AST) -> Fault:
         start, end = span(left)[1], span(right)[0]

@@ -10,7 +10,7 @@ import xgboost as xgb
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from test_estimators import booster, make_ranker
-from training import LIGHTGBM, XGBOOST, dataset, matrix, trees
+from training import train, trees
 
 import boostrank
 
@@ -77,9 +77,10 @@ def test_other_metrics_of_lightgbm_go_with_ours(data):
 
 def test_two_conventions_of_one_metric_are_refused(host, data):
     metrics = ["ndcg@5", boostrank.metric("ndcg@5", convention="trec")]
-    ranker, given = make_ranker(host), {"eval_metric": metrics}
-    if host == "xgboost":
-        ranker, given = make_ranker(host, eval_metric=metrics), {}
+    own, given = {"eval_metric": metrics}, {}
+    if host == "lightgbm":
+        own, given = given, own
+    ranker = make_ranker(host, **own)
     with pytest.raises(ValueError, match="two metrics of the name 'ndcg@5'"):
         ranker.fit(data.X, data.y, **evaluated(data), **given)
 
@@ -203,12 +204,8 @@ def test_the_class_in_place_of_an_object(host, data):
     message = r"objective must be an object, not a class: (boostrank\.)?Blend\(\)"
     with pytest.raises(TypeError, match=message):
         make_ranker(host, boostrank.Blend).fit(data.X, data.y, group=data.group)
-    plain = {
-        "lightgbm": lambda: lgb.train({**LIGHTGBM, "objective": boostrank.Blend}, dataset(data), 1),
-        "xgboost": lambda: xgb.train(XGBOOST, matrix(data), 1, obj=boostrank.Blend),
-    }
     with pytest.raises(TypeError, match=message):
-        plain[host]()
+        train(host, boostrank.Blend, data, 1)
 
 
 @pytest.mark.parametrize(
