@@ -403,7 +403,8 @@ def test_the_command(tmp_path):
     booster.save_model(model)
     features = [{"name": name, "class": "solr.Feature"} for name in NAMES]
     store.write_text(json.dumps(features), encoding="utf-8")
-    assert run("export", model, "--to", "solr", "--features", store, "--out", out).stdout == ""
+    result = run("export", model, "--to", "solr", "--features", store, "--out", out)
+    assert (result.stdout, result.stderr) == ("", f"boostrank: {out}: the model for solr\n")
     written = out.read_text(encoding="utf-8")
     assert written == boostrank.export(booster, "solr", name="clicks_v1")
     store.write_text("\n" + " \n\n".join(NAMES[::-1]), encoding="utf-8-sig")

@@ -192,7 +192,8 @@ def test_scores_go_to_standard_output(into, out, data, model, tmp_path):
     if not Path(out).exists():
         pytest.skip(f"no {out}")
     scores, printed = tmp_path / "scores.txt", tmp_path / "printed.txt"
-    run("predict", model, data, "--out", scores)
+    said = run("predict", model, data, "--out", scores).stderr
+    assert said == f"boostrank: {scores}: 125 scores\n"
     command = [sys.executable, "-c", f"from pathlib import Path; {WRITE}", out, scores]
     with printed.open("wb") as file:
         done = subprocess.run(

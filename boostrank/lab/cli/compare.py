@@ -27,7 +27,7 @@ EXAMPLES = """
     boostrank compare -o sdcg:k=10,alpha=2 --hosts lightgbm train.txt.gz
     boostrank compare --baseline xgboost:rank:ndcg --out out/mine
     boostrank compare clicks.csv --label grade --qid session --metric mrr
-    boostrank compare returns.parquet --label ret --qid date -o spearman,listmle --forward --gap 2
+    boostrank compare returns.parquet --label ret --qid date -o listmle --forward
     boostrank compare --out out/mine --resume
     boostrank compare -o blend --json > result.json
     boostrank compare -o gbrank --test t --latex > table.tex

@@ -21,7 +21,6 @@ def compile(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...",
             help="Objectives; by default, all of them.",
             autocompletion=completion(objective_names),
         ),

@@ -10,12 +10,13 @@ from boostrank.datasets.files import reading
 from boostrank.export import WRITERS
 from boostrank.export import export as export_model
 from boostrank.lab.cli.options import completion
+from boostrank.lab.cli.output import say
 from boostrank.lab.files import check_writable, write_file
 
 EXAMPLES = """
 **Examples**
 
-    boostrank export model.txt --to solr --features features.json --out clicks_v1.json
+    boostrank export model.txt --to solr --features names.txt --out clicks.json
     boostrank export model.json --to vespa --out model_for_vespa.json
 """
 
@@ -57,6 +58,7 @@ def export(
         typer.echo(text, nl=False)
     else:
         write_file(out, text.encode())
+        say(f"{out}: the model for {to}")
 
 
 def _read_names(path: Path) -> list[str]:

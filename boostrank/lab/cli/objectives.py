@@ -82,7 +82,7 @@ def _documented(cls: type[Objective]) -> dict[str, str]:
     text = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
     entries = re.split(r"^([\w, ]+) : (.*)\n", text, flags=re.MULTILINE)[1:]
     return {
-        name: " ".join([*re.findall(r"\{.*?\}", kind), *body.split()])
+        name: " ".join([*re.findall(r"\{.*?\}", kind), *body.replace("``", "`").split()])
         for names, kind, body in zip(entries[::3], entries[1::3], entries[2::3], strict=True)
         for name in names.split(", ")
         if body.strip()
@@ -111,4 +111,4 @@ def _parameters(name: str) -> dict[str, Any]:
 
 
 def _summary(name: str) -> str:
-    return (REGISTRY[name].__doc__ or "").partition("\n")[0]
+    return (REGISTRY[name].__doc__ or "").partition("\n")[0].replace("``", "`")

@@ -257,3 +257,4 @@ def predict(
     else:
         text = Run(*ids, scores).to_trec(run)
     write_file(out, text.encode())
+    say(f"{out}: {counted(len(scores), 'score', 'scores')}")

@@ -23,7 +23,7 @@ EXAMPLES = """
 
     boostrank tune train.txt.gz -o blend --trials 50
     boostrank tune train.txt.gz -o blend -o lightgbm:lambdarank --out out/mine
-    boostrank tune returns.parquet --label ret --qid date -o spearman --forward --gap 2
+    boostrank tune returns.parquet --label ret --qid date -o spearman --forward
 """
 
 REPEATS = 3
