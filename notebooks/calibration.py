@@ -90,7 +90,7 @@ def main() -> None:
             for row, values in lines.items():
                 cells = " | ".join(f"{v:.4f}".replace("0.", ".", 1) for v in np.mean(values, 0))
                 print(f"| {name} | {host} | {row} | {cells} |", flush=True)
-    panels[0].legend(frameon=False, fontsize=8)
+    panels[0].legend(frameon=False)
     figure.savefig("docs/_static/calibration.svg", transparent=True, metadata={"Date": None})
 
 

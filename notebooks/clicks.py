@@ -196,7 +196,7 @@ def draw() -> None:
         panel.set_xlabel("position")
         panel.grid(alpha=0.25)
     panels[0].set_ylabel("propensity")
-    panels[-1].legend(frameon=False, fontsize=8)
+    panels[-1].legend(frameon=False)
     figure.savefig("docs/_static/clicks.svg", transparent=True, metadata={"Date": None})
 
 
