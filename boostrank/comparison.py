@@ -49,7 +49,7 @@ class Comparison:
 
     @property
     def summary(self) -> Any:
-        """One row per learner, best first: metrics, difference from the baseline and p-values.
+        """One row per learner, best first, with metrics, difference from the baseline, p-values.
 
         `p_value` is that of the row's own test, `p_holm` corrects it for the number of rows by
         Holm's procedure; the verdict is that of `p_value`.
@@ -180,7 +180,7 @@ def compare(
     data : RankingData, data frame of pandas or polars, path, or sequence of paths
         Files are svmlight with qid (LETOR), CSV or parquet. Five files are taken as the five parts;
         all other data is split into five at random.
-    objectives : str, objective or a sequence of them, default ("blend",)
+    objectives : str, objective or a sequence of them, default "blend"
         Names may have parameters: ``"sdcg:k=10,alpha=2"``.
     label, qid, drop, categorical
         For data frames, CSV and parquet: as in `boostrank.datasets.from_frame`.
@@ -195,7 +195,7 @@ def compare(
         `evaluate`, but logloss and brier are means over queries; ece, which has none, is refused.
     params : mapping of host to mapping, optional
         The hosts' own parameters: ``{"lightgbm": {"max_bin": 63}}``.
-    folds : sequence of int, default (1, 2, 3, 4, 5)
+    folds : sequence of int, default 1 to 5
         Which of the five folds to run. Or folds of your own: a splitter of scikit-learn, such as
         ``TimeSeriesSplit(5, gap=2)``, which splits the queries in the order of the data; what
         `boostrank.group_folds` returns; or a sequence of (train, test) or (train, validation,

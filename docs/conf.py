@@ -39,6 +39,7 @@ autodoc_typehints = "none"  # the docstrings say more
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True  # entries of their own would catch each word "default" of a type
 
 # ---- docstrings ----------------------------------------------------------------------------------
 

@@ -173,9 +173,9 @@ def from_frame(
         the index; other levels are left out.
     label, qid : str
         Columns of the grades, and of the queries' ids: integers, strings or dates.
-    drop : sequence of str, default ()
+    drop : sequence of str, optional
         Columns that are not features.
-    categorical : sequence of str, default ()
+    categorical : sequence of str, optional
         Features whose values have no order, numbers or strings; columns of a categorical type are
         always included. Strings are numbered in alphabetical order: see `RankingData.categories`.
     doc_id : str, optional

@@ -49,7 +49,7 @@ def learning_curves(
     curves : mapping of label to array_like (n_rounds,)
         The metric after rounds 1, 2, ..., as a host records it with ``feval=`` or
         ``custom_metric=``.
-    grey : collection of str, default ()
+    grey : collection of str, optional
         Labels to draw in grey: the hosts' own objectives, a baseline.
     mark_best : bool, default False
         Put a dot on the first maximum of each curve.

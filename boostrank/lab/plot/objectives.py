@@ -35,7 +35,7 @@ def gradient_by_difference(
     Parameters
     ----------
     objectives : mapping of label to Objective
-    grades : pair of float, default (1, 0)
+    grades : pair of float, default 1 and 0
         Grades of the two documents, the better one first.
     round : int, optional
         Boosting round, for scheduled objectives.
