@@ -53,6 +53,8 @@ def escaped(text):
 
 def escape_docstring(app, what, name, thing, options, lines):
     text, examples, rest = "\n".join(lines).partition("\nExamples\n")
+    if what == "module":  # a list of its files, which is for readers of the code
+        text = re.sub(r"\n(\w+  +\S.*\n)+\Z", "", text)
     lines[:] = (escaped(text) + examples + rest).split("\n")
 
 
