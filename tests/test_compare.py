@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 import xgboost
-from commands import lines_of, result_of, svmlight, write
+from commands import lines_of, refused, result_of, svmlight, write
 from scipy.stats import binomtest, ttest_rel
 from training import train
 
@@ -921,3 +921,5 @@ def test_what_the_report_needs_is_asked_for_before_training(package, parts, tmp_
     monkeypatch.setattr(runner, "run_fold", None)
     with pytest.raises(ImportError, match=f"pip install {package.partition('.')[0]}"):
         boostrank.compare(parts[0], objectives=[], out=tmp_path)
+    for command in ["compare"] + ["bench"] * (package != "jinja2"):
+        assert f"pip install {package.partition('.')[0]}" in refused(command, "--out", tmp_path)

@@ -16,6 +16,7 @@ from boostrank.lab.environment import installed, machine
 from boostrank.lab.files import append, as_csv, write_file
 from boostrank.lab.models import HOSTS
 from boostrank.lab.plan import missing_hosts
+from boostrank.lab.plot.axes import load_matplotlib
 from boostrank.lab.plot.files import draw_lengths
 from boostrank.lab.settings import Settings
 from boostrank.lab.words import counted, versions_in_words
@@ -96,6 +97,7 @@ def bench(
         progress = progress_bar("pairs", sum(len(timings.trained_pairs(n)) for n in lengths))
         measured = timings.measure_training(lengths, rounds=repeats, threads=threads, seed=seed)
     else:
+        load_matplotlib()
         path = out / "bench.csv"
         explained = (
             "Nanoseconds per document; ratio: built-in / ours; speedup: ours on all cores; "

@@ -12,7 +12,7 @@ from boostrank.lab.latex import latex_table
 from boostrank.lab.naming import parse_objectives
 from boostrank.lab.plan import make_plan
 from boostrank.lab.reading import read_folds
-from boostrank.lab.report import write_files
+from boostrank.lab.report import check_packages, write_files
 from boostrank.lab.results import Failure
 from boostrank.lab.runner import Run, running
 from boostrank.lab.settings import Settings
@@ -171,6 +171,7 @@ def compare(
     """
     if json_ and latex:
         raise ValueError("pass either --json or --latex, not both")
+    check_packages()
     first, *others = parsing.parse_words(metric or Settings.metric)
     own_hosts = None if hosts is None else parsing.parse_words(hosts)
     settings = Settings(
