@@ -39,7 +39,8 @@ autodoc_typehints = "none"  # the docstrings say more
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True  # entries of their own would catch each word "default" of a type
+# Entries of their own would catch each word "default" of a type.
+napoleon_custom_sections = [("Attributes", "params_style")]
 
 # ---- docstrings ----------------------------------------------------------------------------------
 
