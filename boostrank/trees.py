@@ -179,7 +179,7 @@ def _read_lightgbm(booster: Any) -> Forest:
     # Text, because the JSON form is nested as deeply as the trees are.
     head, *blocks = booster.model_to_string(num_iteration=best if best > 0 else -1).split("\nTree=")
     header = _fields(head)
-    names = header["feature_names"].split()
+    names = booster.feature_name()  # which may hold any white space but blanks
     _check_plain(header.get("objective", "custom"), int(header["num_tree_per_iteration"]))
     trees: list[Tree] = []
     categorical: set[int] = set()
@@ -221,7 +221,7 @@ def _read_lightgbm(booster: Any) -> Forest:
 
 def _fields(text: str) -> dict[str, str]:
     """Return the lines ``name=value``; a line without a value is a flag."""
-    return {name: value for name, _, value in (line.partition("=") for line in text.splitlines())}
+    return {name: value for name, _, value in (line.partition("=") for line in text.split("\n"))}
 
 
 def _read_xgboost(booster: Any) -> Forest:

@@ -32,7 +32,7 @@ GROUP = [20] * 15
 HOSTS = ("lightgbm", "xgboost")
 TARGETS = tuple(engines.ENGINES)
 #: Names that JSON, Vespa's expressions and XGBoost's own files treat in special ways.
-NAMES = ["bm25(title)", "attribute(größe)", "fieldMatch(title).completeness", "query(a&b)", "x_1"]
+NAMES = ["bm25(title)", "attribute(größe\xa0\u2028)", "match(title).weight", "query(a&b)", "x_1"]
 LARGEST = np.finfo(np.float32).max
 
 

@@ -65,7 +65,7 @@ def _read_names(path: Path) -> list[str]:
     with reading(path):
         text = path.read_text(encoding="utf-8-sig")
     if not text.lstrip().startswith(("[", "{")):
-        return [line.strip() for line in text.splitlines() if line.strip()]
+        return [line.strip() for line in text.split("\n") if line.strip()]
     expected = 'a JSON list of names or of objects with a "name"'
     try:
         read = json.loads(text)
