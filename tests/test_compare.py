@@ -548,7 +548,8 @@ OTHER_SETTINGS = {
     "changed",
     [
         *(each.name for each in fields(Settings) if each.name != "test"),
-        *("X", "y", "qid", "categorical", "order", "parts", "machine", "versions", "sources"),
+        *("X", "y", "qid", "names", "categorical", "order", "parts"),
+        *("machine", "versions", "sources"),
     ],
 )
 def test_a_stale_result_is_not_used(changed, stored, parts, monkeypatch):
@@ -563,6 +564,9 @@ def test_a_stale_result_is_not_used(changed, stored, parts, monkeypatch):
         monkeypatch.setattr(records, "versions", lambda hosts: dict.fromkeys(hosts, "9.9"))
     elif changed == "sources":
         monkeypatch.setattr(records, "sources", lambda objective: "others")
+    elif changed == "names":  # which constraints may go by
+        expected = "data"
+        parts = [replace(part, names=tuple("bacdef")) for part in parts]
     elif changed == "categorical":
         expected = "data"
         parts = [replace(part, X=np.floor(abs(part.X))) for part in parts]

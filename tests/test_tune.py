@@ -218,6 +218,7 @@ def test_trials_of_another_search_are_not_reused(data, tmp_path, invented):
     for args, settings in (
         ((other, RANKNET), {}),
         ((replace(data, categorical=(0,)), RANKNET), {}),
+        ((replace(data, names=tuple("bacd")), RANKNET), {}),
         ((data, changed), {}),
         ((data, RANKNET), {"rounds": 299}),
         ((data, RANKNET), {"n_folds": 4}),

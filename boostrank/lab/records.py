@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -77,14 +78,10 @@ class ResultStore:
         data = folds.data
         shared = asdict(settings)
         del shared["test"]  # results are the same whatever they are tested with
+        arrays = chain((data.X, data.y, data.qid), *folds.positions)
         self._common = {
             "data": digest(
-                array.tobytes()
-                for arrays in (
-                    (data.X, data.y, data.qid, np.array(data.categorical)),
-                    *folds.positions,
-                )
-                for array in arrays
+                chain([repr(data._meanings).encode()], (array.tobytes() for array in arrays))
             ),
             **json.loads(json.dumps(shared, default=_plain)),  # tuples become lists, as in the file
             "machine": machine,

@@ -240,7 +240,7 @@ class _Job:
 
     def fingerprint(self, prune: bool) -> str:
         """Return a digest that differs for other data or settings."""
-        shape = len(self.repeats[0]), len(self.repeats), prune, *self.data.categorical
+        shape = len(self.repeats[0]), len(self.repeats), prune, self.data._meanings
         said = repr((self.learner.objective, self.settings, *shape)).encode()
         positions = (part for folds in self.repeats for fold in folds for part in fold)
         arrays = (self.data.X, self.data.y, self.data.group, *positions)
