@@ -65,7 +65,7 @@ def test_dart_of_lightgbm_is_the_same_again(data, name):
 
 def test_dart_of_lightgbm_does_not_measure_its_training_set(data):
     """To give their scores, it drops trees as for another round, which may not come."""
-    params = {**LIGHTGBM, "objective": boostrank.QueryRMSE(), "boosting": "dart", "skip_drop": 0.0}
+    params = {**LIGHTGBM, "objective": boostrank.QueryRMSE(), "boosting": "DART", "skip_drop": 0.0}
     rows = dataset(data, params=LIGHTGBM)
     expected = lgb.train(params, rows, 9)
     same = dataset(data, params=LIGHTGBM)
@@ -75,7 +75,7 @@ def test_dart_of_lightgbm_does_not_measure_its_training_set(data):
     with pytest.raises(ValueError, match="DART would end with trees of the opposite sign"):
         lgb.train(params, rows, 9, valid_sets=[rows], feval=boostrank.metric("map"))
     # The ranker makes another set of the same rows, and reports it as the training set.
-    ranker = LGBMRanker(objective="query-rmse", n_estimators=9, boosting="dart", verbosity=-1)
+    ranker = LGBMRanker(objective="query-rmse", n_estimators=9, boosting="DART", verbosity=-1)
     rows = {"group": data.group, "eval_set": [(data.X, data.y)], "eval_group": [data.group]}
     ranker.fit(data.X, data.y, **rows)
     score = ranker.score(data.X, data.y, group=data.group)

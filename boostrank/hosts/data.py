@@ -168,8 +168,9 @@ def _kept_of_queries(data: Any) -> tuple[Integers, Integers]:
 
 
 def is_dart(params: Mapping[str, Any]) -> bool:
-    """Tell whether LightGBM's parameters ask for DART."""
-    return any(params.get(name) == "dart" for name in ("boosting", "boosting_type", "boost"))
+    """Tell whether LightGBM's parameters, which may be in capitals, ask for DART."""
+    names = ("boosting", "boosting_type", "boost")
+    return any(str(params.get(name)).lower() == "dart" for name in names)
 
 
 def settle_dart(booster: Any) -> None:
