@@ -221,3 +221,15 @@ def test_the_command_trains_all_files_again(objective, tmp_path):
     assert "no query in common" in refused("train", *files, "--refit", "--rounds", 10**9)
     message = "--refit needs --valid, which chooses the rounds"
     assert message in refused("train", "x", "-o", "sdcg", "--refit", "--model", "m")
+
+
+def test_the_order_of_a_validation_file_chooses_no_rounds(tmp_path):
+    """Sorted by its labels, it made the first round, in which most scores are tied, the best."""
+    best_first = np.lexsort((-HELD.y, HELD.qid))
+    held = RankingData(HELD.X[best_first], HELD.y[best_first], HELD.qid[best_first])
+    train, valid = (write(tmp_path / name, svmlight(of)) for name, of in (("a", PART), ("b", held)))
+    model = tmp_path / "model"
+    command = ["train", train, "-o", "ranknet", "--leaves", 2, "--rounds", 30, "--model", model]
+    for options, first in ([], False), (["--keep-order"], True):
+        run(*command, "--valid", valid, *options)
+        assert (load_model(model).n_trees == 1) == first

@@ -122,7 +122,7 @@ def train(
     """Train one objective on one host and write the model.
 
     Documents are shuffled within their queries first: in the first round all scores are tied, and
-    objectives that depend on ranks would take the order of the file for a ranking.
+    objectives and metrics that depend on ranks would take the order of a file for a ranking.
     """
     stopping_by = {"--refit": refit or None, "--patience": patience, "--metric": metric}
     for name, given in stopping_by.items():
@@ -164,6 +164,7 @@ def train(
     read, held = read_with_valid(data, valid, named)
     if not keep_order:
         read = read.shuffle_within_queries(seed)
+        held = held and held.shuffle_within_queries(seed)
     settings = settings.for_labels(read.y, chosen=metric is not None)
     stopping = None if held is None else Stopping(held, patience)
     # Before training, as it fails if both have a query of one id.
