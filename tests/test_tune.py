@@ -185,6 +185,17 @@ def test_an_interrupted_search_continues(prune, data, tmp_path, invented):
     assert all(map(same, fewer, whole))
 
 
+def test_a_search_continues_wherever_its_file_was_cut_off(data, tmp_path, invented):
+    """By kill -9, or on a full disk. Between two lines, the defaults were tried twice."""
+    whole = search.tune(data, RANKNET, tmp_path, n_trials=2, n_repeats=1).trials
+    log = (tmp_path / "studies.log").read_bytes()
+    for end in (at for at, byte in enumerate(log) if byte == ord("\n")):
+        for kept in (end, end + 1):
+            (tmp_path / "studies.log").write_bytes(log[:kept])
+            again = search.tune(data, RANKNET, tmp_path, n_trials=2, n_repeats=1).trials
+            assert all(map(same, again, whole)), log[:kept].splitlines()[-1]
+
+
 def test_pruned_trials(data, tmp_path, invented):
     tuned = search.tune(data, RANKNET, tmp_path, n_trials=30, n_repeats=2, prune=True)
     whole = []

@@ -430,6 +430,9 @@ def _search(optuna: Any, study: "optuna.Study", job: _Job, n_trials: int) -> Ite
 
 def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
     """Return the learner's study in the folder: a new one, or that of the same job."""
+    if (out / STUDIES).exists():  # Optuna would go on in a line that was cut off
+        content = (out / STUDIES).read_bytes()
+        write_file(out / STUDIES, content[: content.rfind(b"\n") + 1])
     backend = optuna.storages.journal.JournalFileBackend(str(out / STUDIES))
     try:
         study = optuna.create_study(
@@ -462,7 +465,7 @@ def _open_study(optuna: Any, job: _Job, out: Path, prune: bool) -> Any:
 
 def _run_trial(optuna: Any, study: "optuna.Study", job: _Job) -> None:
     """Ask the study for parameters, the defaults first, and tell it their result."""
-    if not _finished(study):
+    if {each.state.name for each in study.get_trials(deepcopy=False)} <= {"FAIL"}:
         study.enqueue_trial({name: entry.default for name, entry in job.space.items()})
     asked = study.ask()
     params = {name: entry.suggest(asked, name) for name, entry in job.space.items()}
