@@ -130,6 +130,13 @@ class Platt(_Calibrator):
     intercept_: float
 
     def _fit(self, scores: Floats, t: Floats, weight: Floats) -> None:
+        if not (t * weight).any() or not ((1.0 - t) * weight).any():
+            raise ValueError(
+                "y must hold relevant documents and others, got one kind, which cannot show how "
+                f"probability depends on scores: labels from top={self.top:g} up are all relevant"
+            )
+        # Documents that do not count must not set the scale.
+        scores, t, weight = (each[weight > 0.0] for each in (scores, t, weight))
         # scikit-learn takes only classes, so each document is passed as relevant and as irrelevant,
         # weighted by its probability. The penalty only keeps the fit finite on separable data.
         size = np.abs(scores).max() or 1.0  # first, as squares of scores leave float64 sooner
@@ -137,11 +144,6 @@ class Platt(_Calibrator):
         centre, unit = scores.mean(), scores.std() or 1.0
         column = ((scores - centre) / unit)[:, None]
         classes = np.repeat([1, 0], len(t))
-        if not (t * weight).any() or not ((1.0 - t) * weight).any():
-            raise ValueError(
-                "y must hold relevant documents and others, got one kind, which cannot show how "
-                f"probability depends on scores: labels from top={self.top:g} up are all relevant"
-            )
         weight = weight / weight.mean()  # so that the penalty does not depend on their unit
         shares = np.concatenate([t * weight, (1.0 - t) * weight])
         model = LogisticRegression(C=1e6, tol=1e-10)
